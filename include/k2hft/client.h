@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2HFT_CLIENT_H
+#define K2HFT_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <k2hft/ring.h>
+#include <k2hft/visibility.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The consumer of a ring: connects to a receiver, resumes where it left off, sends what is committed, takes
+ * acknowledgements, connects again when the connection breaks, for ever. It owns no loop: the caller waits until the
+ * descriptor is readable or the time-out is over and calls process; or lets k2hft_client_thread_start do so.
+ */
+struct k2hft_client;
+
+enum k2hft_client_state {
+	K2HFT_CLIENT_WAITING = 0,    /* for the next try to connect */
+	K2HFT_CLIENT_CONNECTING = 1, /* TCP */
+	K2HFT_CLIENT_GREETING = 2,   /* HELLO sent */
+	K2HFT_CLIENT_CONNECTED = 3,
+};
+
+/* Called from within process when positions moved: everything below `acked` is committed at the receiver. */
+typedef void k2hft_client_progress(void *argument, uint64_t acked);
+
+struct k2hft_client_options {
+	size_t size;                     /* sizeof(struct k2hft_client_options) */
+	const char *host;                /* of the receiver; name or address */
+	const char *port;                /* number or service name */
+	const char *host_name;           /* what this host calls itself to the receiver; NULL: gethostname(2) */
+	uint32_t level;                  /* K2HFT_LEVEL_*, plus one; 0: K2HFT_LEVEL_WRITTEN */
+	uint32_t compress;               /* K2HFT_COMPRESS_* */
+	uint64_t batch_records_max;      /* 0: any number in a frame */
+	uint32_t frame_bytes_max;        /* 0: K2HFT_FRAME_BODY_BYTES_DEFAULT */
+	uint32_t expire_s;               /* chunks older than this are given up and announced; 0: never */
+	k2hft_client_progress *progress; /* may be NULL */
+	void *progress_argument;
+};
+#define K2HFT_COMPRESS_AUTO 0u
+#define K2HFT_COMPRESS_NEVER 1u
+#define K2HFT_COMPRESS_ALWAYS 2u
+
+struct k2hft_client_stats {
+	size_t size;     /* sizeof, set by the caller */
+	uint32_t state;  /* enum k2hft_client_state */
+	uint32_t status; /* K2HFT_STATUS_* of the last ACK */
+	uint64_t acked, window_end;
+	uint64_t connects; /* that reached WELCOME */
+	uint64_t connect_failures;
+	uint64_t sent_frames, sent_bytes, sent_records;
+	uint64_t resent_frames; /* sent again after a reconnect */
+	uint64_t compressed_frames;
+	uint64_t discarded_ranges; /* announced with DISCARD */
+	uint64_t ledger_lost;      /* the receiver did not know a ring that it had acknowledged */
+	char last_error[256];      /* why it is not connected; "" if it is */
+};
+
+/*
+ * `ring` must have been opened by this process with k2hft_ring_open and outlive the client. -EINVAL options;
+ * -ENOMEM, -EMFILE. No connection is tried before the first process. Since 0.1.0.
+ */
+K2HFT_API int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
+				struct k2hft_client **client);
+
+/* Stops the thread if one runs, closes the connection. Does not wait for anything. NULL is allowed. Since 0.1.0. */
+K2HFT_API void k2hft_client_close(struct k2hft_client *client);
+
+/* One descriptor for poll(2), POLLIN, that stays the same and the client's. Since 0.1.0. */
+K2HFT_API int k2hft_client_descriptor(const struct k2hft_client *client);
+
+/* Milliseconds until process wants to be called although the descriptor is quiet; -1: no limit. `now_ns` is
+ * CLOCK_MONOTONIC. The caller must wait for at most this. Since 0.1.0. */
+K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns);
+
+/*
+ * Does what can be done without waiting (a host name that is not numeric is resolved, which can wait). Errors of the
+ * connection are handled, logged and counted, not returned. 0, or -EIO: the ring can't be used any more. One thread at
+ * a time. Since 0.1.0.
+ */
+K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
+
+/* A snapshot; any thread. -EINVAL the size is not known. Since 0.1.0. */
+K2HFT_API int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats);
+
+/* Runs process on a thread of its own, all signals blocked. -EALREADY; others as pthread_create(3). Since 0.1.0. */
+K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
+
+/*
+ * Waits until everything that is committed to the ring now is acknowledged. For clients with a thread. -ETIMEDOUT after
+ * `timeout_ms` (-1: no limit); -EINVAL no thread runs. Any thread. Since 0.1.0.
+ */
+K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_DAEMON_H
+#define K2I_DAEMON_H
+
+#include <stdbool.h>
+
+#include "log.h"
+
+/*
+ * What the programs share. Messages (k2i_log) go to standard error in the foreground ("k2hftfuse: text") and to syslog
+ * (facility daemon) in the background; to a file if one is set.
+ */
+int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file);
+void k2i_daemon_log_to_syslog(void);
+/* err, wan, msg, dump, silent as K2HFTFUSE names them, and error, warning, info, debug. -EINVAL */
+int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *silent);
+
+/*
+ * Goes to the background: the caller returns in the child; the parent waits until the child says ready (exit 0) or
+ * failed (its message is on standard error already, exit with that status), or dies (exit 1). Before any thread.
+ */
+int k2i_daemon_detach(void);
+/* Only the first call counts; without detach nothing happens. Messages go to syslog from then on. Also sd_notify
+ * READY=1 if NOTIFY_SOCKET is set. */
+void k2i_daemon_ready(void);
+void k2i_daemon_failed(int status);
+
+#endif

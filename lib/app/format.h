@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_FORMAT_H
+#define K2I_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* FORMAT and FILE_TIMEFORM of the receiver, compiled once, applied to each record. */
+struct k2i_format;
+
+/* -EINVAL with the reason in message: an unknown directive or escape. `time_format` may be NULL. */
+int k2i_format_compile(const char *format, const char *time_format, struct k2i_format **compiled, char *message,
+		       size_t message_room);
+void k2i_format_free(struct k2i_format *format);
+
+/* Plain %L: records go out as they came. */
+bool k2i_format_plain(const struct k2i_format *format);
+
+struct k2i_format_origin {   /* what a chunk's records have in common */
+	const char *path;    /* %F; %f is its last part */
+	const char *host;    /* %H */
+	uint32_t writer_pid; /* %P */
+	uint64_t time_ns;    /* %T, CLOCK_REALTIME */
+};
+
+/* Growing output of one thread; zero-initialised; the caller resets `bytes` to 0 between uses and frees `data`. */
+struct k2i_format_buffer {
+	char *data;
+	size_t bytes, room;
+	/* the last formatted second, so that strftime runs once a second */
+	int64_t second;
+	char second_text[256];
+	size_t second_bytes;
+};
+
+/* Appends all records of a chunk's payload (text: split at LF; binary: one record). 0 or -ENOMEM (nothing appended). */
+int k2i_format_records(const struct k2i_format *format, const struct k2i_format_origin *origin, bool binary,
+		       const char *payload, size_t payload_bytes, struct k2i_format_buffer *output);
+
+/*
+ * strftime with `%-` as nine digits of nanoseconds, in local time; `output` is terminated. Returns the length, -EINVAL
+ * if it does not fit. For FILE_TIMEFORM, and for the name of FILE_UNIFY.
+ */
+int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, size_t room);
+
+#endif

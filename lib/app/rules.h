@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RULES_H
+#define K2I_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "settings.h"
+
+/* The rules of a mount, compiled: which file is under which rule, and what a rule does to a record. */
+struct k2i_rules;
+struct k2i_rule_match; /* one rule, compiled */
+
+/* Compiles all; -EINVAL with "FILE:LINE: ..." in message: a regular expression or a replacement is wrong. */
+int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message,
+		      size_t message_room);
+void k2i_rules_free(struct k2i_rules *rules);
+
+/*
+ * The rule for a file, by its path below the mount without leading slash: an exact file rule, else the longest
+ * directory rule above it, however deep; NULL: none, the file can't be created.
+ */
+const struct k2i_rule_match *k2i_rules_find(const struct k2i_rules *rules, const char *path);
+
+/* Whether `path` is a directory that rules imply: a RULE_DIR target, or above any target. */
+bool k2i_rules_implies_directory(const struct k2i_rules *rules, const char *path);
+/* Calls `each` for every file target (RULE), with its path. */
+void k2i_rules_targets(const struct k2i_rules *rules, void (*each)(void *argument, const char *path, bool directory),
+		       void *argument);
+
+const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match);
+/* Every record passes unchanged: no per-record work is needed. */
+bool k2i_rule_passes_all(const struct k2i_rule_match *match);
+
+/*
+ * One record, its line end included. 1: passes, as `*output` of `*output_bytes` (the record itself, or memory of
+ * `scratch`, valid until the next call with it); 0: dropped; -ENOMEM. Thread-safe with a scratch for each thread.
+ */
+struct k2i_rule_scratch;
+int k2i_rule_scratch_create(struct k2i_rule_scratch **scratch);
+void k2i_rule_scratch_free(struct k2i_rule_scratch *scratch);
+int k2i_rule_apply(const struct k2i_rule_match *match, struct k2i_rule_scratch *scratch, const char *record,
+		   size_t record_bytes, const char **output, size_t *output_bytes);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SETTINGS_H
+#define K2I_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * What a configuration file says, typed. settings.def is the one table of all keys: name, section, type, unit, range,
+ * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
+ */
+
+enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
+enum k2i_full { K2I_FULL_BLOCK, K2I_FULL_DROP };
+enum k2i_compress { K2I_COMPRESS_AUTO, K2I_COMPRESS_NEVER, K2I_COMPRESS_ALWAYS };
+enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
+enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
+
+struct k2i_node { /* SVRNODE, SLVNODE */
+	char *name;
+	unsigned port; /* 0: GLOBAL's */
+	enum k2i_ssl ssl;
+	unsigned line;
+};
+
+struct k2i_pattern { /* one ALLOW or DENY, as written: parsed by rules.c */
+	char *text;
+	unsigned line;
+};
+
+struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
+	bool directory;
+	char *target;      /* without leading and trailing slashes; "" with directory: the whole mount */
+	bool transfer;     /* TRUNS */
+	char *output_file; /* OUTPUTFILE; NULL: none (also /dev/null) */
+	bool default_allow;
+	struct k2i_pattern *allow, *deny;
+	size_t allow_count, deny_count;
+	unsigned line; /* of the section's header */
+};
+
+struct k2i_settings {
+	char *file; /* path that it was read from */
+	/* GLOBAL */
+	unsigned port;
+	enum k2i_ssl ssl;
+	unsigned loop_count; /* SOCKTHREADCNT */
+	struct k2i_node *servers;
+	size_t server_count;
+	struct k2i_node *slaves;
+	size_t slave_count;
+	/* K2HFTFUSE */
+	bool fuse_present;
+	enum k2i_queue_type queue_type; /* K2HTYPE */
+	char *queue_file;               /* K2HFILE */
+	bool queue_fresh;               /* K2HINIT */
+	uint64_t ring_bytes;            /* RINGSIZE */
+	enum k2i_full full;             /* RINGFULL */
+	bool binary;                    /* BINTRANS of K2HFTFUSE */
+	uint64_t batch_records_max;     /* TRANSLINECNT */
+	uint64_t record_bytes_limit;    /* BYTELIMIT: longer records are not sent; 0: none */
+	uint64_t record_bytes_max;      /* LINEMAX: longer records go in pieces */
+	uint64_t expire_s;              /* EXPIRE */
+	enum k2i_compress compress;     /* COMPRESS */
+	uint64_t drain_timeout_s;       /* DRAINTIMEOUT */
+	struct k2i_rule *rules;
+	size_t rule_count;
+	/* K2HFTFUSESVR */
+	bool receiver_present;
+	enum k2i_output output;
+	char *base_directory;     /* FILE_BASEDIR */
+	char *unify_file;         /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
+	char *time_format;        /* FILE_TIMEFORM */
+	char *format;             /* FORMAT */
+	char *state_directory;    /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
+	uint64_t window_bytes;    /* WINDOW */
+	uint64_t frame_bytes_max; /* FRAMEMAX */
+};
+
+/*
+ * Reads and checks a file completely. 0, or -errno with one line "FILE:LINE: what is wrong; what to do" in `message`
+ * (the first error; `report` below gives all). Form by the name: .yaml, .yml, .json are refused with a clear text by a
+ * version without them; everything else is INI.
+ */
+int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
+void k2i_settings_free(struct k2i_settings *settings);
+
+/* Called for each finding of a file: errors, and keys that are accepted without effect. */
+enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT };
+typedef void k2i_settings_report(void *argument, enum k2i_finding finding, const char *file, unsigned line,
+				 const char *text);
+/* As load, with every finding reported. Returns the number of errors, or -errno if the file can't be read. */
+int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings);
+
+/* The effective values as an INI file, each with its unit and default in a comment. -EIO. */
+int k2i_settings_print(const struct k2i_settings *settings, FILE *output);
+
+/* The table itself as tab-separated lines (section, key, type, unit, minimum, maximum, default, effect, help). */
+int k2i_settings_table_print(FILE *output);
+
+#endif
