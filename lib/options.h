@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OPTIONS_H
+#define K2I_OPTIONS_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * Structures of the public interface that begin with their own size (k2hft/k2hft.h says how they grow).
+ *
+ * k2i_options_copy fills `known`, which has `known_bytes`, from what a caller gave: fields that an older caller does not
+ * have become zero; what a newer caller sets and this library does not know is -EINVAL, as is a size that has not even
+ * room for itself.
+ */
+static inline int k2i_options_copy(void *known, size_t known_bytes, const void *given)
+{
+	const unsigned char *bytes = given;
+	size_t given_bytes;
+
+	if (!given)
+		return -EINVAL;
+	memcpy(&given_bytes, given, sizeof(given_bytes));
+	if (given_bytes < sizeof(given_bytes))
+		return -EINVAL;
+	for (size_t at = known_bytes; at < given_bytes; at++) {
+		if (bytes[at])
+			return -EINVAL;
+	}
+	memset(known, 0, known_bytes);
+	memcpy(known, given, given_bytes < known_bytes ? given_bytes : known_bytes);
+	return 0;
+}
+
+/* The way out: hands `known` to a caller that has room for `size` bytes (first field of `given`), which is kept. */
+static inline int k2i_stats_copy(void *given, const void *known, size_t known_bytes)
+{
+	size_t given_bytes;
+
+	if (!given)
+		return -EINVAL;
+	memcpy(&given_bytes, given, sizeof(given_bytes));
+	if (given_bytes < sizeof(given_bytes) || given_bytes > known_bytes)
+		return -EINVAL;
+	memcpy(given, known, given_bytes);
+	memcpy(given, &given_bytes, sizeof(given_bytes));
+	return 0;
+}
+
+#endif
