@@ -1,57 +1,211 @@
-# k2hft: make [all], check, demo, install, install-check, uninstall, check-asan, check-tsan, lint, clean
+# k2hft. `make help` lists targets and variables; README.md says more.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SUFFIXES:
 
-B      ?= build
-CC     ?= cc
-CFLAGS ?= -O2 -g
-PKG    ?= pkg-config
+B            ?= build
+V            ?= 0
+CFLAGS       ?= -O2 -g
+CXX          ?= c++
+PKG_CONFIG   ?= pkg-config
+JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+prefix       ?= /usr/local
+bindir       ?= $(prefix)/bin
+libdir       ?= $(prefix)/lib
+includedir   ?= $(prefix)/include
+datadir      ?= $(prefix)/share
+mandir       ?= $(datadir)/man
+docdir       ?= $(datadir)/doc/k2hft
+pkgconfigdir ?= $(libdir)/pkgconfig
+unitdir      ?= $(prefix)/lib/systemd/system
+completiondir ?= $(datadir)/bash-completion/completions
 
-WARN     = -Wall -Wextra -Werror -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-K_CFLAGS = -std=c11 -D_GNU_SOURCE -Iinclude -Ilib -Ilib/app -fPIC -fvisibility=hidden -pthread $(WARN) -MMD -MP
-DEPS     = fuse3 libevent libevent_pthreads liblz4 libxxhash inih libpcre2-8
-D_CFLAGS := $(shell $(PKG) --cflags $(DEPS) 2>/dev/null)
-lib_LIBS     := $(shell $(PKG) --libs liblz4 inih 2>/dev/null) -pthread
-app_LIBS     := $(shell $(PKG) --libs inih libpcre2-8 2>/dev/null)
-fuse_LIBS    := $(shell $(PKG) --libs fuse3 2>/dev/null)
-receiver_LIBS := $(shell $(PKG) --libs libevent_core libevent_pthreads 2>/dev/null)
-cmocka_LIBS  := $(shell $(PKG) --libs cmocka 2>/dev/null)
+Q   := $(if $(filter 1,$(V)),,@)
+say  = $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-src = $(wildcard $(1)/*.c)
-obj = $(patsubst %.c,$(B)/obj/%.o,$(call src,$(1)))
+# ---- version: written in version.h and nowhere else; the map must have a node for it
 
-LIB_A = $(B)/lib/libk2hft.a
-APP_A = $(B)/lib/libk2hft-app.a
-PROGRAMS = $(if $(wildcard fuse/main.c),$(B)/bin/k2hftfuse) \
-           $(if $(wildcard receiver/main.c),$(B)/bin/k2hftfusesvr) $(if $(wildcard tools/k2hft.c),$(B)/bin/k2hft)
-UNIT = $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+version_part = $(shell sed -n 's/^.define K2HFT_VERSION_$(1) *\([0-9]*\)$$/\1/p' include/k2hft/version.h)
+SO_MAJOR := $(call version_part,MAJOR)
+VERSION  := $(SO_MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
+MAP_NODE := $(shell sed -n 's/^K2HFT_\([0-9.]*\) {.*/\1/p' lib/k2hft.map | head -1)
+ifneq ($(MAP_NODE),$(VERSION))
+$(error include/k2hft/version.h says $(VERSION), the newest node of lib/k2hft.map is $(MAP_NODE))
+endif
+ifneq ($(shell sed -n 's/^.define K2HFT_VERSION_STRING "\(.*\)"/\1/p' include/k2hft/version.h),$(VERSION))
+$(error K2HFT_VERSION_STRING of include/k2hft/version.h is not $(VERSION))
+endif
 
-.PHONY: all unit clean
-all: $(LIB_A) $(APP_A) $(PROGRAMS)
+# ---- flags
+
+SANITIZE ?=
+OPTIMISED := $(filter -O1 -O2 -O3 -Os -Og -Ofast,$(CFLAGS))
+WARNINGS  := -Wall -Wextra -Werror -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+HARDENING := -fstack-protector-strong $(if $(SANITIZE),,$(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
+pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
+cflags_of  = $(patsubst -I%,-isystem %,$(call pkg,--cflags,$(1)))
+MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih libpcre2-8 cmocka
+COMPILE   := $(PUBLIC) -D_GNU_SOURCE -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
+LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
+lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih),-llz4 -linih) -pthread
+app_LIBS  := $(call pkg,--libs,libpcre2-8)
+fuse_LIBS := $(call pkg,--libs,fuse3)
+receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads)
+cmocka_LIBS   := $(call pkg,--libs,cmocka)
+
+# ---- what is built from what
+
+objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
+# k2hft_sender_open_config reads configuration files, so these of lib/app/ are in the library too.
+LIB_OBJECTS := $(call objects,lib/*.c lib/app/sender_config.c lib/app/settings*.c lib/app/ini.c)
+APP_OBJECTS := $(filter-out $(LIB_OBJECTS),$(call objects,lib/app/*.c))
+LIB_SO   := $(B)/lib/libk2hft.so
+LIB_A    := $(B)/lib/libk2hft.a
+APP_A    := $(B)/lib/libk2hft-app.a
+PROGRAMS := $(patsubst %,$(B)/bin/%,$(if $(wildcard fuse/main.c),k2hftfuse) \
+	$(if $(wildcard receiver/main.c),k2hftfusesvr) $(if $(wildcard tools/k2hft.c),k2hft))
+UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+STRESS   := $(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(wildcard tests/stress/*.c))
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
+
+.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized \
+	install uninstall install-check clean help FORCE
+all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
 unit: $(UNIT)
+stress: $(STRESS)
+examples: $(EXAMPLES)
 
-$(B)/obj/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(K_CFLAGS) $(D_CFLAGS) $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
+# A stamp is written again only when its text differs: what depends on it is made again when flags or files change.
+stamp = $(Q)mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \
+	printf '%s\n' '$(subst ','\'',$(1))' > $@
+$(B)/flags: FORCE
+	$(call stamp,$(CC) $(COMPILE) $(CFLAGS) $(CPPFLAGS) $(LINK) $(LDFLAGS))
+$(B)/files: FORCE
+	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(APP_OBJECTS))
 
-$(LIB_A): $(call obj,lib)
-	@mkdir -p $(@D)
-	rm -f $@ && $(AR) rcs $@ $^
-$(APP_A): $(call obj,lib/app)
-	@mkdir -p $(@D)
-	rm -f $@ && $(AR) rcs $@ $^
-$(B)/bin/k2hftfuse: $(call obj,fuse)
-$(B)/bin/k2hftfusesvr: $(call obj,receiver)
-$(B)/bin/k2hft: $(call obj,tools)
-$(PROGRAMS): $(APP_A) $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(APP_A) $(LIB_A) \
-		$(if $(filter %fuse,$@),$(fuse_LIBS)) $(if $(filter %svr,$@),$(receiver_LIBS)) $(app_LIBS) $(lib_LIBS)
-$(B)/tests/%: $(B)/obj/tests/unit/%.o $(APP_A) $(LIB_A)
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(APP_A) $(LIB_A) $(cmocka_LIBS) $(app_LIBS) $(lib_LIBS)
+$(B)/obj/%.o: %.c $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-clean:
-	rm -rf $(B)
+$(LIB_A): $(LIB_OBJECTS) $(B)/files
+$(APP_A): $(APP_OBJECTS) $(B)/files
+$(LIB_A) $(APP_A):
+	$(call say,AR,$@)
+	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+$(LIB_SO): $(LIB_OBJECTS) lib/k2hft.map $(B)/files $(B)/flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -shared $(CFLAGS) $(LINK) $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -Wl,-soname,libk2hft.so.$(SO_MAJOR) \
+		-Wl,--version-script=lib/k2hft.map $(LDFLAGS) -o $@.$(VERSION) $(LIB_OBJECTS) $(lib_LIBS)
+	$(Q)ln -sf libk2hft.so.$(VERSION) $@.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $@
+comma := ,
+
+$(B)/bin/k2hftfuse: $(call objects,fuse/*.c)
+$(B)/bin/k2hftfuse: LIBS = $(fuse_LIBS)
+$(B)/bin/k2hftfusesvr: $(call objects,receiver/*.c)
+$(B)/bin/k2hftfusesvr: LIBS = $(receiver_LIBS)
+$(B)/bin/k2hft: $(call objects,tools/*.c)
+$(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o
+$(STRESS): $(B)/tests/stress/%: $(B)/obj/tests/stress/%.o
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS)
+$(PROGRAMS) $(UNIT) $(STRESS): $(APP_A) $(LIB_A)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(APP_A) $(LIB_A) $(LIBS) $(app_LIBS) $(lib_LIBS)
+
+# As an application is built: public headers and the shared library only.
+$(B)/examples/%: examples/%.c $(LIB_SO) $(B)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PUBLIC) -fPIE -pie -MMD -MP $(CFLAGS) $(CPPFLAGS) $(LINK) $(LDFLAGS) -o $@ $< $(LIB_SO) \
+		-Wl,-rpath,$(abspath $(B)/lib)
+
+# ---- checks. The parts run in a make of their own: what deps has installed is found then.
+
+deps:                   ## installs what building and checking need, or prints how to
+	@pkgconfig/install-deps check
+run_tests = $(Q)MAKEFLAGS= MAKELEVEL= B='$(B)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' \
+	K2HFT_MAKE='$(MAKE) $(MAKEOVERRIDES) --no-print-directory' tests/run -j $(JOBS)
+remake    = $(Q)$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+LINT     := $(call SCRIPTS,lint)
+INSTALL  := $(call SCRIPTS,install)
+E2E      := $(call SCRIPTS,cli e2e)
+
+check: deps             ## builds, lints and runs every test
+	$(call remake) all unit stress examples
+	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden abi) $(LINT)
+lint: deps              ## floors, banned constructs, sizes, layout of sources, shell scripts
+	$(call run_tests) $(LINT)
+demo:                   ## sends real logs from here to here, both ways, and compares
+	@pkgconfig/install-deps build
+	$(call remake) all
+	@B='$(B)' tests/demo.sh
+install-check: all      ## installs to a temporary root, uses it from C and C++, uninstalls
+	$(call run_tests) $(INSTALL)
+check-asan: deps        ## unit, stress and end-to-end tests with address and undefined-behaviour sanitizers
+	$(call remake) B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all unit stress
+	$(Q)$(MAKE) --no-print-directory B=build-asan check-sanitized SANITIZED_SCRIPTS='$(E2E)'
+check-tsan: deps        ## unit and stress tests with the thread sanitizer
+	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all unit stress
+	$(Q)$(MAKE) --no-print-directory B=build-tsan check-sanitized
+check-sanitized:
+	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
+
+# ---- installation
+
+D_BIN  = $(DESTDIR)$(bindir)
+D_LIB  = $(DESTDIR)$(libdir)
+D_INC  = $(DESTDIR)$(includedir)/k2hft
+D_PC   = $(DESTDIR)$(pkgconfigdir)
+D_DOC  = $(DESTDIR)$(docdir)
+D_UNIT = $(DESTDIR)$(unitdir)
+D_COMP = $(DESTDIR)$(completiondir)
+HEADERS := $(wildcard include/k2hft/*.h)
+PAGES   := $(wildcard man/man[1-8]/*.[1-8])
+UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
+DOCS    := README.md CHANGELOG.md LICENSE
+SAMPLES := $(wildcard examples/*.c examples/*.ini)
+COMPLETIONS := $(wildcard tools/k2hft.bash)
+INSTALL_DATA = install -m 644
+fill = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
+	-e 's|@bindir@|$(bindir)|g' -e 's|@VERSION@|$(VERSION)|g'
+
+install: all            ## into $DESTDIR$prefix
+	$(Q)install -d $(D_BIN) $(D_LIB) $(D_INC) $(D_PC) $(D_DOC)/examples $(D_UNIT) $(D_COMP)
+	$(Q)for p in $(PROGRAMS); do install -m 755 $$p $(D_BIN)/ || exit 1; done
+	$(Q)install -m 755 $(LIB_SO).$(VERSION) $(D_LIB)/
+	$(Q)ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so
+	$(Q)$(INSTALL_DATA) $(LIB_A) $(D_LIB)/
+	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
+	$(Q)$(fill) pkgconfig/k2hft.pc.in > $(D_PC)/k2hft.pc
+	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > $$t && chmod 644 $$t || exit 1; done
+	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
+	$(Q)for p in $(PAGES); do d=$(DESTDIR)$(mandir)/$$(basename $$(dirname $$p)); \
+		install -d $$d && $(INSTALL_DATA) $$p $$d/ || exit 1; done
+	$(Q)$(INSTALL_DATA) $(DOCS) $(D_DOC)/
+	$(Q)$(if $(SAMPLES),$(INSTALL_DATA) $(SAMPLES) $(D_DOC)/examples/)
+
+uninstall:              ## removes what install put there; below $DESTDIR also folders that are empty then
+	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_LIB)/libk2hft.a \
+		$(D_LIB)/libk2hft.so $(D_LIB)/libk2hft.so.$(SO_MAJOR) $(D_LIB)/libk2hft.so.$(VERSION) \
+		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
+		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
+		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) \
+		$(foreach p,$(PAGES),$(DESTDIR)$(mandir)/$(patsubst man/%,%,$(p)))
+	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
+	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
+
+clean:                  ## removes build, build-asan and build-tsan
+	rm -rf $(B) build-asan build-tsan
+
+help:                   ## this
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
+	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE; B: folder to build into; V=1: shows commands;'
+	@echo '  DESTDIR prefix bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
+
+-include $(shell find $(B)/obj $(B)/examples -name '*.d' 2>/dev/null)

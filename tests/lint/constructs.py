@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Constructs that the project does without, and what is used instead.
+import re
+
+from common import code_of, finish, sources, text_of
+
+PROGRAMS = ("include", "lib", "fuse", "receiver", "tools", "examples")
+LIBRARY = ("lib/",)
+BANNED = (  # pattern, where, why
+    (r"\bvolatile\b", None, "C11 atomics say what is meant"),
+    (r"\b__(atomic|sync)_\w+", None, "<stdatomic.h>"),
+    (r"\b(asm|__asm__|__asm)\b", None, "no assembler"),
+    (r"\b(sprintf|vsprintf|strcpy|strcat|gets|stpcpy)\s*\(", None, "a function that knows how much room there is"),
+    (r"\b(alloca|strdupa|strtok)\s*\(", None, "memory of known size; strtok_r"),
+    (r"\b(system|popen)\s*\(", None, "no shell"),
+    (r"\b(rand|srand|random|drand48)\s*\(", None, "getrandom(2)"),
+    (r"\b(atoi|atol|atoll|atof)\s*\(", None, "a conversion that reports errors"),
+    (r"\btypedef\s+(struct|union)\b", None, "struct names are written out"),
+    (r"\b(printf|puts|putchar|perror|vprintf)\s*\(|\bstderr\b|\bstdout\b", LIBRARY, "a library prints nothing"),
+    (r"\b(exit|_exit|abort|quick_exit)\s*\(", LIBRARY, "a library never exits"),
+)
+EXCEPTIONS = (r"lib/app/daemon(_\w+)?\.c",)  # it prints, exits and logs: that is its job
+MARKERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+def main():
+    findings = []
+    for path in sources(".c", ".h", ".def", folders=PROGRAMS + ("tests",)):
+        code = code_of(path)
+        for pattern, where, instead in BANNED:
+            if where and (not path.startswith(where) or any(re.fullmatch(e, path) for e in EXCEPTIONS)):
+                continue
+            for match in re.finditer(pattern, code):
+                line = code.count("\n", 0, match.start()) + 1
+                findings.append(f"{path}:{line}: {match.group(0).strip()}: {instead}")
+        if not text_of(path).startswith("/* SPDX-License-Identifier: MIT */"):
+            findings.append(f"{path}:1: no line that names the licence")
+    for path in sources(".c", ".h", ".def", ".sh", ".py") + ["Makefile", "tests/run", "pkgconfig/install-deps"]:
+        if path == "tests/lint/constructs.py":
+            continue
+        for number, line in enumerate(text_of(path).splitlines(), 1):
+            if MARKERS.search(line):
+                findings.append(f"{path}:{number}: unfinished: {line.strip()}")
+            if re.search(r"[ \t]+$", line):
+                findings.append(f"{path}:{number}: blanks at the end of the line")
+    finish(findings)
+
+
+main()

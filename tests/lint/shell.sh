@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Shell scripts are clean for shellcheck, and all tests can be executed.
+set -u
+status=0
+for script in tests/*/*.sh tests/*/*.py tests/*.sh tests/run; do
+	if [ -e "$script" ] && ! [ -x "$script" ]; then
+		echo "$script: not executable"
+		status=1
+	fi
+done
+command -v shellcheck >/dev/null || {
+	[ $status = 0 ] || exit $status
+	echo "SKIP: no shellcheck"
+	exit 77
+}
+find tests fuse receiver tools examples -name "*.sh" -print0 2>/dev/null |
+	xargs -0 shellcheck -x .ci/run pkgconfig/install-deps ||
+	status=1
+exit $status
