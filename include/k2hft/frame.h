@@ -53,8 +53,9 @@ K2HFT_API int k2hft_frame_header_encode(struct k2hft_frame *frame, const void *b
 					uint8_t header[K2HFT_FRAME_HEADER_BYTES]);
 
 /*
- * Reads a header. `body_bytes_max` bounds body and raw length. -EAGAIN fewer than 40 bytes; -EPROTO magic or version
- * are another protocol's; -EMSGSIZE a length over the bound; -EBADMSG anything else that the format forbids.
+ * Reads a header. `body_bytes_max` bounds body and raw length. -EPROTO magic or version are another protocol's, which
+ * the first bytes can show; -EAGAIN fewer than 40 bytes; -EMSGSIZE a length over the bound, or over
+ * K2HFT_MESSAGE_BYTES_MAX if not DATA; -EBADMSG anything else that the format forbids.
  */
 K2HFT_API int k2hft_frame_header_decode(const void *bytes, size_t byte_count, uint32_t body_bytes_max,
 					struct k2hft_frame *frame);
