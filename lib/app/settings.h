@@ -18,15 +18,17 @@ enum k2i_compress { K2I_COMPRESS_AUTO, K2I_COMPRESS_NEVER, K2I_COMPRESS_ALWAYS }
 enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
-struct k2i_node { /* SVRNODE, SLVNODE */
+struct k2i_node { /* SVRNODE */
 	char *name;
 	unsigned port; /* 0: GLOBAL's */
 	enum k2i_ssl ssl;
+	const char *file; /* of the section's header, as of everything below: settings->file, or one that it includes */
 	unsigned line;
 };
 
-struct k2i_pattern { /* one ALLOW or DENY, as written: parsed by rules.c */
+struct k2i_pattern { /* one ALLOW or DENY, as written, with its quotes: parsed by rules.c */
 	char *text;
+	const char *file;
 	unsigned line;
 };
 
@@ -38,19 +40,20 @@ struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
 	bool default_allow;
 	struct k2i_pattern *allow, *deny;
 	size_t allow_count, deny_count;
+	const char *file;
 	unsigned line; /* of the section's header */
 };
 
 struct k2i_settings {
 	char *file; /* path that it was read from */
+	char **included;
+	size_t included_count;
 	/* GLOBAL */
 	unsigned port;
 	enum k2i_ssl ssl;
 	unsigned loop_count; /* SOCKTHREADCNT */
 	struct k2i_node *servers;
 	size_t server_count;
-	struct k2i_node *slaves;
-	size_t slave_count;
 	/* K2HFTFUSE */
 	bool fuse_present;
 	enum k2i_queue_type queue_type; /* K2HTYPE */
@@ -70,10 +73,13 @@ struct k2i_settings {
 	/* K2HFTFUSESVR */
 	bool receiver_present;
 	enum k2i_output output;
-	char *base_directory;     /* FILE_BASEDIR */
-	char *unify_file;         /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
-	char *time_format;        /* FILE_TIMEFORM */
-	char *format;             /* FORMAT */
+	char *base_directory;    /* FILE_BASEDIR */
+	char *unify_file;        /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
+	char *time_format;       /* FILE_TIMEFORM */
+	char *format;            /* FORMAT */
+	const char *format_file; /* where FORMAT, or else FILE_TIMEFORM, is said; NULL: nowhere */
+	unsigned format_line;
+	char *listen_address;     /* LISTEN: host name or address; NULL: every address of this host */
 	char *state_directory;    /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t window_bytes;    /* WINDOW */
 	uint64_t frame_bytes_max; /* FRAMEMAX */
@@ -91,7 +97,10 @@ void k2i_settings_free(struct k2i_settings *settings);
 enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT };
 typedef void k2i_settings_report(void *argument, enum k2i_finding finding, const char *file, unsigned line,
 				 const char *text);
-/* As load, with every finding reported. Returns the number of errors, or -errno if the file can't be read. */
+/*
+ * As load, with every finding reported. Returns the number of errors, or -errno if the file can't be read. `*settings`
+ * is there (to be freed) unless the return is negative: with errors it holds what could be read.
+ */
 int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings);
 
 /* The effective values as an INI file, each with its unit and default in a comment. -EIO. */
