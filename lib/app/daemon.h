@@ -17,12 +17,17 @@ int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *
 
 /*
  * Goes to the background: the caller returns in the child; the parent waits until the child says ready (exit 0) or
- * failed (its message is on standard error already, exit with that status), or dies (exit 1). Before any thread.
+ * failed (its message is on standard error already, exit with that status), or dies (exit 1). Before any thread. 0 or
+ * -errno (in the caller's own process, still in the foreground).
  */
 int k2i_daemon_detach(void);
-/* Only the first call counts; without detach nothing happens. Messages go to syslog from then on. Also sd_notify
- * READY=1 if NOTIFY_SOCKET is set. */
+/*
+ * Only the first call counts. In the background: messages go to syslog (or stay in their file) from then on, standard
+ * error is closed and the working directory is /, so that relative paths must be resolved before. In the foreground
+ * nothing of that. In both, systemd is told READY=1 if NOTIFY_SOCKET is set.
+ */
 void k2i_daemon_ready(void);
+/* Gives the waiting parent its exit status; the caller then ends by itself. Without detach nothing happens. */
 void k2i_daemon_failed(int status);
 
 #endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATUS_DIED 1
+
+/* Written before other threads start, or by the one call of k2i_daemon_ready. */
+static const char *program_name = "k2hft";
+static int log_fd = STDERR_FILENO;
+static bool to_syslog;
+static int parent_fd = -1; /* where a parent waits for a status byte */
+static bool detached, ready;
+
+static const char *file_prefix(enum k2hft_log_level level, char *text, size_t room)
+{
+	static const char *const names[] = {"error", "warning", "info", "debug"};
+	char stamp[32] = "";
+	struct timespec now;
+	struct tm local;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if (localtime_r(&now.tv_sec, &local))
+		(void)strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
+	(void)snprintf(text, room, "%s.%03ld %s ", stamp, now.tv_nsec / 1000000, names[level]);
+	return text;
+}
+
+static void log_line(void *argument, enum k2hft_log_level level, const char *text)
+{
+	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+	char prefix[64];
+
+	(void)argument;
+	if (to_syslog)
+		syslog(priorities[level], "%s", text);
+	else /* one write, so that lines of threads and processes do not mix */
+		(void)dprintf(log_fd, "%s%s: %s\n",
+			      log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)), program_name,
+			      text);
+}
+
+int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file)
+{
+	int fd = STDERR_FILENO;
+
+	if (file) {
+		fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+		if (fd < 0)
+			return -errno;
+	}
+	program_name = program;
+	log_fd = fd;
+	k2hft_log_callback_set(log_line, NULL, level);
+	return 0;
+}
+
+void k2i_daemon_log_to_syslog(void)
+{
+	openlog(program_name, LOG_PID, LOG_DAEMON);
+	to_syslog = true;
+}
+
+int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *silent)
+{
+	static const struct {
+		const char *name;
+		enum k2hft_log_level level;
+	} levels[] = {
+		{"err", K2HFT_LOG_ERROR},  {"wan", K2HFT_LOG_WARNING},     {"msg", K2HFT_LOG_INFO},
+		{"dump", K2HFT_LOG_DEBUG}, {"silent", K2HFT_LOG_ERROR},    {"error", K2HFT_LOG_ERROR},
+		{"info", K2HFT_LOG_INFO},  {"warning", K2HFT_LOG_WARNING}, {"debug", K2HFT_LOG_DEBUG},
+	};
+	size_t number;
+
+	for (number = 0; number < sizeof(levels) / sizeof(levels[0]); number++) {
+		if (strcasecmp(text, levels[number].name) != 0)
+			continue;
+		*level = levels[number].level;
+		*silent = strcasecmp(text, "silent") == 0;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int status_of(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : STATUS_DIED;
+}
+
+static void wait_for_child(pid_t child, int fd)
+{
+	unsigned char status;
+	ssize_t bytes;
+	int ended;
+
+	do
+		bytes = read(fd, &status, 1);
+	while (bytes < 0 && errno == EINTR);
+	if (bytes == 1)
+		_exit(status);
+	while (waitpid(child, &ended, 0) < 0)
+		if (errno != EINTR)
+			_exit(STATUS_DIED);
+	_exit(status_of(ended));
+}
+
+int k2i_daemon_detach(void)
+{
+	int fds[2], null_fd;
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	(void)fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		int error = -errno;
+
+		(void)close(fds[0]);
+		(void)close(fds[1]);
+		return error;
+	}
+	if (child) {
+		(void)close(fds[1]);
+		wait_for_child(child, fds[0]);
+	}
+	(void)close(fds[0]);
+	(void)setsid();
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd >= 0) {
+		(void)dup2(null_fd, STDIN_FILENO);
+		(void)close(null_fd);
+	}
+	parent_fd = fds[1];
+	detached = true;
+	return 0;
+}
+
+static void parent_tell(int status)
+{
+	unsigned char byte = (unsigned char)status;
+
+	if (parent_fd < 0)
+		return;
+	while (write(parent_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	(void)close(parent_fd);
+	parent_fd = -1;
+}
+
+static void systemd_tell(void)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t bytes = path ? strlen(path) : 0;
+	char text[64];
+	int fd, text_bytes;
+
+	if (!bytes || bytes >= sizeof(address.sun_path) || (*path != '/' && *path != '@'))
+		return;
+	memcpy(address.sun_path, path, bytes);
+	if (*path == '@')
+		address.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	text_bytes = snprintf(text, sizeof(text), "READY=1\nMAINPID=%ld", (long)getpid());
+	(void)sendto(fd, text, (size_t)text_bytes, MSG_NOSIGNAL, (const struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + bytes));
+	(void)close(fd);
+	/* A program that this one starts must not speak for it. */
+	(void)unsetenv("NOTIFY_SOCKET");
+}
+
+/* From here on nothing may be written to the terminal or pipe that the parent was started with. */
+static void leave_terminal(void)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (log_fd == STDERR_FILENO)
+		k2i_daemon_log_to_syslog();
+	if (null_fd >= 0) {
+		(void)dup2(null_fd, STDOUT_FILENO);
+		(void)dup2(null_fd, STDERR_FILENO);
+		(void)close(null_fd);
+	}
+	if (chdir("/"))
+		k2i_log(K2HFT_LOG_WARNING, "daemon: can't change to /: %s", strerror(errno));
+}
+
+void k2i_daemon_ready(void)
+{
+	if (ready)
+		return;
+	ready = true;
+	systemd_tell();
+	if (!detached)
+		return;
+	leave_terminal();
+	parent_tell(0);
+}
+
+void k2i_daemon_failed(int status)
+{
+	parent_tell(status ? status : STATUS_DIED);
+}
