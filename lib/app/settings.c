@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "settings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ini_read.h"
+#include "settings_table.h"
+
+struct loader {
+	struct k2i_settings *settings;
+	k2i_settings_report *report;
+	void *argument;
+	int errors;
+	int status; /* -ENOMEM ends the reading */
+	enum k2i_section section;
+	unsigned section_number;
+	struct k2i_place header;
+	struct k2i_places places;
+	unsigned *said_in; /* the section in which a key was said last; indexed as the table */
+};
+
+__attribute__((format(printf, 5, 6))) static void finding(void *argument, enum k2i_finding kind, const char *file,
+							  unsigned line, const char *format, ...)
+{
+	struct loader *loader = argument;
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	loader->errors += kind == K2I_FINDING_ERROR;
+	loader->report(loader->argument, kind, file, line, text);
+}
+
+/* Paths of files live as long as the settings: rules and patterns name the file that they are from. */
+static const char *file_keep(struct loader *loader, const char *file)
+{
+	struct k2i_settings *settings = loader->settings;
+	char **included, *copy;
+	size_t number;
+
+	if (strcmp(file, settings->file) == 0)
+		return settings->file;
+	for (number = 0; number < settings->included_count; number++)
+		if (strcmp(file, settings->included[number]) == 0)
+			return settings->included[number];
+	included = reallocarray(settings->included, settings->included_count + 1, sizeof(*included));
+	if (included)
+		settings->included = included;
+	copy = included ? strdup(file) : NULL;
+	if (!copy) {
+		loader->status = -ENOMEM;
+		return settings->file;
+	}
+	return settings->included[settings->included_count++] = copy;
+}
+
+/* One more element, zeroed, at the end of an array. NULL: no memory. */
+static void *array_add(struct loader *loader, void **array, size_t *count, size_t element_bytes)
+{
+	void *larger = reallocarray(*array, *count + 1, element_bytes);
+	char *element;
+
+	if (!larger) {
+		loader->status = -ENOMEM;
+		return NULL;
+	}
+	*array = larger;
+	element = (char *)larger + *count * element_bytes;
+	memset(element, 0, element_bytes);
+	++*count;
+	return element;
+}
+
+static void server_add(struct loader *loader)
+{
+	struct k2i_settings *settings = loader->settings;
+	struct k2i_node *node =
+		array_add(loader, (void **)&settings->servers, &settings->server_count, sizeof(*settings->servers));
+
+	if (!node)
+		return;
+	node->file = loader->header.file;
+	node->line = loader->header.line;
+}
+
+static void rule_add(struct loader *loader)
+{
+	struct k2i_settings *settings = loader->settings;
+	struct k2i_rule *rule =
+		array_add(loader, (void **)&settings->rules, &settings->rule_count, sizeof(*settings->rules));
+
+	if (!rule)
+		return;
+	rule->directory = loader->section == K2I_SECTION_K2HFTFUSE_RULE_DIR;
+	rule->file = loader->header.file;
+	rule->line = loader->header.line;
+	if (k2i_values_default(loader->section, rule))
+		loader->status = -ENOMEM;
+}
+
+static void once(struct loader *loader, bool *present)
+{
+	if (*present)
+		finding(loader, K2I_FINDING_ERROR, loader->header.file, loader->header.line,
+			"a second [%s]; a file has one", k2i_section_name(loader->section));
+	*present = true;
+}
+
+static void section_begin(struct loader *loader, const struct k2i_ini_entry *entry)
+{
+	struct k2i_settings *settings = loader->settings;
+	const char *nearest;
+
+	loader->section = k2i_section_find(entry->section);
+	loader->section_number = entry->section_number;
+	loader->header.file = file_keep(loader, entry->file);
+	loader->header.line = entry->line;
+	if (loader->section != K2I_SECTION_COUNT)
+		loader->places.sections[loader->section] = loader->header;
+	switch (loader->section) {
+	case K2I_SECTION_SVRNODE:
+		server_add(loader);
+		break;
+	case K2I_SECTION_K2HFTFUSE_RULE:
+	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
+		rule_add(loader);
+		break;
+	case K2I_SECTION_K2HFTFUSE:
+		once(loader, &settings->fuse_present);
+		break;
+	case K2I_SECTION_K2HFTFUSESVR:
+		once(loader, &settings->receiver_present);
+		break;
+	case K2I_SECTION_COUNT:
+		nearest = k2i_section_nearest(entry->section);
+		finding(loader, K2I_FINDING_ERROR, loader->header.file, loader->header.line,
+			nearest ? "unknown section [%s]; did you mean [%s]?" : "unknown section [%s]", entry->section,
+			nearest);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The struct that the current section's fields are in. */
+static void *section_object(const struct loader *loader)
+{
+	struct k2i_settings *settings = loader->settings;
+
+	switch (loader->section) {
+	case K2I_SECTION_SVRNODE:
+		return &settings->servers[settings->server_count - 1];
+	case K2I_SECTION_K2HFTFUSE_RULE:
+	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
+		return &settings->rules[settings->rule_count - 1];
+	default:
+		return settings;
+	}
+}
+
+static void key_unknown(struct loader *loader, const struct k2i_ini_entry *entry, const char *file)
+{
+	const char *section = k2i_section_name(loader->section);
+	const char *nearest = k2i_setting_nearest(loader->section, entry->name);
+	enum k2i_section elsewhere = k2i_setting_elsewhere(entry->name);
+
+	if (elsewhere != K2I_SECTION_COUNT)
+		finding(loader, K2I_FINDING_ERROR, file, entry->line, "[%s] has no key %s; it belongs in [%s]", section,
+			entry->name, k2i_section_name(elsewhere));
+	else if (nearest)
+		finding(loader, K2I_FINDING_ERROR, file, entry->line, "unknown key %s in [%s]; did you mean %s?",
+			entry->name, section, nearest);
+	else
+		finding(loader, K2I_FINDING_ERROR, file, entry->line, "unknown key %s in [%s]", entry->name, section);
+}
+
+static void pattern_add(struct loader *loader, const struct k2i_setting *setting, const char *text,
+			const struct k2i_place *place)
+{
+	struct k2i_rule *rule = section_object(loader);
+	bool allow = setting->field_offset == offsetof(struct k2i_rule, allow);
+	struct k2i_pattern *pattern;
+
+	pattern = array_add(loader, (void **)(allow ? &rule->allow : &rule->deny),
+			    allow ? &rule->allow_count : &rule->deny_count, sizeof(*pattern));
+	if (!pattern)
+		return;
+	pattern->file = place->file;
+	pattern->line = place->line;
+	pattern->text = strdup(text);
+	if (!pattern->text)
+		loader->status = -ENOMEM;
+}
+
+/* A key that comes again in its section replaces what it said before, which the user may not know. */
+static void said_again(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
+{
+	size_t number = (size_t)(setting - k2i_settings_table);
+	struct k2i_place *before = &loader->places.keys[number];
+
+	if (loader->said_in[number] == loader->section_number && setting->effect == K2I_EFFECT_SETTING)
+		finding(loader, K2I_FINDING_WITHOUT_EFFECT, before->file, before->line,
+			"%s has no effect: line %u says it again", setting->name, place->line);
+	loader->said_in[number] = loader->section_number;
+	*before = *place;
+}
+
+static void format_place(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
+{
+	struct k2i_settings *settings = loader->settings;
+	bool format = setting->field_offset == offsetof(struct k2i_settings, format);
+
+	if (setting->section != K2I_SECTION_K2HFTFUSESVR)
+		return;
+	if (!format && (setting->field_offset != offsetof(struct k2i_settings, time_format) || settings->format_file))
+		return;
+	settings->format_file = place->file;
+	settings->format_line = place->line;
+}
+
+static void without_effect(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
+{
+	finding(loader, K2I_FINDING_WITHOUT_EFFECT, place->file, place->line, "%s has no effect: %s", setting->name,
+		setting->help);
+}
+
+static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
+{
+	const struct k2i_setting *setting = k2i_setting_find(loader->section, entry->name);
+	struct k2i_place place = {file_keep(loader, entry->file), entry->line};
+	char message[1024] = "";
+	char *value;
+	int status;
+
+	if (!setting) {
+		key_unknown(loader, entry, place.file);
+		return;
+	}
+	if (setting->effect == K2I_EFFECT_ACCEPTED) {
+		without_effect(loader, setting, &place);
+		return;
+	}
+	if (setting->type == K2I_TYPE_PATTERN) {
+		pattern_add(loader, setting, entry->value, &place);
+		return;
+	}
+	said_again(loader, setting, &place);
+	value = strdup(entry->value);
+	if (!value) {
+		loader->status = -ENOMEM;
+		return;
+	}
+	k2i_ini_unquote(value);
+	status = k2i_value_parse(setting, value, section_object(loader), message, sizeof(message));
+	if (status == -ENOMEM)
+		loader->status = status;
+	else if (status)
+		finding(loader, K2I_FINDING_ERROR, place.file, place.line, "%s", message);
+	else if (setting->type == K2I_TYPE_FILTER && *value)
+		without_effect(loader, setting, &place);
+	else
+		format_place(loader, setting, &place);
+	free(value);
+}
+
+static void on_entry(void *argument, const struct k2i_ini_entry *entry)
+{
+	struct loader *loader = argument;
+
+	if (loader->status)
+		return;
+	if (!entry->name)
+		section_begin(loader, entry);
+	else if (!entry->section_number)
+		finding(loader, K2I_FINDING_ERROR, entry->file, entry->line,
+			"%s comes before the first [SECTION]; put it into one", entry->name);
+	else if (loader->section != K2I_SECTION_COUNT) /* else one error, of its header, is enough */
+		key_read(loader, entry);
+}
+
+static void on_fault(void *argument, const char *file, unsigned line, const char *text)
+{
+	finding(argument, K2I_FINDING_ERROR, file, line, "%s", text);
+}
+
+static bool name_ends(const char *name, const char *end)
+{
+	size_t name_bytes = strlen(name), end_bytes = strlen(end);
+
+	return name_bytes >= end_bytes && strcasecmp(name + name_bytes - end_bytes, end) == 0;
+}
+
+static int defaults(struct k2i_settings *settings)
+{
+	int status = k2i_values_default(K2I_SECTION_GLOBAL, settings);
+
+	if (!status)
+		status = k2i_values_default(K2I_SECTION_K2HFTFUSE, settings);
+	if (!status)
+		status = k2i_values_default(K2I_SECTION_K2HFTFUSESVR, settings);
+	return status;
+}
+
+static int read_file(struct loader *loader, const char *file)
+{
+	struct k2i_ini_calls calls = {on_entry, on_fault, loader};
+	int status;
+
+	if (name_ends(file, ".yaml") || name_ends(file, ".yml") || name_ends(file, ".json")) {
+		finding(loader, K2I_FINDING_ERROR, file, 0,
+			"this version reads INI files only, not YAML or JSON; write it as an INI file");
+		return 0;
+	}
+	status = k2i_ini_read(file, &calls);
+	if (!status)
+		status = loader->status;
+	if (!status)
+		k2i_settings_complete(loader->settings, &loader->places, finding, loader);
+	return status;
+}
+
+int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings)
+{
+	struct loader loader = {.report = report, .argument = argument, .section = K2I_SECTION_COUNT};
+	int status = -ENOMEM;
+
+	*settings = NULL;
+	loader.places.keys = calloc(k2i_settings_table_count, sizeof(*loader.places.keys));
+	loader.said_in = calloc(k2i_settings_table_count, sizeof(*loader.said_in));
+	loader.settings = calloc(1, sizeof(*loader.settings));
+	if (loader.places.keys && loader.said_in && loader.settings) {
+		loader.settings->file = strdup(file);
+		if (loader.settings->file)
+			status = defaults(loader.settings);
+		if (!status)
+			status = read_file(&loader, loader.settings->file);
+	}
+	free(loader.places.keys);
+	free(loader.said_in);
+	if (status) {
+		k2i_settings_free(loader.settings);
+		return status;
+	}
+	*settings = loader.settings;
+	return loader.errors;
+}
+
+struct first_error {
+	char *message;
+	size_t room;
+	bool there;
+};
+
+static void first_error_keep(void *argument, enum k2i_finding kind, const char *file, unsigned line, const char *text)
+{
+	struct first_error *first = argument;
+
+	if (kind != K2I_FINDING_ERROR || first->there)
+		return;
+	first->there = true;
+	if (line)
+		(void)snprintf(first->message, first->room, "%s:%u: %s", file, line, text);
+	else
+		(void)snprintf(first->message, first->room, "%s: %s", file, text);
+}
+
+int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room)
+{
+	struct first_error first = {message, message_room, false};
+	int status = k2i_settings_check(file, first_error_keep, &first, settings);
+
+	if (status < 0)
+		(void)snprintf(message, message_room, "%s: %s", file, strerror(-status));
+	if (status <= 0)
+		return status;
+	k2i_settings_free(*settings);
+	*settings = NULL;
+	return -EINVAL;
+}
+
+static void patterns_free(struct k2i_pattern *patterns, size_t count)
+{
+	size_t number;
+
+	for (number = 0; number < count; number++)
+		free(patterns[number].text);
+	free(patterns);
+}
+
+void k2i_settings_free(struct k2i_settings *settings)
+{
+	size_t number;
+
+	if (!settings)
+		return;
+	for (number = 0; number < settings->server_count; number++)
+		k2i_values_free(K2I_SECTION_SVRNODE, &settings->servers[number]);
+	free(settings->servers);
+	for (number = 0; number < settings->rule_count; number++) {
+		patterns_free(settings->rules[number].allow, settings->rules[number].allow_count);
+		patterns_free(settings->rules[number].deny, settings->rules[number].deny_count);
+		k2i_values_free(K2I_SECTION_K2HFTFUSE_RULE, &settings->rules[number]);
+	}
+	free(settings->rules);
+	k2i_values_free(K2I_SECTION_K2HFTFUSE, settings);
+	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, settings);
+	for (number = 0; number < settings->included_count; number++)
+		free(settings->included[number]);
+	free(settings->included);
+	free(settings->file);
+	free(settings);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "settings_table.h"
+
+struct checker {
+	struct k2i_settings *settings;
+	const struct k2i_places *places;
+	k2i_settings_finding *finding;
+	void *argument;
+};
+
+/* Where a key of a section that comes once is said, or else the section. */
+static struct k2i_place place(const struct checker *checker, enum k2i_section section, const char *key)
+{
+	size_t number = (size_t)(k2i_setting_find(section, key) - k2i_settings_table);
+
+	return checker->places->keys[number].file ? checker->places->keys[number] : checker->places->sections[section];
+}
+
+static void error(const struct checker *checker, struct k2i_place at, const char *text)
+{
+	checker->finding(checker->argument, K2I_FINDING_ERROR, at.file ? at.file : checker->settings->file, at.line,
+			 "%s", text);
+}
+
+static void check_sections(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	struct k2i_place nowhere = {0};
+
+	if (!settings->fuse_present && settings->rule_count)
+		error(checker, (struct k2i_place){settings->rules[0].file, settings->rules[0].line},
+		      "a rule needs a [K2HFTFUSE] section in the file");
+	else if (!settings->fuse_present && !settings->receiver_present)
+		error(checker, nowhere, "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
+}
+
+static void check_servers(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	const struct k2i_node *first = settings->servers;
+	struct k2i_place at;
+	size_t number;
+
+	if (!settings->server_count) {
+		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSE],
+		      "[K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver");
+		return;
+	}
+	at = (struct k2i_place){first->file, first->line};
+	if (!first->name)
+		error(checker, at, "[SVRNODE] needs NAME: the receiver's host name or address");
+	else if (strpbrk(first->name, "[]*, "))
+		error(checker, at,
+		      "NAME of [SVRNODE] must be one host: lists of hosts are not available in this version");
+	if (!first->port && !settings->port)
+		error(checker, at, "[SVRNODE] needs PORT, or [GLOBAL] does");
+	for (number = 1; number < settings->server_count; number++)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, first[number].file, first[number].line,
+				 "[SVRNODE] has no effect: this version sends to the first one only");
+}
+
+static void check_queue(const struct checker *checker)
+{
+	struct k2i_settings *settings = checker->settings;
+	bool file = settings->queue_type == K2I_QUEUE_FILE;
+	const struct k2i_setting *linemax = k2i_setting_find(K2I_SECTION_K2HFTFUSE, "LINEMAX");
+
+	if (file && !settings->queue_file)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE"), "K2HTYPE = file needs K2HFILE");
+	if (!file && settings->queue_file)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HFILE"),
+		      "K2HFILE is for K2HTYPE = file; say so, or remove it");
+	if (!file && !settings->queue_fresh)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
+		      "K2HINIT = no is for K2HTYPE = file: only a file outlives the program");
+	if (settings->record_bytes_max <= settings->ring_bytes / 2)
+		return;
+	if (settings->record_bytes_max == linemax->maximum)
+		settings->record_bytes_max = settings->ring_bytes / 2;
+	else
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "LINEMAX"),
+		      "LINEMAX must be at most half of RINGSIZE");
+}
+
+static void check_patterns(const struct checker *checker, const struct k2i_rule *rule)
+{
+	const struct k2i_pattern *idle = rule->default_allow ? rule->allow : rule->deny;
+	size_t idle_count = rule->default_allow ? rule->allow_count : rule->deny_count, number;
+	const struct k2i_pattern *used = rule->default_allow ? rule->deny : rule->allow;
+	size_t used_count = rule->default_allow ? rule->deny_count : rule->allow_count;
+
+	for (number = 0; number < idle_count; number++)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, idle[number].file, idle[number].line,
+				 rule->default_allow ? "ALLOW has no effect: DEFAULTALL = ALLOW uses DENY only"
+						     : "DENY has no effect: DEFAULTALL = DENY uses ALLOW only");
+	if (used_count && checker->settings->binary)
+		error(checker, (struct k2i_place){used->file, used->line},
+		      "ALLOW and DENY can't be used with BINTRANS = yes: they work on lines");
+	if (!rule->default_allow && !rule->allow_count)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->file, rule->line,
+				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
+}
+
+/* Whether a target can't be there because of an earlier one: the same, or a file where the other needs a directory. */
+static bool targets_clash(const struct k2i_rule *a, const struct k2i_rule *b)
+{
+	size_t a_bytes = strlen(a->target), b_bytes = strlen(b->target);
+	const struct k2i_rule *shorter = a_bytes <= b_bytes ? a : b, *longer = shorter == a ? b : a;
+	size_t bytes = a_bytes <= b_bytes ? a_bytes : b_bytes;
+
+	if (strncmp(a->target, b->target, bytes) != 0)
+		return false;
+	return a_bytes == b_bytes || (!shorter->directory && longer->target[bytes] == '/');
+}
+
+static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
+{
+	const struct k2i_rule *earlier;
+	struct k2i_place at = {rule->file, rule->line};
+
+	check_patterns(checker, rule);
+	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
+		error(checker, at, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
+	if (!rule->target || (!rule->directory && !*rule->target)) {
+		error(checker, at,
+		      rule->directory ? "the rule needs TARGET; TARGET = / is the whole mount"
+				      : "the rule needs TARGET");
+		return;
+	}
+	for (earlier = checker->settings->rules; earlier < rule; earlier++)
+		if (earlier->target && targets_clash(earlier, rule))
+			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line,
+					 "TARGET = %s clashes with the rule of line %u for %s", rule->target,
+					 earlier->line, earlier->target);
+}
+
+static void check_receiver(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+
+	if (!settings->base_directory)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
+		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
+	if (!settings->port && !(settings->server_count && settings->servers[0].port))
+		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
+		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
+	if (settings->frame_bytes_max > settings->window_bytes)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
+}
+
+void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
+			   k2i_settings_finding *finding, void *argument)
+{
+	const struct checker checker = {settings, places, finding, argument};
+	size_t number;
+
+	if (!settings->loop_count)
+		settings->loop_count = 1;
+	check_sections(&checker);
+	if (settings->fuse_present) {
+		check_servers(&checker);
+		check_queue(&checker);
+	}
+	for (number = 0; number < settings->rule_count; number++)
+		check_rule(&checker, &settings->rules[number]);
+	if (settings->receiver_present)
+		check_receiver(&checker);
+}
