@@ -176,8 +176,7 @@ static void include(struct reader *reader, char *path)
 {
 	char whole[4096], text[4352];
 	const char *from = current(reader)->path, *slash = strrchr(from, '/');
-	int directory_bytes = slash && *path != '/' ? (int)(slash - from) + 1 : 0;
-	int error;
+	int directory_bytes, error;
 
 	if (!comment_cut(path)) {
 		fault(reader, "a quote is not closed");
@@ -193,6 +192,7 @@ static void include(struct reader *reader, char *path)
 		fault(reader, "INCLUDE goes deeper than 8 files: does a file include itself?");
 		return;
 	}
+	directory_bytes = slash && *path != '/' ? (int)(slash - from) + 1 : 0;
 	if (snprintf(whole, sizeof(whole), "%.*s%s", directory_bytes, from, path) >= (int)sizeof(whole))
 		error = -ENAMETOOLONG;
 	else

@@ -239,12 +239,22 @@ static int refused_parse(const struct k2i_setting *setting, const char *text, ch
 	return 0;
 }
 
-int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+static bool is_text(const struct k2i_setting *setting)
 {
-	if (setting->effect == K2I_EFFECT_ACCEPTED)
-		return 0;
-	if (setting->effect == K2I_EFFECT_REFUSED)
-		return refused_parse(setting, text, message, room);
+	return setting->effect == K2I_EFFECT_SETTING && setting->type < K2I_TYPE_PATTERN;
+}
+
+/* A key whose value is wrong was given nevertheless: no second error may say that it is missing. */
+static void stand_in(const struct k2i_setting *setting, const char *text, void *object)
+{
+	if (is_text(setting))
+		(void)text_store(setting, text, object);
+	else if (setting->type == K2I_TYPE_NUMBER)
+		number_store(setting, setting->minimum, object);
+}
+
+static int field_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
 	switch (setting->type) {
 	case K2I_TYPE_TEXT:
 		return text_store(setting, text, object);
@@ -265,9 +275,18 @@ int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *o
 	}
 }
 
-static bool is_text(const struct k2i_setting *setting)
+int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
 {
-	return setting->effect == K2I_EFFECT_SETTING && setting->type < K2I_TYPE_PATTERN;
+	int status;
+
+	if (setting->effect == K2I_EFFECT_ACCEPTED)
+		return 0;
+	if (setting->effect == K2I_EFFECT_REFUSED)
+		return refused_parse(setting, text, message, room);
+	status = field_parse(setting, text, object, message, room);
+	if (status == -EINVAL)
+		stand_in(setting, text, object);
+	return status;
 }
 
 int k2i_values_default(enum k2i_section section, void *object)

@@ -19,7 +19,7 @@ struct findings {
 	unsigned errors, notes;
 };
 
-static char path[64];
+static char path[256];
 
 static void keep(void *argument, enum k2i_finding kind, const char *file, unsigned line, const char *text)
 {
@@ -36,7 +36,7 @@ static void write_file(const char *text)
 {
 	FILE *file;
 
-	(void)snprintf(path, sizeof(path), "/tmp/k2hft-settings-XXXXXX");
+	(void)snprintf(path, sizeof(path), "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	file = fdopen(mkstemp(path), "w");
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0);
@@ -136,13 +136,313 @@ static void test_receiver_defaults(void **state)
 
 static void test_rules(void **state)
 {
-	struct k2i_settings *settings =
-		load(SENDER "[K2HFTFUSE_RULE]\nTARGET=/log//./a.log\nTRUNS=ON\n"
-			    "ALLOW = \"a, b\", \"$0\" # comment\nallow = plain\nOUTPUTFILE=/dev/null\n"
-			    "[K2HFTFUSE_RULE_DIR]\nTARGET=/\nDEFAULTALL=allow\nDENY=x\n"
-			    "DENY=y\nOUTPUTFILE=/var/log/\n[K2HFTFUSE_RULE_DIR]\nTARGET=b/\n"
-			    "DEFAULTALL=allow\n");
+	struct k2i_settings *settings = load(SENDER "[K2HFTFUSE_RULE]\nTARGET=/log//./a.log\nTRUNS=ON\n"
+						    "ALLOW = \"a, b\", \"$0\" # comment\nallow =plain text\n"
+						    "OUTPUTFILE=/dev/null\n"
+						    "[K2HFTFUSE_RULE_DIR]\nTARGET=/\nDEFAULTALL=allow\nDENY=x\nDENY=\n"
+						    "OUTPUTFILE=/var/log/\n"
+						    "[K2HFTFUSE_RULE_DIR]\nTARGET=b/c/\n");
+	const struct k2i_rule *rule = settings->rules;
+
 	(void)state;
+	assert_int_equal(settings->rule_count, 3);
+	assert_false(rule[0].directory);
+	assert_string_equal(rule[0].target, "log/a.log");
+	assert_true(rule[0].transfer);
+	assert_false(rule[0].default_allow);
+	assert_null(rule[0].output_file);
+	assert_int_equal(rule[0].line, 5);
+	assert_string_equal(rule[0].file, settings->file);
+	assert_int_equal(rule[0].allow_count, 2);
+	assert_string_equal(rule[0].allow[0].text, "\"a, b\", \"$0\"");
+	assert_int_equal(rule[0].allow[0].line, 8);
+	assert_string_equal(rule[0].allow[1].text, "plain text");
+	assert_true(rule[1].directory);
+	assert_string_equal(rule[1].target, "");
+	assert_true(rule[1].default_allow);
+	assert_string_equal(rule[1].output_file, "/var/log/");
+	assert_int_equal(rule[1].deny_count, 2);
+	assert_string_equal(rule[1].deny[1].text, "");
+	assert_string_equal(rule[2].target, "b/c");
+	assert_false(rule[2].transfer);
+	k2i_settings_free(settings);
+}
+
+static void test_every_setting(void **state)
+{
+	struct k2i_settings *settings =
+		load("[GLOBAL]\nPORT=1\nSSL=off\nSOCKTHREADCNT=8\n[SVRNODE]\nNAME=b\nssl=NO\n"
+		     "[K2HFTFUSE]\nk2htype=FILE\nK2HFILE=/var/q\nK2HINIT=n\nRINGSIZE=1g\nRINGFULL=drop\nLINEMAX=64K\n"
+		     "TRANSLINECNT=10000\nBYTELIMIT=5\nEXPIRE=9\nCOMPRESS=Never\nDRAINTIMEOUT=0\n"
+		     "[K2HFTFUSESVR]\nTYPE=F\nFILE_BASEDIR='/srv/a b'\nFILE_UNIFY=log/%Y.log\n"
+		     "FORMAT=\"%T {'m':'%l'}\\n\" # text\nFILE_TIMEFORM=\"%F %T.%-\"\nSTATEDIR=/s\nLISTEN=::1\n"
+		     "WINDOW=4M\nFRAMEMAX=2M\n");
+
+	(void)state;
+	assert_int_equal(settings->port, 1);
+	assert_int_equal(settings->loop_count, 8);
+	assert_int_equal(settings->servers[0].port, 0);
+	assert_int_equal(settings->servers[0].ssl, K2I_SSL_NO);
+	assert_int_equal(settings->queue_type, K2I_QUEUE_FILE);
+	assert_string_equal(settings->queue_file, "/var/q");
+	assert_false(settings->queue_fresh);
+	assert_int_equal(settings->ring_bytes, 1 << 30);
+	assert_int_equal(settings->full, K2I_FULL_DROP);
+	assert_int_equal(settings->record_bytes_max, 65536);
+	assert_int_equal(settings->batch_records_max, 10000);
+	assert_int_equal(settings->record_bytes_limit, 5);
+	assert_int_equal(settings->expire_s, 9);
+	assert_int_equal(settings->compress, K2I_COMPRESS_NEVER);
+	assert_int_equal(settings->drain_timeout_s, 0);
+	assert_string_equal(settings->base_directory, "/srv/a b");
+	assert_string_equal(settings->unify_file, "log/%Y.log");
+	assert_string_equal(settings->format, "%T {'m':'%l'}\\n");
+	assert_int_equal(settings->format_line, 24);
+	assert_string_equal(settings->format_file, settings->file);
+	assert_string_equal(settings->time_format, "%F %T.%-");
+	assert_string_equal(settings->state_directory, "/s");
+	assert_string_equal(settings->listen_address, "::1");
+	assert_int_equal(settings->window_bytes, 4 << 20);
+	assert_int_equal(settings->frame_bytes_max, 2 << 20);
+	k2i_settings_free(settings);
+}
+
+static void test_values_refused(void **state)
+{
+	static const struct {
+		const char *line, *part;
+	} cases[] = {
+		{"RINGSIZE=1K", "RINGSIZE = 1K is out of range; use 64K to 1T bytes"},
+		{"RINGSIZE=99999999999999999999", "out of range"},
+		{"RINGSIZE=20000000T", "out of range"},
+		{"RINGSIZE=64X", "RINGSIZE = 64X is not a size"},
+		{"RINGSIZE=64MB", "is not a size"},
+		{"RINGSIZE=", "RINGSIZE = (nothing) is not a size"},
+		{"LINEMAX=2M", "use 64 to 1M bytes"},
+		{"EXPIRE=-1", "EXPIRE = -1 is out of range; use 0 to 3153600000 seconds"},
+		{"EXPIRE=1.5", "not a whole number"},
+		{"EXPIRE= +1", "not a whole number"},
+		{"TRANSLINECNT=x", "TRANSLINECNT = x is not a whole number"},
+		{"DRAINTIMEOUT=86401", "use 0 to 86400 seconds"},
+		{"K2HINIT=maybe", "K2HINIT = maybe is not known; use one of yes, no, on, off, y, n"},
+		{"K2HTYPE=disk", "use one of mem, temp, file"},
+		{"K2HTYPE=file", "K2HTYPE = file needs K2HFILE"},
+		{"K2HFILE=/q", "K2HFILE is for K2HTYPE = file"},
+		{"K2HINIT=no", "K2HINIT = no is for K2HTYPE = file"},
+		{"TRANSLINCNT=1", "unknown key TRANSLINCNT in [K2HFTFUSE]; did you mean TRANSLINECNT?"},
+		{"FORMAT=%L", "[K2HFTFUSE] has no key FORMAT; it belongs in [K2HFTFUSESVR]"},
+		{"QUITEOTHER=1", "unknown key QUITEOTHER in [K2HFTFUSE]"},
+		{"[K2HFTFUSE]", "a second [K2HFTFUSE]"},
+		{"[K2HFTFUSE_RULES]", "did you mean [K2HFTFUSE_RULE]?"},
+		{"[NOTHING_LIKE_IT]", "unknown section [NOTHING_LIKE_IT]"},
+	};
+	char text[512];
+	size_t number;
+
+	(void)state;
+	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
+		(void)snprintf(text, sizeof(text), SENDER "%s\n", cases[number].line);
+		expect_error(text, 5, cases[number].part);
+	}
+}
+
+static void test_not_available(void **state)
+{
+	(void)state;
+	expect_error("[GLOBAL]\nSSL=yes\n" SENDER, 2, "SSL = yes is not available in this version");
+	expect_error("[GLOBAL]\nSSL_VERIFY_PEER=on\n" SENDER, 2, "SSL_VERIFY_PEER is not available");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=on\n" SENDER, 2, "K2HTPDTOR_BROADCAST is not available");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=/a\n" SENDER, 2, "K2HTPDTOR_FILE is not available");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=a\n" SENDER, 2, "K2HTPDTOR_EXCEPT_KEY is not available");
+	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILTER_TYPE=DELKEY,setall\n" SENDER, 2, "not available");
+	expect_error(RECEIVER "TYPE=both\n", 5, "TYPE = both is not available in this version");
+	expect_error(RECEIVER "PLUGIN=/bin/cat\n", 5, "PLUGIN is not available");
+	expect_error(RECEIVER "TRANSCONF=/x\n", 5, "TRANSCONF is not available");
+	expect_error(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nPLUGIN=x\n", 7, "PLUGIN is not available");
+}
+
+static void test_whole_refused(void **state)
+{
+	(void)state;
+	expect_error("", 0, "nothing to run");
+	expect_error("[K2HFTFUSE]\n", 1, "needs an [SVRNODE]");
+	expect_error("[K2HFTFUSE]\n[SVRNODE]\nPORT=1\n", 2, "[SVRNODE] needs NAME");
+	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a\n", 2, "needs PORT");
+	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a[1-3]\nPORT=1\n", 2, "must be one host");
+	expect_error("PORT=1\n" SENDER, 1, "PORT comes before the first [SECTION]");
+	expect_error("[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n", 1, "a rule needs a [K2HFTFUSE] section");
+	expect_error("[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n", 1, "needs PORT");
+	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\n", 3, "needs FILE_BASEDIR");
+	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nFILE_BASEDIR=\n", 4, "needs FILE_BASEDIR");
+	expect_error("[GLOBAL]\nPORT=99999\n[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n", 2, "use 1 to 65535");
+	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nFILE_BASEDIR=x\n", 4, "must be an absolute path");
+	expect_error(RECEIVER "FILE_UNIFY=/a\n", 5, "without / in front");
+	expect_error(RECEIVER "FILE_UNIFY=a/../b\n", 5, ".. is not allowed");
+	expect_error(RECEIVER "FILE_UNIFY=a/\n", 5, "must name a file");
+	expect_error(RECEIVER "STATEDIR=a\n", 5, "absolute path");
+	expect_error(RECEIVER "WINDOW=4M\nFRAMEMAX=8M\n", 6, "FRAMEMAX must be at most WINDOW");
+	expect_error(SENDER "RINGSIZE=64K\nLINEMAX=40K\n", 6, "at most half of RINGSIZE");
+}
+
+static void test_rules_refused(void **state)
+{
+	(void)state;
+#define RULE SENDER "[K2HFTFUSE_RULE]\nDEFAULTALL=ALLOW\n"
+#define RULE_DIR SENDER "[K2HFTFUSE_RULE_DIR]\nDEFAULTALL=ALLOW\n"
+	expect_error(RULE, 5, "needs TARGET");
+	expect_error(RULE "TARGET=/\n", 5, "needs TARGET");
+	expect_error(RULE_DIR, 5, "needs TARGET; TARGET = / is the whole mount");
+	expect_error(RULE "TARGET=a/../b\n", 7, "TARGET = a/../b: .. is not allowed");
+	expect_error(RULE "TARGET=..\n", 7, ".. is not allowed");
+	expect_error(RULE "TARGET=a\nOUTPUTFILE=log/x\n", 8, "must be an absolute path");
+	expect_error(RULE "TARGET=a\nOUTPUTFILE=/log/\n", 5, "must name a file");
+	expect_error(RULE "TARGET=a\n[K2HFTFUSE_RULE]\nTARGET=/a\nDEFAULTALL=ALLOW\n", 8,
+		     "TARGET = a clashes with the rule of line 5 for a");
+	expect_error(RULE "TARGET=a\n[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\nDEFAULTALL=ALLOW\n", 8, "clashes");
+	expect_error(RULE_DIR "TARGET=a/b\n[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n", 8, "clashes");
+	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\n[K2HFTFUSE_RULE]\nTARGET=a\n"
+		     "DEFAULTALL=ALLOW\nDENY=x\n",
+		     9, "can't be used with BINTRANS");
+#undef RULE
+#undef RULE_DIR
+}
+
+static void test_rules_nested(void **state)
+{
+	(void)state;
+	k2i_settings_free(load(SENDER "[K2HFTFUSE_RULE_DIR]\nTARGET=/\n[K2HFTFUSE_RULE_DIR]\nTARGET=a\n"
+				      "[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\n[K2HFTFUSE_RULE]\nTARGET=a/b/c\n"
+				      "[K2HFTFUSE_RULE]\nTARGET=a/bb\n[K2HFTFUSE_RULE]\nTARGET=ab\n"));
+}
+
+static void test_all_errors_come(void **state)
+{
+	struct findings findings;
+
+	(void)state;
+	k2i_settings_free(check("[K2HFTFUSE]\nRINGSIZ=1\nK2HTYPE=x\n[X]\nA=1\n", &findings));
+	assert_string_equal(
+		findings.text,
+		"2: error: unknown key RINGSIZ in [K2HFTFUSE]; did you mean RINGSIZE?\n"
+		"3: error: K2HTYPE = x is not known; use one of mem, temp, file, memory, m, temporary, t, f\n"
+		"4: error: unknown section [X]\n"
+		"1: error: [K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver\n");
+}
+
+static void test_without_effect(void **state)
+{
+	struct findings findings;
+
+	(void)state;
+	k2i_settings_free(check(SENDER "RINGSIZE=1M\nRINGSIZE=2M\nK2HMAXELE=x\n[K2HFTFUSE_RULE]\nTARGET=a\nDENY=x\n"
+				       "[SVRNODE]\nNAME=b\n",
+				&findings));
+	assert_int_equal(findings.errors, 0);
+	assert_string_equal(findings.text,
+			    "5: note: RINGSIZE has no effect: line 6 says it again\n"
+			    "7: note: K2HMAXELE has no effect: there is no K2HASH: RINGSIZE sizes the queue\n"
+			    "11: note: [SVRNODE] has no effect: this version sends to the first one only\n"
+			    "10: note: DENY has no effect: DEFAULTALL = DENY uses ALLOW only\n"
+			    "8: note: the rule lets no record pass: DEFAULTALL = DENY and no ALLOW\n");
+}
+
+static void test_load_gives_the_first(void **state)
+{
+	struct k2i_settings *settings = NULL;
+	char message[256], wanted[256];
+
+	(void)state;
+	write_file("[K2HFTFUSE]\nA=1\nB=1\n");
+	assert_int_equal(k2i_settings_load(path, &settings, message, sizeof(message)), -EINVAL);
+	assert_null(settings);
+	(void)snprintf(wanted, sizeof(wanted), "%s:2: unknown key A in [K2HFTFUSE]", path);
+	assert_string_equal(message, wanted);
+	(void)unlink(path);
+	assert_int_equal(k2i_settings_load("/nonexistent/x", &settings, message, sizeof(message)), -ENOENT);
+	assert_string_equal(message, "/nonexistent/x: No such file or directory");
+	assert_int_equal(k2i_settings_load("/nonexistent/x.yaml", &settings, message, sizeof(message)), -EINVAL);
+	assert_non_null(strstr(message, "INI"));
+	assert_null(settings);
+}
+
+static char *print(const struct k2i_settings *settings)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *output = open_memstream(&text, &bytes);
+
+	assert_non_null(output);
+	assert_int_equal(k2i_settings_print(settings, output), 0);
+	assert_int_equal(fclose(output), 0);
+	return text;
+}
+
+static void test_print_reads_back(void **state)
+{
+	struct k2i_settings *settings =
+		load("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=b\n[K2HFTFUSE]\nRINGSIZE=3000000\nLINEMAX=1000\n"
+		     "[K2HFTFUSE_RULE]\nTARGET='a # b'\nTRUNS=on\nALLOW= \"x\\\"\", \"$1\"\nALLOW=a\\\\b\n"
+		     "[K2HFTFUSE_RULE_DIR]\nTARGET=/\nDEFAULTALL=allow\nOUTPUTFILE=/a/\n"
+		     "[K2HFTFUSESVR]\nFILE_BASEDIR=\"/a\\\"'#b\"\nFORMAT=\"\\\"%L\\\\\\n # \"\nFILE_UNIFY=x\n");
+	char *first = print(settings), *second;
+	struct k2i_settings *again = load(first);
+
+	(void)state;
+	second = print(again);
+	assert_string_equal(first, second);
+	assert_string_equal(settings->format, again->format);
+	assert_string_equal(settings->format, "\"%L\\\\n # ");
+	assert_string_equal(settings->base_directory, again->base_directory);
+	assert_string_equal(settings->rules[0].target, again->rules[0].target);
+	assert_string_equal(settings->rules[0].allow[0].text, again->rules[0].allow[0].text);
+	assert_non_null(strstr(first, "LINEMAX = 1000  # bytes; default 1M\n"));
+	assert_non_null(strstr(first, "# K2HFILE is not set\n"));
+	free(first);
+	free(second);
+	k2i_settings_free(settings);
+	k2i_settings_free(again);
+}
+
+/* Each line of the table: nine fields, the default within the range. */
+static void test_table(void **state)
+{
+	char *text = NULL, *line, *rest;
+	size_t bytes = 0, fields, lines = 0;
+	FILE *output = open_memstream(&text, &bytes);
+
+	(void)state;
+	assert_non_null(output);
+	assert_int_equal(k2i_settings_table_print(output), 0);
+	assert_int_equal(fclose(output), 0);
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		for (fields = 1; (line = strchr(line, '\t')); line++)
+			fields++;
+		assert_int_equal(fields, 9);
+		lines++;
+	}
+	assert_int_equal(lines, k2i_settings_table_count);
+	free(text);
+}
+
+static void test_table_names_once(void **state)
+{
+	size_t number;
+	const struct k2i_setting *setting;
+
+	(void)state;
+	for (number = 0; number < k2i_settings_table_count; number++) {
+		setting = &k2i_settings_table[number];
+		assert_ptr_equal(k2i_setting_find(setting->section, setting->name), setting);
+		assert_true(strlen(setting->help) > 10);
+	}
+}
+
+static void test_line_limit_follows_ring(void **state)
+{
+	struct k2i_settings *settings = load(SENDER "RINGSIZE=64K\n");
+
+	(void)state;
+	assert_int_equal(settings->record_bytes_max, 32768);
 	k2i_settings_free(settings);
 }
 
@@ -152,8 +452,20 @@ int main(void)
 		cmocka_unit_test(test_sender_defaults),
 		cmocka_unit_test(test_receiver_defaults),
 		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_every_setting),
+		cmocka_unit_test(test_values_refused),
+		cmocka_unit_test(test_not_available),
+		cmocka_unit_test(test_whole_refused),
+		cmocka_unit_test(test_rules_refused),
+		cmocka_unit_test(test_rules_nested),
+		cmocka_unit_test(test_all_errors_come),
+		cmocka_unit_test(test_without_effect),
+		cmocka_unit_test(test_load_gives_the_first),
+		cmocka_unit_test(test_print_reads_back),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_names_once),
+		cmocka_unit_test(test_line_limit_follows_ring),
 	};
 
-	(void)expect_error;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

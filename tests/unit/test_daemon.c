@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon.h"
+
+static char directory[256];
+
+/* Runs `body` in a process of its own, since it forks and changes what belongs to the process. Its exit status. */
+static int status_of(void (*body)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		body();
+		_exit(99);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void detach(void)
+{
+	if (k2i_daemon_detach())
+		_exit(98);
+}
+
+static void body_ready(void)
+{
+	detach();
+	k2i_daemon_ready();
+	_exit(7);
+}
+
+static void body_failed(void)
+{
+	detach();
+	k2i_daemon_failed(2);
+	_exit(0);
+}
+
+static void body_exits(void)
+{
+	detach();
+	_exit(3);
+}
+
+static void body_exits_well(void)
+{
+	detach();
+	_exit(0);
+}
+
+static void body_killed(void)
+{
+	detach();
+	(void)raise(SIGKILL);
+}
+
+static void body_in_foreground(void)
+{
+	k2i_daemon_failed(2);
+	k2i_daemon_ready();
+	_exit(5);
+}
+
+static void test_parent_status(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(body_ready), 0);
+	assert_int_equal(status_of(body_failed), 2);
+	assert_int_equal(status_of(body_exits), 3);
+	assert_int_equal(status_of(body_exits_well), 1);
+	assert_int_equal(status_of(body_killed), 1);
+	assert_int_equal(status_of(body_in_foreground), 5);
+}
+
+static int report_fd;
+
+static bool is_null(int fd)
+{
+	struct stat status;
+
+	return !fstat(fd, &status) && S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+}
+
+static void body_surroundings(void)
+{
+	char here[256];
+	bool before;
+
+	detach();
+	before = !is_null(STDERR_FILENO);
+	k2i_daemon_ready();
+	k2i_daemon_ready();
+	(void)dprintf(report_fd, "%d %d%d%d %s %d", before, is_null(0), is_null(1), is_null(2),
+		      getcwd(here, sizeof(here)), getsid(0) == getpid());
+	_exit(0);
+}
+
+static void test_surroundings(void **state)
+{
+	char text[300] = "";
+	size_t bytes = 0;
+	ssize_t more;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	report_fd = fds[1];
+	assert_int_equal(status_of(body_surroundings), 0);
+	(void)close(fds[1]);
+	while ((more = read(fds[0], text + bytes, sizeof(text) - 1 - bytes)) > 0)
+		bytes += (size_t)more;
+	(void)close(fds[0]);
+	assert_string_equal(text, "1 111 / 1");
+}
+
+static void test_levels(void **state)
+{
+	static const struct {
+		const char *text;
+		enum k2hft_log_level level;
+		bool silent;
+	} cases[] = {
+		{"err", K2HFT_LOG_ERROR, false},   {"ERR", K2HFT_LOG_ERROR, false},
+		{"wan", K2HFT_LOG_WARNING, false}, {"msg", K2HFT_LOG_INFO, false},
+		{"dump", K2HFT_LOG_DEBUG, false},  {"silent", K2HFT_LOG_ERROR, true},
+		{"error", K2HFT_LOG_ERROR, false}, {"warning", K2HFT_LOG_WARNING, false},
+		{"info", K2HFT_LOG_INFO, false},   {"debug", K2HFT_LOG_DEBUG, false},
+	};
+	enum k2hft_log_level level;
+	size_t number;
+	bool silent;
+
+	(void)state;
+	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
+		assert_int_equal(k2i_daemon_level_parse(cases[number].text, &level, &silent), 0);
+		assert_int_equal(level, cases[number].level);
+		assert_int_equal(silent, cases[number].silent);
+	}
+	assert_int_equal(k2i_daemon_level_parse("loud", &level, &silent), -EINVAL);
+	assert_int_equal(k2i_daemon_level_parse("", &level, &silent), -EINVAL);
+}
+
+static void read_file(const char *path, char *text, size_t room)
+{
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	text[fread(text, 1, room - 1, file)] = '\0';
+	assert_int_equal(fclose(file), 0);
+}
+
+static void body_log_to_file(void)
+{
+	char path[512];
+
+	(void)snprintf(path, sizeof(path), "%s/log", directory);
+	if (k2i_daemon_log_open("prog", K2HFT_LOG_WARNING, path))
+		_exit(98);
+	k2i_log(K2HFT_LOG_ERROR, "ring: %s", "one");
+	k2i_log(K2HFT_LOG_INFO, "ring: hidden");
+	detach();
+	k2i_daemon_ready();
+	k2i_log(K2HFT_LOG_WARNING, "ring: two");
+	_exit(0);
+}
+
+static void test_log_file(void **state)
+{
+	char path[512], text[512];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/log", directory);
+	assert_int_equal(status_of(body_log_to_file), 0);
+	/* The one that logs "two" is not this process's child: it is done when the line is there. */
+	do
+		read_file(path, text, sizeof(text));
+	while (!strstr(text, "two\n"));
+	assert_non_null(strstr(text, " error prog: ring: one\n"));
+	assert_non_null(strstr(text, " warning prog: ring: two\n"));
+	assert_null(strstr(text, "hidden"));
+	assert_int_equal(k2i_daemon_log_open("prog", K2HFT_LOG_INFO, "/nonexistent/log"), -ENOENT);
+}
+
+static void body_log_to_terminal(void)
+{
+	char path[512];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/stderr", directory);
+	if (!freopen(path, "w", stderr))
+		_exit(98);
+	fd = fileno(stderr);
+	if (fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0)
+		_exit(97);
+	if (k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, NULL))
+		_exit(96);
+	k2i_log(K2HFT_LOG_DEBUG, "ring: one");
+	_exit(0);
+}
+
+static void test_log_terminal(void **state)
+{
+	char path[512], text[512];
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/stderr", directory);
+	assert_int_equal(status_of(body_log_to_terminal), 0);
+	read_file(path, text, sizeof(text));
+	assert_string_equal(text, "prog: ring: one\n");
+}
+
+static void test_systemd(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char text[128] = "", wanted[64];
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	(void)state;
+	assert_true(fd >= 0);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/notify", directory);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(setenv("NOTIFY_SOCKET", address.sun_path, 1), 0);
+	k2i_daemon_ready();
+	assert_true(recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT) > 0);
+	(void)snprintf(wanted, sizeof(wanted), "READY=1\nMAINPID=%ld", (long)getpid());
+	assert_string_equal(text, wanted);
+	assert_null(getenv("NOTIFY_SOCKET"));
+	(void)close(fd);
+}
+
+static int setup(void **state)
+{
+	const char *parent = getenv("TMPDIR");
+
+	(void)state;
+	(void)snprintf(directory, sizeof(directory), "%.200s/k2hft-XXXXXX", parent ? parent : "/tmp");
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	static const char *const names[] = {"log", "stderr", "notify", ""};
+	char path[512];
+	size_t number;
+
+	(void)state;
+	for (number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", directory, names[number]);
+		(void)remove(path);
+	}
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parent_status), cmocka_unit_test(test_surroundings),
+		cmocka_unit_test(test_levels),        cmocka_unit_test(test_log_file),
+		cmocka_unit_test(test_log_terminal),  cmocka_unit_test(test_systemd),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
