@@ -349,7 +349,7 @@ static void test_without_effect(void **state)
 static void test_load_gives_the_first(void **state)
 {
 	struct k2i_settings *settings = NULL;
-	char message[256], wanted[256];
+	char message[512], wanted[512];
 
 	(void)state;
 	write_file("[K2HFTFUSE]\nA=1\nB=1\n");
