@@ -6,10 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FORMAT and FILE_TIMEFORM of the receiver, compiled once, applied to each record. */
+/*
+ * FORMAT and FILE_TIMEFORM of the receiver, compiled once, applied to each record.
+ *
+ *	%L	the record as it came, line end included
+ *	%l	without white space around it
+ *	%J	without its LF, as the inside of a JSON string; bytes that are not UTF-8 become \ufffd each
+ *	%T %t	its time by FILE_TIMEFORM	%H %h	host	%P %p	pid of the writer
+ *	%F	path of the stream		%f	its last part	%%	a percent sign
+ *
+ * and \a \b \f \n \r \t \\ \" \' \? \xH \xHH, and \0 to \8 as the byte of that number. A control character in a host
+ * or path comes out as '?'. In a format with %J, host, path and time are made fit for a JSON string as well.
+ */
 struct k2i_format;
 
-/* -EINVAL with the reason in message: an unknown directive or escape. `time_format` may be NULL. */
+/*
+ * -EINVAL with the reason in message: an unknown directive or escape, or a time format that strftime(3) does not know;
+ * -ENOMEM. NULL or "" for `format` is %L; for `time_format`: %T is empty.
+ */
 int k2i_format_compile(const char *format, const char *time_format, struct k2i_format **compiled, char *message,
 		       size_t message_room);
 void k2i_format_free(struct k2i_format *format);
@@ -28,7 +42,8 @@ struct k2i_format_origin {   /* what a chunk's records have in common */
 struct k2i_format_buffer {
 	char *data;
 	size_t bytes, room;
-	/* the last formatted second, so that strftime runs once a second */
+	/* the last formatted second and whose format it was, so that strftime runs once a second */
+	uint64_t second_format;
 	int64_t second;
 	char second_text[256];
 	size_t second_bytes;
@@ -40,7 +55,8 @@ int k2i_format_records(const struct k2i_format *format, const struct k2i_format_
 
 /*
  * strftime with `%-` as nine digits of nanoseconds, in local time; `output` is terminated. Returns the length, -EINVAL
- * if it does not fit. For FILE_TIMEFORM, and for the name of FILE_UNIFY.
+ * if it does not fit or is not a time format. For FILE_TIMEFORM, and for the name of FILE_UNIFY. `%-` before a letter of
+ * a number that strftime pads, as in %-d, is its flag "do not pad".
  */
 int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, size_t room);
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ static void hello_is_checked(void **state)
 	hello.frame_bytes_max = 0;
 	assert_int_equal(hello_encode(hello), -EINVAL);
 	hello = hello_sample();
-	strcpy(hello.host, "a\nb");
+	(void)snprintf(hello.host, sizeof(hello.host), "%s", "a\nb");
 	assert_int_equal(hello_encode(hello), -EINVAL);
 	memset(hello.host, 'h', sizeof(hello.host));
 	assert_int_equal(hello_encode(hello), -EINVAL);
@@ -146,12 +147,12 @@ static void stream_is_checked(void **state)
 	stream.mode = 2;
 	assert_int_equal(k2hft_stream_encode(&stream, frame_bytes, ROOM), -EINVAL);
 	stream = stream_sample();
-	strcpy(stream.path, "../x");
+	(void)snprintf(stream.path, sizeof(stream.path), "%s", "../x");
 	assert_int_equal(k2hft_stream_encode(&stream, frame_bytes, ROOM), -EINVAL);
-	strcpy(stream.path, "");
+	(void)snprintf(stream.path, sizeof(stream.path), "%s", "");
 	assert_int_equal(k2hft_stream_encode(&stream, frame_bytes, ROOM), -EINVAL);
 	stream = stream_sample();
-	strcpy(stream.host, "a\177b");
+	(void)snprintf(stream.host, sizeof(stream.host), "%s", "a\177b");
 	assert_int_equal(k2hft_stream_encode(&stream, frame_bytes, ROOM), -EINVAL);
 	/* The longest of all fits. */
 	stream = stream_sample();
@@ -247,7 +248,7 @@ static int encode_any(uint8_t type, uint8_t *bytes, size_t room)
 	case K2HFT_FRAME_ERROR:
 		memset(&message, 0, sizeof(message));
 		message.error.code = 1;
-		strcpy(message.error.text, "text");
+		(void)snprintf(message.error.text, sizeof(message.error.text), "%s", "text");
 		return k2hft_error_encode(&message.error, bytes, room);
 	default:
 		message.ping.token = 0;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "format_parts.h"
+
+#include <string.h>
+
+#define REPLACEMENT "\\ufffd"
+
+/* Length of the well-formed UTF-8 sequence at `text` (Unicode 15, table 3-7), 0 if there is none. */
+static size_t utf8_length(const unsigned char *text, size_t bytes)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	size_t length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+
+	if (text[0] < 0xc2 || text[0] > 0xf4 || length > bytes)
+		return 0;
+	if (text[0] == 0xe0)
+		low = 0xa0; /* not longer than needed */
+	else if (text[0] == 0xed)
+		high = 0x9f; /* no surrogates */
+	else if (text[0] == 0xf0)
+		low = 0x90;
+	else if (text[0] == 0xf4)
+		high = 0x8f;
+	if (text[1] < low || text[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++) {
+		if (text[i] < 0x80 || text[i] > 0xbf)
+			return 0;
+	}
+	return length;
+}
+
+static bool passes(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+/* A control character, quote or backslash; returns how many bytes it became. */
+static size_t escape_one(unsigned char byte, char *output)
+{
+	static const char digits[] = "0123456789abcdef";
+	static const char letters[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
+	const char *letter = byte ? strchr(letters, byte) : NULL;
+
+	output[0] = '\\';
+	if (letter) {
+		output[1] = names[letter - letters];
+		return 2;
+	}
+	memcpy(output + 1, "u00", 3);
+	output[4] = digits[byte >> 4];
+	output[5] = digits[byte & 15];
+	return 6;
+}
+
+size_t k2i_json_escape(const char *text, size_t bytes, char *output)
+{
+	const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
+	char *out = output;
+
+	while (at < end) {
+		const unsigned char *run = at;
+		size_t length;
+
+		while (at < end && passes(*at))
+			at++;
+		memcpy(out, run, (size_t)(at - run));
+		out += at - run;
+		if (at == end)
+			break;
+		if (*at < 0x80) {
+			out += escape_one(*at++, out);
+			continue;
+		}
+		length = utf8_length(at, (size_t)(end - at));
+		if (length == 0) {
+			memcpy(out, REPLACEMENT, sizeof(REPLACEMENT) - 1);
+			out += sizeof(REPLACEMENT) - 1;
+			at++;
+			continue;
+		}
+		memcpy(out, at, length);
+		out += length;
+		at += length;
+	}
+	return (size_t)(out - output);
+}

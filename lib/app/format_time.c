@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "format_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format.h"
+
+#define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
+
+/* Where `%-` before a letter is the C library's flag "do not pad": conversions that pad. Before others, such as the Z
+ * of an ISO 8601 time, it means nanoseconds, as it always does in K2HFTFUSE. */
+static const char padded_letters[] = "CdegGHIjklmMSUVWyY";
+static const char conversion_letters[] = "aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZ%";
+
+static bool one_of(const char *letters, char byte)
+{
+	return byte != '\0' && strchr(letters, byte) != NULL;
+}
+
+/* Length of the directive at `text` ('%' and on), 0 if strftime(3) has none such. */
+static size_t directive_length(const char *text)
+{
+	size_t length = 1;
+
+	length += strspn(text + length, "_-0^#");
+	length += strspn(text + length, "0123456789");
+	if (text[length] == 'E' || text[length] == 'O')
+		length++;
+	return one_of(conversion_letters, text[length]) ? length + 1 : 0;
+}
+
+/* Copies `from` to `to`, which has room for it, with the nanoseconds marked. Returns where it is wrong, or NULL. */
+static const char *translate(const char *from, char *to)
+{
+	while (*from) {
+		size_t length = 1;
+
+		if (*from == K2I_TIME_NANOSECONDS)
+			return from;
+		if (from[0] == '%' && from[1] == '-' && !one_of(padded_letters, from[2])) {
+			*to++ = K2I_TIME_NANOSECONDS;
+			from += 2;
+			continue;
+		}
+		if (*from == '%')
+			length = directive_length(from);
+		if (length == 0)
+			return from;
+		memcpy(to, from, length);
+		to += length;
+		from += length;
+	}
+	*to = '\0';
+	return NULL;
+}
+
+char *k2i_time_format_compile(const char *time_format, char *message, size_t message_room)
+{
+	size_t bytes = strlen(time_format);
+	char *compiled = malloc(bytes + 2);
+	const char *wrong;
+
+	if (!compiled) {
+		(void)snprintf(message, message_room, "no memory");
+		return NULL;
+	}
+	compiled[0] = 'x';
+	wrong = translate(time_format, compiled + 1);
+	if (!wrong)
+		return compiled;
+	if (*wrong == '%')
+		(void)snprintf(
+			message, message_room,
+			"time format: `%.8s' at byte %zu is no directive of strftime(3), nor %%- for nanoseconds",
+			wrong, (size_t)(wrong - time_format) + 1);
+	else
+		(void)snprintf(message, message_room, "time format: control character at byte %zu",
+			       (size_t)(wrong - time_format) + 1);
+	free(compiled);
+	return NULL;
+}
+
+size_t k2i_time_second(const char *compiled, time_t second, char *text, size_t room)
+{
+	struct tm broken_down;
+
+	return localtime_r(&second, &broken_down) ? strftime(text, room, compiled, &broken_down) : 0;
+}
+
+int k2i_time_text(const char *second_text, size_t second_bytes, uint32_t nanoseconds, char *output, size_t room)
+{
+	char digits[K2I_NANOSECONDS_DIGITS + 1];
+	size_t used = 0;
+
+	(void)snprintf(digits, sizeof(digits), "%09u", nanoseconds % (uint32_t)NANOSECONDS_PER_SECOND);
+	for (size_t i = 0; i < second_bytes; i++) {
+		bool digit_run = second_text[i] == K2I_TIME_NANOSECONDS;
+		size_t bytes = digit_run ? K2I_NANOSECONDS_DIGITS : 1;
+
+		if (bytes > room - used)
+			return -1;
+		memcpy(output + used, digit_run ? digits : second_text + i, bytes);
+		used += bytes;
+	}
+	return (int)used;
+}
+
+int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, size_t room)
+{
+	char message[128], text[4096];
+	char *compiled = k2i_time_format_compile(time_format, message, sizeof(message));
+	size_t second_bytes;
+	int bytes;
+
+	if (!compiled)
+		return -EINVAL;
+	second_bytes = k2i_time_second(compiled, (time_t)(time_ns / NANOSECONDS_PER_SECOND), text, sizeof(text));
+	free(compiled);
+	if (second_bytes == 0 || room == 0)
+		return -EINVAL;
+	bytes = k2i_time_text(text + 1, second_bytes - 1, (uint32_t)(time_ns % NANOSECONDS_PER_SECOND), output,
+			      room - 1);
+	if (bytes < 0)
+		return -EINVAL;
+	output[bytes] = '\0';
+	return bytes;
+}
