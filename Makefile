@@ -21,7 +21,8 @@ unitdir      ?= $(prefix)/lib/systemd/system
 completiondir ?= $(datadir)/bash-completion/completions
 
 Q   := $(if $(filter 1,$(V)),,@)
-say  = $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
+silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+say  = $(if $(filter 1,$(V))$(silent),@:,@printf '  %-7s %s\n' $(1) $(2))
 
 # ---- version: written in version.h and nowhere else; the map must have a node for it
 
@@ -59,7 +60,7 @@ cmocka_LIBS   := $(call pkg,--libs,cmocka)
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
 # k2hft_sender_open_config reads configuration files, so these of lib/app/ are in the library too.
-LIB_OBJECTS := $(call objects,lib/*.c lib/app/sender_config.c lib/app/settings*.c lib/app/ini.c lib/app/nearest.c)
+LIB_OBJECTS := $(call objects,$(addprefix lib/,*.c app/sender_config.c app/settings*.c app/ini*.c app/nearest.c))
 APP_OBJECTS := $(filter-out $(LIB_OBJECTS),$(call objects,lib/app/*.c))
 LIB_SO   := $(B)/lib/libk2hft.so
 LIB_A    := $(B)/lib/libk2hft.a

@@ -9,7 +9,7 @@ from common import code_of, finish, sources
 FLOORS = (
     (0, r"lib/(bits|wire|hash|log|version|clock|options)\.[ch]|include/k2hft/(version|visibility|log)\.h"),
     (1, r"lib/(ring|frame|message)(_\w+)?\.[ch]|include/k2hft/(ring|frame)\.h"),
-    (2, r"lib/(batch|client|sender|writer)(_\w+)?\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
+    (2, r"lib/(batch|client|transport|sender|writer)(_\w+)?\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
     (3, r"lib/app/\w+\.(c|h|def)"),
     (4, r"(fuse|receiver|tools)/\w+\.[ch]"),
 )

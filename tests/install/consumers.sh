@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What is installed is enough for a C and a C++ program, linked to the shared and to the static library by what
+# pkg-config says.
+set -eu
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root prefix=/opt/k2hft"
+
+PKG_CONFIG_LIBDIR=$root/opt/k2hft/lib/pkgconfig:$(pkg-config --variable pc_path pkg-config)
+export PKG_CONFIG_LIBDIR
+version=$(sed -n 's/.*K2HFT_VERSION_STRING "\(.*\)"/\1/p' include/k2hft/version.h)
+[ "$(pkg-config --modversion k2hft)" = "$version" ]
+
+cat >"$root/consumer.c" <<'END'
+#include <k2hft/k2hft.h>
+#include <stdio.h>
+#include <string.h>
+
+static void progress(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)argument;
+	(void)level;
+	(void)text;
+}
+
+int main(void)
+{
+	struct k2hft_ring_options options;
+	struct k2hft_ring *ring = NULL;
+	struct k2hft_ring_stats stats;
+	struct k2hft_sender *sender = NULL;
+	char message[256] = "";
+
+	memset(&options, 0, sizeof(options));
+	memset(&stats, 0, sizeof(stats));
+	options.size = sizeof(options);
+	options.ring_bytes = 65536;
+	stats.size = sizeof(stats);
+	k2hft_log_callback_set(progress, NULL, K2HFT_LOG_ERROR);
+	if (k2hft_ring_open(&options, &ring) || k2hft_ring_stats(ring, &stats) || stats.ring_bytes != 65536)
+		return 1;
+	k2hft_ring_close(ring);
+	if (k2hft_sender_open_config("/nonexistent/k2hft.ini", &sender, message, sizeof(message)) >= 0 || sender)
+		return 2;
+	puts(k2hft_version_string());
+	return 0;
+}
+END
+cp "$root/consumer.c" "$root/consumer.cc"
+
+# compile PROGRAM COMPILER SOURCE [pkg-config option]
+compile()
+{
+	program=$root/$1 compiler=$2 source=$3
+	shift 3
+	# The flags are words.
+	# shellcheck disable=SC2046,SC2086
+	"$compiler" -Wall -Wextra -Werror ${SANITIZER-} -o "$program" "$source" \
+		$(pkg-config --define-variable=prefix="$root/opt/k2hft" \
+			--define-variable=libdir="$root/opt/k2hft/lib" \
+			--define-variable=includedir="$root/opt/k2hft/include" --cflags --libs "$@" k2hft)
+}
+
+compile shared-c "${CC:-cc}" "$root/consumer.c"
+compile shared-cc "${CXX:-c++}" "$root/consumer.cc"
+for program in shared-c shared-cc; do
+	readelf -d "$root/$program" | grep -q 'NEEDED.*libk2hft\.so\.[0-9]*\]'
+	[ "$(LD_LIBRARY_PATH="$root/opt/k2hft/lib" "$root/$program")" = "$version" ]
+done
+
+# Without the shared library -lk2hft is the archive.
+rm "$root"/opt/k2hft/lib/libk2hft.so*
+compile static-c "${CC:-cc}" "$root/consumer.c" --static
+compile static-cc "${CXX:-c++}" "$root/consumer.cc" --static
+[ "$("$root/static-c")" = "$version" ]
+[ "$("$root/static-cc")" = "$version" ]

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# uninstall leaves nothing of what install put below DESTDIR, wherever the folders are, and install puts everything
+# where its variables say.
+set -eu
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+# roundtrip VARIABLE...: install, check, uninstall, look
+roundtrip()
+{
+	eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d $*"
+	find "$root/d" ! -type d | sed "s|^$root/d||" | sort >"$root/installed"
+	eval "${K2HFT_MAKE:-make} -s uninstall B=${B:-build} DESTDIR=$root/d $*"
+	if [ -e "$root/d" ] && [ "$(find "$root/d" -mindepth 1)" ]; then
+		find "$root/d" -mindepth 1
+		exit 1
+	fi
+}
+
+has()
+{
+	grep -qx "$1" "$root/installed" || {
+		echo "not installed: $1"
+		cat "$root/installed"
+		exit 1
+	}
+}
+
+roundtrip prefix=/usr
+has /usr/lib/libk2hft.so
+has /usr/lib/libk2hft.a
+has /usr/lib/pkgconfig/k2hft.pc
+has /usr/include/k2hft/k2hft.h
+has /usr/share/doc/k2hft/README.md
+for program in "${B:-build}"/bin/*; do
+	has "/usr/bin/${program##*/}"
+done
+for page in man/man?/*; do
+	has "/usr/share/$page"
+done
+
+roundtrip prefix=/p bindir=/b libdir=/l/x86 includedir=/i mandir=/m docdir=/d pkgconfigdir=/c unitdir=/u \
+	completiondir=/f
+grep -v -e '^/[blimdcuf]/' "$root/installed" && exit 1
+has /l/x86/libk2hft.so.0
+exit 0

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Every exported function has a page in section 3 that shows its prototype as the headers have it; no page is about a
+# function that is not there.
+import glob
+import os
+import re
+import sys
+
+
+def page_text(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    link = re.match(r"\.so (\S+)", text)
+    return page_text(os.path.join("man", link.group(1))) if link else text
+
+
+def plain(roff):
+    """Text without requests' names, fonts and escapes, blanks joined: what a reader sees, roughly."""
+    text = re.sub(r"\\f(\[\w*\]|.)", "", roff)
+    text = re.sub(r'^[.\'](BI|BR|IB|IR|RB|RI|B|I|SM|SB)\s+(.*)$', lambda m: re.sub(
+        r'"([^"]*)"|(\S+)\s*', lambda a: a.group(1) if a.group(1) is not None else a.group(2), m.group(2)), text, flags=re.M)
+    text = re.sub(r"\\[&|^/,]", "", text)
+    text = re.sub(r"\\-", "-", text)
+    return re.sub(r"\s+", "", text)
+
+
+def prototypes():
+    found = {}
+    for path in glob.glob("include/k2hft/*.h"):
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        for match in re.finditer(r"K2HFT_API\s+([^;]*?\b(k2hft_\w+)\([^;]*\));", text):
+            found[match.group(2)] = re.sub(r"\s+", "", match.group(1))
+    return found
+
+
+def main():
+    with open("lib/k2hft.map", encoding="utf-8") as file:
+        exported = re.findall(r"^\t(k2hft_\w+);", file.read(), re.M)
+    findings = []
+    declared = prototypes()
+    for function in exported:
+        path = f"man/man3/{function}.3"
+        if not os.path.exists(path):
+            findings.append(f"{function}: no {path}")
+            continue
+        text = page_text(path)
+        seen = plain(text)
+        name_section = re.search(r'^\.SH "?NAME"?\n(.*?)^\.SH', text, re.S | re.M)
+        if not name_section or function not in plain(name_section.group(1)):
+            findings.append(f"{path}: NAME does not name {function}")
+        if function in declared and declared[function] not in seen:
+            findings.append(f"{path}: SYNOPSIS does not have: {declared[function]}")
+    for path in glob.glob("man/man3/k2hft_*.3"):
+        if os.path.basename(path)[:-2] not in exported:
+            findings.append(f"{path}: no such function is exported")
+    print("\n".join(findings))
+    sys.exit(1 if findings or not exported else 0)
+
+
+main()
