@@ -211,17 +211,20 @@ static void said_again(struct loader *loader, const struct k2i_setting *setting,
 	*before = *place;
 }
 
+/* These two are compiled by others, who name the place of what is wrong. */
 static void format_place(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
 	struct k2i_settings *settings = loader->settings;
-	bool format = setting->field_offset == offsetof(struct k2i_settings, format);
 
 	if (setting->section != K2I_SECTION_K2HFTFUSESVR)
 		return;
-	if (!format && (setting->field_offset != offsetof(struct k2i_settings, time_format) || settings->format_file))
-		return;
-	settings->format_file = place->file;
-	settings->format_line = place->line;
+	if (setting->field_offset == offsetof(struct k2i_settings, format)) {
+		settings->format_file = place->file;
+		settings->format_line = place->line;
+	} else if (setting->field_offset == offsetof(struct k2i_settings, time_format)) {
+		settings->time_format_file = place->file;
+		settings->time_format_line = place->line;
+	}
 }
 
 static void without_effect(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)

@@ -77,8 +77,9 @@ struct k2i_settings {
 	char *unify_file;        /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
 	char *time_format;       /* FILE_TIMEFORM */
 	char *format;            /* FORMAT */
-	const char *format_file; /* where FORMAT, or else FILE_TIMEFORM, is said; NULL: nowhere */
-	unsigned format_line;
+	const char *format_file; /* where FORMAT is said; NULL: nowhere */
+	const char *time_format_file;
+	unsigned format_line, time_format_line;
 	char *listen_address;     /* LISTEN: host name or address; NULL: every address of this host */
 	char *state_directory;    /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t window_bytes;    /* WINDOW */
