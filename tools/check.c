@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "format.h"
+#include "settings.h"
+#include "tools.h"
+
+#define STATUS_FAILED 1
+#define STATUS_WRONG 2
+
+static const char usage[] =
+	"usage: k2hft check [OPTION...] FILE...\n\n"
+	"Checks configuration files: what is wrong, with file and line, and which keys have no effect.\n\n"
+	"  -p, --print   prints the effective values as a configuration file; findings go to standard error\n"
+	"  -q, --quiet   errors only\n"
+	"  -s, --strict  a key without effect counts as an error\n"
+	"      --table   prints all keys, tab-separated: section, key, type, unit, minimum, maximum, default,\n"
+	"                effect, meaning\n"
+	"  -h, --help    prints this\n\n"
+	"Exit status: 0 nothing is wrong, 2 something is.\n";
+
+enum { OPTION_TABLE = 256 };
+
+struct check {
+	bool print, quiet, strict;
+	FILE *output; /* of findings */
+	unsigned errors, notes;
+};
+
+static void report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
+{
+	struct check *check = argument;
+	bool error = finding == K2I_FINDING_ERROR;
+
+	*(error ? &check->errors : &check->notes) += 1;
+	if (!error && check->quiet && !check->strict)
+		return;
+	if (line)
+		(void)fprintf(check->output, "%s:%u: %s: %s\n", file, line, error ? "error" : "note", text);
+	else
+		(void)fprintf(check->output, "%s: %s: %s\n", file, error ? "error" : "note", text);
+}
+
+static void check_format(struct check *check, const char *format, const char *time_format, const char *file,
+			 unsigned line)
+{
+	struct k2i_format *compiled = NULL;
+	char message[512] = "";
+
+	if (!file)
+		return;
+	if (k2i_format_compile(format, time_format, &compiled, message, sizeof(message)))
+		report(check, K2I_FINDING_ERROR, file, line, message);
+	k2i_format_free(compiled);
+}
+
+static bool check_file(struct check *check, const char *file)
+{
+	struct k2i_settings *settings = NULL;
+	int status;
+
+	check->errors = 0;
+	check->notes = 0;
+	status = k2i_settings_check(file, report, check, &settings);
+	if (status < 0) {
+		report(check, K2I_FINDING_ERROR, file, 0, strerror(-status));
+	} else {
+		check_format(check, settings->format, NULL, settings->format_file, settings->format_line);
+		check_format(check, "%T", settings->time_format, settings->time_format_file,
+			     settings->time_format_line);
+		if (check->print && !check->errors && k2i_settings_print(settings, stdout))
+			report(check, K2I_FINDING_ERROR, "standard output", 0, strerror(EIO));
+	}
+	k2i_settings_free(settings);
+	if (!check->quiet)
+		(void)fprintf(check->output, "%s: %u error%s, %u without effect\n", file, check->errors,
+			      check->errors == 1 ? "" : "s", check->notes);
+	return !check->errors && !(check->strict && check->notes);
+}
+
+static int options_read(struct check *check, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"print", no_argument, NULL, 'p'},  {"quiet", no_argument, NULL, 'q'},
+		{"strict", no_argument, NULL, 's'}, {"table", no_argument, NULL, OPTION_TABLE},
+		{"help", no_argument, NULL, 'h'},   {NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "pqsh", options, NULL)) != -1) {
+		switch (option) {
+		case 'p':
+			check->print = true;
+			check->output = stderr;
+			break;
+		case 'q':
+			check->quiet = true;
+			break;
+		case 's':
+			check->strict = true;
+			break;
+		case OPTION_TABLE:
+			return k2i_settings_table_print(stdout) ? STATUS_FAILED : 0;
+		case 'h':
+			return fputs(usage, stdout) < 0 ? STATUS_FAILED : 0;
+		default:
+			return STATUS_WRONG;
+		}
+	}
+	if (optind < argc)
+		return -1;
+	(void)fprintf(stderr, "%s: no file; try --help\n", argv[0]);
+	return STATUS_WRONG;
+}
+
+int k2i_command_check(int argc, char **argv)
+{
+	struct check check = {.output = stdout};
+	int status = options_read(&check, argc, argv);
+
+	if (status >= 0)
+		return status;
+	status = 0;
+	for (; optind < argc; optind++)
+		if (!check_file(&check, argv[optind]))
+			status = STATUS_WRONG;
+	return fflush(stdout) ? STATUS_FAILED : status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include <k2hft/version.h>
+
+#include "nearest.h"
+#include "tools.h"
+
+#define STATUS_USAGE 2
+
+static int command_help(int argc, char **argv);
+static int command_version(int argc, char **argv);
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *summary;
+} commands[] = {
+	{"check", k2i_command_check, "checks configuration files, prints their effective values"},
+	{"help", command_help, "explains a command, or a key of the configuration"},
+	{"version", command_version, "prints the version"},
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void usage(FILE *output)
+{
+	size_t number;
+
+	(void)fputs("usage: k2hft COMMAND [ARGUMENT...]\n\n", output);
+	for (number = 0; number < COMMAND_COUNT; number++)
+		(void)fprintf(output, "  %-10s %s\n", commands[number].name, commands[number].summary);
+	(void)fputs("\n\"k2hft help COMMAND\" explains a command; k2hft(1) has more.\n", output);
+}
+
+static const struct command *find(const char *name)
+{
+	size_t number;
+
+	for (number = 0; number < COMMAND_COUNT; number++)
+		if (strcmp(commands[number].name, name) == 0)
+			return &commands[number];
+	return NULL;
+}
+
+static int unknown(const char *name)
+{
+	const char *best = NULL;
+	unsigned best_distance = K2I_NEAREST_NONE;
+	size_t number;
+
+	for (number = 0; number < COMMAND_COUNT; number++)
+		k2i_nearest_consider(name, commands[number].name, &best, &best_distance);
+	(void)fprintf(stderr, "k2hft: unknown command %s; ", name);
+	if (best)
+		(void)fprintf(stderr, "did you mean %s?\n", best);
+	else
+		(void)fputs("\"k2hft help\" lists them\n", stderr);
+	return STATUS_USAGE;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "k2hft %s", command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
+static int command_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	(void)printf("k2hft %s\n", k2hft_version_string());
+	return 0;
+}
+
+static int command_help(int argc, char **argv)
+{
+	char help[] = "--help";
+	char *arguments[] = {NULL, help, NULL};
+	const struct command *command;
+
+	if (argc < 2 || *argv[1] == '-') {
+		usage(stdout);
+		return 0;
+	}
+	command = find(argv[1]);
+	if (command)
+		return run(command, 2, arguments);
+	if (k2i_key_explain(argv[1]) == 0)
+		return 0;
+	return unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		usage(stderr);
+		return STATUS_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return command_help(1, argv);
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+		return command_version(argc, argv);
+	command = find(argv[1]);
+	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1]);
+}

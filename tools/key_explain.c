@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "settings_table.h"
+#include "tools.h"
+
+static void words_print(const struct k2i_word *word)
+{
+	const char *separator = "  one of ";
+
+	for (; word->text; word++) {
+		if (word->refused)
+			continue;
+		(void)printf("%s%s", separator, word->text);
+		separator = ", ";
+	}
+	(void)putchar('\n');
+}
+
+static void range_print(const struct k2i_setting *setting)
+{
+	(void)fputs("  from ", stdout);
+	k2i_value_print_number(setting, setting->minimum, stdout);
+	(void)fputs(" to ", stdout);
+	k2i_value_print_number(setting, setting->maximum, stdout);
+	(void)printf("%s%s\n", *setting->unit ? " " : "", setting->unit);
+}
+
+static void setting_print(const struct k2i_setting *setting)
+{
+	(void)printf("%s in [%s]\n", setting->name, k2i_section_name(setting->section));
+	if (setting->effect == K2I_EFFECT_SETTING)
+		(void)printf("  %s\n", setting->help);
+	else
+		(void)printf("  %s: %s.\n",
+			     setting->effect == K2I_EFFECT_ACCEPTED ? "Accepted, has no effect" : "Not available",
+			     setting->help);
+	if (setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE)
+		range_print(setting);
+	else if (setting->effect == K2I_EFFECT_SETTING && k2i_type_words(setting->type))
+		words_print(k2i_type_words(setting->type));
+	if (*setting->default_text)
+		(void)printf("  default %s\n", setting->default_text);
+}
+
+int k2i_key_explain(const char *name)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+	int status = -ENOENT;
+
+	for (; setting < end; setting++) {
+		if (strcasecmp(setting->name, name) != 0)
+			continue;
+		setting_print(setting);
+		status = 0;
+	}
+	return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_TOOLS_H
+#define K2I_TOOLS_H
+
+/*
+ * The subcommands of k2hft, one a file. argv[0] is the name for messages ("k2hft check"); getopt is at its start. The
+ * return value is the exit status: 0, 1 (it failed), 2 (wrong arguments or a wrong configuration).
+ */
+int k2i_command_check(int argc, char **argv);
+int k2i_command_push(int argc, char **argv);
+
+/* Explains a configuration key, in each section that has it. -ENOENT: there is no such key. */
+int k2i_key_explain(const char *name);
+
+#endif
