@@ -130,8 +130,10 @@ $(B)/examples/%: examples/%.c $(LIB_SO) $(B)/flags
 
 deps:                   ## installs what building and checking need, or prints how to
 	@pkgconfig/install-deps check
+# The thread sanitizer wants addresses where it expects them.
+fixed_addresses = $(if $(findstring thread,$(SANITIZE)),$(shell setarch -R true 2>/dev/null && echo setarch -R))
 run_tests = $(Q)MAKEFLAGS= MAKELEVEL= B='$(B)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' \
-	K2HFT_MAKE='$(MAKE) $(MAKEOVERRIDES) --no-print-directory' tests/run -j $(JOBS)
+	K2HFT_MAKE='$(MAKE) $(MAKEOVERRIDES) --no-print-directory' $(fixed_addresses) tests/run -j $(JOBS)
 remake    = $(Q)$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 LINT     := $(call SCRIPTS,lint)
 INSTALL  := $(call SCRIPTS,install)
@@ -153,7 +155,7 @@ check-asan: deps        ## unit, stress and end-to-end tests with address and un
 	$(Q)$(MAKE) --no-print-directory B=build-asan check-sanitized SANITIZED_SCRIPTS='$(E2E)'
 check-tsan: deps        ## unit and stress tests with the thread sanitizer
 	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all unit stress
-	$(Q)$(MAKE) --no-print-directory B=build-tsan check-sanitized
+	$(Q)$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread check-sanitized
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
