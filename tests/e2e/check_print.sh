@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What --print writes is a configuration file with the same effective values.
+set -eu
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cat >"$dir/a.conf" <<'END'
+[GLOBAL]
+PORT = 8020
+[SVRNODE]
+NAME = logs.example
+[K2HFTFUSE]
+LINEMAX = 64k
+[K2HFTFUSE_RULE]
+TARGET = "a # b"
+ALLOW = "(.*)\n", "$1"
+[K2HFTFUSESVR]
+FILE_BASEDIR = /tmp/x
+FORMAT = "%T '%l'\n"
+END
+check() {
+	"${B:-build}/bin/k2hft" check --print "$1"
+}
+check "$dir/a.conf" >"$dir/b.conf" 2>"$dir/findings"
+cat "$dir/b.conf" "$dir/findings"
+check "$dir/b.conf" >"$dir/c.conf" 2>/dev/null
+cmp "$dir/b.conf" "$dir/c.conf"
+grep -qF 'LINEMAX = 64K  # bytes; default 1M' "$dir/b.conf"
+grep -qF 'DRAINTIMEOUT = 30  # seconds; default 30' "$dir/b.conf"
+grep -qF "FORMAT = \"%T '%l'\\\\n\"  # default %L" "$dir/b.conf"
+grep -qx "$(grep ALLOW "$dir/a.conf" | sed 's/[$.*\]/\\&/g')" "$dir/b.conf"
+grep -q '0 errors' "$dir/findings"

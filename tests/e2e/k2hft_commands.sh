@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# k2hft: no command, an unknown one, a wrong option: status 2 and what to do; help and version: status 0.
+set -u
+k2hft=${B:-build}/bin/k2hft
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+expect() {
+	status=$1 word=$2
+	shift 2
+	"$@" >"$dir/out" 2>&1
+	got=$?
+	[ $got = "$status" ] && grep -q -- "$word" "$dir/out" && return
+	echo "$*: status $got, wanted $status and: $word"
+	cat "$dir/out"
+	exit 1
+}
+expect 2 'usage: k2hft COMMAND' "$k2hft"
+expect 2 'unknown command chek; did you mean check?' "$k2hft" chek
+expect 2 'unknown command nothing-like-it; "k2hft help" lists them' "$k2hft" nothing-like-it
+expect 2 "k2hft check: unrecognized option '--foo'" "$k2hft" check --foo
+expect 2 'k2hft check: no file' "$k2hft" check
+expect 0 'usage: k2hft COMMAND' "$k2hft" --help
+expect 0 'usage: k2hft COMMAND' "$k2hft" help
+expect 0 'usage: k2hft check' "$k2hft" help check
+expect 0 'RINGSIZE in \[K2HFTFUSE\]' "$k2hft" help ringsize
+expect 0 '^k2hft [0-9]*\.[0-9]*\.[0-9]*$' "$k2hft" --version
+[ "$("$k2hft" --version)" = "$("$k2hft" version)" ]
