@@ -11,7 +11,10 @@
 struct k2i_rules;
 struct k2i_rule_match; /* one rule, compiled */
 
-/* Compiles all; -EINVAL with "FILE:LINE: ..." in message: a regular expression or a replacement is wrong. */
+/*
+ * Compiles all; -EINVAL with "FILE:LINE: ..." in message: a regular expression, a replacement or a target is wrong;
+ * -ENOMEM. Of rules with one target the last holds. The settings must live as long as the rules.
+ */
 int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message,
 		      size_t message_room);
 void k2i_rules_free(struct k2i_rules *rules);
@@ -24,7 +27,7 @@ const struct k2i_rule_match *k2i_rules_find(const struct k2i_rules *rules, const
 
 /* Whether `path` is a directory that rules imply: a RULE_DIR target, or above any target. */
 bool k2i_rules_implies_directory(const struct k2i_rules *rules, const char *path);
-/* Calls `each` for every file target (RULE), with its path. */
+/* Calls `each` for every target, sorted, with its path; `directory`: of a RULE_DIR. */
 void k2i_rules_targets(const struct k2i_rules *rules, void (*each)(void *argument, const char *path, bool directory),
 		       void *argument);
 
@@ -33,8 +36,10 @@ const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match);
 bool k2i_rule_passes_all(const struct k2i_rule_match *match);
 
 /*
- * One record, its line end included. 1: passes, as `*output` of `*output_bytes` (the record itself, or memory of
- * `scratch`, valid until the next call with it); 0: dropped; -ENOMEM. Thread-safe with a scratch for each thread.
+ * One record, its line end (LF or CR LF, which patterns do not see) included. 1: passes, as `*output` of
+ * `*output_bytes` (the record itself, or memory of `scratch`, valid until the next call with it); 0: dropped; -ENOMEM.
+ * A replacement keeps the record's line end. A regular expression that takes too long on a record does not match it,
+ * which is logged. Thread-safe with a scratch for each thread.
  */
 struct k2i_rule_scratch;
 int k2i_rule_scratch_create(struct k2i_rule_scratch **scratch);

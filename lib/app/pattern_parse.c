@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "pattern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ini_read.h"
+
+/* What an expression in quotes says: its parts without the quotes, their backslashes as they are. */
+struct quoted {
+	const char *regex, *replacement; /* replacement NULL: none */
+	size_t regex_bytes, replacement_bytes;
+};
+
+static const char *blanks_skip(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* The string in double quotes at `text`; returns what is behind it, or NULL if it is none. A \" does not end it. */
+static const char *string_read(const char *text, const char **inside, size_t *bytes)
+{
+	const char *at = text + 1;
+
+	if (*text != '"')
+		return NULL;
+	while (*at && *at != '"')
+		at += *at == '\\' && at[1] ? 2 : 1;
+	if (!*at)
+		return NULL;
+	*inside = text + 1;
+	*bytes = (size_t)(at - text) - 1;
+	return blanks_skip(at + 1);
+}
+
+/* "regex" or "regex", "replacement". */
+static bool quoted_read(const char *text, struct quoted *quoted)
+{
+	memset(quoted, 0, sizeof(*quoted));
+	text = string_read(text, &quoted->regex, &quoted->regex_bytes);
+	if (text && *text == ',')
+		text = string_read(blanks_skip(text + 1), &quoted->replacement, &quoted->replacement_bytes);
+	return text && !*text;
+}
+
+static int regex_set(const struct quoted *quoted, struct k2i_matcher *matcher, char *message, size_t message_room)
+{
+	int error = k2i_regex_compile(quoted->regex, quoted->regex_bytes, &matcher->regex, message, message_room);
+
+	if (error || !quoted->replacement)
+		return error;
+	error = k2i_replacement_parse(quoted->replacement, quoted->replacement_bytes, &matcher->replacement, message,
+				      message_room);
+	if (error)
+		return error;
+	matcher->replaces = true;
+	if (matcher->replacement.group_highest <= k2i_regex_groups(matcher->regex))
+		return 0;
+	(void)snprintf(message, message_room, "replacement: there is no $%u, the regular expression has %u groups",
+		       matcher->replacement.group_highest, k2i_regex_groups(matcher->regex));
+	return -EINVAL;
+}
+
+/*
+ * Double quotes make a regular expression, as K2HFTFUSE's documentation has it. Its program wanted them inside other
+ * quotes or behind backslashes, because it took the outer ones off first: files written for that mean the same here.
+ */
+int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *matcher, char *message,
+			size_t message_room)
+{
+	const char *text = blanks_skip(pattern->text);
+	struct quoted quoted;
+	size_t bytes;
+
+	memset(matcher, 0, sizeof(*matcher));
+	matcher->file = pattern->file;
+	matcher->line = pattern->line;
+	matcher->text = strdup(text);
+	if (!matcher->text) {
+		(void)snprintf(message, message_room, "no memory");
+		return -ENOMEM;
+	}
+	if (*text == '"' && !quoted_read(text, &quoted)) {
+		(void)snprintf(
+			message, message_room,
+			"a pattern is text, or \"regular expression\", or \"regular expression\", \"replacement\"");
+		return -EINVAL;
+	}
+	if (*text == '"')
+		return regex_set(&quoted, matcher, message, message_room);
+	k2i_ini_unquote(matcher->text);
+	bytes = strlen(matcher->text);
+	if (bytes >= 2 && matcher->text[0] == '"' && matcher->text[bytes - 1] == '"' &&
+	    quoted_read(matcher->text, &quoted))
+		return regex_set(&quoted, matcher, message, message_room);
+	matcher->text_bytes = bytes;
+	return 0;
+}
+
+void k2i_matcher_clear(struct k2i_matcher *matcher)
+{
+	free(matcher->text);
+	k2i_regex_free(matcher->regex);
+	k2i_replacement_clear(&matcher->replacement);
+	memset(matcher, 0, sizeof(*matcher));
+}
+
+bool k2i_matcher_matches_all(const struct k2i_matcher *matcher)
+{
+	return !matcher->regex && matcher->text_bytes == 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <k2hft/frame.h>
+
+#include "rules_match.h"
+
+struct k2i_rules {
+	struct k2i_rule_match *matches; /* sorted by target, each target once */
+	size_t count;
+};
+
+static int target_compare(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+	int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+
+	return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+static const char *target_of(const struct k2i_rule_match *match)
+{
+	return match->rule->target ? match->rule->target : "";
+}
+
+/* By target, then as in the file. */
+static int match_compare(const void *a, const void *b)
+{
+	const struct k2i_rule_match *left = a, *right = b;
+	int order = target_compare(target_of(left), left->target_bytes, target_of(right), right->target_bytes);
+
+	return order ? order : (left->rule > right->rule) - (left->rule < right->rule);
+}
+
+static int rule_refuse(const struct k2i_rule *rule, const char *text, char *message, size_t message_room)
+{
+	(void)snprintf(message, message_room, "%s:%u: TARGET = %s: %s", rule->file, rule->line,
+		       rule->target ? rule->target : "", text);
+	return -EINVAL;
+}
+
+static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *match, char *message, size_t message_room)
+{
+	const struct k2i_pattern *patterns = rule->default_allow ? rule->deny : rule->allow;
+	const size_t count = rule->default_allow ? rule->deny_count : rule->allow_count;
+	char reason[512] = "";
+
+	match->rule = rule;
+	match->target_bytes = strlen(target_of(match));
+	if ((match->target_bytes || !rule->directory) &&
+	    k2hft_stream_path_check(target_of(match), match->target_bytes) != 0)
+		return rule_refuse(rule, "no path below the mount", message, message_room);
+	match->matchers = calloc(count + 1, sizeof(*match->matchers));
+	if (!match->matchers)
+		return -ENOMEM;
+	for (match->matcher_count = 0; match->matcher_count < count; match->matcher_count++) {
+		const struct k2i_pattern *pattern = &patterns[match->matcher_count];
+		struct k2i_matcher *matcher = &match->matchers[match->matcher_count];
+		int error = k2i_matcher_compile(pattern, matcher, reason, sizeof(reason));
+
+		if (error) {
+			k2i_matcher_clear(matcher);
+			(void)snprintf(message, message_room, "%s:%u: %s: %s", pattern->file, pattern->line,
+				       rule->default_allow ? "DENY" : "ALLOW", reason);
+			return error;
+		}
+	}
+	match->passes_all = rule->default_allow ? count == 0 : count && k2i_matcher_matches_all(match->matchers);
+	return 0;
+}
+
+static void match_clear(struct k2i_rule_match *match)
+{
+	for (size_t i = 0; i < match->matcher_count; i++)
+		k2i_matcher_clear(&match->matchers[i]);
+	free(match->matchers);
+}
+
+/* Of rules with one target the last stays. */
+static void targets_unify(struct k2i_rules *rules)
+{
+	size_t kept = 0;
+
+	qsort(rules->matches, rules->count, sizeof(*rules->matches), match_compare);
+	for (size_t i = 0; i < rules->count; i++) {
+		struct k2i_rule_match *match = &rules->matches[i];
+
+		if (i + 1 < rules->count && strcmp(target_of(match), target_of(match + 1)) == 0)
+			match_clear(match);
+		else
+			rules->matches[kept++] = *match;
+	}
+	rules->count = kept;
+}
+
+int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message, size_t message_room)
+{
+	struct k2i_rules *made = calloc(1, sizeof(*made));
+
+	if (made)
+		made->matches = calloc(settings->rule_count + 1, sizeof(*made->matches));
+	if (!made || !made->matches) {
+		free(made);
+		(void)snprintf(message, message_room, "%s: no memory", settings->file);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < settings->rule_count; i++) {
+		int error = match_compile(&settings->rules[i], &made->matches[made->count++], message, message_room);
+
+		if (error) {
+			k2i_rules_free(made);
+			return error;
+		}
+	}
+	targets_unify(made);
+	*rules = made;
+	return 0;
+}
+
+void k2i_rules_free(struct k2i_rules *rules)
+{
+	if (!rules)
+		return;
+	for (size_t i = 0; i < rules->count; i++)
+		match_clear(&rules->matches[i]);
+	free(rules->matches);
+	free(rules);
+}
+
+static const struct k2i_rule_match *match_find(const struct k2i_rules *rules, const char *target, size_t bytes)
+{
+	size_t begin = 0, end = rules->count;
+
+	while (begin < end) {
+		size_t middle = begin + (end - begin) / 2;
+		const struct k2i_rule_match *match = &rules->matches[middle];
+		int order = target_compare(target, bytes, target_of(match), match->target_bytes);
+
+		if (order == 0)
+			return match;
+		if (order < 0)
+			end = middle;
+		else
+			begin = middle + 1;
+	}
+	return NULL;
+}
+
+const struct k2i_rule_match *k2i_rules_find(const struct k2i_rules *rules, const char *path)
+{
+	size_t bytes = strlen(path);
+	const struct k2i_rule_match *match = match_find(rules, path, bytes);
+
+	if (match && !match->rule->directory)
+		return match;
+	while (bytes) {
+		const char *slash = memrchr(path, '/', bytes);
+
+		bytes = slash ? (size_t)(slash - path) : 0;
+		match = match_find(rules, path, bytes);
+		if (match && match->rule->directory)
+			return match;
+	}
+	return NULL;
+}
+
+bool k2i_rules_implies_directory(const struct k2i_rules *rules, const char *path)
+{
+	const size_t bytes = strlen(path);
+
+	if (bytes == 0)
+		return true;
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct k2i_rule_match *match = &rules->matches[i];
+		const char *target = target_of(match);
+
+		if (match->target_bytes < bytes || memcmp(target, path, bytes) != 0)
+			continue;
+		if (target[bytes] == '/' || (target[bytes] == '\0' && match->rule->directory))
+			return true;
+	}
+	return false;
+}
+
+void k2i_rules_targets(const struct k2i_rules *rules, void (*each)(void *argument, const char *path, bool directory),
+		       void *argument)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		each(argument, target_of(&rules->matches[i]), rules->matches[i].rule->directory);
+}
+
+const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match)
+{
+	return match->rule;
+}
+
+bool k2i_rule_passes_all(const struct k2i_rule_match *match)
+{
+	return match->passes_all;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rules.h"
+
+#define PATTERNS_MAX 4
+
+/* Settings by hand: the strings are constants, and nobody frees them. */
+struct sample_rule {
+	const char *target;
+	bool directory, default_allow;
+	const char *allow[PATTERNS_MAX], *deny[PATTERNS_MAX];
+};
+
+struct sample {
+	struct k2i_settings settings;
+	struct k2i_rule rules[8];
+	struct k2i_pattern patterns[8][2][PATTERNS_MAX];
+	struct k2i_rules *compiled;
+	char message[512];
+	int error;
+};
+
+static size_t patterns_set(struct k2i_pattern *patterns, const char *const *texts, unsigned line)
+{
+	size_t count = 0;
+
+	for (; count < PATTERNS_MAX && texts[count]; count++) {
+		patterns[count].text = strdup(texts[count]);
+		patterns[count].file = "f.ini";
+		patterns[count].line = line + (unsigned)count;
+	}
+	return count;
+}
+
+static struct sample *sample_make(const struct sample_rule *from, size_t count)
+{
+	struct sample *sample = calloc(1, sizeof(*sample));
+
+	for (size_t i = 0; i < count; i++) {
+		struct k2i_rule *rule = &sample->rules[i];
+
+		rule->file = "f.ini";
+		rule->line = (unsigned)(10 * (i + 1));
+		rule->target = strdup(from[i].target);
+		rule->directory = from[i].directory;
+		rule->default_allow = from[i].default_allow;
+		rule->allow = sample->patterns[i][0];
+		rule->deny = sample->patterns[i][1];
+		rule->allow_count = patterns_set(rule->allow, from[i].allow, rule->line + 1);
+		rule->deny_count = patterns_set(rule->deny, from[i].deny, rule->line + 5);
+	}
+	sample->settings.rules = sample->rules;
+	sample->settings.rule_count = count;
+	sample->error =
+		k2i_rules_compile(&sample->settings, &sample->compiled, sample->message, sizeof(sample->message));
+	return sample;
+}
+
+static void sample_free(struct sample *sample)
+{
+	if (sample->error == 0)
+		k2i_rules_free(sample->compiled);
+	for (size_t i = 0; i < sample->settings.rule_count; i++) {
+		for (size_t j = 0; j < sample->rules[i].allow_count; j++)
+			free(sample->rules[i].allow[j].text);
+		for (size_t j = 0; j < sample->rules[i].deny_count; j++)
+			free(sample->rules[i].deny[j].text);
+		free(sample->rules[i].target);
+	}
+	free(sample);
+}
+#define SAMPLE(...)                                                                                                    \
+	sample_make((const struct sample_rule[]){__VA_ARGS__},                                                         \
+		    sizeof((const struct sample_rule[]){__VA_ARGS__}) / sizeof(struct sample_rule))
+
+/* The target of the rule for `path`, NULL if there is none. */
+static const char *found(const struct sample *sample, const char *path)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(sample->compiled, path);
+
+	return match ? k2i_rule_settings(match)->target : NULL;
+}
+
+static void longest_rule_wins(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "log/app.log"}, {.target = "log", .directory = true},
+				       {.target = "log/deep/er", .directory = true},
+				       {.target = "log!", .directory = true}, {.target = "one"});
+
+	(void)state;
+	assert_int_equal(sample->error, 0);
+	assert_string_equal(found(sample, "log/app.log"), "log/app.log");
+	assert_string_equal(found(sample, "log/app.log2"), "log");
+	assert_string_equal(found(sample, "log/x"), "log");
+	assert_string_equal(found(sample, "log/a/b/c"), "log");
+	assert_string_equal(found(sample, "log/deep/x"), "log");
+	assert_string_equal(found(sample, "log/deep/er/x/y"), "log/deep/er");
+	assert_string_equal(found(sample, "log/deep/erx"), "log");
+	assert_string_equal(found(sample, "log!/x"), "log!");
+	assert_string_equal(found(sample, "one"), "one");
+	assert_null(found(sample, "one/x"));
+	assert_null(found(sample, "logs/x"));
+	assert_null(found(sample, "x"));
+	assert_null(found(sample, "log"));
+	sample_free(sample);
+}
+
+static void root_rule_covers_all(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "", .directory = true}, {.target = "a/b", .directory = true});
+
+	(void)state;
+	assert_string_equal(found(sample, "x"), "");
+	assert_string_equal(found(sample, "a/x"), "");
+	assert_string_equal(found(sample, "a/b/x"), "a/b");
+	sample_free(sample);
+}
+
+static void last_of_one_target_holds(void **state)
+{
+	struct sample *sample =
+		SAMPLE({.target = "a", .allow = {"x"}}, {.target = "b"}, {.target = "a"}, {.target = "c"});
+
+	(void)state;
+	assert_int_equal(k2i_rule_settings(k2i_rules_find(sample->compiled, "a"))->line, 30);
+	assert_string_equal(found(sample, "b"), "b");
+	assert_string_equal(found(sample, "c"), "c");
+	sample_free(sample);
+}
+
+static void directories_are_implied(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a/b/c.log"}, {.target = "d/e", .directory = true}, {.target = "f"});
+
+	(void)state;
+	assert_true(k2i_rules_implies_directory(sample->compiled, ""));
+	assert_true(k2i_rules_implies_directory(sample->compiled, "a"));
+	assert_true(k2i_rules_implies_directory(sample->compiled, "a/b"));
+	assert_false(k2i_rules_implies_directory(sample->compiled, "a/b/c.log"));
+	assert_false(k2i_rules_implies_directory(sample->compiled, "a/"));
+	assert_true(k2i_rules_implies_directory(sample->compiled, "d"));
+	assert_true(k2i_rules_implies_directory(sample->compiled, "d/e"));
+	assert_false(k2i_rules_implies_directory(sample->compiled, "d/e/x"));
+	assert_false(k2i_rules_implies_directory(sample->compiled, "f"));
+	assert_false(k2i_rules_implies_directory(sample->compiled, "ab"));
+	sample_free(sample);
+}
+
+static void note_target(void *argument, const char *path, bool directory)
+{
+	char *text = argument;
+	size_t used = strlen(text);
+
+	(void)snprintf(text + used, 256 - used, "%s%s ", path, directory ? "/" : "");
+}
+
+static void targets_are_listed(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "b"}, {.target = "a/x"}, {.target = "", .directory = true});
+	char text[256] = "";
+
+	(void)state;
+	k2i_rules_targets(sample->compiled, note_target, text);
+	assert_string_equal(text, "/ a/x b ");
+	sample_free(sample);
+}
+
+/* What rule 0 makes of a record; NULL: dropped. */
+static const char *result_of(const struct sample *sample, const char *record, size_t bytes, size_t *result_bytes)
+{
+	static char result[256];
+	const struct k2i_rule_match *match = k2i_rules_find(sample->compiled, sample->rules[0].target);
+	struct k2i_rule_scratch *scratch;
+	const char *output;
+	int passes;
+
+	assert_int_equal(k2i_rule_scratch_create(&scratch), 0);
+	passes = k2i_rule_apply(match, scratch, record, bytes, &output, result_bytes);
+	assert_in_range(passes, 0, 1);
+	if (passes) {
+		assert_in_range(*result_bytes, 1, sizeof(result));
+		memcpy(result, output, *result_bytes);
+	}
+	k2i_rule_scratch_free(scratch);
+	return passes ? result : NULL;
+}
+
+static void becomes_bytes(const struct sample *sample, const char *record, size_t bytes, const char *wanted,
+			  size_t wanted_bytes)
+{
+	size_t result_bytes = 0;
+	const char *result = result_of(sample, record, bytes, &result_bytes);
+
+	if (!result || result_bytes != wanted_bytes || memcmp(result, wanted, wanted_bytes) != 0)
+		fail_msg("`%s' becomes `%.*s', wanted `%s'", record, (int)result_bytes, result ? result : "nothing",
+			 wanted);
+}
+#define becomes(sample, record, wanted) becomes_bytes(sample, record, sizeof(record) - 1, wanted, sizeof(wanted) - 1)
+#define passes(sample, record) becomes(sample, record, record)
+
+static void dropped(const struct sample *sample, const char *record)
+{
+	size_t result_bytes;
+
+	if (result_of(sample, record, strlen(record), &result_bytes))
+		fail_msg("`%s' is not dropped", record);
+}
+
+static bool passes_all(const struct sample *sample)
+{
+	return k2i_rule_passes_all(k2i_rules_find(sample->compiled, sample->rules[0].target));
+}
+
+static void deny_is_the_default(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a"});
+
+	(void)state;
+	assert_false(passes_all(sample));
+	dropped(sample, "anything\n");
+	sample_free(sample);
+}
+
+static void allow_text_passes_the_line(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a", .allow = {"error", "'a.b'"}, .deny = {"error"}});
+
+	(void)state;
+	assert_false(passes_all(sample));
+	passes(sample, "an error \r\n");
+	passes(sample, "xa.by");
+	passes(sample, "\0\0 error\0\n");
+	dropped(sample, "Error\n");
+	dropped(sample, "axb\n");
+	dropped(sample, "\n");
+	sample_free(sample);
+}
+
+static void allow_nothing_passes_everything(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a", .allow = {""}});
+
+	(void)state;
+	assert_true(passes_all(sample));
+	passes(sample, "\n");
+	passes(sample, "x");
+	sample_free(sample);
+	sample = SAMPLE({.target = "a", .allow = {"x", ""}});
+	assert_false(passes_all(sample));
+	passes(sample, "anything\n");
+	sample_free(sample);
+}
+
+static void expression_without_replacement_passes_the_line(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a", .allow = {"\"[0-9]+$\""}});
+
+	(void)state;
+	passes(sample, "id 12\n");
+	passes(sample, "id 12\r\n");
+	passes(sample, "id 12");
+	dropped(sample, "id 12x\n");
+	dropped(sample, "id 12\r");
+	sample_free(sample);
+}
+
+static void replacement_keeps_the_line_end(void **state)
+{
+	struct sample *sample =
+		SAMPLE({.target = "a", .allow = {"\"user=([a-z]+) id=([0-9]+)\", \"<$2:$1> & \\$\\&\""}});
+
+	(void)state;
+	becomes(sample, "x user=bob id=7 y\n", "<7:bob> user=bob id=7 $&\n");
+	becomes(sample, "user=bob id=7\r\n", "<7:bob> user=bob id=7 $&\r\n");
+	becomes(sample, "user=bob id=7", "<7:bob> user=bob id=7 $&");
+	dropped(sample, "user=bob\n");
+	sample_free(sample);
+	sample = SAMPLE({.target = "a", .allow = {"\"x(\\x00*)y\", \"[$1]\""}});
+	becomes(sample, "x\0\0y\n", "[\0\0]\n");
+	sample_free(sample);
+	sample = SAMPLE({.target = "a", .allow = {"\"x\", \"\""}});
+	becomes(sample, "axb\n", "\n");
+	dropped(sample, "axb");
+	sample_free(sample);
+}
+
+static void first_match_decides(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a", .allow = {"\"a\", \"1\"", "b", "\"a|b\", \"3\""}});
+
+	(void)state;
+	becomes(sample, "ab\n", "1\n");
+	becomes(sample, "b\n", "b\n");
+	dropped(sample, "c\n");
+	sample_free(sample);
+}
+
+static void any_deny_drops(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a",
+					.default_allow = true,
+					.allow = {"never"},
+					.deny = {"secret", "\"^#\", \"x\"", "\"z$\""}});
+
+	(void)state;
+	assert_false(passes_all(sample));
+	passes(sample, "fine #\n");
+	dropped(sample, "a secret\n");
+	dropped(sample, "# comment\n");
+	dropped(sample, "z\r\n");
+	sample_free(sample);
+	sample = SAMPLE({.target = "a", .default_allow = true, .allow = {"never"}});
+	assert_true(passes_all(sample));
+	passes(sample, "x\n");
+	sample_free(sample);
+}
+
+static void hostile_record_does_not_match(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a", .default_allow = true, .deny = {"\"^(a+)+$\""}});
+
+	(void)state;
+	passes(sample, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n");
+	dropped(sample, "aaaa\n");
+	sample_free(sample);
+}
+
+static void mistakes_name_file_and_line(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a"}, {.target = "b", .allow = {"x", "\"(\""}});
+
+	(void)state;
+	assert_int_equal(sample->error, -EINVAL);
+	assert_non_null(strstr(sample->message, "f.ini:22: ALLOW: regular expression:"));
+	sample_free(sample);
+	sample = SAMPLE({.target = "b", .default_allow = true, .deny = {"\"a\",\"$x\""}});
+	assert_int_equal(sample->error, -EINVAL);
+	assert_non_null(strstr(sample->message, "f.ini:15: DENY: replacement:"));
+	sample_free(sample);
+	sample = SAMPLE({.target = "b/../c"});
+	assert_int_equal(sample->error, -EINVAL);
+	assert_non_null(strstr(sample->message, "f.ini:10: TARGET = b/../c:"));
+	sample_free(sample);
+	/* What is not used is not looked at. */
+	sample = SAMPLE({.target = "b", .deny = {"\"(\""}});
+	assert_int_equal(sample->error, 0);
+	sample_free(sample);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(longest_rule_wins),
+		cmocka_unit_test(root_rule_covers_all),
+		cmocka_unit_test(last_of_one_target_holds),
+		cmocka_unit_test(directories_are_implied),
+		cmocka_unit_test(targets_are_listed),
+		cmocka_unit_test(deny_is_the_default),
+		cmocka_unit_test(allow_text_passes_the_line),
+		cmocka_unit_test(allow_nothing_passes_everything),
+		cmocka_unit_test(expression_without_replacement_passes_the_line),
+		cmocka_unit_test(replacement_keeps_the_line_end),
+		cmocka_unit_test(first_match_decides),
+		cmocka_unit_test(any_deny_drops),
+		cmocka_unit_test(hostile_record_does_not_match),
+		cmocka_unit_test(mistakes_name_file_and_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
