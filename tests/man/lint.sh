@@ -27,5 +27,8 @@ command -v mandoc >/dev/null || {
 	echo "SKIP: no mandoc"
 	exit 77
 }
-mandoc -T lint -W warning man?/* || status=1
+# The pages carry the version, not a date.
+if mandoc -T lint -W warning man?/* | grep -v 'missing date, using ""'; then
+	status=1
+fi
 exit $status

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every program and every subcommand of k2hft has a page, and its page knows each long option that --help knows.
+set -u
+bin=${B:-build}/bin
+status=0
+
+# options_in PAGE COMMAND...: long options of `COMMAND --help` that PAGE does not have
+options_in()
+{
+	page=$1
+	shift
+	plain=$(sed 's/\\-/-/g; s/\\f.//g; s/\\f\[[A-Z]*\]//g' "$page")
+	for option in $("$@" --help 2>&1 | grep -oE '(^|[ ,[|])--[a-z][a-z-]+' | sed 's/^[^-]*//' | sort -u); do
+		case $plain in
+		*"$option"*) ;;
+		*)
+			echo "$page: does not have $option"
+			status=1
+			;;
+		esac
+	done
+}
+
+# has_page PAGE COMMAND...
+has_page()
+{
+	if [ -f "$1" ]; then
+		options_in "$@"
+	else
+		echo "no $1"
+		status=1
+	fi
+}
+
+for program in "$bin"/*; do
+	case $program in
+	*/k2hft) has_page man/man1/k2hft.1 "$program" ;;
+	*) has_page "man/man8/${program##*/}.8" "$program" ;;
+	esac
+done
+commands=$("$bin/k2hft" help | sed -n 's/^  \([a-z]*\)  *.*/\1/p')
+[ "$commands" ] || {
+	echo "k2hft help names no command"
+	exit 1
+}
+for command in $commands; do
+	grep -q "$command" man/man1/k2hft.1 || {
+		echo "man/man1/k2hft.1: does not have $command"
+		status=1
+	}
+	case $command in
+	help | version) ;;
+	*) has_page "man/man1/k2hft-$command.1" "$bin/k2hft" "$command" ;;
+	esac
+done
+exit $status
