@@ -17,7 +17,7 @@ extern "C" {
  * producers, one consumer. Its entries are chunks in the form in which they go over the wire, so a run of them is
  * sent without being copied. k2hft-ring(7) describes memory order and lifetimes.
  *
- *      head <= acked .. read <= tail,   tail - head <= ring_bytes
+ *      acked <= head <= read <= tail,   tail - head <= ring_bytes
  *
  * Positions are byte offsets that only grow; (uuid, position) names a chunk for ever.
  */
@@ -203,7 +203,10 @@ K2HFT_API int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms);
 K2HFT_API int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_t records_max, struct k2hft_span *span,
 			      int *claimed);
 
-/* Moves `read` back (or forward) to `position`, an entry's begin between head and tail. -EINVAL else. Since 0.1.0. */
+/*
+ * Moves `read` back (or forward) to `position`, an entry's begin between acked and tail. Up to head there are gaps only:
+ * `read` is then head, and the next span's gap_bytes counts from acked. -EINVAL else. Since 0.1.0.
+ */
 K2HFT_API int k2hft_ring_rewind(struct k2hft_ring *ring, uint64_t position);
 
 /*
