@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_TRIES 100
+
+int k2i_ring_memory_create(uint64_t capacity)
+{
+	int descriptor = memfd_create("k2hft-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error;
+
+	if (descriptor < 0)
+		return -errno;
+	/* Sealed: a process that is attached can't cut it short under the others. */
+	if (ftruncate(descriptor, (off_t)(K2I_DATA_AT + capacity)) == 0 &&
+	    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		return descriptor;
+	error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/* All of it now: a full disk shows here, and not as a signal when a page is first written. */
+static int allocate(int descriptor, uint64_t capacity)
+{
+	int error;
+
+	do {
+		error = posix_fallocate(descriptor, 0, (off_t)(K2I_DATA_AT + capacity));
+	} while (error == EINTR);
+	return -error;
+}
+
+static int temporary_open(const char *folder)
+{
+	char path[PATH_MAX];
+	int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	if (descriptor >= 0)
+		return descriptor;
+	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+		return -errno;
+	if (snprintf(path, sizeof(path), "%s/.k2hft-ring.XXXXXX", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	descriptor = mkostemp(path, O_CLOEXEC);
+	if (descriptor < 0)
+		return -errno;
+	(void)unlink(path);
+	return descriptor;
+}
+
+int k2i_ring_temporary_create(const char *folder, uint64_t capacity)
+{
+	int descriptor = temporary_open(folder), error;
+
+	if (descriptor < 0)
+		return descriptor;
+	error = allocate(descriptor, capacity);
+	if (!error)
+		return descriptor;
+	(void)close(descriptor);
+	return error;
+}
+
+/* Gives the finished file its name. -EEXIST: there is one of that name, and it is not to be replaced. */
+static int name_give(const char *from, const char *path, bool replace)
+{
+	if (replace)
+		return rename(from, path) ? -errno : 0;
+	if (link(from, path))
+		return -errno;
+	(void)unlink(from);
+	return 0;
+}
+
+/*
+ * Under another name until it is whole: nobody finds a ring that is half made, and processes that are still attached to
+ * a ring that is replaced keep theirs.
+ */
+static int file_create(const char *path, bool replace, uint64_t capacity, uint64_t *seed)
+{
+	char temporary[PATH_MAX];
+	int descriptor, error;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	descriptor = mkostemp(temporary, O_CLOEXEC);
+	if (descriptor < 0)
+		return -errno;
+	error = allocate(descriptor, capacity);
+	if (!error)
+		error = k2i_ring_format(descriptor, capacity, seed);
+	if (!error)
+		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
+	if (!error)
+		error = name_give(temporary, path, replace);
+	if (!error)
+		return descriptor;
+	(void)unlink(temporary);
+	(void)close(descriptor);
+	return error;
+}
+
+bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
+{
+	struct k2i_ring_header *fields = (struct k2i_ring_header *)header;
+	/* relaxed: a copy that nobody shares. */
+	struct k2i_process self,
+		consumer = {
+			.owner = atomic_load_explicit(&fields->consumer, memory_order_relaxed),
+			.namespace = atomic_load_explicit(&fields->consumer_namespace, memory_order_relaxed),
+		};
+
+	uint8_t boot_id[sizeof(header->boot_id)];
+
+	if (consumer.owner == 0 || k2i_process_self(&self))
+		return false;
+	k2i_boot_id(boot_id);
+	/* Its pid tells more than the lock, which a child can have inherited; but not from elsewhere. */
+	if (consumer.namespace == self.namespace && memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
+		return k2i_process_alive(&self, &consumer);
+	return k2i_ring_locked(descriptor, K2I_LOCK_CONSUMER);
+}
+
+static bool still_named(int descriptor, const char *path)
+{
+	struct stat opened, named;
+
+	return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+	       opened.st_ino == named.st_ino;
+}
+
+/* Takes the consumer's place: the lock, or in spite of it if only a child of a dead consumer holds it. */
+static int place_take(int descriptor, const struct k2i_ring_header *header, bool header_valid)
+{
+	if (k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER) == 0)
+		return header_valid && k2i_consumer_alive(descriptor, header) ? -EBUSY : 0;
+	return header_valid && !k2i_consumer_alive(descriptor, header) ? 0 : -EBUSY;
+}
+
+/* 0: the place is taken and the ring can go on; 1: a new one is to be made; -EAGAIN: the name went to another file. */
+static int existing_take(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed)
+{
+	struct k2i_ring_header header;
+	struct stat file;
+	int known, error;
+
+	if (fstat(descriptor, &file))
+		return -errno;
+	if (!S_ISREG(file.st_mode))
+		return -EPROTO;
+	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
+	if (error)
+		return error;
+	known = k2i_ring_identify(descriptor, &header);
+	error = place_take(descriptor, &header, known == 0);
+	if (error)
+		return error;
+	if (!still_named(descriptor, path))
+		return -EAGAIN;
+	if (fresh || file.st_size == 0)
+		return 1;
+	*capacity = header.capacity;
+	*seed = header.seed;
+	return known;
+}
+
+static int existing_open(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed)
+{
+	int status = existing_take(descriptor, path, fresh, capacity, seed);
+
+	if (status == 0)
+		return descriptor;
+	if (status == 1)
+		status = file_create(path, true, *capacity, seed);
+	(void)close(descriptor);
+	return status;
+}
+
+int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, uint64_t *seed)
+{
+	char resolved[PATH_MAX];
+	/* A new file takes the place of what a link leads to, not of the link. */
+	const char *path = realpath(given_path, resolved) ? resolved : given_path;
+
+	for (unsigned tries = 0; tries < OPEN_TRIES; tries++) {
+		int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		int status;
+
+		if (descriptor >= 0)
+			status = existing_open(descriptor, path, fresh, capacity, seed);
+		else
+			status = errno == ENOENT ? file_create(path, false, *capacity, seed) : -errno;
+		if (status != -EAGAIN && status != -EEXIST)
+			return status;
+	}
+	return -EBUSY;
+}

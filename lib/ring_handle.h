@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RING_HANDLE_H
+#define K2I_RING_HANDLE_H
+
+#include <endian.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "ring_layout.h"
+
+/* ring_process.c: which process is meant by an owner word, and whether it lives as far as `process` can tell. */
+struct k2i_process {
+	uint64_t owner;     /* as k2i_slot.owner */
+	uint64_t namespace; /* as k2i_slot.owner_namespace */
+};
+#define K2I_OWNER_GONE UINT64_C(1) /* no process has pid 0: whoever it was, it is dead */
+
+/* A process's own side of a ring: nothing here is shared with other processes. */
+struct k2hft_ring {
+	struct k2i_ring_header *header;
+	struct k2i_slot *slots;
+	struct k2i_stream *streams;
+	uint8_t *data;
+	uint64_t capacity; /* copies: what another process writes into the header later does no harm */
+	uint64_t seed;
+	size_t mapped_bytes;
+	int descriptor;
+	bool consumer;
+
+	struct k2i_process process;
+	struct k2i_slot *attachment; /* NULL for the consumer */
+
+	/* Consumer: its own positions, which it also shows in the header. */
+	uint64_t head, acked, read;
+	uint64_t chunk_end; /* end of the last chunk that was returned: gap_bytes counts from here */
+	uint64_t tail_seen;
+	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
+	struct k2i_stream_copy **stream_copies;
+
+	/* Free bytes when a reserve last gave -EAGAIN. */
+	_Atomic uint64_t free_seen;
+	pthread_mutex_t stream_mutex;
+};
+
+struct k2hft_producer {
+	struct k2hft_ring *ring;
+	struct k2i_slot *slot;
+	uint64_t position, size; /* of the claim; size 0: none */
+	size_t bytes;            /* of its payload */
+	size_t bytes_max;
+	uint64_t head_seen;
+	uint64_t committed_records, committed_bytes;
+};
+
+static inline struct k2i_entry *k2i_entry_at(const struct k2hft_ring *ring, uint64_t position)
+{
+	return (struct k2i_entry *)(void *)(ring->data + (position & (ring->capacity - 1)));
+}
+
+/*
+ * The tag makes a mark valid at one position of one ring only: neither what an earlier lap left nor payload can be taken
+ * for one, and nothing needs to be cleared before it is claimed.
+ */
+static inline uint64_t k2i_mark_tag(const struct k2hft_ring *ring, uint64_t position)
+{
+	return ((position ^ ring->seed) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+}
+
+static inline uint64_t k2i_mark_make(const struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
+{
+	return htole64(k2i_mark_tag(ring, position) << K2I_MARK_TAG_SHIFT | (uint64_t)kind << K2I_MARK_KIND_SHIFT |
+		       size);
+}
+
+/* Kind of the mark word `mark` at `position`, and the entry's size; 0: it is no mark. */
+unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t position, uint64_t mark, uint64_t *size);
+
+struct k2i_chunk_fields {
+	uint32_t stream_id, record_count, writer_pid;
+	uint64_t time_ns, payload_bytes;
+	unsigned lead_bytes, pad_bytes, flags;
+};
+
+/* Reads the header of the chunk of `size` at `position`. false: it says what no chunk can. */
+bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size, struct k2i_chunk_fields *fields);
+
+/* The tail, for a walk that begins at or above the consumer's head: never further than a lap from it. */
+uint64_t k2i_tail_load(const struct k2hft_ring *ring);
+
+/* ring_process.c */
+int k2i_process_self(struct k2i_process *process);
+void k2i_boot_id(uint8_t boot_id[16]);
+bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
+
+/* ring_slot.c */
+struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring);
+void k2i_slot_free(struct k2i_slot *slot);
+unsigned k2i_slots_used(const struct k2hft_ring *ring);
+unsigned k2i_slots_live(const struct k2hft_ring *ring);
+void k2i_slots_sweep(struct k2hft_ring *ring);
+/* For a new consumer: places of processes that are gone, or of the consumer before, are marked so for good. */
+void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before, bool rebooted);
+
+/* Who has or makes a claim at a position. Read what the essay of ring.c says of looking for owners. */
+enum k2i_owner { K2I_OWNER_NONE, K2I_OWNER_DEAD, K2I_OWNER_LIVE };
+enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position);
+bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
+/* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
+uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);
+
+/* ring_repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
+void k2i_free_room_clear(struct k2hft_ring *ring);
+
+/* ring_wake.c */
+int k2i_wake_open(struct k2hft_ring *ring);
+void k2i_wake_close(struct k2hft_ring *ring);
+void k2i_wake_arm(struct k2hft_ring *ring);
+void k2i_consumer_wake(struct k2hft_ring *ring);
+void k2i_space_wake(struct k2hft_ring *ring);
+
+/* ring_lock.c: locks in the file, which end with the process. 0 or -errno. */
+int k2i_ring_lock(int descriptor, unsigned lock);
+int k2i_ring_lock_try(int descriptor, unsigned lock);
+void k2i_ring_unlock(int descriptor, unsigned lock);
+bool k2i_ring_locked(int descriptor, unsigned lock);
+#define K2I_LOCK_CONSUMER 0u /* for as long as it is the consumer */
+#define K2I_LOCK_OPEN 1u     /* while becoming it */
+#define K2I_LOCK_STREAMS 2u  /* while declaring */
+
+/* ring_stream.c */
+bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
+unsigned k2i_streams_declared(const struct k2hft_ring *ring);
+void k2i_streams_forget(struct k2hft_ring *ring);
+void k2i_stream_copies_free(struct k2hft_ring *ring);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct k2hft_ring *k2i_ring_new(int descriptor)
+{
+	struct k2hft_ring *ring = calloc(1, sizeof(*ring));
+
+	if (!ring)
+		return NULL;
+	ring->descriptor = descriptor;
+	ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
+	(void)pthread_mutex_init(&ring->stream_mutex, NULL);
+	return ring;
+}
+
+void k2i_ring_delete(struct k2hft_ring *ring)
+{
+	k2i_wake_close(ring);
+	k2i_stream_copies_free(ring);
+	if (ring->header)
+		(void)munmap(ring->header, ring->mapped_bytes);
+	if (ring->descriptor >= 0)
+		(void)close(ring->descriptor);
+	(void)pthread_mutex_destroy(&ring->stream_mutex);
+	free(ring);
+}
+
+/* Room for everything first, so that the second view of the data comes to lie right behind the first. */
+static int map_views(struct k2hft_ring *ring, uint64_t capacity)
+{
+	size_t first_bytes = (size_t)(K2I_DATA_AT + capacity);
+	size_t all_bytes = first_bytes + (size_t)capacity;
+	uint8_t *base = mmap(NULL, all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		return -errno;
+	ring->header = (struct k2i_ring_header *)(void *)base;
+	ring->mapped_bytes = all_bytes;
+	if (mmap(base, first_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor, 0) == MAP_FAILED)
+		return -errno;
+	if (mmap(base + first_bytes, (size_t)capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor,
+		 (off_t)K2I_DATA_AT) == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed)
+{
+	int error = map_views(ring, capacity);
+	uint8_t *base = (uint8_t *)ring->header;
+
+	if (error)
+		return error;
+	ring->slots = (struct k2i_slot *)(void *)(base + K2I_SLOTS_AT);
+	ring->streams = (struct k2i_stream *)(void *)(base + K2I_STREAMS_AT);
+	ring->data = base + K2I_DATA_AT;
+	ring->capacity = capacity;
+	ring->seed = seed;
+	return k2i_process_self(&ring->process);
+}
+
+static int random_fill(void *bytes, size_t byte_count)
+{
+	return getrandom(bytes, byte_count, 0) == (ssize_t)byte_count ? 0 : -EIO;
+}
+
+int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
+{
+	struct k2i_ring_header header = {
+		.magic = K2I_RING_MAGIC,
+		.layout = K2I_RING_LAYOUT,
+		.slot_count = K2I_SLOT_COUNT,
+		.capacity = capacity,
+		.data_at = K2I_DATA_AT,
+		.stream_count = K2I_STREAM_COUNT,
+		.stream_bytes = sizeof(struct k2i_stream),
+	};
+	int error = random_fill(header.uuid, sizeof(header.uuid));
+
+	if (!error)
+		error = random_fill(&header.seed, sizeof(header.seed));
+	if (error)
+		return error;
+	/* A random one of RFC 9562, version 4. */
+	header.uuid[6] = (uint8_t)((header.uuid[6] & 0x0f) | 0x40);
+	header.uuid[8] = (uint8_t)((header.uuid[8] & 0x3f) | 0x80);
+	*seed = header.seed;
+	if (pwrite(descriptor, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return errno ? -errno : -ENOSPC;
+	return 0;
+}
+
+static bool identity_valid(const struct k2i_ring_header *header, uint64_t file_bytes)
+{
+	return header->magic == K2I_RING_MAGIC && header->layout == K2I_RING_LAYOUT &&
+	       header->features_incompatible == 0 && header->slot_count == K2I_SLOT_COUNT &&
+	       header->stream_count == K2I_STREAM_COUNT && header->stream_bytes == sizeof(struct k2i_stream) &&
+	       header->data_at == K2I_DATA_AT && k2i_power_of_two(header->capacity) &&
+	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX &&
+	       file_bytes >= K2I_DATA_AT + header->capacity;
+}
+
+static bool positions_valid(struct k2i_ring_header *header)
+{
+	/* relaxed: a copy that nobody shares. */
+	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&header->head, memory_order_relaxed);
+	uint64_t acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
+
+	return (tail | head | acked) % 8 == 0 && acked <= head && head <= tail && tail - head <= header->capacity &&
+	       tail <= UINT64_MAX / 2;
+}
+
+/* Read and not mapped: a file that is too short would answer a look at it with a signal. */
+int k2i_ring_identify(int descriptor, struct k2i_ring_header *header)
+{
+	struct stat file;
+	ssize_t bytes;
+
+	if (fstat(descriptor, &file))
+		return -errno;
+	if (!S_ISREG(file.st_mode))
+		return -EPROTO;
+	do {
+		bytes = pread(descriptor, header, sizeof(*header), 0);
+	} while (bytes < 0 && errno == EINTR);
+	if (bytes < 0)
+		return -errno;
+	if (bytes != (ssize_t)sizeof(*header) || !identity_valid(header, (uint64_t)file.st_size) ||
+	    !positions_valid(header))
+		return -EPROTO;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RING_MAP_H
+#define K2I_RING_MAP_H
+
+#include "ring_handle.h"
+
+/* A handle that owns `descriptor`, not mapped yet. NULL: no memory. */
+struct k2hft_ring *k2i_ring_new(int descriptor);
+/* Unmaps and closes everything that the handle has. */
+void k2i_ring_delete(struct k2hft_ring *ring);
+
+/* Writes the header of a new ring into a file of zeros that has its full size. */
+int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed);
+/* Reads the header of a ring. -EPROTO: it is none, is cut short, or has positions that can't be. */
+int k2i_ring_identify(int descriptor, struct k2i_ring_header *header);
+int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
+
+/* ring_file.c: files with room for a ring of `capacity`. Return a descriptor. */
+int k2i_ring_memory_create(uint64_t capacity);
+int k2i_ring_temporary_create(const char *folder, uint64_t capacity);
+/*
+ * Opens `path` or makes it, with the consumer's place taken. `*seed` and `*capacity` are those of the ring in it, which
+ * is new if it was made.
+ */
+int k2i_ring_file_open(const char *path, bool fresh, uint64_t *capacity, uint64_t *seed);
+/* Whether the file's consumer is there, judged by what its header says. */
+bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);
+
+#endif

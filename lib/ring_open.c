@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "options.h"
+
+#define RING_FLAGS_KNOWN (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)
+
+static int options_check(struct k2hft_ring_options *options)
+{
+	if (options->flags & ~RING_FLAGS_KNOWN || options->reserved)
+		return -EINVAL;
+	if (options->flags & K2HFT_RING_TEMPORARY && !options->path)
+		return -EINVAL;
+	if (options->ring_bytes == 0)
+		options->ring_bytes = K2HFT_RING_BYTES_DEFAULT;
+	if (options->ring_bytes < K2HFT_RING_BYTES_MIN || options->ring_bytes > K2HFT_RING_BYTES_MAX)
+		return -EINVAL;
+	options->ring_bytes = k2i_power_of_two_up(options->ring_bytes);
+	return 0;
+}
+
+/* Descriptor of the file or memory, with a ring in it. */
+static int file_get(const struct k2hft_ring_options *options, uint64_t *capacity, uint64_t *seed)
+{
+	int descriptor, error;
+
+	*capacity = options->ring_bytes;
+	if (options->path && !(options->flags & K2HFT_RING_TEMPORARY))
+		return k2i_ring_file_open(options->path, options->flags & K2HFT_RING_FRESH, capacity, seed);
+	descriptor =
+		options->path ? k2i_ring_temporary_create(options->path, *capacity) : k2i_ring_memory_create(*capacity);
+	if (descriptor < 0)
+		return descriptor;
+	error = k2i_ring_format(descriptor, *capacity, seed);
+	if (!error)
+		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
+	if (!error)
+		return descriptor;
+	(void)close(descriptor);
+	return error;
+}
+
+/* What the consumer before has left: its claims, those of the dead, and what a power cut can have done. */
+static void inherit(struct k2hft_ring *ring)
+{
+	struct k2i_ring_header *header = ring->header;
+	/* relaxed: whoever wrote it is dead, or has closed the ring; the file's lock lies between. */
+	struct k2i_process before = {
+		.owner = atomic_load_explicit(&header->consumer, memory_order_relaxed),
+		.namespace = atomic_load_explicit(&header->consumer_namespace, memory_order_relaxed),
+	};
+	uint8_t boot_id[sizeof(header->boot_id)];
+	bool rebooted;
+
+	k2i_boot_id(boot_id);
+	rebooted = memcmp(boot_id, header->boot_id, sizeof(boot_id)) != 0;
+	ring->head = atomic_load_explicit(&header->head, memory_order_relaxed);
+	ring->acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
+	ring->read = ring->head;
+	ring->chunk_end = ring->acked;
+	k2i_slots_inherit(ring, &before, rebooted);
+	if (rebooted)
+		k2i_free_room_clear(ring);
+	if (k2i_slots_live(ring) == 0)
+		k2i_streams_forget(ring);
+	memcpy(header->boot_id, boot_id, sizeof(boot_id));
+}
+
+static void consumer_begin(struct k2hft_ring *ring)
+{
+	struct k2i_ring_header *header = ring->header;
+
+	/* relaxed: nobody acts on these before R10, and what producers do meanwhile is in the entries. */
+	atomic_store_explicit(&header->read, ring->read, memory_order_relaxed);
+	atomic_store_explicit(&header->sleeping, 0, memory_order_relaxed);
+	atomic_store_explicit(&header->clean, 0, memory_order_relaxed);
+	(void)atomic_fetch_add_explicit(&header->epoch, 1, memory_order_relaxed);
+	atomic_store_explicit(&header->consumer_namespace, ring->process.namespace, memory_order_relaxed);
+	/* R10 */
+	atomic_store_explicit(&header->consumer, ring->process.owner, memory_order_release);
+}
+
+static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed)
+{
+	int error = k2i_ring_map(ring, capacity, seed);
+
+	if (error)
+		return error;
+	ring->consumer = true;
+	ring->stream_copies = calloc(K2I_STREAM_COUNT, sizeof(*ring->stream_copies));
+	if (!ring->stream_copies)
+		return -ENOMEM;
+	error = k2i_wake_open(ring);
+	if (error)
+		return error;
+	inherit(ring);
+	(void)k2hft_ring_repair(ring);
+	consumer_begin(ring);
+	k2i_space_wake(ring);
+	return 0;
+}
+
+int k2hft_ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **ring)
+{
+	struct k2hft_ring_options options;
+	struct k2hft_ring *opened;
+	uint64_t capacity, seed;
+	int error = k2i_options_copy(&options, sizeof(options), given), descriptor;
+
+	if (!error)
+		error = options_check(&options);
+	if (error)
+		return error;
+	descriptor = file_get(&options, &capacity, &seed);
+	if (descriptor < 0)
+		return descriptor;
+	opened = k2i_ring_new(descriptor);
+	if (!opened) {
+		(void)close(descriptor);
+		return -ENOMEM;
+	}
+	error = consumer_start(opened, capacity, seed);
+	if (error) {
+		k2i_ring_delete(opened);
+		return error;
+	}
+	k2i_ring_unlock(descriptor, K2I_LOCK_OPEN);
+	*ring = opened;
+	return 0;
+}
+
+static int attach(struct k2hft_ring *ring)
+{
+	struct k2i_ring_header header;
+	int error = k2i_ring_identify(ring->descriptor, &header);
+
+	if (error)
+		return error;
+	if (!k2i_consumer_alive(ring->descriptor, &header))
+		return -ENOTCONN;
+	error = k2i_ring_map(ring, header.capacity, header.seed);
+	if (error)
+		return error;
+	/* A10 */
+	if (atomic_load_explicit(&ring->header->consumer, memory_order_acquire) == 0)
+		return -ENOTCONN;
+	ring->attachment = k2i_slot_take(ring);
+	if (!ring->attachment)
+		return -ENOSPC;
+	/* relaxed: for statistics only. */
+	atomic_store_explicit(&ring->attachment->attachment, 1, memory_order_relaxed);
+	return 0;
+}
+
+int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
+{
+	int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), error;
+	struct k2hft_ring *attached;
+
+	if (descriptor < 0)
+		return -errno;
+	attached = k2i_ring_new(descriptor);
+	if (!attached) {
+		(void)close(descriptor);
+		return -ENOMEM;
+	}
+	error = attach(attached);
+	if (error) {
+		k2i_ring_delete(attached);
+		return error;
+	}
+	*ring = attached;
+	return 0;
+}
+
+void k2hft_ring_close(struct k2hft_ring *ring)
+{
+	if (!ring)
+		return;
+	if (ring->attachment)
+		k2i_slot_free(ring->attachment);
+	if (ring->consumer) {
+		/* relaxed: R10 follows. */
+		atomic_store_explicit(&ring->header->clean, 1, memory_order_relaxed);
+		/* R10 */
+		atomic_store_explicit(&ring->header->consumer, 0, memory_order_release);
+	}
+	k2i_ring_delete(ring);
+}
+
+int k2hft_ring_descriptor(const struct k2hft_ring *ring)
+{
+	return ring->descriptor;
+}

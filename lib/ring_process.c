@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_handle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAT_BYTES_MAX 1024
+
+struct process_stat {
+	char state;
+	unsigned long threads;
+	unsigned long long start_ticks;
+};
+
+/* Fields 3, 20 and 22 of /proc/PID/stat; the name in field 2 can hold anything, so they count from the last ')'. */
+static int stat_parse(char *text, struct process_stat *stat)
+{
+	char *field = strrchr(text, ')');
+
+	if (!field || field[1] != ' ')
+		return -EPROTO;
+	field += 2;
+	stat->state = *field;
+	for (unsigned number = 3; number < 22; number++) {
+		field = strchr(field, ' ');
+		if (!field)
+			return -EPROTO;
+		field++;
+		if (number + 1 == 20)
+			stat->threads = strtoul(field, NULL, 10);
+	}
+	stat->start_ticks = strtoull(field, NULL, 10);
+	return 0;
+}
+
+static int stat_read(pid_t pid, struct process_stat *stat)
+{
+	char path[64], text[STAT_BYTES_MAX];
+	ssize_t bytes;
+	int descriptor, error;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return -errno;
+	bytes = read(descriptor, text, sizeof(text) - 1);
+	error = bytes < 0 ? -errno : 0;
+	(void)close(descriptor);
+	if (error)
+		return error;
+	text[bytes] = '\0';
+	return stat_parse(text, stat);
+}
+
+int k2i_process_self(struct k2i_process *process)
+{
+	struct process_stat own = {0};
+	struct stat namespace;
+	int error = stat_read(getpid(), &own);
+
+	/* Without /proc the pid alone has to do: a start of 0 is never compared. */
+	if (error && error != -ENOENT)
+		return error;
+	process->owner = (uint64_t)(uint32_t)getpid() << 32 | (uint32_t)own.start_ticks;
+	process->namespace = stat("/proc/self/ns/pid", &namespace) ? 1 : namespace.st_ino;
+	return 0;
+}
+
+/* A leader that has ended is a zombie too, but its process lives while it has other threads. */
+static bool dead_state(const struct process_stat *stat)
+{
+	return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
+}
+
+bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
+{
+	pid_t pid = (pid_t)(other->owner >> 32);
+	uint32_t start = (uint32_t)other->owner;
+	struct process_stat stat;
+	int error;
+
+	if (other->owner == self->owner && other->namespace == self->namespace)
+		return true;
+	if (pid <= 0)
+		return false;
+	/* Its pid says nothing here, and discarding a claim that is being written would be worse than waiting for it. */
+	if (other->namespace && other->namespace != self->namespace)
+		return true;
+	error = stat_read(pid, &stat);
+	if (error == -ENOENT || error == -ESRCH)
+		return kill(pid, 0) == 0 || errno != ESRCH;
+	if (error)
+		return true;
+	return !dead_state(&stat) && (start == 0 || start == (uint32_t)stat.start_ticks);
+}
+
+/* As text without its hyphens would be 16 bytes; zeros where there is none. */
+void k2i_boot_id(uint8_t boot_id[16])
+{
+	char text[64] = "";
+	int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	unsigned digits = 0;
+	ssize_t bytes;
+
+	memset(boot_id, 0, 16);
+	if (descriptor < 0)
+		return;
+	bytes = read(descriptor, text, sizeof(text) - 1);
+	(void)close(descriptor);
+	for (ssize_t at = 0; at < bytes && digits < 32; at++) {
+		const char *hex = "0123456789abcdef", *digit = strchr(hex, text[at]);
+
+		if (!digit || text[at] == '\0')
+			continue;
+		boot_id[digits / 2] = (uint8_t)(boot_id[digits / 2] << 4 | (digit - hex));
+		digits++;
+	}
+}

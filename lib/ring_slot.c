@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_handle.h"
+
+unsigned k2i_slots_used(const struct k2hft_ring *ring)
+{
+	/* relaxed: raised before a slot's first claim, so whoever may see the claim (A2) sees it too. */
+	uint32_t used = atomic_load_explicit(&ring->header->slots_used, memory_order_relaxed);
+
+	return used < K2I_SLOT_COUNT ? used : K2I_SLOT_COUNT;
+}
+
+static void used_raise(struct k2hft_ring *ring, uint32_t used)
+{
+	/* relaxed: the claim that needs it is published by R2. */
+	uint32_t seen = atomic_load_explicit(&ring->header->slots_used, memory_order_relaxed);
+
+	while (seen < used && !atomic_compare_exchange_weak_explicit(&ring->header->slots_used, &seen, used,
+								     memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+static bool slot_alive(const struct k2hft_ring *ring, struct k2i_slot *slot, uint64_t owner)
+{
+	/* relaxed: 0 and an old namespace are both possible while a slot changes hands, and both err to "alive". */
+	struct k2i_process process = {
+		.owner = owner,
+		.namespace = atomic_load_explicit(&slot->owner_namespace, memory_order_relaxed),
+	};
+
+	return k2i_process_alive(&ring->process, &process);
+}
+
+/* Whether a dead producer's claim at `word` needs nobody any more: it is behind, was never made, or is settled. */
+static bool claim_settled(const struct k2hft_ring *ring, uint64_t word)
+{
+	uint64_t position = word & ~UINT64_C(1), mark, size;
+	unsigned kind;
+
+	/* A4, A2 */
+	if (word == 0 || position % 8 || position < atomic_load_explicit(&ring->header->head, memory_order_acquire) ||
+	    position >= atomic_load_explicit(&ring->header->tail, memory_order_acquire))
+		return true;
+	/* A1 */
+	mark = atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire);
+	kind = k2i_mark_read(ring, position, mark, &size);
+	return kind != 0 && kind != K2I_KIND_CLAIMED;
+}
+
+void k2i_slot_free(struct k2i_slot *slot)
+{
+	/* relaxed: R8 below makes all of it visible together. */
+	atomic_store_explicit(&slot->claim, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->rear, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->attachment, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->owner_namespace, 0, memory_order_relaxed);
+	/* R8 */
+	atomic_store_explicit(&slot->owner, 0, memory_order_release);
+}
+
+/* Makes this process the owner in place of `owner`, who is nobody or dead. Another may be faster. */
+static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint64_t owner)
+{
+	/* A8: the counters go on where the last owner left them. relaxed on failure: nothing is read then. */
+	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &owner, ring->process.owner, memory_order_acquire,
+						     memory_order_relaxed))
+		return false;
+	/* relaxed: nobody judges by them before a claim is made, and R2 publishes that. */
+	atomic_store_explicit(&slot->claim, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->rear, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->attachment, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->owner_namespace, ring->process.namespace, memory_order_relaxed);
+	return true;
+}
+
+/* Whether the slot's owner is dead and left nothing to settle. */
+static bool slot_abandoned(const struct k2hft_ring *ring, struct k2i_slot *slot, uint64_t owner)
+{
+	if (owner == 0 || slot_alive(ring, slot, owner))
+		return false;
+	/* A3 */
+	return claim_settled(ring, atomic_load_explicit(&slot->claim, memory_order_acquire)) &&
+	       claim_settled(ring, atomic_load_explicit(&slot->rear, memory_order_acquire));
+}
+
+struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring)
+{
+	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++) {
+		if (slot_take_over(ring, &ring->slots[at], 0)) {
+			used_raise(ring, at + 1);
+			return &ring->slots[at];
+		}
+	}
+	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++) {
+		/* relaxed: what a dead owner wrote before it was found dead is there; a live one is left alone. */
+		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_relaxed);
+
+		if (slot_abandoned(ring, &ring->slots[at], owner) && slot_take_over(ring, &ring->slots[at], owner))
+			return &ring->slots[at];
+	}
+	return NULL;
+}
+
+void k2i_slots_sweep(struct k2hft_ring *ring)
+{
+	unsigned used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		/* relaxed: as in k2i_slot_take. */
+		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_relaxed);
+
+		if (slot_abandoned(ring, &ring->slots[at], owner) && slot_take_over(ring, &ring->slots[at], owner))
+			k2i_slot_free(&ring->slots[at]);
+	}
+}
+
+void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before, bool rebooted)
+{
+	unsigned used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		struct k2i_slot *slot = &ring->slots[at];
+		/* relaxed: as in k2i_slot_take. */
+		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+		uint64_t namespace = atomic_load_explicit(&slot->owner_namespace, memory_order_relaxed);
+		bool is_before = owner == before->owner && namespace == before->namespace;
+
+		if (owner && (rebooted || is_before || !slot_alive(ring, slot, owner)))
+			atomic_store_explicit(&slot->owner, K2I_OWNER_GONE, memory_order_relaxed);
+	}
+}
+
+unsigned k2i_slots_live(const struct k2hft_ring *ring)
+{
+	unsigned live = 0, used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		/* relaxed: a count that is old when it is returned in any case. */
+		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_relaxed);
+
+		live += owner != 0 && slot_alive(ring, &ring->slots[at], owner);
+	}
+	return live;
+}
+
+static bool slot_claims(struct k2i_slot *slot, uint64_t position)
+{
+	/* A3: a slot that no longer says so shows what became of the claim. */
+	return atomic_load_explicit(&slot->claim, memory_order_acquire) == (position | 1) ||
+	       atomic_load_explicit(&slot->rear, memory_order_acquire) == (position | 1);
+}
+
+bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position)
+{
+	unsigned used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		if (slot_claims(&ring->slots[at], position))
+			return true;
+	}
+	return false;
+}
+
+enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position)
+{
+	enum k2i_owner found = K2I_OWNER_NONE;
+	unsigned used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		struct k2i_slot *slot = &ring->slots[at];
+		uint64_t owner;
+
+		if (!slot_claims(slot, position))
+			continue;
+		/* relaxed: a later owner than that of the claim is alive, and the caller then looks again later. */
+		owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+		if (owner && slot_alive(ring, slot, owner))
+			return K2I_OWNER_LIVE;
+		found = K2I_OWNER_DEAD;
+	}
+	return found;
+}
+
+static uint64_t nearer(uint64_t word, uint64_t position, uint64_t limit)
+{
+	uint64_t claim = word & ~UINT64_C(1);
+
+	return word && claim % 8 == 0 && claim > position && claim < limit ? claim : limit;
+}
+
+uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit)
+{
+	unsigned used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		struct k2i_slot *slot = &ring->slots[at];
+		/* A3 */
+		uint64_t claim = atomic_load_explicit(&slot->claim, memory_order_acquire);
+		uint64_t rear = atomic_load_explicit(&slot->rear, memory_order_acquire);
+		uint64_t nearest = nearer(rear, position, nearer(claim, position, limit));
+		/* relaxed: as in k2i_owner_find. */
+		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+
+		if (nearest < limit && owner && slot_alive(ring, slot, owner))
+			limit = nearest;
+	}
+	return limit;
+}

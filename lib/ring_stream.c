@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <k2hft/frame.h>
+
+#include "hash.h"
+
+/*
+ * The table of streams in the ring. Declarers exclude each other, threads by the handle's mutex and processes by a lock
+ * in the file; the consumer looks up without either. A stream that nobody has declared any more keeps its number until
+ * the head has passed the tail of that moment: then none of its chunks is left.
+ */
+
+/* The consumer's copy of a stream: it stays as it is, whatever other processes write. */
+struct k2i_stream_copy {
+	uint32_t generation, mode;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
+};
+
+static uint32_t streams_used(const struct k2hft_ring *ring)
+{
+	/* relaxed: a stream that is in a chunk was declared before, and R1 of the chunk shows all of that. */
+	uint32_t used = atomic_load_explicit(&ring->header->streams_used, memory_order_relaxed);
+
+	return used < K2I_STREAM_COUNT ? used : K2I_STREAM_COUNT;
+}
+
+static uint32_t references(struct k2i_stream *stream)
+{
+	/* relaxed: changed under the lock; elsewhere a count that may be old. */
+	return atomic_load_explicit(&stream->references, memory_order_relaxed);
+}
+
+/* Whether the number can be given away. */
+static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream)
+{
+	/* A4: with the head come the acknowledgements of all chunks below. relaxed: changed under the lock. */
+	return references(stream) == 0 && atomic_load_explicit(&ring->header->head, memory_order_acquire) >=
+						  atomic_load_explicit(&stream->released_at, memory_order_relaxed);
+}
+
+bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
+{
+	if (stream_id == 0 || stream_id > K2I_STREAM_COUNT)
+		return false;
+	/* relaxed: asked for the stream of a chunk, which was declared before R1 of that chunk. */
+	return atomic_load_explicit(&ring->streams[stream_id - 1].declared, memory_order_relaxed) == 1;
+}
+
+unsigned k2i_streams_declared(const struct k2hft_ring *ring)
+{
+	unsigned declared = 0;
+	uint32_t used = streams_used(ring);
+
+	for (uint32_t at = 0; at < used; at++)
+		declared += references(&ring->streams[at]) != 0;
+	return declared;
+}
+
+void k2i_streams_forget(struct k2hft_ring *ring)
+{
+	/* A2 */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
+	uint32_t used = streams_used(ring);
+
+	for (uint32_t at = 0; at < used; at++) {
+		if (references(&ring->streams[at]) == 0)
+			continue;
+		/* relaxed: the ring is being opened, nobody declares. */
+		atomic_store_explicit(&ring->streams[at].released_at, tail, memory_order_relaxed);
+		atomic_store_explicit(&ring->streams[at].references, 0, memory_order_relaxed);
+	}
+}
+
+static int table_lock(struct k2hft_ring *ring)
+{
+	int status;
+
+	(void)pthread_mutex_lock(&ring->stream_mutex);
+	status = k2i_ring_lock(ring->descriptor, K2I_LOCK_STREAMS);
+	if (status)
+		(void)pthread_mutex_unlock(&ring->stream_mutex);
+	return status;
+}
+
+static void table_unlock(struct k2hft_ring *ring)
+{
+	k2i_ring_unlock(ring->descriptor, K2I_LOCK_STREAMS);
+	(void)pthread_mutex_unlock(&ring->stream_mutex);
+}
+
+static bool stream_same(struct k2i_stream *known, const struct k2hft_stream *stream, uint64_t hash)
+{
+	return known->hash == hash && known->mode == stream->mode &&
+	       strncmp(known->path, stream->path, sizeof(known->path)) == 0 &&
+	       strncmp(known->host, stream->host, sizeof(known->host)) == 0;
+}
+
+/* The stream's place, else a free one; K2I_STREAM_COUNT: neither. */
+static uint32_t place_find(const struct k2hft_ring *ring, const struct k2hft_stream *stream, uint64_t hash)
+{
+	uint32_t used = streams_used(ring), place = used;
+
+	for (uint32_t at = 0; at < used; at++) {
+		if (stream_same(&ring->streams[at], stream, hash))
+			return at;
+		if (place == used && stream_free(ring, &ring->streams[at]))
+			place = at;
+	}
+	return place;
+}
+
+static void place_fill(struct k2hft_ring *ring, uint32_t place, const struct k2hft_stream *stream, uint64_t hash)
+{
+	struct k2i_stream *filled = &ring->streams[place];
+	/* relaxed: under the lock. */
+	uint32_t generation = atomic_load_explicit(&filled->generation, memory_order_relaxed);
+
+	filled->hash = hash;
+	filled->mode = stream->mode;
+	memset(filled->path, 0, sizeof(filled->path));
+	memset(filled->host, 0, sizeof(filled->host));
+	memcpy(filled->path, stream->path, strlen(stream->path));
+	memcpy(filled->host, stream->host, strlen(stream->host));
+	/* R9 */
+	atomic_store_explicit(&filled->generation, generation + 1, memory_order_release);
+	/* relaxed: a chunk that carries the number is published later, by R1. */
+	atomic_store_explicit(&filled->declared, 1, memory_order_relaxed);
+	if (place == streams_used(ring))
+		atomic_store_explicit(&ring->header->streams_used, place + 1, memory_order_relaxed);
+}
+
+static int stream_check(const struct k2hft_stream *given, struct k2hft_stream *stream)
+{
+	*stream = *given;
+	if (!stream->host)
+		stream->host = "";
+	if (!stream->path || stream->mode > K2HFT_STREAM_BINARY || stream->reserved ||
+	    strnlen(stream->host, K2HFT_STREAM_HOST_BYTES_MAX + 1) > K2HFT_STREAM_HOST_BYTES_MAX)
+		return -EINVAL;
+	return k2hft_stream_path_check(stream->path, strnlen(stream->path, K2HFT_STREAM_PATH_BYTES_MAX + 1));
+}
+
+int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *given, uint32_t *stream_id)
+{
+	struct k2hft_stream stream;
+	int status = stream_check(given, &stream);
+	uint64_t hash;
+	uint32_t place;
+
+	if (status)
+		return status;
+	hash = k2i_hash_pair(stream.path, strlen(stream.path), stream.host, strlen(stream.host)) + stream.mode;
+	status = table_lock(ring);
+	if (status)
+		return status;
+	place = place_find(ring, &stream, hash);
+	if (place < K2I_STREAM_COUNT) {
+		if (place == streams_used(ring) || !stream_same(&ring->streams[place], &stream, hash))
+			place_fill(ring, place, &stream, hash);
+		/* relaxed: under the lock. */
+		(void)atomic_fetch_add_explicit(&ring->streams[place].references, 1, memory_order_relaxed);
+		*stream_id = place + 1;
+	}
+	table_unlock(ring);
+	return place < K2I_STREAM_COUNT ? 0 : -ENOSPC;
+}
+
+int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
+{
+	struct k2i_stream *stream;
+	int status;
+
+	if (stream_id == 0 || stream_id > K2I_STREAM_COUNT)
+		return -EINVAL;
+	stream = &ring->streams[stream_id - 1];
+	status = table_lock(ring);
+	if (status)
+		return status;
+	if (references(stream)) {
+		/* A2: not before any chunk that this thread, or an earlier releaser, has committed. */
+		uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
+
+		/* relaxed: under the lock. */
+		atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
+		(void)atomic_fetch_sub_explicit(&stream->references, 1, memory_order_relaxed);
+	} else {
+		status = -EINVAL;
+	}
+	table_unlock(ring);
+	return status;
+}
+
+/* Copies what was declared, under the mutex only: another process's changes are found by checking the copy. */
+static int copy_make(const struct k2hft_ring *ring, uint32_t stream_id, uint32_t generation)
+{
+	struct k2i_stream *stream = &ring->streams[stream_id - 1];
+	struct k2i_stream_copy **place = &ring->stream_copies[stream_id - 1];
+	struct k2i_stream_copy *copy = *place ? *place : malloc(sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	*place = copy;
+	copy->generation = generation;
+	copy->mode = stream->mode;
+	memcpy(copy->path, stream->path, sizeof(copy->path));
+	memcpy(copy->host, stream->host, sizeof(copy->host));
+	copy->host[sizeof(copy->host) - 1] = '\0';
+	if (copy->mode > K2HFT_STREAM_BINARY ||
+	    k2hft_stream_path_check(copy->path, strnlen(copy->path, sizeof(copy->path)))) {
+		free(copy);
+		*place = NULL;
+		return -ENOENT;
+	}
+	return 0;
+}
+
+int k2hft_stream_find(const struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_stream *stream,
+		      uint32_t *generation)
+{
+	const struct k2i_stream_copy *copy;
+	struct k2i_stream *shared;
+	uint32_t now;
+	int status = 0;
+
+	if (!ring->consumer || !k2i_stream_declared(ring, stream_id))
+		return -ENOENT;
+	shared = &ring->streams[stream_id - 1];
+	if (stream_free(ring, shared))
+		return -ENOENT;
+	/* A9 */
+	now = atomic_load_explicit(&shared->generation, memory_order_acquire);
+	copy = ring->stream_copies[stream_id - 1];
+	if (!copy || copy->generation != now) {
+		pthread_mutex_t *mutex = (pthread_mutex_t *)&ring->stream_mutex;
+
+		(void)pthread_mutex_lock(mutex);
+		status = copy_make(ring, stream_id, now);
+		(void)pthread_mutex_unlock(mutex);
+		copy = ring->stream_copies[stream_id - 1];
+	}
+	if (status)
+		return status;
+	*stream = (struct k2hft_stream){.path = copy->path, .host = copy->host, .mode = copy->mode};
+	*generation = now;
+	return 0;
+}
+
+void k2i_stream_copies_free(struct k2hft_ring *ring)
+{
+	for (uint32_t at = 0; ring->stream_copies && at < K2I_STREAM_COUNT; at++)
+		free(ring->stream_copies[at]);
+	free(ring->stream_copies);
+}

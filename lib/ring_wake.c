@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_handle.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Two ways to wake the consumer. Its own process writes to an eventfd. A process that is attached writes a byte into the
+ * header through its descriptor of the file, and an inotify watch of the consumer sees that: it works with whatever
+ * user, namespace or later consumer there is, where a descriptor of the consumer's would have to be found and opened
+ * anew. Without inotify (its instances are limited) the consumer looks every few milliseconds.
+ */
+#define POLL_INTERVAL_NS 5000000
+
+static int watch_open(int descriptor)
+{
+	char path[64];
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	if (watch < 0)
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	if (inotify_add_watch(watch, path, IN_MODIFY) < 0) {
+		(void)close(watch);
+		return -1;
+	}
+	return watch;
+}
+
+static int epoll_add(int epoll, int descriptor)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? -errno : 0;
+}
+
+int k2i_wake_open(struct k2hft_ring *ring)
+{
+	int second, error;
+
+	ring->wake_epoll = epoll_create1(EPOLL_CLOEXEC);
+	ring->wake_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	ring->wake_inotify = watch_open(ring->descriptor);
+	if (ring->wake_inotify < 0)
+		ring->wake_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	second = ring->wake_inotify < 0 ? ring->wake_timer : ring->wake_inotify;
+	if (ring->wake_epoll < 0 || ring->wake_event < 0 || second < 0)
+		return -EMFILE;
+	error = epoll_add(ring->wake_epoll, ring->wake_event);
+	return error ? error : epoll_add(ring->wake_epoll, second);
+}
+
+static void descriptor_close(int *descriptor)
+{
+	if (*descriptor >= 0)
+		(void)close(*descriptor);
+	*descriptor = -1;
+}
+
+void k2i_wake_close(struct k2hft_ring *ring)
+{
+	descriptor_close(&ring->wake_epoll);
+	descriptor_close(&ring->wake_event);
+	descriptor_close(&ring->wake_inotify);
+	descriptor_close(&ring->wake_timer);
+}
+
+void k2i_wake_arm(struct k2hft_ring *ring)
+{
+	struct itimerspec once = {.it_value = {.tv_nsec = POLL_INTERVAL_NS}};
+
+	if (ring->wake_timer >= 0)
+		(void)timerfd_settime(ring->wake_timer, 0, &once, NULL);
+}
+
+void k2i_consumer_wake(struct k2hft_ring *ring)
+{
+	size_t knock_at = offsetof(struct k2i_ring_header, knock);
+	uint64_t one = 1;
+	uint8_t knock = 0;
+	ssize_t written;
+
+	/* relaxed: of several producers that saw it, one is enough; what it wakes for is published by R1. */
+	if (!atomic_exchange_explicit(&ring->header->sleeping, 0, memory_order_relaxed))
+		return;
+	do {
+		written = ring->consumer ? write(ring->wake_event, &one, sizeof(one))
+					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
+	} while (written < 0 && errno == EINTR);
+}
+
+int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring)
+{
+	return ring->consumer ? ring->wake_epoll : -EINVAL;
+}
+
+void k2hft_ring_awake(struct k2hft_ring *ring)
+{
+	char events[1024];
+
+	if (!ring->consumer)
+		return;
+	/* relaxed: one wake too many is harmless, and the caller reads next. */
+	atomic_store_explicit(&ring->header->sleeping, 0, memory_order_relaxed);
+	while (read(ring->wake_event, events, sizeof(events)) > 0)
+		continue;
+	while (ring->wake_inotify >= 0 && read(ring->wake_inotify, events, sizeof(events)) > 0)
+		continue;
+	while (ring->wake_timer >= 0 && read(ring->wake_timer, events, sizeof(events)) > 0)
+		continue;
+}
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+void k2i_space_wake(struct k2hft_ring *ring)
+{
+	/* relaxed: a waiter compares the word in the kernel and then looks at the positions itself. */
+	(void)atomic_fetch_add_explicit(&ring->header->space_sequence, 1, memory_order_relaxed);
+	(void)futex(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+static uint64_t free_bytes(const struct k2hft_ring *ring)
+{
+	/* A7: room that this does not see is freed by somebody who sees that there is a waiter. */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_seq_cst);
+	uint64_t used = tail - atomic_load_explicit(&ring->header->head, memory_order_seq_cst);
+
+	return used < ring->capacity ? ring->capacity - used : 0;
+}
+
+static struct timespec deadline_after(int timeout_ms)
+{
+	struct timespec deadline;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += timeout_ms / 1000;
+	deadline.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (deadline.tv_nsec >= 1000000000) {
+		deadline.tv_nsec -= 1000000000;
+		deadline.tv_sec++;
+	}
+	return deadline;
+}
+
+static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct timespec *deadline)
+{
+	/* relaxed: see k2i_space_wake. */
+	while (atomic_load_explicit(&ring->header->space_sequence, memory_order_relaxed) == sequence) {
+		if (futex(&ring->header->space_sequence, FUTEX_WAIT_BITSET, sequence, deadline) == 0 || errno == EAGAIN)
+			continue;
+		return errno == ETIMEDOUT || errno == EINTR ? -errno : -EIO;
+	}
+	return 0;
+}
+
+int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
+{
+	struct timespec deadline = deadline_after(timeout_ms < 0 ? 0 : timeout_ms);
+	/* relaxed: of this thread's own reserve. */
+	uint64_t seen = atomic_load_explicit(&ring->free_seen, memory_order_relaxed);
+	int status = 0, error = errno;
+	uint32_t sequence;
+
+	/* R7 */
+	(void)atomic_fetch_add_explicit(&ring->header->space_waiters, 1, memory_order_seq_cst);
+	/* relaxed: read before the positions are (A7); a change after that ends the wait. */
+	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_relaxed);
+	if (free_bytes(ring) <= seen)
+		status = wait_changed(ring, sequence, timeout_ms < 0 ? NULL : &deadline);
+	/* relaxed: the consumer may wake once in vain. */
+	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);
+	errno = error;
+	return status;
+}
