@@ -137,7 +137,7 @@ run_tests = $(Q)MAKEFLAGS= MAKELEVEL= B='$(B)' CC='$(CC)' CXX='$(CXX)' CFLAGS='$
 remake    = $(Q)$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 LINT     := $(call SCRIPTS,lint)
 INSTALL  := $(call SCRIPTS,install)
-E2E      := $(call SCRIPTS,cli e2e)
+E2E      := $(call SCRIPTS,e2e)
 
 check: deps             ## builds, lints and runs every test
 	$(call remake) all unit stress examples
