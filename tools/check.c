@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "rules.h"
 #include "settings.h"
 #include "tools.h"
 
@@ -57,9 +58,45 @@ static void check_format(struct check *check, const char *format, const char *ti
 	k2i_format_free(compiled);
 }
 
+/* Compiles a file of one rule. Its first error is all that it has, so the place in the message is known beforehand. */
+static void check_rule(struct check *check, struct k2i_rule *rule, const char *file, unsigned line)
+{
+	const struct k2i_settings one = {.rules = rule, .rule_count = 1};
+	struct k2i_rules *rules = NULL;
+	char message[1024] = "", place[4200];
+	int place_bytes = snprintf(place, sizeof(place), "%s:%u: ", file, line);
+
+	if (k2i_rules_compile(&one, &rules, message, sizeof(message)) == 0)
+		k2i_rules_free(rules);
+	else
+		report(check, K2I_FINDING_ERROR, file, line,
+		       strncmp(message, place, (size_t)place_bytes) == 0 ? message + place_bytes : message);
+}
+
+/* One at a time, since the compiler of rules stops at the first error. */
+static void check_patterns(struct check *check, const struct k2i_rule *rule)
+{
+	struct k2i_pattern *pattern = rule->default_allow ? rule->deny : rule->allow;
+	const struct k2i_pattern *end = pattern + (rule->default_allow ? rule->deny_count : rule->allow_count);
+	struct k2i_rule one = *rule;
+
+	one.allow_count = 0;
+	one.deny_count = 0;
+	if (one.target && *one.target)
+		check_rule(check, &one, rule->file, rule->line);
+	one.directory = true;
+	one.target = NULL;
+	*(rule->default_allow ? &one.deny_count : &one.allow_count) = 1;
+	for (; pattern < end; pattern++) {
+		*(rule->default_allow ? &one.deny : &one.allow) = pattern;
+		check_rule(check, &one, pattern->file, pattern->line);
+	}
+}
+
 static bool check_file(struct check *check, const char *file)
 {
 	struct k2i_settings *settings = NULL;
+	const struct k2i_rule *rule;
 	int status;
 
 	check->errors = 0;
@@ -68,6 +105,8 @@ static bool check_file(struct check *check, const char *file)
 	if (status < 0) {
 		report(check, K2I_FINDING_ERROR, file, 0, strerror(-status));
 	} else {
+		for (rule = settings->rules; rule < settings->rules + settings->rule_count; rule++)
+			check_patterns(check, rule);
 		check_format(check, settings->format, NULL, settings->format_file, settings->format_line);
 		check_format(check, "%T", settings->time_format, settings->time_format_file,
 			     settings->time_format_line);
