@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "client_state.h"
+#include "hash.h"
+#include "options.h"
+
+#define MILLISECOND_NS UINT64_C(1000000)
+
+static int options_check(struct k2hft_client_options *options)
+{
+	if (!options->host || !*options->host || !options->port || !*options->port)
+		return -EINVAL;
+	if (options->level > K2HFT_LEVEL_SYNCED + 1 || options->compress > K2HFT_COMPRESS_ALWAYS ||
+	    options->frame_bytes_max > K2HFT_FRAME_BODY_BYTES_MAX)
+		return -EINVAL;
+	if (options->host_name && strlen(options->host_name) > K2HFT_STREAM_HOST_BYTES_MAX)
+		return -EINVAL;
+	if (options->frame_bytes_max == 0)
+		options->frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT;
+	return 0;
+}
+
+static int names_copy(struct k2hft_client *client)
+{
+	client->host = strdup(client->options.host);
+	client->port = strdup(client->options.port);
+	if (!client->host || !client->port)
+		return -ENOMEM;
+	if (client->options.host_name)
+		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
+	else if (gethostname(client->host_name, sizeof(client->host_name) - 1) < 0)
+		client->host_name[0] = '\0';
+	client->options.host = client->options.port = client->options.host_name = NULL; /* the caller's memory */
+	return 0;
+}
+
+static int ring_look(struct k2hft_client *client)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	int error = k2hft_ring_stats(client->ring, &stats);
+
+	if (error < 0)
+		return error;
+	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
+	client->epoch = stats.epoch;
+	client->acked = client->released = client->announced = stats.acked;
+	client->random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
+	return 0;
+}
+
+static int watch(int epoll, int descriptor)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
+
+	if (descriptor < 0)
+		return descriptor;
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) < 0 ? -errno : 0;
+}
+
+static int descriptors_open(struct k2hft_client *client)
+{
+	client->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (client->epoll < 0)
+		return -errno;
+	client->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->interrupt < 0)
+		return -errno;
+	int error = watch(client->epoll, client->interrupt);
+	return error < 0 ? error : watch(client->epoll, k2hft_ring_wake_descriptor(client->ring));
+}
+
+static int lock_open(struct k2hft_client *client)
+{
+	pthread_condattr_t attributes;
+	int error = pthread_mutex_init(&client->lock, NULL);
+
+	if (error)
+		return -error;
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	error = pthread_cond_init(&client->drained, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
+	if (error)
+		(void)pthread_mutex_destroy(&client->lock);
+	return -error;
+}
+
+static void client_free(struct k2hft_client *client)
+{
+	if (client->epoll >= 0)
+		(void)close(client->epoll);
+	if (client->interrupt >= 0)
+		(void)close(client->interrupt);
+	free(client->compressed);
+	free(client->host);
+	free(client->port);
+	free(client);
+}
+
+static int client_fill(struct k2hft_client *client)
+{
+	int error = names_copy(client);
+
+	if (error == 0)
+		error = ring_look(client);
+	if (error == 0)
+		error = descriptors_open(client);
+	return error < 0 ? error : lock_open(client);
+}
+
+int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options, struct k2hft_client **client)
+{
+	struct k2hft_client_options known;
+
+	if (!ring || !client)
+		return -EINVAL;
+	int error = k2i_options_copy(&known, sizeof(known), options);
+	if (error == 0)
+		error = options_check(&known);
+	if (error < 0)
+		return error;
+	struct k2hft_client *opened = calloc(1, sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	opened->ring = ring;
+	opened->options = known;
+	opened->epoll = opened->interrupt = opened->transport.descriptor = -1;
+	error = client_fill(opened);
+	if (error < 0) {
+		client_free(opened);
+		return error;
+	}
+	k2i_client_publish(opened);
+	*client = opened;
+	return 0;
+}
+
+void k2hft_client_close(struct k2hft_client *client)
+{
+	if (!client)
+		return;
+	k2i_client_thread_stop(client);
+	k2i_client_bye(client);
+	(void)pthread_cond_destroy(&client->drained);
+	(void)pthread_mutex_destroy(&client->lock);
+	client_free(client);
+}
+
+void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument)
+{
+	client->claim_hook = hook;
+	client->claim_argument = argument;
+}
+
+int k2hft_client_descriptor(const struct k2hft_client *client)
+{
+	return client->epoll;
+}
+
+int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
+{
+	if (client->broken)
+		return -1;
+	if (client->state == K2HFT_CLIENT_CONNECTED && client->pause == K2I_CLIENT_PAUSE_NONE)
+		return 0;
+	uint64_t deadline_ns = k2i_client_deadline(client);
+	if (deadline_ns <= now_ns)
+		return 0;
+	/* Up, so that it is not called again just before the time. */
+	uint64_t wait_ms = (deadline_ns - now_ns + MILLISECOND_NS - 1) / MILLISECOND_NS;
+	return wait_ms > INT_MAX ? INT_MAX : (int)wait_ms;
+}
+
+static void event_handle(struct k2hft_client *client, const struct epoll_event *event, uint64_t now_ns)
+{
+	uint64_t count;
+
+	if (event->data.fd == client->interrupt)
+		(void)!read(client->interrupt, &count, sizeof(count));
+	else if (event->data.fd == client->transport.descriptor)
+		k2i_client_socket_event(client, event->events, now_ns);
+	else
+		k2hft_ring_awake(client->ring);
+}
+
+/* Before the wait: what is to wake this thread is set as it is needed now, and nothing else wakes it. */
+static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
+{
+	if (client->state != K2HFT_CLIENT_GREETING && client->state != K2HFT_CLIENT_CONNECTED)
+		return 0;
+	int error = k2i_client_watch(client, client->output.full ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	if (error < 0)
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
+	if (client->state != K2HFT_CLIENT_CONNECTED)
+		return 0;
+	if (client->pause != K2I_CLIENT_PAUSE_RING && client->pause != K2I_CLIENT_PAUSE_CLAIM)
+		return 0;
+	int quiet = k2hft_ring_sleep(client->ring);
+	if (quiet == 0 && client->pause == K2I_CLIENT_PAUSE_RING)
+		client->pause = K2I_CLIENT_PAUSE_NONE;
+	return quiet < 0 ? quiet : 0;
+}
+
+static void ring_give_up(struct k2hft_client *client, uint64_t now_ns)
+{
+	k2i_log(K2HFT_LOG_ERROR, "client: the ring can't be used any more");
+	k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "the ring can't be used any more");
+	client->broken = true;
+}
+
+int k2i_client_step(struct k2hft_client *client, const struct epoll_event *events, int event_count, uint64_t now_ns)
+{
+	int error = 0;
+
+	if (client->broken)
+		return -EIO;
+	for (int index = 0; index < event_count; index++)
+		event_handle(client, &events[index], now_ns);
+	k2i_client_session_step(client, now_ns);
+	if (client->state == K2HFT_CLIENT_GREETING || client->state == K2HFT_CLIENT_CONNECTED)
+		error = k2i_client_send(client, now_ns);
+	if (error == 0)
+		error = wait_prepare(client, now_ns);
+	if (error < 0)
+		ring_give_up(client, now_ns);
+	k2i_client_publish(client);
+	return client->broken ? -EIO : 0;
+}
+
+int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns)
+{
+	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
+	int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
+
+	return k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
+}

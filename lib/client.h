@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_CLIENT_H
+#define K2I_CLIENT_H
+
+#include <k2hft/client.h>
+
+/*
+ * `hook` is called from within process when a claim stands in the way of the next frame, the connection is up and the
+ * window open: whoever holds the claim can commit what is there. Set it before the first process; NULL: none.
+ */
+void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
+
+#endif

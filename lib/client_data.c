@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client_state.h"
+
+#define MILLISECOND_NS UINT64_C(1000000)
+#define SECOND_NS UINT64_C(1000000000)
+
+/* A claim is looked at again soon, then less often; its producer is checked for life only after a while. */
+#define CLAIM_FIRST_NS (1 * MILLISECOND_NS)
+#define CLAIM_RETRY_NS (5 * MILLISECOND_NS)
+#define CLAIM_RECOVER_NS (100 * MILLISECOND_NS)
+
+/* Repairs in a row that bring no readable chunk to light. */
+#define REPAIRS_MAX 3u
+
+#define DISCARD_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
+
+static int pause_until(struct k2hft_client *client, enum k2i_client_pause pause, uint64_t until_ns)
+{
+	client->pause = pause;
+	client->pause_until_ns = until_ns;
+	return 0;
+}
+
+/* Tells the receiver that [announced, to) never comes. There is room: the caller begins with an empty queue. */
+static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t record_count, uint8_t reason)
+{
+	struct k2hft_discard discard = {
+		.from = client->announced, .to = to, .record_count = record_count, .reason = reason};
+	uint8_t *room = k2i_client_control_room(client, DISCARD_FRAME_ROOM);
+	int bytes = room ? k2hft_discard_encode(&discard, room, DISCARD_FRAME_ROOM) : -ENOBUFS;
+
+	if (bytes < 0)
+		return -EIO;
+	k2i_client_control_add(client, (size_t)bytes);
+	k2i_client_sent_add(client, to);
+	client->announced = to;
+	client->stats.discarded_ranges++;
+	return 0;
+}
+
+static int span_discard(struct k2hft_client *client, const struct k2hft_span *span, uint8_t reason)
+{
+	int error = discard_announce(client, span->position + span->bytes, span->record_count, reason);
+
+	k2i_batch_take(&client->batch, span);
+	return error < 0 ? error : 1;
+}
+
+static int expired_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
+{
+	uint64_t silent;
+
+	if (k2i_log_limit_due(&client->expired_limit, now_ns, &silent))
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: %" PRIu64 " records at positions %" PRIu64 " to %" PRIu64 " are older than %" PRIu32
+			" s and given up (%" PRIu64 " more such ranges before)",
+			span->record_count, span->position, span->position + span->bytes, client->options.expire_s,
+			silent);
+	return span_discard(client, span, K2HFT_DISCARD_EXPIRED);
+}
+
+static int undeclared_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
+{
+	uint64_t silent;
+
+	if (k2i_log_limit_due(&client->repair_limit, now_ns, &silent))
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: the stream of the chunk at position %" PRIu64 " is not known to the ring: %" PRIu64
+			" records are given up (%" PRIu64 " more such messages before)",
+			span->position, span->record_count, silent);
+	return span_discard(client, span, K2HFT_DISCARD_REPAIRED);
+}
+
+/*
+ * What can't be read becomes a hole. Of several places that are mended at once only the first is known, so every hole
+ * up to the tail of now counts as damage then: better to announce one too many.
+ */
+static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	uint64_t silent, begin = client->announced;
+	int places = k2hft_ring_repair(client->ring);
+
+	if (places < 0 || ++client->repairs > REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0 ||
+	    k2hft_ring_rewind(client->ring, begin) < 0)
+		return -EIO;
+	k2i_batch_reset(&client->batch, begin);
+	if (client->repaired_to <= client->acked)
+		client->repaired_from = begin;
+	uint64_t to = places > 1 ? stats.tail : stats.read + 1;
+	if (client->repaired_to < to)
+		client->repaired_to = to;
+	if (k2i_log_limit_due(&client->repair_limit, now_ns, &silent))
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: the ring is damaged at position %" PRIu64 ": %d places mended, %" PRIu64
+			" bytes skipped up to now",
+			stats.read, places, stats.damaged_bytes);
+	return 1;
+}
+
+/* A hole in front of the span that the header of DATA can't or shall not explain. */
+static int hole_announce(struct k2hft_client *client, const struct k2hft_span *span)
+{
+	uint64_t gap = span->position - client->announced;
+	bool damage = client->announced < client->repaired_to && span->position > client->repaired_from;
+
+	if (gap == 0 || (!damage && gap <= UINT32_MAX))
+		return 0;
+	return discard_announce(client, span->position, 0, K2HFT_DISCARD_REPAIRED);
+}
+
+static bool compress_room(struct k2hft_client *client, size_t raw_bytes)
+{
+	size_t wanted =
+		k2hft_frame_compress_bound(raw_bytes > K2HFT_CHUNK_BYTES_MAX ? raw_bytes : K2HFT_CHUNK_BYTES_MAX);
+
+	if (client->compressed_room >= wanted)
+		return true;
+	free(client->compressed);
+	client->compressed = malloc(wanted);
+	client->compressed_room = client->compressed ? wanted : 0;
+	return client->compressed != NULL;
+}
+
+static void body_compress(struct k2hft_client *client, struct k2hft_frame *frame, uint64_t now_ns)
+{
+	struct k2i_client_output *output = &client->output;
+
+	if (!k2i_link_compress(&client->link, client->options.compress, now_ns) ||
+	    !compress_room(client, output->body_bytes))
+		return;
+	int bytes = k2hft_frame_compress(output->body, output->body_bytes, client->compressed, client->compressed_room);
+	k2i_link_compressed(&client->link, output->body_bytes, bytes > 0 ? (size_t)bytes : 0, now_ns);
+	if (bytes <= 0)
+		return;
+	output->body = client->compressed;
+	output->body_bytes = (size_t)bytes;
+	frame->flags = K2HFT_FRAME_LZ4;
+	frame->body_bytes = (uint32_t)bytes;
+	client->stats.compressed_frames++;
+}
+
+static int frame_set(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
+{
+	struct k2i_client_output *output = &client->output;
+	uint64_t end = span->position + span->bytes;
+	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA,
+				    .body_bytes = (uint32_t)span->bytes,
+				    .raw_bytes = (uint32_t)span->bytes,
+				    .gap_bytes = (uint32_t)(span->position - client->announced),
+				    .position = span->position};
+
+	output->body = span->data;
+	output->body_bytes = span->bytes;
+	body_compress(client, &frame, now_ns);
+	if (k2hft_frame_header_encode(&frame, output->body, output->header) < 0)
+		return -EIO;
+	output->position = span->position;
+	output->end = end;
+	output->record_count = span->record_count;
+	output->frame_sent = 0;
+	output->frame = true;
+	client->announced = end;
+	client->cut_ns = now_ns;
+	k2i_batch_take(&client->batch, span);
+	return 1;
+}
+
+static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uint64_t now_ns)
+{
+	int error = hole_announce(client, span);
+
+	if (error < 0)
+		return error;
+	int64_t bytes = k2i_client_streams_declare(client, span);
+	if (bytes < 0)
+		return (int)bytes;
+	if (bytes == 0) {
+		struct k2i_chunk_glance first;
+
+		if (k2i_chunk_glance(span->data, span->bytes, &first) < 0)
+			return -EBADMSG;
+		error = k2i_batch_shorten(span, first.bytes);
+		return error < 0 ? error : undeclared_discard(client, span, now_ns);
+	}
+	if ((uint64_t)bytes < span->bytes) {
+		error = k2i_batch_shorten(span, (size_t)bytes);
+		if (error < 0)
+			return error;
+	}
+	return frame_set(client, span, now_ns);
+}
+
+static bool claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
+{
+	/* Who is asked too often makes chunks that are too small: see K2I_BATCH_HOLD_FRAMES. */
+	return client->claim_hook && (client->sent_count == 0 || now_ns - client->cut_ns >= K2I_BATCH_HOLD_NS);
+}
+
+static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
+{
+	uint64_t silent;
+
+	if (client->claim_since_ns == 0) {
+		client->claim_since_ns = now_ns;
+		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
+		return pause_until(client, K2I_CLIENT_PAUSE_CLAIM, now_ns + CLAIM_FIRST_NS);
+	}
+	if (now_ns >= client->claim_recover_ns) {
+		int gone = k2hft_ring_recover(client->ring);
+
+		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
+		if (gone > 0 && k2i_log_limit_due(&client->claim_limit, now_ns, &silent))
+			k2i_log(K2HFT_LOG_WARNING, "client: what a process reserved in the ring and did not finish "
+						   "before it ended is discarded");
+		if (gone > 0)
+			return 1;
+	}
+	return pause_until(client, K2I_CLIENT_PAUSE_CLAIM, now_ns + CLAIM_RETRY_NS);
+}
+
+static void limits_set(const struct k2hft_client *client, struct k2i_batch_limits *limits)
+{
+	struct timespec now;
+
+	*limits = (struct k2i_batch_limits){.window_end = client->window_end,
+					    .frame_bytes_max = K2I_BATCH_FRAME_BYTES,
+					    .records_max = client->options.batch_records_max};
+	if (limits->frame_bytes_max > client->frame_bytes_max)
+		limits->frame_bytes_max = client->frame_bytes_max;
+	if (client->options.expire_s == 0)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t seconds = (uint64_t)now.tv_sec;
+	uint64_t nanoseconds = (uint64_t)now.tv_nsec;
+	if (seconds > client->options.expire_s)
+		limits->expired_before_ns = (seconds - client->options.expire_s) * SECOND_NS + nanoseconds;
+}
+
+static int fill(struct k2hft_client *client, const struct k2i_batch_limits *limits, int *claimed, uint64_t now_ns)
+{
+	int error = k2i_batch_fill(&client->batch, client->ring, limits, claimed);
+
+	if (error < 0 || !*claimed || client->batch.span.bytes || !claim_hook_due(client, now_ns))
+		return error;
+	client->claim_hook(client->claim_argument);
+	return k2i_batch_fill(&client->batch, client->ring, limits, claimed);
+}
+
+static int cut_handle(struct k2hft_client *client, enum k2i_batch_kind kind, struct k2hft_span *cut, uint64_t now_ns)
+{
+	if (kind == K2I_BATCH_WINDOW)
+		return pause_until(client, K2I_CLIENT_PAUSE_WINDOW, 0);
+	if (kind == K2I_BATCH_EXPIRED)
+		return expired_discard(client, cut, now_ns);
+	if (k2i_batch_hold(&client->batch, cut, client->sent_count, now_ns - client->cut_ns))
+		return pause_until(client, K2I_CLIENT_PAUSE_HOLD, client->cut_ns + K2I_BATCH_HOLD_NS);
+	client->repairs = 0;
+	return chunks_send(client, cut, now_ns);
+}
+
+static int frame_next(struct k2hft_client *client, uint64_t now_ns)
+{
+	struct k2i_batch_limits limits;
+	enum k2i_batch_kind kind;
+	struct k2hft_span cut;
+	int claimed;
+
+	limits_set(client, &limits);
+	int error = fill(client, &limits, &claimed, now_ns);
+	if (error == 0)
+		error = k2i_batch_cut(&client->batch, &limits, &kind, &cut);
+	if (error < 0)
+		return error;
+	if (kind == K2I_BATCH_EMPTY && claimed)
+		return claim_wait(client, now_ns);
+	client->claim_since_ns = 0;
+	if (kind != K2I_BATCH_EMPTY)
+		return cut_handle(client, kind, &cut, now_ns);
+	bool window_shut = client->batch.read >= limits.window_end;
+	return pause_until(client, window_shut ? K2I_CLIENT_PAUSE_WINDOW : K2I_CLIENT_PAUSE_RING, 0);
+}
+
+int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns)
+{
+	/* One place for a DISCARD in front, one for the frame. */
+	if (client->sent_count + 2 > K2I_CLIENT_SENT_MAX)
+		return pause_until(client, K2I_CLIENT_PAUSE_WINDOW, 0);
+	int done = frame_next(client, now_ns);
+	if (done == -EBADMSG)
+		done = ring_repair(client, now_ns);
+	return done < 0 ? -EIO : done;
+}

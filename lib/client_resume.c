@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <k2hft/version.h>
+
+#include "client_state.h"
+
+#define HELLO_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
+#define UUID_TEXT_BYTES 37
+
+static void uuid_text(const uint8_t uuid[16], char text[UUID_TEXT_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t at = 0;
+
+	for (size_t index = 0; index < 16; index++) {
+		if (index == 4 || index == 6 || index == 8 || index == 10)
+			text[at++] = '-';
+		text[at++] = digits[uuid[index] >> 4];
+		text[at++] = digits[uuid[index] & 15];
+	}
+	text[at] = '\0';
+}
+
+static uint8_t level_wanted(const struct k2hft_client *client)
+{
+	return (uint8_t)(client->options.level ? client->options.level - 1 : K2HFT_LEVEL_WRITTEN);
+}
+
+int k2i_client_hello_send(struct k2hft_client *client)
+{
+	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
+				    .version_max = K2HFT_FRAME_VERSION,
+				    .epoch = client->epoch,
+				    .acked = client->acked,
+				    .frame_bytes_max = client->options.frame_bytes_max,
+				    .level = level_wanted(client)};
+	uint8_t *room = k2i_client_control_room(client, HELLO_FRAME_ROOM);
+
+	memcpy(hello.ring_uuid, client->ring_uuid, sizeof(hello.ring_uuid));
+	memcpy(hello.receiver_uuid, client->receiver_uuid, sizeof(hello.receiver_uuid));
+	memcpy(hello.host, client->host_name, sizeof(hello.host));
+	(void)snprintf(hello.software, sizeof(hello.software), "k2hft %s", k2hft_version_string());
+	int bytes = room ? k2hft_hello_encode(&hello, room, HELLO_FRAME_ROOM) : 0;
+	if (bytes < 0)
+		return bytes;
+	k2i_client_control_add(client, (size_t)bytes);
+	return 0;
+}
+
+/* Said once: every later connection to this receiver would say it again. */
+static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome *welcome)
+{
+	char ring[UUID_TEXT_BYTES], receiver[UUID_TEXT_BYTES];
+
+	client->stats.ledger_lost++;
+	if (client->ledger_lost_logged)
+		return;
+	client->ledger_lost_logged = true;
+	uuid_text(client->ring_uuid, ring);
+	uuid_text(welcome->receiver_uuid, receiver);
+	k2i_log(K2HFT_LOG_WARNING,
+		"client: %s:%s (%s) does not know ring %s, of which positions up to %" PRIu64
+		" were acknowledged; it begins at %" PRIu64
+		": what came after the acknowledgement can be there twice, or be missing there",
+		client->host, client->port, receiver, ring, client->acked, welcome->position);
+}
+
+static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t tail,
+			       uint64_t now_ns)
+{
+	char ring[UUID_TEXT_BYTES];
+
+	if (welcome->version != K2HFT_FRAME_VERSION || welcome->features != 0) {
+		k2i_client_refuse(client, K2HFT_ERROR_VERSION, K2I_CLIENT_RETRY_LATE, now_ns,
+				  "the receiver chose version %u with features %" PRIu32 ", which was not offered",
+				  (unsigned)welcome->version, welcome->features);
+		return false;
+	}
+	if (welcome->position <= tail)
+		return true;
+	uuid_text(client->ring_uuid, ring);
+	if (!client->position_logged)
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: %s:%s has ring %s up to position %" PRIu64 ", but the ring ends at %" PRIu64
+			": it is an older copy, or another one with its name",
+			client->host, client->port, ring, welcome->position, tail);
+	client->position_logged = true;
+	k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,
+			  "the receiver knows ring %s up to position %" PRIu64 ", which is beyond its end %" PRIu64,
+			  ring, welcome->position, tail);
+	return false;
+}
+
+/* Places the ring where the receiver goes on. What it committed and could not say any more is acknowledged now. */
+static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t head)
+{
+	uint64_t begin = position > head ? position : head;
+	int error = k2hft_ring_rewind(client->ring, begin);
+
+	if (error < 0)
+		return error;
+	k2i_batch_reset(&client->batch, begin);
+	client->announced = position > client->acked ? position : client->acked;
+	if (position <= client->acked)
+		return 0;
+	error = k2hft_ring_release(client->ring, position);
+	if (error < 0)
+		return error;
+	client->acked = client->released = position;
+	if (client->options.progress)
+		client->options.progress(client->options.progress_argument, position);
+	return 0;
+}
+
+static void connected(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+{
+	uint64_t silent;
+
+	client->state = K2HFT_CLIENT_CONNECTED;
+	client->connected_ns = now_ns;
+	client->window_end = welcome->window_end;
+	client->ack_floor = welcome->position;
+	client->frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
+					  ? welcome->frame_bytes_max
+					  : client->options.frame_bytes_max;
+	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
+	client->stats.connects++;
+	client->stats.last_error[0] = '\0';
+	if (!k2i_log_limit_due(&client->connected_limit, now_ns, &silent))
+		return;
+	k2i_log(K2HFT_LOG_INFO, "client: connected to %s:%s (%s), from position %" PRIu64 " on", client->host,
+		client->port, welcome->software, client->batch.read);
+	if (welcome->level < level_wanted(client))
+		k2i_log(K2HFT_LOG_WARNING, "client: %s:%s acknowledges at level %u, not %u as wanted", client->host,
+			client->port, (unsigned)welcome->level, (unsigned)level_wanted(client));
+}
+
+void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	if (k2hft_ring_stats(client->ring, &stats) < 0) {
+		client->broken = true;
+		return;
+	}
+	if (!welcome_acceptable(client, welcome, stats.tail, now_ns))
+		return;
+	if (welcome->position < client->acked || (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->acked > 0))
+		ledger_lost(client, welcome);
+	if (ring_place(client, welcome->position, stats.head) < 0) {
+		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,
+				  "the receiver's position %" PRIu64 " is not between two chunks of the ring",
+				  welcome->position);
+		return;
+	}
+	connected(client, welcome, now_ns);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "client_streams.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client_state.h"
+
+#define STREAM_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
+
+void k2i_client_streams_reset(struct k2i_client_streams *streams)
+{
+	if (++streams->connection != 0)
+		return;
+	/* After 2^32 connections an old mark could look new. */
+	memset(streams->declared, 0, sizeof(streams->declared));
+	streams->connection = 1;
+}
+
+bool k2i_client_streams_known(const struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
+{
+	return stream_id < K2I_CLIENT_STREAM_COUNT && streams->declared[stream_id].connection == streams->connection &&
+	       streams->declared[stream_id].generation == generation;
+}
+
+void k2i_client_streams_add(struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
+{
+	if (stream_id >= K2I_CLIENT_STREAM_COUNT)
+		return;
+	streams->declared[stream_id].connection = streams->connection;
+	streams->declared[stream_id].generation = generation;
+}
+
+static int string_copy(char *to, size_t room, const char *from)
+{
+	size_t bytes = from ? strnlen(from, room) : 0;
+
+	if (bytes == room)
+		return -EINVAL;
+	if (bytes)
+		memcpy(to, from, bytes);
+	to[bytes] = '\0';
+	return 0;
+}
+
+/* 1: the receiver knows it, or will by what is queued; 0: no room in the queue; negative: it can't be told. */
+static int declare(struct k2hft_client *client, uint32_t stream_id)
+{
+	struct k2hft_stream stream;
+	struct k2hft_stream_message message;
+	uint32_t generation;
+	int error = k2hft_stream_find(client->ring, stream_id, &stream, &generation);
+
+	if (error < 0)
+		return error;
+	if (k2i_client_streams_known(&client->streams, stream_id, generation))
+		return 1;
+	uint8_t *room = k2i_client_control_room(client, STREAM_FRAME_ROOM);
+	if (!room)
+		return 0;
+	memset(&message, 0, sizeof(message));
+	message.stream_id = stream_id;
+	message.mode = stream.mode;
+	if (string_copy(message.path, sizeof(message.path), stream.path) < 0 ||
+	    string_copy(message.host, sizeof(message.host), stream.host) < 0)
+		return -EINVAL;
+	int bytes = k2hft_stream_encode(&message, room, STREAM_FRAME_ROOM);
+	if (bytes < 0)
+		return bytes;
+	k2i_client_control_add(client, (size_t)bytes);
+	k2i_client_streams_add(&client->streams, stream_id, generation);
+	return 1;
+}
+
+int64_t k2i_client_streams_declare(struct k2hft_client *client, const struct k2hft_span *span)
+{
+	struct k2i_chunk_glance glance;
+	uint32_t last_id = 0;
+	bool last_valid = false;
+	size_t at = 0;
+
+	while (at < span->bytes) {
+		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &glance) < 0)
+			return -EBADMSG;
+		if (!last_valid || glance.stream_id != last_id) {
+			if (declare(client, glance.stream_id) <= 0)
+				break;
+			last_id = glance.stream_id;
+			last_valid = true;
+		}
+		at += glance.bytes;
+	}
+	return (int64_t)at;
+}

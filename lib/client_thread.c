@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client_state.h"
+#include "options.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MILLISECOND_NS UINT64_C(1000000)
+
+static uint64_t now_get(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Up to where nothing is waiting or on its way. A claim that came to nothing leaves a gap that no ACK names: the ring's
+ * own positions pass it, but only when they are read over.
+ */
+static uint64_t drained_position(struct k2hft_client *client)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	bool connected = client->state == K2HFT_CLIENT_CONNECTED;
+	bool all_acked = connected && client->sent_count == 0 && !client->output.frame && client->batch.span.bytes == 0;
+
+	if (!connected && !client->broken) {
+		struct k2hft_span unread; /* WELCOME places the ring anew, so nothing is lost by this */
+
+		(void)k2hft_ring_rewind(client->ring, client->acked);
+		(void)k2hft_ring_read(client->ring, 1, 1, &unread, NULL);
+	}
+	if (k2hft_ring_stats(client->ring, &stats) < 0)
+		return client->acked;
+	return all_acked ? stats.read : stats.head;
+}
+
+void k2i_client_publish(struct k2hft_client *client)
+{
+	client->stats.state = client->state;
+	client->stats.acked = client->acked;
+	client->stats.window_end = client->window_end;
+	(void)pthread_mutex_lock(&client->lock);
+	client->published = client->stats;
+	if (client->drainers > 0) {
+		uint64_t position = drained_position(client);
+
+		if (client->published_drained < position || client->broken) {
+			client->published_drained = position;
+			(void)pthread_cond_broadcast(&client->drained);
+		}
+	}
+	(void)pthread_mutex_unlock(&client->lock);
+}
+
+int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats)
+{
+	struct k2hft_client_stats known;
+
+	(void)pthread_mutex_lock(&client->lock);
+	known = client->published;
+	(void)pthread_mutex_unlock(&client->lock);
+	return k2i_stats_copy(stats, &known, sizeof(known));
+}
+
+void k2i_client_interrupt(struct k2hft_client *client)
+{
+	uint64_t one = 1;
+
+	(void)!write(client->interrupt, &one, sizeof(one));
+}
+
+static void *thread_main(void *argument)
+{
+	struct k2hft_client *client = argument;
+	int error = 0;
+
+	(void)pthread_setname_np(pthread_self(), "k2hft-client");
+	while (error == 0 && !atomic_load_explicit(&client->stop, memory_order_relaxed)) {
+		struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
+		int wait_ms = k2hft_client_timeout_ms(client, now_get());
+		int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, wait_ms);
+
+		error = k2i_client_step(client, events, count < 0 ? 0 : count, now_get());
+	}
+	(void)pthread_mutex_lock(&client->lock);
+	client->thread_failed = error < 0;
+	(void)pthread_cond_broadcast(&client->drained);
+	(void)pthread_mutex_unlock(&client->lock);
+	return NULL;
+}
+
+int k2hft_client_thread_start(struct k2hft_client *client)
+{
+	sigset_t all, before;
+
+	if (client->thread_runs)
+		return -EALREADY;
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	client->thread_runs = true;
+	int error = pthread_create(&client->thread, NULL, thread_main, client);
+	if (error)
+		client->thread_runs = false;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -error;
+}
+
+void k2i_client_thread_stop(struct k2hft_client *client)
+{
+	if (!client->thread_runs)
+		return;
+	/* Relaxed: the flag stands alone, and the join orders all else. */
+	atomic_store_explicit(&client->stop, true, memory_order_relaxed);
+	k2i_client_interrupt(client);
+	(void)pthread_join(client->thread, NULL);
+	client->thread_runs = false;
+}
+
+static void deadline_set(struct timespec *deadline, int timeout_ms)
+{
+	uint64_t at_ns = now_get() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * MILLISECOND_NS;
+
+	deadline->tv_sec = (time_t)(at_ns / SECOND_NS);
+	deadline->tv_nsec = (long)(at_ns % SECOND_NS);
+}
+
+/* With the lock held. */
+static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_ms)
+{
+	struct timespec deadline;
+	int error = 0;
+
+	deadline_set(&deadline, timeout_ms);
+	while (client->published_drained < target && error == 0) {
+		if (client->thread_failed)
+			return -EIO;
+		if (timeout_ms < 0)
+			error = pthread_cond_wait(&client->drained, &client->lock);
+		else
+			error = pthread_cond_timedwait(&client->drained, &client->lock, &deadline);
+	}
+	return client->published_drained >= target ? 0 : -error;
+}
+
+int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	if (!client->thread_runs)
+		return -EINVAL;
+	int error = k2hft_ring_stats(client->ring, &stats);
+	if (error < 0)
+		return error;
+	if (stats.head >= stats.tail)
+		return 0;
+	(void)pthread_mutex_lock(&client->lock);
+	client->drainers++;
+	/* The thread looks at the ring's positions only while somebody waits for them: it must know of us. */
+	k2i_client_interrupt(client);
+	error = drain_wait(client, stats.tail, timeout_ms);
+	client->drainers--;
+	(void)pthread_mutex_unlock(&client->lock);
+	return error;
+}

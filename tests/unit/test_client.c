@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: MIT */
+#include "client_peer.h"
+
+#include "client.h"
+#include "client_state.h"
+
+/* ---- options */
+
+static void options_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_client_options good = f->options, bad;
+
+	bad = good;
+	bad.host = NULL;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.port = "";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.level = 4;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.compress = 3;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MAX + 1;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.size = 0;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	assert_int_equal(k2hft_client_open(NULL, &good, &f->client), -EINVAL);
+	assert_int_equal(k2hft_client_open(f->ring, NULL, &f->client), -EINVAL);
+	assert_null(f->client);
+}
+
+static void stats_want_a_known_size(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_client_stats stats = {.size = sizeof(stats) + 1};
+
+	client_open(f);
+	assert_int_equal(k2hft_client_stats(f->client, &stats), -EINVAL);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
+}
+
+static void backoff_grows_to_five_seconds(void **state)
+{
+	(void)state;
+	assert_in_range(k2i_client_backoff_ns(1, UINT64_MAX), 0, 100 * MS);
+	assert_in_range(k2i_client_backoff_ns(1, 90 * MS), 90 * MS, 100 * MS);
+	assert_in_range(k2i_client_backoff_ns(3, 0), 1, 100 * MS);
+	for (uint64_t random = 0; random < 5000 * MS; random += 7919 * MS / 10)
+		assert_in_range(k2i_client_backoff_ns(UINT32_MAX, random), 1, 5010 * MS);
+	assert_in_range(k2i_client_backoff_ns(3, 380 * MS), 300 * MS, 400 * MS);
+}
+
+/* ---- handshake */
+
+static void hello_says_who_we_are(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	peer_accept(f);
+	struct k2hft_hello hello = peer_hello(f);
+	struct k2hft_ring_stats ring = ring_stats_of(f);
+	assert_int_equal(hello.version_min, 1);
+	assert_int_equal(hello.version_max, 1);
+	assert_int_equal(hello.features_required, 0);
+	assert_memory_equal(hello.ring_uuid, ring.uuid, 16);
+	assert_int_equal(hello.epoch, ring.epoch);
+	assert_int_equal(hello.acked, 0);
+	assert_int_equal(hello.frame_bytes_max, K2HFT_FRAME_BODY_BYTES_DEFAULT);
+	assert_int_equal(hello.level, K2HFT_LEVEL_WRITTEN);
+	assert_string_equal(hello.host, "here");
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_GREETING);
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	welcome.flags = 0;
+	peer_welcome(f, &welcome);
+	state_await(f, K2HFT_CLIENT_CONNECTED);
+	assert_int_equal(stats_of(f).connects, 1);
+	assert_int_equal(stats_of(f).ledger_lost, 0);
+	assert_string_equal(stats_of(f).last_error, "");
+	assert_non_null(strstr(f->log, "client: connected to 127.0.0.1:"));
+}
+
+static void welcome_refused(struct fixture *f, const struct k2hft_welcome *welcome, unsigned code)
+{
+	struct k2hft_error_message error;
+
+	client_open(f);
+	push(f, "kept\n");
+	peer_accept(f);
+	(void)peer_hello(f);
+	peer_welcome(f, welcome);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(got.body, got.frame.body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	peer_await_end(f);
+	assert_int_equal(stats_of(f).connects, 0);
+	assert_int_equal(stats_of(f).connect_failures, 1);
+	assert_string_equal(stats_of(f).last_error, error.text);
+}
+
+static void welcome_of_another_version_is_refused(void **state)
+{
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+
+	welcome.version = 2;
+	welcome_refused(*state, &welcome, K2HFT_ERROR_VERSION);
+}
+
+static void welcome_beyond_the_ring_is_refused(void **state)
+{
+	struct k2hft_welcome welcome = welcome_make(4096, PEER_WINDOW);
+	struct fixture *f = *state;
+
+	welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
+	assert_non_null(strstr(f->log, "up to position 4096"));
+}
+
+static void welcome_inside_a_chunk_is_refused(void **state)
+{
+	struct k2hft_welcome welcome = welcome_make(8, PEER_WINDOW);
+
+	welcome_refused(*state, &welcome, K2HFT_ERROR_POSITION);
+}
+
+static void another_protocol_is_told_so(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	peer_send(f, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
+	peer_await_end(f);
+	assert_non_null(strstr(stats_of(f).last_error, "protocol"));
+}
+
+static void no_welcome_in_time_is_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	f->now_ns += 9900 * MS;
+	peer_quiet(f, 1);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_GREETING);
+	f->now_ns += 200 * MS;
+	peer_await_end(f);
+	assert_int_equal(stats_of(f).connect_failures, 1);
+}
+
+static void refused_connections_are_tried_again(void **state)
+{
+	struct fixture *f = *state;
+	uint16_t port = (uint16_t)strtoul(f->port, NULL, 10);
+
+	(void)close(f->listener);
+	client_open(f);
+	for (int round = 0; stats_of(f).connect_failures < 5; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	assert_non_null(strstr(f->log, ": Connection refused; trying again\n"));
+	/* One line, however often. */
+	assert_null(strstr(strstr(f->log, "trying again") + 1, "trying again"));
+	f->listener = listen_at(port, f->port);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+}
+
+static void refusals_of_the_receiver_wait_long(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_error_message error = {.code = K2HFT_ERROR_FENCED, .text = "a newer one is here"};
+	uint8_t bytes[256];
+
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	peer_send(f, bytes, k2hft_error_encode(&error, bytes, sizeof(bytes)));
+	peer_await_end(f);
+	assert_non_null(strstr(stats_of(f).last_error, "a newer one is here"));
+	assert_non_null(strstr(f->log, "a newer one is here"));
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 4900, 5000);
+	f->now_ns += 5000 * MS;
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_string_equal(stats_of(f).last_error, "");
+}
+
+/* ---- data */
+
+static void records_arrive_as_they_were(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t other_id = stream_declare(f, "dir/b.log");
+	struct k2hft_stream_message message;
+	struct k2hft_chunk_view view;
+	uint64_t position = 0;
+	size_t offset = 0;
+
+	client_open(f);
+	push(f, "one\n");
+	push_to(f, other_id, "two\n", 4);
+	push(f, "three\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_STREAM);
+	assert_int_equal(k2hft_stream_decode(got.body, got.frame.body_bytes, &message), 0);
+	assert_int_equal(message.stream_id, f->stream_id);
+	assert_string_equal(message.path, "a.log");
+	got = peer_frame(f, K2HFT_FRAME_STREAM);
+	assert_int_equal(k2hft_stream_decode(got.body, got.frame.body_bytes, &message), 0);
+	assert_int_equal(message.stream_id, other_id);
+	assert_string_equal(message.path, "dir/b.log");
+	got = peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(got.frame.position, position);
+	const char *texts[] = {"one\n", "two\n", "three\n"};
+	for (size_t index = 0; index < 3; index++) {
+		assert_int_equal(k2hft_chunk_next(got.body, got.frame.raw_bytes, got.frame.position, &offset, &view),
+				 1);
+		assert_int_equal(view.payload_bytes, strlen(texts[index]));
+		assert_memory_equal(view.payload, texts[index], view.payload_bytes);
+		assert_int_equal(view.chunk.stream_id, index == 1 ? other_id : f->stream_id);
+	}
+	assert_int_equal(k2hft_chunk_next(got.body, got.frame.raw_bytes, got.frame.position, &offset, &view), 0);
+	assert_int_equal(stats_of(f).sent_frames, 1);
+	assert_int_equal(stats_of(f).sent_records, 3);
+	/* Known now: no second STREAM. */
+	push_to(f, other_id, "four\n", 5);
+	(void)peer_frame(f, K2HFT_FRAME_DATA);
+}
+
+static void acknowledged_room_is_free_again(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(ring_stats_of(f).acked, 0);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+	assert_int_equal(ring_stats_of(f).acked, f->end);
+	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
+	assert_int_equal(f->progress, f->end);
+	assert_int_equal(stats_of(f).window_end, f->end + PEER_WINDOW);
+}
+
+static void nothing_goes_beyond_the_window(void **state)
+{
+	struct fixture *f = *state;
+	char text[1000];
+
+	memset(text, 'x', sizeof(text));
+	client_open(f);
+	for (unsigned chunk = 0; chunk < 10; chunk++)
+		push_to(f, f->stream_id, text, sizeof(text));
+	uint64_t chunk_bytes = ring_stats_of(f).tail / 10;
+	(void)peer_connect(f, 0, 3 * chunk_bytes + 8);
+	(void)peer_data(f);
+	assert_int_equal(f->end, 3 * chunk_bytes);
+	peer_quiet(f, 5);
+	peer_ack_window(f, 0, 4 * chunk_bytes - 8, K2HFT_STATUS_SLOW);
+	peer_quiet(f, 5);
+	assert_int_equal(stats_of(f).status, K2HFT_STATUS_SLOW);
+	assert_non_null(strstr(f->log, "is slow"));
+	peer_ack_window(f, chunk_bytes, 4 * chunk_bytes, K2HFT_STATUS_OK);
+	(void)peer_data(f);
+	assert_int_equal(f->end, 4 * chunk_bytes);
+	peer_ack(f, f->end);
+	(void)peer_data(f);
+	assert_int_equal(f->end, 10 * chunk_bytes);
+}
+
+static void frames_hold_no_more_records_than_wanted(void **state)
+{
+	struct fixture *f = *state;
+	unsigned frames = 0;
+
+	f->options.batch_records_max = 3;
+	client_open(f);
+	for (unsigned chunk = 0; chunk < 31; chunk++)
+		push(f, "x\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	while (f->end < ring_stats_of(f).tail) {
+		(void)peer_data(f);
+		frames++;
+	}
+	assert_int_equal(frames, 11);
+}
+
+static void a_wrong_ack(struct fixture *f, uint64_t position, uint64_t window_end)
+{
+	struct k2hft_error_message error;
+
+	client_open(f);
+	push(f, "one\n");
+	push(f, "two\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	push(f, "three\n");
+	(void)peer_data(f);
+	peer_ack_window(f, position, window_end, K2HFT_STATUS_OK);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(got.body, got.frame.body_bytes, &error), 0);
+	assert_int_equal(error.code, K2HFT_ERROR_POSITION);
+	peer_await_end(f);
+	assert_int_equal(ring_stats_of(f).acked, 0);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(f->end, ring_stats_of(f).tail);
+	assert_int_equal(stats_of(f).resent_frames, 1);
+}
+
+static void ack_above_what_was_sent_is_refused(void **state)
+{
+	a_wrong_ack(*state, 4096, PEER_WINDOW);
+}
+
+static void ack_inside_a_chunk_is_refused(void **state)
+{
+	a_wrong_ack(*state, 48, PEER_WINDOW);
+}
+
+static void window_that_shrinks_is_refused(void **state)
+{
+	a_wrong_ack(*state, 0, PEER_WINDOW - 8);
+}
+
+static void ack_between_chunks_of_a_frame_is_good(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	uint64_t first_end = ring_stats_of(f).tail;
+	push(f, "two\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	peer_ack(f, first_end);
+	acked_await(f, first_end);
+	peer_ack(f, first_end);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+}
+
+static void large_data_come_through_a_full_socket(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 1024u * 1024;
+	uint8_t *block = malloc(bytes);
+	int small = 64 * 1024;
+
+	for (size_t at = 0; at < bytes; at++)
+		block[at] = (uint8_t)(at * 7 / 3);
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	peer_welcome(f, &welcome);
+	for (unsigned chunk = 0; chunk < 12; chunk++)
+		push_to(f, f->stream_id, block, bytes);
+	/* Full to the brim before anything is read. */
+	for (unsigned round = 0; round < 50; round++)
+		round_go(f);
+	for (unsigned chunk = 0; chunk < 12; chunk++) {
+		struct k2hft_chunk_view view;
+		size_t offset = 0;
+		struct peer_frame got = peer_data(f);
+
+		assert_int_equal(k2hft_chunk_next(got.body, got.frame.raw_bytes, got.frame.position, &offset, &view),
+				 1);
+		assert_int_equal(view.payload_bytes, bytes);
+		assert_memory_equal(view.payload, block, bytes);
+		peer_ack(f, f->end);
+	}
+	acked_await(f, ring_stats_of(f).tail);
+	free(block);
+}
+
+static void frames_of_the_receiver_may_come_in_pieces(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	uint8_t bytes[512];
+
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	int count = k2hft_welcome_encode(&welcome, bytes, sizeof(bytes));
+	for (int at = 0; at < count; at++) {
+		peer_send(f, bytes + at, 1);
+		round_go(f);
+	}
+	state_await(f, K2HFT_CLIENT_CONNECTED);
+}
+
+/* ---- resume */
+
+static void resume_goes_on_where_the_receiver_is(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	for (unsigned chunk = 0; chunk < 10; chunk++)
+		push(f, "some record\n");
+	uint64_t tail = ring_stats_of(f).tail, chunk_bytes = tail / 10;
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(f->end, tail);
+	peer_ack(f, 2 * chunk_bytes);
+	acked_await(f, 2 * chunk_bytes);
+	/* It committed two more, and the acknowledgement was lost. */
+	struct k2hft_hello hello = peer_connect(f, 4 * chunk_bytes, PEER_WINDOW);
+	assert_int_equal(hello.acked, 2 * chunk_bytes);
+	assert_memory_equal(hello.receiver_uuid, "0123456789abcde", 16);
+	assert_int_equal(ring_stats_of(f).acked, 4 * chunk_bytes);
+	assert_int_equal(f->progress, 4 * chunk_bytes);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_STREAM); /* said again */
+	got = peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(got.frame.position, 4 * chunk_bytes);
+	assert_int_equal(got.frame.gap_bytes, 0);
+	assert_int_equal(f->end, tail);
+	assert_int_equal(stats_of(f).resent_frames, 1);
+	assert_int_equal(stats_of(f).connects, 2);
+	assert_int_equal(stats_of(f).ledger_lost, 0);
+}
+
+static void a_receiver_that_forgot_is_noticed(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	uint64_t acked = f->end;
+	peer_ack(f, acked);
+	acked_await(f, acked);
+	struct k2hft_welcome welcome = welcome_make(acked, PEER_WINDOW);
+	welcome.flags = 0;
+	for (unsigned time = 1; time <= 2; time++) {
+		peer_accept(f);
+		(void)peer_hello(f);
+		peer_welcome(f, &welcome);
+		state_await(f, K2HFT_CLIENT_CONNECTED);
+		assert_int_equal(stats_of(f).ledger_lost, time);
+	}
+	assert_non_null(strstr(f->log, "does not know ring"));
+	assert_null(strstr(strstr(f->log, "does not know ring") + 1, "does not know ring"));
+	push(f, "two\n");
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.position, acked);
+}
+
+static void an_unacknowledged_tail_survives_the_client(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.position, 0);
+}
+
+/* ---- life */
+
+static void ping_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_ping ping = {.token = 4711}, pong;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, bytes, sizeof(bytes)));
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_PONG);
+	assert_int_equal(k2hft_ping_decode(got.body, got.frame.body_bytes, &pong), 0);
+	assert_int_equal(pong.token, 4711);
+}
+
+static void a_quiet_receiver_is_asked_and_then_dead(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_ping ping;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 4900, 5000);
+	f->now_ns += 5000 * MS;
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_PING);
+	assert_int_equal(k2hft_ping_decode(got.body, got.frame.body_bytes, &ping), 0);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, bytes, sizeof(bytes)));
+	peer_quiet(f, 20);
+	f->now_ns += 5000 * MS;
+	(void)peer_frame(f, K2HFT_FRAME_PING);
+	peer_quiet(f, 100); /* until the kernel has confirmed it: what is not yet there does not count as unanswered */
+	f->now_ns += 9000 * MS;
+	peer_quiet(f, 1);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+	f->now_ns += 1100 * MS;
+	peer_await_end(f);
+	assert_non_null(strstr(stats_of(f).last_error, "no answer"));
+}
+
+static void a_client_that_was_stopped_asks_first(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	f->now_ns += 3600 * 1000 * MS;
+	(void)peer_frame(f, K2HFT_FRAME_PING);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+}
+
+static void bye_means_later(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_ping ping = {0};
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_BYE, &ping, bytes, sizeof(bytes)));
+	peer_await_end(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+}
+
+static void close_says_bye(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	struct k2hft_frame frame;
+	assert_int_equal(recv(f->peer, bytes, sizeof(bytes), 0), 48);
+	assert_int_equal(k2hft_frame_header_decode(bytes, 48, 4096, &frame), 0);
+	assert_int_equal(frame.type, K2HFT_FRAME_BYE);
+	assert_int_equal(recv(f->peer, bytes, sizeof(bytes), 0), 0);
+}
+
+static void wrong_frames_end_the_connection(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	struct k2hft_discard discard = {.from = 0, .to = 8, .reason = 1};
+	uint8_t bytes[512];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_welcome(f, &welcome); /* a second one */
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_discard_encode(&discard, bytes, sizeof(bytes))); /* from the wrong side */
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	int count = k2hft_welcome_encode(&welcome, bytes, sizeof(bytes));
+	bytes[45] ^= 1; /* checksum */
+	peer_send(f, bytes, count);
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	bytes[8] = bytes[9] = 0xff; /* length */
+	peer_send(f, bytes, count);
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	peer_accept(f);
+	(void)peer_hello(f);
+	peer_ack(f, 0); /* before WELCOME */
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+}
+
+static void close_works_in_every_state(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t wanted = K2HFT_CLIENT_WAITING; wanted <= K2HFT_CLIENT_CONNECTED; wanted++) {
+		client_open(f);
+		if (wanted == K2HFT_CLIENT_CONNECTED)
+			(void)peer_connect(f, 0, PEER_WINDOW);
+		else
+			state_await(f, wanted);
+		k2hft_client_close(f->client);
+		f->client = NULL;
+		/* What is left in the listener's queue is not the next client's. */
+		peer_close(f);
+		(void)close(f->listener);
+		f->listener = listen_at(0, f->port);
+	}
+	k2hft_client_close(NULL);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(options_are_checked),
+		CASE(stats_want_a_known_size),
+		cmocka_unit_test(backoff_grows_to_five_seconds),
+		CASE(hello_says_who_we_are),
+		CASE(welcome_of_another_version_is_refused),
+		CASE(welcome_beyond_the_ring_is_refused),
+		CASE(welcome_inside_a_chunk_is_refused),
+		CASE(another_protocol_is_told_so),
+		CASE(no_welcome_in_time_is_the_end),
+		CASE(refused_connections_are_tried_again),
+		CASE(refusals_of_the_receiver_wait_long),
+		CASE(records_arrive_as_they_were),
+		CASE(acknowledged_room_is_free_again),
+		CASE(nothing_goes_beyond_the_window),
+		CASE(frames_hold_no_more_records_than_wanted),
+		CASE(ack_above_what_was_sent_is_refused),
+		CASE(ack_inside_a_chunk_is_refused),
+		CASE(window_that_shrinks_is_refused),
+		CASE(ack_between_chunks_of_a_frame_is_good),
+		CASE(large_data_come_through_a_full_socket),
+		CASE(frames_of_the_receiver_may_come_in_pieces),
+		CASE(resume_goes_on_where_the_receiver_is),
+		CASE(a_receiver_that_forgot_is_noticed),
+		CASE(an_unacknowledged_tail_survives_the_client),
+		CASE(ping_is_answered),
+		CASE(a_quiet_receiver_is_asked_and_then_dead),
+		CASE(a_client_that_was_stopped_asks_first),
+		CASE(bye_means_later),
+		CASE(close_says_bye),
+		CASE(wrong_frames_end_the_connection),
+		CASE(close_works_in_every_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
