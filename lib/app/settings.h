@@ -80,7 +80,7 @@ struct k2i_settings {
 	const char *format_file; /* where FORMAT is said; NULL: nowhere */
 	const char *time_format_file;
 	unsigned format_line, time_format_line;
-	char *listen_address;     /* LISTEN: host name or address; NULL: every address of this host */
+	char *listen_address;     /* LISTEN: host name or address; NULL: the receiver chooses */
 	char *state_directory;    /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t window_bytes;    /* WINDOW */
 	uint64_t frame_bytes_max; /* FRAMEMAX */

@@ -101,7 +101,7 @@ static void test_sender_defaults(void **state)
 	assert_string_equal(settings->servers[0].name, "a.example");
 	assert_int_equal(settings->servers[0].port, 8020);
 	assert_int_equal(settings->servers[0].ssl, K2I_SSL_UNSET);
-	assert_int_equal(settings->ssl, K2I_SSL_NO);
+	assert_int_equal(settings->ssl, K2I_SSL_UNSET);
 	assert_int_equal(settings->queue_type, K2I_QUEUE_MEMORY);
 	assert_true(settings->queue_fresh);
 	assert_int_equal(settings->ring_bytes, 64 << 20);
@@ -180,6 +180,7 @@ static void test_every_setting(void **state)
 
 	(void)state;
 	assert_int_equal(settings->port, 1);
+	assert_int_equal(settings->ssl, K2I_SSL_NO);
 	assert_int_equal(settings->loop_count, 8);
 	assert_int_equal(settings->servers[0].port, 0);
 	assert_int_equal(settings->servers[0].ssl, K2I_SSL_NO);
