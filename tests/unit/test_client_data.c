@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+#include "client_peer.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "client.h"
+#include "ring_layout.h"
+
+static struct k2hft_discard peer_discard(struct fixture *f)
+{
+	struct peer_frame got = peer_frame_any(f);
+	struct k2hft_discard discard;
+
+	while (got.frame.type == K2HFT_FRAME_STREAM)
+		got = peer_frame_any(f);
+	assert_int_equal(got.frame.type, K2HFT_FRAME_DISCARD);
+	assert_int_equal(k2hft_discard_decode(got.body, got.frame.body_bytes, &discard), 0);
+	return discard;
+}
+
+/* Writes into the ring's data as a process that went wild would. */
+static void ring_scribble(struct fixture *f, uint64_t position, size_t bytes)
+{
+	uint8_t junk[256];
+
+	memset(junk, 0xa5, sizeof(junk));
+	assert_true(bytes <= sizeof(junk));
+	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), junk, bytes, (off_t)(K2I_DATA_AT + position)),
+			 (ssize_t)bytes);
+}
+
+/* ---- what never comes */
+
+static void damage_is_announced(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	uint64_t damaged_from = ring_stats_of(f).tail;
+	push(f, "two\n");
+	uint64_t damaged_to = ring_stats_of(f).tail;
+	push(f, "three\n");
+	ring_scribble(f, damaged_from, 32);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.raw_bytes, damaged_from);
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.from, damaged_from);
+	assert_int_equal(discard.to, damaged_to);
+	assert_int_equal(discard.reason, K2HFT_DISCARD_REPAIRED);
+	got = peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(got.frame.position, damaged_to);
+	assert_int_equal(got.frame.gap_bytes, 0);
+	assert_int_equal(stats_of(f).discarded_ranges, 1);
+	assert_non_null(strstr(f->log, "0 client: the ring is damaged"));
+	/* The end of a hole can be acknowledged, and the hole is told again to whoever did not hear of it. */
+	peer_ack(f, damaged_from);
+	acked_await(f, damaged_from);
+	(void)peer_connect(f, damaged_from, PEER_WINDOW);
+	discard = peer_discard(f);
+	assert_int_equal(discard.from, damaged_from);
+	assert_int_equal(discard.to, damaged_to);
+	peer_ack(f, damaged_to);
+	acked_await(f, damaged_to);
+	(void)peer_data(f);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
+}
+
+static void expired_chunks_are_announced(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1};
+
+	f->options.expire_s = 3600;
+	client_open(f);
+	push(f, "young\n");
+	uint64_t old_from = ring_stats_of(f).tail;
+	assert_int_equal(k2hft_producer_push(f->producer, &old, "a\nb\nc\n", 6), 0);
+	uint64_t old_to = ring_stats_of(f).tail;
+	push(f, "young\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(f->end, old_from);
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.from, old_from);
+	assert_int_equal(discard.to, old_to);
+	assert_int_equal(discard.record_count, 3);
+	assert_int_equal(discard.reason, K2HFT_DISCARD_EXPIRED);
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.position, old_to);
+	assert_int_equal(got.frame.gap_bytes, 0);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+	assert_non_null(strstr(f->log, "0 client: 3 records"));
+}
+
+static void chunks_of_no_stream_are_announced(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	uint64_t from = ring_stats_of(f).tail;
+	push(f, "two\n");
+	uint64_t to = ring_stats_of(f).tail;
+	push(f, "three\n");
+	uint32_t nobody = 4000;
+	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), &nobody, sizeof(nobody),
+				(off_t)(K2I_DATA_AT + from + K2I_CHUNK_STREAM_AT)),
+			 sizeof(nobody));
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(f->end, from);
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.from, from);
+	assert_int_equal(discard.to, to);
+	(void)peer_data(f);
+	assert_int_equal(f->end, ring_stats_of(f).tail);
+}
+
+static void gaps_are_explained_in_the_frame(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_producer *other;
+	void *payload;
+
+	client_open(f);
+	push(f, "one\n");
+	uint64_t gap_from = ring_stats_of(f).tail;
+	assert_int_equal(k2hft_producer_open(f->ring, &other), 0);
+	assert_int_equal(k2hft_producer_reserve(other, 1000, &payload), 0);
+	uint64_t gap_to = ring_stats_of(f).tail;
+	push(f, "two\n");
+	assert_int_equal(k2hft_producer_discard(other), 0);
+	k2hft_producer_close(other);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(got.frame.position, gap_to);
+	assert_int_equal(got.frame.gap_bytes, gap_to - gap_from);
+	peer_ack(f, gap_from);
+	acked_await(f, gap_from);
+	/* The same after the ring's head has passed the gap. */
+	(void)peer_connect(f, gap_from, PEER_WINDOW);
+	got = peer_data(f);
+	assert_int_equal(got.frame.position, gap_to);
+	assert_int_equal(got.frame.gap_bytes, gap_to - gap_from);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+}
+
+/* ---- claims */
+
+struct claim {
+	struct fixture *f;
+	struct k2hft_producer *producer;
+	unsigned calls;
+};
+
+static void claim_commit(void *argument)
+{
+	struct claim *claim = argument;
+	struct k2hft_chunk chunk = {.stream_id = claim->f->stream_id, .record_count = 1, .time_ns = 1};
+
+	claim->calls++;
+	(void)k2hft_producer_commit(claim->producer, &chunk, 0, 6);
+}
+
+static void claim_look(void *argument)
+{
+	((struct claim *)argument)->calls++;
+}
+
+static void claim_make(struct claim *claim, struct fixture *f)
+{
+	void *payload;
+
+	claim->f = f;
+	claim->calls = 0;
+	assert_int_equal(k2hft_producer_open(f->ring, &claim->producer), 0);
+	assert_int_equal(k2hft_producer_reserve(claim->producer, 100, &payload), 0);
+	memcpy(payload, "claim\n", 6);
+}
+
+static void the_hook_is_asked_for_a_claim(void **state)
+{
+	struct fixture *f = *state;
+	struct claim claim;
+
+	client_open(f);
+	k2i_client_claim_hook_set(f->client, claim_commit, &claim);
+	claim_make(&claim, f);
+	for (int round = 0; round < 20; round++)
+		round_go(f);
+	assert_int_equal(claim.calls, 0); /* not without a connection */
+	(void)peer_connect(f, 0, 0);
+	peer_quiet(f, 20);
+	assert_int_equal(claim.calls, 0); /* nor with the window shut */
+	peer_ack_window(f, 0, PEER_WINDOW, K2HFT_STATUS_OK);
+	(void)peer_data(f);
+	assert_int_equal(claim.calls, 1);
+	k2hft_producer_close(claim.producer);
+}
+
+static void a_claim_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct claim claim;
+
+	client_open(f);
+	k2i_client_claim_hook_set(f->client, claim_look, &claim);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	claim_make(&claim, f);
+	push(f, "behind it\n");
+	peer_quiet(f, 300); /* its producer lives: nothing is taken from it */
+	assert_true(claim.calls > 5);
+	claim_commit(&claim);
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.position, 0);
+	k2hft_producer_close(claim.producer);
+}
+
+static void a_dead_producers_claim_is_passed(void **state)
+{
+	struct fixture *f = *state;
+	char path[64];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(f->ring));
+	pid_t child = fork();
+	if (child == 0) {
+		struct k2hft_ring *ring;
+		struct k2hft_producer *producer;
+		void *payload;
+
+		_exit(k2hft_ring_attach(path, &ring) == 0 && k2hft_producer_open(ring, &producer) == 0 &&
+				      k2hft_producer_reserve(producer, 1000, &payload) == 0
+			      ? 0
+			      : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	push(f, "behind it\n");
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.gap_bytes, got.frame.position);
+	assert_non_null(strstr(f->log, "discarded"));
+	assert_int_equal(ring_stats_of(f).discarded_claims, 1);
+}
+
+/* ---- compression */
+
+static void compressed_frames_are_the_same_inside(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk_view view;
+	char *text = malloc(1000000);
+	size_t offset = 0;
+
+	for (size_t at = 0; at < 1000000; at++)
+		text[at] = (char)('a' + at % 17);
+	f->options.compress = K2HFT_COMPRESS_ALWAYS;
+	client_open(f);
+	push_to(f, f->stream_id, text, 1000000);
+	push(f, "!"); /* does not shrink */
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.flags, K2HFT_FRAME_LZ4);
+	assert_true(got.frame.body_bytes < 100000);
+	assert_int_equal(k2hft_chunk_next(got.body, got.frame.raw_bytes, got.frame.position, &offset, &view), 1);
+	assert_int_equal(view.payload_bytes, 1000000);
+	assert_memory_equal(view.payload, text, 1000000);
+	got = peer_data(f);
+	assert_int_equal(got.frame.flags, 0);
+	assert_int_equal(stats_of(f).compressed_frames, 1);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+	free(text);
+}
+
+/* ---- many streams */
+
+static void more_streams_than_fit_in_one_go(void **state)
+{
+	struct fixture *f = *state;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	unsigned streams = 0, frames = 0;
+
+	client_open(f);
+	for (unsigned index = 0; index < 300; index++) {
+		/* Long names: 300 of them are more than is queued before a frame. */
+		memset(path, 'p', sizeof(path));
+		for (size_t at = 200; at < sizeof(path); at += 200)
+			path[at] = '/';
+		path[sizeof(path) - 1] = '\0';
+		(void)snprintf(path, 5, "%04u", index);
+		path[4] = '/';
+		push_to(f, stream_declare(f, path), "x\n", 2);
+	}
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	while (f->end < ring_stats_of(f).tail) {
+		struct peer_frame got = peer_frame_any(f);
+
+		streams += got.frame.type == K2HFT_FRAME_STREAM;
+		frames += got.frame.type == K2HFT_FRAME_DATA;
+	}
+	assert_int_equal(streams, 300);
+	assert_true(frames > 1);
+}
+
+/* ---- its own thread */
+
+/* Greets one connection and acknowledges all that comes, until it ends. */
+struct echo {
+	int listener;
+	uint64_t bytes;
+	pthread_t thread;
+};
+
+static bool receive_all(int peer, uint8_t *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t got = recv(peer, bytes, count, 0);
+
+		if (got <= 0)
+			return false;
+		bytes += got;
+		count -= (size_t)got;
+	}
+	return true;
+}
+
+static int echo_answer(const struct k2hft_frame *frame, const uint8_t *body, uint8_t *answer, size_t room)
+{
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	struct k2hft_ack ack = {.position = frame->position + frame->raw_bytes, .level = K2HFT_LEVEL_WRITTEN};
+	struct k2hft_hello hello;
+
+	ack.window_end = ack.position + PEER_WINDOW;
+	if (frame->type == K2HFT_FRAME_DATA)
+		return k2hft_ack_encode(&ack, answer, room);
+	if (frame->type != K2HFT_FRAME_HELLO || k2hft_hello_decode(body, frame->body_bytes, &hello) < 0)
+		return 0;
+	welcome.position = hello.acked;
+	welcome.window_end += hello.acked;
+	return k2hft_welcome_encode(&welcome, answer, room);
+}
+
+static void *echo_main(void *argument)
+{
+	struct echo *echo = argument;
+	struct pollfd listener = {.fd = echo->listener, .events = POLLIN};
+	uint8_t *body = malloc(PEER_BODY_BYTES), header[K2HFT_FRAME_HEADER_BYTES], answer[512];
+	struct k2hft_frame frame;
+
+	(void)poll(&listener, 1, 10000);
+	int peer = accept(echo->listener, NULL, NULL);
+	while (receive_all(peer, header, sizeof(header)) &&
+	       k2hft_frame_header_decode(header, sizeof(header), PEER_BODY_BYTES, &frame) == 0 &&
+	       receive_all(peer, body, frame.body_bytes)) {
+		int count = echo_answer(&frame, body, answer, sizeof(answer));
+
+		if (frame.type == K2HFT_FRAME_DATA)
+			echo->bytes += frame.raw_bytes;
+		if (count < 0 || (count > 0 && send(peer, answer, (size_t)count, MSG_NOSIGNAL) != count))
+			break;
+	}
+	(void)close(peer);
+	free(body);
+	return NULL;
+}
+
+static void echo_start(struct echo *echo, struct fixture *f)
+{
+	*echo = (struct echo){.listener = f->listener};
+	assert_int_equal(pthread_create(&echo->thread, NULL, echo_main, echo), 0);
+}
+
+static void echo_end(struct echo *echo, struct fixture *f)
+{
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	assert_int_equal(pthread_join(echo->thread, NULL), 0);
+}
+
+static void drain_waits_for_the_acknowledgement(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_drain(f->client, 0), -EINVAL);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), -EALREADY);
+	assert_int_equal(k2hft_client_drain(f->client, -1), 0); /* nothing is there */
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20), -ETIMEDOUT); /* nobody is there */
+	echo_start(&echo, f);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	/* Out of its sleep, time and again. */
+	for (unsigned time = 0; time < 200; time++) {
+		push(f, "more\n");
+		assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	}
+	end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+static void drain_does_not_wait_for_what_was_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_producer *first, *second;
+	struct echo echo;
+	void *payload;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	for (unsigned time = 0; time < 2; time++) {
+		assert_int_equal(k2hft_producer_open(f->ring, &first), 0);
+		assert_int_equal(k2hft_producer_open(f->ring, &second), 0);
+		assert_int_equal(k2hft_producer_reserve(first, 100, &payload), 0);
+		assert_int_equal(k2hft_producer_reserve(second, 100, &payload), 0);
+		assert_int_equal(k2hft_producer_discard(first), 0);
+		k2hft_producer_close(first);
+		k2hft_producer_close(second);
+		/* Without a connection at first, then with one. */
+		assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+		if (time == 0) {
+			push(f, "one\n");
+			echo_start(&echo, f);
+			assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+		}
+	}
+	echo_end(&echo, f);
+}
+
+static void a_thread_moves_a_full_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+	uint8_t *block = calloc(1, 100000);
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(&echo, f);
+	for (unsigned index = 0; index < 1000; index++) {
+		int error;
+
+		while ((error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN)
+			assert_int_equal(k2hft_ring_space_wait(f->ring, 20000), 0);
+		assert_int_equal(error, 0);
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 1000);
+	echo_end(&echo, f);
+	assert_true(echo.bytes >= 100000u * 1000);
+	free(block);
+}
+
+static void close_stops_a_thread_that_sleeps(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned time = 0; time < 3; time++) {
+		client_open(f);
+		assert_int_equal(k2hft_client_thread_start(f->client), 0);
+		k2hft_client_close(f->client);
+		f->client = NULL;
+	}
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(damage_is_announced),
+		CASE(expired_chunks_are_announced),
+		CASE(chunks_of_no_stream_are_announced),
+		CASE(gaps_are_explained_in_the_frame),
+		CASE(the_hook_is_asked_for_a_claim),
+		CASE(a_claim_is_waited_for),
+		CASE(a_dead_producers_claim_is_passed),
+		CASE(compressed_frames_are_the_same_inside),
+		CASE(more_streams_than_fit_in_one_go),
+		CASE(drain_waits_for_the_acknowledgement),
+		CASE(drain_does_not_wait_for_what_was_given_back),
+		CASE(a_thread_moves_a_full_ring),
+		CASE(close_stops_a_thread_that_sleeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
