@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "sender_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where K2HTYPE=temp puts its file when TMPDIR says nothing. */
+#define TEMPORARY_DIRECTORY "/tmp"
+
+static void ring_from_settings(const struct k2i_settings *settings, struct k2hft_sender_options *options)
+{
+	const char *directory = getenv("TMPDIR");
+
+	switch (settings->queue_type) {
+	case K2I_QUEUE_MEMORY:
+		break;
+	case K2I_QUEUE_TEMPORARY:
+		options->ring_path = directory && directory[0] ? directory : TEMPORARY_DIRECTORY;
+		options->ring_flags = K2HFT_RING_TEMPORARY;
+		break;
+	case K2I_QUEUE_FILE:
+		options->ring_path = settings->queue_file;
+		options->ring_flags = settings->queue_fresh ? K2HFT_RING_FRESH : 0;
+		break;
+	}
+	options->ring_bytes = settings->ring_bytes;
+}
+
+static uint32_t compress_from_settings(const struct k2i_settings *settings)
+{
+	switch (settings->compress) {
+	case K2I_COMPRESS_NEVER:
+		return K2HFT_COMPRESS_NEVER;
+	case K2I_COMPRESS_ALWAYS:
+		return K2HFT_COMPRESS_ALWAYS;
+	case K2I_COMPRESS_AUTO:
+		break;
+	}
+	return K2HFT_COMPRESS_AUTO;
+}
+
+int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
+{
+	struct k2i_settings *settings;
+	int status = k2i_settings_load(file, &settings, message, message_room);
+	unsigned port;
+
+	if (status)
+		return status;
+	port = settings->server_count ? settings->servers[0].port : 0;
+	if (!port)
+		port = settings->port;
+	if (!settings->server_count || !port) {
+		(void)snprintf(message, message_room, "%s: no receiver: SVRNODE needs NAME and PORT", file);
+		k2i_settings_free(settings);
+		return -EINVAL;
+	}
+	memset(config, 0, sizeof(*config));
+	config->settings = settings;
+	(void)snprintf(config->port, sizeof(config->port), "%u", port);
+	config->options.size = sizeof(config->options);
+	config->options.host = settings->servers[0].name;
+	config->options.port = config->port;
+	ring_from_settings(settings, &config->options);
+	config->options.full = settings->full == K2I_FULL_DROP ? K2HFT_FULL_DROP : K2HFT_FULL_BLOCK;
+	config->options.compress = compress_from_settings(settings);
+	config->options.batch_records_max = settings->batch_records_max;
+	config->options.expire_s = settings->expire_s > UINT32_MAX ? UINT32_MAX : (uint32_t)settings->expire_s;
+	return 0;
+}
+
+void k2i_sender_config_free(struct k2i_sender_config *config)
+{
+	k2i_settings_free(config->settings);
+}
+
+int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
+{
+	struct k2i_sender_config config;
+	char unread[512];
+	int status;
+
+	if (!file || !sender)
+		return -EINVAL;
+	if (!message || !message_room) {
+		message = unread;
+		message_room = sizeof(unread);
+	}
+	message[0] = '\0';
+	status = k2i_sender_config_load(file, &config, message, message_room);
+	if (status)
+		return status;
+	status = k2hft_sender_open(&config.options, sender);
+	if (status)
+		(void)snprintf(message, message_room, "%s: %s",
+			       config.options.ring_path ? config.options.ring_path : file, strerror(-status));
+	k2i_sender_config_free(&config);
+	return status;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "sender.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client.h"
+#include "options.h"
+#include "writer.h"
+
+/* The largest payload is the largest entry without its header and padding. */
+#define ENTRY_OVERHEAD_BYTES (K2HFT_CHUNK_HEADER_BYTES + 32u)
+/* How often a sender that is attached looks whether the ring's own sender got on. */
+#define ATTACHED_POLL_NS 2000000L
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t k2i_deadline_ns(int timeout_ms)
+{
+	return timeout_ms < 0 ? K2I_DEADLINE_NONE : monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+}
+
+int k2i_deadline_left_ms(uint64_t deadline_ns)
+{
+	uint64_t now = monotonic_ns(), left_ms;
+
+	if (deadline_ns == K2I_DEADLINE_NONE)
+		return -1;
+	if (deadline_ns <= now)
+		return 0;
+	left_ms = (deadline_ns - now + 999999) / 1000000;
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+/* Sizes that one writer may take, so that several fit into a small ring. */
+static int sizes_set(struct k2hft_sender *sender)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	int status = k2hft_ring_stats(sender->ring, &stats);
+	size_t payload_bytes_max = K2HFT_CHUNK_BYTES_MAX;
+
+	if (status)
+		return status;
+	sender->ring_bytes = stats.ring_bytes;
+	if (payload_bytes_max > stats.ring_bytes / 4)
+		payload_bytes_max = (size_t)stats.ring_bytes / 4;
+	payload_bytes_max -= ENTRY_OVERHEAD_BYTES;
+	sender->open_bytes_max = K2I_OPEN_BYTES_MAX;
+	if (sender->open_bytes_max > stats.ring_bytes / 16)
+		sender->open_bytes_max = (size_t)stats.ring_bytes / 16;
+	sender->piece_bytes_max = K2I_PIECE_BYTES_MAX;
+	if (sender->piece_bytes_max > payload_bytes_max / 4 * 3)
+		sender->piece_bytes_max = payload_bytes_max / 4 * 3;
+	sender->run_bytes_max = K2I_RUN_BYTES_MAX;
+	if (sender->run_bytes_max > payload_bytes_max - sender->piece_bytes_max)
+		sender->run_bytes_max = payload_bytes_max - sender->piece_bytes_max;
+	return 0;
+}
+
+static int locks_init(struct k2hft_sender *sender)
+{
+	pthread_condattr_t attributes;
+	int status = pthread_mutex_init(&sender->mutex, NULL);
+
+	if (status)
+		return -status;
+	status = pthread_condattr_init(&attributes);
+	if (status == 0) {
+		(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+		status = pthread_cond_init(&sender->sealed, &attributes);
+		(void)pthread_condattr_destroy(&attributes);
+	}
+	if (status)
+		(void)pthread_mutex_destroy(&sender->mutex);
+	return -status;
+}
+
+static void locks_destroy(struct k2hft_sender *sender)
+{
+	(void)pthread_cond_destroy(&sender->sealed);
+	(void)pthread_mutex_destroy(&sender->mutex);
+}
+
+static void claim_in_the_way(void *argument)
+{
+	(void)k2i_sender_seal(argument);
+}
+
+static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_options *options)
+{
+	struct k2hft_client_options client_options = {
+		.size = sizeof(client_options),
+		.host = options->host,
+		.port = options->port,
+		.host_name = options->host_name,
+		.level = options->level,
+		.compress = options->compress,
+		.batch_records_max = options->batch_records_max,
+		.expire_s = options->expire_s,
+	};
+	int status = k2hft_client_open(sender->ring, &client_options, &sender->client);
+
+	if (status)
+		return status;
+	k2i_client_claim_hook_set(sender->client, claim_in_the_way, sender);
+	status = k2hft_client_thread_start(sender->client);
+	return status;
+}
+
+static int sender_create(struct k2hft_sender **sender)
+{
+	struct k2hft_sender *made = calloc(1, sizeof(*made));
+	int status;
+
+	if (!made)
+		return -ENOMEM;
+	status = locks_init(made);
+	if (status) {
+		free(made);
+		return status;
+	}
+	*sender = made;
+	return 0;
+}
+
+void k2i_sender_free(struct k2hft_sender *sender)
+{
+	k2hft_client_close(sender->client);
+	k2hft_ring_close(sender->ring);
+	locks_destroy(sender);
+	free(sender);
+}
+
+int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender)
+{
+	struct k2hft_sender *made;
+	int status = sender_create(&made);
+
+	if (status)
+		return status;
+	made->full = full;
+	made->asymmetric = k2i_seal_asymmetric();
+	status = k2hft_ring_open(ring_options, &made->ring);
+	if (status == 0)
+		status = sizes_set(made);
+	if (status) {
+		k2i_sender_free(made);
+		return status;
+	}
+	*sender = made;
+	return 0;
+}
+
+int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
+{
+	struct k2hft_ring_options ring_options = {.size = sizeof(ring_options)};
+	struct k2hft_sender_options known;
+	struct k2hft_sender *made;
+	int status = k2i_options_copy(&known, sizeof(known), options);
+
+	if (status)
+		return status;
+	if (!sender || !known.host || !known.port || known.full > K2HFT_FULL_DROP || known.reserved)
+		return -EINVAL;
+	ring_options.path = known.ring_path;
+	ring_options.ring_bytes = known.ring_bytes;
+	ring_options.flags = known.ring_flags;
+	status = k2i_sender_create(&ring_options, known.full, &made);
+	if (status)
+		return status;
+	status = client_start(made, &known);
+	if (status) {
+		k2i_sender_free(made);
+		return status;
+	}
+	*sender = made;
+	return 0;
+}
+
+int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
+{
+	struct k2hft_sender *made;
+	int status;
+
+	if (!ring_path || !sender)
+		return -EINVAL;
+	status = sender_create(&made);
+	if (status)
+		return status;
+	made->attached = true;
+	status = k2hft_ring_attach(ring_path, &made->ring);
+	if (status == 0)
+		status = sizes_set(made);
+	if (status) {
+		k2i_sender_free(made);
+		return status;
+	}
+	*sender = made;
+	return 0;
+}
+
+/* Another process's client sends: all that can be done is to look. Only this process's records are of interest, but
+ * `acked` grows in order, so theirs must be acknowledged before ours are. */
+static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
+{
+	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	int status = k2hft_ring_stats(sender->ring, &stats);
+	uint64_t target = stats.tail;
+
+	while (status == 0 && stats.head < target) {
+		if (k2i_deadline_left_ms(deadline_ns) == 0)
+			return -ETIMEDOUT;
+		(void)nanosleep(&pause, NULL);
+		status = k2hft_ring_stats(sender->ring, &stats);
+	}
+	return status;
+}
+
+int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
+{
+	uint64_t deadline_ns;
+	int status;
+
+	if (!sender)
+		return -EINVAL;
+	deadline_ns = k2i_deadline_ns(timeout_ms);
+	status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
+	if (status)
+		return status;
+	if (!sender->client)
+		return acked_wait(sender, deadline_ns);
+	return k2hft_client_drain(sender->client, k2i_deadline_left_ms(deadline_ns));
+}
+
+int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	int status;
+
+	if (!sender)
+		return 0;
+	status = k2hft_sender_flush(sender, timeout_ms);
+	if (status && k2hft_sender_stats(sender, &stats) == 0)
+		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",
+			(unsigned long long)stats.unacked_records);
+	k2i_sender_free(sender);
+	return status;
+}
+
+int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats)
+{
+	struct k2hft_sender_stats known = {
+		.size = sizeof(known), .ring.size = sizeof(known.ring), .client.size = sizeof(known.client)};
+	uint64_t open_records = 0;
+	int status;
+
+	if (!sender || !stats)
+		return -EINVAL;
+	(void)pthread_mutex_lock(&sender->mutex);
+	known.written_records = sender->closed_records;
+	known.written_bytes = sender->closed_bytes;
+	known.dropped_records = sender->closed_dropped;
+	for (const struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
+		/* Sealed first: it never is ahead of what is read later. */
+		uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_acquire);
+		uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
+
+		open_records += records - sealed;
+		known.written_records += records;
+		known.written_bytes += atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+		known.dropped_records += atomic_load_explicit(&writer->dropped_records, memory_order_relaxed);
+	}
+	(void)pthread_mutex_unlock(&sender->mutex);
+	status = k2hft_ring_stats(sender->ring, &known.ring);
+	if (status == 0 && sender->client)
+		status = k2hft_client_stats(sender->client, &known.client);
+	if (status)
+		return status;
+	known.unacked_records = open_records + known.ring.committed_records - known.ring.acked_records;
+	return k2i_stats_copy(stats, &known, sizeof(known));
+}
+
+struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender)
+{
+	return sender->ring;
+}
+
+struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender)
+{
+	return sender->client;
+}

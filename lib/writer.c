@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sender.h"
+
+/* Both the entry of a chunk that a record in pieces needs beside its payload, and its padding. */
+#define PIECE_OVERHEAD_BYTES 64u
+
+static void writer_link(struct k2hft_writer *writer)
+{
+	struct k2hft_sender *sender = writer->sender;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	writer->next = sender->writers;
+	if (writer->next)
+		writer->next->previous = writer;
+	sender->writers = writer;
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+static void writer_unlink(struct k2hft_writer *writer)
+{
+	struct k2hft_sender *sender = writer->sender;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	if (writer->next)
+		writer->next->previous = writer->previous;
+	if (writer->previous)
+		writer->previous->next = writer->next;
+	else
+		sender->writers = writer->next;
+	sender->closed_records += atomic_load_explicit(&writer->records, memory_order_relaxed);
+	sender->closed_bytes += atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+	sender->closed_dropped += atomic_load_explicit(&writer->dropped_records, memory_order_relaxed);
+	/* A flush may wait for a ticket that this writer had. */
+	(void)pthread_cond_broadcast(&sender->sealed);
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hft_writer **writer)
+{
+	struct k2hft_writer *made = aligned_alloc(K2I_CACHE_LINE_BYTES, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	memset(made, 0, sizeof(*made));
+	made->sender = sender;
+	made->asymmetric = sender->asymmetric;
+	made->binary = mode == K2HFT_STREAM_BINARY;
+	made->each_call = sender->attached;
+	made->open_bytes = K2I_OPEN_BYTES_FIRST;
+	made->writer_pid = (uint32_t)getpid();
+	*writer = made;
+	return 0;
+}
+
+static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t mode, struct k2hft_writer **writer)
+{
+	struct k2hft_stream stream = {.path = path, .mode = mode};
+	struct k2hft_writer *made;
+	int status;
+
+	if (!sender || !path || !writer)
+		return -EINVAL;
+	status = writer_create(sender, mode, &made);
+	if (status)
+		return status;
+	status = k2hft_stream_declare(sender->ring, &stream, &made->stream_id);
+	if (status)
+		goto fail;
+	status = k2hft_producer_open(sender->ring, &made->producer);
+	if (status)
+		goto fail_declared;
+	writer_link(made);
+	*writer = made;
+	return 0;
+fail_declared:
+	(void)k2hft_stream_release(sender->ring, made->stream_id);
+fail:
+	free(made);
+	return status;
+}
+
+int k2hft_writer_open(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer)
+{
+	return writer_open(sender, path, K2HFT_STREAM_TEXT, writer);
+}
+
+int k2hft_writer_open_binary(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer)
+{
+	return writer_open(sender, path, K2HFT_STREAM_BINARY, writer);
+}
+
+void k2hft_writer_close(struct k2hft_writer *writer)
+{
+	struct k2hft_sender *sender;
+
+	if (!writer)
+		return;
+	sender = writer->sender;
+	if (k2i_writer_tail_end(writer))
+		k2i_writer_drop(writer, 1);
+	k2i_writer_enter(writer);
+	k2i_writer_commit_open(writer, true);
+	k2i_writer_leave(writer);
+	writer_unlink(writer);
+	k2hft_producer_close(writer->producer);
+	(void)k2hft_stream_release(sender->ring, writer->stream_id);
+	free(writer->tail);
+	free(writer);
+}
+
+/* Whether a record in pieces may begin: a sender that must not wait for room in the middle of one looks before. */
+static int pieces_admit(const struct k2hft_writer *writer, size_t bytes)
+{
+	struct k2hft_sender *sender = writer->sender;
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	uint64_t needed = bytes + (bytes / sender->piece_bytes_max + 1) * PIECE_OVERHEAD_BYTES;
+	int status;
+
+	if (sender->full == K2HFT_FULL_BLOCK)
+		return 0;
+	if (needed > sender->ring_bytes / 2)
+		return -EMSGSIZE;
+	status = k2hft_ring_stats(sender->ring, &stats);
+	if (status)
+		return status;
+	if (stats.tail - stats.head <= sender->ring_bytes && needed <= sender->ring_bytes - (stats.tail - stats.head))
+		return 0;
+	return sender->full == K2HFT_FULL_FAIL ? -EAGAIN : -ENOBUFS;
+}
+
+/* A record in chunks of its own: one, or as many pieces as it needs. */
+static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t bytes)
+{
+	size_t end_bytes = writer->binary ? 0 : 1, piece_bytes = writer->sender->piece_bytes_max, at = 0;
+	struct k2i_piece piece = {.record_count = 1};
+	int status = 0;
+
+	k2i_writer_commit_open(writer, true);
+	if (bytes + end_bytes > piece_bytes)
+		status = pieces_admit(writer, bytes + end_bytes);
+	while (status == 0 && bytes + end_bytes - at > piece_bytes) {
+		/* A last piece of the line end alone is fine: it is a byte. */
+		piece.first = record + at;
+		piece.first_bytes = piece_bytes;
+		piece.flags = (uint16_t)(K2HFT_CHUNK_CONTINUES | (at ? K2HFT_CHUNK_CONTINUED : 0));
+		piece.finish = at != 0;
+		status = k2i_writer_put(writer, &piece);
+		at += piece.first_bytes;
+	}
+	if (status)
+		return status;
+	piece = (struct k2i_piece){.first = record + at,
+				   .first_bytes = bytes - at,
+				   .second = "\n",
+				   .second_bytes = end_bytes,
+				   .record_count = 1,
+				   .flags = at ? K2HFT_CHUNK_CONTINUED : 0,
+				   .finish = at != 0};
+	status = k2i_writer_put(writer, &piece);
+	if (status == 0)
+		k2i_writer_count_sealed(writer, 1, bytes + end_bytes);
+	return status;
+}
+
+static void record_append(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	if (bytes)
+		memcpy(writer->cursor, record, bytes);
+	writer->cursor[bytes] = '\n';
+	writer->cursor += bytes + 1;
+	writer->room -= bytes + 1;
+	k2i_counter_add(&writer->records, 1);
+	k2i_counter_add(&writer->bytes, bytes + 1);
+}
+
+/* No room in the open chunk, or none is open. */
+static int record_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	int status;
+
+	if (writer->binary || bytes >= writer->sender->open_bytes_max) {
+		status = record_put(writer, record, bytes);
+	} else {
+		status = k2i_writer_open_chunk(writer, bytes + 1);
+		if (status == 0)
+			record_append(writer, record, bytes);
+		if (writer->each_call)
+			k2i_writer_commit_open(writer, true);
+	}
+	if (status == -ENOBUFS) {
+		k2i_writer_drop(writer, 1);
+		status = 0;
+	}
+	return status;
+}
+
+int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	int status = 0;
+
+	/* A line that went out in pieces and has not ended leaves no place for a record of its own. */
+	if (writer->binary ? !bytes || !record
+			   : (bytes && (!record || memchr(record, '\n', bytes))) || writer->continued)
+		return -EINVAL;
+	k2i_writer_enter(writer);
+	if (bytes < writer->room)
+		record_append(writer, record, bytes);
+	else
+		status = record_write(writer, record, bytes);
+	k2i_writer_leave(writer);
+	return status;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_WRITER_H
+#define K2I_WRITER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <k2hft/sender.h>
+
+/*
+ * The inside of a writer. It fills a claim of its ring, the open chunk, in place; records in it are not committed yet.
+ * Who may touch the open chunk, and how the client's thread gets at it, is said in sender_seal.c.
+ */
+
+/* How large an open chunk is: begins small, so that a writer with little to say takes little of the ring. */
+#define K2I_OPEN_BYTES_FIRST 512u
+#define K2I_OPEN_BYTES_MAX (64u * 1024)
+/* Runs of lines that are handed over at once, and what k2hft push reads at once. */
+#define K2I_RUN_BYTES_MAX (256u * 1024)
+/* A record longer than this goes on in pieces: LINEMAX. */
+#define K2I_PIECE_BYTES_MAX (1024u * 1024)
+
+#define K2I_CACHE_LINE_BYTES 64
+
+struct k2hft_writer {
+	/* Both sides: see sender_seal.c. */
+	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint32_t) busy; /* its thread is inside a call */
+	_Atomic(uint32_t) open;                                /* there is, or is about to be, an open chunk */
+	bool asymmetric;                                       /* the cheap side of the handshake may be used */
+
+	/* Whoever has the right to the open chunk. */
+	uint8_t *begin, *cursor;
+	size_t room;       /* bytes that fit behind cursor; 0: no open chunk */
+	size_t open_bytes; /* size of the open chunk, or of the next */
+	uint64_t open_time_ns;
+
+	/* Written by whoever has the right to the open chunk, read by anyone for statistics. */
+	_Atomic(uint64_t) records, bytes;  /* accepted */
+	_Atomic(uint64_t) sealed_records;  /* of these, not in the open chunk */
+	_Atomic(uint64_t) dropped_records; /* not accepted */
+
+	/* The writer's thread only. */
+	struct k2hft_sender *sender;
+	struct k2hft_producer *producer;
+	uint32_t stream_id, writer_pid;
+	bool announce; /* a chunk was begun in this call: the client may sleep and not know of it */
+	bool binary;
+	bool each_call; /* attached: what a call wrote is committed by it */
+	bool continued; /* a line has begun in pieces, and not ended */
+	bool skipping;  /* the rest of a line whose begin was dropped */
+	uint8_t *tail;  /* what k2hft_writer_lines was given behind the last LF */
+	size_t tail_bytes, tail_room;
+	uint8_t *reserved; /* k2i_writer_reserve */
+	size_t reserved_bytes;
+
+	/* Under the sender's mutex. */
+	struct k2hft_writer *next, *previous;
+
+	/* Written by sealers, seldom: on its own line, so that the writer finds it in its cache. */
+	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint64_t) seal_ticket; /* not 0: commit the open chunk */
+};
+
+/*
+ * Around every use of the open chunk by the writer's thread. In the middle of a call nobody else touches the chunk;
+ * before and behind it the sealer may.
+ */
+void k2i_writer_seal_own(struct k2hft_writer *writer);
+void k2i_writer_announce(struct k2hft_writer *writer);
+
+static inline void k2i_writer_enter(struct k2hft_writer *writer)
+{
+	if (writer->asymmetric) {
+		atomic_store_explicit(&writer->busy, 1, memory_order_relaxed);
+		atomic_signal_fence(memory_order_seq_cst); /* edge S1, see sender_seal.c */
+	} else {
+		atomic_store_explicit(&writer->busy, 1, memory_order_seq_cst);
+	}
+	if (atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst)) /* edge S3 */
+		k2i_writer_seal_own(writer);
+}
+
+static inline void k2i_writer_leave(struct k2hft_writer *writer)
+{
+	if (writer->asymmetric) {
+		atomic_store_explicit(&writer->busy, 0, memory_order_release); /* edge S2 */
+		atomic_signal_fence(memory_order_seq_cst);
+	} else {
+		atomic_store_explicit(&writer->busy, 0, memory_order_seq_cst);
+	}
+	if (atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst))
+		k2i_writer_seal_own(writer);
+	if (writer->announce)
+		k2i_writer_announce(writer);
+}
+
+/* One adds, anyone reads: a load and a store are enough, no read-modify-write. */
+static inline void k2i_counter_add(_Atomic(uint64_t) *counter, uint64_t more)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
+			      memory_order_relaxed);
+}
+
+/* What was committed by the call that took it. */
+static inline void k2i_writer_count_sealed(struct k2hft_writer *writer, uint64_t records, uint64_t bytes)
+{
+	k2i_counter_add(&writer->records, records);
+	k2i_counter_add(&writer->sealed_records, records);
+	k2i_counter_add(&writer->bytes, bytes);
+}
+
+/* writer_chunk.c. All but seal need k2i_writer_enter before. */
+
+/* Commits the open chunk if there is one; `early`: it was not full. */
+void k2i_writer_commit_open(struct k2hft_writer *writer, bool early);
+/*
+ * An open chunk with room for at least `needed` bytes, at most the sender's piece_bytes_max. 0; -EAGAIN, -EINTR
+ * as the sender's K2HFT_FULL_* asks; -ENOBUFS: to be dropped by the caller.
+ */
+int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed);
+/* One chunk from up to two pieces of memory, committed at once behind what is open. `finish`: never -EAGAIN, -EINTR or
+ * -ENOBUFS, since the record that it belongs to has begun. */
+struct k2i_piece {
+	const void *first;
+	size_t first_bytes;
+	const void *second;
+	size_t second_bytes;
+	uint32_t record_count;
+	uint16_t flags;
+	bool finish;
+};
+int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece);
+/* A claim of `needed` to `wanted` bytes, which k2hft_producer_commit ends. Errors as k2i_writer_open_chunk's. */
+int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
+		     size_t *bytes);
+int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
+			    size_t offset, size_t bytes);
+void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count);
+uint64_t k2i_writer_clock_ns(void);
+
+/* writer_text.c */
+
+/* Sends what the last text left behind its last LF, as close does. Errors as k2hft_writer_lines's: nothing changed. */
+int k2i_writer_tail_end(struct k2hft_writer *writer);
+/* Ends of lines in a text. */
+uint64_t k2i_line_ends_count(const uint8_t *text, size_t bytes);
+
+/*
+ * Ring memory that is filled from elsewhere, by read(2) say. reserve gives at least one byte at `*memory`, `*bytes` in
+ * all; commit takes the first `bytes` of them (0: gives all back) as k2hft_writer_lines takes a text, or as one record
+ * of a binary writer. Errors of reserve as k2hft_writer_lines's; of commit -ENOMEM, nothing taken. Between both the
+ * claim stands in the way of what comes behind it.
+ */
+int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes);
+int k2i_writer_commit(struct k2hft_writer *writer, size_t bytes);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* Claims of a writer: its open chunk, and chunks that are committed at once. */
+#include "writer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "ring_handle.h"
+#include "sender.h"
+
+/* A wait for room looks around at least this often. */
+#define ROOM_WAIT_MS 1000
+
+uint64_t k2i_writer_clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
+{
+	struct k2hft_sender *sender = writer->sender;
+	uint64_t silent;
+
+	k2i_counter_add(&writer->dropped_records, record_count);
+	(void)pthread_mutex_lock(&sender->mutex);
+	if (k2i_log_limit_due(&sender->drop_limit, monotonic_ns(), &silent))
+		k2i_log(K2HFT_LOG_ERROR, "sender: the ring is full: %llu records dropped, and %llu times more before",
+			(unsigned long long)record_count, (unsigned long long)silent);
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
+			    size_t offset, size_t bytes)
+{
+	struct k2hft_chunk chunk = {
+		.stream_id = writer->stream_id,
+		.record_count = record_count,
+		.time_ns = time_ns,
+		.writer_pid = writer->writer_pid,
+		.flags = flags,
+	};
+	int status = k2hft_producer_commit(writer->producer, &chunk, offset, bytes);
+
+	if (status == 0)
+		return 0;
+	/* Only if somebody wrote over the ring's own words; the records can't be saved, the count can. */
+	(void)k2hft_producer_discard(writer->producer);
+	k2i_counter_add(&writer->dropped_records, record_count);
+	k2i_log(K2HFT_LOG_ERROR, "sender: %u records lost: commit: %s", record_count, strerror(-status));
+	return status;
+}
+
+static void adapt(struct k2hft_writer *writer, size_t filled, bool early)
+{
+	size_t most = writer->sender->open_bytes_max;
+
+	if (!early)
+		writer->open_bytes = writer->open_bytes < most / 2 ? writer->open_bytes * 2 : most;
+	else if (filled < writer->open_bytes / 4 && writer->open_bytes > K2I_OPEN_BYTES_FIRST)
+		writer->open_bytes /= 2;
+}
+
+void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
+{
+	uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
+	uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_relaxed);
+	size_t filled;
+
+	if (!writer->begin)
+		return;
+	filled = (size_t)(writer->cursor - writer->begin);
+	if (filled)
+		(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, 0, filled);
+	else
+		(void)k2hft_producer_discard(writer->producer);
+	adapt(writer, filled, early);
+	writer->begin = NULL;
+	writer->cursor = NULL;
+	writer->room = 0;
+	atomic_store_explicit(&writer->sealed_records, records, memory_order_relaxed);
+	atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
+}
+
+/* The ring is full. 0: try again; else what the caller gives to its own, -ENOBUFS for K2HFT_FULL_DROP. */
+static int full_wait(struct k2hft_writer *writer, bool finish)
+{
+	struct k2hft_sender *sender = writer->sender;
+	int status;
+
+	if (!finish && sender->full == K2HFT_FULL_FAIL)
+		return -EAGAIN;
+	if (!finish && sender->full == K2HFT_FULL_DROP)
+		return -ENOBUFS;
+	/* There is no open chunk now, and this can take long: a flush must not wait for the end of the call. */
+	k2i_writer_leave(writer);
+	status = k2hft_ring_space_wait(sender->ring, ROOM_WAIT_MS);
+	k2i_writer_enter(writer);
+	return status == -EINTR && !finish ? -EINTR : 0;
+}
+
+int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
+		     size_t *bytes)
+{
+	int status;
+
+	for (;;) {
+		*bytes = wanted;
+		status = k2hft_producer_reserve(writer->producer, wanted, memory);
+		if (status == -EAGAIN && needed < wanted) {
+			*bytes = needed;
+			status = k2hft_producer_reserve(writer->producer, needed, memory);
+		}
+		if (status != -EAGAIN)
+			return status;
+		status = full_wait(writer, finish);
+		if (status)
+			return status;
+	}
+}
+
+int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)
+{
+	size_t wanted, bytes;
+	void *memory;
+	int status;
+
+	k2i_writer_commit_open(writer, false);
+	/* A writer that commits each call needs no more than it has now. */
+	wanted = writer->each_call || writer->open_bytes < needed ? needed : writer->open_bytes;
+	/* Edge S4: the sealer sees the chunk, or k2i_writer_announce sees that the client sleeps. */
+	atomic_store_explicit(&writer->open, 1, memory_order_seq_cst);
+	status = k2i_writer_claim(writer, needed, wanted, false, &memory, &bytes);
+	if (status) {
+		atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
+		return status;
+	}
+	writer->open_time_ns = k2i_writer_clock_ns();
+	writer->begin = memory;
+	writer->cursor = memory;
+	writer->room = bytes;
+	writer->announce = !writer->each_call;
+	return 0;
+}
+
+int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
+{
+	size_t needed = piece->first_bytes + piece->second_bytes, bytes;
+	void *memory;
+	int status;
+
+	k2i_writer_commit_open(writer, true);
+	status = k2i_writer_claim(writer, needed, needed, piece->finish, &memory, &bytes);
+	if (status)
+		return status;
+	if (piece->first_bytes)
+		memcpy(memory, piece->first, piece->first_bytes);
+	if (piece->second_bytes)
+		memcpy((uint8_t *)memory + piece->first_bytes, piece->second, piece->second_bytes);
+	return k2i_writer_commit_claim(writer, k2i_writer_clock_ns(), piece->record_count, piece->flags, 0, needed);
+}
+
+void k2i_writer_announce(struct k2hft_writer *writer)
+{
+	struct k2hft_ring *ring = writer->sender->ring;
+
+	writer->announce = false;
+	if (atomic_load_explicit(&ring->header->sleeping, memory_order_seq_cst)) /* edge S4 */
+		k2i_consumer_wake(ring);
+}
