@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* k2hft push: standard input or files to a receiver, without a mount. */
+#include "push.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <k2hft/frame.h>
+#include <k2hft/log.h>
+
+#include "tools.h"
+
+#define PORT_DEFAULT "8020"
+#define TIMEOUT_S_DEFAULT 30
+#define TIMEOUT_S_MAX 86400
+#define STANDARD_INPUT "stdin"
+
+static atomic_int interrupts;
+
+int push_interrupts(void)
+{
+	return atomic_load_explicit(&interrupts, memory_order_relaxed);
+}
+
+static void interrupted(int number)
+{
+	(void)number;
+	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
+}
+
+void push_error(const char *format, ...)
+{
+	va_list arguments;
+
+	(void)fputs("k2hft push: ", stderr);
+	va_start(arguments, format);
+	(void)vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	(void)fputc('\n', stderr);
+}
+
+static void log_line(void *argument, enum k2hft_log_level level, const char *text)
+{
+	const struct push *push = argument;
+
+	(void)level;
+	(void)fprintf(stderr, "%sk2hft push: %s\n", push->show ? "\r\033[K" : "", text);
+}
+
+static void help_print(FILE *output)
+{
+	(void)fputs("Usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
+		    "Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
+		    "  -r, --receiver HOST[:PORT]  where to; the port is " PORT_DEFAULT " if none is given\n"
+		    "  -c, --config FILE           receiver and ring as this configuration file has them\n"
+		    "  -t, --stream PATH           name of the stream; default: the file's name, \"" STANDARD_INPUT
+		    "\" for standard input\n"
+		    "      --binary                blocks of bytes, not lines\n"
+		    "      --ring FILE             keep in FILE what is not acknowledged, and send what is left there\n"
+		    "      --timeout SECONDS       wait at most this long for a connection, and in the end for an\n"
+		    "                              acknowledgement (30)\n"
+		    "      --host NAME             what this host calls itself\n"
+		    "      --level LEVEL           received, written or synced (written)\n"
+		    "      --compress MODE         auto, never or always (auto)\n"
+		    "  -q, --quiet                 no progress, errors only\n"
+		    "  -h, --help                  this text\n",
+		    output);
+}
+
+enum long_option { OPTION_RING = 256, OPTION_TIMEOUT, OPTION_BINARY, OPTION_HOST, OPTION_LEVEL, OPTION_COMPRESS };
+
+static const struct option long_options[] = {
+	{"receiver", required_argument, NULL, 'r'},
+	{"config", required_argument, NULL, 'c'},
+	{"stream", required_argument, NULL, 't'},
+	{"binary", no_argument, NULL, OPTION_BINARY},
+	{"ring", required_argument, NULL, OPTION_RING},
+	{"timeout", required_argument, NULL, OPTION_TIMEOUT},
+	{"host", required_argument, NULL, OPTION_HOST},
+	{"level", required_argument, NULL, OPTION_LEVEL},
+	{"compress", required_argument, NULL, OPTION_COMPRESS},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static int number_parse(const char *text, long minimum, long maximum, long *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtol(text, &end, 10);
+	return errno || end == text || *end || *number < minimum || *number > maximum ? -EINVAL : 0;
+}
+
+static int option_take(struct push_options *options, int option)
+{
+	long seconds;
+
+	switch (option) {
+	case 'r':
+		options->receiver = optarg;
+		return PUSH_OK;
+	case 'c':
+		options->config_file = optarg;
+		return PUSH_OK;
+	case 't':
+		options->path = optarg;
+		return PUSH_OK;
+	case 'q':
+		options->quiet = true;
+		return PUSH_OK;
+	case OPTION_BINARY:
+		options->binary = true;
+		return PUSH_OK;
+	case OPTION_RING:
+		options->ring_path = optarg;
+		return PUSH_OK;
+	case OPTION_HOST:
+		options->host_name = optarg;
+		return PUSH_OK;
+	case OPTION_LEVEL:
+		options->level = optarg;
+		return PUSH_OK;
+	case OPTION_COMPRESS:
+		options->compress = optarg;
+		return PUSH_OK;
+	case OPTION_TIMEOUT:
+		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds)) {
+			push_error("--timeout %s: a number of seconds from 0 to %d is needed", optarg, TIMEOUT_S_MAX);
+			return PUSH_USAGE;
+		}
+		options->timeout_ms = (int)seconds * 1000;
+		return PUSH_OK;
+	default: /* getopt has said what is wrong */
+		(void)fputs("Try 'k2hft push --help'.\n", stderr);
+		return PUSH_USAGE;
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int options_parse(struct push_options *options, int argc, char **argv)
+{
+	int option, status;
+
+	options->timeout_ms = TIMEOUT_S_DEFAULT * 1000;
+	while ((option = getopt_long(argc, argv, "r:c:t:qh", long_options, NULL)) != -1) {
+		if (option == 'h') {
+			help_print(stdout);
+			return fflush(stdout) ? PUSH_FAILED : PUSH_OK;
+		}
+		status = option_take(options, option);
+		if (status)
+			return status;
+	}
+	if (!options->receiver == !options->config_file) {
+		push_error("a receiver is needed: -r HOST[:PORT], or -c FILE");
+		return PUSH_USAGE;
+	}
+	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path))) {
+		push_error("-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
+			   "of at most %u bytes",
+			   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
+		return PUSH_USAGE;
+	}
+	return -1;
+}
+
+/* Where `name` stands in a list that NULL ends; -1: nowhere. */
+static int name_find(const char *name, const char *const *list)
+{
+	for (int at = 0; list[at]; at++) {
+		if (strcmp(list[at], name) == 0)
+			return at;
+	}
+	return -1;
+}
+
+static int words_parse(const struct push_options *options, struct k2hft_sender_options *sender)
+{
+	static const char *const levels[] = {"received", "written", "synced", NULL};
+	static const char *const modes[] = {"auto", "never", "always", NULL};
+	int at;
+
+	if (options->level) {
+		at = name_find(options->level, levels);
+		if (at < 0) {
+			push_error("--level %s: received, written or synced is needed", options->level);
+			return PUSH_USAGE;
+		}
+		sender->level = (uint32_t)at + 1;
+	}
+	if (options->compress) {
+		at = name_find(options->compress, modes);
+		if (at < 0) {
+			push_error("--compress %s: auto, never or always is needed", options->compress);
+			return PUSH_USAGE;
+		}
+		sender->compress = (uint32_t)at;
+	}
+	return PUSH_OK;
+}
+
+/* HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. */
+static int receiver_parse(struct push *push)
+{
+	const char *given = push->options.receiver;
+	char *colon;
+	long port;
+
+	if (strlen(given) >= sizeof(push->receiver)) {
+		push_error("-r: the name is too long");
+		return PUSH_USAGE;
+	}
+	memcpy(push->receiver, given, strlen(given) + 1);
+	push->host = push->receiver;
+	push->port = PORT_DEFAULT;
+	colon = strrchr(push->receiver, ':');
+	if (push->receiver[0] == '[') {
+		char *end = strchr(push->receiver, ']');
+
+		if (!end || (end[1] && end[1] != ':'))
+			goto bad;
+		push->host = push->receiver + 1;
+		colon = end[1] ? end + 1 : NULL;
+		*end = '\0';
+	} else if (colon && strchr(push->receiver, ':') != colon) {
+		colon = NULL;
+	}
+	if (colon) {
+		*colon = '\0';
+		push->port = colon + 1;
+	}
+	if (push->host[0] && number_parse(push->port, 1, 65535, &port) == 0)
+		return PUSH_OK;
+bad:
+	push_error("-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
+	return PUSH_USAGE;
+}
+
+/* A name that does not exist will not be found by trying again; everything else the client tries until the time is up. */
+static int receiver_resolve(const struct push *push)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+	int status = getaddrinfo(push->host, push->port, &hints, &found);
+
+	if (status == 0)
+		freeaddrinfo(found);
+	if (status != EAI_NONAME)
+		return PUSH_OK;
+	push_error("receiver %s: %s", push->host, gai_strerror(status));
+	return PUSH_FAILED;
+}
+
+static int sender_options_make(struct push *push)
+{
+	struct k2hft_sender_options *sender = &push->config.options;
+	char message[1024];
+	int status;
+
+	sender->size = sizeof(*sender);
+	if (push->options.config_file) {
+		status = k2i_sender_config_load(push->options.config_file, &push->config, message, sizeof(message));
+		if (status) {
+			push_error("%s", message[0] ? message : strerror(-status));
+			return PUSH_FAILED;
+		}
+		push->host = sender->host;
+		push->port = sender->port;
+	} else {
+		status = receiver_parse(push);
+		if (status)
+			return status;
+	}
+	sender->host = push->host;
+	sender->port = push->port;
+	sender->host_name = push->options.host_name;
+	if (push->options.ring_path) {
+		sender->ring_path = push->options.ring_path;
+		sender->ring_flags = 0;
+	}
+	/* This program waits itself, so that it can look around meanwhile. */
+	sender->full = K2HFT_FULL_FAIL;
+	return words_parse(&push->options, sender);
+}
+
+/* Refuses before anything is sent. */
+static int inputs_check(char **names)
+{
+	int status = PUSH_OK;
+
+	for (; *names; names++) {
+		if (strcmp(*names, "-") == 0 || access(*names, R_OK) == 0)
+			continue;
+		push_error("%s: %s", *names, strerror(errno));
+		status = PUSH_FAILED;
+	}
+	return status;
+}
+
+static int input_push(struct push *push, const char *name)
+{
+	bool standard = strcmp(name, "-") == 0;
+	const char *slash = strrchr(name, '/');
+	const char *path = push->options.path ? push->options.path
+			   : standard         ? STANDARD_INPUT
+			   : slash            ? slash + 1
+					      : name;
+	int descriptor = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC), status;
+
+	if (descriptor < 0) {
+		push_error("%s: %s", name, strerror(errno));
+		return PUSH_FAILED;
+	}
+	status = push_input(push, descriptor, standard ? "standard input" : name, path);
+	if (!standard)
+		(void)close(descriptor);
+	return status;
+}
+
+static int inputs_push(struct push *push, char **names)
+{
+	char *standard[] = {"-", NULL};
+	int status = PUSH_OK;
+
+	for (names = *names ? names : standard; *names && status == PUSH_OK; names++)
+		status = input_push(push, *names);
+	if (status != -EINTR)
+		return status;
+	push_progress_clear(push);
+	push_error("interrupted: what was read is sent");
+	return PUSH_OK;
+}
+
+static int push_run(struct push *push, char **names)
+{
+	int status = k2hft_sender_open(&push->config.options, &push->sender), drained = PUSH_OK;
+
+	if (status) {
+		push_error("%s: %s", push->config.options.ring_path ? push->config.options.ring_path : "ring",
+			   status == -EBUSY ? "another process sends from this ring now" : strerror(-status));
+		return PUSH_FAILED;
+	}
+	push->started_ns = push_clock_ns();
+	push->shown_ns = push->started_ns;
+	status = inputs_push(push, names);
+	/* Without a connection so far there is nothing to wait for. */
+	drained = push_drain(push);
+	(void)k2hft_sender_close(push->sender, 0);
+	return status ? status : drained;
+}
+
+static void signals_set(void)
+{
+	struct sigaction action = {.sa_handler = interrupted};
+
+	(void)sigemptyset(&action.sa_mask);
+	/* Not SA_RESTART: a read that waits is to end. */
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+}
+
+int k2i_command_push(int argc, char **argv)
+{
+	struct push push = {0};
+	int status = options_parse(&push.options, argc, argv);
+
+	if (status >= 0)
+		return status;
+	push.show = !push.options.quiet && isatty(STDERR_FILENO);
+	k2hft_log_callback_set(log_line, &push, push.options.quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
+	status = sender_options_make(&push);
+	if (status == PUSH_OK)
+		status = inputs_check(argv + optind);
+	if (status == PUSH_OK)
+		status = receiver_resolve(&push);
+	if (status == PUSH_OK) {
+		signals_set();
+		status = push_run(&push, argv + optind);
+	}
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	if (push.config.settings)
+		k2i_sender_config_free(&push.config);
+	return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PUSH_H
+#define PUSH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <k2hft/sender.h>
+
+#include "sender_config.h"
+
+/* Exit statuses, also of other subcommands. */
+#define PUSH_OK 0
+#define PUSH_FAILED 1
+#define PUSH_USAGE 2
+
+struct push_options {
+	const char *config_file, *receiver, *path, *ring_path, *host_name;
+	const char *level, *compress;
+	int timeout_ms;
+	bool binary, quiet;
+};
+
+/* A run of `k2hft push`. */
+struct push {
+	struct push_options options;
+	struct k2i_sender_config config; /* with options.config_file */
+	char receiver[1100];             /* HOST of options.receiver, terminated in place, then PORT */
+	const char *host, *port;
+	struct k2hft_sender *sender;
+	bool show; /* progress */
+	uint64_t input_bytes;
+	uint64_t started_ns, shown_ns;
+	uint64_t acked, progress_ns; /* last seen, and when it moved */
+};
+
+uint64_t push_clock_ns(void);
+void push_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* How often SIGINT or SIGTERM came. */
+int push_interrupts(void);
+
+/* push_input.c: 0; PUSH_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
+int push_input(struct push *push, int descriptor, const char *name, const char *path);
+
+/* push_progress.c */
+/* To be called now and then: writes the progress line. */
+void push_progress(struct push *push);
+void push_progress_clear(struct push *push);
+/* PUSH_FAILED with its message: the receiver could not be reached in time. */
+int push_connection_check(struct push *push);
+/* True: nothing was acknowledged for the time limit although records wait, or the second interrupt came. */
+bool push_stalled(struct push *push);
+/* Waits until all is acknowledged. Exit status, with the message. */
+int push_drain(struct push *push);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads an input straight into the ring. */
+#include "push.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "writer.h"
+
+/* Waits look around this often: for an interrupt, for progress to show. */
+#define SLICE_MS 100
+
+/* Until there is something to read: a claim must not stand in the ring meanwhile. */
+static int readable_wait(struct push *push, int descriptor)
+{
+	struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
+
+	for (;;) {
+		int ready;
+
+		if (push_interrupts())
+			return -EINTR;
+		ready = poll(&wanted, 1, SLICE_MS);
+		push_progress(push);
+		if (ready > 0 || (ready < 0 && errno != EINTR))
+			return 0;
+		if (push_connection_check(push))
+			return PUSH_FAILED;
+	}
+}
+
+/* The ring is full: something must be acknowledged first. */
+static int room_wait(struct push *push)
+{
+	(void)k2hft_ring_space_wait(k2hft_sender_ring(push->sender), SLICE_MS);
+	push_progress(push);
+	return push_connection_check(push);
+}
+
+/* One read(2). 1: more may come; 0: the end; else as push_input's. */
+static int block_read(struct push *push, struct k2hft_writer *writer, int descriptor, const char *name)
+{
+	void *memory;
+	size_t room;
+	ssize_t got;
+	int status = k2i_writer_reserve(writer, &memory, &room), saved_errno;
+
+	if (status == -EAGAIN) {
+		if (push_interrupts())
+			return -EINTR;
+		status = room_wait(push);
+		return status ? status : 1;
+	}
+	if (status) {
+		push_error("%s: %s", name, strerror(-status));
+		return PUSH_FAILED;
+	}
+	got = read(descriptor, memory, room);
+	saved_errno = errno;
+	status = k2i_writer_commit(writer, got > 0 ? (size_t)got : 0);
+	if (status) {
+		push_error("%s: %s", name, strerror(-status));
+		return PUSH_FAILED;
+	}
+	if (got > 0) {
+		push->input_bytes += (uint64_t)got;
+		return 1;
+	}
+	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN) {
+		push_error("%s: %s", name, strerror(saved_errno));
+		return PUSH_FAILED;
+	}
+	return got < 0;
+}
+
+/* A last line without its end. */
+static int rest_send(struct push *push, struct k2hft_writer *writer)
+{
+	for (;;) {
+		int status = k2i_writer_tail_end(writer);
+
+		if (status != -EAGAIN)
+			return 0;
+		if (room_wait(push) || push_stalled(push))
+			return PUSH_FAILED;
+	}
+}
+
+int push_input(struct push *push, int descriptor, const char *name, const char *path)
+{
+	struct k2hft_writer *writer;
+	struct stat about;
+	bool regular = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+	int status = push->options.binary ? k2hft_writer_open_binary(push->sender, path, &writer)
+					  : k2hft_writer_open(push->sender, path, &writer),
+	    rest;
+
+	if (status) {
+		push_error("%s: stream %s: %s", name, path, strerror(-status));
+		return PUSH_FAILED;
+	}
+	do {
+		status = regular ? (push_interrupts() ? -EINTR : 0) : readable_wait(push, descriptor);
+		if (status)
+			break;
+		status = block_read(push, writer, descriptor, name);
+		push_progress(push);
+	} while (status == 1);
+	rest = rest_send(push, writer);
+	k2hft_writer_close(writer);
+	return status ? status : rest;
+}

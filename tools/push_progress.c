@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "push.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SHOW_NS UINT64_C(200000000)
+#define SLICE_MS 100
+
+uint64_t push_clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static double megabytes(uint64_t bytes)
+{
+	return (double)bytes / 1e6;
+}
+
+static void stats_get(const struct push *push, struct k2hft_sender_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	stats->size = sizeof(*stats);
+	(void)k2hft_sender_stats(push->sender, stats);
+}
+
+void push_progress(struct push *push)
+{
+	uint64_t now_ns = push_clock_ns();
+	struct k2hft_sender_stats stats;
+	double seconds = (double)(now_ns - push->started_ns) / 1e9;
+
+	if (!push->show || now_ns - push->shown_ns < SHOW_NS)
+		return;
+	push->shown_ns = now_ns;
+	stats_get(push, &stats);
+	(void)fprintf(stderr, "\r%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s\033[K",
+		      megabytes(push->input_bytes), seconds > 0 ? megabytes(push->input_bytes) / seconds : 0,
+		      stats.unacked_records, stats.client.state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
+	(void)fflush(stderr);
+}
+
+void push_progress_clear(struct push *push)
+{
+	if (push->show && push->shown_ns != push->started_ns)
+		(void)fputs("\r\033[K", stderr);
+}
+
+static const char *reason(const struct k2hft_sender_stats *stats)
+{
+	return stats->client.last_error[0] ? stats->client.last_error : "no answer yet";
+}
+
+int push_connection_check(struct push *push)
+{
+	struct k2hft_sender_stats stats;
+
+	if (push_clock_ns() - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
+		return PUSH_OK;
+	stats_get(push, &stats);
+	if (stats.client.connects)
+		return PUSH_OK;
+	push_error("receiver %s port %s: %s", push->host, push->port, reason(&stats));
+	return PUSH_FAILED;
+}
+
+bool push_stalled(struct push *push)
+{
+	uint64_t now_ns = push_clock_ns();
+	struct k2hft_sender_stats stats;
+
+	if (push_interrupts() > 1)
+		return true;
+	stats_get(push, &stats);
+	if (stats.ring.acked != push->acked || !push->progress_ns) {
+		push->acked = stats.ring.acked;
+		push->progress_ns = now_ns;
+	}
+	return now_ns - push->progress_ns >= (uint64_t)push->options.timeout_ms * 1000000;
+}
+
+static void remain_tell(struct push *push)
+{
+	const char *ring_path = push->config.options.ring_path;
+	struct k2hft_sender_stats stats;
+
+	stats_get(push, &stats);
+	push_error("%" PRIu64 " records remain that are not acknowledged by %s port %s: %s", stats.unacked_records,
+		   push->host, push->port, reason(&stats));
+	if (ring_path && !(push->config.options.ring_flags & K2HFT_RING_TEMPORARY))
+		push_error("they are in %s: k2hft push --ring with an empty input sends them", ring_path);
+}
+
+/* The last line on a terminal. */
+static void sum_show(struct push *push)
+{
+	double seconds = (double)(push_clock_ns() - push->started_ns) / 1e9;
+	struct k2hft_sender_stats stats;
+
+	if (!push->show)
+		return;
+	stats_get(push, &stats);
+	(void)fprintf(stderr, "%.1f MB in %" PRIu64 " records, %.2f s, %.1f MB/s, all acknowledged\n",
+		      megabytes(push->input_bytes), stats.written_records, seconds,
+		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0);
+}
+
+int push_drain(struct push *push)
+{
+	int status;
+
+	push->progress_ns = 0;
+	do {
+		status = k2hft_sender_flush(push->sender, SLICE_MS);
+		push_progress(push);
+	} while (status && !push_stalled(push));
+	push_progress_clear(push);
+	if (status) {
+		remain_tell(push);
+		return PUSH_FAILED;
+	}
+	sum_show(push);
+	return PUSH_OK;
+}
