@@ -69,13 +69,14 @@ PROGRAMS := $(patsubst %,$(B)/bin/%,$(if $(wildcard fuse/main.c),k2hftfuse) \
 	$(if $(wildcard receiver/main.c),k2hftfusesvr) $(if $(wildcard tools/k2hft.c),k2hft))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 STRESS   := $(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(wildcard tests/stress/*.c))
+TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 
 .PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized \
 	install uninstall install-check clean help FORCE
 all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
-unit: $(UNIT)
+unit: $(UNIT) $(TOOLS)
 stress: $(STRESS)
 examples: $(EXAMPLES)
 
@@ -113,8 +114,12 @@ $(B)/bin/k2hftfusesvr: LIBS = $(receiver_LIBS)
 $(B)/bin/k2hft: $(call objects,tools/*.c)
 $(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o
 $(STRESS): $(B)/tests/stress/%: $(B)/obj/tests/stress/%.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS)
-$(PROGRAMS) $(UNIT) $(STRESS): $(APP_A) $(LIB_A)
+$(TOOLS): $(B)/tests/tools/%: $(B)/obj/tests/tools/%.o
+# What a program consists of is tested without its main.
+$(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session: \
+	$(filter-out %/main.o,$(call objects,receiver/*.c))
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
+$(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(APP_A) $(LIB_A) $(LIBS) $(app_LIBS) $(lib_LIBS)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "commit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "log.h"
+#include "text.h"
+
+int k2i_unify_path(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
+{
+	int length = k2i_format_time(unify_file, time_ns, path, K2HFT_STREAM_PATH_BYTES_MAX + 1);
+
+	return length <= 0 || k2i_confine_check(path) ? -EINVAL : 0;
+}
+
+int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination)
+{
+	memset(committer, 0, sizeof(*committer));
+	committer->destination = destination;
+	committer->unify_second = -1;
+	k2i_group_start(&committer->group, destination->outputs);
+	return k2i_output_writer_start(&committer->writer, destination->format, destination->unify_file != NULL);
+}
+
+void k2i_committer_free(struct k2i_committer *committer)
+{
+	k2i_group_free(&committer->group);
+	k2i_output_writer_free(&committer->writer);
+}
+
+static int unify_update(struct k2i_committer *committer)
+{
+	struct timespec now;
+	int error;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec == committer->unify_second)
+		return 0;
+	error = k2i_unify_path(committer->destination->unify_file,
+			       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, committer->unify_path);
+	if (!error)
+		committer->unify_second = now.tv_sec;
+	return error;
+}
+
+int k2i_committer_add(struct k2i_committer *committer, struct k2i_stream *stream, const struct k2hft_chunk_view *view)
+{
+	int error;
+
+	if (!committer->destination->unify_file)
+		return k2i_group_add(&committer->group, stream, stream->path, view);
+	/* One name for a whole group, so that it rolls over between groups. */
+	error = committer->group.entry_count == 0 ? unify_update(committer) : 0;
+	return error ? error : k2i_group_add(&committer->group, stream, committer->unify_path, view);
+}
+
+void k2i_committer_abort(struct k2i_committer *committer)
+{
+	k2i_group_clear(&committer->group);
+}
+
+static int files_prepare(struct k2i_committer *committer)
+{
+	const struct k2i_destination *destination = committer->destination;
+	struct k2i_group_file *file = committer->group.files, *end = file + committer->group.file_count;
+	int error;
+
+	for (; file < end; file++) {
+		error = k2i_output_prepare(destination->outputs, file->output);
+		file->length_before = file->output->length;
+		file->writer_before = file->output->open_writer;
+		/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
+		if (error && (destination->unify_file || !k2i_output_error_own(error)))
+			return error;
+		file->error = error;
+	}
+	return 0;
+}
+
+/* Files 0 .. file_count - 1 were written, the last of them perhaps in part. */
+static void files_cut(struct k2i_group *group, uint32_t file_count)
+{
+	struct k2i_group_file *file;
+	int error;
+
+	for (file = group->files; file < group->files + file_count; file++) {
+		if (file->error)
+			continue;
+		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
+		if (error)
+			k2i_log(K2HFT_LOG_ERROR,
+				"output: a file can't be cut back to %" PRIu64
+				" bytes (%s): records can be there twice",
+				file->length_before, k2i_text_error(error));
+	}
+}
+
+static int file_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring,
+		      const struct k2i_group_file *file, bool sync)
+{
+	int error;
+
+	if (file->error)
+		return k2i_quarantine_put(committer->destination->quarantine, ring->uuid, &committer->group, file);
+	error = k2i_output_write(&committer->writer, &committer->group, file);
+	if (!error && sync && fdatasync(file->output->descriptor) < 0)
+		error = -errno;
+	return error;
+}
+
+static int files_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+{
+	struct k2i_group *group = &committer->group;
+	uint32_t i;
+	int error;
+
+	for (i = 0; i < group->file_count; i++) {
+		error = file_store(committer, ring, &group->files[i], sync);
+		if (error) {
+			files_cut(group, i + 1);
+			return error;
+		}
+	}
+	return 0;
+}
+
+static int ledger_enter(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+{
+	struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX];
+	const struct k2i_group *group = &committer->group;
+	const struct k2i_output_file *output;
+	size_t file_count = 0;
+	uint32_t i;
+
+	for (i = 0; i < group->file_count; i++) {
+		if (group->files[i].error)
+			continue;
+		output = group->files[i].output;
+		files[file_count++] = (struct k2i_ledger_file){output->device, output->inode, output->length,
+							       output->open_writer, NULL};
+	}
+	return k2i_ledger_commit(committer->destination->ledger, ring, files, file_count, sync);
+}
+
+static int commit_locked(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+{
+	int error = files_prepare(committer);
+
+	if (!error)
+		error = files_store(committer, ring, sync);
+	if (error)
+		return error;
+	error = ledger_enter(committer, ring, sync);
+	if (error)
+		files_cut(&committer->group, committer->group.file_count);
+	return error;
+}
+
+int k2i_committer_commit(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+{
+	struct k2i_counters *counters = committer->destination->counters;
+	struct k2i_group *group = &committer->group;
+	int error;
+
+	k2i_group_lock(group);
+	error = commit_locked(committer, ring, sync);
+	k2i_group_unlock(group);
+	if (!error) {
+		k2i_count(&counters->commits, 1);
+		k2i_count(&counters->chunks, group->entry_count);
+		k2i_count(&counters->records, group->record_count);
+		k2i_count(&counters->bytes, group->payload_bytes);
+	}
+	k2i_group_clear(group);
+	return error;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <k2hft/frame.h>
+
+#define FILE_MODE 0600
+#define DIRECTORY_MODE 0700
+#define TRIES_MAX 8
+
+int k2i_confine_check(const char *path)
+{
+	unsigned depth = 1;
+	size_t path_bytes = strlen(path), i;
+
+	if (path_bytes > K2HFT_STREAM_PATH_BYTES_MAX)
+		return -ENAMETOOLONG;
+	for (i = 0; i < path_bytes; i++)
+		depth += path[i] == '/';
+	if (depth > K2I_CONFINE_DEPTH_MAX)
+		return -ENAMETOOLONG;
+	return k2hft_stream_path_check(path, path_bytes) ? -EINVAL : 0;
+}
+
+/* O_NONBLOCK: the open of a FIFO without a reader returns at once. */
+static int file_flags(int flags)
+{
+	return O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC | flags;
+}
+
+static int file_regular(int descriptor)
+{
+	struct stat status;
+	int error = 0;
+
+	if (fstat(descriptor, &status) < 0)
+		error = -errno;
+	else if (!S_ISREG(status.st_mode))
+		error = -ENXIO;
+	if (!error)
+		return descriptor;
+	(void)close(descriptor);
+	return error;
+}
+
+static int directory_step(int parent, const char *name, bool create)
+{
+	int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, descriptor = openat(parent, name, flags);
+
+	if (descriptor >= 0 || errno != ENOENT || !create)
+		return descriptor < 0 ? -errno : descriptor;
+	if (mkdirat(parent, name, DIRECTORY_MODE) < 0 && errno != EEXIST)
+		return -errno;
+	descriptor = openat(parent, name, flags);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+int k2i_confine_walk(int base, const char *path, int flags)
+{
+	char parts[K2HFT_STREAM_PATH_BYTES_MAX + 1], *part = parts, *slash;
+	int parent = base, next, descriptor, error = k2i_confine_check(path);
+
+	if (error)
+		return error;
+	memcpy(parts, path, strlen(path) + 1);
+	while ((slash = strchr(part, '/')) != NULL) {
+		*slash = '\0';
+		next = directory_step(parent, part, (flags & O_CREAT) != 0);
+		if (parent != base)
+			(void)close(parent);
+		if (next < 0)
+			return next;
+		parent = next;
+		part = slash + 1;
+	}
+	descriptor = openat(parent, part, file_flags(flags), (flags & O_CREAT) ? FILE_MODE : 0);
+	error = errno;
+	if (parent != base)
+		(void)close(parent);
+	return descriptor < 0 ? -error : file_regular(descriptor);
+}
+
+static int open_beneath(int base, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(unsigned)file_flags(flags),
+		.mode = (flags & O_CREAT) ? FILE_MODE : 0,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long descriptor;
+	int tries = 0;
+
+	/* EAGAIN: something on the way was renamed meanwhile. */
+	do
+		descriptor = syscall(SYS_openat2, base, path, &how, sizeof(how));
+	while (descriptor < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
+	return descriptor < 0 ? -errno : (int)descriptor;
+}
+
+int k2i_confine_open(int base, const char *path, int flags)
+{
+	int descriptor = k2i_confine_check(path);
+
+	if (descriptor)
+		return descriptor;
+	descriptor = open_beneath(base, path, flags);
+	if (descriptor >= 0)
+		return file_regular(descriptor);
+	/* A directory is missing, or openat2 is (a seccomp filter that does not know it says EPERM). */
+	if (descriptor == -ENOENT || descriptor == -ENOSYS || descriptor == -EPERM)
+		return k2i_confine_walk(base, path, flags);
+	return descriptor;
+}

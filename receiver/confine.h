@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_CONFINE_H
+#define K2I_CONFINE_H
+
+#include <stdbool.h>
+
+/*
+ * Files below a directory, by paths that came from the network: never outside of it, never through a symbolic link,
+ * regular files only. Directories on the way are made with mode 0700.
+ */
+#define K2I_CONFINE_DEPTH_MAX 32u
+
+/* 0; -EINVAL the path is not relative and plain; -ENAMETOOLONG over 1023 bytes or K2I_CONFINE_DEPTH_MAX parts. */
+int k2i_confine_check(const char *path);
+
+/*
+ * Opens `path` below `base` with O_WRONLY | `flags` (O_APPEND, O_CREAT, O_TRUNC) and gives its descriptor. Errors as
+ * k2i_confine_check, openat2(2) and mkdir(2); -ENXIO it is not a regular file.
+ */
+int k2i_confine_open(int base, const char *path, int flags);
+
+/* The same without openat2(2), for kernels before 5.6. */
+int k2i_confine_walk(int base, const char *path, int flags);
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "hold.h"
+#include "log.h"
+#include "text.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define GREETING_NS (10 * SECOND_NS)
+#define PING_NS (5 * SECOND_NS)
+#define DEAD_NS (15 * SECOND_NS)
+#define LINGER_NS (2 * SECOND_NS)
+#define BUFFER_IDLE_NS (2 * SECOND_NS)
+
+#define BUFFER_BYTES_MIN ((size_t)64 * 1024)
+#define BATCH_BYTES ((size_t)1024 * 1024) /* how far small frames may gather */
+#define EXACT_BYTES ((size_t)256 * 1024)  /* a frame from this length on is received to its end and no further */
+#define ROUNDS_MAX 4                      /* of recv(2) before others have their turn */
+
+struct k2i_connection {
+	struct k2i_connection *next, *previous;
+	struct k2i_loop *loop;
+	int descriptor;
+	struct event *readable, *writable;
+	uint8_t *buffer;
+	size_t capacity, used, wanted;
+	bool held, lingering;
+	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
+	struct k2i_hold hold;
+	char peer[K2I_PEER_BYTES_MAX];
+	struct k2i_session session;
+};
+
+/* Making and ending ---------------------------------------------------------------------------------------------- */
+
+void k2i_connection_free(struct k2i_connection *connection)
+{
+	struct k2i_loop *loop = connection->loop;
+
+	k2i_session_end(&connection->session);
+	if (connection->readable)
+		event_free(connection->readable);
+	if (connection->writable)
+		event_free(connection->writable);
+	(void)close(connection->descriptor);
+	if (connection->previous)
+		connection->previous->next = connection->next;
+	else
+		loop->connections = connection->next;
+	if (connection->next)
+		connection->next->previous = connection->previous;
+	free(connection->buffer);
+	free(connection);
+	atomic_fetch_sub(&loop->service->connections, 1);
+	if (loop->stopping && !loop->connections)
+		(void)event_base_loopbreak(loop->base);
+}
+
+struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection)
+{
+	return connection->next;
+}
+
+struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id)
+{
+	struct k2i_connection *connection = loop->connections;
+
+	while (connection && connection->session.owner.id != id)
+		connection = connection->next;
+	return connection;
+}
+
+/* Sending -------------------------------------------------------------------------------------------------------- */
+
+/* 0, or -EPIPE: the peer is gone. */
+static int output_send(struct k2i_connection *connection)
+{
+	struct k2i_session *session = &connection->session;
+	ssize_t sent;
+
+	while (session->output_bytes > 0) {
+		sent = send(connection->descriptor, session->output, session->output_bytes,
+			    MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent < 0)
+			return errno == EAGAIN ? 0 : -EPIPE;
+		session->output_bytes -= (size_t)sent;
+		memmove(session->output, session->output + sent, session->output_bytes);
+	}
+	return 0;
+}
+
+/* Asks to be called for what the connection can go on with. A peer that does not read its answers is not read. */
+static void events_update(struct k2i_connection *connection)
+{
+	bool blocked = connection->session.output_bytes > 0;
+
+	if (blocked)
+		(void)event_add(connection->writable, NULL);
+	else
+		(void)event_del(connection->writable);
+	if ((blocked || connection->held) && !connection->lingering)
+		(void)event_del(connection->readable);
+	else
+		(void)event_add(connection->readable, NULL);
+}
+
+/*
+ * A socket that is closed with unread input is reset, and the reset can overtake the last answer. So its end is only
+ * announced, and input thrown away until the peer has closed, too.
+ */
+static void linger_begin(struct k2i_connection *connection)
+{
+	if (connection->session.output_bytes == 0)
+		(void)shutdown(connection->descriptor, SHUT_WR);
+	if (connection->lingering)
+		return;
+	connection->lingering = true;
+	connection->held = false;
+	connection->linger_end_ns = k2i_loop_now_ns() + LINGER_NS;
+	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
+	k2i_session_end(&connection->session);
+	free(connection->buffer);
+	connection->buffer = NULL;
+	connection->capacity = connection->used = 0;
+}
+
+/* After the session has had its say: sends, and ends what has ended. The connection can be gone afterwards. */
+static void connection_settle(struct k2i_connection *connection)
+{
+	if (output_send(connection)) {
+		k2i_connection_free(connection);
+		return;
+	}
+	if (connection->session.state == K2I_SESSION_ENDED)
+		linger_begin(connection);
+	events_update(connection);
+}
+
+/* Receiving ------------------------------------------------------------------------------------------------------ */
+
+static void hold_update(struct k2i_connection *connection, enum k2i_session_result result)
+{
+	struct k2i_session *session = &connection->session;
+
+	if (result == K2I_SESSION_HOLD) {
+		k2i_hold_begin(&connection->hold, session->host, connection->peer, session->hold_error,
+			       connection->loop->service->counters, k2i_loop_now_ns());
+		connection->held = true;
+		k2i_session_ack(session);
+	} else if (connection->held) {
+		connection->held = false;
+		connection->heard_ns = k2i_loop_now_ns();
+		if (result == K2I_SESSION_MORE)
+			k2i_hold_end(&connection->hold, session->host, connection->peer, connection->heard_ns);
+	}
+}
+
+/* Lets the session have what is there. */
+static enum k2i_session_result input_take(struct k2i_connection *connection)
+{
+	enum k2i_session_result result;
+	size_t consumed;
+
+	result = k2i_session_input(&connection->session, connection->buffer, connection->used, &consumed,
+				   &connection->wanted);
+	connection->used -= consumed;
+	if (consumed > 0 && connection->used > 0)
+		memmove(connection->buffer, connection->buffer + consumed, connection->used);
+	hold_update(connection, result);
+	return result;
+}
+
+/* Memory follows what has come, never what was announced. */
+static int buffer_grow(struct k2i_connection *connection)
+{
+	size_t limit = k2i_session_input_max(&connection->session), capacity = connection->capacity * 2;
+	uint8_t *buffer;
+
+	if (limit < BATCH_BYTES && connection->session.state == K2I_SESSION_OPEN)
+		limit = BATCH_BYTES;
+	if (capacity > limit)
+		capacity = limit;
+	if (capacity < BUFFER_BYTES_MIN)
+		capacity = BUFFER_BYTES_MIN;
+	if (capacity <= connection->capacity)
+		return 0;
+	buffer = realloc(connection->buffer, capacity);
+	if (!buffer)
+		return -ENOMEM;
+	connection->buffer = buffer;
+	connection->capacity = capacity;
+	return 0;
+}
+
+static size_t receive_room(const struct k2i_connection *connection)
+{
+	size_t room = connection->capacity - connection->used, exact;
+
+	if (connection->wanted < EXACT_BYTES)
+		return room;
+	/* To the end of a large frame and the next one's header: what is behind would have to be moved. */
+	exact = connection->wanted - connection->used + K2HFT_FRAME_HEADER_BYTES;
+	return exact < room ? exact : room;
+}
+
+/* 1: something came and more may be there; 0: nothing more now; -EPIPE: the connection is over. */
+static int input_receive(struct k2i_connection *connection)
+{
+	size_t room;
+	ssize_t got;
+
+	if (connection->used == connection->capacity && buffer_grow(connection))
+		return -EPIPE;
+	room = receive_room(connection);
+	if (room == 0)
+		return 0;
+	got = recv(connection->descriptor, connection->buffer + connection->used, room, MSG_DONTWAIT);
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
+	if (got == 0)
+		return -EPIPE;
+	connection->used += (size_t)got;
+	connection->heard_ns = k2i_loop_now_ns();
+	return (size_t)got == room;
+}
+
+/* Reads and processes. The connection can be gone afterwards. */
+static void connection_pump(struct k2i_connection *connection)
+{
+	int more = 1, rounds = 0;
+
+	while (more > 0 && rounds++ < ROUNDS_MAX) {
+		more = input_receive(connection);
+		if (more < 0) {
+			k2i_connection_free(connection);
+			return;
+		}
+		if (connection->used < connection->wanted)
+			continue;
+		/* Room for all that comes at once makes for fewer and larger groups. */
+		if (more && connection->used == connection->capacity && connection->capacity < BATCH_BYTES)
+			(void)buffer_grow(connection);
+		if (input_take(connection) != K2I_SESSION_MORE || connection->wanted == 0)
+			break;
+		if (connection->session.output_bytes > 0 && output_send(connection)) {
+			k2i_connection_free(connection);
+			return;
+		}
+	}
+	connection_settle(connection);
+}
+
+static void input_discard(struct k2i_connection *connection)
+{
+	char bytes[16384];
+	ssize_t got = recv(connection->descriptor, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+		k2i_connection_free(connection);
+}
+
+static void on_readable(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_connection *connection = argument;
+
+	(void)descriptor;
+	(void)what;
+	if (connection->lingering)
+		input_discard(connection);
+	else
+		connection_pump(connection);
+}
+
+static void on_writable(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_connection *connection = argument;
+
+	(void)descriptor;
+	(void)what;
+	if (output_send(connection)) {
+		k2i_connection_free(connection);
+		return;
+	}
+	/* Frames may have waited for room for their answers. */
+	if (connection->session.output_bytes == 0 && !connection->lingering && !connection->held &&
+	    connection->used > 0)
+		(void)input_take(connection);
+	connection_settle(connection);
+}
+
+/* Contract ------------------------------------------------------------------------------------------------------- */
+
+static int connection_events(struct k2i_connection *connection)
+{
+	struct event_base *base = connection->loop->base;
+
+	connection->readable = event_new(base, connection->descriptor, EV_READ | EV_PERSIST, on_readable, connection);
+	connection->writable = event_new(base, connection->descriptor, EV_WRITE | EV_PERSIST, on_writable, connection);
+	if (!connection->readable || !connection->writable)
+		return -ENOMEM;
+	return event_add(connection->readable, NULL) ? -ENOMEM : 0;
+}
+
+void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer)
+{
+	struct k2i_connection *connection = calloc(1, sizeof(*connection));
+	struct k2i_owner owner = {loop, atomic_fetch_add(&loop->service->next_id, 1)};
+	int on = 1;
+
+	if (!connection) {
+		(void)close(descriptor);
+		atomic_fetch_sub(&loop->service->connections, 1);
+		return;
+	}
+	/* An acknowledgement must not wait for the next one. */
+	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	connection->loop = loop;
+	connection->descriptor = descriptor;
+	connection->started_ns = connection->heard_ns = k2i_loop_now_ns();
+	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
+	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
+	connection->wanted = 1;
+	connection->next = loop->connections;
+	if (connection->next)
+		connection->next->previous = connection;
+	loop->connections = connection;
+	if (connection_events(connection)) {
+		k2i_log(K2HFT_LOG_ERROR, "session: %s: no memory", connection->peer);
+		k2i_connection_free(connection);
+	}
+}
+
+static void connection_end(struct k2i_connection *connection)
+{
+	if (connection->session.state != K2I_SESSION_ENDED)
+		k2i_session_bye(&connection->session);
+	connection_settle(connection);
+}
+
+void k2i_connection_fence(struct k2i_connection *connection)
+{
+	if (connection->lingering)
+		return;
+	k2i_count(&connection->loop->service->counters->fenced, 1);
+	k2i_session_fail(&connection->session, K2HFT_ERROR_FENCED, "this ring has connected again");
+	connection_end(connection);
+}
+
+void k2i_connection_bye(struct k2i_connection *connection)
+{
+	if (connection->lingering)
+		return;
+	/* One that is held keeps what it has: nothing of that was acknowledged. */
+	if (!connection->held && connection->used > 0)
+		(void)input_take(connection);
+	connection_end(connection);
+}
+
+static void timed_out(struct k2i_connection *connection, const char *text)
+{
+	k2i_count(&connection->loop->service->counters->timeouts, 1);
+	k2i_session_fail(&connection->session, K2HFT_ERROR_LIMIT, "%s", text);
+	connection_end(connection);
+}
+
+static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
+{
+	uint64_t idle_ns = now_ns > connection->heard_ns ? now_ns - connection->heard_ns : 0;
+
+	if (idle_ns >= DEAD_NS) {
+		timed_out(connection, "nothing came for 15 s");
+		return;
+	}
+	if (idle_ns >= BUFFER_IDLE_NS && connection->used == 0) {
+		free(connection->buffer);
+		connection->buffer = NULL;
+		connection->capacity = 0;
+	}
+	if (idle_ns >= PING_NS && now_ns - connection->pinged_ns >= PING_NS) {
+		connection->pinged_ns = now_ns;
+		k2i_session_ping(&connection->session);
+		connection_settle(connection);
+	}
+}
+
+void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns)
+{
+	if (connection->lingering) {
+		if (now_ns >= connection->linger_end_ns)
+			k2i_connection_free(connection);
+	} else if (connection->held) {
+		(void)input_take(connection);
+		connection_settle(connection);
+	} else if (connection->session.state == K2I_SESSION_NEW) {
+		if (now_ns - connection->started_ns >= GREETING_NS)
+			timed_out(connection, "no HELLO came within 10 s");
+	} else {
+		idle_tick(connection, now_ns);
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_CONNECTION_H
+#define K2I_CONNECTION_H
+
+#include "loops.h"
+
+/* One connection on its loop; all calls from the loop's thread. */
+#define K2I_PEER_BYTES_MAX 80u
+
+struct k2i_connection;
+
+/* Takes the descriptor in every case. Errors are logged. */
+void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer);
+/* Once a second: time limits, and another try for those that are held. It can be gone afterwards. */
+void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns);
+/* The connection of that session id, or NULL. */
+struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id);
+struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection);
+/* The same ring has connected again. It can be gone afterwards. */
+void k2i_connection_fence(struct k2i_connection *connection);
+/* Ends it in good order: what is complete is committed, BYE. It can be gone afterwards. */
+void k2i_connection_bye(struct k2i_connection *connection);
+/* At once. */
+void k2i_connection_free(struct k2i_connection *connection);
+
+#endif

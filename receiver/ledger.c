@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bits.h"
+#include "ledger_log.h"
+#include "table.h"
+
+#define LOG_NAME "ledger"
+#define NEW_NAME "ledger.new"
+#define DAMAGED_NAME "ledger.damaged"
+#define LOCK_NAME "lock"
+
+#define ALLOCATE_BYTES (UINT64_C(1) << 20)
+#define REWRITE_BYTES (UINT64_C(16) << 20)
+#define LOAD_BYTES_MAX (UINT64_C(1) << 30)
+
+struct ring_node {
+	struct k2i_table_node node;
+	struct k2i_ledger_ring ring;
+};
+
+struct file_node {
+	struct k2i_table_node node;
+	struct k2i_ledger_file file; /* path: behind this structure */
+};
+
+struct k2i_ledger {
+	char *path; /* of the directory */
+	int directory, lock, log;
+	uint8_t uuid[16], boot_id[16];
+	/* Guards everything below. */
+	pthread_mutex_t mutex;
+	struct k2i_table rings, files;
+	uint64_t device, inode; /* of the log */
+	uint64_t end, allocated, rewrite_at;
+	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
+};
+
+/* What is known ------------------------------------------------------------------------------------------------- */
+
+static uint64_t file_hash(uint64_t device, uint64_t inode)
+{
+	uint64_t key[2] = {device, inode};
+
+	return k2i_table_hash(key, sizeof(key));
+}
+
+static struct ring_node *ring_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint64_t hash)
+{
+	struct k2i_table_node *node = NULL;
+	struct ring_node *ring;
+
+	while ((node = k2i_table_find(&ledger->rings, hash, node)) != NULL) {
+		ring = K2I_TABLE_ENTRY(node, struct ring_node, node);
+		if (memcmp(ring->ring.uuid, uuid, 16) == 0)
+			return ring;
+	}
+	return NULL;
+}
+
+static struct file_node *file_find(struct k2i_ledger *ledger, uint64_t device, uint64_t inode)
+{
+	uint64_t hash = file_hash(device, inode);
+	struct k2i_table_node *node = NULL;
+	struct file_node *file;
+
+	while ((node = k2i_table_find(&ledger->files, hash, node)) != NULL) {
+		file = K2I_TABLE_ENTRY(node, struct file_node, node);
+		if (file->file.device == device && file->file.inode == inode)
+			return file;
+	}
+	return NULL;
+}
+
+/* The place for a ring, made if it is new: what can fail in a commit happens before anything is written. */
+static struct ring_node *ring_place(struct k2i_ledger *ledger, const uint8_t uuid[16])
+{
+	uint64_t hash = k2i_table_hash(uuid, 16);
+	struct ring_node *ring = ring_find(ledger, uuid, hash);
+
+	if (ring)
+		return ring;
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	memcpy(ring->ring.uuid, uuid, 16);
+	if (k2i_table_insert(&ledger->rings, &ring->node, hash)) {
+		free(ring);
+		return NULL;
+	}
+	return ring;
+}
+
+static void file_forget(struct k2i_ledger *ledger, struct file_node *file)
+{
+	k2i_table_remove(&ledger->files, &file->node);
+	free(file);
+}
+
+static int file_remember(struct k2i_ledger *ledger, const struct k2i_ledger_file *file)
+{
+	struct file_node *old = file_find(ledger, file->device, file->inode), *node;
+	size_t path_room = strlen(file->path) + 1;
+
+	node = malloc(sizeof(*node) + path_room);
+	if (!node)
+		return -ENOMEM;
+	node->file = *file;
+	node->file.path = memcpy((char *)(node + 1), file->path, path_room);
+	if (k2i_table_insert(&ledger->files, &node->node, file_hash(file->device, file->inode))) {
+		free(node);
+		return -ENOMEM;
+	}
+	if (old)
+		file_forget(ledger, old);
+	return 0;
+}
+
+/* Loading ------------------------------------------------------------------------------------------------------- */
+
+static int commit_apply(struct k2i_ledger *ledger, const struct k2i_ledger_record *record)
+{
+	struct ring_node *ring = ring_place(ledger, record->ring.uuid);
+	struct file_node *file;
+	size_t i;
+
+	if (!ring)
+		return -ENOMEM;
+	ring->ring = record->ring;
+	for (i = 0; i < record->file_count; i++) {
+		file = file_find(ledger, record->files[i].device, record->files[i].inode);
+		if (!file)
+			continue;
+		file->file.length = record->files[i].length;
+		file->file.open_writer = record->files[i].open_writer;
+	}
+	return 0;
+}
+
+static int record_apply(struct k2i_ledger *ledger, const struct k2i_ledger_record *record)
+{
+	struct file_node *file;
+
+	switch (record->type) {
+	case K2I_LEDGER_COMMIT:
+		return commit_apply(ledger, record);
+	case K2I_LEDGER_OPENED:
+		return file_remember(ledger, &record->files[0]);
+	case K2I_LEDGER_CLOSED:
+		file = file_find(ledger, record->files[0].device, record->files[0].inode);
+		if (file)
+			file_forget(ledger, file);
+		return 0;
+	case K2I_LEDGER_CLEAN:
+		break;
+	}
+	return 0;
+}
+
+static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
+{
+	struct k2i_ledger_record *record = malloc(sizeof(*record));
+	size_t offset = K2I_LEDGER_HEADER_BYTES;
+	int length = 0, error = record ? 0 : -ENOMEM;
+
+	while (!error && (length = k2i_ledger_record_decode(log + offset, log_bytes - offset, record)) > 0) {
+		error = record_apply(ledger, record);
+		report->clean = record->type == K2I_LEDGER_CLEAN;
+		report->record_count++;
+		offset += (size_t)length;
+	}
+	if (!error && length < 0) {
+		report->torn = k2i_ledger_record_torn(log, log_bytes, offset);
+		report->damaged = !report->torn;
+		report->clean = false;
+		report->lost_bytes = log_bytes - offset;
+	}
+	free(record);
+	return error;
+}
+
+static int log_decode(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
+{
+	uint8_t uuid[16], boot_id[16];
+	int error = k2i_ledger_header_decode(log, log_bytes, uuid, boot_id);
+
+	if (error == -EBADMSG) {
+		report->damaged = true;
+		report->lost_bytes = log_bytes;
+		return 0;
+	}
+	if (error)
+		return error;
+	memcpy(ledger->uuid, uuid, sizeof(uuid));
+	report->same_boot = memcmp(boot_id, ledger->boot_id, sizeof(boot_id)) == 0;
+	return log_apply(ledger, log, log_bytes, report);
+}
+
+static int read_whole(int file, uint8_t *bytes, size_t byte_count)
+{
+	size_t done = 0;
+	ssize_t got;
+
+	while (done < byte_count) {
+		got = pread(file, bytes + done, byte_count - done, (off_t)done);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EIO;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_report *report)
+{
+	struct stat status;
+	uint8_t *log;
+	int error;
+
+	if (fstat(file, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > LOAD_BYTES_MAX)
+		return -EFBIG;
+	log = malloc((size_t)status.st_size + 1);
+	if (!log)
+		return -ENOMEM;
+	error = read_whole(file, log, (size_t)status.st_size);
+	if (!error)
+		error = log_decode(ledger, log, (size_t)status.st_size, report);
+	free(log);
+	return error;
+}
+
+static void ring_doubt(void *argument, struct k2i_table_node *node)
+{
+	(void)argument;
+	K2I_TABLE_ENTRY(node, struct ring_node, node)->ring.flags |= K2I_LEDGER_UNCERTAIN;
+}
+
+/* What went wrong stays for a look; that is not worth failing for. */
+static void damaged_keep(int directory)
+{
+	if (unlinkat(directory, DAMAGED_NAME, 0) < 0 && errno != ENOENT)
+		return;
+	if (linkat(directory, LOG_NAME, directory, DAMAGED_NAME, 0) < 0)
+		return;
+}
+
+static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
+{
+	int file = openat(ledger->directory, LOG_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error;
+
+	if (file < 0)
+		return errno == ENOENT ? 0 : -errno;
+	report->found = true;
+	error = log_load(ledger, file, report);
+	(void)close(file);
+	if (error)
+		return error;
+	if (report->damaged)
+		damaged_keep(ledger->directory);
+	if (!report->clean && !report->same_boot)
+		k2i_table_each(&ledger->rings, ring_doubt, NULL);
+	return 0;
+}
+
+/* Writing ------------------------------------------------------------------------------------------------------- */
+
+static int write_whole(int file, const uint8_t *bytes, size_t byte_count, uint64_t offset)
+{
+	ssize_t put;
+
+	while (byte_count > 0) {
+		put = pwrite(file, bytes, byte_count, (off_t)offset);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put ? -errno : -EIO;
+		bytes += put;
+		byte_count -= (size_t)put;
+		offset += (uint64_t)put;
+	}
+	return 0;
+}
+
+struct snapshot {
+	uint8_t *bytes;
+	size_t used, room;
+	int error;
+};
+
+static uint8_t *snapshot_room(struct snapshot *snapshot)
+{
+	size_t room = snapshot->room * 2;
+	uint8_t *bytes;
+
+	if (snapshot->error)
+		return NULL;
+	if (snapshot->room - snapshot->used >= K2I_LEDGER_RECORD_BYTES_MAX)
+		return snapshot->bytes + snapshot->used;
+	if (room < 16 * K2I_LEDGER_RECORD_BYTES_MAX)
+		room = 16 * K2I_LEDGER_RECORD_BYTES_MAX;
+	bytes = realloc(snapshot->bytes, room);
+	if (!bytes) {
+		snapshot->error = -ENOMEM;
+		return NULL;
+	}
+	snapshot->bytes = bytes;
+	snapshot->room = room;
+	return bytes + snapshot->used;
+}
+
+static void snapshot_add(struct snapshot *snapshot, int length)
+{
+	if (length < 0)
+		snapshot->error = length;
+	else
+		snapshot->used += (size_t)length;
+}
+
+static void snapshot_ring(void *argument, struct k2i_table_node *node)
+{
+	uint8_t *bytes = snapshot_room(argument);
+
+	if (bytes)
+		snapshot_add(argument, k2i_ledger_commit_encode(&K2I_TABLE_ENTRY(node, struct ring_node, node)->ring,
+								NULL, 0, bytes));
+}
+
+static void snapshot_file(void *argument, struct k2i_table_node *node)
+{
+	uint8_t *bytes = snapshot_room(argument);
+
+	if (bytes)
+		snapshot_add(argument,
+			     k2i_ledger_opened_encode(&K2I_TABLE_ENTRY(node, struct file_node, node)->file, bytes));
+}
+
+static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
+{
+	uint8_t *bytes = snapshot_room(snapshot);
+
+	if (!bytes)
+		return snapshot->error;
+	k2i_ledger_header_encode(ledger->uuid, ledger->boot_id, bytes);
+	snapshot->used = K2I_LEDGER_HEADER_BYTES;
+	k2i_table_each(&ledger->rings, snapshot_ring, snapshot);
+	k2i_table_each(&ledger->files, snapshot_file, snapshot);
+	return snapshot->error;
+}
+
+/*
+ * Allocated ahead, so that a full disk does not come between data and its record. A file system that can't is left to
+ * grow the file by writing.
+ */
+static int log_allocate(int file, uint64_t *allocated, uint64_t wanted)
+{
+	uint64_t more = k2i_align_up(wanted, ALLOCATE_BYTES);
+
+	if (wanted <= *allocated)
+		return 0;
+	if (fallocate(file, 0, (off_t)*allocated, (off_t)(more - *allocated)) == 0)
+		*allocated = more;
+	else if (errno == EOPNOTSUPP || errno == ENOSYS)
+		*allocated = UINT64_MAX;
+	else
+		return errno == EINTR ? -EAGAIN : -errno;
+	return 0;
+}
+
+static int log_write_new(struct k2i_ledger *ledger, int file, const struct snapshot *snapshot, uint64_t *allocated)
+{
+	int error = log_allocate(file, allocated, snapshot->used);
+
+	if (!error)
+		error = write_whole(file, snapshot->bytes, snapshot->used, 0);
+	/* The new log must not take the old one's place before it is whole, not even after a power cut. */
+	if (!error && fdatasync(file) < 0)
+		error = -errno;
+	if (!error && renameat(ledger->directory, NEW_NAME, ledger->directory, LOG_NAME) < 0)
+		error = -errno;
+	if (!error && fsync(ledger->directory) < 0)
+		error = -errno;
+	return error;
+}
+
+static int log_rewrite(struct k2i_ledger *ledger)
+{
+	struct snapshot snapshot = {0};
+	uint64_t allocated = 0;
+	struct stat status;
+	int file, error = snapshot_make(ledger, &snapshot);
+
+	file = error ? -1
+		     : openat(ledger->directory, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (!error)
+		error = file < 0 ? -errno : log_write_new(ledger, file, &snapshot, &allocated);
+	if (!error && fstat(file, &status) < 0)
+		error = -errno;
+	free(snapshot.bytes);
+	if (error) {
+		if (file >= 0)
+			(void)close(file);
+		return error;
+	}
+	if (ledger->log >= 0)
+		(void)close(ledger->log);
+	ledger->log = file;
+	ledger->device = status.st_dev;
+	ledger->inode = status.st_ino;
+	ledger->end = snapshot.used;
+	ledger->allocated = allocated;
+	ledger->rewrite_at = snapshot.used * 2 > REWRITE_BYTES ? snapshot.used * 2 : REWRITE_BYTES;
+	return 0;
+}
+
+/* A log that can't be rewritten now goes on growing; the next try comes with the next megabyte. */
+static void log_trim(struct k2i_ledger *ledger)
+{
+	if (ledger->end > ledger->rewrite_at && log_rewrite(ledger) < 0)
+		ledger->rewrite_at = ledger->end + ALLOCATE_BYTES;
+}
+
+/* ledger->record, of `length` bytes (or an error). */
+static int record_append(struct k2i_ledger *ledger, int length, bool sync)
+{
+	int error;
+
+	if (length < 0)
+		return length;
+	error = log_allocate(ledger->log, &ledger->allocated, ledger->end + (uint64_t)length);
+	if (!error)
+		error = write_whole(ledger->log, ledger->record, (size_t)length, ledger->end);
+	if (!error && sync && fdatasync(ledger->log) < 0)
+		error = -errno;
+	if (!error)
+		ledger->end += (uint64_t)length;
+	return error;
+}
+
+/* Contract ------------------------------------------------------------------------------------------------------ */
+
+static int directory_open(struct k2i_ledger *ledger)
+{
+	if (mkdir(ledger->path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	ledger->directory = open(ledger->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ledger->directory < 0)
+		return -errno;
+	ledger->lock = openat(ledger->directory, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (ledger->lock < 0 || flock(ledger->lock, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	return 0;
+}
+
+static int ledger_start(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
+{
+	int error;
+
+	if (!ledger->path)
+		return -ENOMEM;
+	if (getrandom(ledger->uuid, sizeof(ledger->uuid), 0) != sizeof(ledger->uuid))
+		return -EIO;
+	error = directory_open(ledger);
+	return error ? error : ledger_load(ledger, report);
+}
+
+int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i_ledger **ledger,
+		    struct k2i_ledger_report *report)
+{
+	struct k2i_ledger *opened = calloc(1, sizeof(*opened));
+	int error;
+
+	if (!opened)
+		return -ENOMEM;
+	memset(report, 0, sizeof(*report));
+	opened->directory = opened->lock = opened->log = -1;
+	opened->path = strdup(directory);
+	memcpy(opened->boot_id, boot_id, sizeof(opened->boot_id));
+	(void)pthread_mutex_init(&opened->mutex, NULL);
+	error = ledger_start(opened, report);
+	if (error)
+		k2i_ledger_close(opened, false);
+	else
+		*ledger = opened;
+	return error;
+}
+
+struct each_file {
+	void (*each)(void *argument, const struct k2i_ledger_file *file);
+	void *argument;
+};
+
+static void each_file_call(void *argument, struct k2i_table_node *node)
+{
+	struct each_file *call = argument;
+
+	call->each(call->argument, &K2I_TABLE_ENTRY(node, struct file_node, node)->file);
+}
+
+void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
+		      void *argument)
+{
+	struct each_file call = {each, argument};
+
+	k2i_table_each(&ledger->files, each_file_call, &call);
+}
+
+static void file_drop(void *argument, struct k2i_table_node *node)
+{
+	file_forget(argument, K2I_TABLE_ENTRY(node, struct file_node, node));
+}
+
+static void ring_drop(void *argument, struct k2i_table_node *node)
+{
+	(void)argument;
+	free(K2I_TABLE_ENTRY(node, struct ring_node, node));
+}
+
+int k2i_ledger_begin(struct k2i_ledger *ledger)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	k2i_table_each(&ledger->files, file_drop, ledger);
+	error = log_rewrite(ledger);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error;
+}
+
+bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring)
+{
+	struct ring_node *found;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	found = ring_find(ledger, uuid, k2i_table_hash(uuid, 16));
+	if (found)
+		*ring = found->ring;
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return found != NULL;
+}
+
+int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	log_trim(ledger);
+	error = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record), false);
+	if (!error)
+		error = file_remember(ledger, file);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error;
+}
+
+void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode)
+{
+	struct file_node *file;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	file = file_find(ledger, device, inode);
+	if (file) {
+		file_forget(ledger, file);
+		/* Without the record the next start looks at a file more. */
+		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record), false);
+	}
+	(void)pthread_mutex_unlock(&ledger->mutex);
+}
+
+static int commit_locked(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
+			 const struct k2i_ledger_file *files, size_t file_count, bool sync)
+{
+	bool known = ring_find(ledger, ring->uuid, k2i_table_hash(ring->uuid, 16)) != NULL;
+	struct ring_node *place = ring_place(ledger, ring->uuid);
+	struct file_node *file;
+	size_t i;
+	int error;
+
+	if (!place)
+		return -ENOMEM;
+	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record), sync);
+	if (error) {
+		if (!known) {
+			k2i_table_remove(&ledger->rings, &place->node);
+			free(place);
+		}
+		return error;
+	}
+	place->ring = *ring;
+	for (i = 0; i < file_count; i++) {
+		file = file_find(ledger, files[i].device, files[i].inode);
+		if (!file)
+			continue;
+		file->file.length = files[i].length;
+		file->file.open_writer = files[i].open_writer;
+	}
+	return 0;
+}
+
+int k2i_ledger_commit(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
+		      const struct k2i_ledger_file *files, size_t file_count, bool sync)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	log_trim(ledger);
+	error = commit_locked(ledger, ring, files, file_count, sync);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error;
+}
+
+/* The directory itself may have been removed, or another file system mounted over it. */
+static int directory_again(struct k2i_ledger *ledger)
+{
+	struct k2i_ledger fresh = {.path = ledger->path, .directory = -1, .lock = -1};
+	struct stat old, now;
+	int error;
+
+	if (stat(ledger->path, &now) == 0 && fstat(ledger->directory, &old) == 0 && old.st_dev == now.st_dev &&
+	    old.st_ino == now.st_ino)
+		return 0;
+	error = directory_open(&fresh);
+	if (error) {
+		if (fresh.lock >= 0)
+			(void)close(fresh.lock);
+		if (fresh.directory >= 0)
+			(void)close(fresh.directory);
+		return error;
+	}
+	(void)close(ledger->lock);
+	(void)close(ledger->directory);
+	ledger->lock = fresh.lock;
+	ledger->directory = fresh.directory;
+	return 0;
+}
+
+int k2i_ledger_check(struct k2i_ledger *ledger)
+{
+	struct stat status;
+	int error;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	error = directory_again(ledger);
+	if (!error && (fstatat(ledger->directory, LOG_NAME, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+		       status.st_dev != ledger->device || status.st_ino != ledger->inode)) {
+		error = log_rewrite(ledger);
+		if (!error)
+			error = 1;
+	}
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error;
+}
+
+const uint8_t *k2i_ledger_uuid(const struct k2i_ledger *ledger)
+{
+	return ledger->uuid;
+}
+
+void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
+{
+	if (!ledger)
+		return;
+	if (clean && ledger->log >= 0)
+		(void)record_append(ledger, k2i_ledger_clean_encode(ledger->record), true);
+	k2i_table_each(&ledger->files, file_drop, ledger);
+	k2i_table_each(&ledger->rings, ring_drop, NULL);
+	k2i_table_free(&ledger->files);
+	k2i_table_free(&ledger->rings);
+	if (ledger->log >= 0)
+		(void)close(ledger->log);
+	if (ledger->lock >= 0)
+		(void)close(ledger->lock);
+	if (ledger->directory >= 0)
+		(void)close(ledger->directory);
+	(void)pthread_mutex_destroy(&ledger->mutex);
+	free(ledger->path);
+	free(ledger);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LEDGER_H
+#define K2I_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What the receiver has committed: for each ring its position, for each open output file its length. An append-only
+ * log of checksummed records; a commit group is one record, written with one pwrite(2) after the group's data and
+ * before its acknowledgement. The log is rewritten to what is current when it has grown, and at every start.
+ *
+ * One process at a time; any thread.
+ */
+struct k2i_ledger;
+
+#define K2I_LEDGER_FILES_MAX 64u /* in one commit */
+
+#define K2I_LEDGER_UNCERTAIN 1u /* ring: the machine went down since; the position may be ahead of the disk or behind */
+
+struct k2i_ledger_ring {
+	uint8_t uuid[16];
+	uint64_t epoch;
+	uint64_t position;
+	uint32_t flags;
+};
+
+struct k2i_ledger_file {
+	uint64_t device, inode;
+	uint64_t length;
+	uint64_t open_writer; /* output.h */
+	const char *path;     /* below the base directory; not needed for a commit */
+};
+
+/* What was found at start. */
+struct k2i_ledger_report {
+	bool found;     /* there was a ledger */
+	bool clean;     /* its receiver ended in order */
+	bool same_boot; /* the machine has not been restarted since */
+	bool torn;      /* the last record was cut by the death of its writer */
+	bool damaged;   /* a record is wrong that was right once: what follows it is lost */
+	size_t record_count;
+	uint64_t lost_bytes; /* from the wrong record to the end of the log */
+};
+
+/*
+ * Makes or loads the ledger in `directory`, which is made if missing (its parent must exist) and locked. A ledger that
+ * is damaged stays in place as ledger.damaged. -EWOULDBLOCK another process has it; -EPROTO it is of a layout that this
+ * version does not know; others as open(2).
+ */
+int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i_ledger **ledger,
+		    struct k2i_ledger_report *report);
+
+/* Each file of the loaded ledger, before k2i_ledger_begin. */
+void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
+		      void *argument);
+
+/* Forgets the loaded files (the caller has dealt with them) and starts a new log. Errors as pwrite(2). */
+int k2i_ledger_begin(struct k2i_ledger *ledger);
+
+/* A ring's last commit; false: not known. */
+bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring);
+
+/* A file is going to be written; `length` is what it has now. Must precede the first byte. Errors as pwrite(2). */
+int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file);
+void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode);
+
+/*
+ * One commit group: `ring` stands at its position, and each of `files` (at most K2I_LEDGER_FILES_MAX, all opened) has
+ * its length. `sync`: it survives a power cut when this returns. On an error, as pwrite(2), nothing is committed.
+ */
+int k2i_ledger_commit(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
+		      const struct k2i_ledger_file *files, size_t file_count, bool sync);
+
+/*
+ * To be called now and then: a ledger that somebody removed is written again. 0, 1 it was written again, or as open(2)
+ * and pwrite(2).
+ */
+int k2i_ledger_check(struct k2i_ledger *ledger);
+
+/* This receiver's identity, as long as its ledger lives. */
+const uint8_t *k2i_ledger_uuid(const struct k2i_ledger *ledger);
+
+/* `clean`: all output is on the disk and nothing is under way. NULL is allowed. */
+void k2i_ledger_close(struct k2i_ledger *ledger, bool clean);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger_log.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "bits.h"
+#include "hash.h"
+#include "wire.h"
+
+#define MAGIC UINT64_C(0x524744454c46484b)
+#define VERSION 1u
+#define PAGE_BYTES 4096u
+
+/* header */
+#define VERSION_AT 8
+#define UUID_AT 16
+#define BOOT_AT 32
+#define HEADER_CHECKSUM_AT 48
+
+/* record */
+#define BYTES_AT 0
+#define TYPE_AT 4
+#define COUNT_AT 6
+#define CHECKSUM_AT 8
+#define BODY_AT 16
+
+/* COMMIT */
+#define COMMIT_EPOCH_AT (BODY_AT + 16)
+#define COMMIT_POSITION_AT (BODY_AT + 24)
+#define COMMIT_FLAGS_AT (BODY_AT + 32)
+#define COMMIT_FILES_AT (BODY_AT + 40)
+#define FILE_BYTES 32
+
+/* OPENED */
+#define OPENED_PATH_BYTES_AT (BODY_AT + 32)
+#define OPENED_PATH_AT (BODY_AT + 40)
+
+_Static_assert(COMMIT_FILES_AT + K2I_LEDGER_FILES_MAX * FILE_BYTES <= K2I_LEDGER_RECORD_BYTES_MAX,
+	       "the largest commit fits a record");
+_Static_assert(HEADER_CHECKSUM_AT + 8 == K2I_LEDGER_HEADER_BYTES, "header size");
+
+void k2i_ledger_header_encode(const uint8_t uuid[16], const uint8_t boot_id[16], uint8_t bytes[K2I_LEDGER_HEADER_BYTES])
+{
+	memset(bytes, 0, K2I_LEDGER_HEADER_BYTES);
+	k2i_wire_u64_put(bytes, MAGIC);
+	k2i_wire_u32_put(bytes + VERSION_AT, VERSION);
+	memcpy(bytes + UUID_AT, uuid, 16);
+	memcpy(bytes + BOOT_AT, boot_id, 16);
+	k2i_wire_u64_put(bytes + HEADER_CHECKSUM_AT, k2i_hash(bytes, HEADER_CHECKSUM_AT));
+}
+
+int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, uint8_t uuid[16], uint8_t boot_id[16])
+{
+	if (byte_count < K2I_LEDGER_HEADER_BYTES || k2i_wire_u64(bytes) != MAGIC ||
+	    k2i_wire_u64(bytes + HEADER_CHECKSUM_AT) != k2i_hash(bytes, HEADER_CHECKSUM_AT))
+		return -EBADMSG;
+	if (k2i_wire_u32(bytes + VERSION_AT) != VERSION)
+		return -EPROTO;
+	memcpy(uuid, bytes + UUID_AT, 16);
+	memcpy(boot_id, bytes + BOOT_AT, 16);
+	return 0;
+}
+
+static uint64_t record_checksum(const uint8_t *bytes, size_t record_bytes)
+{
+	return k2i_hash_pair(bytes, CHECKSUM_AT, bytes + BODY_AT, record_bytes - BODY_AT);
+}
+
+static int record_finish(uint8_t *bytes, size_t record_bytes, enum k2i_ledger_record_type type, size_t count)
+{
+	k2i_wire_u32_put(bytes + BYTES_AT, (uint32_t)record_bytes);
+	k2i_wire_u16_put(bytes + TYPE_AT, (uint16_t)type);
+	k2i_wire_u16_put(bytes + COUNT_AT, (uint16_t)count);
+	k2i_wire_u64_put(bytes + CHECKSUM_AT, record_checksum(bytes, record_bytes));
+	return (int)record_bytes;
+}
+
+static void file_put(uint8_t *bytes, const struct k2i_ledger_file *file)
+{
+	k2i_wire_u64_put(bytes, file->device);
+	k2i_wire_u64_put(bytes + 8, file->inode);
+	k2i_wire_u64_put(bytes + 16, file->length);
+	k2i_wire_u64_put(bytes + 24, file->open_writer);
+}
+
+static void file_get(const uint8_t *bytes, struct k2i_ledger_file *file)
+{
+	file->device = k2i_wire_u64(bytes);
+	file->inode = k2i_wire_u64(bytes + 8);
+	file->length = k2i_wire_u64(bytes + 16);
+	file->open_writer = k2i_wire_u64(bytes + 24);
+	file->path = NULL;
+}
+
+int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files, size_t file_count,
+			     uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+{
+	size_t i;
+
+	if (file_count > K2I_LEDGER_FILES_MAX)
+		return -EINVAL;
+	memcpy(bytes + BODY_AT, ring->uuid, 16);
+	k2i_wire_u64_put(bytes + COMMIT_EPOCH_AT, ring->epoch);
+	k2i_wire_u64_put(bytes + COMMIT_POSITION_AT, ring->position);
+	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT, ring->flags);
+	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT + 4, 0);
+	for (i = 0; i < file_count; i++)
+		file_put(bytes + COMMIT_FILES_AT + i * FILE_BYTES, &files[i]);
+	return record_finish(bytes, COMMIT_FILES_AT + file_count * FILE_BYTES, K2I_LEDGER_COMMIT, file_count);
+}
+
+int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+{
+	size_t path_bytes = strlen(file->path), record_bytes;
+
+	if (path_bytes == 0 || path_bytes >= sizeof(((struct k2i_ledger_record *)0)->path))
+		return -EINVAL;
+	record_bytes = k2i_align_up(OPENED_PATH_AT + path_bytes, 8);
+	memset(bytes + OPENED_PATH_BYTES_AT, 0, record_bytes - OPENED_PATH_BYTES_AT);
+	file_put(bytes + BODY_AT, file);
+	k2i_wire_u32_put(bytes + OPENED_PATH_BYTES_AT, (uint32_t)path_bytes);
+	memcpy(bytes + OPENED_PATH_AT, file->path, path_bytes);
+	return record_finish(bytes, record_bytes, K2I_LEDGER_OPENED, 1);
+}
+
+int k2i_ledger_closed_encode(uint64_t device, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+{
+	k2i_wire_u64_put(bytes + BODY_AT, device);
+	k2i_wire_u64_put(bytes + BODY_AT + 8, inode);
+	return record_finish(bytes, BODY_AT + 16, K2I_LEDGER_CLOSED, 1);
+}
+
+int k2i_ledger_clean_encode(uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+{
+	return record_finish(bytes, BODY_AT, K2I_LEDGER_CLEAN, 0);
+}
+
+static int commit_decode(const uint8_t *bytes, size_t record_bytes, size_t count, struct k2i_ledger_record *record)
+{
+	size_t i;
+
+	if (count > K2I_LEDGER_FILES_MAX || record_bytes != COMMIT_FILES_AT + count * FILE_BYTES)
+		return -EBADMSG;
+	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
+	record->ring.epoch = k2i_wire_u64(bytes + COMMIT_EPOCH_AT);
+	record->ring.position = k2i_wire_u64(bytes + COMMIT_POSITION_AT);
+	record->ring.flags = k2i_wire_u32(bytes + COMMIT_FLAGS_AT);
+	for (i = 0; i < count; i++)
+		file_get(bytes + COMMIT_FILES_AT + i * FILE_BYTES, &record->files[i]);
+	record->file_count = count;
+	return 0;
+}
+
+static int opened_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
+{
+	size_t path_bytes;
+
+	if (record_bytes < OPENED_PATH_AT)
+		return -EBADMSG;
+	path_bytes = k2i_wire_u32(bytes + OPENED_PATH_BYTES_AT);
+	if (path_bytes == 0 || path_bytes >= sizeof(record->path) ||
+	    record_bytes != k2i_align_up(OPENED_PATH_AT + path_bytes, 8) ||
+	    memchr(bytes + OPENED_PATH_AT, 0, path_bytes))
+		return -EBADMSG;
+	file_get(bytes + BODY_AT, &record->files[0]);
+	memcpy(record->path, bytes + OPENED_PATH_AT, path_bytes);
+	record->path[path_bytes] = '\0';
+	record->files[0].path = record->path;
+	record->file_count = 1;
+	return 0;
+}
+
+static int closed_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
+{
+	if (record_bytes != BODY_AT + 16)
+		return -EBADMSG;
+	record->files[0].device = k2i_wire_u64(bytes + BODY_AT);
+	record->files[0].inode = k2i_wire_u64(bytes + BODY_AT + 8);
+	record->file_count = 1;
+	return 0;
+}
+
+static int body_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
+{
+	unsigned type = k2i_wire_u16(bytes + TYPE_AT);
+
+	record->file_count = 0;
+	record->type = (enum k2i_ledger_record_type)type;
+	switch (type) {
+	case K2I_LEDGER_COMMIT:
+		return commit_decode(bytes, record_bytes, k2i_wire_u16(bytes + COUNT_AT), record);
+	case K2I_LEDGER_OPENED:
+		return opened_decode(bytes, record_bytes, record);
+	case K2I_LEDGER_CLOSED:
+		return closed_decode(bytes, record_bytes, record);
+	case K2I_LEDGER_CLEAN:
+		return record_bytes == BODY_AT ? 0 : -EBADMSG;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static bool zeros_only(const uint8_t *bytes, size_t byte_count)
+{
+	return byte_count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, byte_count - 1) == 0);
+}
+
+static bool length_plausible(size_t record_bytes)
+{
+	return record_bytes >= BODY_AT && record_bytes <= K2I_LEDGER_RECORD_BYTES_MAX && record_bytes % 8 == 0;
+}
+
+int k2i_ledger_record_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_record *record)
+{
+	size_t record_bytes;
+	int error;
+
+	if (byte_count < BODY_AT)
+		return zeros_only(bytes, byte_count) ? 0 : -EBADMSG;
+	record_bytes = k2i_wire_u32(bytes + BYTES_AT);
+	if (record_bytes == 0)
+		return zeros_only(bytes, byte_count) ? 0 : -EBADMSG;
+	if (!length_plausible(record_bytes) || record_bytes > byte_count ||
+	    k2i_wire_u64(bytes + CHECKSUM_AT) != record_checksum(bytes, record_bytes))
+		return -EBADMSG;
+	error = body_decode(bytes, record_bytes, record);
+	return error ? error : (int)record_bytes;
+}
+
+bool k2i_ledger_record_torn(const uint8_t *log, size_t log_bytes, size_t offset)
+{
+	size_t boundary = k2i_align_down(offset, PAGE_BYTES) + PAGE_BYTES, record_bytes;
+
+	if (log_bytes - offset < BODY_AT || boundary >= log_bytes)
+		return false;
+	record_bytes = k2i_wire_u32(log + offset + BYTES_AT);
+	return length_plausible(record_bytes) && record_bytes > boundary - offset &&
+	       zeros_only(log + boundary, log_bytes - boundary);
+}

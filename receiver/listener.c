@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "listener.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "log.h"
+#include "text.h"
+
+#define SOCKETS_MAX 8u
+#define BACKLOG 511
+#define ACCEPTS_MAX 64
+#define PAUSE_S 1
+
+struct k2i_listener {
+	int sockets[SOCKETS_MAX];
+	struct event *events[SOCKETS_MAX];
+	size_t socket_count;
+	struct event *pause; /* ends a pause that lack of descriptors made */
+	struct k2i_loops *loops;
+	struct k2i_counters *counters;
+	struct k2i_log_limit refused_limit, failed_limit;
+};
+
+/* Choice --------------------------------------------------------------------------------------------------------- */
+
+static bool is_address(const char *host)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
+static int argument_parse(const char *argument, struct k2i_listen_choice *choice)
+{
+	const char *colon = strrchr(argument, ':');
+	size_t host_bytes;
+
+	if (!colon || strlen(colon + 1) == 0 || strlen(colon + 1) >= sizeof(choice->port) ||
+	    strspn(colon + 1, "0123456789") != strlen(colon + 1))
+		return -EINVAL;
+	host_bytes = (size_t)(colon - argument);
+	if (host_bytes >= 2 && argument[0] == '[' && argument[host_bytes - 1] == ']') {
+		argument++;
+		host_bytes -= 2;
+	}
+	if (host_bytes >= sizeof(choice->host))
+		return -EINVAL;
+	(void)snprintf(choice->host, sizeof(choice->host), "%.*s", (int)host_bytes, argument);
+	(void)snprintf(choice->port, sizeof(choice->port), "%s", colon + 1);
+	return 0;
+}
+
+static void host_set(struct k2i_listen_choice *choice, const char *host)
+{
+	(void)snprintf(choice->host, sizeof(choice->host), "%s", host);
+}
+
+int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice)
+{
+	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
+	enum k2i_ssl ssl = node && node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
+
+	memset(choice, 0, sizeof(*choice));
+	if (argument)
+		return argument_parse(argument, choice);
+	(void)snprintf(choice->port, sizeof(choice->port), "%u", node && node->port ? node->port : settings->port);
+	if (settings->listen_address)
+		host_set(choice, settings->listen_address);
+	else if (ssl == K2I_SSL_UNSET)
+		choice->loopback = true;
+	else if (node && (is_address(node->name) || strcasecmp(node->name, "localhost") == 0))
+		host_set(choice, node->name);
+	else
+		choice->unencrypted = true;
+	return 0;
+}
+
+/* Sockets -------------------------------------------------------------------------------------------------------- */
+
+static int socket_listen(const struct addrinfo *address)
+{
+	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
+
+	if (descriptor < 0)
+		return -errno;
+	(void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* Each family has its socket, so that one without the other works, too. */
+	if (address->ai_family == AF_INET6)
+		(void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 && listen(descriptor, BACKLOG) == 0)
+		return descriptor;
+	error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/* "ADDRESS:PORT" of a socket; returns its port in network order. */
+static in_port_t socket_name(int descriptor, char *text, size_t room)
+{
+	struct sockaddr_storage address = {0};
+	socklen_t address_bytes = sizeof(address);
+	char host[64] = "?", port[8] = "0";
+
+	if (getsockname(descriptor, (struct sockaddr *)&address, &address_bytes) == 0)
+		(void)getnameinfo((struct sockaddr *)&address, address_bytes, host, sizeof(host), port, sizeof(port),
+				  NI_NUMERICHOST | NI_NUMERICSERV);
+	(void)snprintf(text, room, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	return htons((in_port_t)strtoul(port, NULL, 10));
+}
+
+static void port_set(struct sockaddr *address, in_port_t port)
+{
+	if (address->sa_family == AF_INET)
+		((struct sockaddr_in *)(void *)address)->sin_port = port;
+	else
+		((struct sockaddr_in6 *)(void *)address)->sin6_port = port;
+}
+
+/* A name can be given one address twice (a line of /etc/hosts that is there twice). */
+static bool address_repeated(const struct addrinfo *first, const struct addrinfo *address)
+{
+	for (; first != address; first = first->ai_next) {
+		if (first->ai_addrlen == address->ai_addrlen &&
+		    memcmp(first->ai_addr, address->ai_addr, address->ai_addrlen) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* All addresses of a name. One family may be missing on this host; a port in use may not. */
+static int addresses_listen(struct k2i_listener *listener, const struct addrinfo *address, const char *host,
+			    const char *port, bool optional)
+{
+	const struct addrinfo *first = address;
+	in_port_t chosen = 0;
+	char name[80];
+	int descriptor, error = -EADDRNOTAVAIL;
+
+	for (; address && listener->socket_count < SOCKETS_MAX; address = address->ai_next) {
+		/* Port 0: the port that the first socket was given is that of all. */
+		if (chosen)
+			port_set(address->ai_addr, chosen);
+		if (address_repeated(first, address))
+			continue;
+		descriptor = socket_listen(address);
+		if (descriptor >= 0) {
+			listener->sockets[listener->socket_count++] = descriptor;
+			chosen = socket_name(descriptor, name, sizeof(name));
+			port_set(address->ai_addr, chosen);
+			k2i_log(K2HFT_LOG_INFO, "listener: listening on %s", name);
+			continue;
+		}
+		error = descriptor;
+		if (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT && !(chosen && strcmp(port, "0") == 0))
+			break;
+	}
+	if (listener->socket_count > 0 && !address)
+		return 0;
+	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "listener: can't listen on %s port %s: %s%s", host, port,
+		k2i_text_error(error),
+		error == -EADDRINUSE ? "; another program has it, perhaps another receiver" : "");
+	return error;
+}
+
+static int name_listen(struct k2i_listener *listener, const char *host, const char *port, bool optional)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
+	const char *shown = host ? host : "every address";
+	int error = getaddrinfo(host, port, &hints, &found);
+
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "listener: can't find the address of %s: %s", shown, gai_strerror(error));
+		return -EADDRNOTAVAIL;
+	}
+	error = addresses_listen(listener, found, shown, port, optional);
+	freeaddrinfo(found);
+	return error;
+}
+
+static int loopback_listen(struct k2i_listener *listener, const char *port)
+{
+	int error = name_listen(listener, "127.0.0.1", port, false);
+
+	/* A host without IPv6 is none the worse for it. */
+	if (!error)
+		(void)name_listen(listener, "::1", port, true);
+	return error;
+}
+
+int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener)
+{
+	struct k2i_listener *opened = calloc(1, sizeof(*opened));
+	int error;
+
+	if (!opened)
+		return -ENOMEM;
+	if (choice->loopback)
+		error = loopback_listen(opened, choice->port);
+	else
+		error = name_listen(opened, choice->host[0] ? choice->host : NULL, choice->port, false);
+	if (error) {
+		k2i_listener_close(opened);
+		return error;
+	}
+	if (choice->unencrypted)
+		k2i_log(K2HFT_LOG_WARNING, "listener: SSL = no: records from other hosts come unencrypted, and any "
+					   "host may send; LISTEN limits that");
+	*listener = opened;
+	return 0;
+}
+
+/* Accepting ------------------------------------------------------------------------------------------------------ */
+
+static void listener_pause(struct k2i_listener *listener)
+{
+	struct timeval pause = {PAUSE_S, 0};
+	size_t i;
+
+	for (i = 0; i < listener->socket_count; i++)
+		(void)event_del(listener->events[i]);
+	(void)event_add(listener->pause, &pause);
+}
+
+static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_listener *listener = argument;
+	size_t i;
+
+	(void)descriptor;
+	(void)what;
+	for (i = 0; i < listener->socket_count; i++)
+		(void)event_add(listener->events[i], NULL);
+}
+
+static void connection_refused(struct k2i_listener *listener)
+{
+	uint64_t silent;
+
+	k2i_count(&listener->counters->refused_connections, 1);
+	if (k2i_log_limit_due(&listener->refused_limit, k2i_loop_now_ns(), &silent))
+		k2i_log(K2HFT_LOG_WARNING,
+			"listener: a connection was refused, there are too many (%" PRIu64 " more before)", silent);
+}
+
+static void accept_failed(struct k2i_listener *listener, int error)
+{
+	uint64_t silent;
+
+	if (error == -EAGAIN || error == -ECONNABORTED || error == -EINTR)
+		return;
+	if (k2i_log_limit_due(&listener->failed_limit, k2i_loop_now_ns(), &silent))
+		k2i_log(K2HFT_LOG_ERROR, "listener: can't accept: %s (%" PRIu64 " more before)", k2i_text_error(error),
+			silent);
+	/* Waiting connections keep the socket readable; without a pause this would be a busy loop. */
+	listener_pause(listener);
+}
+
+static void on_acceptable(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_listener *listener = argument;
+	struct sockaddr_storage address;
+	socklen_t address_bytes;
+	int accepted, count = 0;
+
+	(void)what;
+	while (count++ < ACCEPTS_MAX) {
+		address_bytes = sizeof(address);
+		accepted =
+			accept4(descriptor, (struct sockaddr *)&address, &address_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (accepted < 0) {
+			accept_failed(listener, -errno);
+			return;
+		}
+		k2i_count(&listener->counters->connections, 1);
+		if (!k2i_loops_serve(listener->loops, accepted, (struct sockaddr *)&address, address_bytes))
+			connection_refused(listener);
+	}
+}
+
+int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, struct k2i_loops *loops,
+		       struct k2i_counters *counters)
+{
+	size_t i;
+
+	listener->loops = loops;
+	listener->counters = counters;
+	listener->pause = event_new(base, -1, 0, on_pause_end, listener);
+	if (!listener->pause)
+		return -ENOMEM;
+	for (i = 0; i < listener->socket_count; i++) {
+		listener->events[i] =
+			event_new(base, listener->sockets[i], EV_READ | EV_PERSIST, on_acceptable, listener);
+		if (!listener->events[i] || event_add(listener->events[i], NULL))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void k2i_listener_close(struct k2i_listener *listener)
+{
+	size_t i;
+
+	if (!listener)
+		return;
+	if (listener->pause)
+		event_free(listener->pause);
+	for (i = 0; i < listener->socket_count; i++) {
+		if (listener->events[i])
+			event_free(listener->events[i]);
+		(void)close(listener->sockets[i]);
+	}
+	free(listener);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LISTENER_H
+#define K2I_LISTENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "counters.h"
+#include "loops.h"
+#include "settings.h"
+
+/* Where to listen. */
+struct k2i_listen_choice {
+	char host[256]; /* name or address; "": every address */
+	char port[16];
+	bool loopback;    /* 127.0.0.1 and ::1, host does not count */
+	bool unencrypted; /* records from other hosts come without encryption, as the configuration says */
+};
+
+/*
+ * `argument` (ADDRESS:PORT, [ADDRESS]:PORT; NULL: none) decides; else LISTEN; else, if the configuration says SSL = no
+ * in so many words, SVRNODE's NAME if it is an address or localhost, or else every address; else loopback.
+ * -EINVAL the argument is wrong.
+ */
+int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice);
+
+struct event_base;
+struct k2i_listener;
+
+/* Binds and listens, and says where. An error was logged. */
+int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener);
+/* Accepts from now on, by `base`, for `loops`. -ENOMEM */
+int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, struct k2i_loops *loops,
+		       struct k2i_counters *counters);
+void k2i_listener_close(struct k2i_listener *listener);
+
+#endif

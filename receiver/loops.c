@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "loops.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "connection.h"
+#include "log.h"
+
+#define STOP_NS UINT64_C(3000000000)
+
+enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_STOP };
+
+struct message { /* to a loop, from any thread */
+	struct message *next;
+	enum message_kind kind;
+	uint64_t id;    /* FENCE */
+	int descriptor; /* SERVE */
+	char peer[K2I_PEER_BYTES_MAX];
+};
+
+struct loop_whole { /* the whole of a struct k2i_loop */
+	struct k2i_loop loop;
+	pthread_t thread;
+	bool started;
+	int wake;
+	struct event *woken, *tick;
+	uint64_t stop_ns;
+	/* Guards what follows. */
+	pthread_mutex_t mutex;
+	struct message *first, **last;
+};
+
+struct k2i_loops {
+	struct k2i_service *service;
+	unsigned loop_count, next;
+	struct loop_whole *loops;
+};
+
+uint64_t k2i_loop_now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Messages ------------------------------------------------------------------------------------------------------- */
+
+static void message_post(struct loop_whole *whole, struct message *message)
+{
+	uint64_t one = 1;
+
+	message->next = NULL;
+	(void)pthread_mutex_lock(&whole->mutex);
+	*whole->last = message;
+	whole->last = &message->next;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	/* It can't fail but when the counter is at its end: then the loop has been woken already. */
+	if (write(whole->wake, &one, sizeof(one)) < 0)
+		return;
+}
+
+static struct message *messages_take(struct loop_whole *whole)
+{
+	struct message *first;
+
+	(void)pthread_mutex_lock(&whole->mutex);
+	first = whole->first;
+	whole->first = NULL;
+	whole->last = &whole->first;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	return first;
+}
+
+static void loop_stop(struct loop_whole *whole)
+{
+	struct k2i_connection *connection, *next;
+
+	whole->loop.stopping = true;
+	whole->stop_ns = k2i_loop_now_ns() + STOP_NS;
+	for (connection = whole->loop.connections; connection; connection = next) {
+		next = k2i_connection_next(connection);
+		k2i_connection_bye(connection);
+	}
+}
+
+static void message_handle(struct loop_whole *whole, const struct message *message)
+{
+	struct k2i_connection *connection;
+
+	switch (message->kind) {
+	case MESSAGE_SERVE:
+		k2i_connection_start(&whole->loop, message->descriptor, message->peer);
+		break;
+	case MESSAGE_FENCE:
+		connection = k2i_connection_find(&whole->loop, message->id);
+		if (connection)
+			k2i_connection_fence(connection);
+		break;
+	case MESSAGE_STOP:
+		loop_stop(whole);
+		break;
+	}
+}
+
+static void stop_check(struct loop_whole *whole)
+{
+	if (whole->loop.stopping && (!whole->loop.connections || k2i_loop_now_ns() >= whole->stop_ns))
+		(void)event_base_loopbreak(whole->loop.base);
+}
+
+static void on_wake(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct loop_whole *whole = argument;
+	struct message *message, *next;
+	uint64_t count;
+
+	(void)what;
+	if (read(descriptor, &count, sizeof(count)) < 0)
+		return;
+	for (message = messages_take(whole); message; message = next) {
+		next = message->next;
+		message_handle(whole, message);
+		free(message);
+	}
+	stop_check(whole);
+}
+
+static void on_tick(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct loop_whole *whole = argument;
+	struct k2i_connection *connection, *next;
+	uint64_t now_ns = k2i_loop_now_ns();
+
+	(void)descriptor;
+	(void)what;
+	for (connection = whole->loop.connections; connection; connection = next) {
+		next = k2i_connection_next(connection);
+		k2i_connection_tick(connection, now_ns);
+	}
+	stop_check(whole);
+}
+
+void k2i_loops_fence(struct k2i_owner owner)
+{
+	struct message *message = calloc(1, sizeof(*message));
+
+	/* Without it the old connection finds out by itself: it can't commit any more, and times out. */
+	if (!message)
+		return;
+	message->kind = MESSAGE_FENCE;
+	message->id = owner.id;
+	message_post(owner.place, message);
+}
+
+/* Threads -------------------------------------------------------------------------------------------------------- */
+
+static void *loop_run(void *argument)
+{
+	struct loop_whole *whole = argument;
+
+	(void)event_base_dispatch(whole->loop.base);
+	while (whole->loop.connections)
+		k2i_connection_free(whole->loop.connections);
+	return NULL;
+}
+
+static int loop_events(struct loop_whole *whole)
+{
+	struct timeval second = {1, 0};
+
+	whole->loop.base = event_base_new();
+	if (!whole->loop.base)
+		return -ENOMEM;
+	whole->woken = event_new(whole->loop.base, whole->wake, EV_READ | EV_PERSIST, on_wake, whole);
+	whole->tick = event_new(whole->loop.base, -1, EV_PERSIST, on_tick, whole);
+	if (!whole->woken || !whole->tick || event_add(whole->woken, NULL) || event_add(whole->tick, &second))
+		return -ENOMEM;
+	return 0;
+}
+
+static int thread_start(struct loop_whole *whole)
+{
+	sigset_t all, before;
+	int error;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = -pthread_create(&whole->thread, NULL, loop_run, whole);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	whole->started = !error;
+	return error;
+}
+
+static int loop_start(struct loop_whole *whole, struct k2i_service *service)
+{
+	int error;
+
+	(void)pthread_mutex_init(&whole->mutex, NULL);
+	whole->last = &whole->first;
+	whole->loop.service = service;
+	whole->loop.shared.rings = service->rings;
+	whole->loop.shared.committer = &whole->loop.committer;
+	whole->loop.shared.counters = service->counters;
+	whole->loop.shared.receiver_uuid = service->receiver_uuid;
+	whole->loop.shared.window_bytes = service->window_bytes;
+	whole->loop.shared.frame_bytes_max = service->frame_bytes_max;
+	error = k2i_committer_start(&whole->loop.committer, service->destination);
+	if (error)
+		return error;
+	whole->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (whole->wake < 0)
+		return -errno;
+	error = loop_events(whole);
+	return error ? error : thread_start(whole);
+}
+
+static void loop_free(struct loop_whole *whole)
+{
+	struct message *message, *next;
+
+	for (message = messages_take(whole); message; message = next) {
+		next = message->next;
+		if (message->kind == MESSAGE_SERVE)
+			(void)close(message->descriptor);
+		free(message);
+	}
+	if (whole->woken)
+		event_free(whole->woken);
+	if (whole->tick)
+		event_free(whole->tick);
+	if (whole->loop.base)
+		event_base_free(whole->loop.base);
+	if (whole->wake >= 0)
+		(void)close(whole->wake);
+	k2i_committer_free(&whole->loop.committer);
+	free(whole->loop.shared.raw);
+	(void)pthread_mutex_destroy(&whole->mutex);
+}
+
+int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i_loops **loops)
+{
+	struct k2i_loops *started = calloc(1, sizeof(*started));
+	int error = 0;
+
+	if (!started)
+		return -ENOMEM;
+	started->service = service;
+	started->loops = calloc(loop_count, sizeof(*started->loops));
+	while (started->loops && !error && started->loop_count < loop_count) {
+		started->loops[started->loop_count].wake = -1;
+		error = loop_start(&started->loops[started->loop_count++], service);
+	}
+	if (!started->loops)
+		error = -ENOMEM;
+	if (error)
+		k2i_loops_stop(started);
+	else
+		*loops = started;
+	return error;
+}
+
+bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes)
+{
+	struct k2i_service *service = loops->service;
+	char host[K2I_PEER_BYTES_MAX - 16] = "?", port[8] = "?";
+	struct message *message = NULL;
+
+	if (atomic_load(&service->connections) < service->connections_max)
+		message = calloc(1, sizeof(*message));
+	if (!message) {
+		(void)close(descriptor);
+		return false;
+	}
+	atomic_fetch_add(&service->connections, 1);
+	(void)getnameinfo(address, address_bytes, host, sizeof(host), port, sizeof(port),
+			  NI_NUMERICHOST | NI_NUMERICSERV);
+	(void)snprintf(message->peer, sizeof(message->peer), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	message->kind = MESSAGE_SERVE;
+	message->descriptor = descriptor;
+	message_post(&loops->loops[loops->next++ % loops->loop_count], message);
+	return true;
+}
+
+void k2i_loops_stop(struct k2i_loops *loops)
+{
+	struct message *message;
+	unsigned i;
+
+	if (!loops)
+		return;
+	for (i = 0; i < loops->loop_count; i++) {
+		message = loops->loops[i].started ? calloc(1, sizeof(*message)) : NULL;
+		if (message) {
+			message->kind = MESSAGE_STOP;
+			message_post(&loops->loops[i], message);
+		}
+	}
+	for (i = 0; i < loops->loop_count; i++) {
+		if (loops->loops[i].started)
+			(void)pthread_join(loops->loops[i].thread, NULL);
+	}
+	/* A connection can fence one of another loop until the last thread has ended. */
+	for (i = 0; i < loops->loop_count; i++)
+		loop_free(&loops->loops[i]);
+	free(loops->loops);
+	free(loops);
+}

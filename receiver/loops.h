@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LOOPS_H
+#define K2I_LOOPS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "commit.h"
+#include "counters.h"
+#include "rings.h"
+#include "session.h"
+
+/* What all loops need. */
+struct k2i_service {
+	const struct k2i_destination *destination;
+	struct k2i_rings *rings;
+	struct k2i_counters *counters;
+	const uint8_t *receiver_uuid;
+	uint64_t window_bytes;
+	uint32_t frame_bytes_max;
+	size_t connections_max;
+	atomic_size_t connections; /* now */
+	atomic_uint_fast64_t next_id;
+};
+
+/*
+ * Event loops, each on a thread of its own with all signals blocked; a connection stays on one of them. Errors as
+ * pthread_create(3) and eventfd(2).
+ */
+struct k2i_loops;
+int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i_loops **loops);
+/* Hands a connected socket to the next loop, which closes it; false: there are too many, it was closed. */
+bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
+/* Ends all connections in good order and the threads. NULL is allowed. */
+void k2i_loops_stop(struct k2i_loops *loops);
+
+/* For k2i_rings_create: the owner's place is its loop. */
+void k2i_loops_fence(struct k2i_owner owner);
+
+/* For connection.c. */
+struct event_base;
+struct k2i_connection;
+struct k2i_loop {
+	struct k2i_service *service;
+	struct event_base *base;
+	struct k2i_session_shared shared;
+	struct k2i_committer committer;
+	struct k2i_connection *connections; /* a list */
+	bool stopping;
+};
+
+uint64_t k2i_loop_now_ns(void);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include <k2hft/version.h>
+
+#include "daemon.h"
+#include "log.h"
+#include "options.h"
+#include "receiver.h"
+#include "settings.h"
+#include "text.h"
+
+static int settings_open(const char *file, struct k2i_settings **settings)
+{
+	char message[1024];
+
+	if (k2i_settings_load(file, settings, message, sizeof(message))) {
+		k2i_log(K2HFT_LOG_ERROR, "%s", message);
+		return K2I_EXIT_CONFIGURATION;
+	}
+	if (!(*settings)->receiver_present || !(*settings)->base_directory) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: no section [K2HFTFUSESVR] with FILE_BASEDIR: it is not for a receiver",
+			file);
+		return K2I_EXIT_CONFIGURATION;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct k2i_receiver *receiver = NULL;
+	struct k2i_settings *settings = NULL;
+	struct k2i_options options;
+	int status, error;
+
+	if (k2i_options_parse(argc, argv, &options))
+		return K2I_EXIT_CONFIGURATION;
+	if (options.help) {
+		k2i_options_usage();
+		return 0;
+	}
+	if (options.version) {
+		(void)puts("k2hftfusesvr " K2HFT_VERSION_STRING);
+		return 0;
+	}
+	error = k2i_daemon_log_open("k2hftfusesvr", options.level, options.log_file);
+	if (error) {
+		(void)fprintf(stderr, "k2hftfusesvr: can't write to %s: %s\n", options.log_file, k2i_text_error(error));
+		return K2I_EXIT_FAILED;
+	}
+	status = settings_open(options.config, &settings);
+	if (!status)
+		status = k2i_receiver_open(settings, &options, &receiver);
+	if (!status) {
+		k2i_receiver_run(receiver);
+		status = k2i_receiver_close(receiver);
+	}
+	k2i_settings_free(settings);
+	return status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OPTIONS_H
+#define K2I_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "log.h"
+
+struct k2i_options {
+	const char *config;   /* file */
+	const char *listen;   /* ADDRESS:PORT; NULL: as the configuration says */
+	const char *log_file; /* NULL: standard error */
+	enum k2hft_log_level level;
+	bool help, version;
+};
+
+/*
+ * The command line, and the environment for what it does not say. 0, or -EINVAL with one line on standard error.
+ */
+int k2i_options_parse(int argc, char **argv, struct k2i_options *options);
+
+/* What --help prints. */
+void k2i_options_usage(void);
+
+#endif

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "log.h"
+#include "table.h"
+#include "text.h"
+
+#define STATE_PREFIX ".k2hft"
+#define IDLE_CLOSE_NS UINT64_C(10000000000)
+
+struct output_whole { /* the whole of a struct k2i_output_file */
+	struct k2i_output_file output;
+	pthread_mutex_t mutex;
+	unsigned generation; /* of the table when the file was opened */
+	/* The table's lock guards what follows. */
+	struct k2i_table_node node;
+	unsigned references;
+	struct output_whole *older, *newer; /* among those without references */
+	uint64_t released_ns;
+};
+
+struct k2i_outputs {
+	char *base_path, *refused_prefix;
+	size_t open_max;
+	struct k2i_ledger *ledger;
+	struct k2i_counters *counters;
+	atomic_size_t open_count;
+	atomic_uint generation;
+	atomic_bool unsynced; /* a file was closed whose data may not be on the disk */
+	/* Held for reading while `base` is used. */
+	pthread_rwlock_t base_lock;
+	int base;
+	uint64_t base_device, base_inode;
+	/* Guards what follows. */
+	pthread_mutex_t mutex;
+	struct k2i_table table;
+	struct output_whole *oldest, *newest;
+	uint64_t next_number;
+};
+
+static struct output_whole *output_whole(struct k2i_output_file *output)
+{
+	return (struct output_whole *)(void *)output;
+}
+
+static uint64_t now_coarse_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The list of those without references -------------------------------------------------------------------------- */
+
+static void idle_add(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	file->newer = NULL;
+	file->older = outputs->newest;
+	if (outputs->newest)
+		outputs->newest->newer = file;
+	else
+		outputs->oldest = file;
+	outputs->newest = file;
+}
+
+static void idle_remove(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	if (file->older)
+		file->older->newer = file->newer;
+	else
+		outputs->oldest = file->newer;
+	if (file->newer)
+		file->newer->older = file->older;
+	else
+		outputs->newest = file->older;
+}
+
+/* Base directory ------------------------------------------------------------------------------------------------- */
+
+int k2i_outputs_base_make(const char *base_directory)
+{
+	char *path = strdup(base_directory), *slash = path;
+	int error = path ? 0 : -ENOMEM;
+
+	while (!error && slash) {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EISDIR)
+			error = -errno;
+		if (slash)
+			*slash = '/';
+	}
+	free(path);
+	return error;
+}
+
+static int base_open(struct k2i_outputs *outputs, int *base, struct stat *status)
+{
+	*base = open(outputs->base_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*base < 0)
+		return -errno;
+	if (fstat(*base, status) == 0)
+		return 0;
+	(void)close(*base);
+	return -EIO;
+}
+
+/* A directory that was removed and made again, or mounted over, is another one: files go where the path leads. */
+static void base_check(struct k2i_outputs *outputs)
+{
+	struct stat status;
+	int base;
+
+	if (base_open(outputs, &base, &status))
+		return;
+	if (status.st_dev == outputs->base_device && status.st_ino == outputs->base_inode) {
+		(void)close(base);
+		return;
+	}
+	(void)pthread_rwlock_wrlock(&outputs->base_lock);
+	(void)close(outputs->base);
+	outputs->base = base;
+	outputs->base_device = status.st_dev;
+	outputs->base_inode = status.st_ino;
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	atomic_fetch_add(&outputs->generation, 1);
+	k2i_log(K2HFT_LOG_WARNING, "output: %s is another directory now, files are opened anew", outputs->base_path);
+}
+
+/* Opening and closing -------------------------------------------------------------------------------------------- */
+
+/* The caller holds the output's lock, or the table's while nobody refers to it. */
+static void file_close(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	if (file->output.descriptor < 0)
+		return;
+	(void)close(file->output.descriptor);
+	file->output.descriptor = -1;
+	atomic_fetch_sub(&outputs->open_count, 1);
+	atomic_store(&outputs->unsynced, true);
+	/* A record that goes on must find its file again after a restart, too. */
+	if (outputs->ledger && !file->output.open_writer)
+		k2i_ledger_file_closed(outputs->ledger, file->output.device, file->output.inode);
+}
+
+static void file_free(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	k2i_table_remove(&outputs->table, &file->node);
+	(void)pthread_mutex_destroy(&file->mutex);
+	free(file);
+}
+
+/* An output that nobody refers to. What it knows of a record that goes on is kept. */
+static void idle_close(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	file_close(outputs, file);
+	if (file->output.open_writer)
+		return;
+	idle_remove(outputs, file);
+	file_free(outputs, file);
+}
+
+static void room_make(struct k2i_outputs *outputs)
+{
+	struct output_whole *file, *next;
+
+	if (atomic_load(&outputs->open_count) < outputs->open_max)
+		return;
+	(void)pthread_mutex_lock(&outputs->mutex);
+	for (file = outputs->oldest; file && atomic_load(&outputs->open_count) >= outputs->open_max; file = next) {
+		next = file->newer;
+		idle_close(outputs, file);
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+static int ledger_tell(struct k2i_outputs *outputs, const struct k2i_output_file *output)
+{
+	struct k2i_ledger_file file = {output->device, output->inode, output->length, output->open_writer,
+				       output->path};
+
+	return outputs->ledger ? k2i_ledger_file_opened(outputs->ledger, &file) : 0;
+}
+
+static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	struct k2i_output_file *output = &file->output;
+	struct stat status;
+	int descriptor;
+
+	room_make(outputs);
+	file->generation = atomic_load(&outputs->generation);
+	descriptor = k2i_confine_open(outputs->base, output->path, O_APPEND | O_CREAT);
+	if (descriptor < 0)
+		return descriptor;
+	if (fstat(descriptor, &status) < 0) {
+		(void)close(descriptor);
+		return -EIO;
+	}
+	if (status.st_dev != output->device || status.st_ino != output->inode)
+		output->open_writer = 0;
+	output->device = status.st_dev;
+	output->inode = status.st_ino;
+	output->length = (uint64_t)status.st_size;
+	output->descriptor = descriptor;
+	atomic_fetch_add(&outputs->open_count, 1);
+	return ledger_tell(outputs, output);
+}
+
+/* 1: the open file is what its path names; 0: it is not. */
+static int file_in_place(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	struct k2i_output_file *output = &file->output;
+	struct stat status;
+
+	if (file->generation != atomic_load(&outputs->generation) ||
+	    fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_dev != output->device ||
+	    status.st_ino != output->inode)
+		return 0;
+	if ((uint64_t)status.st_size == output->length)
+		return 1;
+	/* Somebody else wrote to it or cut it (logrotate's copytruncate). The length is the base of what is cut off
+	 * after a failure, so that must not take what is not ours. */
+	k2i_log(K2HFT_LOG_WARNING, "output: %s was changed by somebody else from %" PRIu64 " to %lld bytes",
+		output->path, output->length, (long long)status.st_size);
+	if (status.st_size == 0)
+		output->open_writer = 0;
+	output->length = (uint64_t)status.st_size;
+	return ledger_tell(outputs, output) == 0;
+}
+
+static bool path_below(const char *path, const char *prefix)
+{
+	size_t prefix_bytes = strlen(prefix);
+
+	return strncmp(path, prefix, prefix_bytes) == 0 && (path[prefix_bytes] == '/' || path[prefix_bytes] == '\0');
+}
+
+int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	struct output_whole *file = output_whole(output);
+	int error = 0;
+
+	if (path_below(output->path, STATE_PREFIX) ||
+	    (outputs->refused_prefix && path_below(output->path, outputs->refused_prefix)))
+		return -EACCES;
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	if (output->descriptor >= 0 && !file_in_place(outputs, file))
+		file_close(outputs, file);
+	if (output->descriptor < 0)
+		error = file_open(outputs, file);
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	if (error)
+		file_close(outputs, file);
+	return error;
+}
+
+int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
+{
+	output->open_writer = open_writer;
+	output->length = length;
+	return ftruncate(output->descriptor, (off_t)length) < 0 ? -errno : 0;
+}
+
+bool k2i_output_error_own(int error)
+{
+	switch (-error) {
+	case EACCES:
+	case EPERM:
+	case ELOOP:
+	case EXDEV:
+	case ENXIO:
+	case ENODEV:
+	case EISDIR:
+	case ENOTDIR:
+	case EINVAL:
+	case ENAMETOOLONG:
+	case ETXTBSY:
+	case EOVERFLOW:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The table ------------------------------------------------------------------------------------------------------ */
+
+static struct output_whole *file_find(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+{
+	struct k2i_table_node *node = NULL;
+	struct output_whole *file;
+
+	while ((node = k2i_table_find(&outputs->table, hash, node)) != NULL) {
+		file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+		if (strcmp(file->output.path, path) == 0)
+			return file;
+	}
+	return NULL;
+}
+
+static struct output_whole *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+{
+	size_t path_room = strlen(path) + 1;
+	struct output_whole *file = calloc(1, sizeof(*file) + path_room);
+
+	if (!file)
+		return NULL;
+	if (k2i_table_insert(&outputs->table, &file->node, hash)) {
+		free(file);
+		return NULL;
+	}
+	file->output.path = memcpy((char *)(file + 1), path, path_room);
+	file->output.number = outputs->next_number++;
+	file->output.descriptor = -1;
+	(void)pthread_mutex_init(&file->mutex, NULL);
+	return file;
+}
+
+int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output)
+{
+	uint64_t hash = k2i_table_hash(path, strlen(path));
+	struct output_whole *file;
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	file = file_find(outputs, path, hash);
+	if (file && file->references == 0)
+		idle_remove(outputs, file);
+	if (!file)
+		file = file_make(outputs, path, hash);
+	if (file) {
+		file->references++;
+		*output = &file->output;
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+	return file ? 0 : -ENOMEM;
+}
+
+void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	struct output_whole *file = output_whole(output);
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	if (--file->references == 0) {
+		file->released_ns = now_coarse_ns();
+		if (output->descriptor < 0 && !output->open_writer)
+			file_free(outputs, file);
+		else
+			idle_add(outputs, file);
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+void k2i_output_lock(struct k2i_output_file *output)
+{
+	(void)pthread_mutex_lock(&output_whole(output)->mutex);
+}
+
+void k2i_output_unlock(struct k2i_output_file *output)
+{
+	(void)pthread_mutex_unlock(&output_whole(output)->mutex);
+}
+
+static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
+{
+	struct output_whole *file, *next;
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	for (file = outputs->oldest; file && file->released_ns <= released_ns; file = next) {
+		next = file->newer;
+		idle_close(outputs, file);
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+void k2i_outputs_reopen(struct k2i_outputs *outputs)
+{
+	atomic_fetch_add(&outputs->generation, 1);
+	idle_close_before(outputs, UINT64_MAX);
+}
+
+void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
+{
+	base_check(outputs);
+	if (now_ns > IDLE_CLOSE_NS)
+		idle_close_before(outputs, now_ns - IDLE_CLOSE_NS);
+}
+
+/* Start and end -------------------------------------------------------------------------------------------------- */
+
+int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs)
+{
+	struct k2i_outputs *made = calloc(1, sizeof(*made));
+	struct stat status;
+	int error;
+
+	if (!made)
+		return -ENOMEM;
+	made->open_max = options->open_max;
+	made->ledger = options->ledger;
+	made->counters = options->counters;
+	made->base = -1;
+	made->next_number = 1;
+	(void)pthread_rwlock_init(&made->base_lock, NULL);
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	made->base_path = strdup(options->base_directory);
+	made->refused_prefix = options->refused_prefix ? strdup(options->refused_prefix) : NULL;
+	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
+	if (!error)
+		error = base_open(made, &made->base, &status);
+	if (error) {
+		(void)k2i_outputs_free(made, false);
+		return error;
+	}
+	made->base_device = status.st_dev;
+	made->base_inode = status.st_ino;
+	*outputs = made;
+	return 0;
+}
+
+struct sync_all {
+	int error;
+};
+
+static void file_sync(void *argument, struct k2i_table_node *node)
+{
+	struct output_whole *file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+	struct sync_all *all = argument;
+
+	if (file->output.descriptor >= 0 && fdatasync(file->output.descriptor) < 0)
+		all->error = -errno;
+}
+
+/* Not idle_close: the ledger's last word on these files is their length. */
+static void file_end(void *argument, struct k2i_table_node *node)
+{
+	struct output_whole *file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+
+	(void)argument;
+	if (file->output.descriptor >= 0)
+		(void)close(file->output.descriptor);
+	(void)pthread_mutex_destroy(&file->mutex);
+	free(file);
+}
+
+static int base_sync(const char *base_path)
+{
+	int base = open(base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
+
+	if (base < 0)
+		return -errno;
+	if (syncfs(base) < 0)
+		error = -errno;
+	(void)close(base);
+	return error;
+}
+
+int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
+{
+	struct sync_all all = {0};
+
+	if (!outputs)
+		return 0;
+	if (sync) {
+		k2i_table_each(&outputs->table, file_sync, &all);
+		if (!all.error && atomic_load(&outputs->unsynced))
+			all.error = base_sync(outputs->base_path);
+	}
+	k2i_table_each(&outputs->table, file_end, NULL);
+	k2i_table_free(&outputs->table);
+	if (outputs->base >= 0)
+		(void)close(outputs->base);
+	(void)pthread_rwlock_destroy(&outputs->base_lock);
+	(void)pthread_mutex_destroy(&outputs->mutex);
+	free(outputs->refused_prefix);
+	free(outputs->base_path);
+	free(outputs);
+	return all.error;
+}
+
+/* A record that went on when the receiver ended goes on in the same file. */
+static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_file *file)
+{
+	struct k2i_output_file *output;
+
+	if (!file->open_writer || k2i_output_acquire(outputs, file->path, &output))
+		return;
+	output->device = file->device;
+	output->inode = file->inode;
+	output->open_writer = file->open_writer;
+	k2i_output_release(outputs, output);
+}
+
+static void tail_cut(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, int descriptor, uint64_t length)
+{
+	uint64_t more = length - file->length;
+
+	if (ftruncate(descriptor, (off_t)file->length) < 0) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", file->path,
+			more, k2i_text_error(-errno));
+		return;
+	}
+	k2i_count(&outputs->counters->cut_bytes, more);
+	k2i_log(K2HFT_LOG_WARNING,
+		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", file->path,
+		more);
+}
+
+void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
+{
+	int descriptor = k2i_confine_open(outputs->base, file->path, 0);
+	struct stat status;
+
+	if (descriptor < 0 || fstat(descriptor, &status) < 0 || status.st_dev != file->device ||
+	    status.st_ino != file->inode) {
+		k2i_log(K2HFT_LOG_INFO, "output: %s is another file now", file->path);
+	} else {
+		writer_keep(outputs, file);
+		if ((uint64_t)status.st_size < file->length) {
+			k2i_count(&outputs->counters->short_files, 1);
+			k2i_log(K2HFT_LOG_WARNING, "output: %s is %" PRIu64 " bytes shorter than it was committed",
+				file->path, file->length - (uint64_t)status.st_size);
+		} else if ((uint64_t)status.st_size > file->length && cut) {
+			tail_cut(outputs, file, descriptor, (uint64_t)status.st_size);
+		} else if ((uint64_t)status.st_size > file->length) {
+			k2i_log(K2HFT_LOG_WARNING,
+				"output: %s keeps %" PRIu64 " bytes that may not have been acknowledged", file->path,
+				(uint64_t)status.st_size - file->length);
+		}
+	}
+	if (descriptor >= 0)
+		(void)close(descriptor);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OUTPUT_H
+#define K2I_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "counters.h"
+#include "ledger.h"
+
+/*
+ * The open output files below the base directory, by path. A file is opened when it is written to first, closed when
+ * it has not been written for a while or too many are open, and opened anew when somebody renamed or removed it.
+ *
+ * Locks, in the order in which they are taken: a ring's (rings.h), an output's (several: by `number`), the table's, the
+ * ledger's.
+ */
+struct k2i_outputs;
+
+struct k2i_output_file { /* of the table; `number`, `path`: never change; the rest is the lock holder's */
+	uint64_t number;
+	const char *path;
+	int descriptor; /* -1: not open */
+	uint64_t device, inode;
+	uint64_t length;
+	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
+	uint64_t open_writer;
+};
+
+struct k2i_outputs_options {
+	const char *base_directory; /* made if missing */
+	const char *refused_prefix; /* below it: a path that streams must not name; NULL: none but .k2hft */
+	size_t open_max;            /* files; those in use count but are not closed */
+	struct k2i_ledger *ledger;  /* told of every file before it is written */
+	struct k2i_counters *counters;
+};
+
+/* Errors as mkdir(2) and open(2). */
+int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs);
+/* `sync`: all that was written is on the disk when this returns; else an error, as fdatasync(2). NULL is allowed. */
+int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
+
+/* Makes the base directory (its parents too). Errors as mkdir(2). */
+int k2i_outputs_base_make(const char *base_directory);
+
+/*
+ * The output for a path, made if there is none; not opened. It stays until it is released. -ENOMEM. Any thread, as all
+ * that follow.
+ */
+int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output);
+void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output);
+
+void k2i_output_lock(struct k2i_output_file *output);
+void k2i_output_unlock(struct k2i_output_file *output);
+
+/*
+ * Makes a locked output ready: it is open, is what its path names, and `length` is its length. Errors as
+ * k2i_confine_open; -EACCES its path is refused.
+ */
+int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/* Takes a locked output back to `length`, after a write that failed. Errors as ftruncate(2). */
+int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer);
+/* Whether a file that k2i_output_prepare could not make ready is at fault itself, not the disk or the machine. */
+bool k2i_output_error_own(int error);
+
+/* Every file is opened anew before it is written next; those that nobody uses are closed at once. */
+void k2i_outputs_reopen(struct k2i_outputs *outputs);
+/* Once a second: closes what has not been used lately; notices that the base directory has become another. */
+void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns);
+
+/* After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`. */
+void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "quarantine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "text.h"
+
+#define INDEX_NAME "index"
+#define NAME_ROOM 64u
+
+struct k2i_quarantine {
+	char *path;
+	struct k2i_counters *counters;
+	pthread_mutex_t mutex; /* of the limit */
+	struct k2i_log_limit limit;
+};
+
+int k2i_quarantine_create(const char *directory, struct k2i_counters *counters, struct k2i_quarantine **quarantine)
+{
+	struct k2i_quarantine *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->path = strdup(directory);
+	if (!made->path) {
+		free(made);
+		return -ENOMEM;
+	}
+	made->counters = counters;
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	*quarantine = made;
+	return 0;
+}
+
+void k2i_quarantine_free(struct k2i_quarantine *quarantine)
+{
+	if (!quarantine)
+		return;
+	(void)pthread_mutex_destroy(&quarantine->mutex);
+	free(quarantine->path);
+	free(quarantine);
+}
+
+static int write_whole(int descriptor, const void *bytes, size_t byte_count)
+{
+	const uint8_t *next = bytes;
+	ssize_t put;
+
+	while (byte_count > 0) {
+		put = write(descriptor, next, byte_count);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put ? -errno : -EIO;
+		next += put;
+		byte_count -= (size_t)put;
+	}
+	return 0;
+}
+
+static int directory_open(const struct k2i_quarantine *quarantine)
+{
+	int directory;
+
+	if (mkdir(quarantine->path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	directory = open(quarantine->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return directory < 0 ? -errno : directory;
+}
+
+static int file_put(int directory, const char *name, int flags, const void *bytes, size_t byte_count)
+{
+	int file = openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | flags, 0600), error;
+
+	if (file < 0)
+		return -errno;
+	error = write_whole(file, bytes, byte_count);
+	(void)close(file);
+	return error;
+}
+
+static int entry_put(int directory, const uint8_t ring_uuid[16], const struct k2i_group_entry *entry, int reason)
+{
+	char name[NAME_ROOM], uuid[K2I_TEXT_UUID_ROOM], path[K2HFT_STREAM_PATH_BYTES_MAX + 1], line[2048];
+	int error, length;
+
+	(void)snprintf(name, sizeof(name), "%s-%020" PRIu64, k2i_text_uuid(ring_uuid, uuid), entry->position);
+	error = file_put(directory, name, O_TRUNC, entry->payload, entry->payload_bytes);
+	if (error)
+		return error;
+	length = snprintf(line, sizeof(line), "%s\t%" PRIu32 "\t%s\t%s\t%s\n", name, entry->payload_bytes,
+			  k2i_text_error(reason), entry->stream->host,
+			  k2i_text_clean(entry->stream->path, path, sizeof(path)));
+	return file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
+}
+
+static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
+{
+	char path[256];
+	struct timespec now;
+	uint64_t silent;
+	int due;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	due = k2i_log_limit_due(&quarantine->limit, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+				&silent);
+	(void)pthread_mutex_unlock(&quarantine->mutex);
+	if (due)
+		k2i_log(K2HFT_LOG_ERROR,
+			"quarantine: what %s sends to \"%s\" can't be stored there (%s) and goes to %s (%" PRIu64
+			" more before)",
+			entry->stream->host, k2i_text_clean(entry->stream->path, path, sizeof(path)),
+			k2i_text_error(reason), quarantine->path, silent);
+}
+
+int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
+		       const struct k2i_group_file *file)
+{
+	int directory = directory_open(quarantine), error = 0;
+	const struct k2i_group_entry *entry;
+	uint32_t index = file->first;
+
+	if (directory < 0)
+		return directory;
+	put_log(quarantine, &group->entries[index], file->error);
+	do {
+		entry = &group->entries[index];
+		error = entry_put(directory, ring_uuid, entry, file->error);
+		if (!error) {
+			k2i_count(&quarantine->counters->quarantined_chunks, 1);
+			k2i_count(&quarantine->counters->quarantined_bytes, entry->payload_bytes);
+		}
+		index = entry->next;
+	} while (!error && index);
+	(void)close(directory);
+	return error;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_QUARANTINE_H
+#define K2I_QUARANTINE_H
+
+#include "group.h"
+
+/*
+ * Chunks that can't be stored where they belong, for a reason of their own, are kept in a directory: a file
+ * RINGUUID-POSITION with the payload for each, and a line for each in its index: name, bytes, reason, host, path,
+ * separated by tabs, control characters replaced. A chunk that comes again takes its own place again.
+ */
+struct k2i_quarantine;
+
+/* Errors as mkdir(2) and open(2). `directory` is made when it is needed first. */
+int k2i_quarantine_create(const char *directory, struct k2i_counters *counters, struct k2i_quarantine **quarantine);
+void k2i_quarantine_free(struct k2i_quarantine *quarantine);
+
+/* All chunks of a group's file, whose `error` says why. Errors as mkdir(2), open(2) and write(2). Any thread. */
+int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
+		       const struct k2i_group_file *file);
+
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "commit.h"
+#include "daemon.h"
+#include "listener.h"
+#include "log.h"
+#include "loops.h"
+#include "text.h"
+
+#define STATE_DIRECTORY ".k2hft"
+#define QUARANTINE_DIRECTORY "quarantine"
+#define DESCRIPTORS_OTHER 64u /* that are neither connections nor output files */
+#define OPEN_FILES_MAX 1024u
+#define CONNECTIONS_MAX 10000u
+
+enum { SIGNAL_TERM, SIGNAL_INT, SIGNAL_HUP, SIGNAL_USR1, SIGNAL_COUNT };
+
+struct k2i_receiver {
+	struct k2i_counters counters;
+	struct k2i_destination destination;
+	struct k2i_service service;
+	struct k2i_ledger *ledger;
+	struct k2i_outputs *outputs;
+	struct k2i_quarantine *quarantine;
+	struct k2i_format *format;
+	struct k2i_rings *rings;
+	struct k2i_listener *listener;
+	struct k2i_loops *loops;
+	struct event_base *base;
+	struct event *signals[SIGNAL_COUNT], *tick;
+	char state_path[PATH_MAX], *refused_prefix;
+	bool started;
+};
+
+/* Signals and time ----------------------------------------------------------------------------------------------- */
+
+static void on_signal(evutil_socket_t number, short what, void *argument)
+{
+	struct k2i_receiver *receiver = argument;
+
+	(void)what;
+	switch (number) {
+	case SIGHUP:
+		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
+		k2i_outputs_reopen(receiver->outputs);
+		break;
+	case SIGUSR1:
+		k2i_counters_log(&receiver->counters);
+		break;
+	default:
+		(void)event_base_loopbreak(receiver->base);
+	}
+}
+
+static void on_tick(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_receiver *receiver = argument;
+
+	(void)descriptor;
+	(void)what;
+	k2i_outputs_tick(receiver->outputs, k2i_loop_now_ns());
+	if (k2i_ledger_check(receiver->ledger) == 1)
+		k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed it from %s; it was written again",
+			receiver->state_path);
+}
+
+static int events_open(struct k2i_receiver *receiver)
+{
+	static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+	struct timeval second = {1, 0};
+	unsigned i;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	receiver->base = event_base_new();
+	if (!receiver->base)
+		return -ENOMEM;
+	for (i = 0; i < SIGNAL_COUNT; i++) {
+		receiver->signals[i] = evsignal_new(receiver->base, numbers[i], on_signal, receiver);
+		if (!receiver->signals[i] || event_add(receiver->signals[i], NULL))
+			return -ENOMEM;
+	}
+	receiver->tick = event_new(receiver->base, -1, EV_PERSIST, on_tick, receiver);
+	return receiver->tick && event_add(receiver->tick, &second) == 0 ? 0 : -ENOMEM;
+}
+
+/* Configuration -------------------------------------------------------------------------------------------------- */
+
+static int format_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
+{
+	char message[512], path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+
+	if (k2i_format_compile(settings->format, settings->time_format, &receiver->format, message, sizeof(message))) {
+		k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", settings->format_file ? settings->format_file : settings->file,
+			settings->format_line, message);
+		return K2I_EXIT_CONFIGURATION;
+	}
+	if (settings->unify_file && k2i_unify_path(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path)) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" does not give a path below FILE_BASEDIR",
+			settings->file, settings->unify_file);
+		return K2I_EXIT_CONFIGURATION;
+	}
+	return 0;
+}
+
+/* More descriptors than a shell allows; fewer connections rather than none. */
+static void descriptors_share(size_t *connections_max, size_t *files_max)
+{
+	struct rlimit limit = {1024, 1024};
+	size_t available;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+		(void)getrlimit(RLIMIT_NOFILE, &limit);
+	}
+	available = limit.rlim_cur > 4 * DESCRIPTORS_OTHER ? (size_t)limit.rlim_cur - DESCRIPTORS_OTHER
+							   : 3 * DESCRIPTORS_OTHER;
+	*files_max = available / 4 < OPEN_FILES_MAX ? available / 4 : OPEN_FILES_MAX;
+	*connections_max = available - *files_max < CONNECTIONS_MAX ? available - *files_max : CONNECTIONS_MAX;
+}
+
+/* Ledger and output ---------------------------------------------------------------------------------------------- */
+
+static int boot_id_read(uint8_t boot_id[16])
+{
+	int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char text[64];
+	unsigned byte;
+	size_t used = 0, i;
+	ssize_t got = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+
+	if (file >= 0)
+		(void)close(file);
+	if (got < 0)
+		return -EIO;
+	text[got] = '\0';
+	for (i = 0; text[i] && used < 16; i++) {
+		if (text[i] != '-' && sscanf(text + i, "%2x", &byte) == 1) {
+			boot_id[used++] = (uint8_t)byte;
+			i++;
+		}
+	}
+	return used == 16 ? 0 : -EIO;
+}
+
+/* A ledger within the base directory must not be a name that a stream can have. */
+static int refused_prefix_find(struct k2i_receiver *receiver, const char *base_directory)
+{
+	char *base = realpath(base_directory, NULL), *state = realpath(receiver->state_path, NULL);
+	size_t base_bytes = base ? strlen(base) : 0;
+	int error = base && state ? 0 : -errno;
+
+	if (!error && strncmp(state, base, base_bytes) == 0 && state[base_bytes] == '/') {
+		receiver->refused_prefix = strdup(state + base_bytes + 1);
+		error = receiver->refused_prefix ? 0 : -ENOMEM;
+	} else if (!error && strcmp(state, base) == 0) {
+		error = -EINVAL;
+	}
+	free(base);
+	free(state);
+	return error;
+}
+
+static void ledger_report(struct k2i_receiver *receiver, const struct k2i_ledger_report *report)
+{
+	if (report->damaged) {
+		k2i_count(&receiver->counters.ledger_damaged, 1);
+		k2i_log(K2HFT_LOG_ERROR,
+			"ledger: record %zu of %s is damaged, %" PRIu64 " bytes are lost; the damaged one stays as "
+			"ledger.damaged; senders say where they go on, records may come twice",
+			report->record_count + 1, receiver->state_path, report->lost_bytes);
+	}
+	if (report->torn)
+		k2i_log(K2HFT_LOG_WARNING, "ledger: the last record was cut off when the receiver died; it is ignored");
+	if (report->found && !report->clean && !report->same_boot)
+		k2i_log(K2HFT_LOG_WARNING,
+			"ledger: the machine went down while the receiver ran; files are kept as they "
+			"are, senders say where they go on");
+}
+
+struct recovery {
+	struct k2i_receiver *receiver;
+	bool cut;
+};
+
+static void file_recover(void *argument, const struct k2i_ledger_file *file)
+{
+	struct recovery *recovery = argument;
+
+	k2i_outputs_recover(recovery->receiver->outputs, file, recovery->cut);
+}
+
+static int state_failed(struct k2i_receiver *receiver, int error)
+{
+	if (error == -EWOULDBLOCK)
+		k2i_log(K2HFT_LOG_ERROR,
+			"ledger: another receiver uses %s; end it, or give this one a STATEDIR of its own",
+			receiver->state_path);
+	else if (error == -EPROTO)
+		k2i_log(K2HFT_LOG_ERROR, "ledger: %s/ledger was made by a later version", receiver->state_path);
+	else
+		k2i_log(K2HFT_LOG_ERROR, "ledger: can't use %s: %s", receiver->state_path, k2i_text_error(error));
+	return K2I_EXIT_FAILED;
+}
+
+static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings *settings,
+		       struct k2i_ledger_report *report)
+{
+	uint8_t boot_id[16];
+	int error = boot_id_read(boot_id);
+
+	if (!error)
+		error = k2i_ledger_open(receiver->state_path, boot_id, &receiver->ledger, report);
+	if (!error)
+		error = refused_prefix_find(receiver, settings->base_directory);
+	if (error)
+		return state_failed(receiver, error);
+	ledger_report(receiver, report);
+	return 0;
+}
+
+static int quarantine_open(struct k2i_receiver *receiver)
+{
+	char path[PATH_MAX + sizeof(QUARANTINE_DIRECTORY)];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", receiver->state_path, QUARANTINE_DIRECTORY);
+	return k2i_quarantine_create(path, &receiver->counters, &receiver->quarantine);
+}
+
+static int output_open(struct k2i_receiver *receiver, const struct k2i_settings *settings, size_t files_max)
+{
+	struct k2i_outputs_options options = {
+		.base_directory = settings->base_directory,
+		.open_max = files_max,
+		.counters = &receiver->counters,
+	};
+	struct k2i_ledger_report report;
+	struct recovery recovery = {.receiver = receiver};
+	int length = settings->state_directory ? snprintf(receiver->state_path, sizeof(receiver->state_path), "%s",
+							  settings->state_directory)
+					       : snprintf(receiver->state_path, sizeof(receiver->state_path), "%s/%s",
+							  settings->base_directory, STATE_DIRECTORY);
+	int error = k2i_outputs_base_make(settings->base_directory);
+
+	if (error || (size_t)length >= sizeof(receiver->state_path)) {
+		k2i_log(K2HFT_LOG_ERROR, "output: can't make FILE_BASEDIR %s: %s", settings->base_directory,
+			k2i_text_error(error ? error : -ENAMETOOLONG));
+		return K2I_EXIT_FAILED;
+	}
+	if (ledger_open(receiver, settings, &report))
+		return K2I_EXIT_FAILED;
+	options.ledger = receiver->ledger;
+	options.refused_prefix = receiver->refused_prefix;
+	error = k2i_outputs_create(&options, &receiver->outputs);
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "output: can't use FILE_BASEDIR %s: %s", settings->base_directory,
+			k2i_text_error(error));
+		return K2I_EXIT_FAILED;
+	}
+	/* Only what this very machine run wrote behind the ledger's back is known not to have been acknowledged. */
+	recovery.cut = report.same_boot && !report.clean && !report.damaged;
+	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
+	error = k2i_ledger_begin(receiver->ledger);
+	if (!error)
+		error = quarantine_open(receiver);
+	return error ? state_failed(receiver, error) : 0;
+}
+
+/* Contract ------------------------------------------------------------------------------------------------------- */
+
+static int service_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
+{
+	int error = k2i_rings_create(receiver->ledger, &receiver->counters, k2i_loops_fence, &receiver->rings);
+
+	if (error)
+		return error;
+	receiver->destination = (struct k2i_destination){
+		.outputs = receiver->outputs,
+		.ledger = receiver->ledger,
+		.quarantine = receiver->quarantine,
+		.counters = &receiver->counters,
+		.format = receiver->format,
+		.unify_file = settings->unify_file,
+	};
+	receiver->service.destination = &receiver->destination;
+	receiver->service.rings = receiver->rings;
+	receiver->service.counters = &receiver->counters;
+	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
+	receiver->service.frame_bytes_max = (uint32_t)settings->frame_bytes_max;
+	/* At least one frame must fit beyond what is committed. */
+	receiver->service.window_bytes =
+		settings->window_bytes < settings->frame_bytes_max ? settings->frame_bytes_max : settings->window_bytes;
+	atomic_store(&receiver->service.next_id, 1);
+	return k2i_loops_start(&receiver->service, settings->loop_count ? settings->loop_count : 1, &receiver->loops);
+}
+
+static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settings *settings,
+			  const struct k2i_options *options)
+{
+	struct k2i_listen_choice choice;
+	size_t files_max;
+	int status, error;
+
+	descriptors_share(&receiver->service.connections_max, &files_max);
+	if (k2i_listen_choose(settings, options->listen, &choice)) {
+		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, not \"%s\"", options->listen);
+		return K2I_EXIT_CONFIGURATION;
+	}
+	status = format_open(receiver, settings);
+	if (!status)
+		status = output_open(receiver, settings, files_max);
+	if (status)
+		return status;
+	error = events_open(receiver);
+	if (!error)
+		error = service_open(receiver, settings);
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", k2i_text_error(error));
+		return K2I_EXIT_FAILED;
+	}
+	/* Last: whoever can connect is served. */
+	if (k2i_listener_open(&choice, &receiver->listener) ||
+	    k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters))
+		return K2I_EXIT_FAILED;
+	return 0;
+}
+
+int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,
+		      struct k2i_receiver **receiver)
+{
+	struct k2i_receiver *opened = calloc(1, sizeof(*opened));
+	int status;
+
+	if (!opened)
+		return K2I_EXIT_FAILED;
+	status = receiver_build(opened, settings, options);
+	if (status) {
+		(void)k2i_receiver_close(opened);
+		return status;
+	}
+	opened->started = true;
+	*receiver = opened;
+	return 0;
+}
+
+void k2i_receiver_run(struct k2i_receiver *receiver)
+{
+	k2i_daemon_ready();
+	(void)event_base_dispatch(receiver->base);
+}
+
+int k2i_receiver_close(struct k2i_receiver *receiver)
+{
+	unsigned i;
+	int error;
+
+	if (!receiver)
+		return 0;
+	k2i_listener_close(receiver->listener);
+	k2i_loops_stop(receiver->loops);
+	error = k2i_outputs_free(receiver->outputs, receiver->started);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "output: can't bring files to the disk: %s", k2i_text_error(error));
+	if (receiver->started)
+		k2i_counters_log(&receiver->counters);
+	k2i_ledger_close(receiver->ledger, receiver->started && !error);
+	k2i_rings_free(receiver->rings);
+	k2i_quarantine_free(receiver->quarantine);
+	k2i_format_free(receiver->format);
+	for (i = 0; i < SIGNAL_COUNT; i++) {
+		if (receiver->signals[i])
+			event_free(receiver->signals[i]);
+	}
+	if (receiver->tick)
+		event_free(receiver->tick);
+	if (receiver->base)
+		event_base_free(receiver->base);
+	free(receiver->refused_prefix);
+	free(receiver);
+	return error ? K2I_EXIT_FAILED : 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "rings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "table.h"
+#include "text.h"
+
+struct ring_whole { /* the whole of a struct k2i_ring */
+	struct k2i_ring ring;
+	pthread_mutex_t mutex;
+	struct k2i_owner owner; /* id 0: none */
+	/* The table's lock guards what follows. */
+	struct k2i_table_node node;
+	unsigned references;
+};
+
+struct k2i_rings {
+	struct k2i_ledger *ledger;
+	struct k2i_counters *counters;
+	k2i_owner_fenced *fenced;
+	pthread_mutex_t mutex;
+	struct k2i_table table;
+};
+
+static struct ring_whole *ring_whole(struct k2i_ring *ring)
+{
+	return (struct ring_whole *)(void *)ring;
+}
+
+int k2i_rings_create(struct k2i_ledger *ledger, struct k2i_counters *counters, k2i_owner_fenced *fenced,
+		     struct k2i_rings **rings)
+{
+	struct k2i_rings *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->ledger = ledger;
+	made->counters = counters;
+	made->fenced = fenced;
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	*rings = made;
+	return 0;
+}
+
+void k2i_rings_free(struct k2i_rings *rings)
+{
+	if (!rings)
+		return;
+	k2i_table_free(&rings->table);
+	(void)pthread_mutex_destroy(&rings->mutex);
+	free(rings);
+}
+
+static struct ring_whole *ring_find(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
+{
+	struct k2i_table_node *node = NULL;
+	struct ring_whole *whole;
+
+	while ((node = k2i_table_find(&rings->table, hash, node)) != NULL) {
+		whole = K2I_TABLE_ENTRY(node, struct ring_whole, node);
+		if (memcmp(whole->ring.ledger.uuid, uuid, 16) == 0)
+			return whole;
+	}
+	return NULL;
+}
+
+static struct ring_whole *ring_make(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
+{
+	struct ring_whole *whole = calloc(1, sizeof(*whole));
+
+	if (!whole)
+		return NULL;
+	if (k2i_table_insert(&rings->table, &whole->node, hash)) {
+		free(whole);
+		return NULL;
+	}
+	memcpy(whole->ring.ledger.uuid, uuid, 16);
+	(void)pthread_mutex_init(&whole->mutex, NULL);
+	return whole;
+}
+
+static struct ring_whole *ring_refer(struct k2i_rings *rings, const uint8_t uuid[16])
+{
+	uint64_t hash = k2i_table_hash(uuid, 16);
+	struct ring_whole *whole;
+
+	(void)pthread_mutex_lock(&rings->mutex);
+	whole = ring_find(rings, uuid, hash);
+	if (!whole)
+		whole = ring_make(rings, uuid, hash);
+	if (whole)
+		whole->references++;
+	(void)pthread_mutex_unlock(&rings->mutex);
+	return whole;
+}
+
+static void ring_forget(struct k2i_rings *rings, struct ring_whole *whole)
+{
+	(void)pthread_mutex_lock(&rings->mutex);
+	if (--whole->references == 0) {
+		k2i_table_remove(&rings->table, &whole->node);
+		(void)pthread_mutex_destroy(&whole->mutex);
+		free(whole);
+	}
+	(void)pthread_mutex_unlock(&rings->mutex);
+}
+
+/* The sender can't send what is below its acked, and need not send what is committed. */
+static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
+				const struct k2i_ring_greeting *greeting, bool known)
+{
+	char uuid[K2I_TEXT_UUID_ROOM];
+
+	(void)k2i_text_uuid(greeting->uuid, uuid);
+	if (!known) {
+		if (greeting->acked_here) {
+			k2i_count(&rings->counters->ledger_lost, 1);
+			k2i_log(K2HFT_LOG_ERROR,
+				"session: ring %s is not in the ledger, but was acknowledged here up to %" PRIu64
+				": records behind that may come twice",
+				uuid, greeting->acked);
+		}
+		return greeting->acked;
+	}
+	if (ledger->flags & K2I_LEDGER_UNCERTAIN) {
+		k2i_count(&rings->counters->uncertain_ranges, 1);
+		k2i_log(K2HFT_LOG_WARNING,
+			"session: this machine went down: ring %s goes on at %" PRIu64 ", the ledger says %" PRIu64
+			": records between may be there twice or not at all",
+			uuid, greeting->acked, ledger->position);
+		return greeting->acked;
+	}
+	if (ledger->position >= greeting->acked)
+		return ledger->position;
+	if (greeting->acked_here) {
+		k2i_count(&rings->counters->ledger_lost, 1);
+		k2i_log(K2HFT_LOG_ERROR,
+			"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
+			": it is old, records behind the first may come twice",
+			uuid, greeting->acked, ledger->position);
+	}
+	return greeting->acked;
+}
+
+static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, const struct k2i_ring_greeting *greeting,
+			 uint64_t *position, bool *known)
+{
+	struct k2i_ledger_ring ledger = {0};
+
+	*known = k2i_ledger_find(rings->ledger, greeting->uuid, &ledger);
+	if (greeting->epoch < ledger.epoch || greeting->epoch < whole->ring.ledger.epoch)
+		return -ESTALE;
+	*position = resume_position(rings, &ledger, greeting, *known);
+	whole->ring.ledger.epoch = greeting->epoch;
+	whole->ring.ledger.position = *position;
+	return 0;
+}
+
+int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
+		    struct k2i_ring **ring, uint64_t *position, bool *known)
+{
+	struct ring_whole *whole = ring_refer(rings, greeting->uuid);
+	struct k2i_owner before = {0};
+	int error;
+
+	if (!whole)
+		return -ENOMEM;
+	/* Waits for a commit of the connection before: its position is the one to go on from. */
+	(void)pthread_mutex_lock(&whole->mutex);
+	error = attach_locked(rings, whole, greeting, position, known);
+	if (!error) {
+		before = whole->owner;
+		whole->owner = owner;
+	}
+	(void)pthread_mutex_unlock(&whole->mutex);
+	if (error) {
+		ring_forget(rings, whole);
+		return error;
+	}
+	if (before.id)
+		rings->fenced(before);
+	*ring = &whole->ring;
+	return 0;
+}
+
+void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner)
+{
+	struct ring_whole *whole = ring_whole(ring);
+
+	(void)pthread_mutex_lock(&whole->mutex);
+	if (whole->owner.id == owner.id)
+		whole->owner.id = 0;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	ring_forget(rings, whole);
+}
+
+int k2i_ring_enter(struct k2i_ring *ring, struct k2i_owner owner)
+{
+	struct ring_whole *whole = ring_whole(ring);
+
+	(void)pthread_mutex_lock(&whole->mutex);
+	if (whole->owner.id == owner.id)
+		return 0;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	return -ESTALE;
+}
+
+void k2i_ring_leave(struct k2i_ring *ring)
+{
+	(void)pthread_mutex_unlock(&ring_whole(ring)->mutex);
+}

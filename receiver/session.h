@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SESSION_H
+#define K2I_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <k2hft/frame.h>
+
+#include "commit.h"
+#include "counters.h"
+#include "rings.h"
+#include "table.h"
+
+/*
+ * The receiver's side of k2hft-protocol(7) for one connection, without the connection: bytes that came in, bytes that
+ * are to go out, and commits.
+ */
+#define K2I_SESSION_STREAMS_MAX 4096u
+#define K2I_SESSION_OUTPUT_BYTES 4096u
+/* What the longest answer, an ERROR with its text, needs. Input is only taken while there is room for it. */
+#define K2I_SESSION_ANSWER_BYTES 512u
+
+struct k2i_session_shared { /* by all sessions of a thread */
+	struct k2i_rings *rings;
+	struct k2i_committer *committer;
+	struct k2i_counters *counters;
+	const uint8_t *receiver_uuid;
+	uint64_t window_bytes;
+	uint32_t frame_bytes_max;
+	uint8_t *raw; /* of a decompressed frame */
+	size_t raw_room;
+};
+
+enum k2i_session_result {
+	K2I_SESSION_MORE,  /* go on when more has come */
+	K2I_SESSION_HOLD,  /* the destination can't take it now: call again with the same bytes in a while */
+	K2I_SESSION_CLOSE, /* send what is there, then close */
+};
+
+enum k2i_session_state { K2I_SESSION_NEW, K2I_SESSION_OPEN, K2I_SESSION_ENDED };
+
+struct k2i_session {
+	struct k2i_session_shared *shared;
+	struct k2i_owner owner;
+	const char *peer; /* address, for messages; must outlive it */
+	enum k2i_session_state state;
+	struct k2i_ring *ring;
+	struct k2i_table streams;
+	struct k2i_stream *stream; /* that was used last */
+	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
+	uint64_t epoch;
+	uint64_t committed;   /* acknowledged or to be acknowledged */
+	uint64_t expected;    /* end of what was received */
+	uint64_t reread_end;  /* below it a hold can make bytes come again that were counted already */
+	uint64_t window_end;  /* as last told */
+	uint32_t frame_bytes; /* largest body of DATA now */
+	uint8_t level, status;
+	bool ack_due;
+	int hold_error; /* why it is held */
+	/* Of this connection. */
+	uint64_t chunk_count, record_count, payload_bytes, duplicate_count;
+	uint64_t pending_frames, pending_duplicates; /* not yet committed */
+	uint8_t output[K2I_SESSION_OUTPUT_BYTES];
+	size_t output_bytes; /* that the connection has to send */
+};
+
+void k2i_session_start(struct k2i_session *session, struct k2i_session_shared *shared, struct k2i_owner owner,
+		       const char *peer);
+/* Gives the ring back and writes the line about what was received. */
+void k2i_session_end(struct k2i_session *session);
+
+/*
+ * Takes complete frames from `bytes`; `*consumed` tells how many bytes are done with. `*wanted`: how many there must be
+ * behind those for the next frame to be complete, or at least for its header; 0: it waits for output to be sent.
+ */
+enum k2i_session_result k2i_session_input(struct k2i_session *session, const uint8_t *bytes, size_t byte_count,
+					  size_t *consumed, size_t *wanted);
+
+/* Largest input that is ever wanted at once. */
+size_t k2i_session_input_max(const struct k2i_session *session);
+
+/* Asks whether the peer is there. */
+void k2i_session_ping(struct k2i_session *session);
+/* Tells a held peer that it is held. */
+void k2i_session_ack(struct k2i_session *session);
+/* Ends from this side: BYE, or ERROR with a code. */
+void k2i_session_bye(struct k2i_session *session);
+void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif
