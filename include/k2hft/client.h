@@ -79,9 +79,9 @@ K2HFT_API int k2hft_client_descriptor(const struct k2hft_client *client);
 K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns);
 
 /*
- * Does what can be done without waiting (a host name that is not numeric is resolved, which can wait). Errors of the
- * connection are handled, logged and counted, not returned. 0, or -EIO: the ring can't be used any more. One thread at
- * a time. Since 0.1.0.
+ * Does what can be done without waiting (a host name that is not numeric is resolved on a short-lived thread). Errors
+ * of the connection are handled, logged and counted, not returned. 0, or -EIO: the ring can't be used any more. One
+ * thread at a time. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
 
@@ -93,7 +93,7 @@ K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
 
 /*
  * Waits until everything that is committed to the ring now is acknowledged. For clients with a thread. -ETIMEDOUT after
- * `timeout_ms` (-1: no limit); -EINVAL no thread runs. Any thread. Since 0.1.0.
+ * `timeout_ms` (-1: no limit); -EINVAL no thread runs; -EIO the ring can't be used any more. Any thread. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 
