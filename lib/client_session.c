@@ -13,6 +13,9 @@
 #define ERROR_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
 #define PING_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
+/* Longer than one dead name server of two takes. */
+#define RESOLVE_NS UINT64_C(30000000000)
+
 /* A connection that held for so long was good: the next failure begins with short pauses again. */
 #define GOOD_CONNECTION_NS K2I_CLIENT_PING_NS
 
@@ -69,6 +72,8 @@ static void addresses_free(struct k2hft_client *client)
 	if (client->addresses)
 		freeaddrinfo(client->addresses);
 	client->addresses = client->address_next = NULL;
+	k2i_resolve_drop(client->resolve);
+	client->resolve = NULL;
 }
 
 static void failure_log(struct k2hft_client *client, uint64_t now_ns)
@@ -176,18 +181,35 @@ static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 	k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 }
 
-static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
+static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
 {
-	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-	int error = getaddrinfo(client->host, client->port, &hints, &client->addresses);
+	const char *reason;
+	int error = k2i_resolve_take(client->resolve, &client->addresses, &reason);
 
-	if (error) {
-		client->addresses = NULL;
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", gai_strerror(error));
+	if (error == -EINPROGRESS && now_ns < client->deadline_ns)
+		return;
+	k2i_resolve_drop(client->resolve);
+	client->resolve = NULL;
+	if (error < 0) {
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
+				      error == -EINPROGRESS ? "its name is not resolved in time" : reason);
 		return;
 	}
 	client->address_next = client->addresses;
 	address_try(client, -EADDRNOTAVAIL, now_ns);
+}
+
+static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
+{
+	int error = k2i_resolve_start(client->host, client->port, client->interrupt, &client->resolve);
+
+	if (error < 0) {
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
+		return;
+	}
+	client->state = K2HFT_CLIENT_CONNECTING;
+	client->deadline_ns = now_ns + RESOLVE_NS;
+	resolve_check(client, now_ns);
 }
 
 static void connect_end(struct k2hft_client *client, uint64_t now_ns)
@@ -266,7 +288,9 @@ void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 			connect_begin(client, now_ns);
 		return;
 	case K2HFT_CLIENT_CONNECTING:
-		if (now_ns >= client->deadline_ns)
+		if (client->resolve)
+			resolve_check(client, now_ns);
+		else if (now_ns >= client->deadline_ns)
 			address_try(client, -ETIMEDOUT, now_ns);
 		return;
 	case K2HFT_CLIENT_GREETING:

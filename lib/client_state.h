@@ -75,7 +75,8 @@ struct k2hft_client {
 	/* connection */
 	enum k2hft_client_state state;
 	struct k2i_transport transport;
-	uint32_t socket_events; /* that epoll watches */
+	uint32_t socket_events;      /* that epoll watches */
+	struct k2i_resolve *resolve; /* NULL: none under way */
 	struct addrinfo *addresses, *address_next;
 	uint32_t failures; /* in a row */
 	uint64_t retry_at_ns, deadline_ns, connected_ns;

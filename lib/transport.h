@@ -18,6 +18,19 @@ struct k2i_transport {
 	int descriptor; /* -1: none */
 };
 
+/*
+ * Finds the addresses of a host; a name is looked up on a thread of its own, since that can take long. When it is done,
+ * `wake_descriptor` (an eventfd) is written. 0 or -errno.
+ */
+struct k2i_resolve;
+int k2i_resolve_start(const char *host, const char *port, int wake_descriptor, struct k2i_resolve **resolve);
+
+/* 0: `*addresses` is the caller's, for freeaddrinfo(3); -EINPROGRESS not yet; -ENOENT none: `*reason` says why. */
+int k2i_resolve_take(struct k2i_resolve *resolve, struct addrinfo **addresses, const char **reason);
+
+/* At any time; waits for nothing. NULL is allowed. */
+void k2i_resolve_drop(struct k2i_resolve *resolve);
+
 /* Begins to connect: 0 connected already, -EINPROGRESS wait until the descriptor is writable, others connect(2)'s. */
 int k2i_transport_connect(struct k2i_transport *transport, const struct addrinfo *address);
 

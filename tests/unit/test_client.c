@@ -172,6 +172,35 @@ static void refused_connections_are_tried_again(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 }
 
+static void names_are_looked_up(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.host = "localhost"; /* its other addresses refuse */
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+}
+
+static void names_that_do_not_exist_are_an_error(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.host = "no.such.host.invalid";
+	client_open(f);
+	for (int round = 0; stats_of(f).connect_failures == 0; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	assert_non_null(strstr(f->log, "client: no.such.host.invalid:"));
+	assert_string_not_equal(stats_of(f).last_error, "");
+	/* Closed while it is being looked up. */
+	k2hft_client_close(f->client);
+	client_open(f);
+	round_go(f);
+	k2hft_client_close(f->client);
+	f->client = NULL;
+}
+
 static void refusals_of_the_receiver_wait_long(void **state)
 {
 	struct fixture *f = *state;
@@ -628,6 +657,8 @@ int main(void)
 		CASE(another_protocol_is_told_so),
 		CASE(no_welcome_in_time_is_the_end),
 		CASE(refused_connections_are_tried_again),
+		CASE(names_are_looked_up),
+		CASE(names_that_do_not_exist_are_an_error),
 		CASE(refusals_of_the_receiver_wait_long),
 		CASE(records_arrive_as_they_were),
 		CASE(acknowledged_room_is_free_again),
