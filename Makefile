@@ -197,6 +197,7 @@ install: all            ## into $DESTDIR$prefix
 		install -d $$d && $(INSTALL_DATA) $$p $$d/ || exit 1; done
 	$(Q)$(INSTALL_DATA) $(DOCS) $(D_DOC)/
 	$(Q)$(if $(SAMPLES),$(INSTALL_DATA) $(SAMPLES) $(D_DOC)/examples/)
+	$(Q)$(if $(DESTDIR),,ldconfig 2>/dev/null || :)
 
 uninstall:              ## removes what install put there; below $DESTDIR also folders that are empty then
 	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_LIB)/libk2hft.a \
