@@ -127,8 +127,8 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const s
 
 void k2i_space_wake(struct k2hft_ring *ring)
 {
-	/* relaxed: a waiter compares the word in the kernel and then looks at the positions itself. */
-	(void)atomic_fetch_add_explicit(&ring->header->space_sequence, 1, memory_order_relaxed);
+	/* R11 */
+	(void)atomic_fetch_add_explicit(&ring->header->space_sequence, 1, memory_order_release);
 	(void)futex(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX, NULL);
 }
 
@@ -157,8 +157,8 @@ static struct timespec deadline_after(int timeout_ms)
 
 static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct timespec *deadline)
 {
-	/* relaxed: see k2i_space_wake. */
-	while (atomic_load_explicit(&ring->header->space_sequence, memory_order_relaxed) == sequence) {
+	/* A11 */
+	while (atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire) == sequence) {
 		if (futex(&ring->header->space_sequence, FUTEX_WAIT_BITSET, sequence, deadline) == 0 || errno == EAGAIN)
 			continue;
 		return errno == ETIMEDOUT || errno == EINTR ? -errno : -EIO;
@@ -176,8 +176,8 @@ int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
 
 	/* R7 */
 	(void)atomic_fetch_add_explicit(&ring->header->space_waiters, 1, memory_order_seq_cst);
-	/* relaxed: read before the positions are (A7); a change after that ends the wait. */
-	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_relaxed);
+	/* A11: read before the positions are: what was freed for this value is seen in them, a later value ends the wait. */
+	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
 	if (free_bytes(ring) <= seen)
 		status = wait_changed(ring, sequence, timeout_ms < 0 ? NULL : &deadline);
 	/* relaxed: the consumer may wake once in vain. */

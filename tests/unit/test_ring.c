@@ -1,106 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "ring_help.h"
 
-#include <cmocka.h>
-
-#include <errno.h>
-#include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <k2hft/frame.h>
-#include <k2hft/ring.h>
-
-#define SMALL K2HFT_RING_BYTES_MIN
-
-static struct k2hft_ring *memory_ring(uint64_t bytes)
-{
-	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = bytes};
-	struct k2hft_ring *ring;
-
-	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
-	return ring;
-}
-
-static uint32_t stream_of(struct k2hft_ring *ring, const char *path)
-{
-	struct k2hft_stream stream = {.path = path};
-	uint32_t stream_id = 0;
-
-	assert_int_equal(k2hft_stream_declare(ring, &stream, &stream_id), 0);
-	return stream_id;
-}
-
-static struct k2hft_producer *producer_of(struct k2hft_ring *ring)
-{
-	struct k2hft_producer *producer;
-
-	assert_int_equal(k2hft_producer_open(ring, &producer), 0);
-	return producer;
-}
-
-static struct k2hft_ring_stats stats_of(const struct k2hft_ring *ring)
-{
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-
-	assert_int_equal(k2hft_ring_stats(ring, &stats), 0);
-	return stats;
-}
-
-static struct k2hft_chunk chunk_of(uint32_t stream_id)
-{
-	return (struct k2hft_chunk){.stream_id = stream_id, .record_count = 1, .time_ns = 7, .writer_pid = 8};
-}
-
-/* Pushes `text` and answers what push answers. */
-static int push(struct k2hft_producer *producer, uint32_t stream_id, const char *text)
-{
-	struct k2hft_chunk chunk = chunk_of(stream_id);
-
-	return k2hft_producer_push(producer, &chunk, text, strlen(text));
-}
-
-/* The next chunk of a span is `text`. */
-static void assert_chunk(const struct k2hft_span *span, size_t *offset, const char *text)
-{
-	struct k2hft_chunk_view view;
-
-	assert_int_equal(k2hft_chunk_next(span->data, span->bytes, span->position, offset, &view), 1);
-	assert_int_equal(view.payload_bytes, strlen(text));
-	assert_memory_equal(view.payload, text, view.payload_bytes);
-}
-
-/* Reads one chunk that is `text` and acknowledges it. Returns its gap. */
-static uint32_t take(struct k2hft_ring *ring, const char *text)
-{
-	struct k2hft_span span;
-	size_t offset = 0;
-
-	assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL), 1);
-	assert_chunk(&span, &offset, text);
-	assert_int_equal(offset, span.bytes);
-	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
-	return span.gap_bytes;
-}
-
-static void assert_empty(struct k2hft_ring *ring)
-{
-	struct k2hft_span span;
-	int claimed = 7;
-
-	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, &claimed), 0);
-	assert_int_equal(claimed, 0);
-}
 
 static void pushed_is_read(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(SMALL);
+	struct k2hft_ring *ring = memory_ring();
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "a/b.log");
 	struct k2hft_chunk chunk = {stream_id, 3, 1234567890123, 4321, K2HFT_CHUNK_CONTINUES, 0};
@@ -109,7 +14,7 @@ static void pushed_is_read(void **state)
 	size_t offset = 0;
 
 	(void)state;
-	assert_empty(ring);
+	assert_nothing(ring, 0);
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "one\ntwo\nth", 10), 0);
 	assert_int_equal(push(producer, stream_id, "x"), 0);
 	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 2);
@@ -125,7 +30,7 @@ static void pushed_is_read(void **state)
 	assert_int_equal(view.end, 48);
 	assert_chunk(&span, &offset, "x");
 	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 0);
-	assert_empty(ring);
+	assert_nothing(ring, 0);
 	assert_int_equal(k2hft_ring_release(ring, 88), 0);
 	assert_int_equal(stats_of(ring).head, 88);
 	assert_int_equal(stats_of(ring).committed_records, 4);
@@ -135,16 +40,308 @@ static void pushed_is_read(void **state)
 	k2hft_ring_close(ring);
 }
 
-static int readable(struct k2hft_ring *ring, int timeout_ms)
+static void span_is_bounded(void **state)
 {
-	struct pollfd wait = {.fd = k2hft_ring_wake_descriptor(ring), .events = POLLIN};
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_chunk chunk = chunk_of(stream_id);
+	struct k2hft_span span;
 
-	return poll(&wait, 1, timeout_ms);
+	(void)state;
+	chunk.record_count = 3;
+	for (int count = 0; count < 10; count++)
+		assert_int_equal(k2hft_producer_push(producer, &chunk, "12345678", 8), 0);
+	assert_int_equal(k2hft_ring_read(ring, 39, 1, &span, NULL), 1);
+	assert_int_equal(span.record_count, 3);
+	assert_int_equal(k2hft_ring_read(ring, 119, 0, &span, NULL), 2);
+	assert_int_equal(span.bytes, 80);
+	assert_int_equal(k2hft_ring_read(ring, 120, 0, &span, NULL), 3);
+	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 8, &span, NULL), 2);
+	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 9, &span, NULL), 2);
+	assert_int_equal(span.position, 320);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+static void many_laps(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "laps");
+	char text[2001];
+	uint64_t bytes = 0;
+
+	(void)state;
+	for (unsigned count = 0; bytes < 50 * SMALL; count++) {
+		size_t length = 1 + count * 7919u % (sizeof(text) - 1);
+
+		memset(text, 'a' + (int)(count % 26), length);
+		text[length == sizeof(text) ? length - 1 : length] = '\0';
+		assert_int_equal(push(producer, stream_id, text), 0);
+		assert_int_equal(take(ring, text), 0);
+		bytes += length;
+	}
+	assert_int_equal(k2hft_ring_validate(ring), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* Filled to the last byte, emptied and filled again from another offset: an entry lies across the end. */
+static void full_is_again_and_room_comes_back(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "full");
+	char text[1024 - 32 + 1];
+	struct k2hft_span span;
+	void *payload;
+
+	(void)state;
+	memset(text, 'f', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(push(producer, stream_id, "shift"), 0);
+	(void)take(ring, "shift");
+	for (int lap = 0; lap < 3; lap++) {
+		for (unsigned count = 0; count < SMALL / 1024; count++)
+			assert_int_equal(push(producer, stream_id, text), 0);
+		assert_int_equal(stats_of(ring).tail - stats_of(ring).head, SMALL);
+		assert_int_equal(k2hft_producer_reserve(producer, 0, &payload), -EAGAIN);
+		assert_int_equal(push(producer, stream_id, "x"), -EAGAIN);
+		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), SMALL / 1024);
+		assert_int_equal(span.bytes, SMALL);
+		assert_nothing(ring, 0);
+		assert_int_equal(push(producer, stream_id, "x"), -EAGAIN);
+		assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+	}
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+static void too_large_is_never(void **state)
+{
+	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = UINT64_C(16) << 20};
+	struct k2hft_ring *small = memory_ring(), *large;
+	struct k2hft_producer *producer = producer_of(small);
+	void *payload;
+
+	(void)state;
+	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 4 - 31, &payload), -EMSGSIZE);
+	assert_int_equal(k2hft_producer_reserve(producer, SIZE_MAX, &payload), -EMSGSIZE);
+	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 4 - 32, &payload), 0);
+	k2hft_producer_close(producer);
+	assert_int_equal(k2hft_ring_open(&options, &large), 0);
+	producer = producer_of(large);
+	assert_int_equal(k2hft_producer_reserve(producer, K2HFT_CHUNK_BYTES_MAX - 31, &payload), -EMSGSIZE);
+	assert_int_equal(k2hft_producer_reserve(producer, K2HFT_CHUNK_BYTES_MAX - 32, &payload), 0);
+	memset(payload, 'm', K2HFT_CHUNK_BYTES_MAX - 32);
+	assert_int_equal(commit(producer, stream_of(large, "m"), 0, K2HFT_CHUNK_BYTES_MAX - 32), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(large);
+	k2hft_ring_close(small);
+}
+
+static void calls_out_of_order(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	struct k2hft_chunk chunk = chunk_of(stream_of(ring, "s"));
+	void *payload;
+
+	(void)state;
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
+	assert_int_equal(k2hft_producer_discard(producer), -EINVAL);
+	(void)reserve(producer, 10);
+	assert_int_equal(k2hft_producer_reserve(producer, 10, &payload), -EBUSY);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 0), -EINVAL);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 11), -EINVAL);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 11, 1), -EINVAL);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 4, 7), -EINVAL);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, SIZE_MAX, 2), -EINVAL);
+	chunk.record_count = 2;
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
+	chunk.record_count = 0;
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
+	chunk.record_count = 1;
+	chunk.flags = 4;
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
+	chunk.flags = 0;
+	assert_nothing(ring, 1);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 9, 1), 0);
+	assert_int_equal(k2hft_producer_push(producer, &chunk, "", 0), -EINVAL);
+	k2hft_producer_close(producer);
+	k2hft_producer_close(NULL);
+	k2hft_ring_close(ring);
+	k2hft_ring_close(NULL);
+}
+
+/* Every way to cut a claim: what is committed arrives, the tail goes back to its end. */
+static void front_and_rear_go_back(void **state)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
+	const size_t all = sizeof(letters) - 1;
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "cut");
+
+	(void)state;
+	for (size_t offset = 0; offset < all; offset++) {
+		for (size_t bytes = 1; offset + bytes <= all; bytes++) {
+			uint64_t before = stats_of(ring).tail, end = before + 32 + (offset + bytes + 7) / 8 * 8;
+			char expected[sizeof(letters)] = "";
+
+			memcpy(reserve(producer, all), letters, all);
+			memcpy(expected, letters + offset, bytes);
+			assert_int_equal(commit(producer, stream_id, offset, bytes), 0);
+			assert_int_equal(stats_of(ring).tail, end);
+			assert_int_equal(take(ring, expected), offset / 8 * 8);
+			assert_int_equal(stats_of(ring).head, end);
+		}
+	}
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* The same with another claim behind: the rear stays as a gap. */
+static void rear_behind_which_another_claimed(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_span span;
+	size_t offset = 0;
+
+	(void)state;
+	memcpy(reserve(first, 100), "0123456789", 10);
+	assert_int_equal(push(second, stream_id, "behind"), 0);
+	assert_nothing(ring, 1);
+	assert_int_equal(commit(first, stream_id, 3, 5), 0);
+	assert_int_equal(stats_of(ring).tail, 136 + 40);
+	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 1);
+	assert_chunk(&span, &offset, "34567");
+	assert_int_equal(span.bytes, 40);
+	assert_int_equal(k2hft_ring_release(ring, 40), 0);
+	assert_int_equal(stats_of(ring).acked, 40);
+	assert_int_equal(stats_of(ring).head, 136);
+	assert_int_equal(take(ring, "behind"), 96);
+	k2hft_producer_close(first);
+	k2hft_producer_close(second);
+	k2hft_ring_close(ring);
+}
+
+static void discard_goes_back_or_is_skipped(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+
+	(void)state;
+	for (int count = 0; count < 100000; count++) {
+		(void)reserve(first, 1000);
+		assert_int_equal(k2hft_producer_discard(first), 0);
+	}
+	assert_int_equal(stats_of(ring).tail, 0);
+	assert_nothing(ring, 0);
+	(void)reserve(first, 8);
+	assert_int_equal(push(second, stream_id, "behind"), 0);
+	assert_nothing(ring, 1);
+	assert_int_equal(k2hft_producer_discard(first), 0);
+	assert_int_equal(take(ring, "behind"), 40);
+	assert_int_equal(stats_of(ring).discarded_claims, 100001);
+	(void)reserve(first, 8);
+	k2hft_producer_close(first);
+	assert_nothing(ring, 0);
+	k2hft_producer_close(second);
+	k2hft_ring_close(ring);
+}
+
+/* Gaps alone, which nobody will ever acknowledge, do not fill the ring. */
+static void gaps_alone_are_freed(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
+
+	(void)state;
+	for (int count = 0; count < 1000; count++) {
+		(void)reserve(first, 1000);
+		(void)reserve(second, 1000);
+		assert_int_equal(k2hft_producer_discard(first), 0);
+		assert_int_equal(k2hft_producer_discard(second), 0);
+		assert_nothing(ring, 0);
+	}
+	assert_int_equal(stats_of(ring).head, stats_of(ring).tail);
+	assert_int_equal(stats_of(ring).acked, 0);
+	assert_int_equal(push(first, stream_of(ring, "s"), "x"), 0);
+	assert_int_equal(take(ring, "x"), 1000 * 1032);
+	k2hft_producer_close(first);
+	k2hft_producer_close(second);
+	k2hft_ring_close(ring);
+}
+
+static void release_and_rewind(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_span span;
+
+	(void)state;
+	for (int count = 0; count < 4; count++)
+		assert_int_equal(push(producer, stream_id, "12345678"), 0);
+	assert_int_equal(k2hft_ring_release(ring, 40), -EINVAL);
+	assert_int_equal(k2hft_ring_read(ring, 80, 0, &span, NULL), 2);
+	assert_int_equal(k2hft_ring_release(ring, 120), -EINVAL);
+	assert_int_equal(k2hft_ring_release(ring, 48), -EINVAL);
+	assert_int_equal(k2hft_ring_release(ring, 40), 0);
+	assert_int_equal(k2hft_ring_release(ring, 40), 0);
+	assert_int_equal(k2hft_ring_release(ring, 0), -EINVAL);
+	assert_int_equal(k2hft_ring_rewind(ring, 0), -EINVAL);
+	assert_int_equal(k2hft_ring_rewind(ring, 48), -EINVAL);
+	assert_int_equal(k2hft_ring_rewind(ring, 168), -EINVAL);
+	assert_int_equal(k2hft_ring_rewind(ring, 40), 0);
+	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 3);
+	assert_int_equal(span.position, 40);
+	assert_int_equal(k2hft_ring_rewind(ring, 80), 0);
+	assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL), 1);
+	assert_int_equal(span.position, 80);
+	assert_int_equal(span.gap_bytes, 0);
+	assert_int_equal(k2hft_ring_rewind(ring, 160), 0);
+	assert_nothing(ring, 0);
+	assert_int_equal(k2hft_ring_release(ring, 160), 0);
+	assert_int_equal(stats_of(ring).acked_records, 4);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* Wherever in the gap behind the last acknowledged chunk the receiver stands, the next chunk's gap reaches it. */
+static void rewind_into_acknowledged_gap(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_span span;
+
+	(void)state;
+	assert_int_equal(push(first, stream_id, "1"), 0);
+	(void)reserve(first, 8);
+	assert_int_equal(push(second, stream_id, "2"), 0);
+	assert_int_equal(k2hft_producer_discard(first), 0);
+	(void)take(ring, "1");
+	assert_int_equal(stats_of(ring).acked, 40);
+	assert_int_equal(stats_of(ring).head, 80);
+	for (uint64_t position = 40; position <= 80; position += 40) {
+		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 1);
+		assert_int_equal(span.gap_bytes, 40);
+		assert_int_equal(k2hft_ring_rewind(ring, position), 0);
+	}
+	k2hft_producer_close(first);
+	k2hft_producer_close(second);
+	k2hft_ring_close(ring);
 }
 
 static void commit_wakes_the_sleeper(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(SMALL);
+	struct k2hft_ring *ring = memory_ring();
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
@@ -162,32 +359,130 @@ static void commit_wakes_the_sleeper(void **state)
 		assert_int_equal(readable(ring, 0), 0);
 		(void)take(ring, "wake");
 	}
+	(void)reserve(producer, 8);
+	assert_int_equal(k2hft_ring_sleep(ring), 1);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
 }
 
-static void many_laps(void **state)
+struct waiter {
+	struct k2hft_ring *ring;
+	struct k2hft_producer *producer;
+};
+
+static void *space_waiter(void *argument)
 {
-	struct k2hft_ring *ring = memory_ring(SMALL);
-	struct k2hft_producer *producer = producer_of(ring);
-	uint32_t stream_id = stream_of(ring, "laps");
-	char text[2001];
-	uint64_t bytes = 0;
+	struct waiter *waiter = argument;
+	char text[5000];
+	int pushed;
+
+	memset(text, 'w', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	while ((pushed = push(waiter->producer, 1, text)) == -EAGAIN) {
+		int status = k2hft_ring_space_wait(waiter->ring, 10000);
+
+		if (status)
+			return (void *)(intptr_t)status;
+	}
+	return (void *)(intptr_t)pushed;
+}
+
+static void space_wait_ends_with_room(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring), *other = producer_of(ring);
+	struct waiter waiter = {ring, producer};
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_span span;
+	pthread_t thread;
+	void *result, *payload;
 
 	(void)state;
-	for (unsigned count = 0; bytes < 50 * SMALL; count++) {
-		size_t length = 1 + count * 7919u % (sizeof(text) - 2);
-
-		memset(text, 'a' + (int)(count % 26), length);
-		text[length] = '\0';
-		if (length == sizeof(text))
-			length--;
-		assert_int_equal(push(producer, stream_id, text), 0);
-		assert_int_equal(take(ring, text), 0);
-		bytes += length;
+	for (int round = 0; round < 20; round++) {
+		while (push(other, stream_id, "filler") == 0)
+			continue;
+		assert_int_equal(k2hft_ring_space_wait(ring, 1), -ETIMEDOUT);
+		assert_int_equal(pthread_create(&thread, NULL, space_waiter, &waiter), 0);
+		while (k2hft_ring_read(ring, 1000, 0, &span, NULL) > 0)
+			assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+		assert_int_equal(pthread_join(thread, &result), 0);
+		assert_int_equal((intptr_t)result, 0);
+		assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL) >= 0, 1);
+		assert_int_equal(k2hft_ring_release(ring, stats_of(ring).read), 0);
 	}
-	assert_int_equal(k2hft_ring_validate(ring), 0);
+	/* Room that a producer gives back counts as well. */
+	while (k2hft_producer_reserve(other, SMALL / 4 - 32, &payload) == 0)
+		assert_int_equal(commit(other, stream_id, 0, SMALL / 4 - 32), 0);
+	assert_int_equal(k2hft_ring_read(ring, SMALL / 4, 0, &span, NULL), 1);
+	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+	(void)reserve(other, SMALL / 4 - 64);
+	assert_int_equal(pthread_create(&thread, NULL, space_waiter, &waiter), 0);
+	assert_int_equal(k2hft_producer_discard(other), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_int_equal((intptr_t)result, 0);
 	k2hft_producer_close(producer);
+	k2hft_producer_close(other);
+	k2hft_ring_close(ring);
+}
+
+static void counts_survive_producers(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_producer *producers[1025];
+
+	(void)state;
+	for (int count = 0; count < 50; count++) {
+		struct k2hft_producer *producer = producer_of(ring);
+
+		assert_int_equal(push(producer, stream_id, "12"), 0);
+		assert_int_equal(stats_of(ring).producers, 1);
+		k2hft_producer_close(producer);
+	}
+	assert_int_equal(stats_of(ring).committed_records, 50);
+	assert_int_equal(stats_of(ring).committed_bytes, 100);
+	assert_int_equal(stats_of(ring).producers, 0);
+	for (int count = 0; count < 1024; count++)
+		producers[count] = producer_of(ring);
+	assert_int_equal(k2hft_producer_open(ring, &producers[1024]), -ENOSPC);
+	assert_int_equal(stats_of(ring).producers, 1024);
+	for (int count = 0; count < 1024; count++)
+		k2hft_producer_close(producers[count]);
+	k2hft_ring_close(ring);
+}
+
+static void options_are_checked(void **state)
+{
+	struct k2hft_ring_options options = {.size = sizeof(options)}, bad;
+	struct k2hft_ring_stats stats = {.size = sizeof(stats) + 8};
+	struct k2hft_ring *ring;
+
+	(void)state;
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	assert_int_equal(stats_of(ring).ring_bytes, K2HFT_RING_BYTES_DEFAULT);
+	assert_int_equal(stats_of(ring).epoch, 1);
+	assert_int_equal(k2hft_ring_stats(ring, &stats), -EINVAL);
+	k2hft_ring_close(ring);
+	bad = options;
+	bad.flags = 4;
+	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
+	bad = options;
+	bad.reserved = 1;
+	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
+	bad = options;
+	bad.ring_bytes = K2HFT_RING_BYTES_MIN - 1;
+	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
+	bad.ring_bytes = K2HFT_RING_BYTES_MAX + 1;
+	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
+	bad = options;
+	bad.flags = K2HFT_RING_TEMPORARY;
+	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
+	bad = options;
+	bad.size = 4;
+	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
+	options.ring_bytes = K2HFT_RING_BYTES_MIN + 1;
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	assert_int_equal(stats_of(ring).ring_bytes, 2 * K2HFT_RING_BYTES_MIN);
 	k2hft_ring_close(ring);
 }
 
@@ -195,8 +490,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pushed_is_read),
-		cmocka_unit_test(commit_wakes_the_sleeper),
+		cmocka_unit_test(span_is_bounded),
 		cmocka_unit_test(many_laps),
+		cmocka_unit_test(full_is_again_and_room_comes_back),
+		cmocka_unit_test(too_large_is_never),
+		cmocka_unit_test(calls_out_of_order),
+		cmocka_unit_test(front_and_rear_go_back),
+		cmocka_unit_test(rear_behind_which_another_claimed),
+		cmocka_unit_test(discard_goes_back_or_is_skipped),
+		cmocka_unit_test(gaps_alone_are_freed),
+		cmocka_unit_test(release_and_rewind),
+		cmocka_unit_test(rewind_into_acknowledged_gap),
+		cmocka_unit_test(commit_wakes_the_sleeper),
+		cmocka_unit_test(space_wait_ends_with_room),
+		cmocka_unit_test(counts_survive_producers),
+		cmocka_unit_test(options_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RING_HELP_H
+#define RING_HELP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <k2hft/frame.h>
+#include <k2hft/ring.h>
+
+#define SMALL K2HFT_RING_BYTES_MIN
+
+static inline struct k2hft_ring *file_ring(const char *path, uint32_t flags)
+{
+	struct k2hft_ring_options options = {
+		.size = sizeof(options), .path = path, .ring_bytes = SMALL, .flags = flags};
+	struct k2hft_ring *ring;
+
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	return ring;
+}
+
+static inline struct k2hft_ring *memory_ring(void)
+{
+	return file_ring(NULL, 0);
+}
+
+static inline uint32_t stream_of(struct k2hft_ring *ring, const char *path)
+{
+	struct k2hft_stream stream = {.path = path};
+	uint32_t stream_id = 0;
+
+	assert_int_equal(k2hft_stream_declare(ring, &stream, &stream_id), 0);
+	return stream_id;
+}
+
+static inline struct k2hft_producer *producer_of(struct k2hft_ring *ring)
+{
+	struct k2hft_producer *producer;
+
+	assert_int_equal(k2hft_producer_open(ring, &producer), 0);
+	return producer;
+}
+
+static inline struct k2hft_ring_stats stats_of(const struct k2hft_ring *ring)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	assert_int_equal(k2hft_ring_stats(ring, &stats), 0);
+	return stats;
+}
+
+static inline struct k2hft_chunk chunk_of(uint32_t stream_id)
+{
+	return (struct k2hft_chunk){.stream_id = stream_id, .record_count = 1, .time_ns = 7, .writer_pid = 8};
+}
+
+/* Pushes `text` and answers what push answers. */
+static inline int push(struct k2hft_producer *producer, uint32_t stream_id, const char *text)
+{
+	struct k2hft_chunk chunk = chunk_of(stream_id);
+
+	return k2hft_producer_push(producer, &chunk, text, strlen(text));
+}
+
+static inline void *reserve(struct k2hft_producer *producer, size_t bytes)
+{
+	void *payload = NULL;
+
+	assert_int_equal(k2hft_producer_reserve(producer, bytes, &payload), 0);
+	assert_int_equal((uintptr_t)payload % 8, 0);
+	return payload;
+}
+
+static inline int commit(struct k2hft_producer *producer, uint32_t stream_id, size_t offset, size_t bytes)
+{
+	struct k2hft_chunk chunk = chunk_of(stream_id);
+
+	return k2hft_producer_commit(producer, &chunk, offset, bytes);
+}
+
+/* The next chunk of a span is `text`. */
+static inline void assert_chunk(const struct k2hft_span *span, size_t *offset, const char *text)
+{
+	struct k2hft_chunk_view view;
+
+	assert_int_equal(k2hft_chunk_next(span->data, span->bytes, span->position, offset, &view), 1);
+	assert_int_equal(view.payload_bytes, strlen(text));
+	assert_memory_equal(view.payload, text, view.payload_bytes);
+}
+
+/* Reads one chunk that is `text` and acknowledges it. Returns its gap. */
+static inline uint32_t take(struct k2hft_ring *ring, const char *text)
+{
+	struct k2hft_span span;
+	size_t offset = 0;
+
+	assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL), 1);
+	assert_chunk(&span, &offset, text);
+	assert_int_equal(offset, span.bytes);
+	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+	return span.gap_bytes;
+}
+
+/* Nothing can be read: because of a claim, or not. */
+static inline void assert_nothing(struct k2hft_ring *ring, int because_claimed)
+{
+	struct k2hft_span span;
+	int claimed = 7;
+
+	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, &claimed), 0);
+	assert_int_equal(claimed, because_claimed);
+}
+
+/* Whether the wake descriptor is readable, waiting for it that long. */
+static inline int readable(struct k2hft_ring *ring, int timeout_ms)
+{
+	struct pollfd wait = {.fd = k2hft_ring_wake_descriptor(ring), .events = POLLIN};
+
+	return poll(&wait, 1, timeout_ms);
+}
+
+/* A folder of this test's own, removed with what tests leave in it by folder_remove. */
+static inline char *folder_make(void)
+{
+	char *folder = strdup("/tmp/k2hft-test.XXXXXX");
+
+	assert_non_null(folder);
+	assert_non_null(mkdtemp(folder));
+	return folder;
+}
+
+#endif

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_help.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+struct files {
+	char *folder;
+	char path[64];
+};
+
+static int files_make(void **state)
+{
+	struct files *files = calloc(1, sizeof(*files));
+
+	files->folder = folder_make();
+	(void)snprintf(files->path, sizeof(files->path), "%s/ring", files->folder);
+	*state = files;
+	return 0;
+}
+
+static int files_remove(void **state)
+{
+	struct files *files = *state;
+
+	(void)unlink(files->path);
+	if (rmdir(files->folder))
+		return -1;
+	free(files->folder);
+	free(files);
+	return 0;
+}
+
+static int open_answer(const char *path, uint32_t flags)
+{
+	struct k2hft_ring_options options = {
+		.size = sizeof(options), .path = path, .ring_bytes = SMALL, .flags = flags};
+	struct k2hft_ring *ring;
+	int status = k2hft_ring_open(&options, &ring);
+
+	if (status == 0)
+		k2hft_ring_close(ring);
+	return status;
+}
+
+static int attach_answer(const char *path)
+{
+	struct k2hft_ring *ring;
+	int status = k2hft_ring_attach(path, &ring);
+
+	if (status == 0)
+		k2hft_ring_close(ring);
+	return status;
+}
+
+static void file_goes_on(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_ring_stats before, after;
+	struct k2hft_span span;
+	struct stat file;
+
+	assert_int_equal(stat(files->path, &file), 0);
+	assert_int_equal(file.st_mode & 0777, 0600);
+	assert_true(file.st_blocks * 512 >= file.st_size);
+	assert_int_equal(push(producer, stream_id, "first"), 0);
+	(void)take(ring, "first");
+	assert_int_equal(push(producer, stream_id, "second"), 0);
+	assert_int_equal(push(producer, stream_id, "third"), 0);
+	assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL), 1);
+	k2hft_producer_close(producer);
+	before = stats_of(ring);
+	k2hft_ring_close(ring);
+
+	ring = file_ring(files->path, 0);
+	after = stats_of(ring);
+	assert_memory_equal(before.uuid, after.uuid, 16);
+	assert_int_equal(before.epoch, 1);
+	assert_int_equal(after.epoch, 2);
+	assert_int_equal(after.read, before.head);
+	assert_int_equal(after.streams, 0);
+	assert_int_equal(after.committed_records, 3);
+	assert_int_equal(after.acked_records, 1);
+	/* The number of a stream with chunks in the ring is still its own. */
+	assert_int_equal(stream_of(ring, "other"), stream_id + 1);
+	assert_int_equal(stream_of(ring, "s"), stream_id);
+	(void)take(ring, "second");
+	(void)take(ring, "third");
+	k2hft_ring_close(ring);
+
+	ring = file_ring(files->path, K2HFT_RING_FRESH);
+	after = stats_of(ring);
+	assert_memory_not_equal(before.uuid, after.uuid, 16);
+	assert_int_equal(after.epoch, 1);
+	assert_int_equal(after.tail, 0);
+	k2hft_ring_close(ring);
+}
+
+static void own_size_counts(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = files->path, .ring_bytes = 4 * SMALL};
+	struct k2hft_ring *ring;
+
+	k2hft_ring_close(file_ring(files->path, 0));
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	assert_int_equal(stats_of(ring).ring_bytes, SMALL);
+	k2hft_ring_close(ring);
+	options.flags = K2HFT_RING_FRESH;
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	assert_int_equal(stats_of(ring).ring_bytes, 4 * SMALL);
+	k2hft_ring_close(ring);
+}
+
+static void one_consumer(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	int status = 0;
+	pid_t child;
+
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
+	assert_int_equal(open_answer(files->path, K2HFT_RING_FRESH), -EBUSY);
+	child = fork();
+	if (child == 0)
+		_exit(open_answer(files->path, 0) == -EBUSY ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	k2hft_ring_close(ring);
+	assert_int_equal(open_answer(files->path, 0), 0);
+}
+
+/* A child inherits the lock's descriptor; the consumer's place is free all the same when the consumer is killed. */
+static void child_does_not_keep_the_place(void **state)
+{
+	struct files *files = *state;
+	int pipe_ends[2], status;
+	pid_t consumer, grandchild;
+
+	assert_int_equal(pipe(pipe_ends), 0);
+	consumer = fork();
+	if (consumer == 0) {
+		(void)file_ring(files->path, 0);
+		grandchild = fork();
+		if (grandchild == 0) {
+			for (;;)
+				(void)pause();
+		}
+		(void)!write(pipe_ends[1], &grandchild, sizeof(grandchild));
+		for (;;)
+			(void)pause();
+	}
+	assert_int_equal(read(pipe_ends[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
+	assert_int_equal(kill(consumer, SIGKILL), 0);
+	assert_int_equal(waitpid(consumer, &status, 0), consumer);
+	assert_int_equal(attach_answer(files->path), -ENOTCONN);
+	assert_int_equal(open_answer(files->path, 0), 0);
+	assert_int_equal(kill(grandchild, SIGKILL), 0);
+	(void)close(pipe_ends[0]);
+	(void)close(pipe_ends[1]);
+}
+
+static void attach_errors(void **state)
+{
+	struct files *files = *state;
+	int descriptor;
+
+	assert_int_equal(attach_answer(files->path), -ENOENT);
+	assert_int_equal(attach_answer(files->folder), -EISDIR);
+	assert_int_equal(attach_answer("/dev/null"), -EPROTO);
+	descriptor = open(files->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(attach_answer(files->path), -EPROTO);
+	assert_int_equal(ftruncate(descriptor, 100 << 20), 0);
+	assert_int_equal(attach_answer(files->path), -EPROTO);
+	assert_int_equal(open_answer(files->path, 0), -EPROTO);
+	assert_int_equal(open_answer(files->path, K2HFT_RING_FRESH), 0);
+	assert_int_equal(attach_answer(files->path), -ENOTCONN);
+	(void)close(descriptor);
+}
+
+static void empty_file_becomes_a_ring(void **state)
+{
+	struct files *files = *state;
+	int descriptor = open(files->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	(void)close(descriptor);
+	assert_int_equal(open_answer(files->path, 0), 0);
+}
+
+/* Attaches by `path`, sends "attached", waits for the byte that says go on, closes. Does not return. */
+static void attached_process(const char *path, int go_on)
+{
+	struct k2hft_ring *ring;
+	struct k2hft_producer *producer;
+	struct k2hft_stream stream = {.path = "attached.log", .mode = K2HFT_STREAM_BINARY};
+	uint32_t stream_id;
+	char byte;
+
+	if (k2hft_ring_attach(path, &ring) || k2hft_producer_open(ring, &producer) ||
+	    k2hft_stream_declare(ring, &stream, &stream_id) || push(producer, stream_id, "attached"))
+		_exit(1);
+	if (read(go_on, &byte, 1) != 1)
+		_exit(2);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	_exit(0);
+}
+
+static void attach_works(struct k2hft_ring *ring, const char *path)
+{
+	struct k2hft_chunk_view view;
+	struct k2hft_stream stream;
+	struct k2hft_span span;
+	int go_on[2], status;
+	size_t offset = 0;
+	uint32_t generation;
+	pid_t child;
+
+	assert_int_equal(pipe(go_on), 0);
+	assert_int_equal(k2hft_ring_sleep(ring), 1);
+	child = fork();
+	if (child == 0)
+		attached_process(path, go_on[0]);
+	assert_int_equal(readable(ring, 60000), 1);
+	k2hft_ring_awake(ring);
+	assert_int_equal(readable(ring, 0), 0);
+	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 1);
+	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
+	assert_int_equal(k2hft_stream_find(ring, view.chunk.stream_id, &stream, &generation), 0);
+	assert_string_equal(stream.path, "attached.log");
+	assert_int_equal(stream.mode, K2HFT_STREAM_BINARY);
+	assert_int_equal(stats_of(ring).producers, 1);
+	assert_int_equal(write(go_on[1], "g", 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(stats_of(ring).producers, 0);
+	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+	(void)close(go_on[0]);
+	(void)close(go_on[1]);
+}
+
+static void attach_to_file(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+
+	for (int count = 0; count < 3; count++)
+		attach_works(ring, files->path);
+	k2hft_ring_close(ring);
+}
+
+static void attach_to_memory_through_a_link(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = memory_ring();
+	char target[64];
+
+	(void)snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
+	attach_works(ring, target);
+	assert_int_equal(symlink(target, files->path), 0);
+	attach_works(ring, files->path);
+	k2hft_ring_close(ring);
+}
+
+static void temporary_has_no_name(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
+	struct k2hft_producer *producer = producer_of(ring);
+	struct stat file;
+
+	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
+	assert_int_equal(file.st_nlink, 0);
+	assert_true(file.st_blocks * 512 >= file.st_size);
+	assert_int_equal(push(producer, stream_of(ring, "s"), "x"), 0);
+	(void)take(ring, "x");
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* Files of this process may not grow: what a full disk does, without filling one. */
+static void no_room_on_the_disk(void **state)
+{
+	struct files *files = *state;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct rlimit limit = {1 << 20, 1 << 20};
+
+		(void)signal(SIGXFSZ, SIG_IGN);
+		(void)setrlimit(RLIMIT_FSIZE, &limit);
+		_exit(open_answer(files->path, 0) == -EFBIG ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(access(files->path, F_OK), -1);
+}
+
+/* What a process does before it is killed: 200 chunks, 100 acknowledged, a claim open in the middle. */
+static void doomed_consumer(const char *path, int ready)
+{
+	struct k2hft_ring *ring = file_ring(path, 0);
+	struct k2hft_producer *producer = producer_of(ring), *other = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "doomed");
+	struct k2hft_span span;
+	char text[32];
+
+	for (int count = 0; count < 200; count++) {
+		(void)snprintf(text, sizeof(text), "record %d", count);
+		if (push(producer, stream_id, text))
+			_exit(1);
+		if (count == 150)
+			memset(reserve(other, 5000), 'd', 5000);
+	}
+	for (int count = 0; count < 120; count++) {
+		if (k2hft_ring_read(ring, 0, 0, &span, NULL) != 1)
+			_exit(2);
+		if (count < 100 && k2hft_ring_release(ring, span.position + span.bytes))
+			_exit(3);
+	}
+	(void)reserve(producer, 100);
+	(void)!write(ready, "r", 1);
+	for (;;)
+		(void)pause();
+}
+
+static void killed_consumer_loses_nothing(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring;
+	int ready[2], status;
+	char byte, text[32];
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0)
+		doomed_consumer(files->path, ready[1]);
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(stats_of(ring).epoch, 2);
+	assert_int_equal(stats_of(ring).acked_records, 100);
+	assert_int_equal(stats_of(ring).discarded_claims, 2);
+	assert_int_equal(stats_of(ring).damaged_bytes, 0);
+	assert_int_equal(stats_of(ring).producers, 0);
+	assert_int_equal(k2hft_ring_validate(ring), 0);
+	for (int count = 100; count < 200; count++) {
+		(void)snprintf(text, sizeof(text), "record %d", count);
+		assert_int_equal(take(ring, text) != 0, count == 151);
+	}
+	assert_nothing(ring, 0);
+	assert_int_equal(stats_of(ring).head, stats_of(ring).tail);
+	k2hft_ring_close(ring);
+	(void)close(ready[0]);
+}
+
+/* A process that is attached works on with the consumer that follows. */
+static void attached_outlives_the_consumer(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
+	struct k2hft_producer *producer;
+	uint32_t stream_id;
+
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	producer = producer_of(attached);
+	stream_id = stream_of(attached, "s");
+	assert_int_equal(push(producer, stream_id, "before"), 0);
+	(void)take(ring, "before");
+	k2hft_ring_close(ring);
+	assert_int_equal(push(producer, stream_id, "between"), 0);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(stats_of(ring).streams, 1);
+	(void)take(ring, "between");
+	assert_int_equal(k2hft_ring_sleep(ring), 1);
+	assert_int_equal(push(producer, stream_id, "after"), 0);
+	assert_int_equal(readable(ring, 60000), 1);
+	(void)take(ring, "after");
+	assert_int_equal(k2hft_ring_sleep(attached), -EINVAL);
+	assert_int_equal(k2hft_ring_release(attached, 0), -EINVAL);
+	assert_int_equal(k2hft_ring_wake_descriptor(attached), -EINVAL);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
+static uint32_t random_state = 12345;
+
+static uint32_t random_next(void)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return random_state >> 8;
+}
+
+/* Random bytes over parts of a ring that holds something: opened and emptied, or refused; never more than that. */
+static void garbage_is_refused_or_repaired(void **state)
+{
+	struct files *files = *state;
+	const off_t places[] = {0, 0, 384, 4096, 69632, 5636096};
+	unsigned opened = 0, refused = 0;
+
+	for (unsigned round = 0; round < 300; round++) {
+		struct k2hft_ring *ring = file_ring(files->path, K2HFT_RING_FRESH);
+		struct k2hft_producer *producer = producer_of(ring);
+		uint32_t stream_id = stream_of(ring, "s");
+		struct k2hft_ring_options options = {.size = sizeof(options), .path = files->path};
+		struct k2hft_span span;
+		int descriptor, status;
+
+		while (push(producer, stream_id, "a text that fills the ring with chunks") == 0)
+			continue;
+		k2hft_producer_close(producer);
+		k2hft_ring_close(ring);
+		descriptor = open(files->path, O_RDWR | O_CLOEXEC);
+		for (unsigned count = 0; count <= round % 50; count++) {
+			uint32_t word = random_next() << (random_next() % 16);
+			off_t room = round % 6 == 0 ? 128 : round % 6 < 3 ? 1000 : 60000;
+			off_t at = places[round % 6] + (off_t)(random_next() % (uint32_t)room);
+
+			assert_int_equal(pwrite(descriptor, &word, 1 + random_next() % 4, at) > 0, 1);
+		}
+		(void)close(descriptor);
+		status = k2hft_ring_open(&options, &ring);
+		assert_true(status == 0 || status == -EPROTO || status == -EBUSY);
+		refused += status != 0;
+		if (status)
+			continue;
+		opened++;
+		assert_int_equal(k2hft_ring_validate(ring), 0);
+		while ((status = k2hft_ring_read(ring, 1000, 0, &span, NULL)) > 0)
+			assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+		assert_int_equal(status, 0);
+		k2hft_ring_close(ring);
+	}
+	assert_true(opened > 50 && refused > 20);
+}
+
+static void cut_short_is_refused(void **state)
+{
+	struct files *files = *state;
+	off_t bytes;
+	int descriptor;
+
+	k2hft_ring_close(file_ring(files->path, 0));
+	descriptor = open(files->path, O_RDWR | O_CLOEXEC);
+	bytes = lseek(descriptor, 0, SEEK_END);
+	for (bytes -= 1; bytes > 0; bytes /= 3) {
+		assert_int_equal(ftruncate(descriptor, bytes), 0);
+		assert_int_equal(open_answer(files->path, 0), -EPROTO);
+		assert_int_equal(attach_answer(files->path), -EPROTO);
+	}
+	(void)close(descriptor);
+}
+
+#define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_files(file_goes_on),
+		with_files(own_size_counts),
+		with_files(one_consumer),
+		with_files(child_does_not_keep_the_place),
+		with_files(attach_errors),
+		with_files(empty_file_becomes_a_ring),
+		with_files(attach_to_file),
+		with_files(attach_to_memory_through_a_link),
+		with_files(temporary_has_no_name),
+		with_files(no_room_on_the_disk),
+		with_files(killed_consumer_loses_nothing),
+		with_files(attached_outlives_the_consumer),
+		with_files(garbage_is_refused_or_repaired),
+		with_files(cut_short_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
