@@ -169,9 +169,12 @@ static int existing_take(int descriptor, const char *path, bool fresh, uint64_t 
 		return -EAGAIN;
 	if (fresh || file.st_size == 0)
 		return 1;
+	if (known)
+		return known;
 	*capacity = header.capacity;
 	*seed = header.seed;
-	return known;
+	/* Again: the consumer before may have been at work until its place was taken. */
+	return k2i_ring_identify(descriptor, &header) || !k2i_ring_positions_valid(&header) ? -EPROTO : 0;
 }
 
 static int existing_open(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed)

@@ -92,7 +92,7 @@ struct k2i_slot {
 struct k2i_stream {
 	_Atomic uint32_t declared; /* 1 once it has been, for ever */
 	_Atomic uint32_t references;
-	_Atomic uint32_t generation;
+	_Atomic uint32_t generation; /* odd while it is being written */
 	uint32_t mode;
 	_Atomic uint64_t released_at; /* tail when the last reference went */
 	uint64_t hash;

@@ -11,8 +11,10 @@ void k2i_ring_delete(struct k2hft_ring *ring);
 
 /* Writes the header of a new ring into a file of zeros that has its full size. */
 int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed);
-/* Reads the header of a ring. -EPROTO: it is none, is cut short, or has positions that can't be. */
+/* Reads the header of a ring. -EPROTO: it is none, or is cut short. */
 int k2i_ring_identify(int descriptor, struct k2i_ring_header *header);
+/* Whether its positions can be; only if nobody was at work when it was read, else they are from different moments. */
+bool k2i_ring_positions_valid(struct k2i_ring_header *header);
 int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
 
 /* ring_file.c: files with room for a ring of `capacity`. Return a descriptor. */

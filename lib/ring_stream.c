@@ -94,8 +94,17 @@ static void table_unlock(struct k2hft_ring *ring)
 	(void)pthread_mutex_unlock(&ring->stream_mutex);
 }
 
+/* Odd while it is being written; so it stays if the writer dies. */
+static bool generation_whole(uint32_t generation)
+{
+	return generation % 2 == 0;
+}
+
 static bool stream_same(struct k2i_stream *known, const struct k2hft_stream *stream, uint64_t hash)
 {
+	/* relaxed: under the lock. */
+	if (!generation_whole(atomic_load_explicit(&known->generation, memory_order_relaxed)))
+		return false;
 	return known->hash == hash && known->mode == stream->mode &&
 	       strncmp(known->path, stream->path, sizeof(known->path)) == 0 &&
 	       strncmp(known->host, stream->host, sizeof(known->host)) == 0;
@@ -119,8 +128,10 @@ static void place_fill(struct k2hft_ring *ring, uint32_t place, const struct k2h
 {
 	struct k2i_stream *filled = &ring->streams[place];
 	/* relaxed: under the lock. */
-	uint32_t generation = atomic_load_explicit(&filled->generation, memory_order_relaxed);
+	uint32_t generation = atomic_load_explicit(&filled->generation, memory_order_relaxed) | 1;
 
+	/* relaxed: nobody looks for the number before it is in a chunk, R1. */
+	atomic_store_explicit(&filled->generation, generation, memory_order_relaxed);
 	filled->hash = hash;
 	filled->mode = stream->mode;
 	memset(filled->path, 0, sizeof(filled->path));
@@ -235,6 +246,8 @@ int k2hft_stream_find(const struct k2hft_ring *ring, uint32_t stream_id, struct 
 		return -ENOENT;
 	/* A9 */
 	now = atomic_load_explicit(&shared->generation, memory_order_acquire);
+	if (!generation_whole(now))
+		return -ENOENT;
 	copy = ring->stream_copies[stream_id - 1];
 	if (!copy || copy->generation != now) {
 		pthread_mutex_t *mutex = (pthread_mutex_t *)&ring->stream_mutex;

@@ -9,7 +9,7 @@
 
 struct files {
 	char *folder;
-	char path[64];
+	char path[512];
 };
 
 static int files_make(void **state)

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef RING_STRESS_H
+#define RING_STRESS_H
+
+/*
+ * One body for all kinds of producer. The program that includes this has three hooks, which start the producers, may
+ * disturb them while they work, and stop them. Each producer writes chunks with its number, its life (how often it was
+ * started), a counter and a checksum, in random sizes, some cut at both ends, some discarded. The consumer checks that
+ * each life's counters come without a hole and in order, and at the end that the last one has come.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <k2hft/frame.h>
+#include <k2hft/ring.h>
+
+#include "hash.h"
+
+#define PRODUCERS_MAX 8
+#define PAYLOAD_BYTES_MAX 6000u
+
+/* What the producers and the consumer tell each other. */
+struct board {
+	_Atomic uint32_t stop;
+	_Atomic uint64_t committed[PRODUCERS_MAX]; /* by the present life */
+};
+
+struct worker {
+	struct stress *stress;
+	uint32_t number, life;
+	pthread_t thread;
+	pid_t process;
+};
+
+struct stress {
+	struct k2hft_ring *ring;
+	struct board *board;
+	char link[64]; /* for those who attach */
+	uint32_t stream_id;
+	unsigned producers;
+	struct worker workers[PRODUCERS_MAX];
+	uint32_t life_seen[PRODUCERS_MAX];
+	uint64_t counter_next[PRODUCERS_MAX];
+	uint64_t chunks, claims_recovered, kills;
+	uint32_t random;
+};
+
+struct stamp {
+	uint32_t number, life;
+	uint64_t counter;
+	uint64_t checksum; /* of what follows */
+};
+
+/* The hooks. */
+static void workers_start(struct stress *stress);
+static void workers_disturb(struct stress *stress);
+static void workers_end(struct stress *stress);
+
+#define REQUIRE(condition)                                                                                             \
+	do {                                                                                                           \
+		if (!(condition)) {                                                                                    \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
+			abort();                                                                                       \
+		}                                                                                                      \
+	} while (0)
+
+static inline uint32_t random_next(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline void payload_fill(uint8_t *payload, size_t bytes, const struct worker *worker, uint64_t counter,
+				uint32_t *random)
+{
+	struct stamp stamp = {.number = worker->number, .life = worker->life, .counter = counter};
+
+	memset(payload + sizeof(stamp), (int)random_next(random), bytes - sizeof(stamp));
+	stamp.checksum = k2i_hash(payload + sizeof(stamp), bytes - sizeof(stamp));
+	memcpy(payload, &stamp, sizeof(stamp));
+}
+
+/* One chunk more, or a claim that was discarded. Returns what reserve says. */
+static inline int chunk_produce(struct k2hft_producer *producer, const struct worker *worker, uint32_t stream_id,
+				uint64_t *counter, uint32_t *random)
+{
+	size_t bytes = sizeof(struct stamp) + 1 + random_next(random) % (PAYLOAD_BYTES_MAX - sizeof(struct stamp));
+	size_t front = random_next(random) % 4 ? 0 : random_next(random) % 100;
+	size_t rear = random_next(random) % 4 ? 0 : random_next(random) % 2000;
+	struct k2hft_chunk chunk = {.stream_id = stream_id, .record_count = 1};
+	void *payload;
+	int status = k2hft_producer_reserve(producer, front + bytes + rear, &payload);
+
+	if (status)
+		return status;
+	if (random_next(random) % 10 == 0) {
+		if (random_next(random) % 4 == 0)
+			(void)sched_yield();
+		return k2hft_producer_discard(producer);
+	}
+	payload_fill((uint8_t *)payload + front, bytes, worker, *counter, random);
+	status = k2hft_producer_commit(producer, &chunk, front, bytes);
+	(*counter)++;
+	return status;
+}
+
+static inline void produce(struct k2hft_ring *ring, const struct worker *worker)
+{
+	struct board *board = worker->stress->board;
+	uint32_t random = 0x9e3779b9u * (worker->number + 1 + worker->life * 16), stream_id = worker->stress->stream_id;
+	struct k2hft_producer *producer;
+	uint64_t counter = 0;
+
+	REQUIRE(k2hft_producer_open(ring, &producer) == 0);
+	while (!atomic_load(&board->stop)) {
+		int status = chunk_produce(producer, worker, stream_id, &counter, &random);
+
+		REQUIRE(status == 0 || status == -EAGAIN);
+		if (status == -EAGAIN) {
+			status = k2hft_ring_space_wait(ring, 100);
+			REQUIRE(status == 0 || status == -ETIMEDOUT || status == -EINTR);
+		}
+	}
+	atomic_store(&board->committed[worker->number], counter);
+	k2hft_producer_close(producer);
+}
+
+static inline void chunk_check(struct stress *stress, const struct k2hft_chunk_view *view)
+{
+	struct stamp stamp;
+
+	REQUIRE(view->payload_bytes > sizeof(stamp));
+	memcpy(&stamp, view->payload, sizeof(stamp));
+	REQUIRE(stamp.number < stress->producers);
+	REQUIRE(stamp.checksum == k2i_hash(view->payload + sizeof(stamp), view->payload_bytes - sizeof(stamp)));
+	if (stamp.life != stress->life_seen[stamp.number]) {
+		REQUIRE(stamp.life > stress->life_seen[stamp.number]);
+		stress->life_seen[stamp.number] = stamp.life;
+		stress->counter_next[stamp.number] = 0;
+	}
+	REQUIRE(stamp.counter == stress->counter_next[stamp.number]);
+	stress->counter_next[stamp.number]++;
+	stress->chunks++;
+}
+
+/* Reads a span, now and then twice; acknowledges it, or only some of it and comes back for the rest. */
+static inline bool span_consume(struct stress *stress, int *claimed)
+{
+	size_t bytes_max = random_next(&stress->random) % 30000, offset = 0;
+	uint64_t end_checked = 0, records_max = random_next(&stress->random) % 5;
+	struct k2hft_chunk_view view;
+	struct k2hft_span span;
+	int chunks = k2hft_ring_read(stress->ring, bytes_max, records_max, &span, claimed), count = 0;
+
+	REQUIRE(chunks >= 0);
+	if (chunks == 0)
+		return false;
+	if (random_next(&stress->random) % 16 == 0) {
+		REQUIRE(k2hft_ring_rewind(stress->ring, span.position) == 0);
+		REQUIRE(k2hft_ring_read(stress->ring, span.bytes, 0, &span, claimed) == chunks);
+	}
+	while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1) {
+		chunk_check(stress, &view);
+		end_checked = view.end;
+		count++;
+		if (random_next(&stress->random) % 16 == 0)
+			break;
+	}
+	REQUIRE(k2hft_ring_release(stress->ring, end_checked) == 0);
+	if (count == chunks)
+		REQUIRE(offset == span.bytes);
+	else
+		REQUIRE(k2hft_ring_rewind(stress->ring, end_checked) == 0);
+	return true;
+}
+
+static inline void sleep_if_empty(struct stress *stress)
+{
+	struct pollfd wait = {.fd = k2hft_ring_wake_descriptor(stress->ring), .events = POLLIN};
+
+	if (k2hft_ring_sleep(stress->ring)) {
+		/* Long enough that a wake that was lost shows as a rate of almost nothing. */
+		(void)poll(&wait, 1, 20);
+		k2hft_ring_awake(stress->ring);
+	}
+}
+
+static inline void consume_until(struct stress *stress, uint64_t end_ns)
+{
+	int claimed = 0;
+
+	while (now_ns() < end_ns) {
+		for (unsigned count = 0; count < 64; count++) {
+			if (span_consume(stress, &claimed))
+				continue;
+			if (claimed)
+				stress->claims_recovered += (uint64_t)k2hft_ring_recover(stress->ring);
+			sleep_if_empty(stress);
+			break;
+		}
+		workers_disturb(stress);
+	}
+}
+
+static inline void drain(struct stress *stress)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	int claimed;
+
+	do {
+		while (span_consume(stress, &claimed))
+			continue;
+		REQUIRE(!claimed || k2hft_ring_recover(stress->ring) == 1);
+	} while (claimed);
+	REQUIRE(k2hft_ring_stats(stress->ring, &stats) == 0);
+	REQUIRE(stats.head == stats.tail);
+	REQUIRE(stats.damaged_bytes == 0);
+	/* A producer counts first: one that is killed then has counted a chunk that nobody got. */
+	REQUIRE(stats.committed_records >= stats.acked_records);
+	REQUIRE(stats.committed_records - stats.acked_records <= stress->kills);
+	REQUIRE(k2hft_ring_validate(stress->ring) == 0);
+	REQUIRE(k2hft_ring_repair(stress->ring) == 0);
+	REQUIRE(k2hft_ring_stats(stress->ring, &stats) == 0);
+	REQUIRE(stats.producers == 0);
+}
+
+/* The last chunk of everybody who was not killed has come. */
+static inline void all_arrived(struct stress *stress)
+{
+	for (unsigned at = 0; at < stress->producers; at++) {
+		bool seen = stress->life_seen[at] == stress->workers[at].life;
+
+		REQUIRE((seen ? stress->counter_next[at] : 0) == atomic_load(&stress->board->committed[at]));
+	}
+}
+
+static inline void stress_run(struct stress *stress, uint64_t duration_ns)
+{
+	struct k2hft_ring_options options = {.size = sizeof(options)};
+	struct k2hft_stream stream = {.path = "stress"};
+
+	options.ring_bytes = stress->producers % 2 ? K2HFT_RING_BYTES_MIN : 16 * K2HFT_RING_BYTES_MIN;
+	REQUIRE(k2hft_ring_open(&options, &stress->ring) == 0);
+	REQUIRE(k2hft_stream_declare(stress->ring, &stream, &stress->stream_id) == 0);
+	(void)snprintf(stress->link, sizeof(stress->link), "/proc/%d/fd/%d", (int)getpid(),
+		       k2hft_ring_descriptor(stress->ring));
+	stress->board = mmap(NULL, sizeof(*stress->board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(stress->board != MAP_FAILED);
+	for (unsigned at = 0; at < stress->producers; at++)
+		stress->workers[at] = (struct worker){.stress = stress, .number = at};
+	workers_start(stress);
+	consume_until(stress, now_ns() + duration_ns);
+	atomic_store(&stress->board->stop, 1);
+	workers_end(stress);
+	drain(stress);
+	all_arrived(stress);
+	printf("%u producers: %llu chunks, %llu killed, %llu claims recovered\n", stress->producers,
+	       (unsigned long long)stress->chunks, (unsigned long long)stress->kills,
+	       (unsigned long long)stress->claims_recovered);
+	(void)munmap(stress->board, sizeof(*stress->board));
+	k2hft_ring_close(stress->ring);
+}
+
+/* The argument is how many seconds all of it takes. */
+int main(int count, char **arguments)
+{
+	uint64_t duration_ns = (count > 1 ? strtoull(arguments[1], NULL, 10) : 2) * 1000000000 / PRODUCERS_MAX;
+
+	(void)setvbuf(stdout, NULL, _IONBF, 0);
+	for (unsigned producers = 1; producers <= PRODUCERS_MAX; producers++) {
+		struct stress stress = {.producers = producers, .random = 1 + producers};
+
+		stress_run(&stress, duration_ns);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring_help.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static int declare(struct k2hft_ring *ring, const char *path, const char *host, uint32_t mode, uint32_t *stream_id)
+{
+	struct k2hft_stream stream = {.path = path, .host = host, .mode = mode};
+
+	return k2hft_stream_declare(ring, &stream, stream_id);
+}
+
+static void same_stream_same_number(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	uint32_t first, again, other;
+
+	(void)state;
+	assert_int_equal(declare(ring, "a", NULL, K2HFT_STREAM_TEXT, &first), 0);
+	assert_int_equal(declare(ring, "a", "", K2HFT_STREAM_TEXT, &again), 0);
+	assert_int_equal(first, again);
+	assert_int_not_equal(first, 0);
+	assert_int_equal(declare(ring, "a", "host", K2HFT_STREAM_TEXT, &other), 0);
+	assert_int_not_equal(first, other);
+	assert_int_equal(declare(ring, "a", NULL, K2HFT_STREAM_BINARY, &again), 0);
+	assert_int_not_equal(first, again);
+	assert_int_not_equal(other, again);
+	assert_int_equal(stats_of(ring).streams, 3);
+	k2hft_ring_close(ring);
+}
+
+static void found_as_declared(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
+	struct k2hft_stream found;
+	uint32_t stream_id, generation;
+
+	(void)state;
+	memset(path, 'p', sizeof(path));
+	for (size_t at = 200; at < sizeof(path); at += 200)
+		path[at] = '/';
+	path[sizeof(path) - 1] = '\0';
+	memset(host, 'h', sizeof(host));
+	host[sizeof(host) - 1] = '\0';
+	assert_int_equal(declare(ring, path, host, K2HFT_STREAM_BINARY, &stream_id), 0);
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), 0);
+	assert_string_equal(found.path, path);
+	assert_string_equal(found.host, host);
+	assert_int_equal(found.mode, K2HFT_STREAM_BINARY);
+	assert_int_equal(k2hft_stream_find(ring, stream_id + 1, &found, &generation), -ENOENT);
+	assert_int_equal(k2hft_stream_find(ring, 0, &found, &generation), -ENOENT);
+	assert_int_equal(k2hft_stream_find(ring, UINT32_MAX, &found, &generation), -ENOENT);
+	k2hft_ring_close(ring);
+}
+
+static void bad_streams(void **state)
+{
+	static const char *const paths[] = {"", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/."};
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 2], host[K2HFT_STREAM_HOST_BYTES_MAX + 2];
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_stream stream = {.path = "a", .reserved = 1};
+	uint32_t stream_id = 77;
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(paths) / sizeof(paths[0]); at++)
+		assert_int_equal(declare(ring, paths[at], NULL, 0, &stream_id), -EINVAL);
+	memset(path, 'p', sizeof(path));
+	for (size_t at = 100; at < sizeof(path); at += 100)
+		path[at] = '/';
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(declare(ring, path, NULL, 0, &stream_id), -EINVAL);
+	memset(host, 'h', sizeof(host));
+	host[sizeof(host) - 1] = '\0';
+	assert_int_equal(declare(ring, "a", host, 0, &stream_id), -EINVAL);
+	assert_int_equal(declare(ring, NULL, NULL, 0, &stream_id), -EINVAL);
+	assert_int_equal(declare(ring, "a", NULL, 2, &stream_id), -EINVAL);
+	assert_int_equal(k2hft_stream_declare(ring, &stream, &stream_id), -EINVAL);
+	assert_int_equal(stream_id, 77);
+	assert_int_equal(stats_of(ring).streams, 0);
+	k2hft_ring_close(ring);
+}
+
+/* A number waits for its chunks before it is given away, and tells by its generation that it was. */
+static void number_is_given_away_when_acknowledged(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "old"), other, generation_before, generation;
+	struct k2hft_stream found;
+
+	(void)state;
+	assert_int_equal(stream_of(ring, "old"), stream_id);
+	assert_int_equal(push(producer, stream_id, "x"), 0);
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation_before), 0);
+	assert_int_equal(k2hft_stream_release(ring, stream_id), 0);
+	assert_int_equal(k2hft_stream_release(ring, stream_id), 0);
+	assert_int_equal(k2hft_stream_release(ring, stream_id), -EINVAL);
+	assert_int_equal(stats_of(ring).streams, 0);
+	other = stream_of(ring, "other");
+	assert_int_not_equal(other, stream_id);
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), 0);
+	assert_int_equal(generation, generation_before);
+	assert_string_equal(found.path, "old");
+	(void)take(ring, "x");
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), -ENOENT);
+	assert_int_equal(stream_of(ring, "new"), stream_id);
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), 0);
+	assert_int_not_equal(generation, generation_before);
+	assert_string_equal(found.path, "new");
+	assert_int_equal(k2hft_stream_release(ring, 0), -EINVAL);
+	assert_int_equal(k2hft_stream_release(ring, 4097), -EINVAL);
+	assert_int_equal(k2hft_stream_release(ring, 4000), -EINVAL);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+static void table_is_full(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	uint32_t stream_id;
+	char path[32];
+
+	(void)state;
+	for (unsigned count = 0; count < 4096; count++) {
+		(void)snprintf(path, sizeof(path), "stream-%u", count);
+		assert_int_equal(declare(ring, path, NULL, 0, &stream_id), 0);
+		assert_int_equal(stream_id, count + 1);
+	}
+	assert_int_equal(declare(ring, "one more", NULL, 0, &stream_id), -ENOSPC);
+	assert_int_equal(declare(ring, "stream-7", NULL, 0, &stream_id), 0);
+	assert_int_equal(k2hft_stream_release(ring, 100), 0);
+	assert_int_equal(declare(ring, "one more", NULL, 0, &stream_id), 0);
+	assert_int_equal(stream_id, 100);
+	k2hft_ring_close(ring);
+}
+
+/* Eight processes declare the same streams at once, and one of them is killed while it does so. */
+static void processes_declare_at_once(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	char link[64], path[32];
+	pid_t children[8];
+
+	(void)state;
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
+	for (int child = 0; child < 8; child++) {
+		children[child] = fork();
+		if (children[child] == 0) {
+			struct k2hft_ring *attached;
+			uint32_t stream_id;
+
+			if (k2hft_ring_attach(link, &attached))
+				_exit(1);
+			for (int count = 0; child == 0 || count < 200; count++) {
+				(void)snprintf(path, sizeof(path), "stream-%d", (count + child * 20) % 200);
+				if (declare(attached, path, NULL, 0, &stream_id))
+					_exit(2);
+				if (child && k2hft_stream_release(attached, stream_id))
+					_exit(3);
+			}
+			_exit(0);
+		}
+	}
+	for (int child = 7; child >= 0; child--) {
+		int status;
+
+		if (child == 0)
+			(void)kill(children[child], SIGKILL);
+		assert_int_equal(waitpid(children[child], &status, 0), children[child]);
+		assert_int_equal(status, child ? 0 : SIGKILL);
+	}
+	assert_true(stats_of(ring).streams <= 200);
+	(void)stream_of(ring, "after all");
+	k2hft_ring_close(ring);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(same_stream_same_number),
+		cmocka_unit_test(found_as_declared),
+		cmocka_unit_test(bad_streams),
+		cmocka_unit_test(number_is_given_away_when_acknowledged),
+		cmocka_unit_test(table_is_full),
+		cmocka_unit_test(processes_declare_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
