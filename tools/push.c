@@ -18,6 +18,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/log.h>
 
+#include "sender.h"
 #include "tools.h"
 
 #define PORT_DEFAULT "8020"
@@ -356,7 +357,7 @@ static int push_run(struct push *push, char **names)
 	status = inputs_push(push, names);
 	/* Without a connection so far there is nothing to wait for. */
 	drained = push_drain(push);
-	(void)k2hft_sender_close(push->sender, 0);
+	k2i_sender_free(push->sender);
 	return status ? status : drained;
 }
 
