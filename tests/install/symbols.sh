@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 nm -D --defined-only "$build/lib/libk2hft.so" | sed -n 's/.* [TDBRWi] \([^@]*\)@@*K2HFT_.*/\1/p' | sort >"$work/exported"
 nm -D --defined-only "$build/lib/libk2hft.so" | sed -n 's/.* [TDBRWi] \([^@]*\)$/\1/p' >"$work/unversioned"
 sed -n 's/^\t\(k2hft_[a-z0-9_]*\);$/\1/p' lib/k2hft.map | sort >"$work/map"
-cat include/k2hft/*.h | tr '\n\t' '  ' | grep -o 'K2HFT_API [^;(]*(' | sed 's/.*[ *]\(k2hft_[a-z0-9_]*\) *($/\1/' |
+sed '/^#define/d' include/k2hft/*.h | tr '\n\t' '  ' | grep -o 'K2HFT_API [^;(]*(' | sed 's/.*[ *]\(k2hft_[a-z0-9_]*\) *($/\1/' |
 	sort >"$work/declared"
 
 [ -s "$work/declared" ]
