@@ -180,7 +180,7 @@ static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_b
 		report->record_count++;
 		offset += (size_t)length;
 	}
-	if (!error && length < 0) {
+	if (!error && (length < 0 || offset == log_bytes)) {
 		report->torn = k2i_ledger_record_torn(log, log_bytes, offset);
 		report->damaged = !report->torn;
 		report->clean = false;
@@ -362,21 +362,22 @@ static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
 }
 
 /*
- * Allocated ahead, so that a full disk does not come between data and its record. A file system that can't is left to
- * grow the file by writing.
+ * Allocated ahead, so that a full disk does not come between data and its record; on a file system that can't, only
+ * made longer. The zeros behind the last record tell a log that ends there from one that somebody cut.
  */
 static int log_allocate(int file, uint64_t *allocated, uint64_t wanted)
 {
-	uint64_t more = k2i_align_up(wanted, ALLOCATE_BYTES);
+	uint64_t more = k2i_align_up(wanted + 1, ALLOCATE_BYTES);
 
-	if (wanted <= *allocated)
+	if (wanted < *allocated)
 		return 0;
-	if (fallocate(file, 0, (off_t)*allocated, (off_t)(more - *allocated)) == 0)
-		*allocated = more;
-	else if (errno == EOPNOTSUPP || errno == ENOSYS)
-		*allocated = UINT64_MAX;
-	else
-		return errno == EINTR ? -EAGAIN : -errno;
+	if (fallocate(file, 0, (off_t)*allocated, (off_t)(more - *allocated)) < 0) {
+		if (errno != EOPNOTSUPP && errno != ENOSYS)
+			return errno == EINTR ? -EAGAIN : -errno;
+		if (ftruncate(file, (off_t)more) < 0)
+			return -errno;
+	}
+	*allocated = more;
 	return 0;
 }
 

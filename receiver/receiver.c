@@ -235,6 +235,21 @@ static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	return 0;
 }
 
+/* A full disk is waited for, as it is later. SIGTERM ends the wait and the program: nothing is under way. */
+static int ledger_begin(struct k2i_receiver *receiver)
+{
+	struct timespec second = {1, 0};
+	int error = k2i_ledger_begin(receiver->ledger);
+
+	if (error == -ENOSPC || error == -EDQUOT)
+		k2i_log(K2HFT_LOG_ERROR, "ledger: no room in %s; the receiver waits for it", receiver->state_path);
+	while (error == -ENOSPC || error == -EDQUOT) {
+		(void)nanosleep(&second, NULL);
+		error = k2i_ledger_begin(receiver->ledger);
+	}
+	return error;
+}
+
 static int quarantine_open(struct k2i_receiver *receiver)
 {
 	char path[PATH_MAX + sizeof(QUARANTINE_DIRECTORY)];
@@ -276,7 +291,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	/* Only what this very machine run wrote behind the ledger's back is known not to have been acknowledged. */
 	recovery.cut = report.same_boot && !report.clean && !report.damaged;
 	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
-	error = k2i_ledger_begin(receiver->ledger);
+	error = ledger_begin(receiver);
 	if (!error)
 		error = quarantine_open(receiver);
 	return error ? state_failed(receiver, error) : 0;

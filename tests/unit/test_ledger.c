@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/ledger.h"
+#include "../../receiver/ledger_log.h"
+
+static const uint8_t boot_here[16] = "boot-here", boot_other[16] = "boot-other";
+
+struct folder {
+	char path[256], ledger[300], log[340];
+};
+
+static void path_join(char *path, size_t room, const char *folder, const char *name)
+{
+	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
+}
+
+static int setup(void **state)
+{
+	const char *parent = getenv("TMPDIR");
+	struct folder *folder = calloc(1, sizeof(*folder));
+
+	assert_non_null(folder);
+	(void)snprintf(folder->path, sizeof(folder->path), "%s/ledger.XXXXXX", parent ? parent : "/tmp");
+	assert_non_null(mkdtemp(folder->path));
+	path_join(folder->ledger, sizeof(folder->ledger), folder->path, "state");
+	path_join(folder->log, sizeof(folder->log), folder->ledger, "ledger");
+	*state = folder;
+	return 0;
+}
+
+static void remove_in(const char *folder, const char *name)
+{
+	char path[400];
+
+	path_join(path, sizeof(path), folder, name);
+	(void)unlink(path);
+}
+
+static int teardown(void **state)
+{
+	struct folder *folder = *state;
+
+	remove_in(folder->ledger, "ledger");
+	remove_in(folder->ledger, "ledger.new");
+	remove_in(folder->ledger, "ledger.damaged");
+	remove_in(folder->ledger, "lock");
+	(void)rmdir(folder->ledger);
+	assert_int_equal(rmdir(folder->path), 0);
+	free(folder);
+	return 0;
+}
+
+static struct k2i_ledger_ring ring_make(const char *name, uint64_t position)
+{
+	struct k2i_ledger_ring ring = {.epoch = 3, .position = position};
+
+	memcpy(ring.uuid, name, strlen(name));
+	return ring;
+}
+
+static struct k2i_ledger *open_begun(const struct folder *folder, struct k2i_ledger_report *report)
+{
+	struct k2i_ledger *ledger = NULL;
+
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, report), 0);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	return ledger;
+}
+
+static void commit(struct k2i_ledger *ledger, const char *name, uint64_t position)
+{
+	struct k2i_ledger_ring ring = ring_make(name, position);
+
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, NULL, 0, false), 0);
+}
+
+static uint64_t position_of(struct k2i_ledger *ledger, const char *name)
+{
+	struct k2i_ledger_ring wanted = ring_make(name, 0), found;
+
+	return k2i_ledger_find(ledger, wanted.uuid, &found) ? found.position : UINT64_MAX;
+}
+
+static void test_fresh(void **state)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+
+	assert_false(report.found);
+	assert_int_equal(position_of(ledger, "ring"), UINT64_MAX);
+	k2i_ledger_close(ledger, true);
+}
+
+static void test_position_survives(void **state)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+	uint8_t uuid[16];
+
+	memcpy(uuid, k2i_ledger_uuid(ledger), sizeof(uuid));
+	commit(ledger, "one", 8);
+	commit(ledger, "two", 16);
+	commit(ledger, "one", 24);
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(*state, &report);
+	assert_true(report.found && report.same_boot && !report.clean && !report.damaged && !report.torn);
+	assert_int_equal(report.record_count, 3);
+	assert_int_equal(position_of(ledger, "one"), 24);
+	assert_int_equal(position_of(ledger, "two"), 16);
+	assert_memory_equal(uuid, k2i_ledger_uuid(ledger), sizeof(uuid));
+	k2i_ledger_close(ledger, true);
+	ledger = open_begun(*state, &report);
+	assert_true(report.clean);
+	assert_int_equal(position_of(ledger, "one"), 24);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_other_boot_makes_uncertain(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("one", 0);
+
+	commit(ledger, "one", 8);
+	k2i_ledger_close(ledger, false);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_other, &ledger, &report), 0);
+	assert_false(report.same_boot);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	k2i_ledger_close(ledger, false);
+	/* It stays uncertain until it is committed again, whatever boots come. */
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_other, &ledger, &report), 0);
+	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_int_equal(ring.flags, K2I_LEDGER_UNCERTAIN);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	commit(ledger, "one", 16);
+	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_int_equal(ring.flags, 0);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_clean_end_is_certain_in_any_boot(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("one", 0);
+
+	commit(ledger, "one", 8);
+	k2i_ledger_close(ledger, true);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_other, &ledger, &report), 0);
+	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_int_equal(ring.flags, 0);
+	k2i_ledger_close(ledger, false);
+}
+
+struct found_files {
+	unsigned count;
+	struct k2i_ledger_file last;
+	char path[64];
+};
+
+static void file_take(void *argument, const struct k2i_ledger_file *file)
+{
+	struct found_files *found = argument;
+
+	found->count++;
+	found->last = *file;
+	(void)snprintf(found->path, sizeof(found->path), "%s", file->path);
+}
+
+static void test_files(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b"}, second = {1, 101, 7, 0, "c"};
+	struct k2i_ledger_ring ring = ring_make("one", 8);
+	struct found_files found = {0};
+
+	assert_int_equal(k2i_ledger_file_opened(ledger, &first), 0);
+	assert_int_equal(k2i_ledger_file_opened(ledger, &second), 0);
+	first.length = 50;
+	first.open_writer = 77;
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, &first, 1, true), 0);
+	k2i_ledger_file_closed(ledger, 1, 101);
+	k2i_ledger_close(ledger, false);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+	k2i_ledger_files(ledger, file_take, &found);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.last.length, 50);
+	assert_int_equal(found.last.open_writer, 77);
+	assert_string_equal(found.path, "a/b");
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	memset(&found, 0, sizeof(found));
+	k2i_ledger_files(ledger, file_take, &found);
+	assert_int_equal(found.count, 0);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_one_at_a_time(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report), *second = NULL;
+
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &second, &report), -EWOULDBLOCK);
+	assert_null(second);
+	k2i_ledger_close(ledger, false);
+}
+
+static size_t log_read(const struct folder *folder, uint8_t **bytes)
+{
+	struct stat status;
+	int file = open(folder->log, O_RDONLY | O_CLOEXEC);
+
+	assert_true(file >= 0 && fstat(file, &status) == 0);
+	*bytes = malloc((size_t)status.st_size);
+	assert_non_null(*bytes);
+	assert_int_equal(read(file, *bytes, (size_t)status.st_size), status.st_size);
+	(void)close(file);
+	return (size_t)status.st_size;
+}
+
+static void log_write(const struct folder *folder, const uint8_t *bytes, size_t byte_count)
+{
+	int file = open(folder->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(file >= 0);
+	assert_int_equal(write(file, bytes, byte_count), byte_count);
+	(void)close(file);
+}
+
+#define RECORDS 5u
+#define RECORD_BYTES 56u
+
+/* A log of five commits of one ring, at 8, 16 .. 40; only what is used of it. */
+static size_t five_commits(const struct folder *folder, uint8_t **bytes)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	unsigned i;
+
+	for (i = 1; i <= RECORDS; i++)
+		commit(ledger, "one", i * 8);
+	k2i_ledger_close(ledger, false);
+	return log_read(folder, bytes);
+}
+
+static void test_cut_at_every_byte(void **state)
+{
+	struct folder *folder = *state;
+	size_t used = K2I_LEDGER_HEADER_BYTES + RECORDS * RECORD_BYTES, cut, whole;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger;
+	uint8_t *bytes;
+
+	assert_true(five_commits(folder, &bytes) > used);
+	for (cut = K2I_LEDGER_HEADER_BYTES; cut <= used; cut++) {
+		log_write(folder, bytes, cut);
+		assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+		whole = (cut - K2I_LEDGER_HEADER_BYTES) / RECORD_BYTES;
+		assert_int_equal(report.record_count, whole);
+		assert_int_equal(position_of(ledger, "one"), whole ? whole * 8 : UINT64_MAX);
+		/* Even where a record ends: what is missing may have been acknowledged. */
+		assert_true(report.damaged && !report.torn);
+		k2i_ledger_close(ledger, false);
+	}
+	free(bytes);
+}
+
+static void test_flipped_bits(void **state)
+{
+	struct folder *folder = *state;
+	size_t used = K2I_LEDGER_HEADER_BYTES + RECORDS * RECORD_BYTES, byte_count, at, whole;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger;
+	uint8_t *bytes;
+
+	byte_count = five_commits(folder, &bytes);
+	for (at = 0; at < used; at++) {
+		bytes[at] ^= (uint8_t)(1u << (at % 8));
+		log_write(folder, bytes, byte_count);
+		bytes[at] ^= (uint8_t)(1u << (at % 8));
+		assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+		assert_true(report.damaged);
+		assert_false(report.torn);
+		whole = at < K2I_LEDGER_HEADER_BYTES ? 0 : (at - K2I_LEDGER_HEADER_BYTES) / RECORD_BYTES;
+		assert_int_equal(position_of(ledger, "one"), whole ? whole * 8 : UINT64_MAX);
+		k2i_ledger_close(ledger, false);
+	}
+	free(bytes);
+}
+
+/* The kernel copies page by page: the death of the writer leaves a record that ends at a page boundary. */
+static void test_torn_at_page_boundary(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	uint64_t count = (4096 - K2I_LEDGER_HEADER_BYTES) / RECORD_BYTES + 1, i;
+	size_t byte_count;
+	uint8_t *bytes;
+
+	assert_int_not_equal((4096 - K2I_LEDGER_HEADER_BYTES) % RECORD_BYTES, 0);
+	for (i = 1; i <= count; i++)
+		commit(ledger, "one", i * 8);
+	k2i_ledger_close(ledger, false);
+	byte_count = log_read(folder, &bytes);
+	memset(bytes + 4096, 0, byte_count - 4096);
+	log_write(folder, bytes, byte_count);
+	free(bytes);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+	assert_true(report.torn && !report.damaged);
+	assert_int_equal(position_of(ledger, "one"), (count - 1) * 8);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_other_version(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = NULL;
+	uint8_t *bytes;
+
+	(void)five_commits(folder, &bytes);
+	free(bytes);
+	log_write(folder, (const uint8_t *)"something else", 14);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+	assert_true(report.damaged);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_rewritten_when_large(void **state)
+{
+	static const char paths[] = "dir/file";
+	struct folder *folder = *state;
+	struct k2i_ledger_file file = {1, 100, 0, 0, paths};
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("busy", 0);
+	struct found_files found = {0};
+	struct stat status;
+	uint64_t i;
+
+	commit(ledger, "quiet", 4096);
+	assert_int_equal(k2i_ledger_file_opened(ledger, &file), 0);
+	for (i = 1; i <= 250000; i++) {
+		ring.position = file.length = i * 8;
+		assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1, false), 0);
+	}
+	assert_int_equal(stat(folder->log, &status), 0);
+	assert_true(status.st_size < 18 * 1024 * 1024);
+	k2i_ledger_close(ledger, false);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+	assert_true(report.record_count < 250000);
+	assert_int_equal(position_of(ledger, "busy"), 2000000);
+	assert_int_equal(position_of(ledger, "quiet"), 4096);
+	k2i_ledger_files(ledger, file_take, &found);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.last.length, 2000000);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_removed_is_written_again(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+
+	commit(ledger, "one", 8);
+	assert_int_equal(k2i_ledger_check(ledger), 0);
+	assert_int_equal(unlink(folder->log), 0);
+	assert_int_equal(k2i_ledger_check(ledger), 1);
+	commit(ledger, "one", 16);
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(folder, &report);
+	assert_int_equal(position_of(ledger, "one"), 16);
+	k2i_ledger_close(ledger, false);
+}
+
+static void test_record_limits(void **state)
+{
+	struct k2i_ledger_ring ring = ring_make("one", 8);
+	static struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX + 1];
+	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
+	char path[1100];
+	int length;
+
+	(void)state;
+	length = k2i_ledger_commit_encode(&ring, files, K2I_LEDGER_FILES_MAX, bytes);
+	assert_true(length > 0 && length <= (int)sizeof(bytes));
+	assert_int_equal(k2i_ledger_commit_encode(&ring, files, K2I_LEDGER_FILES_MAX + 1, bytes), -EINVAL);
+	memset(path, 'p', sizeof(path));
+	files[0].path = path;
+	path[1023] = '\0';
+	length = k2i_ledger_opened_encode(&files[0], bytes);
+	assert_true(length > 0 && length <= (int)sizeof(bytes));
+	path[1023] = 'p';
+	path[1024] = '\0';
+	assert_int_equal(k2i_ledger_opened_encode(&files[0], bytes), -EINVAL);
+}
+
+int main(void)
+{
+#define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		LEDGER_TEST(test_fresh),
+		LEDGER_TEST(test_position_survives),
+		LEDGER_TEST(test_other_boot_makes_uncertain),
+		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
+		LEDGER_TEST(test_files),
+		LEDGER_TEST(test_one_at_a_time),
+		LEDGER_TEST(test_cut_at_every_byte),
+		LEDGER_TEST(test_flipped_bits),
+		LEDGER_TEST(test_torn_at_page_boundary),
+		LEDGER_TEST(test_other_version),
+		LEDGER_TEST(test_rewritten_when_large),
+		LEDGER_TEST(test_removed_is_written_again),
+		cmocka_unit_test(test_record_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

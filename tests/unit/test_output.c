@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/commit.h"
+#include "../../receiver/confine.h"
+
+struct place {
+	char root[200], base[240], outside[240];
+	struct k2i_counters counters;
+	struct k2i_ledger *ledger;
+	struct k2i_destination destination;
+	struct k2i_committer committer;
+	struct k2i_format *format;
+	struct k2i_ledger_ring ring;
+};
+
+static void path_in(char *path, size_t room, const char *folder, const char *name)
+{
+	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static void outputs_open(struct place *place)
+{
+	struct k2i_outputs_options options = {
+		.base_directory = place->base,
+		.refused_prefix = "state",
+		.open_max = 4,
+		.ledger = place->ledger,
+		.counters = &place->counters,
+	};
+
+	assert_int_equal(k2i_outputs_create(&options, &place->destination.outputs), 0);
+}
+
+static void file_recover(void *argument, const struct k2i_ledger_file *file)
+{
+	k2i_outputs_recover(argument, file, true);
+}
+
+/* After a place_close: as a receiver that was killed starts again. */
+static void place_open(struct place *place, const char *format, const char *unify_file)
+{
+	struct k2i_ledger_report report;
+	char state[300], quarantine[300], message[200];
+	uint8_t boot_id[16] = "boot";
+
+	path_in(state, sizeof(state), place->root, "state");
+	path_in(quarantine, sizeof(quarantine), place->root, "quarantine");
+	assert_int_equal(k2i_ledger_open(state, boot_id, &place->ledger, &report), 0);
+	outputs_open(place);
+	k2i_ledger_files(place->ledger, file_recover, place->destination.outputs);
+	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
+	assert_int_equal(k2i_quarantine_create(quarantine, &place->counters, &place->destination.quarantine), 0);
+	assert_int_equal(k2i_format_compile(format, "%S", &place->format, message, sizeof(message)), 0);
+	place->destination.ledger = place->ledger;
+	place->destination.counters = &place->counters;
+	place->destination.format = place->format;
+	place->destination.unify_file = unify_file;
+	assert_int_equal(k2i_committer_start(&place->committer, &place->destination), 0);
+	memcpy(place->ring.uuid, "ring", 4);
+}
+
+static void place_close(struct place *place)
+{
+	k2i_committer_free(&place->committer);
+	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), 0);
+	k2i_quarantine_free(place->destination.quarantine);
+	k2i_ledger_close(place->ledger, false);
+	k2i_format_free(place->format);
+}
+
+static int setup(void **state)
+{
+	const char *parent = getenv("TMPDIR");
+	struct place *place = calloc(1, sizeof(*place));
+
+	assert_non_null(place);
+	(void)snprintf(place->root, sizeof(place->root), "%s/output.XXXXXX", parent ? parent : "/tmp");
+	assert_non_null(mkdtemp(place->root));
+	path_in(place->base, sizeof(place->base), place->root, "base");
+	path_in(place->outside, sizeof(place->outside), place->root, "outside");
+	assert_int_equal(mkdir(place->outside, 0700), 0);
+	*state = place;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *place = *state;
+
+	assert_int_equal(nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	free(place);
+	return 0;
+}
+
+/* A chunk of `text` for a stream; memory of both stays with the caller. */
+static void add(struct place *place, struct k2i_stream *stream, unsigned flags, uint32_t pid, const char *text)
+{
+	struct k2hft_chunk_view view = {
+		.chunk = {.record_count = 1, .writer_pid = pid, .flags = (uint16_t)flags, .time_ns = 7000000000u},
+		.payload = (const uint8_t *)text,
+		.payload_bytes = strlen(text),
+	};
+
+	view.position = place->ring.position;
+	place->ring.position += 64;
+	view.end = place->ring.position;
+	assert_int_equal(k2i_committer_add(&place->committer, stream, &view), 0);
+}
+
+static int commit(struct place *place)
+{
+	return k2i_committer_commit(&place->committer, &place->ring, false);
+}
+
+static struct k2i_stream stream_make(uint32_t id, const char *path)
+{
+	struct k2i_stream stream = {.id = id, .path = path, .host = "host", .writer_seed = id};
+
+	return stream;
+}
+
+static void expect_file(const struct place *place, const char *name, const char *wanted)
+{
+	char path[400], bytes[4096];
+	ssize_t got;
+	int file;
+
+	path_in(path, sizeof(path), place->base, name);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	got = read(file, bytes, sizeof(bytes) - 1);
+	assert_true(got >= 0);
+	bytes[got] = '\0';
+	(void)close(file);
+	assert_string_equal(bytes, wanted);
+}
+
+/* Confinement ---------------------------------------------------------------------------------------------------- */
+
+static const char *const hostile_paths[] = {
+	"",
+	".",
+	"..",
+	"/",
+	"/etc/k2hft",
+	"//x",
+	"../x",
+	"../outside/x",
+	"a/../../outside/x",
+	"a/..",
+	"a/./b",
+	"./x",
+	"x/",
+	"a//b",
+	"a/",
+	"../../../../../../../../tmp/x",
+	"link",
+	"link/",
+	"linkdir/x",
+	"linkdir/../x",
+	"linkdir/sub/x",
+	"dangling",
+	"dangling/x",
+	"absolute",
+	"absolutedir/x",
+	"fifo",
+	"socket",
+	"directory",
+	"file/x",
+	"file/..",
+	"up",
+	"up/outside/x",
+	"directory/up2/outside/x",
+	"self",
+	"self/x",
+	"device",
+	"linkdir",
+	"directory/up2",
+	"up/../outside/x",
+	"directory/../../outside/x",
+};
+
+static void hostile_setup(const struct place *place)
+{
+	static const char *const links[][2] = {
+		{"../outside/target", "link"}, {"../outside", "linkdir"}, {"../outside/none", "dangling"},
+		{"/etc/passwd", "absolute"},   {"/tmp", "absolutedir"},   {"..", "up"},
+		{"../..", "directory/up2"},    {"self", "self"},          {"/dev/null", "device"},
+	};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char path[400];
+	size_t i;
+	int file;
+
+	path_in(path, sizeof(path), place->base, "directory");
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		path_in(path, sizeof(path), place->base, links[i][1]);
+		assert_int_equal(symlink(links[i][0], path), 0);
+	}
+	path_in(path, sizeof(path), place->base, "fifo");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	path_in(path, sizeof(path), place->base, "file");
+	file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(file >= 0);
+	(void)close(file);
+	assert_int_equal(chdir(place->base), 0);
+	file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	memcpy(address.sun_path, "socket", sizeof("socket"));
+	assert_int_equal(bind(file, (struct sockaddr *)&address, sizeof(address)), 0);
+	(void)close(file);
+	assert_int_equal(chdir("/"), 0);
+}
+
+static int count_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)path;
+	(void)status;
+	(void)type;
+	return walk->level > 0;
+}
+
+static void test_hostile_paths(void **state)
+{
+	struct place *place = *state;
+	size_t i;
+	int base, descriptor;
+
+	assert_int_equal(mkdir(place->base, 0700), 0);
+	hostile_setup(place);
+	base = open(place->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(base >= 0);
+	for (i = 0; i < sizeof(hostile_paths) / sizeof(hostile_paths[0]); i++) {
+		descriptor = k2i_confine_open(base, hostile_paths[i], O_APPEND | O_CREAT);
+		if (descriptor >= 0)
+			fail_msg("\"%s\" was opened", hostile_paths[i]);
+		if (!k2i_output_error_own(descriptor) && descriptor != -ENOENT)
+			fail_msg("\"%s\": %s is not the path's fault", hostile_paths[i], strerror(-descriptor));
+		descriptor = k2i_confine_walk(base, hostile_paths[i], O_APPEND | O_CREAT);
+		if (descriptor >= 0)
+			fail_msg("\"%s\" was opened without openat2", hostile_paths[i]);
+	}
+	assert_int_equal(nftw(place->outside, count_one, 16, FTW_PHYS), 0);
+	(void)close(base);
+}
+
+static void test_long_and_deep_paths(void **state)
+{
+	char path[1100], deep[2 * K2I_CONFINE_DEPTH_MAX + 2];
+	struct place *place = *state;
+	int base, descriptor, i;
+
+	assert_int_equal(mkdir(place->base, 0700), 0);
+	base = open(place->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	memset(path, 'p', sizeof(path));
+	path[1024] = '\0';
+	assert_int_equal(k2i_confine_open(base, path, O_CREAT), -ENAMETOOLONG);
+	path[300] = '\0';
+	assert_true(k2i_confine_open(base, path, O_CREAT) < 0);
+	for (i = 0; i < (int)K2I_CONFINE_DEPTH_MAX; i++)
+		memcpy(deep + 2 * i, "d/", 2);
+	memcpy(deep + 2 * i, "f", 2);
+	assert_int_equal(k2i_confine_open(base, deep, O_CREAT), -ENAMETOOLONG);
+	descriptor = k2i_confine_open(base, deep + 2, O_CREAT);
+	assert_true(descriptor >= 0);
+	(void)close(descriptor);
+	(void)close(base);
+}
+
+static void test_made_with_private_modes(void **state)
+{
+	struct place *place = *state;
+	int base, descriptor, round;
+	struct stat status;
+	mode_t mask = umask(0);
+
+	assert_int_equal(mkdir(place->base, 0700), 0);
+	base = open(place->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (round = 0; round < 2; round++) {
+		descriptor = round ? k2i_confine_walk(base, "w/x/y", O_APPEND | O_CREAT)
+				   : k2i_confine_open(base, "a/b/c", O_APPEND | O_CREAT);
+		assert_true(descriptor >= 0);
+		assert_int_equal(fstat(descriptor, &status), 0);
+		assert_int_equal(status.st_mode & 07777, 0600);
+		(void)close(descriptor);
+		assert_int_equal(fstatat(base, round ? "w/x" : "a/b", &status, 0), 0);
+		assert_int_equal(status.st_mode & 07777, 0700);
+	}
+	(void)umask(mask);
+	(void)close(base);
+}
+
+/* Files ---------------------------------------------------------------------------------------------------------- */
+
+static void test_streams_have_files(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "a/one"), two = stream_make(2, "two"), same = stream_make(3, "two");
+
+	place_open(place, "%L", NULL);
+	add(place, &one, 0, 1, "1\n");
+	add(place, &two, 0, 1, "2\r\n");
+	add(place, &one, 0, 1, "3");
+	add(place, &same, 0, 1, "4\n");
+	add(place, &two, 0, 1, "5\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "a/one", "1\n3");
+	expect_file(place, "two", "2\r\n4\n5\n");
+	assert_int_equal(atomic_load(&place->counters.chunks), 5);
+	place_close(place);
+}
+
+static void test_more_streams_than_open_files(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream streams[20];
+	char names[20][8];
+	unsigned i, round;
+
+	place_open(place, "%L", NULL);
+	for (i = 0; i < 20; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "s%u", i);
+		streams[i] = stream_make(i, names[i]);
+	}
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 20; i++)
+			add(place, &streams[i], 0, 1, "x\n");
+		assert_int_equal(commit(place), 0);
+	}
+	for (i = 0; i < 20; i++)
+		expect_file(place, names[i], "x\nx\nx\n");
+	place_close(place);
+}
+
+static void test_removed_and_renamed(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream stream = stream_make(1, "log");
+	char path[400], other[400];
+
+	place_open(place, "%L", NULL);
+	path_in(path, sizeof(path), place->base, "log");
+	path_in(other, sizeof(other), place->base, "log.1");
+	add(place, &stream, 0, 1, "1\n");
+	assert_int_equal(commit(place), 0);
+	assert_int_equal(rename(path, other), 0);
+	add(place, &stream, 0, 1, "2\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log.1", "1\n");
+	expect_file(place, "log", "2\n");
+	assert_int_equal(unlink(path), 0);
+	add(place, &stream, 0, 1, "3\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log", "3\n");
+	assert_int_equal(truncate(path, 0), 0);
+	add(place, &stream, 0, 1, "4\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log", "4\n");
+	k2i_outputs_reopen(place->destination.outputs);
+	add(place, &stream, 0, 1, "5\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log", "4\n5\n");
+	place_close(place);
+}
+
+static void test_base_directory_replaced(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream stream = stream_make(1, "d/log");
+	char other[400];
+
+	place_open(place, "%L", NULL);
+	add(place, &stream, 0, 1, "1\n");
+	assert_int_equal(commit(place), 0);
+	path_in(other, sizeof(other), place->root, "moved");
+	assert_int_equal(rename(place->base, other), 0);
+	assert_int_equal(mkdir(place->base, 0700), 0);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	add(place, &stream, 0, 1, "2\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "d/log", "2\n");
+	place_close(place);
+}
+
+static void test_missing_base_directory_holds(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream stream = stream_make(1, "log");
+	char path[400];
+
+	place_open(place, "%L", NULL);
+	add(place, &stream, 0, 1, "1\n");
+	assert_int_equal(commit(place), 0);
+	path_in(path, sizeof(path), place->base, "log");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(place->base), 0);
+	add(place, &stream, 0, 1, "2\n");
+	assert_int_equal(commit(place), -ENOENT);
+	assert_int_equal(mkdir(place->base, 0700), 0);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	add(place, &stream, 0, 1, "3\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log", "3\n");
+	place_close(place);
+}
+
+/* A group that fails leaves nothing of it, in none of its files. */
+static void test_failed_write_is_cut_back(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
+	struct k2i_output_file *output;
+	int writable;
+
+	place_open(place, "%L", NULL);
+	add(place, &first, 0, 1, "1\n");
+	add(place, &second, 0, 1, "1\n");
+	assert_int_equal(commit(place), 0);
+	/* The second file can't be written any more, though it is in its place. */
+	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &output), 0);
+	writable = dup(output->descriptor);
+	assert_true(writable >= 0);
+	(void)close(output->descriptor);
+	{
+		char path[400];
+		int read_only;
+
+		path_in(path, sizeof(path), place->base, "second");
+		read_only = open(path, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(dup2(read_only, output->descriptor), output->descriptor);
+		(void)close(read_only);
+	}
+	add(place, &first, 0, 1, "2\n");
+	add(place, &second, 0, 1, "2\n");
+	assert_int_equal(commit(place), -EBADF);
+	expect_file(place, "first", "1\n");
+	expect_file(place, "second", "1\n");
+	assert_int_equal(dup2(writable, output->descriptor), output->descriptor);
+	(void)close(writable);
+	k2i_output_release(place->destination.outputs, output);
+	add(place, &first, 0, 1, "2\n");
+	add(place, &second, 0, 1, "2\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "first", "1\n2\n");
+	expect_file(place, "second", "1\n2\n");
+	place_close(place);
+}
+
+static void test_quarantine(void **state)
+{
+	static const char *const paths[] = {".k2hft/ledger", "state/ledger", "link", "directory", "good/x"};
+	struct place *place = *state;
+	struct k2i_stream streams[6];
+	struct stat status;
+	char path[400];
+	unsigned i;
+
+	place_open(place, "%L", NULL);
+	path_in(path, sizeof(path), place->base, "link");
+	assert_int_equal(symlink("../outside/x", path), 0);
+	path_in(path, sizeof(path), place->base, "directory");
+	assert_int_equal(mkdir(path, 0700), 0);
+	streams[5] = stream_make(9, "good");
+	for (i = 0; i < 5; i++)
+		streams[i] = stream_make(i, paths[i]);
+	add(place, &streams[5], 0, 1, "good\n");
+	assert_int_equal(commit(place), 0);
+	for (i = 0; i < 5; i++)
+		add(place, &streams[i], 0, 1, "bad\n");
+	add(place, &streams[5], 0, 1, "good\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "good", "good\ngood\n");
+	assert_int_equal(atomic_load(&place->counters.quarantined_chunks), 5);
+	assert_int_equal(atomic_load(&place->counters.quarantined_bytes), 20);
+	path_in(path, sizeof(path), place->root,
+		"quarantine/72696e67-0000-0000-0000-000000000000-00000000000000000064");
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_size, 4);
+	assert_int_equal(nftw(place->outside, count_one, 16, FTW_PHYS), 0);
+	place_close(place);
+}
+
+/* One file for all ----------------------------------------------------------------------------------------------- */
+
+static void test_unified(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), blocks = stream_make(3, "blocks");
+
+	blocks.mode = K2HFT_STREAM_BINARY;
+	place_open(place, "%L", "log/all");
+	add(place, &one, 0, 1, "a\nb\n");
+	add(place, &two, 0, 1, "unterminated");
+	add(place, &one, 0, 1, "c\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\n");
+	/* Pieces of one record, undisturbed, over two groups. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "pie");
+	assert_int_equal(commit(place), 0);
+	add(place, &one, K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED, 1, "ce");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "s\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\n");
+	/* Disturbed: each part is a line of its own; another process of the same stream is another writer. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "x");
+	add(place, &one, 0, 2, "other\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "y\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\n");
+	add(place, &blocks, 0, 1, "block");
+	add(place, &blocks, 0, 1, "s");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nblocks");
+	place_close(place);
+}
+
+/* What was written behind the ledger's back goes; a record that goes on does so in the same line. */
+static void test_recovery(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400];
+	int file;
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	path_in(path, sizeof(path), place->base, "all");
+	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(file, "not acknowledged", 16), 16);
+	(void)close(file);
+	place_open(place, "%L", "all");
+	one = stream_make(1, "one");
+	assert_int_equal(atomic_load(&place->counters.cut_bytes), 16);
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, " end\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "begin end\n");
+	place_close(place);
+}
+
+static void test_formatted(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "d/one");
+
+	place_open(place, "%H %f %P: %l\n", "all");
+	add(place, &one, 0, 12, "a\nb\n");
+	add(place, &one, 0, 13, "unterminated");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "host one 12: a\nhost one 12: b\nhost one 13: unterminated\n");
+	place_close(place);
+}
+
+static void test_formatted_keeps_lines_apart(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+
+	place_open(place, "> %L", NULL);
+	add(place, &one, 0, 1, "a\nb");
+	add(place, &one, 0, 1, "c\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "one", "> a\n> b\n> c\n");
+	place_close(place);
+}
+
+static void test_unify_name(void **state)
+{
+	char path[1024];
+
+	(void)state;
+	assert_int_equal(k2i_unify_path("log/%Y.log", UINT64_C(1500000000000000000), path), 0);
+	assert_string_equal(path, "log/2017.log");
+	assert_int_equal(k2i_unify_path("../x", 0, path), -EINVAL);
+	assert_int_equal(k2i_unify_path("/x", 0, path), -EINVAL);
+	assert_int_equal(k2i_unify_path("", 0, path), -EINVAL);
+}
+
+int main(void)
+{
+#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		PLACE_TEST(test_hostile_paths),
+		PLACE_TEST(test_long_and_deep_paths),
+		PLACE_TEST(test_made_with_private_modes),
+		PLACE_TEST(test_streams_have_files),
+		PLACE_TEST(test_more_streams_than_open_files),
+		PLACE_TEST(test_removed_and_renamed),
+		PLACE_TEST(test_base_directory_replaced),
+		PLACE_TEST(test_missing_base_directory_holds),
+		PLACE_TEST(test_failed_write_is_cut_back),
+		PLACE_TEST(test_quarantine),
+		PLACE_TEST(test_unified),
+		PLACE_TEST(test_recovery),
+		PLACE_TEST(test_formatted),
+		PLACE_TEST(test_formatted_keeps_lines_apart),
+		cmocka_unit_test(test_unify_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
