@@ -1,0 +1,756 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/session.h"
+#include "bits.h"
+#include "frame_wire.h"
+#include "wire.h"
+
+#define WINDOW_BYTES (UINT64_C(4) << 20)
+
+struct world {
+	char root[200], base[240];
+	struct k2i_counters counters;
+	struct k2i_ledger *ledger;
+	struct k2i_rings *rings;
+	struct k2i_destination destination;
+	struct k2i_committer committer;
+	struct k2i_format *format;
+	struct k2i_session_shared shared;
+	struct k2i_session session;
+	uint8_t input[1 << 20];
+	size_t input_bytes;
+};
+
+static uint64_t fenced_id;
+
+static void on_fenced(struct k2i_owner owner)
+{
+	fenced_id = owner.id;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static void world_open(struct world *world)
+{
+	struct k2i_outputs_options options = {.base_directory = world->base, .open_max = 100};
+	struct k2i_ledger_report report;
+	char path[300], message[100];
+	uint8_t boot_id[16] = "boot";
+
+	(void)snprintf(path, sizeof(path), "%s/state", world->root);
+	assert_int_equal(k2i_ledger_open(path, boot_id, &world->ledger, &report), 0);
+	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
+	options.ledger = world->ledger;
+	options.counters = &world->counters;
+	assert_int_equal(k2i_outputs_create(&options, &world->destination.outputs), 0);
+	assert_int_equal(k2i_quarantine_create(path, &world->counters, &world->destination.quarantine), 0);
+	assert_int_equal(k2i_format_compile("%L", NULL, &world->format, message, sizeof(message)), 0);
+	assert_int_equal(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings), 0);
+	world->destination.ledger = world->ledger;
+	world->destination.counters = &world->counters;
+	world->destination.format = world->format;
+	assert_int_equal(k2i_committer_start(&world->committer, &world->destination), 0);
+	world->shared = (struct k2i_session_shared){
+		.rings = world->rings,
+		.committer = &world->committer,
+		.counters = &world->counters,
+		.receiver_uuid = k2i_ledger_uuid(world->ledger),
+		.window_bytes = WINDOW_BYTES,
+		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
+	};
+}
+
+static void session_open(struct world *world, uint64_t id)
+{
+	struct k2i_owner owner = {NULL, id};
+
+	k2i_session_start(&world->session, &world->shared, owner, "peer");
+	world->input_bytes = 0;
+}
+
+static int setup(void **state)
+{
+	const char *parent = getenv("TMPDIR");
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	(void)snprintf(world->root, sizeof(world->root), "%s/session.XXXXXX", parent ? parent : "/tmp");
+	assert_non_null(mkdtemp(world->root));
+	(void)snprintf(world->base, sizeof(world->base), "%s/base", world->root);
+	world_open(world);
+	session_open(world, 1);
+	fenced_id = 0;
+	*state = world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *world = *state;
+
+	k2i_session_end(&world->session);
+	k2i_committer_free(&world->committer);
+	k2i_rings_free(world->rings);
+	(void)k2i_outputs_free(world->destination.outputs, false);
+	k2i_quarantine_free(world->destination.quarantine);
+	k2i_ledger_close(world->ledger, false);
+	k2i_format_free(world->format);
+	free(world->shared.raw);
+	assert_int_equal(nftw(world->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	free(world);
+	return 0;
+}
+
+/* What is put in ------------------------------------------------------------------------------------------------- */
+
+static void put_message(struct world *world, int length)
+{
+	assert_true(length > 0);
+	world->input_bytes += (size_t)length;
+}
+
+static uint8_t *input_end(struct world *world)
+{
+	return world->input + world->input_bytes;
+}
+
+static size_t input_room(const struct world *world)
+{
+	return sizeof(world->input) - world->input_bytes;
+}
+
+static struct k2hft_hello hello_make(const char *ring, uint64_t epoch, uint64_t acked)
+{
+	struct k2hft_hello hello = {
+		.version_min = 1,
+		.version_max = 1,
+		.epoch = epoch,
+		.acked = acked,
+		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
+		.level = K2HFT_LEVEL_WRITTEN,
+		.host = "host",
+	};
+
+	memcpy(hello.ring_uuid, ring, strlen(ring));
+	return hello;
+}
+
+static void put_hello(struct world *world, const char *ring, uint64_t epoch, uint64_t acked)
+{
+	struct k2hft_hello hello = hello_make(ring, epoch, acked);
+
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+}
+
+static void put_stream(struct world *world, uint32_t id, const char *path)
+{
+	struct k2hft_stream_message stream = {.stream_id = id};
+
+	(void)snprintf(stream.path, sizeof(stream.path), "%s", path);
+	put_message(world, k2hft_stream_encode(&stream, input_end(world), input_room(world)));
+}
+
+/* A frame with one chunk for each letter of `text`, each of 40 bytes. */
+static void put_data(struct world *world, uint64_t position, uint32_t gap_bytes, uint32_t stream, const char *text)
+{
+	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .gap_bytes = gap_bytes, .position = position};
+	uint8_t *body = input_end(world) + K2HFT_FRAME_HEADER_BYTES, *chunk = body;
+
+	for (; *text; text++, chunk += 40) {
+		memset(chunk, 0, 40);
+		k2i_wire_u64_put(chunk, 40 | (uint64_t)K2I_KIND_CHUNK << K2I_MARK_KIND_SHIFT);
+		k2i_wire_u32_put(chunk + K2I_CHUNK_STREAM_AT, stream);
+		k2i_wire_u32_put(chunk + K2I_CHUNK_RECORDS_AT, 1);
+		chunk[K2I_CHUNK_PAD_AT] = 7;
+		chunk[K2HFT_CHUNK_HEADER_BYTES] = (uint8_t)*text;
+	}
+	frame.body_bytes = frame.raw_bytes = (uint32_t)(chunk - body);
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, input_end(world)), 0);
+	world->input_bytes += K2HFT_FRAME_HEADER_BYTES + frame.body_bytes;
+}
+
+static enum k2i_session_result take(struct world *world)
+{
+	size_t consumed, wanted;
+	enum k2i_session_result result =
+		k2i_session_input(&world->session, world->input, world->input_bytes, &consumed, &wanted);
+
+	assert_true(consumed <= world->input_bytes);
+	world->input_bytes -= consumed;
+	memmove(world->input, world->input + consumed, world->input_bytes);
+	return result;
+}
+
+/* What comes out ------------------------------------------------------------------------------------------------- */
+
+/* Removes the first answer; its body is `*body`. */
+static uint8_t next_answer(struct world *world, uint8_t body[K2HFT_MESSAGE_BYTES_MAX], size_t *body_bytes)
+{
+	struct k2i_session *session = &world->session;
+	struct k2hft_frame frame;
+	size_t length;
+
+	if (session->output_bytes == 0)
+		return 0;
+	assert_int_equal(
+		k2hft_frame_header_decode(session->output, session->output_bytes, K2HFT_MESSAGE_BYTES_MAX, &frame), 0);
+	length = K2HFT_FRAME_HEADER_BYTES + frame.body_bytes;
+	assert_true(length <= session->output_bytes);
+	assert_int_equal(k2hft_frame_verify(session->output, &frame, session->output + K2HFT_FRAME_HEADER_BYTES), 0);
+	memcpy(body, session->output + K2HFT_FRAME_HEADER_BYTES, frame.body_bytes);
+	*body_bytes = frame.body_bytes;
+	session->output_bytes -= length;
+	memmove(session->output, session->output + length, session->output_bytes);
+	return frame.type;
+}
+
+static struct k2hft_welcome expect_welcome(struct world *world)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_welcome welcome = {0};
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_WELCOME);
+	assert_int_equal(k2hft_welcome_decode(body, body_bytes, &welcome), 0);
+	return welcome;
+}
+
+static void expect_ack(struct world *world, uint64_t position, unsigned status)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_ack ack;
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ACK);
+	assert_int_equal(k2hft_ack_decode(body, body_bytes, &ack), 0);
+	assert_int_equal(ack.position, position);
+	assert_int_equal(ack.status, status);
+}
+
+static void expect_error(struct world *world, unsigned code)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_error_message error;
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	assert_int_equal(world->session.output_bytes, 0);
+}
+
+static void expect_file(const struct world *world, const char *name, const char *wanted)
+{
+	char path[300], bytes[1000];
+	ssize_t got;
+	int file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", world->base, name);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	got = read(file, bytes, sizeof(bytes) - 1);
+	assert_true(got >= 0);
+	bytes[got] = '\0';
+	(void)close(file);
+	assert_string_equal(bytes, wanted);
+}
+
+/* A session that greeted at position 0 and declared stream 1. */
+static void open_session(struct world *world)
+{
+	put_hello(world, "ring", 1, 0);
+	put_stream(world, 1, "file");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	(void)expect_welcome(world);
+	assert_int_equal(world->session.output_bytes, 0);
+}
+
+/* Tests ---------------------------------------------------------------------------------------------------------- */
+
+static void test_greeting(void **state)
+{
+	struct world *world = *state;
+	struct k2hft_welcome welcome;
+
+	put_hello(world, "ring", 1, 4096);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	welcome = expect_welcome(world);
+	assert_int_equal(welcome.version, 1);
+	assert_int_equal(welcome.position, 4096);
+	assert_int_equal(welcome.window_end, 4096 + WINDOW_BYTES);
+	assert_int_equal(welcome.flags, 0);
+	assert_int_equal(welcome.level, K2HFT_LEVEL_WRITTEN);
+	assert_int_equal(welcome.frame_bytes_max, K2HFT_FRAME_BODY_BYTES_DEFAULT);
+	assert_memory_equal(welcome.receiver_uuid, k2i_ledger_uuid(world->ledger), 16);
+}
+
+static void test_byte_by_byte(void **state)
+{
+	struct world *world = *state;
+	size_t total, given, consumed, wanted;
+	static uint8_t bytes[4096];
+
+	put_hello(world, "ring", 1, 0);
+	put_stream(world, 1, "file");
+	put_data(world, 0, 0, 1, "abc");
+	total = world->input_bytes;
+	memcpy(bytes, world->input, total);
+	world->input_bytes = 0;
+	for (given = 0; given < total; given++) {
+		world->input[world->input_bytes++] = bytes[given];
+		assert_int_equal(
+			k2i_session_input(&world->session, world->input, world->input_bytes, &consumed, &wanted),
+			K2I_SESSION_MORE);
+		assert_true(consumed == 0 || consumed == world->input_bytes);
+		world->input_bytes -= consumed;
+	}
+	assert_int_equal(world->input_bytes, 0);
+	(void)expect_welcome(world);
+	expect_ack(world, 120, K2HFT_STATUS_OK);
+	expect_file(world, "file", "abc");
+}
+
+static void test_duplicates_are_skipped(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "abc");
+	put_data(world, 40, 0, 1, "bcd");
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_file(world, "file", "abcd");
+	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 3);
+	assert_int_equal(atomic_load(&world->counters.chunks), 4);
+}
+
+static void test_resume_after_reconnect(void **state)
+{
+	struct world *world = *state;
+	struct k2hft_welcome welcome;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "abc");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_session_end(&world->session);
+	session_open(world, 2);
+	put_hello(world, "ring", 1, 40);
+	put_stream(world, 1, "file");
+	put_data(world, 40, 0, 1, "bcd");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	welcome = expect_welcome(world);
+	assert_int_equal(welcome.position, 120);
+	assert_int_equal(welcome.flags, K2HFT_WELCOME_KNOWN);
+	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_file(world, "file", "abcd");
+	assert_int_equal(fenced_id, 0);
+}
+
+static void test_gaps(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	put_data(world, 80, 40, 1, "b");
+	/* More is said to be skipped than is needed: what is below was received before. */
+	put_data(world, 200, 160, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 240, K2HFT_STATUS_OK);
+	put_data(world, 288, 40, 1, "d");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_POSITION);
+	expect_file(world, "file", "abc");
+}
+
+static void test_good_frames_before_a_bad_one_count(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "ab");
+	put_data(world, 80, 0, 1, "cd");
+	world->input[world->input_bytes - 8] ^= 1;
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	expect_error(world, K2HFT_ERROR_CHECKSUM);
+	expect_file(world, "file", "ab");
+	assert_int_equal(atomic_load(&world->counters.checksum_errors), 1);
+}
+
+static void test_nothing_of_a_bad_frame_counts(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "ab");
+	put_data(world, 80, 0, 1, "cd");
+	/* The last chunk names a stream that nobody declared; the checksum is right. */
+	{
+		uint8_t *header = world->input + K2HFT_FRAME_HEADER_BYTES + 80;
+		uint8_t *body = header + K2HFT_FRAME_HEADER_BYTES;
+		struct k2hft_frame frame = {
+			.type = K2HFT_FRAME_DATA, .body_bytes = 80, .raw_bytes = 80, .position = 80};
+
+		k2i_wire_u32_put(body + 40 + K2I_CHUNK_STREAM_AT, 2);
+		assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
+	}
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	expect_error(world, K2HFT_ERROR_PROTOCOL);
+	expect_file(world, "file", "ab");
+}
+
+static void test_overlap(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	put_data(world, 8, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_error(world, K2HFT_ERROR_PROTOCOL);
+	expect_file(world, "file", "a");
+}
+
+static void test_window(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, WINDOW_BYTES - 40, (uint32_t)WINDOW_BYTES - 40, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, WINDOW_BYTES, K2HFT_STATUS_OK);
+	put_data(world, 2 * WINDOW_BYTES - 32, (uint32_t)WINDOW_BYTES - 32, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_LIMIT);
+}
+
+static void test_stream_declared_again(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	put_stream(world, 1, "other");
+	put_data(world, 40, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_file(world, "file", "a");
+	expect_file(world, "other", "b");
+}
+
+static void test_too_many_streams(void **state)
+{
+	struct world *world = *state;
+	char path[32];
+	uint32_t id;
+
+	open_session(world);
+	for (id = 2; id <= K2I_SESSION_STREAMS_MAX; id++) {
+		(void)snprintf(path, sizeof(path), "s%u", id);
+		put_stream(world, id, path);
+		assert_int_equal(take(world), K2I_SESSION_MORE);
+	}
+	put_stream(world, 7, "again");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	put_stream(world, id, "more");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_LIMIT);
+}
+
+static void test_discard(void **state)
+{
+	struct world *world = *state;
+	struct k2hft_discard discard = {0, 4096, 12, K2HFT_DISCARD_EXPIRED};
+
+	open_session(world);
+	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+	put_data(world, 4096, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 4136, K2HFT_STATUS_OK);
+	assert_int_equal(atomic_load(&world->counters.discarded_records), 12);
+	discard.from = 8192;
+	discard.to = 8200;
+	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_POSITION);
+}
+
+static void test_ping_and_bye(void **state)
+{
+	struct world *world = *state;
+	struct k2hft_ping ping = {.token = 7}, zero = {0};
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	size_t body_bytes;
+
+	open_session(world);
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
+	assert_int_equal(k2i_wire_u64(body), 7);
+	put_data(world, 0, 0, 1, "a");
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_BYE, &zero, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	assert_int_equal(world->session.output_bytes, 0);
+}
+
+/* A peer that asks and does not read the answers is not read any more. */
+static void test_answers_have_a_limit(void **state)
+{
+	struct k2hft_ping ping = {.token = 7};
+	struct world *world = *state;
+	size_t consumed, wanted;
+	unsigned i;
+
+	open_session(world);
+	for (i = 0; i < 1000; i++)
+		put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	assert_int_equal(k2i_session_input(&world->session, world->input, world->input_bytes, &consumed, &wanted),
+			 K2I_SESSION_MORE);
+	assert_true(consumed > 0 && consumed < world->input_bytes);
+	assert_int_equal(wanted, 0);
+	assert_true(world->session.output_bytes <= K2I_SESSION_OUTPUT_BYTES);
+}
+
+static void refuse_first(struct world *world, unsigned code)
+{
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	if (code)
+		expect_error(world, code);
+	else
+		assert_int_equal(world->session.output_bytes, 0);
+	k2i_session_end(&world->session);
+	session_open(world, 1);
+}
+
+static void test_refused_greetings(void **state)
+{
+	struct k2hft_hello hello = hello_make("ring", 1, 0);
+	struct world *world = *state;
+
+	put_stream(world, 1, "file");
+	refuse_first(world, K2HFT_ERROR_PROTOCOL);
+	hello.version_min = hello.version_max = 2;
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	refuse_first(world, K2HFT_ERROR_VERSION);
+	hello.version_min = 1;
+	hello.features_required = 4;
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	refuse_first(world, K2HFT_ERROR_VERSION);
+	memcpy(world->input, "GET / HTTP/1.1\r\n\r\n", 18);
+	world->input_bytes = 18;
+	refuse_first(world, 0);
+	open_session(world);
+	put_hello(world, "ring", 1, 0);
+	refuse_first(world, K2HFT_ERROR_PROTOCOL);
+	open_session(world);
+	memcpy(world->input, "GET / HTTP/1.1\r\n\r\n", 18);
+	world->input_bytes = 18;
+	refuse_first(world, K2HFT_ERROR_PROTOCOL);
+}
+
+static void test_lengths_are_refused_at_once(void **state)
+{
+	struct world *world = *state;
+	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .body_bytes = 8u << 20, .raw_bytes = 8u << 20};
+	static uint8_t body[8u << 20];
+
+	open_session(world);
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, input_end(world)), 0);
+	world->input_bytes += K2HFT_FRAME_HEADER_BYTES;
+	refuse_first(world, K2HFT_ERROR_LIMIT);
+	/* Before the greeting there is nothing but HELLO. */
+	frame.body_bytes = frame.raw_bytes = 8192;
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, input_end(world)), 0);
+	world->input_bytes += K2HFT_FRAME_HEADER_BYTES;
+	refuse_first(world, K2HFT_ERROR_LIMIT);
+}
+
+static void test_fencing(void **state)
+{
+	struct world *world = *state;
+	static struct k2i_session old;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	old = world->session;
+	/* The same epoch from another connection: the older one has lost the ring, and can't commit any more. */
+	session_open(world, 2);
+	open_session(world);
+	assert_int_equal(fenced_id, 1);
+	put_data(world, 40, 0, 1, "b");
+	{
+		static uint8_t bytes[200];
+		size_t byte_count = world->input_bytes, consumed, wanted;
+
+		memcpy(bytes, world->input, byte_count);
+		assert_int_equal(k2i_session_input(&old, bytes, byte_count, &consumed, &wanted), K2I_SESSION_CLOSE);
+		assert_int_equal(old.state, K2I_SESSION_ENDED);
+	}
+	expect_file(world, "file", "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	expect_file(world, "file", "ab");
+	k2i_session_end(&old);
+	/* An older epoch has no chance. */
+	k2i_session_end(&world->session);
+	session_open(world, 3);
+	put_hello(world, "ring", 0, 0);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_FENCED);
+	assert_int_equal(fenced_id, 1);
+}
+
+static void test_hold_and_resume(void **state)
+{
+	struct world *world = *state;
+	char path[300];
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	/* The base directory goes away, then comes back. */
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(world->base), 0);
+	put_data(world, 40, 0, 1, "b");
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(world->session.hold_error, -ENOENT);
+	k2i_session_ack(&world->session);
+	expect_ack(world, 40, K2HFT_STATUS_FAILED);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(mkdir(world->base, 0700), 0);
+	k2i_outputs_tick(world->destination.outputs, 1);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 120, K2HFT_STATUS_OK);
+	expect_file(world, "file", "bc");
+	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
+	assert_int_equal(atomic_load(&world->counters.frames), 3);
+}
+
+/* The ledger is behind what it acknowledged once: it was lost. */
+static void test_lost_ledger(void **state)
+{
+	struct world *world = *state;
+	struct k2hft_hello hello = hello_make("ring", 1, 400);
+
+	memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).position, 400);
+	assert_int_equal(atomic_load(&world->counters.ledger_lost), 1);
+}
+
+static void test_many_small_chunks(void **state)
+{
+	static char text[10001];
+	struct world *world = *state;
+	uint64_t position = 0;
+	unsigned i;
+
+	open_session(world);
+	memset(text, 'x', sizeof(text) - 1);
+	/* More chunks than a group holds, in one call. */
+	for (i = 0; i < 2; i++) {
+		put_data(world, position, 0, 1, text);
+		position += 10000 * 40;
+	}
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, position, K2HFT_STATUS_OK);
+	for (i = 0; i < 2; i++) {
+		put_data(world, position, 0, 1, text);
+		position += 10000 * 40;
+	}
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, position, K2HFT_STATUS_OK);
+	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
+	assert_int_equal(atomic_load(&world->counters.bytes), 40000);
+}
+
+/* Random damage in a stream of good frames: never a crash, never a wrong byte in the file. */
+static void test_random_damage(void **state)
+{
+	struct world *world = *state;
+	uint64_t seed = 88172645463325252u;
+	static uint8_t good[4096];
+	size_t good_bytes;
+	unsigned round;
+
+	put_hello(world, "ring", 1, 0);
+	put_stream(world, 1, "file");
+	put_data(world, 0, 0, 1, "abc");
+	good_bytes = world->input_bytes;
+	memcpy(good, world->input, good_bytes);
+	for (round = 0; round < 3000; round++) {
+		k2i_session_end(&world->session);
+		session_open(world, round + 2);
+		memcpy(world->input, good, good_bytes);
+		world->input_bytes = good_bytes;
+		seed ^= seed << 13;
+		seed ^= seed >> 7;
+		seed ^= seed << 17;
+		world->input[seed % good_bytes] ^= (uint8_t)(1 + (seed >> 32) % 255);
+		(void)take(world);
+	}
+	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 0);
+	if (atomic_load(&world->counters.bytes) > 0)
+		expect_file(world, "file", "abc");
+}
+
+int main(void)
+{
+#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_greeting),
+		SESSION_TEST(test_byte_by_byte),
+		SESSION_TEST(test_duplicates_are_skipped),
+		SESSION_TEST(test_resume_after_reconnect),
+		SESSION_TEST(test_gaps),
+		SESSION_TEST(test_good_frames_before_a_bad_one_count),
+		SESSION_TEST(test_nothing_of_a_bad_frame_counts),
+		SESSION_TEST(test_overlap),
+		SESSION_TEST(test_window),
+		SESSION_TEST(test_stream_declared_again),
+		SESSION_TEST(test_too_many_streams),
+		SESSION_TEST(test_discard),
+		SESSION_TEST(test_ping_and_bye),
+		SESSION_TEST(test_answers_have_a_limit),
+		SESSION_TEST(test_refused_greetings),
+		SESSION_TEST(test_lengths_are_refused_at_once),
+		SESSION_TEST(test_fencing),
+		SESSION_TEST(test_hold_and_resume),
+		SESSION_TEST(test_lost_ledger),
+		SESSION_TEST(test_many_small_chunks),
+		SESSION_TEST(test_random_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
