@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A ledger that is damaged or gone does not stop the receiver: it says so, keeps files as they are, and the sender's own
+# position counts. One that is removed while the receiver runs is written again.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+ledger=$dir/out/.k2hft/ledger
+receiver_config ""
+receiver_start
+wire >"$dir/said" <<END || fail "sending"
+hello ring 1 0
+welcome
+stream 1 text f
+chunk 1 0 one\n
+flush
+ack
+chunk 1 0 two\n
+flush
+ack
+END
+receiver_stop KILL
+# The second commit's record.
+offset=$(($(od -An -v -tx1 -w8 "$ledger" | grep -n '[1-9a-f]' | tail -1 | cut -d: -f1) * 8 - 12))
+printf '\125' | dd of="$ledger" bs=1 seek=$offset conv=notrunc 2>/dev/null
+receiver_start
+logged 'ledger: record [0-9]* of .* is damaged' || fail "damage not noticed"
+[ -e "$ledger.damaged" ] || fail "the damaged ledger was not kept"
+printf 'one\ntwo\n' | cmp - "$dir/out/f" || fail "acknowledged data was cut"
+wire >"$dir/said" <<END || fail "sending again"
+hello ring 1 80
+welcome
+stream 1 text f
+chunk 1 0 three\n
+flush
+ack
+END
+grep -q '^welcome position 80 known' "$dir/said" || fail "$(cat "$dir/said")"
+
+rm "$ledger"
+wait_until test -s "$ledger"
+wait_until logged 'somebody removed it'
+receiver_stop KILL
+receiver_start
+printf 'hello ring 1 80\nwelcome\n' | wire | grep -q '^welcome position 120 known' || fail "the ledger was not written again"
+printf 'one\ntwo\nthree\n' | cmp - "$dir/out/f" || fail "file at the end"
+
+receiver_stop TERM
+rm "$ledger"
+receiver_start
+printf 'hello ring 1 120\nwelcome\n' | wire | grep -q '^welcome position 120 new' || fail "start without ledger"

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Output files can be renamed, removed and truncated at any time, with and without HUP; the next record makes the file
+# again.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+receiver_config 'FILE_UNIFY = log/all'
+receiver_start
+mkfifo "$dir/script"
+"${B:-build}/tests/tools/wire_send" <"$dir/script" >"$dir/said" &
+sender=$!
+exec 3>"$dir/script"
+acks=0
+say() {
+	printf '%s\n' "chunk 1 0 $1\\n" flush ack >&3
+	acks=$((acks + 1))
+	wait_until said_acks
+}
+said_acks() { [ "$(grep -c '^ack' "$dir/said")" = "$acks" ]; }
+file=$dir/out/log/all
+printf '%s\n' "connect $port" 'hello ring 1 0' welcome 'stream 1 text x' >&3
+say one
+mv "$file" "$file.1"
+say two
+mv "$file" "$file.2"
+kill -HUP "$pid"
+wait_until logged 'SIGHUP'
+say three
+rm "$file"
+say four
+: >"$file"
+say five
+kill -HUP "$pid"
+say six
+[ "$(cat "$file.1")" = one ] || fail "first"
+[ "$(cat "$file.2")" = two ] || fail "second"
+printf 'five\nsix\n' | cmp - "$file" || fail "third"
+echo bye >&3
+exec 3>&-
+wait $sender || fail "sender"
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"

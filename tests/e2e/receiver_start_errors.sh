@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What prevents a start is said in one clear line, with the right status.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+receiver_config ""
+receiver_start
+
+# STATUS PATTERN ARGUMENT...
+refused() {
+	wanted=$1 pattern=$2
+	shift 2
+	"$server" "$@" >"$dir/said" 2>&1
+	got=$?
+	[ $got = "$wanted" ] || fail "status $got, not $wanted: $* ($(cat "$dir/said"))"
+	grep -qe "$pattern" "$dir/said" || fail "no \"$pattern\": $(cat "$dir/said")"
+}
+
+mkdir "$dir/base2"
+sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf2"
+{
+	cat "$dir/conf2"
+	echo 'FORMAT = "%Q"'
+} >"$dir/conf3"
+refused 1 "can't listen on 127.0.0.1 port $port: Address already in use" -conf "$dir/conf2" --listen "127.0.0.1:$port"
+refused 1 'another receiver uses .*/out/.k2hft' -conf "$dir/conf" --listen 127.0.0.1:0
+refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
+refused 2 '-conf FILE is missing'
+refused 2 'unknown option "-x"' -x
+refused 2 'wants a value' -conf
+refused 2 'no message level "loud"' -conf "$dir/conf" -d loud
+refused 2 'ADDRESS:PORT' -conf "$dir/conf2" --listen here
+refused 2 'No such file' -conf "$dir/none"

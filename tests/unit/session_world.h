@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SESSION_WORLD_H
+#define SESSION_WORLD_H
+
+/*
+ * A session with everything behind it in a temporary folder: frames are put in, answers are taken out. For one test
+ * program, which includes cmocka.h and what it needs before.
+ */
+#include "../../receiver/session.h"
+#include "bits.h"
+#include "frame_wire.h"
+#include "wire.h"
+
+#define WINDOW_BYTES (UINT64_C(4) << 20)
+
+struct world {
+	char root[200], base[240];
+	struct k2i_counters counters;
+	struct k2i_ledger *ledger;
+	struct k2i_rings *rings;
+	struct k2i_destination destination;
+	struct k2i_committer committer;
+	struct k2i_format *format;
+	struct k2i_session_shared shared;
+	struct k2i_session session;
+	uint8_t input[1 << 20];
+	size_t input_bytes;
+};
+
+static uint64_t fenced_id;
+
+static void on_fenced(struct k2i_owner owner)
+{
+	fenced_id = owner.id;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static void world_open(struct world *world)
+{
+	struct k2i_outputs_options options = {.base_directory = world->base, .open_max = 100};
+	struct k2i_ledger_report report;
+	char path[300], message[100];
+	uint8_t boot_id[16] = "boot";
+
+	(void)snprintf(path, sizeof(path), "%s/state", world->root);
+	assert_int_equal(k2i_ledger_open(path, boot_id, &world->ledger, &report), 0);
+	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
+	options.ledger = world->ledger;
+	options.counters = &world->counters;
+	assert_int_equal(k2i_outputs_create(&options, &world->destination.outputs), 0);
+	assert_int_equal(k2i_quarantine_create(path, &world->counters, &world->destination.quarantine), 0);
+	assert_int_equal(k2i_format_compile("%L", NULL, &world->format, message, sizeof(message)), 0);
+	assert_int_equal(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings), 0);
+	world->destination.ledger = world->ledger;
+	world->destination.counters = &world->counters;
+	world->destination.format = world->format;
+	assert_int_equal(k2i_committer_start(&world->committer, &world->destination), 0);
+	world->shared = (struct k2i_session_shared){
+		.rings = world->rings,
+		.committer = &world->committer,
+		.counters = &world->counters,
+		.receiver_uuid = k2i_ledger_uuid(world->ledger),
+		.window_bytes = WINDOW_BYTES,
+		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
+	};
+}
+
+static void session_open(struct world *world, uint64_t id)
+{
+	struct k2i_owner owner = {NULL, id};
+
+	k2i_session_start(&world->session, &world->shared, owner, "peer");
+	world->input_bytes = 0;
+}
+
+static int setup(void **state)
+{
+	const char *parent = getenv("TMPDIR");
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	(void)snprintf(world->root, sizeof(world->root), "%s/session.XXXXXX", parent ? parent : "/tmp");
+	assert_non_null(mkdtemp(world->root));
+	(void)snprintf(world->base, sizeof(world->base), "%s/base", world->root);
+	world_open(world);
+	session_open(world, 1);
+	fenced_id = 0;
+	*state = world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *world = *state;
+
+	k2i_session_end(&world->session);
+	k2i_committer_free(&world->committer);
+	k2i_rings_free(world->rings);
+	(void)k2i_outputs_free(world->destination.outputs, false);
+	k2i_quarantine_free(world->destination.quarantine);
+	k2i_ledger_close(world->ledger, false);
+	k2i_format_free(world->format);
+	free(world->shared.raw);
+	assert_int_equal(nftw(world->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	free(world);
+	return 0;
+}
+
+/* What is put in ------------------------------------------------------------------------------------------------- */
+
+static void put_message(struct world *world, int length)
+{
+	assert_true(length > 0);
+	world->input_bytes += (size_t)length;
+}
+
+static uint8_t *input_end(struct world *world)
+{
+	return world->input + world->input_bytes;
+}
+
+static size_t input_room(const struct world *world)
+{
+	return sizeof(world->input) - world->input_bytes;
+}
+
+static struct k2hft_hello hello_make(const char *ring, uint64_t epoch, uint64_t acked)
+{
+	struct k2hft_hello hello = {
+		.version_min = 1,
+		.version_max = 1,
+		.epoch = epoch,
+		.acked = acked,
+		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
+		.level = K2HFT_LEVEL_WRITTEN,
+		.host = "host",
+	};
+
+	memcpy(hello.ring_uuid, ring, strlen(ring));
+	return hello;
+}
+
+static void put_hello(struct world *world, const char *ring, uint64_t epoch, uint64_t acked)
+{
+	struct k2hft_hello hello = hello_make(ring, epoch, acked);
+
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+}
+
+static void put_stream(struct world *world, uint32_t id, const char *path)
+{
+	struct k2hft_stream_message stream = {.stream_id = id};
+
+	(void)snprintf(stream.path, sizeof(stream.path), "%s", path);
+	put_message(world, k2hft_stream_encode(&stream, input_end(world), input_room(world)));
+}
+
+/* A frame with one chunk for each letter of `text`, each of 40 bytes. */
+static void put_data(struct world *world, uint64_t position, uint32_t gap_bytes, uint32_t stream, const char *text)
+{
+	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .gap_bytes = gap_bytes, .position = position};
+	uint8_t *body = input_end(world) + K2HFT_FRAME_HEADER_BYTES, *chunk = body;
+
+	for (; *text; text++, chunk += 40) {
+		memset(chunk, 0, 40);
+		k2i_wire_u64_put(chunk, 40 | (uint64_t)K2I_KIND_CHUNK << K2I_MARK_KIND_SHIFT);
+		k2i_wire_u32_put(chunk + K2I_CHUNK_STREAM_AT, stream);
+		k2i_wire_u32_put(chunk + K2I_CHUNK_RECORDS_AT, 1);
+		chunk[K2I_CHUNK_PAD_AT] = 7;
+		chunk[K2HFT_CHUNK_HEADER_BYTES] = (uint8_t)*text;
+	}
+	frame.body_bytes = frame.raw_bytes = (uint32_t)(chunk - body);
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, input_end(world)), 0);
+	world->input_bytes += K2HFT_FRAME_HEADER_BYTES + frame.body_bytes;
+}
+
+static enum k2i_session_result take(struct world *world)
+{
+	size_t consumed, wanted;
+	enum k2i_session_result result =
+		k2i_session_input(&world->session, world->input, world->input_bytes, &consumed, &wanted);
+
+	assert_true(consumed <= world->input_bytes);
+	world->input_bytes -= consumed;
+	memmove(world->input, world->input + consumed, world->input_bytes);
+	return result;
+}
+
+/* What comes out ------------------------------------------------------------------------------------------------- */
+
+/* Removes the first answer; its body is `*body`. */
+static uint8_t next_answer(struct world *world, uint8_t body[K2HFT_MESSAGE_BYTES_MAX], size_t *body_bytes)
+{
+	struct k2i_session *session = &world->session;
+	struct k2hft_frame frame;
+	size_t length;
+
+	if (session->output_bytes == 0)
+		return 0;
+	assert_int_equal(
+		k2hft_frame_header_decode(session->output, session->output_bytes, K2HFT_MESSAGE_BYTES_MAX, &frame), 0);
+	length = K2HFT_FRAME_HEADER_BYTES + frame.body_bytes;
+	assert_true(length <= session->output_bytes);
+	assert_int_equal(k2hft_frame_verify(session->output, &frame, session->output + K2HFT_FRAME_HEADER_BYTES), 0);
+	memcpy(body, session->output + K2HFT_FRAME_HEADER_BYTES, frame.body_bytes);
+	*body_bytes = frame.body_bytes;
+	session->output_bytes -= length;
+	memmove(session->output, session->output + length, session->output_bytes);
+	return frame.type;
+}
+
+static struct k2hft_welcome expect_welcome(struct world *world)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_welcome welcome = {0};
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_WELCOME);
+	assert_int_equal(k2hft_welcome_decode(body, body_bytes, &welcome), 0);
+	return welcome;
+}
+
+static void expect_ack(struct world *world, uint64_t position, unsigned status)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_ack ack;
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ACK);
+	assert_int_equal(k2hft_ack_decode(body, body_bytes, &ack), 0);
+	assert_int_equal(ack.position, position);
+	assert_int_equal(ack.status, status);
+}
+
+static void expect_error(struct world *world, unsigned code)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_error_message error;
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	assert_int_equal(world->session.output_bytes, 0);
+}
+
+static void expect_file(const struct world *world, const char *name, const char *wanted)
+{
+	char path[300], bytes[1000];
+	ssize_t got;
+	int file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", world->base, name);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	got = read(file, bytes, sizeof(bytes) - 1);
+	assert_true(got >= 0);
+	bytes[got] = '\0';
+	(void)close(file);
+	assert_string_equal(bytes, wanted);
+}
+
+/* A session that greeted at position 0 and declared stream 1. */
+static void open_session(struct world *world)
+{
+	put_hello(world, "ring", 1, 0);
+	put_stream(world, 1, "file");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	(void)expect_welcome(world);
+	assert_int_equal(world->session.output_bytes, 0);
+}
+
+#endif
