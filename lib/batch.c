@@ -8,6 +8,8 @@
 #include "frame_wire.h"
 #include "wire.h"
 
+#define CHUNK_BYTES_MIN (K2HFT_CHUNK_HEADER_BYTES + 8u) /* of one byte */
+
 /* LZ4 does more than 128 MiB/s on any processor; a link on which 256 KiB wait longer than 2 ms gains by it. */
 #define LINK_SLOW_NS UINT64_C(2000000)
 #define LINK_SLOW_BYTES (256u * 1024)
@@ -18,10 +20,10 @@
 
 int k2i_chunk_glance(const uint8_t *data, size_t bytes, struct k2i_chunk_glance *glance)
 {
-	if (bytes < K2HFT_CHUNK_HEADER_BYTES)
+	if (bytes < CHUNK_BYTES_MIN)
 		return -EBADMSG;
 	glance->bytes = (size_t)(k2i_wire_u64(data + K2I_CHUNK_MARK_AT) & K2I_MARK_SIZE_MASK);
-	if (glance->bytes < K2HFT_CHUNK_HEADER_BYTES || glance->bytes % 8 || glance->bytes > bytes)
+	if (glance->bytes < CHUNK_BYTES_MIN || glance->bytes % 8 || glance->bytes > bytes)
 		return -EBADMSG;
 	glance->stream_id = k2i_wire_u32(data + K2I_CHUNK_STREAM_AT);
 	glance->record_count = k2i_wire_u32(data + K2I_CHUNK_RECORDS_AT);

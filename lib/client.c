@@ -192,6 +192,36 @@ static void event_handle(struct k2hft_client *client, const struct epoll_event *
 		k2hft_ring_awake(client->ring);
 }
 
+/*
+ * A writer that begins a chunk when this thread is awake does not wake it. It may have begun it after the ring was last
+ * read: so the hook is asked once more, now that writers see that the client sleeps.
+ */
+static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
+{
+	if (!client->claim_hook)
+		return;
+	if (k2i_client_claim_hook_due(client, now_ns)) {
+		client->claim_hook(client->claim_argument);
+		return;
+	}
+	client->pause = K2I_CLIENT_PAUSE_CLAIM;
+	client->pause_until_ns = client->cut_ns + K2I_BATCH_HOLD_NS;
+}
+
+static int ring_sleep(struct k2hft_client *client, uint64_t now_ns)
+{
+	bool empty = client->pause == K2I_CLIENT_PAUSE_RING;
+
+	if (!empty && client->pause != K2I_CLIENT_PAUSE_CLAIM)
+		return 0;
+	int quiet = k2hft_ring_sleep(client->ring);
+	if (quiet == 0 && empty)
+		client->pause = K2I_CLIENT_PAUSE_NONE;
+	if (quiet > 0 && empty)
+		claims_ask(client, now_ns);
+	return quiet < 0 ? quiet : 0;
+}
+
 /* Before the wait: what is to wake this thread is set as it is needed now, and nothing else wakes it. */
 static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 {
@@ -200,14 +230,7 @@ static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 	int error = k2i_client_watch(client, client->output.full ? EPOLLIN | EPOLLOUT : EPOLLIN);
 	if (error < 0)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
-	if (client->state != K2HFT_CLIENT_CONNECTED)
-		return 0;
-	if (client->pause != K2I_CLIENT_PAUSE_RING && client->pause != K2I_CLIENT_PAUSE_CLAIM)
-		return 0;
-	int quiet = k2hft_ring_sleep(client->ring);
-	if (quiet == 0 && client->pause == K2I_CLIENT_PAUSE_RING)
-		client->pause = K2I_CLIENT_PAUSE_NONE;
-	return quiet < 0 ? quiet : 0;
+	return client->state == K2HFT_CLIENT_CONNECTED ? ring_sleep(client, now_ns) : 0;
 }
 
 static void ring_give_up(struct k2hft_client *client, uint64_t now_ns)

@@ -6,7 +6,8 @@
 
 /*
  * `hook` is called from within process when a claim stands in the way of the next frame, the connection is up and the
- * window open: whoever holds the claim can commit what is there. Set it before the first process; NULL: none.
+ * window open, and once after each k2hft_ring_sleep: whoever holds a claim can commit what is there. Set it before the
+ * first process; NULL: none.
  */
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
 

@@ -10,13 +10,12 @@
 #define MILLISECOND_NS UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
 
-/* A claim is looked at again soon, then less often; its producer is checked for life only after a while. */
-#define CLAIM_FIRST_NS (1 * MILLISECOND_NS)
-#define CLAIM_RETRY_NS (5 * MILLISECOND_NS)
+/*
+ * A claim is looked at again soon, then less and less often: a commit wakes anyway. Whether its producer still lives is
+ * asked only after a while.
+ */
+#define CLAIM_FIRST_NS MILLISECOND_NS
 #define CLAIM_RECOVER_NS (100 * MILLISECOND_NS)
-
-/* Repairs in a row that bring no readable chunk to light. */
-#define REPAIRS_MAX 3u
 
 #define DISCARD_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
@@ -87,7 +86,7 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 	uint64_t silent, begin = client->announced;
 	int places = k2hft_ring_repair(client->ring);
 
-	if (places < 0 || ++client->repairs > REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0 ||
+	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0 ||
 	    k2hft_ring_rewind(client->ring, begin) < 0)
 		return -EIO;
 	k2i_batch_reset(&client->batch, begin);
@@ -197,7 +196,7 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 	return frame_set(client, span, now_ns);
 }
 
-static bool claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
+bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
 {
 	/* Who is asked too often makes chunks that are too small: see K2I_BATCH_HOLD_FRAMES. */
 	return client->claim_hook && (client->sent_count == 0 || now_ns - client->cut_ns >= K2I_BATCH_HOLD_NS);
@@ -210,7 +209,7 @@ static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 	if (client->claim_since_ns == 0) {
 		client->claim_since_ns = now_ns;
 		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
-		return pause_until(client, K2I_CLIENT_PAUSE_CLAIM, now_ns + CLAIM_FIRST_NS);
+		client->claim_retry_ns = CLAIM_FIRST_NS;
 	}
 	if (now_ns >= client->claim_recover_ns) {
 		int gone = k2hft_ring_recover(client->ring);
@@ -222,7 +221,10 @@ static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 		if (gone > 0)
 			return 1;
 	}
-	return pause_until(client, K2I_CLIENT_PAUSE_CLAIM, now_ns + CLAIM_RETRY_NS);
+	uint64_t until_ns = now_ns + client->claim_retry_ns;
+	if (client->claim_retry_ns < CLAIM_RECOVER_NS)
+		client->claim_retry_ns *= 2;
+	return pause_until(client, K2I_CLIENT_PAUSE_CLAIM, until_ns);
 }
 
 static void limits_set(const struct k2hft_client *client, struct k2i_batch_limits *limits)
@@ -247,7 +249,7 @@ static int fill(struct k2hft_client *client, const struct k2i_batch_limits *limi
 {
 	int error = k2i_batch_fill(&client->batch, client->ring, limits, claimed);
 
-	if (error < 0 || !*claimed || client->batch.span.bytes || !claim_hook_due(client, now_ns))
+	if (error < 0 || !*claimed || client->batch.span.bytes || !k2i_client_claim_hook_due(client, now_ns))
 		return error;
 	client->claim_hook(client->claim_argument);
 	return k2i_batch_fill(&client->batch, client->ring, limits, claimed);

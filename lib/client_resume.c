@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,24 +95,97 @@ static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_w
 	return false;
 }
 
+/* Where chunks end around a position that need not be such a place itself. */
+struct place {
+	uint64_t position;
+	uint64_t below, above; /* the last end at or below, the first begin at or above */
+};
+
+/* 1: the place is in front of the span or between two of its chunks; 0: behind it; -EINVAL inside a whole chunk. */
+static int place_look(struct place *place, const struct k2hft_span *span)
+{
+	struct k2i_chunk_glance chunk;
+	size_t at = 0;
+
+	place->above = span->position;
+	while (place->above < place->position && at < span->bytes) {
+		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &chunk) < 0)
+			return -EINVAL;
+		at += chunk.bytes;
+		place->above += chunk.bytes;
+		if (place->above > place->position)
+			return -EINVAL;
+		place->below = place->above;
+	}
+	return place->above >= place->position;
+}
+
+/* Nothing can be read any more: damage up to the end, which was read over. */
+static int place_at_end(struct k2hft_client *client, struct place *place)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	if (k2hft_ring_stats(client->ring, &stats) < 0 || stats.read < place->position)
+		return -EINVAL;
+	place->above = stats.read;
+	return 1;
+}
+
+/*
+ * The ring was damaged, by a power cut or a process that went wild, among the chunks that are not acknowledged, so the
+ * receiver's position is not found by walking. Reads from the head on, and mends.
+ */
+static int place_find(struct k2hft_client *client, struct place *place)
+{
+	struct k2hft_span span;
+	int found = k2hft_ring_rewind(client->ring, client->acked);
+
+	place->below = client->acked;
+	for (unsigned repairs = 0; found == 0;) {
+		int chunks = k2hft_ring_read(client->ring, K2I_BATCH_FRAME_BYTES, 0, &span, NULL);
+
+		if (chunks == -EBADMSG && repairs++ < K2I_CLIENT_REPAIRS_MAX)
+			found = k2hft_ring_repair(client->ring) < 0 ? -EIO : 0;
+		else
+			found = chunks > 0 ? place_look(place, &span) : place_at_end(client, place);
+	}
+	return found < 0 ? found : k2hft_ring_rewind(client->ring, place->above);
+}
+
+static void damage_found(struct k2hft_client *client, const struct place *place)
+{
+	if (place->above == place->position)
+		return;
+	client->repaired_from = place->position;
+	client->repaired_to = place->above;
+	k2i_log(K2HFT_LOG_ERROR,
+		"client: the ring is damaged: %s:%s goes on at position %" PRIu64
+		", the next chunk that can be read is at %" PRIu64,
+		client->host, client->port, place->position, place->above);
+}
+
 /* Places the ring where the receiver goes on. What it committed and could not say any more is acknowledged now. */
 static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t head)
 {
-	uint64_t begin = position > head ? position : head;
-	int error = k2hft_ring_rewind(client->ring, begin);
+	struct place place = {.position = position > head ? position : head, .below = position};
+	int error = k2hft_ring_rewind(client->ring, place.position);
 
+	place.above = place.position;
+	if (error < 0)
+		error = place_find(client, &place);
 	if (error < 0)
 		return error;
-	k2i_batch_reset(&client->batch, begin);
+	k2i_batch_reset(&client->batch, place.above);
 	client->announced = position > client->acked ? position : client->acked;
-	if (position <= client->acked)
+	damage_found(client, &place);
+	if (place.below <= client->acked)
 		return 0;
-	error = k2hft_ring_release(client->ring, position);
+	error = k2hft_ring_release(client->ring, place.below);
 	if (error < 0)
 		return error;
-	client->acked = client->released = position;
+	client->acked = client->released = place.below;
 	if (client->options.progress)
-		client->options.progress(client->options.progress_argument, position);
+		client->options.progress(client->options.progress_argument, place.below);
 	return 0;
 }
 

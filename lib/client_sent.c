@@ -17,7 +17,7 @@ int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position)
 {
 	if (position < client->ack_floor)
 		return -EBADMSG;
-	if (position <= client->acked)
+	if (position == client->ack_floor || position <= client->acked)
 		return 0;
 	if (client->sent_count == 0 || position > *end_at(client, client->sent_count - 1))
 		return -EBADMSG;

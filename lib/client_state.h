@@ -25,6 +25,8 @@
 #define K2I_CLIENT_INPUT_BYTES (16u * 1024)
 #define K2I_CLIENT_SENT_MAX 1024u /* frames on their way; a power of two */
 
+#define K2I_CLIENT_REPAIRS_MAX 3u /* of the ring in a row, without a chunk between them */
+
 #define K2I_CLIENT_RETRY_MIN_NS UINT64_C(100000000)
 #define K2I_CLIENT_RETRY_MAX_NS UINT64_C(5000000000)
 #define K2I_CLIENT_HANDSHAKE_NS UINT64_C(10000000000)
@@ -113,7 +115,7 @@ struct k2hft_client {
 	enum k2i_client_pause pause;
 	uint64_t pause_until_ns;
 	uint64_t cut_ns; /* when a frame was last cut */
-	uint64_t claim_since_ns, claim_recover_ns;
+	uint64_t claim_since_ns, claim_recover_ns, claim_retry_ns;
 
 	/* receiving */
 	uint8_t input[K2I_CLIENT_INPUT_BYTES];
@@ -169,6 +171,7 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 
 /* client_data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
+bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns);
 
 /* client_receive.c */
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);

@@ -252,8 +252,8 @@ static void a_glance_checks_the_length(void **state)
 	assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), 0);
 	assert_int_equal(glance.bytes, 64);
 	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 56, &glance), -EBADMSG);
-	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 31, &glance), -EBADMSG);
-	for (uint64_t bad = 0; bad < 32; bad += 8) {
+	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 39, &glance), -EBADMSG);
+	for (uint64_t bad = 0; bad < 40; bad += 8) {
 		words[0] = bad;
 		assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), -EBADMSG);
 	}

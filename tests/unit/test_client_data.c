@@ -71,6 +71,69 @@ static void damage_is_announced(void **state)
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 }
 
+static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged_from, unsigned damaged_to,
+					     unsigned receiver_at, unsigned goes_on_at)
+{
+	client_open(f);
+	for (unsigned chunk = 0; chunk < 6; chunk++)
+		push(f, "a record\n");
+	uint64_t chunk_bytes = ring_stats_of(f).tail / 6;
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	for (unsigned chunk = damaged_from; chunk < damaged_to; chunk++)
+		ring_scribble(f, chunk * chunk_bytes, chunk_bytes);
+	(void)peer_connect(f, receiver_at * chunk_bytes, PEER_WINDOW);
+	if (goes_on_at > receiver_at) {
+		struct k2hft_discard discard = peer_discard(f);
+
+		assert_int_equal(discard.from, receiver_at * chunk_bytes);
+		assert_int_equal(discard.to, goes_on_at * chunk_bytes);
+	}
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.position, goes_on_at * chunk_bytes);
+	peer_ack(f, receiver_at * chunk_bytes);
+	peer_ack(f, f->end);
+	acked_await(f, 6 * chunk_bytes);
+	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
+}
+
+static void damage_below_the_receiver_does_not_matter(void **state)
+{
+	damage_where_the_receiver_stands(*state, 1, 2, 3, 3);
+}
+
+static void damage_up_to_the_receiver_does_not_matter(void **state)
+{
+	damage_where_the_receiver_stands(*state, 0, 3, 3, 3);
+}
+
+static void damage_around_the_receiver_is_announced(void **state)
+{
+	damage_where_the_receiver_stands(*state, 2, 5, 3, 5);
+}
+
+static void damage_to_the_end_is_announced(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	for (unsigned chunk = 0; chunk < 4; chunk++)
+		push(f, "a record\n");
+	uint64_t tail = ring_stats_of(f).tail;
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	ring_scribble(f, tail / 2, tail / 2);
+	(void)peer_connect(f, tail / 4 * 3, PEER_WINDOW);
+	peer_quiet(f, 5);
+	push(f, "more\n");
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.from, tail / 4 * 3);
+	assert_int_equal(discard.to, tail);
+	(void)peer_data(f);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+}
+
 static void expired_chunks_are_announced(void **state)
 {
 	struct fixture *f = *state;
@@ -489,6 +552,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(damage_is_announced),
+		CASE(damage_below_the_receiver_does_not_matter),
+		CASE(damage_up_to_the_receiver_does_not_matter),
+		CASE(damage_around_the_receiver_is_announced),
+		CASE(damage_to_the_end_is_announced),
 		CASE(expired_chunks_are_announced),
 		CASE(chunks_of_no_stream_are_announced),
 		CASE(gaps_are_explained_in_the_frame),
