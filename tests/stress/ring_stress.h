@@ -116,7 +116,9 @@ static inline int chunk_produce(struct k2hft_producer *producer, const struct wo
 
 	if (status)
 		return status;
-	if (random_next(random) % 10 == 0) {
+	/* All of it: what goes back was written, too. */
+	memset(payload, (int)random_next(random), front + bytes + rear);
+	if (random_next(random) % 4 == 0) {
 		if (random_next(random) % 4 == 0)
 			(void)sched_yield();
 		return k2hft_producer_discard(producer);
