@@ -155,12 +155,6 @@ void k2hft_client_close(struct k2hft_client *client)
 	client_free(client);
 }
 
-void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument)
-{
-	client->claim_hook = hook;
-	client->claim_argument = argument;
-}
-
 int k2hft_client_descriptor(const struct k2hft_client *client)
 {
 	return client->epoll;
@@ -172,7 +166,9 @@ int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 		return -1;
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->pause == K2I_CLIENT_PAUSE_NONE)
 		return 0;
-	uint64_t deadline_ns = k2i_client_deadline(client);
+	uint64_t deadline_ns = k2i_client_deadline(client), claims_due_ns = k2i_client_claims_due(client);
+	if (deadline_ns > claims_due_ns)
+		deadline_ns = claims_due_ns;
 	if (deadline_ns <= now_ns)
 		return 0;
 	/* Up, so that it is not called again just before the time. */
@@ -184,9 +180,10 @@ static void event_handle(struct k2hft_client *client, const struct epoll_event *
 {
 	uint64_t count;
 
-	if (event->data.fd == client->interrupt)
+	if (event->data.fd == client->interrupt) {
 		(void)!read(client->interrupt, &count, sizeof(count));
-	else if (event->data.fd == client->transport.descriptor)
+		client->claims_begun = true;
+	} else if (event->data.fd == client->transport.descriptor)
 		k2i_client_socket_event(client, event->events, now_ns);
 	else
 		k2hft_ring_awake(client->ring);
@@ -253,6 +250,7 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 		error = k2i_client_send(client, now_ns);
 	if (error == 0)
 		error = wait_prepare(client, now_ns);
+	k2i_client_claims_seal(client, now_ns);
 	if (error < 0)
 		ring_give_up(client, now_ns);
 	k2i_client_publish(client);

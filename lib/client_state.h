@@ -68,6 +68,9 @@ struct k2hft_client {
 	struct k2hft_client_options options;
 	void (*claim_hook)(void *argument);
 	void *claim_argument;
+	bool claims_begun; /* since the hook was last called for those who wait */
+	uint64_t claims_due_ns;
+	atomic_bool claims_watched; /* k2i_client_claim_begun is to interrupt */
 	uint8_t ring_uuid[16];
 	uint64_t epoch;
 
@@ -172,6 +175,10 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 /* client_data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
 bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns);
+
+/* client_claim.c: when the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
+uint64_t k2i_client_claims_due(const struct k2hft_client *client);
+void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns);
 
 /* client_receive.c */
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "client.h"
 #include "ring_handle.h"
 #include "sender.h"
 
@@ -173,9 +174,11 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
 
 void k2i_writer_announce(struct k2hft_writer *writer)
 {
-	struct k2hft_ring *ring = writer->sender->ring;
+	struct k2hft_sender *sender = writer->sender;
 
 	writer->announce = false;
-	if (atomic_load_explicit(&ring->header->sleeping, memory_order_seq_cst)) /* edge S4 */
-		k2i_consumer_wake(ring);
+	if (atomic_load_explicit(&sender->ring->header->sleeping, memory_order_seq_cst)) /* edge S4 */
+		k2i_consumer_wake(sender->ring);
+	if (sender->client)
+		k2i_client_claim_begun(sender->client);
 }

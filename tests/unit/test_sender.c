@@ -406,6 +406,31 @@ static void nothing_listens_and_the_time_limit_holds(void **state)
 	(void)pthread_mutex_destroy(&receiver.lock);
 }
 
+static void records_are_committed_while_nothing_listens(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct receiver receiver;
+	struct k2hft_sender *sender;
+	struct k2hft_writer *writer;
+
+	(void)state;
+	receiver_listen(&receiver);
+	(void)close(receiver.listener);
+	sender = sender_make(&receiver, NULL, 0);
+	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
+	for (uint64_t i = 1; i <= 20; i++) {
+		assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
+		do {
+			(void)nanosleep(&pause, NULL);
+			assert_int_equal(k2hft_ring_stats(k2hft_sender_ring(sender), &stats), 0);
+		} while (stats.committed_records < i);
+	}
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
+	(void)pthread_mutex_destroy(&receiver.lock);
+}
+
 static void a_ring_file_keeps_what_was_not_acknowledged(void **state)
 {
 	char path[] = "/tmp/k2hft-test-sender-XXXXXX";
@@ -569,6 +594,7 @@ int main(void)
 		cmocka_unit_test(an_idle_writers_record_arrives_without_a_flush),
 		cmocka_unit_test(many_threads_write_while_the_client_sends),
 		cmocka_unit_test(nothing_listens_and_the_time_limit_holds),
+		cmocka_unit_test(records_are_committed_while_nothing_listens),
 		cmocka_unit_test(a_ring_file_keeps_what_was_not_acknowledged),
 		cmocka_unit_test(another_process_writes_into_the_ring),
 		cmocka_unit_test(bad_options_are_refused),
