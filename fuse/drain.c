@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "drain.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "fuse_api.h"
+#include "mount.h"
+#include "write.h"
+
+/* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
+#define LOOK_MS 10
+
+void k2i_drain_begin(struct k2i_mount *mount)
+{
+	mount->ending = true;
+	mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * 1000000000u;
+	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
+	if (mount->mounted)
+		fuse_session_unmount(mount->session);
+	mount->mounted = false;
+	k2i_write_end_all(mount);
+}
+
+bool k2i_drain_done(struct k2i_mount *mount)
+{
+	if (!mount->park.first && k2hft_client_drain(mount->client, LOOK_MS) == 0 && k2i_park_empty(mount))
+		return true;
+	if (k2i_mount_clock_ns() < mount->deadline_ns)
+		return false;
+	k2i_park_abandon(mount, -ECONNABORTED);
+	return true;
+}
+
+int k2i_drain_report(struct k2i_mount *mount)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	uint64_t records;
+
+	(void)k2hft_ring_stats(mount->ring, &stats);
+	records = stats.committed_records > stats.acked_records ? stats.committed_records - stats.acked_records : 0;
+	if (stats.head >= stats.tail || records == 0) {
+		k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
+			stats.committed_records);
+		return 0;
+	}
+	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s keeps them%s",
+			records, mount->settings->queue_file,
+			mount->settings->queue_fresh ? ", but K2HINIT = yes would start it afresh" : "");
+		return 0;
+	}
+	k2i_log(K2HFT_LOG_ERROR,
+		"mount: ended; %" PRIu64 " records are not acknowledged and lost with the ring's memory", records);
+	return -ENODATA;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_DRAIN_H
+#define K2I_DRAIN_H
+
+#include <stdbool.h>
+
+struct k2i_mount;
+
+/* The mount ends: takes the mount point away, ends all records, and from here on nothing new is accepted. */
+void k2i_drain_begin(struct k2i_mount *mount);
+/* Whether there is nothing to wait for any more, or the time is over. Waits a moment. */
+bool k2i_drain_done(struct k2i_mount *mount);
+/* Says what remains. 0, or -ENODATA: records are lost. */
+int k2i_drain_report(struct k2i_mount *mount);
+
+#endif

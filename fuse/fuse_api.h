@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_FUSE_API_H
+#define K2I_FUSE_API_H
+
+/* libfuse 3.14 (Debian 12), in one place. */
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+#include <fuse_opt.h>
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_HANDLES_H
+#define K2I_HANDLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "text.h"
+
+struct k2i_mount;
+struct k2i_outlet;
+struct k2i_output_file;
+
+/* An open file. */
+struct k2i_handle {
+	uint32_t number; /* what the kernel knows it by */
+	uint32_t node;
+	uint32_t parked;     /* things that wait and need it */
+	uint32_t writer_pid; /* of the last write */
+	bool released;       /* by the kernel */
+	bool flushed;        /* closed by somebody since the last write, with an unterminated record */
+	struct k2i_handle *flushed_next, *flushed_previous;
+	struct k2i_outlet *outlet;      /* NULL: not open for writing */
+	struct k2i_output_file *output; /* what is read; NULL: nothing */
+	struct k2i_text text;
+};
+
+/* -ENOMEM, -ENFILE. The handle takes `outlet` and `output` over. */
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, struct k2i_outlet *outlet, struct k2i_output_file *output,
+		    struct k2i_handle **handle);
+/* NULL: no such number. */
+struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
+/* Somebody closed a descriptor of it. */
+void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle);
+/* It was written to, or its record was ended. */
+void k2i_handle_not_flushed(struct k2i_mount *mount, struct k2i_handle *handle);
+/* Frees it if nobody needs it any more. */
+void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle);
+/* All of them, whatever still needs them. */
+void k2i_handles_free(struct k2i_mount *mount);
+
+#endif

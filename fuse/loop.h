@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LOOP_H
+#define K2I_LOOP_H
+
+#include <stdint.h>
+
+struct k2i_mount;
+
+/*
+ * Serves the kernel until the mount has ended, by a signal or from outside, and everything is acknowledged or
+ * DRAINTIMEOUT is over. 0 or -errno: the device can't be used.
+ */
+int k2i_loop_run(struct k2i_mount *mount);
+
+/* k2hft_client_progress; `mount` is a struct k2i_mount. Any thread. */
+void k2i_loop_progress(void *mount, uint64_t acked);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* k2hftfuse(8): mounts a directory; what is written to the files below it is sent. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <k2hft/version.h>
+
+#include "daemon.h"
+#include "loop.h"
+#include "options.h"
+#include "start.h"
+
+static int say_version(void)
+{
+	printf("k2hftfuse %s, libfuse %s\n", k2hft_version_string(), fuse_pkgversion());
+	return EXIT_SUCCESS;
+}
+
+static int run(struct k2i_mount *mount)
+{
+	int status = k2i_start_background(mount);
+
+	if (status == 0)
+		status = k2i_start_mount(mount);
+	if (status) {
+		k2i_daemon_failed(K2I_STATUS_FAILED);
+		return K2I_STATUS_FAILED;
+	}
+	k2i_daemon_ready();
+	return k2i_loop_run(mount) ? K2I_STATUS_FAILED : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct k2i_mount_options options;
+	struct k2i_mount *mount = NULL;
+	int status = k2i_mount_options_parse(argc, argv, &options) ? K2I_STATUS_USAGE : EXIT_SUCCESS;
+
+	if (status == EXIT_SUCCESS && options.help)
+		k2i_mount_options_help();
+	else if (status == EXIT_SUCCESS && options.version)
+		status = say_version();
+	else if (status == EXIT_SUCCESS) {
+		status = k2i_start_check(&options, &mount);
+		if (status == EXIT_SUCCESS)
+			status = run(mount);
+		k2i_start_undo(mount);
+	}
+	k2i_mount_options_free(&options);
+	return status;
+}

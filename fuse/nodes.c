@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "nodes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "hash.h"
+
+#define BUCKET_COUNT (1u << 16)
+
+struct k2i_node_table {
+	uint32_t used_count;
+	uint32_t untouched; /* indexes from here on have never been used */
+	uint32_t free_first;
+	uint64_t order_next, generation_next;
+	uint32_t cursor; /* the child that readdir came to last: it goes on from there */
+	uint32_t buckets[BUCKET_COUNT];
+	struct k2i_node_entry entries[K2I_NODE_COUNT_MAX];
+};
+
+static struct timespec now(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	return time;
+}
+
+void k2i_node_touch(struct k2i_node_entry *entry)
+{
+	entry->modified = entry->changed = now();
+}
+
+static void entry_begin(struct k2i_node_table *table, uint32_t node, const struct k2i_node_owner *owner)
+{
+	struct k2i_node_entry *entry = &table->entries[node];
+
+	memset(entry, 0, sizeof(*entry));
+	entry->generation = table->generation_next++;
+	entry->used = true;
+	entry->mode = owner->mode;
+	entry->uid = owner->uid;
+	entry->gid = owner->gid;
+	k2i_node_touch(entry);
+	entry->accessed = entry->modified;
+	table->used_count++;
+}
+
+int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **table)
+{
+	/* Pages of nodes that never are take no memory. */
+	struct k2i_node_table *created = mmap(NULL, sizeof(*created), PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (created == MAP_FAILED)
+		return -ENOMEM;
+	created->order_next = created->generation_next = 1;
+	created->untouched = K2I_NODE_ROOT + 1;
+	entry_begin(created, K2I_NODE_ROOT, root);
+	created->entries[K2I_NODE_ROOT].parent = K2I_NODE_ROOT;
+	created->entries[K2I_NODE_ROOT].implied = true;
+	*table = created;
+	return 0;
+}
+
+void k2i_nodes_free(struct k2i_node_table *table)
+{
+	if (table)
+		(void)munmap(table, sizeof(*table));
+}
+
+struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node)
+{
+	if (node == K2I_NODE_NONE || node >= K2I_NODE_COUNT_MAX || !table->entries[node].used)
+		return NULL;
+	return &table->entries[node];
+}
+
+static uint32_t bucket_of(uint32_t parent, const char *name, size_t name_bytes)
+{
+	return (uint32_t)(k2i_hash_pair(&parent, sizeof(parent), name, name_bytes) % BUCKET_COUNT);
+}
+
+static uint32_t find(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
+{
+	uint32_t node = table->buckets[bucket_of(parent, name, name_bytes)];
+
+	for (; node != K2I_NODE_NONE; node = table->entries[node].hash_next) {
+		const struct k2i_node_entry *entry = &table->entries[node];
+
+		if (entry->parent == parent && entry->name_bytes == name_bytes &&
+		    memcmp(entry->name, name, name_bytes) == 0)
+			return node;
+	}
+	return K2I_NODE_NONE;
+}
+
+uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, const char *name)
+{
+	return find(table, parent, name, strlen(name));
+}
+
+int k2i_node_resolve(const struct k2i_node_table *table, const char *path, uint32_t *node)
+{
+	uint32_t at = K2I_NODE_ROOT;
+
+	while (*path) {
+		size_t bytes = strcspn(path, "/");
+
+		if (bytes) {
+			at = find(table, at, path, bytes);
+			if (at == K2I_NODE_NONE)
+				return -ENOENT;
+		}
+		path += bytes;
+		path += strspn(path, "/");
+	}
+	*node = at;
+	return 0;
+}
+
+static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
+	uint32_t *bucket = &table->buckets[bucket_of(parent, name, name_bytes)];
+
+	memcpy(entry->name, name, name_bytes);
+	entry->name[name_bytes] = '\0';
+	entry->name_bytes = (uint8_t)name_bytes;
+	entry->parent = parent;
+	entry->hash_next = *bucket;
+	*bucket = node;
+	/* Siblings stand in the order of their numbers, so a directory that changes can be read on from any of them. */
+	entry->order = table->order_next++;
+	entry->previous = above->last_child;
+	entry->next = K2I_NODE_NONE;
+	if (above->last_child)
+		table->entries[above->last_child].next = node;
+	else
+		above->first_child = node;
+	above->last_child = node;
+	if (S_ISDIR(entry->mode))
+		above->child_directories++;
+	k2i_node_touch(above);
+}
+
+static void unlink_name(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
+	uint32_t *place = &table->buckets[bucket_of(entry->parent, entry->name, entry->name_bytes)];
+
+	while (*place != node)
+		place = &table->entries[*place].hash_next;
+	*place = entry->hash_next;
+	if (entry->previous)
+		table->entries[entry->previous].next = entry->next;
+	else
+		above->first_child = entry->next;
+	if (entry->next)
+		table->entries[entry->next].previous = entry->previous;
+	else
+		above->last_child = entry->previous;
+	if (S_ISDIR(entry->mode))
+		above->child_directories--;
+	if (table->cursor == node)
+		table->cursor = K2I_NODE_NONE;
+	k2i_node_touch(above);
+	entry->parent = K2I_NODE_NONE;
+	entry->changed = above->changed;
+}
+
+static void free_if_unused(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = &table->entries[node];
+
+	if (entry->parent != K2I_NODE_NONE || entry->lookups || entry->opens)
+		return;
+	entry->used = false;
+	entry->next = table->free_first;
+	table->free_first = node;
+	table->used_count--;
+}
+
+/* A place for a node, or K2I_NODE_NONE. */
+static uint32_t take_place(struct k2i_node_table *table)
+{
+	uint32_t node = table->free_first;
+
+	if (node != K2I_NODE_NONE) {
+		table->free_first = table->entries[node].next;
+		return node;
+	}
+	return table->untouched < K2I_NODE_COUNT_MAX ? table->untouched++ : K2I_NODE_NONE;
+}
+
+static int check_parent(struct k2i_node_table *table, uint32_t parent, size_t name_bytes)
+{
+	const struct k2i_node_entry *above = k2i_node_at(table, parent);
+
+	if (!above || above->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (!S_ISDIR(above->mode))
+		return -ENOTDIR;
+	return name_bytes > K2I_NODE_NAME_BYTES_MAX ? -ENAMETOOLONG : 0;
+}
+
+int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *name, const struct k2i_node_owner *owner,
+		  uint32_t *node)
+{
+	size_t name_bytes = strlen(name);
+	int status = check_parent(table, parent, name_bytes);
+	uint32_t made;
+
+	if (status)
+		return status;
+	if (find(table, parent, name, name_bytes) != K2I_NODE_NONE)
+		return -EEXIST;
+	made = take_place(table);
+	if (made == K2I_NODE_NONE)
+		return -ENOSPC;
+	entry_begin(table, made, owner);
+	link_name(table, made, parent, name, name_bytes);
+	*node = made;
+	return 0;
+}
+
+int k2i_node_remove(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+
+	if (!entry || entry->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (entry->first_child)
+		return -ENOTEMPTY;
+	if (entry->implied)
+		return -EBUSY;
+	unlink_name(table, node);
+	free_if_unused(table, node);
+	return 0;
+}
+
+static bool inside(const struct k2i_node_table *table, uint32_t node, uint32_t directory)
+{
+	while (node != directory && node != K2I_NODE_ROOT && node != K2I_NODE_NONE)
+		node = table->entries[node].parent;
+	return node == directory;
+}
+
+/* Whether `there`, which has the new name, may make way. */
+static int check_replaced(const struct k2i_node_entry *entry, const struct k2i_node_entry *there)
+{
+	if (there->implied)
+		return -EBUSY;
+	if (S_ISDIR(there->mode) && !S_ISDIR(entry->mode))
+		return -EISDIR;
+	if (!S_ISDIR(there->mode) && S_ISDIR(entry->mode))
+		return -ENOTDIR;
+	return there->first_child ? -ENOTEMPTY : 0;
+}
+
+int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, bool replace)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+	size_t name_bytes = strlen(name);
+	int status = check_parent(table, parent, name_bytes);
+	uint32_t there;
+
+	if (status)
+		return status;
+	if (!entry || entry->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (entry->implied)
+		return -EBUSY;
+	if (inside(table, parent, node))
+		return -EINVAL;
+	there = find(table, parent, name, name_bytes);
+	if (there != K2I_NODE_NONE && !replace)
+		return -EEXIST;
+	if (there == node)
+		return 0;
+	if (there != K2I_NODE_NONE) {
+		status = check_replaced(entry, &table->entries[there]);
+		if (status)
+			return status;
+		unlink_name(table, there);
+		free_if_unused(table, there);
+	}
+	unlink_name(table, node);
+	link_name(table, node, parent, name, name_bytes);
+	return 0;
+}
+
+int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(table, node);
+	size_t at = room, name_bytes = name ? strlen(name) : 0;
+
+	if (room == 0 || name_bytes >= room)
+		return -ENAMETOOLONG;
+	path[--at] = '\0';
+	at -= name_bytes;
+	if (name_bytes)
+		memcpy(path + at, name, name_bytes);
+	for (; node != K2I_NODE_ROOT; node = entry->parent, entry = k2i_node_at(table, node)) {
+		bool slash = path[at] != '\0';
+
+		if (!entry || entry->parent == K2I_NODE_NONE)
+			return -ENOENT;
+		if (at < entry->name_bytes + (slash ? 1u : 0u))
+			return -ENAMETOOLONG;
+		if (slash)
+			path[--at] = '/';
+		at -= entry->name_bytes;
+		memcpy(path + at, entry->name, entry->name_bytes);
+	}
+	memmove(path, path + at, room - at);
+	return (int)(room - at - 1);
+}
+
+void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node)
+{
+	table->entries[node].lookups++;
+}
+
+void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t lookups)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+
+	if (!entry || node == K2I_NODE_ROOT)
+		return;
+	entry->lookups -= lookups < entry->lookups ? lookups : entry->lookups;
+	free_if_unused(table, (uint32_t)node);
+}
+
+void k2i_node_opened(struct k2i_node_table *table, uint32_t node)
+{
+	table->entries[node].opens++;
+}
+
+void k2i_node_closed(struct k2i_node_table *table, uint32_t node)
+{
+	table->entries[node].opens--;
+	free_if_unused(table, node);
+}
+
+uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order)
+{
+	const struct k2i_node_entry *last = &table->entries[table->cursor];
+	uint32_t child = table->entries[parent].first_child;
+
+	if (table->cursor != K2I_NODE_NONE && last->parent == parent && last->order <= order)
+		child = table->cursor;
+	while (child != K2I_NODE_NONE && table->entries[child].order <= order)
+		child = table->entries[child].next;
+	table->cursor = child;
+	return child;
+}
+
+nlink_t k2i_node_links(const struct k2i_node_entry *entry)
+{
+	if (entry->parent == K2I_NODE_NONE)
+		return 0;
+	return S_ISDIR(entry->mode) ? (nlink_t)2 + entry->child_directories : 1;
+}
+
+uint32_t k2i_nodes_used(const struct k2i_node_table *table)
+{
+	return table->used_count;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_NODES_H
+#define K2I_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+/*
+ * The tree of a mount: flat arrays in one mapping, nodes named by their index, so that it does not depend on where it is
+ * mapped nor on who serves it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. One
+ * thread.
+ */
+#define K2I_NODE_NONE 0u
+#define K2I_NODE_ROOT 1u
+#define K2I_NODE_COUNT_MAX (1u << 18)
+#define K2I_NODE_NAME_BYTES_MAX 255u
+
+struct k2i_node_table;
+
+struct k2i_node_entry {
+	uint64_t generation; /* of this index: another one each time that it names another node */
+	uint64_t lookups;    /* that the kernel has not forgotten */
+	uint64_t size;
+	uint64_t order; /* among its siblings; the offset of readdir */
+	struct timespec accessed, modified, changed;
+	uint32_t parent; /* K2I_NODE_NONE: it has no name any more */
+	uint32_t first_child, last_child, previous, next;
+	uint32_t hash_next;
+	uint32_t opens;
+	uint32_t child_directories;
+	mode_t mode;
+	uid_t uid;
+	gid_t gid;
+	bool used, implied; /* implied: by a rule; neither removed nor renamed */
+	uint8_t name_bytes;
+	char name[K2I_NODE_NAME_BYTES_MAX + 1];
+};
+
+struct k2i_node_owner {
+	mode_t mode; /* with its type: S_IFREG or S_IFDIR */
+	uid_t uid;
+	gid_t gid;
+};
+
+/* With a root of `root` and nothing in it. -ENOMEM */
+int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **table);
+void k2i_nodes_free(struct k2i_node_table *table);
+
+/* NULL: no node has that index now. The address holds until k2i_nodes_free. */
+struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node);
+
+/* The child's index, or K2I_NODE_NONE. */
+uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, const char *name);
+/* -ENOENT there is no such path; `path` without leading slash, "" is the root. */
+int k2i_node_resolve(const struct k2i_node_table *table, const char *path, uint32_t *node);
+
+/* -EEXIST, -ENOENT the parent has no name, -ENOTDIR, -ENAMETOOLONG, -ENOSPC the table is full. */
+int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *name, const struct k2i_node_owner *owner,
+		  uint32_t *node);
+
+/* Takes its name away. -ENOTEMPTY a directory with something in it, -EBUSY implied. */
+int k2i_node_remove(struct k2i_node_table *table, uint32_t node);
+
+/*
+ * Gives `node` another parent and name; what has that name is removed first. -ENOTEMPTY, -EISDIR, -ENOTDIR, -EBUSY as
+ * rename(2); -EINVAL a directory into itself; -EEXIST the name is taken and `replace` is false.
+ */
+int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, bool replace);
+
+/*
+ * Path below the root without leading slash, terminated. The length, -ENAMETOOLONG, or -ENOENT it has no name. With
+ * `name`: the path that a child of that name has.
+ */
+int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room);
+
+void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node);
+void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t lookups);
+void k2i_node_opened(struct k2i_node_table *table, uint32_t node);
+void k2i_node_closed(struct k2i_node_table *table, uint32_t node);
+
+/* The child that follows `order` in readdir's order; 0 begins. */
+uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order);
+
+/* As st_nlink. */
+nlink_t k2i_node_links(const struct k2i_node_entry *entry);
+/* Nodes that have a name or are still known. */
+uint32_t k2i_nodes_used(const struct k2i_node_table *table);
+
+/* Contents changed now: modified and changed. */
+void k2i_node_touch(struct k2i_node_entry *entry);
+
+#endif

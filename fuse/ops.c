@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "ops.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "options.h"
+
+/* Requests that the kernel sends without waiting for their answers. */
+#define BACKGROUND_MAX 64
+
+struct k2i_mount *k2i_op_mount(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *connection)
+{
+	const unsigned unwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
+				  FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_AUTO_INVAL_DATA;
+	const struct k2i_mount *mount = userdata;
+
+	connection->want &= ~unwanted;
+	connection->want |= connection->capable & (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_ASYNC_DIO);
+	if (mount->options->umask_set)
+		connection->want |= connection->capable & FUSE_CAP_DONT_MASK;
+	connection->max_write = K2I_WRITE_BYTES_MAX;
+	connection->max_background = BACKGROUND_MAX;
+}
+
+static void op_fsyncdir(fuse_req_t req, fuse_ino_t node, int data_only, struct fuse_file_info *file)
+{
+	(void)node;
+	(void)data_only;
+	(void)file;
+	(void)fuse_reply_err(req, 0);
+}
+
+struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode)
+{
+	const struct k2i_mount_options *options = k2i_op_mount(req)->options;
+	const struct fuse_ctx *context = fuse_req_ctx(req);
+
+	if (options->umask_set)
+		mode &= (mode_t)~options->umask_bits;
+	return (struct k2i_node_owner){
+		.mode = mode,
+		.uid = options->uid_set ? options->uid_number : context->uid,
+		.gid = options->gid_set ? options->gid_number : context->gid,
+	};
+}
+
+int k2i_op_check_name(uint64_t parent, const char *name)
+{
+	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX)
+		return -ENAMETOOLONG;
+	return parent == K2I_NODE_ROOT && strcmp(name, K2I_RING_LINK_NAME) == 0 ? -EPERM : 0;
+}
+
+const struct fuse_lowlevel_ops k2i_ops = {
+	.init = op_init,
+	.lookup = k2i_op_lookup,
+	.forget = k2i_op_forget,
+	.forget_multi = k2i_op_forget_multi,
+	.getattr = k2i_op_getattr,
+	.setattr = k2i_op_setattr,
+	.readlink = k2i_op_readlink,
+	.mknod = k2i_op_mknod,
+	.mkdir = k2i_op_mkdir,
+	.unlink = k2i_op_unlink,
+	.rmdir = k2i_op_rmdir,
+	.symlink = k2i_op_symlink,
+	.rename = k2i_op_rename,
+	.link = k2i_op_link,
+	.open = k2i_op_open,
+	.create = k2i_op_create,
+	.read = k2i_op_read,
+	.flush = k2i_op_flush,
+	.release = k2i_op_release,
+	.readdir = k2i_op_readdir,
+	.readdirplus = k2i_op_readdirplus,
+	.fsyncdir = op_fsyncdir,
+	.statfs = k2i_op_statfs,
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OPS_H
+#define K2I_OPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "fuse_api.h"
+#include "mount.h"
+#include "nodes.h"
+
+/*
+ * What libfuse asks for. `req`'s user data is the struct k2i_mount. WRITE, FSYNC and INTERRUPT never get here, see
+ * loop.c. The kernel checks permissions (default_permissions).
+ */
+extern const struct fuse_lowlevel_ops k2i_ops;
+
+/* How long the kernel may believe what it was told. */
+#define K2I_CACHE_SECONDS 1.0
+
+/* The link in the root that leads to the ring; it is a node of its own outside of the table. */
+#define K2I_RING_LINK_NAME ".k2hft-ring"
+#define K2I_RING_LINK_NODE ((uint64_t)K2I_NODE_COUNT_MAX)
+
+struct k2i_mount *k2i_op_mount(fuse_req_t req);
+/* Attributes of a node; for the ring's link too. -ENOENT */
+int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info);
+/* Fills an entry for `node` and counts the lookup. */
+void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry);
+/* The node `name` in `parent`: reserved names and names that are too long are refused. */
+int k2i_op_check_name(uint64_t parent, const char *name);
+/* Of a new file or directory. */
+struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode);
+
+void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups);
+void k2i_op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
+void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
+void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file);
+void k2i_op_readlink(fuse_req_t req, fuse_ino_t node);
+void k2i_op_statfs(fuse_req_t req, fuse_ino_t node);
+
+void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void k2i_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void k2i_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void k2i_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent, const char *new_name,
+		   unsigned int flags);
+void k2i_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char *name);
+void k2i_op_readdir(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file);
+void k2i_op_readdirplus(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file);
+
+void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
+void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file);
+void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
+void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file);
+void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
+void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
+
+#endif

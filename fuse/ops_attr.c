@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* What a file is: lookup, attributes, the file system's size. */
+#include "ops.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "tree.h"
+
+#define BLOCK_BYTES 4096u
+
+static void stat_ring_link(struct stat *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->st_ino = K2I_RING_LINK_NODE;
+	info->st_mode = S_IFLNK | 0777;
+	info->st_nlink = 1;
+	info->st_uid = geteuid();
+	info->st_gid = getegid();
+}
+
+int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	char path[K2I_PATH_BYTES_MAX + 1];
+	uint64_t bytes;
+
+	if (node == K2I_RING_LINK_NODE) {
+		stat_ring_link(info);
+		return 0;
+	}
+	if (!entry)
+		return -ENOENT;
+	memset(info, 0, sizeof(*info));
+	info->st_ino = node;
+	info->st_mode = entry->mode;
+	info->st_nlink = k2i_node_links(entry);
+	info->st_uid = entry->uid;
+	info->st_gid = entry->gid;
+	info->st_size = (off_t)(S_ISDIR(entry->mode) ? BLOCK_BYTES : entry->size);
+	info->st_atim = entry->accessed;
+	info->st_mtim = entry->modified;
+	info->st_ctim = entry->changed;
+	info->st_blksize = K2I_WRITE_BYTES_MAX;
+	/* What is read is OUTPUTFILE, so that is how long it is. */
+	if (S_ISREG(entry->mode) && k2i_outputs_readable(mount->outputs) &&
+	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&
+	    k2i_output_size(mount, path, &bytes) == 0)
+		info->st_size = (off_t)bytes;
+	info->st_blocks = (blkcnt_t)((info->st_size + 511) / 512);
+	return 0;
+}
+
+void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)
+{
+	memset(entry, 0, sizeof(*entry));
+	entry->ino = node;
+	entry->generation = k2i_node_at(mount->nodes, node)->generation;
+	entry->attr_timeout = entry->entry_timeout = K2I_CACHE_SECONDS;
+	(void)k2i_op_stat(mount, node, &entry->attr);
+	k2i_node_looked_up(mount->nodes, node);
+}
+
+static void lookup_ring_link(fuse_req_t req)
+{
+	struct fuse_entry_param entry = {
+		.ino = K2I_RING_LINK_NODE,
+		.generation = 1,
+		.attr_timeout = K2I_CACHE_SECONDS,
+		.entry_timeout = K2I_CACHE_SECONDS,
+	};
+
+	stat_ring_link(&entry.attr);
+	(void)fuse_reply_entry(req, &entry);
+}
+
+void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct fuse_entry_param entry;
+	uint32_t node;
+
+	if (parent == K2I_NODE_ROOT && strcmp(name, K2I_RING_LINK_NAME) == 0) {
+		lookup_ring_link(req);
+		return;
+	}
+	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX) {
+		(void)fuse_reply_err(req, ENAMETOOLONG);
+		return;
+	}
+	node = k2i_node_at(mount->nodes, parent) ? k2i_node_find(mount->nodes, (uint32_t)parent, name) : K2I_NODE_NONE;
+	if (node == K2I_NODE_NONE) {
+		(void)fuse_reply_err(req, ENOENT);
+		return;
+	}
+	k2i_op_entry(mount, node, &entry);
+	if (fuse_reply_entry(req, &entry) == -ENOENT)
+		k2i_node_forget(mount->nodes, node, 1);
+}
+
+void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups)
+{
+	k2i_node_forget(k2i_op_mount(req)->nodes, node, lookups);
+	fuse_reply_none(req);
+}
+
+void k2i_op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t at = 0; at < count; at++)
+		k2i_node_forget(k2i_op_mount(req)->nodes, forgets[at].ino, forgets[at].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_stat(fuse_req_t req, uint64_t node)
+{
+	struct stat info;
+	int status = k2i_op_stat(k2i_op_mount(req), node, &info);
+
+	if (status)
+		(void)fuse_reply_err(req, -status);
+	else
+		(void)fuse_reply_attr(req, &info, K2I_CACHE_SECONDS);
+}
+
+void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	(void)file;
+	reply_stat(req, node);
+}
+
+static struct timespec now(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	return time;
+}
+
+static void set_times(struct k2i_node_entry *entry, const struct stat *wanted, int to_set)
+{
+	if (to_set & FUSE_SET_ATTR_ATIME_NOW)
+		entry->accessed = now();
+	else if (to_set & FUSE_SET_ATTR_ATIME)
+		entry->accessed = wanted->st_atim;
+	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
+		entry->modified = now();
+	else if (to_set & FUSE_SET_ATTR_MTIME)
+		entry->modified = wanted->st_mtim;
+}
+
+void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)
+{
+	struct k2i_node_entry *entry = k2i_node_at(k2i_op_mount(req)->nodes, node);
+
+	(void)file;
+	if (!entry) {
+		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE ? EPERM : ENOENT);
+		return;
+	}
+	if (to_set & FUSE_SET_ATTR_MODE)
+		entry->mode = (entry->mode & S_IFMT) | (wanted->st_mode & 07777);
+	if (to_set & FUSE_SET_ATTR_UID)
+		entry->uid = wanted->st_uid;
+	if (to_set & FUSE_SET_ATTR_GID)
+		entry->gid = wanted->st_gid;
+	if (to_set & FUSE_SET_ATTR_SIZE) {
+		/* What was written is on its way: only the number changes. */
+		entry->size = (uint64_t)wanted->st_size;
+		k2i_node_touch(entry);
+	}
+	set_times(entry, wanted, to_set);
+	entry->changed = now();
+	reply_stat(req, node);
+}
+
+/* Where the ring is: its file, or this process's descriptor of it. */
+static int ring_path(const struct k2i_mount *mount, char *path, size_t room)
+{
+	char link[64];
+	ssize_t bytes;
+
+	(void)snprintf(link, sizeof(link), "/proc/%ld/fd/%d", (long)getpid(), k2hft_ring_descriptor(mount->ring));
+	if (mount->settings->queue_type != K2I_QUEUE_FILE) {
+		(void)snprintf(path, room, "%s", link);
+		return 0;
+	}
+	bytes = readlink(link, path, room - 1);
+	if (bytes < 0)
+		return -errno;
+	path[bytes] = '\0';
+	return 0;
+}
+
+void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
+{
+	const struct fuse_ctx *context = fuse_req_ctx(req);
+	char path[PATH_MAX];
+	int status = 0;
+
+	if (node != K2I_RING_LINK_NODE)
+		status = -EINVAL;
+	else if (context->uid != 0 && context->uid != geteuid())
+		status = -EACCES;
+	else
+		status = ring_path(k2i_op_mount(req), path, sizeof(path));
+	if (status)
+		(void)fuse_reply_err(req, -status);
+	else
+		(void)fuse_reply_readlink(req, path);
+}
+
+void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct statvfs info = {.f_bsize = BLOCK_BYTES, .f_frsize = BLOCK_BYTES, .f_namemax = K2I_NODE_NAME_BYTES_MAX};
+	uint64_t used;
+
+	(void)node;
+	(void)k2hft_ring_stats(mount->ring, &stats);
+	used = (stats.tail - stats.head + BLOCK_BYTES - 1) / BLOCK_BYTES;
+	info.f_blocks = stats.ring_bytes / BLOCK_BYTES;
+	info.f_bfree = info.f_bavail = used < info.f_blocks ? info.f_blocks - used : 0;
+	info.f_files = K2I_NODE_COUNT_MAX - 1;
+	info.f_ffree = info.f_favail = info.f_files - k2i_nodes_used(mount->nodes);
+	(void)fuse_reply_statfs(req, &info);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Names: directories, removal, renaming, listing. */
+#include "ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tree.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1u
+#endif
+
+/* Directories may be made where a directory rule covers them. */
+static int check_mkdir(struct k2i_mount *mount, uint32_t parent, const char *name)
+{
+	char path[K2I_PATH_BYTES_MAX + 1];
+	const struct k2i_rule_match *match;
+	int bytes = k2i_node_path(mount->nodes, parent, name, path, sizeof(path));
+	uint64_t silent;
+
+	if (bytes < 0)
+		return bytes;
+	match = k2i_rules_find(mount->rules, path);
+	if (match && k2i_rule_settings(match)->directory)
+		return 0;
+	if (k2i_log_limit_due(&mount->rule_limit, k2i_mount_clock_ns(), &silent))
+		k2i_log(K2HFT_LOG_WARNING, "mount: mkdir %s: no K2HFTFUSE_RULE_DIR covers it", path);
+	return -EPERM;
+}
+
+void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_node_owner owner = k2i_op_owner(req, S_IFDIR | (mode & 07777));
+	struct fuse_entry_param entry;
+	int status = k2i_op_check_name(parent, name);
+	uint32_t node;
+
+	if (status == 0)
+		status = check_mkdir(mount, (uint32_t)parent, name);
+	if (status == 0)
+		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, &node);
+	if (status) {
+		(void)fuse_reply_err(req, -status);
+		return;
+	}
+	k2i_op_entry(mount, node, &entry);
+	if (fuse_reply_entry(req, &entry) == -ENOENT)
+		k2i_node_forget(mount->nodes, node, 1);
+}
+
+static int remove_name(struct k2i_mount *mount, fuse_ino_t parent, const char *name, bool directory)
+{
+	const struct k2i_node_entry *entry;
+	int status = k2i_op_check_name(parent, name);
+	uint32_t node;
+
+	if (status)
+		return status;
+	if (!k2i_node_at(mount->nodes, parent))
+		return -ENOENT;
+	node = k2i_node_find(mount->nodes, (uint32_t)parent, name);
+	entry = k2i_node_at(mount->nodes, node);
+	if (!entry)
+		return -ENOENT;
+	if (S_ISDIR(entry->mode) != directory)
+		return directory ? -ENOTDIR : -EISDIR;
+	return k2i_node_remove(mount->nodes, node);
+}
+
+void k2i_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	(void)fuse_reply_err(req, -remove_name(k2i_op_mount(req), parent, name, false));
+}
+
+void k2i_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	(void)fuse_reply_err(req, -remove_name(k2i_op_mount(req), parent, name, true));
+}
+
+void k2i_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent, const char *new_name,
+		   unsigned int flags)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	int status = flags & ~(unsigned)RENAME_NOREPLACE ? -EINVAL : k2i_op_check_name(parent, name);
+	uint32_t node;
+
+	if (status == 0)
+		status = k2i_op_check_name(new_parent, new_name);
+	if (status == 0 && (!k2i_node_at(mount->nodes, parent) || !k2i_node_at(mount->nodes, new_parent)))
+		status = -ENOENT;
+	if (status == 0) {
+		node = k2i_node_find(mount->nodes, (uint32_t)parent, name);
+		status = k2i_node_rename(mount->nodes, node, (uint32_t)new_parent, new_name,
+					 !(flags & RENAME_NOREPLACE));
+	}
+	(void)fuse_reply_err(req, -status);
+}
+
+void k2i_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	(void)target;
+	(void)parent;
+	(void)name;
+	(void)fuse_reply_err(req, EPERM);
+}
+
+void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char *name)
+{
+	(void)node;
+	(void)parent;
+	(void)name;
+	(void)fuse_reply_err(req, EPERM);
+}
+
+/* One answer of readdir; offsets: 1 and 2 for "." and "..", then a child's order and 2. */
+struct listing {
+	fuse_req_t req;
+	struct k2i_mount *mount;
+	char *buffer;
+	size_t room, used;
+	bool plus;
+};
+
+#define DOT_ENTRIES 2
+
+/* Whether it fitted. */
+static bool list_one(struct listing *listing, const char *name, uint32_t node, off_t next_offset)
+{
+	char *at = listing->buffer + listing->used;
+	size_t left = listing->room - listing->used, bytes;
+	struct fuse_entry_param entry = {.ino = 0};
+	bool counted = listing->plus && next_offset > DOT_ENTRIES;
+
+	if (counted)
+		k2i_op_entry(listing->mount, node, &entry);
+	else
+		(void)k2i_op_stat(listing->mount, node, &entry.attr);
+	bytes = listing->plus ? fuse_add_direntry_plus(listing->req, at, left, name, &entry, next_offset)
+			      : fuse_add_direntry(listing->req, at, left, name, &entry.attr, next_offset);
+	if (bytes > left) {
+		if (counted)
+			k2i_node_forget(listing->mount->nodes, node, 1);
+		return false;
+	}
+	listing->used += bytes;
+	return true;
+}
+
+static void list(struct listing *listing, uint32_t node, uint64_t offset)
+{
+	struct k2i_node_table *nodes = listing->mount->nodes;
+	uint32_t parent = k2i_node_at(nodes, node)->parent, child;
+
+	if (offset < 1 && !list_one(listing, ".", node, 1))
+		return;
+	if (offset < DOT_ENTRIES && !list_one(listing, "..", parent ? parent : node, DOT_ENTRIES))
+		return;
+	offset = offset < DOT_ENTRIES ? 0 : offset - DOT_ENTRIES;
+	while ((child = k2i_node_child_after(nodes, node, offset)) != K2I_NODE_NONE) {
+		const struct k2i_node_entry *entry = k2i_node_at(nodes, child);
+
+		offset = entry->order;
+		if (!list_one(listing, entry->name, child, (off_t)(offset + DOT_ENTRIES)))
+			return;
+	}
+}
+
+static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, bool plus)
+{
+	struct listing listing = {.req = req, .mount = k2i_op_mount(req), .room = size, .plus = plus};
+	const struct k2i_node_entry *entry = k2i_node_at(listing.mount->nodes, node);
+
+	if (!entry || !S_ISDIR(entry->mode)) {
+		(void)fuse_reply_err(req, entry ? ENOTDIR : ENOENT);
+		return;
+	}
+	listing.buffer = malloc(size);
+	if (!listing.buffer) {
+		(void)fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	list(&listing, (uint32_t)node, (uint64_t)offset);
+	(void)fuse_reply_buf(req, listing.buffer, listing.used);
+	free(listing.buffer);
+}
+
+void k2i_op_readdir(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
+{
+	(void)file;
+	reply_listing(req, node, size, offset, false);
+}
+
+void k2i_op_readdirplus(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
+{
+	(void)file;
+	reply_listing(req, node, size, offset, true);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files but for writing, which is in write.c. */
+#include "ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "handles.h"
+#include "outlet.h"
+#include "output.h"
+#include "tree.h"
+#include "write.h"
+
+static int path_of(struct k2i_mount *mount, uint64_t parent, const char *name, char *path)
+{
+	return k2i_node_path(mount->nodes, (uint32_t)parent, name, path, K2I_PATH_BYTES_MAX + 1);
+}
+
+static int check_rule(struct k2i_mount *mount, const char *path)
+{
+	uint64_t silent;
+
+	if (k2i_rules_find(mount->rules, path))
+		return 0;
+	if (k2i_log_limit_due(&mount->rule_limit, k2i_mount_clock_ns(), &silent))
+		k2i_log(K2HFT_LOG_WARNING, "mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
+	return -EPERM;
+}
+
+static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_node_owner owner = k2i_op_owner(req, S_IFREG | (mode & 07777));
+	char path[K2I_PATH_BYTES_MAX + 1];
+	int status = k2i_op_check_name(parent, name);
+
+	if (status == 0) {
+		status = path_of(mount, parent, name, path);
+		status = status < 0 ? status : check_rule(mount, path);
+	}
+	return status ? status : k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, node);
+}
+
+void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
+{
+	struct fuse_entry_param entry;
+	uint32_t node;
+	int status = S_ISREG(mode) ? make_file(req, parent, name, mode, &node) : -EPERM;
+
+	(void)device;
+	if (status) {
+		(void)fuse_reply_err(req, -status);
+		return;
+	}
+	k2i_op_entry(k2i_op_mount(req), node, &entry);
+	if (fuse_reply_entry(req, &entry) == -ENOENT)
+		k2i_node_forget(k2i_op_mount(req)->nodes, node, 1);
+}
+
+/* What can be read of the file at `path`: nothing if it has no rule. */
+static int open_output(struct k2i_mount *mount, const char *path, struct k2i_output_file **output)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
+
+	return match ? k2i_output_get(mount, match, path, output) : 0;
+}
+
+static int open_handle(struct k2i_mount *mount, uint32_t node, int flags, struct k2i_handle **handle)
+{
+	char path[K2I_PATH_BYTES_MAX + 1];
+	struct k2i_outlet *outlet = NULL;
+	struct k2i_output_file *output = NULL;
+	int status = path_of(mount, node, NULL, path);
+
+	if (status < 0)
+		return status;
+	status = 0;
+	if ((flags & O_ACCMODE) != O_RDONLY) {
+		status = check_rule(mount, path);
+		if (status == 0)
+			status = k2i_outlet_open(mount, path, &outlet);
+	}
+	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
+		status = open_output(mount, path, &output);
+	if (status == 0)
+		status = k2i_handle_open(mount, node, outlet, output, handle);
+	if (status) {
+		k2i_outlet_close(mount, outlet);
+		k2i_output_put(output);
+	}
+	return status;
+}
+
+static void truncate_node(struct k2i_mount *mount, uint32_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	entry->size = 0;
+	k2i_node_touch(entry);
+}
+
+static void describe(struct fuse_file_info *file, const struct k2i_handle *handle)
+{
+	file->fh = handle->number;
+	/* One request for one write(2), in order, whatever the offset. */
+	file->direct_io = 1;
+	file->keep_cache = 0;
+}
+
+void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct fuse_entry_param entry;
+	struct k2i_handle *handle;
+	uint32_t node;
+	int status = make_file(req, parent, name, mode, &node);
+
+	if (status == 0) {
+		status = open_handle(mount, node, file->flags, &handle);
+		if (status)
+			(void)k2i_node_remove(mount->nodes, node);
+	}
+	if (status) {
+		(void)fuse_reply_err(req, -status);
+		return;
+	}
+	describe(file, handle);
+	k2i_op_entry(mount, node, &entry);
+	if (fuse_reply_create(req, &entry, file) == -ENOENT) {
+		k2i_node_forget(mount->nodes, node, 1);
+		k2i_write_release(mount, handle);
+	}
+}
+
+void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	struct k2i_handle *handle;
+	int status = entry ? open_handle(mount, (uint32_t)node, file->flags, &handle) : -ENOENT;
+
+	if (status) {
+		(void)fuse_reply_err(req, -status);
+		return;
+	}
+	if (file->flags & O_TRUNC)
+		truncate_node(mount, (uint32_t)node);
+	describe(file, handle);
+	if (fuse_reply_open(req, file) == -ENOENT)
+		k2i_write_release(mount, handle);
+}
+
+void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
+{
+	const struct k2i_handle *handle = k2i_handle_at(k2i_op_mount(req), file->fh);
+	char *data;
+	ssize_t bytes;
+
+	(void)node;
+	if (!handle || !handle->output) {
+		(void)fuse_reply_buf(req, NULL, 0);
+		return;
+	}
+	data = malloc(size ? size : 1);
+	bytes = data ? k2i_output_read(handle->output, data, size, (uint64_t)offset) : -ENOMEM;
+	if (bytes < 0)
+		(void)fuse_reply_err(req, (int)-bytes);
+	else
+		(void)fuse_reply_buf(req, data, (size_t)bytes);
+	free(data);
+}
+
+void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
+
+	(void)node;
+	if (handle && handle->outlet)
+		k2i_handle_flushed(mount, handle);
+	(void)fuse_reply_err(req, 0);
+}
+
+void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
+
+	(void)node;
+	if (handle)
+		k2i_write_release(mount, handle);
+	(void)fuse_reply_err(req, 0);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "daemon.h"
+
+#define PROGRAM "k2hftfuse"
+
+enum { KEY_IGNORED, KEY_JSON };
+
+#define OPTION(template, field, value)                                                                                 \
+	{                                                                                                              \
+		template, offsetof(struct k2i_mount_options, field), value                                             \
+	}
+
+static const struct fuse_opt option_table[] = {
+	OPTION("conf=%s", config, 0),
+	OPTION("dbglevel=%s", log_level_text, 0),
+	OPTION("umask=%o", umask_bits, 0),
+	OPTION("umask=", umask_set, 1),
+	OPTION("uid=%u", uid_number, 0),
+	OPTION("uid=", uid_set, 1),
+	OPTION("gid=%u", gid_number, 0),
+	OPTION("gid=", gid_set, 1),
+	OPTION("-f", foreground, 1),
+	OPTION("-d", debug, 1),
+	OPTION("--debug", debug, 1),
+	OPTION("debug", debug, 1),
+	OPTION("-h", help, 1),
+	OPTION("--help", help, 1),
+	OPTION("-v", version, 1),
+	OPTION("-V", version, 1),
+	OPTION("--version", version, 1),
+	/* K2HFTFUSE's: there is no chmpx to run. */
+	OPTION("enable_run_chmpx", without_effect, 1),
+	OPTION("disable_run_chmpx", without_effect, 0),
+	OPTION("chmpxlog=%s", ignored_text, 0),
+	FUSE_OPT_KEY("json=", KEY_JSON),
+	/* One thread serves; what mount(8) and fstab(5) say to themselves. */
+	FUSE_OPT_KEY("-s", KEY_IGNORED),
+	FUSE_OPT_KEY("clone_fd", KEY_IGNORED),
+	FUSE_OPT_KEY("max_idle_threads=", KEY_IGNORED),
+	FUSE_OPT_KEY("max_threads=", KEY_IGNORED),
+	FUSE_OPT_KEY("defaults", KEY_IGNORED),
+	FUSE_OPT_KEY("auto", KEY_IGNORED),
+	FUSE_OPT_KEY("noauto", KEY_IGNORED),
+	FUSE_OPT_KEY("user", KEY_IGNORED),
+	FUSE_OPT_KEY("user=", KEY_IGNORED),
+	FUSE_OPT_KEY("nouser", KEY_IGNORED),
+	FUSE_OPT_KEY("users", KEY_IGNORED),
+	FUSE_OPT_KEY("owner", KEY_IGNORED),
+	FUSE_OPT_KEY("group", KEY_IGNORED),
+	FUSE_OPT_KEY("_netdev", KEY_IGNORED),
+	FUSE_OPT_KEY("nofail", KEY_IGNORED),
+	FUSE_OPT_KEY("relatime", KEY_IGNORED),
+	FUSE_OPT_KEY("norelatime", KEY_IGNORED),
+	FUSE_OPT_KEY("strictatime", KEY_IGNORED),
+	FUSE_OPT_KEY("nostrictatime", KEY_IGNORED),
+	FUSE_OPT_KEY("lazytime", KEY_IGNORED),
+	FUSE_OPT_KEY("nolazytime", KEY_IGNORED),
+	FUSE_OPT_KEY("diratime", KEY_IGNORED),
+	FUSE_OPT_KEY("nodiratime", KEY_IGNORED),
+	FUSE_OPT_KEY("comment=", KEY_IGNORED),
+	FUSE_OPT_END,
+};
+
+static int take_word(struct k2i_mount_options *options, const char *word)
+{
+	char *copy;
+
+	if (options->mount_point && options->source) {
+		fprintf(stderr, PROGRAM ": %s: one mount point, please\n", word);
+		return -1;
+	}
+	copy = strdup(word);
+	if (!copy)
+		return -1;
+	options->source = options->mount_point;
+	options->mount_point = copy;
+	return 0;
+}
+
+static int take_argument(void *data, const char *argument, int key, struct fuse_args *args)
+{
+	(void)args;
+	switch (key) {
+	case KEY_IGNORED:
+		return 0;
+	case KEY_JSON:
+		fprintf(stderr, PROGRAM ": json= is not supported by this version: write the settings to a file, "
+					"conf=FILE\n");
+		return -1;
+	case FUSE_OPT_KEY_NONOPT:
+		return take_word(data, argument);
+	default:
+		if (argument[0] == '-') {
+			fprintf(stderr, PROGRAM ": unknown option %s; " PROGRAM " -h lists them\n", argument);
+			return -1;
+		}
+		return strncmp(argument, "x-", 2) == 0 || strncmp(argument, "X-", 2) == 0 ? 0 : 1;
+	}
+}
+
+static int add_option(struct k2i_mount_options *options, const char *option, const char *value)
+{
+	char text[512];
+
+	/* fsname and subtype are separated by a comma from what follows. */
+	(void)snprintf(text, sizeof(text), "-o%s%s", option, value);
+	for (char *at = text + strlen(option) + 2; *value && *at; at++) {
+		if (*at == ',' || *at == '\\')
+			*at = '_';
+	}
+	/* In front, so that the user's own come later and count. */
+	return fuse_opt_insert_arg(&options->args, 1, text) ? -ENOMEM : 0;
+}
+
+static int check_level(struct k2i_mount_options *options)
+{
+	const char *text = options->log_level_text ? options->log_level_text : getenv("K2HFTDBGMODE");
+
+	options->level = K2HFT_LOG_INFO;
+	if (text && k2i_daemon_level_parse(text, &options->level, &options->silent)) {
+		fprintf(stderr, PROGRAM ": dbglevel=%s: it is one of silent, err, wan, msg, dump\n", text);
+		return -EINVAL;
+	}
+	if (options->debug)
+		options->level = K2HFT_LOG_DEBUG;
+	return 0;
+}
+
+static int check_words(struct k2i_mount_options *options)
+{
+	const char *config = getenv("K2HFTCONFFILE");
+
+	if (!options->mount_point) {
+		fprintf(stderr, PROGRAM ": where to mount? " PROGRAM " MNT -o conf=FILE\n");
+		return -EINVAL;
+	}
+	if (!options->config && config && *config) {
+		options->config = strdup(config);
+		if (!options->config)
+			return -ENOMEM;
+	}
+	if (!options->config) {
+		fprintf(stderr, PROGRAM ": no configuration: -o conf=FILE, or K2HFTCONFFILE in the environment\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int prepare(struct k2i_mount_options *options)
+{
+	mode_t mask = umask(0);
+	int status;
+
+	(void)umask(mask);
+	if (!options->umask_set)
+		options->umask_bits = mask;
+	if (options->umask_bits > 0777) {
+		fprintf(stderr, PROGRAM ": umask=%o: it is at most 777\n", options->umask_bits);
+		return -EINVAL;
+	}
+	if (options->debug)
+		options->foreground = 1;
+	status = check_level(options);
+	if (status == 0)
+		status = check_words(options);
+	if (status == 0)
+		status = add_option(options, "default_permissions", "");
+	if (status == 0)
+		status = add_option(options, "subtype=", PROGRAM);
+	if (status == 0)
+		status = add_option(options, "fsname=", options->source ? options->source : PROGRAM);
+	if (status == 0 && options->debug)
+		status = add_option(options, "debug", "");
+	return status;
+}
+
+int k2i_mount_options_parse(int argc, char **argv, struct k2i_mount_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->args = (struct fuse_args)FUSE_ARGS_INIT(argc, argv);
+	if (fuse_opt_parse(&options->args, options, option_table, take_argument))
+		return -EINVAL;
+	if (options->help || options->version)
+		return 0;
+	return prepare(options);
+}
+
+void k2i_mount_options_free(struct k2i_mount_options *options)
+{
+	fuse_opt_free_args(&options->args);
+	free(options->source);
+	free(options->mount_point);
+	free(options->config);
+	free(options->log_level_text);
+	free(options->ignored_text);
+}
+
+void k2i_mount_options_help(void)
+{
+	printf("usage: " PROGRAM " [SOURCE] MNT -o conf=FILE[,OPTION...] [-f] [-d]\n"
+	       "       mount -t fuse." PROGRAM " " PROGRAM " MNT -o conf=FILE[,OPTION...]\n"
+	       "Mounts MNT: what is written to the files below it is sent to a receiver.\n"
+	       "\n"
+	       "  -o conf=FILE        configuration, k2hft.conf(5); or K2HFTCONFFILE in the environment\n"
+	       "  -o umask=OCTAL      permissions that files and directories of rules do not have\n"
+	       "  -o uid=N, gid=N     their owner\n"
+	       "  -o dbglevel=LEVEL   silent, err, wan, msg (default), dump\n"
+	       "  -f                  stay in the foreground\n"
+	       "  -d                  the same, with every request of the kernel on standard error\n"
+	       "  -h, -V              this; the version\n"
+	       "\n"
+	       "Options of FUSE and of mount(8):\n");
+	fuse_lowlevel_help();
+}

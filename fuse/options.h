@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_MOUNT_OPTIONS_H
+#define K2I_MOUNT_OPTIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "fuse_api.h"
+#include "log.h"
+
+struct k2i_mount_options {
+	struct fuse_args args; /* what libfuse takes */
+	char *source;          /* first word, if there are two */
+	char *mount_point;
+	char *config;
+	char *log_level_text;
+	unsigned umask_bits, uid_number, gid_number;
+	int umask_set, uid_set, gid_set;
+	int foreground, debug, help, version;
+	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
+	char *ignored_text;
+	enum k2hft_log_level level;
+	bool silent;
+};
+
+/* Parses a command line. 0, or -EINVAL with one line on standard error. */
+int k2i_mount_options_parse(int argc, char **argv, struct k2i_mount_options *options);
+void k2i_mount_options_free(struct k2i_mount_options *options);
+void k2i_mount_options_help(void);
+
+#endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "outlet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mount.h"
+#include "output.h"
+#include "tree.h"
+
+/* Files that hand their records on; more is taken for a circle. */
+#define CHAIN_LENGTH_MAX 16
+
+static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *path)
+{
+	struct k2hft_stream stream = {
+		.path = path,
+		.mode = mount->settings->binary ? K2HFT_STREAM_BINARY : K2HFT_STREAM_TEXT,
+	};
+	int status;
+
+	if (!outlet->transfer)
+		return 0;
+	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
+		return -ENAMETOOLONG;
+	status = k2hft_stream_declare(mount->ring, &stream, &outlet->stream_id);
+	if (status == -ENOSPC) {
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s: too many files are open at once: no stream number is free", path);
+		return -ENFILE;
+	}
+	outlet->declared = status == 0;
+	return status;
+}
+
+static int open_one(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
+	struct k2i_outlet *opened;
+	int status;
+
+	if (!match)
+		return -EPERM;
+	opened = calloc(1, sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	opened->match = match;
+	opened->passes_all = mount->settings->binary || k2i_rule_passes_all(match);
+	opened->transfer = k2i_rule_settings(match)->transfer;
+	status = opened->passes_all ? 0 : k2i_rule_scratch_create(&opened->scratch);
+	if (status == 0)
+		status = k2i_output_get(mount, match, path, &opened->output);
+	if (status == 0)
+		status = declare(mount, opened, path);
+	if (status) {
+		k2i_outlet_close(mount, opened);
+		return status;
+	}
+	*outlet = opened;
+	return 0;
+}
+
+static int open_next(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *path)
+{
+	uint32_t node;
+	int status = open_one(mount, path, &outlet->next);
+
+	if (status == 0)
+		status = k2i_tree_file(mount, path, &node);
+	if (status == 0) {
+		outlet->next->node = node;
+		k2i_node_opened(mount->nodes, node);
+	}
+	return status;
+}
+
+int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet)
+{
+	char paths[2][K2I_PATH_BYTES_MAX + 1];
+	struct k2i_outlet *last = NULL;
+	int status = open_one(mount, path, outlet), bytes, length = 0;
+
+	if (status)
+		return status;
+	for (last = *outlet; status == 0; last = last->next) {
+		char *inside = paths[length % 2];
+
+		bytes = k2i_output_inside(mount, last->match, path, inside, sizeof(paths[0]));
+		if (bytes <= 0) {
+			status = bytes;
+			break;
+		}
+		status = ++length > CHAIN_LENGTH_MAX ? -ELOOP : open_next(mount, last, inside);
+		if (status)
+			break;
+		path = inside;
+	}
+	if (status) {
+		k2i_outlet_close(mount, *outlet);
+		*outlet = NULL;
+	}
+	return status;
+}
+
+void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	while (outlet) {
+		struct k2i_outlet *next = outlet->next;
+
+		if (outlet->declared)
+			(void)k2hft_stream_release(mount->ring, outlet->stream_id);
+		if (outlet->node != K2I_NODE_NONE)
+			k2i_node_closed(mount->nodes, outlet->node);
+		k2i_output_put(outlet->output);
+		k2i_rule_scratch_free(outlet->scratch);
+		free(outlet->pending);
+		free(outlet);
+		outlet = next;
+	}
+}
+
+static int add_pending(struct k2i_outlet *outlet, const struct k2i_records *records)
+{
+	size_t needed = outlet->pending_bytes + records->bytes;
+	size_t room = outlet->pending_room ? outlet->pending_room : 4096;
+	char *pending;
+
+	if (needed > outlet->pending_room) {
+		while (room < needed)
+			room *= 2;
+		pending = realloc(outlet->pending, room);
+		if (!pending)
+			return -ENOMEM;
+		outlet->pending = pending;
+		outlet->pending_room = room;
+	}
+	memcpy(outlet->pending + outlet->pending_bytes, records->data, records->bytes);
+	outlet->pending_bytes = needed;
+	outlet->pending_continued = records->continued;
+	outlet->pending_continues = records->continues;
+	outlet->writer_pid = records->writer_pid;
+	outlet->time_ns = records->time_ns;
+	return 0;
+}
+
+static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outlet, size_t bytes)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, outlet->node);
+
+	if (!entry)
+		return;
+	entry->size += bytes;
+	k2i_node_touch(entry);
+}
+
+static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
+{
+	int status = outlet->output ? k2i_output_append(outlet->output, data, bytes) : 0;
+	uint64_t silent;
+
+	if (status && k2i_log_limit_due(&mount->output_limit, k2i_mount_clock_ns(), &silent))
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s: %s; %llu times so far",
+			k2i_rule_settings(outlet->match)->output_file, strerror(-status),
+			(unsigned long long)mount->output_limit.count);
+	return status;
+}
+
+void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
+{
+	(void)append_output(mount, outlet, data, bytes);
+}
+
+/* Records that the rule has passed. */
+static int deliver(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+{
+	int status = outlet->transfer ? add_pending(outlet, records) : 0;
+
+	if (status || records->bytes == 0)
+		return status;
+	status = append_output(mount, outlet, records->data, records->bytes);
+	/* A stream has them: the copy's failure is no reason to have the writer write them again. */
+	if (status && !outlet->transfer)
+		return status;
+	if (!outlet->next)
+		return 0;
+	account_next(mount, outlet->next, records->bytes);
+	return k2i_outlet_take(mount, outlet->next, records);
+}
+
+/* A replacement of a record whose first piece was judged: it stands for the whole record, so it gets the line end. */
+static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *replaced)
+{
+	struct k2i_records whole = *replaced;
+	char *text = malloc(replaced->bytes + 1);
+	int status;
+
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, replaced->data, replaced->bytes);
+	text[replaced->bytes] = '\n';
+	whole.data = text;
+	whole.bytes = replaced->bytes + 1;
+	whole.continues = false;
+	status = deliver(mount, outlet, &whole);
+	free(text);
+	return status;
+}
+
+/* One record, or the first piece of one, through the rule. */
+static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *record)
+{
+	struct k2i_records passed = *record;
+	int verdict = k2i_rule_apply(outlet->match, outlet->scratch, record->data, record->bytes, &passed.data,
+				     &passed.bytes);
+	bool replaced = verdict == 1 && passed.data != record->data;
+
+	if (verdict < 0)
+		return verdict;
+	outlet->rest_dropped = record->continues && (verdict == 0 || replaced);
+	if (verdict == 0)
+		return 0;
+	return outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed) : deliver(mount, outlet, &passed);
+}
+
+static int judge_each(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+{
+	const char *at = records->data, *end = records->data + records->bytes;
+	int status = 0;
+
+	while (status == 0 && at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		struct k2i_records record = *records;
+
+		record.data = at;
+		record.bytes = line_end ? (size_t)(line_end - at) + 1 : (size_t)(end - at);
+		status = judge(mount, outlet, &record);
+		at += record.bytes;
+	}
+	return status;
+}
+
+int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+{
+	if (records->continued)
+		return outlet->rest_dropped ? 0 : deliver(mount, outlet, records);
+	if (!outlet->passes_all)
+		return judge_each(mount, outlet, records);
+	outlet->rest_dropped = false;
+	return deliver(mount, outlet, records);
+}
+
+static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	const char *data = outlet->pending + outlet->pending_from;
+	size_t bytes = outlet->pending_bytes - outlet->pending_from;
+	uint64_t silent, records = mount->settings->binary ? 1 : k2i_text_records(data, bytes);
+
+	mount->dropped_records += records;
+	outlet->rest_dropped = outlet->pending_continues;
+	outlet->pending_bytes = outlet->pending_from = 0;
+	if (k2i_log_limit_due(&mount->full_limit, k2i_mount_clock_ns(), &silent))
+		k2i_log(K2HFT_LOG_ERROR, "mount: the ring is full: %llu records were dropped so far",
+			(unsigned long long)mount->dropped_records);
+}
+
+/* One chunk of what is pending. */
+static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	const char *data = outlet->pending + outlet->pending_from;
+	size_t bytes = outlet->pending_bytes - outlet->pending_from, count = bytes;
+	bool binary = mount->settings->binary, cut = false;
+	struct k2hft_chunk chunk = {
+		.stream_id = outlet->stream_id,
+		.time_ns = outlet->time_ns,
+		.writer_pid = outlet->writer_pid,
+	};
+	int status;
+
+	if (!binary) {
+		count = k2i_text_chunk(data, bytes, mount->chunk_bytes_max, mount->limits.piece_bytes_max, &cut);
+	} else if (bytes > mount->chunk_bytes_max) {
+		count = mount->chunk_bytes_max;
+		cut = true;
+	}
+	if (cut || (count == bytes && outlet->pending_continues))
+		chunk.flags |= K2HFT_CHUNK_CONTINUES;
+	if (outlet->pending_continued)
+		chunk.flags |= K2HFT_CHUNK_CONTINUED;
+	chunk.record_count = binary ? 1 : k2i_text_records(data, count);
+	status = k2hft_producer_push(mount->producer, &chunk, data, count);
+	if (status)
+		return status;
+	outlet->pending_from += count;
+	outlet->pending_continued = cut;
+	return 0;
+}
+
+int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	for (; outlet; outlet = outlet->next) {
+		while (outlet->pending_from < outlet->pending_bytes) {
+			int status = push_one(mount, outlet);
+
+			if (status == -EAGAIN && mount->settings->full == K2I_FULL_DROP)
+				drop_pending(mount, outlet);
+			else if (status)
+				return status;
+		}
+		outlet->pending_bytes = outlet->pending_from = 0;
+		outlet->pending_continued = outlet->pending_continues = false;
+	}
+	return 0;
+}
+
+bool k2i_outlet_flagged(const struct k2i_outlet *outlet)
+{
+	for (; outlet; outlet = outlet->next) {
+		if (outlet->pending_bytes && (outlet->pending_continued || outlet->pending_continues))
+			return true;
+	}
+	return false;
+}
+
+size_t k2i_outlet_pending(const struct k2i_outlet *outlet)
+{
+	size_t bytes = 0;
+
+	for (; outlet; outlet = outlet->next)
+		bytes += outlet->pending_bytes - outlet->pending_from;
+	return bytes;
+}

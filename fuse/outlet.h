@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OUTLET_H
+#define K2I_OUTLET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct k2i_mount;
+struct k2i_output_file;
+struct k2i_rule_match;
+struct k2i_rule_scratch;
+
+/*
+ * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the outlet of
+ * another file of the mount. What the ring has no room for is pending.
+ */
+struct k2i_outlet {
+	const struct k2i_rule_match *match;
+	struct k2i_rule_scratch *scratch;
+	bool passes_all; /* no record needs a look */
+	bool transfer;   /* TRUNS */
+	bool declared;
+	bool rest_dropped; /* the rule did not pass the record whose pieces come now, or replaced it as a whole */
+	uint32_t stream_id;
+	uint32_t node;                  /* of a file that gets its records from another one: its size grows too */
+	struct k2i_output_file *output; /* outside of the mount; NULL: none */
+	struct k2i_outlet *next;        /* OUTPUTFILE inside of the mount */
+
+	char *pending;
+	size_t pending_from, pending_bytes, pending_room;
+	bool pending_continued, pending_continues;
+	uint32_t writer_pid;
+	uint64_t time_ns;
+};
+
+/* Whole records, one after the other; or one piece of a record. */
+struct k2i_records {
+	const char *data;
+	size_t bytes;
+	bool continued, continues; /* of one piece */
+	uint32_t writer_pid;
+	uint64_t time_ns; /* CLOCK_REALTIME */
+};
+
+/*
+ * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -ENAMETOOLONG; -ELOOP files that are
+ * each other's OUTPUTFILE; -ENOMEM; others as open(2) of OUTPUTFILE.
+ */
+int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);
+void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
+
+/* Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. */
+int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records);
+/* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */
+int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet);
+/* The same bytes to OUTPUTFILE only, for records that are in the ring already; errors are logged and counted. */
+void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes);
+/* Whether what is pending is a piece, which must be alone. */
+bool k2i_outlet_flagged(const struct k2i_outlet *outlet);
+size_t k2i_outlet_pending(const struct k2i_outlet *outlet);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "mount.h"
+#include "options.h"
+#include "tree.h"
+
+enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_INSIDE_DIRECTORY };
+
+struct k2i_output_file {
+	int fd;
+	unsigned references;
+};
+
+/* OUTPUTFILE of one rule. */
+struct place {
+	enum place_kind kind;
+	struct k2i_output_file *file; /* FILE */
+	int directory_fd;             /* DIRECTORY */
+	const char *inside;           /* INSIDE, INSIDE_DIRECTORY: path below the mount */
+	size_t inside_bytes;          /* without slashes at its end */
+};
+
+struct k2i_outputs {
+	size_t count;
+	bool readable;
+	struct place places[]; /* one a rule */
+};
+
+static const struct place *place_of(const struct k2i_mount *mount, const struct k2i_rule_match *match)
+{
+	return &mount->outputs->places[k2i_rule_settings(match) - mount->settings->rules];
+}
+
+static int output_from(int fd, struct k2i_output_file **output)
+{
+	if (fd < 0)
+		return -errno;
+	*output = malloc(sizeof(**output));
+	if (!*output) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	(*output)->fd = fd;
+	(*output)->references = 1;
+	return 0;
+}
+
+void k2i_output_put(struct k2i_output_file *output)
+{
+	if (!output || --output->references)
+		return;
+	(void)close(output->fd);
+	free(output);
+}
+
+/* Below `directory_fd` and on its file system, wherever symbolic links point: never on the mount. */
+static int open_below(int directory_fd, const char *name, int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (unsigned)(flags | O_CLOEXEC | O_NOCTTY),
+		.mode = mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+
+	return (int)syscall(SYS_openat2, directory_fd, name, &how, sizeof(how));
+}
+
+/* Opens `name`, with the directories above it, below `directory_fd`. */
+static int make_below(int directory_fd, const char *name)
+{
+	int fd = open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT, 0644);
+	char part[PATH_MAX];
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t bytes = (size_t)(slash - name);
+
+		if (bytes >= sizeof(part)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(part, name, bytes);
+		part[bytes] = '\0';
+		fd = open_below(directory_fd, part, O_PATH | O_DIRECTORY, 0);
+		if (fd >= 0)
+			(void)close(fd);
+		else if (errno != ENOENT || mkdirat(directory_fd, part, 0755))
+			return -1;
+	}
+	return open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT, 0644);
+}
+
+/* The name of `path` below the directory of its rule. */
+static const char *name_below(const struct k2i_rule *rule, const char *path)
+{
+	size_t bytes = rule->directory ? strlen(rule->target) : 0;
+	const char *base = strrchr(path, '/');
+
+	if (rule->directory)
+		return path + bytes + (bytes && path[bytes] == '/');
+	return base ? base + 1 : path;
+}
+
+int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+		   struct k2i_output_file **output)
+{
+	const struct place *place = place_of(mount, match);
+
+	*output = NULL;
+	if (place->kind == PLACE_FILE) {
+		*output = place->file;
+		(*output)->references++;
+	} else if (place->kind == PLACE_DIRECTORY) {
+		return output_from(make_below(place->directory_fd, name_below(k2i_rule_settings(match), path)), output);
+	}
+	return 0;
+}
+
+int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path, char *inside,
+		      size_t room)
+{
+	const struct place *place = place_of(mount, match);
+	int bytes = 0;
+
+	if (place->kind == PLACE_INSIDE)
+		bytes = snprintf(inside, room, "%.*s", (int)place->inside_bytes, place->inside);
+	else if (place->kind == PLACE_INSIDE_DIRECTORY)
+		bytes = snprintf(inside, room, "%.*s%s%s", (int)place->inside_bytes, place->inside,
+				 place->inside_bytes ? "/" : "", name_below(k2i_rule_settings(match), path));
+	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
+}
+
+int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t written = write(output->fd, data, bytes);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			data += written;
+			bytes -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+ssize_t k2i_output_read(struct k2i_output_file *output, char *data, size_t bytes, uint64_t offset)
+{
+	ssize_t got;
+
+	do
+		got = pread(output->fd, data, bytes, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+int k2i_output_size(struct k2i_mount *mount, const char *path, uint64_t *bytes)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
+	const struct place *place = match ? place_of(mount, match) : NULL;
+	struct stat info;
+	int fd, status = -1;
+
+	if (place && place->kind == PLACE_FILE) {
+		status = fstat(place->file->fd, &info);
+	} else if (place && place->kind == PLACE_DIRECTORY) {
+		fd = open_below(place->directory_fd, name_below(k2i_rule_settings(match), path), O_PATH, 0);
+		if (fd >= 0) {
+			status = fstat(fd, &info);
+			(void)close(fd);
+		}
+	}
+	if (status)
+		return -ENOENT;
+	*bytes = (uint64_t)info.st_size;
+	return 0;
+}
+
+bool k2i_outputs_readable(const struct k2i_outputs *outputs)
+{
+	return outputs->readable;
+}
+
+/* ---- at the start */
+
+static int make_directories(const char *path, size_t bytes)
+{
+	char part[PATH_MAX];
+
+	if (bytes >= sizeof(part))
+		return -ENAMETOOLONG;
+	memcpy(part, path, bytes);
+	part[bytes] = '\0';
+	for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (mkdir(part, 0755) && errno != EEXIST)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+/* What follows the mount point in a resolved path; NULL: it is not below it. */
+static const char *below_mount_point(const struct k2i_mount *mount, const char *path)
+{
+	size_t bytes = strlen(mount->options->mount_point);
+
+	if (strncmp(path, mount->options->mount_point, bytes) != 0 || (path[bytes] && path[bytes] != '/'))
+		return NULL;
+	return path + bytes;
+}
+
+static void set_inside(struct place *place, const char *inside, bool directory)
+{
+	inside += strspn(inside, "/");
+	place->inside = inside;
+	place->inside_bytes = strlen(inside);
+	while (place->inside_bytes && inside[place->inside_bytes - 1] == '/')
+		place->inside_bytes--;
+	place->kind = directory ? PLACE_INSIDE_DIRECTORY : PLACE_INSIDE;
+}
+
+static int open_directory(struct place *place, const char *path)
+{
+	place->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (place->directory_fd < 0)
+		return -errno;
+	place->kind = PLACE_DIRECTORY;
+	return 0;
+}
+
+static int open_file(struct place *place, const char *path)
+{
+	int status = output_from(open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644), &place->file);
+
+	if (status == 0)
+		place->kind = PLACE_FILE;
+	return status;
+}
+
+static int open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
+{
+	const char *slash = strrchr(path, '/');
+	char resolved[PATH_MAX], above[PATH_MAX];
+	int status;
+
+	(void)snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	status = make_directories(above, strlen(above));
+	if (status)
+		return status;
+	/* A symbolic link must not lead to the mount: a server that waits for itself can't be ended. */
+	if (!realpath(above, resolved))
+		return -errno;
+	if (below_mount_point(mount, resolved))
+		return -ELOOP;
+	return directory ? open_directory(place, path) : open_file(place, path);
+}
+
+static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
+{
+	const char *path = rule->output_file;
+	bool directory = path && *path && path[strlen(path) - 1] == '/';
+
+	if (!path || !*path)
+		return 0;
+	if (directory && !rule->directory)
+		return -EISDIR;
+	if (*path != '/') {
+		set_inside(place, path, directory);
+		return 0;
+	}
+	if (below_mount_point(mount, path)) {
+		set_inside(place, below_mount_point(mount, path), directory);
+		return 0;
+	}
+	return open_outside(mount, place, path, directory);
+}
+
+/* Follows what the rule's records go through. -ENOENT a file on the way has no rule, -ELOOP they come round. */
+static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rule)
+{
+	char paths[2][K2I_PATH_BYTES_MAX + 1];
+	const struct k2i_rule_match *match;
+	int bytes = 1;
+
+	(void)snprintf(paths[0], sizeof(paths[0]), "%s%s", rule->target,
+		       !rule->directory ? "" : (*rule->target ? "/file" : "file"));
+	for (size_t step = 0; step <= mount->settings->rule_count; step++) {
+		match = k2i_rules_find(mount->rules, paths[step % 2]);
+		if (!match)
+			return -ENOENT;
+		bytes = k2i_output_inside(mount, match, paths[step % 2], paths[(step + 1) % 2], sizeof(paths[0]));
+		if (bytes <= 0)
+			return bytes;
+	}
+	return -ELOOP;
+}
+
+static const char *explain(int status, bool inside)
+{
+	if (inside && status == -ENOENT)
+		return "no rule covers that file of the mount";
+	if (inside && status == -ELOOP)
+		return "records would go round in a circle";
+	if (status == -ELOOP)
+		return "a symbolic link leads to the mount itself";
+	return strerror(-status);
+}
+
+int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room)
+{
+	const struct k2i_settings *settings = mount->settings;
+	int status = 0;
+
+	mount->outputs = calloc(1, sizeof(*mount->outputs) + settings->rule_count * sizeof(struct place));
+	if (!mount->outputs)
+		return -ENOMEM;
+	mount->outputs->count = settings->rule_count;
+	for (size_t number = 0; status == 0 && number < 2 * settings->rule_count; number++) {
+		const struct k2i_rule *rule = &settings->rules[number % settings->rule_count];
+		bool inside = number >= settings->rule_count;
+
+		status = inside ? check_chain(mount, rule) : open_place(mount, rule, &mount->outputs->places[number]);
+		if (!inside &&
+		    (mount->outputs->places[number].file || mount->outputs->places[number].kind == PLACE_DIRECTORY))
+			mount->outputs->readable = true;
+		if (status)
+			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->file, rule->line,
+				       rule->output_file, explain(status, inside));
+	}
+	return status;
+}
+
+void k2i_outputs_close(struct k2i_outputs *outputs)
+{
+	if (!outputs)
+		return;
+	for (size_t number = 0; number < outputs->count; number++) {
+		struct place *place = &outputs->places[number];
+
+		k2i_output_put(place->file);
+		if (place->kind == PLACE_DIRECTORY)
+			(void)close(place->directory_fd);
+	}
+	free(outputs);
+}

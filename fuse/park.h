@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_PARK_H
+#define K2I_PARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct k2i_mount;
+struct k2i_handle;
+
+/*
+ * What waits for the ring or for the receiver: first come, first served. While something waits for room, all that comes
+ * after it waits behind it.
+ */
+enum k2i_parked_kind {
+	K2I_PARKED_WRITE,  /* data to be taken */
+	K2I_PARKED_END,    /* the handle's last record is ended as it is */
+	K2I_PARKED_SO_FAR, /* what the handle has of its record is sent */
+	K2I_PARKED_REST,   /* what was taken already, by a request that has been answered */
+	K2I_PARKED_SYNC,   /* an answer when all that came before is acknowledged */
+};
+
+struct k2i_parked {
+	struct k2i_parked *next;
+	enum k2i_parked_kind kind;
+	uint64_t unique; /* the kernel's number of the request that wants an answer; 0: none */
+	struct k2i_handle *handle;
+	uint32_t writer_pid;
+	uint64_t time_ns;
+	uint64_t position; /* SYNC: what must be acknowledged */
+	size_t bytes, taken;
+	const char *data; /* WRITE */
+};
+
+struct k2i_park {
+	struct k2i_parked *first, *last; /* for room */
+	struct k2i_parked *syncs;        /* for acknowledgement */
+	size_t bytes;                    /* of parked data */
+};
+
+/* Parked data beyond this: no more requests are taken from the kernel. */
+#define K2I_PARK_BYTES_MAX (64u * 1024 * 1024)
+
+/* Adds a copy of `item` with its data; -ENOMEM. The handle is kept until it is through. */
+int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item);
+/* Tells the kernel how its request ended. */
+void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int status);
+/* Goes on with what can go on. */
+void k2i_park_run(struct k2i_mount *mount);
+/* The kernel's INTERRUPT of request `unique`. */
+void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique);
+/* Answers all that wait with `error` and forgets them. */
+void k2i_park_abandon(struct k2i_mount *mount, int error);
+bool k2i_park_empty(const struct k2i_mount *mount);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_TEXT_H
+#define K2I_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Cuts what is written to one open file into records, whatever the pieces in which it comes. A record ends with its LF;
+ * the beginning of one that has not ended is held. Zero-initialised; k2i_text_free.
+ */
+struct k2i_text {
+	char *held;
+	size_t held_bytes, held_room;
+	bool continued; /* pieces of the current record went before */
+	bool skipping;  /* the rest of the current record is not wanted */
+};
+
+struct k2i_text_limits {
+	size_t piece_bytes_max;    /* a record goes on in pieces of this size when it is longer */
+	uint64_t record_bytes_max; /* LF included; a longer one is not wanted at all; 0: any length */
+};
+
+enum k2i_text_event {
+	K2I_TEXT_NOTHING,  /* all was taken, no record ended */
+	K2I_TEXT_RECORD,   /* a record, or the last piece of one */
+	K2I_TEXT_PIECE,    /* a piece that is followed by another */
+	K2I_TEXT_TOO_LONG, /* a record over record_bytes_max: it is skipped */
+};
+
+struct k2i_text_part {
+	const char *data; /* in what was given or in `held`; until the next call */
+	size_t bytes;
+	bool continued; /* its record began in an earlier part */
+};
+
+/*
+ * Takes the next `*taken` bytes of `data`. Returns a k2i_text_event or -ENOMEM, then nothing is taken. A part that is
+ * followed by another is never the end of the data: a record's last piece is not empty.
+ */
+int k2i_text_take(struct k2i_text *text, const struct k2i_text_limits *limits, const char *data, size_t bytes,
+		  size_t *taken, struct k2i_text_part *part);
+
+/* What is held, as the record's end: RECORD or NOTHING. */
+enum k2i_text_event k2i_text_end(struct k2i_text *text, struct k2i_text_part *part);
+/* What is held, as a piece that is followed by another: PIECE or NOTHING. */
+enum k2i_text_event k2i_text_so_far(struct k2i_text *text, struct k2i_text_part *part);
+/* Holds `bytes` more of the current record; -ENOMEM. */
+int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes);
+void k2i_text_free(struct k2i_text *text);
+
+/* Bytes of `data` up to its last LF; 0: it has none. */
+size_t k2i_text_whole(const char *data, size_t bytes);
+/* Records of a chunk: its LFs, and one more for what follows the last. */
+uint32_t k2i_text_records(const char *data, size_t bytes);
+/*
+ * How much of `data` goes into a chunk of at most `bytes_max`: all, or whole records, or `piece_bytes_max` of one that
+ * is longer (then `*continues`).
+ */
+size_t k2i_text_chunk(const char *data, size_t bytes, size_t bytes_max, size_t piece_bytes_max, bool *continues);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_TREE_H
+#define K2I_TREE_H
+
+#include <stdint.h>
+
+struct k2i_mount;
+
+/* A path in the mount may be longer than what can be a stream's name. */
+#define K2I_PATH_BYTES_MAX 4095u
+
+/* The tree with what the rules imply: directories above and of their targets, and the files that they name. -errno */
+int k2i_tree_make(struct k2i_mount *mount);
+
+/* The file at `path`, made with its directories if it is missing. */
+int k2i_tree_file(struct k2i_mount *mount, const char *path, uint32_t *node);
+
+#endif

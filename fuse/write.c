@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "write.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "handles.h"
+#include "mount.h"
+#include "outlet.h"
+#include "output.h"
+#include "park.h"
+#include "reply.h"
+#include "rules.h"
+
+/* Pending records are put into the ring from this amount on; less waits for the request's other records. */
+#define PENDING_BYTES (256u * 1024)
+
+static uint64_t wall_clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void count_too_long(struct k2i_mount *mount)
+{
+	uint64_t silent;
+
+	if (k2i_log_limit_due(&mount->long_limit, k2i_mount_clock_ns(), &silent))
+		k2i_log(K2HFT_LOG_WARNING, "mount: a record over BYTELIMIT (%llu bytes) was not sent; %llu so far",
+			(unsigned long long)mount->limits.record_bytes_max,
+			(unsigned long long)mount->long_limit.count);
+}
+
+static void account(struct k2i_mount *mount, const struct k2i_handle *handle, size_t bytes)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, handle->node);
+
+	if (!entry || bytes == 0)
+		return;
+	entry->size += bytes;
+	k2i_node_touch(entry);
+}
+
+/* ---- by way of the outlet's pending memory */
+
+/* Many short records at once: no line in sight is over the limits. 0: they must be taken one by one. */
+static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_text *text, const char *data, size_t bytes)
+{
+	size_t most = mount->limits.piece_bytes_max;
+
+	if (text->held_bytes || text->skipping || text->continued || mount->limits.record_bytes_max)
+		return 0;
+	return k2i_text_whole(data, bytes < most ? bytes : most);
+}
+
+static int give(struct k2i_mount *mount, const struct k2i_parked *item, const struct k2i_text_part *part,
+		bool continues)
+{
+	struct k2i_records records = {
+		.data = part->data,
+		.bytes = part->bytes,
+		.continued = part->continued,
+		.continues = continues,
+		.writer_pid = item->writer_pid,
+		.time_ns = item->time_ns,
+	};
+	int status = 0;
+
+	/* A piece stands alone in its chunk. */
+	if (records.continued || records.continues)
+		status = k2i_outlet_push(mount, item->handle->outlet);
+	return status ? status : k2i_outlet_take(mount, item->handle->outlet, &records);
+}
+
+/* Takes some of a text. -EAGAIN: a piece of a long record needs the ring first; nothing was taken. */
+static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
+{
+	struct k2i_text *text = &item->handle->text, before = *text;
+	const char *data = item->data + item->taken;
+	size_t bytes = item->bytes - item->taken, taken = run_of_lines(mount, text, data, bytes);
+	struct k2i_text_part part = {.data = data, .bytes = taken};
+	int event = K2I_TEXT_RECORD, status = 0;
+
+	if (taken == 0)
+		event = k2i_text_take(text, &mount->limits, data, bytes, &taken, &part);
+	if (event < 0)
+		return event;
+	if (event == K2I_TEXT_TOO_LONG)
+		count_too_long(mount);
+	if (event == K2I_TEXT_RECORD || event == K2I_TEXT_PIECE)
+		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
+	if (status == -EAGAIN) {
+		text->held_bytes = before.held_bytes;
+		text->continued = before.continued;
+		text->skipping = before.skipping;
+		return status;
+	}
+	item->taken += taken;
+	account(mount, item->handle, taken);
+	return status;
+}
+
+static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
+{
+	struct k2i_text_part part = {.data = item->data, .bytes = item->bytes};
+	uint64_t most = mount->limits.record_bytes_max;
+	int status = 0;
+
+	if (most && item->bytes > most)
+		count_too_long(mount);
+	else
+		status = give(mount, item, &part, false);
+	item->taken = item->bytes;
+	account(mount, item->handle, item->bytes);
+	return status;
+}
+
+static int advance_write(struct k2i_mount *mount, struct k2i_parked *item)
+{
+	struct k2i_outlet *outlet = item->handle->outlet;
+	int status = 0;
+
+	while (status == 0) {
+		bool all = item->taken == item->bytes;
+
+		if (all || k2i_outlet_pending(outlet) >= PENDING_BYTES || k2i_outlet_flagged(outlet))
+			status = k2i_outlet_push(mount, outlet);
+		if (all)
+			break;
+		if (status == 0)
+			status = mount->settings->binary ? take_block(mount, item) : take_text(mount, item);
+	}
+	return status;
+}
+
+/* Ends the record that is held, or sends what there is of it. */
+static int advance_held(struct k2i_mount *mount, struct k2i_parked *item)
+{
+	struct k2i_handle *handle = item->handle;
+	int status = k2i_outlet_push(mount, handle->outlet);
+	struct k2i_text_part part;
+	enum k2i_text_event event;
+
+	if (status)
+		return status;
+	event = item->kind == K2I_PARKED_END ? k2i_text_end(&handle->text, &part)
+					     : k2i_text_so_far(&handle->text, &part);
+	k2i_handle_not_flushed(mount, handle);
+	/* From here on only what is pending is left to do. */
+	item->kind = K2I_PARKED_REST;
+	if (event != K2I_TEXT_NOTHING)
+		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
+	return status ? status : k2i_outlet_push(mount, handle->outlet);
+}
+
+int k2i_write_advance(struct k2i_mount *mount, struct k2i_parked *item)
+{
+	switch (item->kind) {
+	case K2I_PARKED_WRITE:
+		return advance_write(mount, item);
+	case K2I_PARKED_END:
+	case K2I_PARKED_SO_FAR:
+		return advance_held(mount, item);
+	case K2I_PARKED_REST:
+	case K2I_PARKED_SYNC:
+		break;
+	}
+	return item->handle->outlet ? k2i_outlet_push(mount, item->handle->outlet) : 0;
+}
+
+/* Queues `item`, or deals with it at once if nothing waits. 0, or an error for the writer. */
+static int enqueue(struct k2i_mount *mount, const struct k2i_parked *item)
+{
+	int status = k2i_park_add(mount, item);
+
+	if (status == 0)
+		k2i_park_run(mount);
+	return status;
+}
+
+static void enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_parked_kind kind)
+{
+	struct k2i_parked item = {
+		.kind = kind,
+		.handle = handle,
+		.writer_pid = handle->writer_pid,
+		.time_ns = wall_clock_ns(),
+	};
+
+	if (enqueue(mount, &item))
+		k2i_log(K2HFT_LOG_ERROR, "mount: no memory: the last record of a file is lost");
+}
+
+static bool same_stream(const struct k2i_handle *one, const struct k2i_handle *other)
+{
+	if (one->outlet->transfer && other->outlet->transfer)
+		return one->outlet->stream_id == other->outlet->stream_id;
+	return one->node == other->node;
+}
+
+/*
+ * RELEASE comes some time after close(2): a record that a closed handle left without its end would come behind what
+ * the next one wrote. So it is ended before anybody else writes to the same stream.
+ */
+static void end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
+{
+	struct k2i_handle *next;
+
+	for (struct k2i_handle *handle = mount->flushed_first; handle; handle = next) {
+		next = handle->flushed_next;
+		if (handle == writer || !same_stream(handle, writer))
+			continue;
+		k2i_handle_not_flushed(mount, handle);
+		enqueue_held(mount, handle, K2I_PARKED_END);
+	}
+}
+
+/* ---- from where the request was read to */
+
+/* Publishes the first `whole` bytes of the data with what is held in front of them, and holds the rest. */
+static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
+{
+	struct k2i_text *text = &handle->text;
+	size_t before = text->held_bytes, offset = (size_t)(write->data - write->claim) - before;
+	struct k2hft_chunk chunk = {
+		.stream_id = handle->outlet->stream_id,
+		.record_count = k2i_text_records(write->data, whole),
+		.time_ns = wall_clock_ns(),
+		.writer_pid = write->writer_pid,
+		.flags = text->continued ? K2HFT_CHUNK_CONTINUED : 0,
+	};
+	char *begin = write->claim + offset;
+	int status;
+
+	if (before)
+		memcpy(begin, text->held, before);
+	text->held_bytes = 0;
+	/* Before the commit, which gives the rear of the claim back. */
+	status = k2i_text_hold(text, write->data + whole, write->bytes - whole);
+	if (status) {
+		text->held_bytes = before;
+		return status;
+	}
+	text->continued = false;
+	k2i_outlet_copy(mount, handle->outlet, begin, before + whole);
+	return k2hft_producer_commit(mount->producer, &chunk, offset, before + whole);
+}
+
+static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
+{
+	struct k2hft_chunk chunk = {
+		.stream_id = handle->outlet->stream_id,
+		.record_count = 1,
+		.time_ns = wall_clock_ns(),
+		.writer_pid = write->writer_pid,
+	};
+
+	k2i_outlet_copy(mount, handle->outlet, write->data, write->bytes);
+	return k2hft_producer_commit(mount->producer, &chunk, (size_t)(write->data - write->claim), write->bytes);
+}
+
+/* Whether the data may stay where it was read to; `*whole` of it is published. */
+static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
+			  size_t *whole)
+{
+	const struct k2i_outlet *outlet = handle->outlet;
+	const struct k2i_text *text = &handle->text;
+	const char *end;
+
+	if (!write->claim || !outlet->passes_all || !outlet->transfer || outlet->next || mount->limits.record_bytes_max)
+		return false;
+	*whole = write->bytes;
+	if (mount->settings->binary)
+		return true;
+	if (text->skipping || outlet->rest_dropped || write->bytes > mount->limits.piece_bytes_max ||
+	    text->held_bytes > K2I_HEADROOM_BYTES)
+		return false;
+	end = memchr(write->data, '\n', write->bytes);
+	if (!end || text->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)
+		return false;
+	*whole = k2i_text_whole(write->data, write->bytes);
+	return true;
+}
+
+static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
+{
+	struct k2i_parked item = {
+		.kind = K2I_PARKED_WRITE,
+		.unique = write->unique,
+		.handle = handle,
+		.writer_pid = write->writer_pid,
+		.time_ns = wall_clock_ns(),
+		.data = write->data,
+		.bytes = write->bytes,
+	};
+	int status = -EAGAIN;
+
+	if (write->claim) {
+		item.data = memcpy(mount->body, write->data, write->bytes);
+		(void)k2hft_producer_discard(mount->producer);
+	}
+	end_closed(mount, handle);
+	if (!mount->park.first)
+		status = k2i_write_advance(mount, &item);
+	if (status == -EAGAIN)
+		status = k2i_park_add(mount, &item);
+	else
+		k2i_park_answer(mount, &item, status);
+	if (status)
+		k2i_reply_status(mount, write->unique, status);
+}
+
+/* -EBADF not open for writing, -ECONNABORTED the mount is ending. */
+static int find_writer(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle **handle)
+{
+	*handle = k2i_handle_at(mount, write->handle);
+	if (!*handle || !(*handle)->outlet)
+		return -EBADF;
+	return mount->ending ? -ECONNABORTED : 0;
+}
+
+void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
+{
+	struct k2i_handle *handle;
+	int status = find_writer(mount, write, &handle);
+	size_t whole;
+
+	if (status == 0) {
+		handle->writer_pid = write->writer_pid;
+		k2i_handle_not_flushed(mount, handle);
+	}
+	if (status == 0 && !mount->flushed_first && fits_in_place(mount, write, handle, &whole)) {
+		status = mount->settings->binary ? commit_block(mount, write, handle)
+						 : commit_text(mount, write, handle, whole);
+		if (status == 0) {
+			account(mount, handle, write->bytes);
+			k2i_reply_written(mount, write->unique, write->bytes);
+			return;
+		}
+	}
+	if (status) {
+		if (write->claim)
+			(void)k2hft_producer_discard(mount->producer);
+		k2i_reply_status(mount, write->unique, status);
+		return;
+	}
+	request_by_copy(mount, write, handle);
+}
+
+void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
+{
+	struct k2i_parked item = {.kind = K2I_PARKED_SYNC, .unique = unique};
+	struct k2i_handle *handle = k2i_handle_at(mount, number);
+	int status;
+
+	if (!handle) {
+		k2i_reply_status(mount, unique, -EBADF);
+		return;
+	}
+	for (uint32_t at = 0; handle->outlet && at < mount->handle_room; at++) {
+		struct k2i_handle *other = mount->handles[at];
+
+		/* A rule that looks at records can't judge one that has not ended: it stays held. */
+		if (other && other->outlet && other->text.held_bytes && other->outlet->passes_all &&
+		    same_stream(other, handle))
+			enqueue_held(mount, other, K2I_PARKED_SO_FAR);
+	}
+	item.handle = handle;
+	status = enqueue(mount, &item);
+	if (status)
+		k2i_reply_status(mount, unique, status);
+}
+
+void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	k2i_handle_not_flushed(mount, handle);
+	if (handle->text.held_bytes)
+		enqueue_held(mount, handle, K2I_PARKED_END);
+	handle->released = true;
+	k2i_handle_free_if_done(mount, handle);
+}
+
+void k2i_write_end_all(struct k2i_mount *mount)
+{
+	for (uint32_t at = 0; at < mount->handle_room; at++) {
+		struct k2i_handle *handle = mount->handles[at];
+
+		if (handle && handle->text.held_bytes)
+			enqueue_held(mount, handle, K2I_PARKED_END);
+	}
+}

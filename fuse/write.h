@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_WRITE_H
+#define K2I_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct k2i_mount;
+struct k2i_handle;
+struct k2i_parked;
+
+struct k2i_write {
+	uint64_t unique;
+	uint64_t handle;
+	uint32_t writer_pid;
+	const char *data;
+	size_t bytes;
+	char *claim; /* begin of the ring memory in which the data is; NULL: it is elsewhere */
+};
+
+/*
+ * A WRITE request: answers it, now or when the ring has room for its data. A claim is committed or given back in any
+ * case.
+ */
+void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write);
+
+/* An FSYNC request: is answered when all that was written before is acknowledged. */
+void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);
+
+/* The kernel has released the handle: its last record ends here. */
+void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle);
+
+/* All open files' unterminated records, at the end. */
+void k2i_write_end_all(struct k2i_mount *mount);
+
+/* What a parked item does next: 0 done, -EAGAIN the ring is full, others: an error for the writer. */
+int k2i_write_advance(struct k2i_mount *mount, struct k2i_parked *item);
+
+#endif

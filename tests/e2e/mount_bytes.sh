@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Every byte arrives as it was written: no LF, CR LF, NUL, all byte values, one byte, in pieces of any size.
+. tests/tools/mount.sh
+start_receiver
+start_mount
+
+printf x >"$work/one"
+printf 'first\nno end' >"$work/no_lf"
+printf '\n\n\na\n\nb\n' >"$work/empty_lines"
+printf 'dos\r\nlone\rcr\r\n' >"$work/cr"
+python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)) * 8)' >"$work/all"
+dd if=/dev/urandom of="$work/random" bs=1M count=3 status=none
+seq 1 200000 >"$work/lines"
+
+for name in one no_lf empty_lines cr all random lines; do
+	quick sh -c "cat '$work/$name' >'$sent/$name'" || fail "cat $name"
+done
+quick cp "$work/random" "$sent/copied" || fail cp
+for size in 1 7 4096 1M; do
+	head -c 30000 "$work/random" >"$work/short"
+	quick dd if="$work/short" of="$sent/dd.$size" bs=$size status=none || fail "dd bs=$size"
+done
+: | quick tee "$sent/empty" || fail "empty file"
+[ -z "$(cat "$sent/empty")" ] || fail "an empty file is not empty"
+
+for name in one no_lf empty_lines cr all random lines; do
+	arrives "$work/$name" "senddir/$name"
+done
+arrives "$work/random" senddir/copied
+for size in 1 7 4096 1M; do
+	arrives "$work/short" "senddir/dd.$size"
+done
+stop_mount || fail "status $? of k2hftfuse"
+grep -q 'everything is acknowledged' "$work/mount.err" || fail "no word of acknowledgement"

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree of a mount. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "../../fuse/nodes.h"
+
+static const struct k2i_node_owner file = {.mode = S_IFREG | 0644}, directory = {.mode = S_IFDIR | 0755};
+
+static int set_up(void **state)
+{
+	struct k2i_node_table *table = NULL;
+	int status = k2i_nodes_create(&directory, &table);
+
+	*state = table;
+	return status;
+}
+
+static int tear_down(void **state)
+{
+	k2i_nodes_free(*state);
+	return 0;
+}
+
+static uint32_t make(struct k2i_node_table *table, uint32_t parent, const char *name,
+		     const struct k2i_node_owner *owner)
+{
+	uint32_t node = K2I_NODE_NONE;
+
+	assert_int_equal(k2i_node_make(table, parent, name, owner, &node), 0);
+	assert_int_equal(k2i_node_find(table, parent, name), node);
+	return node;
+}
+
+static void assert_path(struct k2i_node_table *table, uint32_t node, const char *expected)
+{
+	char path[100];
+
+	assert_int_equal(k2i_node_path(table, node, NULL, path, sizeof(path)), strlen(expected));
+	assert_string_equal(path, expected);
+}
+
+static void paths_and_names(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "bb", &directory), node = 0;
+	char path[100];
+
+	make(table, b, "file", &file);
+	assert_path(table, K2I_NODE_ROOT, "");
+	assert_path(table, b, "a/bb");
+	assert_int_equal(k2i_node_path(table, b, "new", path, sizeof(path)), 8);
+	assert_string_equal(path, "a/bb/new");
+	assert_int_equal(k2i_node_path(table, K2I_NODE_ROOT, "new", path, sizeof(path)), 3);
+	assert_string_equal(path, "new");
+	assert_int_equal(k2i_node_path(table, b, "new", path, 9), 8);
+	assert_int_equal(k2i_node_path(table, b, "new", path, 8), -ENAMETOOLONG);
+	assert_int_equal(k2i_node_resolve(table, "a//bb/", &node), 0);
+	assert_int_equal(node, b);
+	assert_int_equal(k2i_node_resolve(table, "a/c", &node), -ENOENT);
+}
+
+static void names_are_taken_once(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &file), node;
+	char name[300];
+
+	assert_int_equal(k2i_node_make(table, K2I_NODE_ROOT, "a", &file, &node), -EEXIST);
+	assert_int_equal(k2i_node_make(table, a, "b", &file, &node), -ENOTDIR);
+	assert_int_equal(k2i_node_make(table, 4711, "b", &file, &node), -ENOENT);
+	memset(name, 'x', sizeof(name));
+	name[256] = '\0';
+	assert_int_equal(k2i_node_make(table, K2I_NODE_ROOT, name, &file, &node), -ENAMETOOLONG);
+	name[255] = '\0';
+	assert_int_equal(k2i_node_make(table, K2I_NODE_ROOT, name, &file, &node), 0);
+}
+
+static void a_node_lives_as_long_as_it_is_known(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &file), again;
+	uint64_t generation = k2i_node_at(table, a)->generation;
+	char path[10];
+
+	k2i_node_looked_up(table, a);
+	k2i_node_looked_up(table, a);
+	k2i_node_opened(table, a);
+	assert_int_equal(k2i_node_links(k2i_node_at(table, a)), 1);
+	assert_int_equal(k2i_node_remove(table, a), 0);
+	assert_int_equal(k2i_node_find(table, K2I_NODE_ROOT, "a"), K2I_NODE_NONE);
+	assert_int_equal(k2i_node_links(k2i_node_at(table, a)), 0);
+	assert_int_equal(k2i_node_path(table, a, NULL, path, sizeof(path)), -ENOENT);
+	k2i_node_forget(table, a, 1);
+	k2i_node_closed(table, a);
+	assert_non_null(k2i_node_at(table, a));
+	k2i_node_forget(table, a, 1);
+	assert_null(k2i_node_at(table, a));
+	/* Its index comes again, as another node. */
+	again = make(table, K2I_NODE_ROOT, "b", &file);
+	assert_int_equal(again, a);
+	assert_int_not_equal(k2i_node_at(table, again)->generation, generation);
+}
+
+static void a_name_keeps_its_node(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &file);
+
+	k2i_node_looked_up(table, a);
+	k2i_node_forget(table, a, 1000);
+	k2i_node_forget(table, 4711, 1);
+	k2i_node_forget(table, UINT64_MAX, 1);
+	assert_int_equal(k2i_node_find(table, K2I_NODE_ROOT, "a"), a);
+}
+
+static void directories_go_when_empty(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "b", &file);
+
+	assert_int_equal(k2i_node_links(k2i_node_at(table, K2I_NODE_ROOT)), 3);
+	assert_int_equal(k2i_node_remove(table, a), -ENOTEMPTY);
+	assert_int_equal(k2i_node_remove(table, b), 0);
+	k2i_node_at(table, a)->implied = true;
+	assert_int_equal(k2i_node_remove(table, a), -EBUSY);
+	k2i_node_at(table, a)->implied = false;
+	assert_int_equal(k2i_node_remove(table, a), 0);
+	assert_int_equal(k2i_node_links(k2i_node_at(table, K2I_NODE_ROOT)), 2);
+	assert_int_equal(k2i_nodes_used(table), 1);
+}
+
+static void renames(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "b", &directory);
+	uint32_t f = make(table, a, "f", &file), g = make(table, b, "g", &file);
+
+	assert_int_equal(k2i_node_rename(table, a, b, "a", true), -EINVAL);
+	assert_int_equal(k2i_node_rename(table, f, b, "g", false), -EEXIST);
+	assert_int_equal(k2i_node_rename(table, f, a, "b", true), -EISDIR);
+	assert_int_equal(k2i_node_rename(table, b, a, "f", true), -ENOTDIR);
+	assert_int_equal(k2i_node_rename(table, f, a, "f", true), 0);
+	k2i_node_opened(table, g);
+	assert_int_equal(k2i_node_rename(table, f, b, "g", true), 0);
+	assert_path(table, f, "a/b/g");
+	assert_int_equal(k2i_node_find(table, b, "g"), f);
+	assert_int_equal(k2i_node_links(k2i_node_at(table, g)), 0);
+	k2i_node_closed(table, g);
+	assert_null(k2i_node_at(table, g));
+	assert_int_equal(k2i_node_rename(table, b, K2I_NODE_ROOT, "c", true), 0);
+	assert_path(table, f, "c/g");
+	assert_int_equal(k2i_node_links(k2i_node_at(table, a)), 2);
+	assert_int_equal(k2i_node_rename(table, a, K2I_NODE_ROOT, "c", true), -ENOTEMPTY);
+	assert_int_equal(k2i_node_rename(table, K2I_NODE_ROOT, b, "r", true), -EBUSY);
+}
+
+static void listing_goes_on_whatever_changes(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t nodes[1000], child, count = 0;
+	uint64_t order = 0;
+
+	for (unsigned at = 0; at < 1000; at++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", at);
+		nodes[at] = make(table, K2I_NODE_ROOT, name, &file);
+	}
+	while ((child = k2i_node_child_after(table, K2I_NODE_ROOT, order)) != K2I_NODE_NONE) {
+		assert_int_equal(child, nodes[count]);
+		order = k2i_node_at(table, child)->order;
+		/* The one that was listed last goes, and so does one that comes: 0, 2, 4 ... are seen. */
+		assert_int_equal(k2i_node_remove(table, child), 0);
+		if (count + 1 < 1000)
+			assert_int_equal(k2i_node_remove(table, nodes[count + 1]), 0);
+		count += 2;
+	}
+	assert_int_equal(count, 1000);
+	assert_int_equal(k2i_nodes_used(table), 1);
+	assert_int_equal(k2i_node_child_after(table, K2I_NODE_ROOT, 0), K2I_NODE_NONE);
+}
+
+static void a_full_table_says_so(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t node;
+	int status = 0;
+	char name[16];
+
+	for (unsigned at = 0; status == 0; at++) {
+		snprintf(name, sizeof(name), "%u", at);
+		status = k2i_node_make(table, K2I_NODE_ROOT, name, &file, &node);
+	}
+	assert_int_equal(status, -ENOSPC);
+	assert_int_equal(k2i_nodes_used(table), K2I_NODE_COUNT_MAX - 1);
+	assert_int_equal(k2i_node_remove(table, k2i_node_find(table, K2I_NODE_ROOT, "77")), 0);
+	assert_int_equal(k2i_node_make(table, K2I_NODE_ROOT, "new", &file, &node), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(paths_and_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_are_taken_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_node_lives_as_long_as_it_is_known, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_name_keeps_its_node, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_full_table_says_so, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
