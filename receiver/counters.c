@@ -4,9 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "log.h"
-
-void k2i_counters_log(struct k2i_counters *counters)
+void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level)
 {
 	char text[1000] = "";
 	size_t used = 0;
@@ -17,5 +15,5 @@ void k2i_counters_log(struct k2i_counters *counters)
 					 atomic_load_explicit(&counters->name, memory_order_relaxed));
 	K2I_COUNTERS(K2I_COUNTER_PRINT)
 #undef K2I_COUNTER_PRINT
-	k2i_log(K2HFT_LOG_WARNING, "counters:%s", text);
+	k2i_log(level, "counters:%s", text);
 }

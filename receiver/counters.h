@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "log.h"
+
 /* What the receiver counts: name, what it means. Each is only ever added to, by any thread. */
 #define K2I_COUNTERS(each)                                                                                             \
 	each(connections, "connections accepted") each(                                                                \
@@ -55,6 +57,6 @@ static inline void k2i_count(atomic_uint_fast64_t *counter, uint64_t add)
 }
 
 /* One log line with all of them. */
-void k2i_counters_log(struct k2i_counters *counters);
+void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level);
 
 #endif

@@ -22,8 +22,10 @@
 
 struct output_whole { /* the whole of a struct k2i_output_file */
 	struct k2i_output_file output;
+	const char *label; /* the path as a log can take it */
 	pthread_mutex_t mutex;
 	unsigned generation; /* of the table when the file was opened */
+	struct k2i_log_limit changed_limit;
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
@@ -221,26 +223,36 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
 	return ledger_tell(outputs, output);
 }
 
-/* 1: the open file is what its path names; 0: it is not. */
-static int file_in_place(struct k2i_outputs *outputs, struct output_whole *file)
+/*
+ * Somebody else wrote to the file or cut it (logrotate's copytruncate). The length is the base of what is cut off after
+ * a failure, so that must not take what is not ours.
+ */
+static int file_changed(struct k2i_outputs *outputs, struct output_whole *file, uint64_t length)
 {
-	struct k2i_output_file *output = &file->output;
+	uint64_t silent;
+
+	if (k2i_log_limit_due(&file->changed_limit, now_coarse_ns(), &silent))
+		k2i_log(K2HFT_LOG_WARNING,
+			"output: %s was changed by somebody else from %" PRIu64 " to %" PRIu64 " bytes (%" PRIu64
+			" times more before)",
+			file->label, file->output.length, length, silent);
+	if (length == 0)
+		file->output.open_writer = 0;
+	file->output.length = length;
+	return ledger_tell(outputs, &file->output);
+}
+
+/* Whether the open file is what its path names. */
+static bool file_in_place(const struct k2i_outputs *outputs, const struct output_whole *file, uint64_t *length)
+{
+	const struct k2i_output_file *output = &file->output;
 	struct stat status;
 
 	if (file->generation != atomic_load(&outputs->generation) ||
-	    fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0 || status.st_dev != output->device ||
-	    status.st_ino != output->inode)
-		return 0;
-	if ((uint64_t)status.st_size == output->length)
-		return 1;
-	/* Somebody else wrote to it or cut it (logrotate's copytruncate). The length is the base of what is cut off
-	 * after a failure, so that must not take what is not ours. */
-	k2i_log(K2HFT_LOG_WARNING, "output: %s was changed by somebody else from %" PRIu64 " to %lld bytes",
-		output->path, output->length, (long long)status.st_size);
-	if (status.st_size == 0)
-		output->open_writer = 0;
-	output->length = (uint64_t)status.st_size;
-	return ledger_tell(outputs, output) == 0;
+	    fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	*length = (uint64_t)status.st_size;
+	return status.st_dev == output->device && status.st_ino == output->inode;
 }
 
 static bool path_below(const char *path, const char *prefix)
@@ -253,16 +265,19 @@ static bool path_below(const char *path, const char *prefix)
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
 	struct output_whole *file = output_whole(output);
+	uint64_t length = 0;
 	int error = 0;
 
 	if (path_below(output->path, STATE_PREFIX) ||
 	    (outputs->refused_prefix && path_below(output->path, outputs->refused_prefix)))
 		return -EACCES;
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
-	if (output->descriptor >= 0 && !file_in_place(outputs, file))
+	if (output->descriptor >= 0 && !file_in_place(outputs, file, &length))
 		file_close(outputs, file);
 	if (output->descriptor < 0)
 		error = file_open(outputs, file);
+	else if (length != output->length)
+		error = file_changed(outputs, file, length);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	if (error)
 		file_close(outputs, file);
@@ -315,7 +330,7 @@ static struct output_whole *file_find(struct k2i_outputs *outputs, const char *p
 static struct output_whole *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
 {
 	size_t path_room = strlen(path) + 1;
-	struct output_whole *file = calloc(1, sizeof(*file) + path_room);
+	struct output_whole *file = calloc(1, sizeof(*file) + 2 * path_room);
 
 	if (!file)
 		return NULL;
@@ -324,6 +339,7 @@ static struct output_whole *file_make(struct k2i_outputs *outputs, const char *p
 		return NULL;
 	}
 	file->output.path = memcpy((char *)(file + 1), path, path_room);
+	file->label = k2i_text_clean(path, (char *)(file + 1) + path_room, path_room);
 	file->output.number = outputs->next_number++;
 	file->output.descriptor = -1;
 	(void)pthread_mutex_init(&file->mutex, NULL);
@@ -504,43 +520,48 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 	k2i_output_release(outputs, output);
 }
 
-static void tail_cut(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, int descriptor, uint64_t length)
+static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
 {
-	uint64_t more = length - file->length;
-
-	if (ftruncate(descriptor, (off_t)file->length) < 0) {
+	if (ftruncate(descriptor, (off_t)wanted) < 0) {
 		k2i_log(K2HFT_LOG_ERROR,
-			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", file->path,
-			more, k2i_text_error(-errno));
+			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", label,
+			length - wanted, k2i_text_error(-errno));
 		return;
 	}
-	k2i_count(&outputs->counters->cut_bytes, more);
+	k2i_count(&outputs->counters->cut_bytes, length - wanted);
 	k2i_log(K2HFT_LOG_WARNING,
-		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", file->path,
-		more);
+		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,
+		length - wanted);
+}
+
+static void length_check(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted,
+			 uint64_t length, bool cut)
+{
+	if (length < wanted) {
+		k2i_count(&outputs->counters->short_files, 1);
+		k2i_log(K2HFT_LOG_WARNING, "output: %s is %" PRIu64 " bytes shorter than it was committed", label,
+			wanted - length);
+	} else if (length > wanted && cut) {
+		tail_cut(outputs, descriptor, label, wanted, length);
+	} else if (length > wanted) {
+		k2i_log(K2HFT_LOG_WARNING, "output: %s keeps %" PRIu64 " bytes that may not have been acknowledged",
+			label, length - wanted);
+	}
 }
 
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
 {
 	int descriptor = k2i_confine_open(outputs->base, file->path, 0);
 	struct stat status;
+	char label[256];
 
+	(void)k2i_text_clean(file->path, label, sizeof(label));
 	if (descriptor < 0 || fstat(descriptor, &status) < 0 || status.st_dev != file->device ||
 	    status.st_ino != file->inode) {
-		k2i_log(K2HFT_LOG_INFO, "output: %s is another file now", file->path);
+		k2i_log(K2HFT_LOG_INFO, "output: %s is another file now", label);
 	} else {
 		writer_keep(outputs, file);
-		if ((uint64_t)status.st_size < file->length) {
-			k2i_count(&outputs->counters->short_files, 1);
-			k2i_log(K2HFT_LOG_WARNING, "output: %s is %" PRIu64 " bytes shorter than it was committed",
-				file->path, file->length - (uint64_t)status.st_size);
-		} else if ((uint64_t)status.st_size > file->length && cut) {
-			tail_cut(outputs, file, descriptor, (uint64_t)status.st_size);
-		} else if ((uint64_t)status.st_size > file->length) {
-			k2i_log(K2HFT_LOG_WARNING,
-				"output: %s keeps %" PRIu64 " bytes that may not have been acknowledged", file->path,
-				(uint64_t)status.st_size - file->length);
-		}
+		length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
 	}
 	if (descriptor >= 0)
 		(void)close(descriptor);

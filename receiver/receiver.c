@@ -60,7 +60,8 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 		k2i_outputs_reopen(receiver->outputs);
 		break;
 	case SIGUSR1:
-		k2i_counters_log(&receiver->counters);
+		/* Who asks wants to see it, whatever the level of messages. */
+		k2i_counters_log(&receiver->counters, K2HFT_LOG_ERROR);
 		break;
 	default:
 		(void)event_base_loopbreak(receiver->base);
@@ -325,6 +326,26 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	return k2i_loops_start(&receiver->service, settings->loop_count ? settings->loop_count : 1, &receiver->loops);
 }
 
+/* So that `tail -f` has something to open, and that what is in the way is said at once. */
+static void unify_make(struct k2i_receiver *receiver, const char *unify_file)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	struct k2i_output_file *output;
+	int error;
+
+	if (k2i_unify_path(unify_file, (uint64_t)time(NULL) * 1000000000u, path) ||
+	    k2i_output_acquire(receiver->outputs, path, &output))
+		return;
+	k2i_output_lock(output);
+	error = k2i_output_prepare(receiver->outputs, output);
+	k2i_output_unlock(output);
+	k2i_output_release(receiver->outputs, output);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR,
+			"output: FILE_UNIFY %s can't be written: %s; senders will be held until it can", path,
+			k2i_text_error(error));
+}
+
 static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settings *settings,
 			  const struct k2i_options *options)
 {
@@ -349,6 +370,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", k2i_text_error(error));
 		return K2I_EXIT_FAILED;
 	}
+	if (settings->unify_file)
+		unify_make(receiver, settings->unify_file);
 	/* Last: whoever can connect is served. */
 	if (k2i_listener_open(&choice, &receiver->listener) ||
 	    k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters))
@@ -393,7 +416,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "output: can't bring files to the disk: %s", k2i_text_error(error));
 	if (receiver->started)
-		k2i_counters_log(&receiver->counters);
+		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
 	k2i_ledger_close(receiver->ledger, receiver->started && !error);
 	k2i_rings_free(receiver->rings);
 	k2i_quarantine_free(receiver->quarantine);

@@ -55,7 +55,7 @@ void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *fo
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	(void)k2i_text_clean(text, error.text, sizeof(error.text));
-	k2i_log(K2HFT_LOG_WARNING, "session: %s%s%s refused: %s", session->host, session->host[0] ? " " : "",
+	k2i_log(K2HFT_LOG_WARNING, "session: %s (%s) refused: %s", session->host[0] ? session->host : "?",
 		session->peer, error.text);
 	answer_added(session, k2hft_error_encode(&error, answer_at(session), answer_room(session)));
 	session->state = K2I_SESSION_ENDED;
@@ -317,7 +317,7 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 
 	if (k2hft_hello_decode(body, body_bytes, &hello))
 		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "HELLO is malformed");
-	memcpy(session->host, hello.host, sizeof(session->host));
+	(void)snprintf(session->host, sizeof(session->host), "%s", hello.host[0] ? hello.host : session->peer);
 	error = greeting_check(session, &hello);
 	if (error)
 		return error;

@@ -50,7 +50,7 @@ END
 refused magic 1 <<END
 raw 00112233445566778899
 END
-logged 'wirehost 127.0.0.1:[0-9]* refused: a frame.s checksum is wrong' || fail "no line about the checksum"
+logged 'wirehost (127.0.0.1:[0-9]*) refused: a frame.s checksum is wrong' || fail "no line about the checksum"
 
 # Another protocol gets no answer, and is noticed at its first bytes.
 printf 'raw 474554202f20\nclosed\n' | wire >"$dir/said" || fail "http"
