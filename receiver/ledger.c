@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "bits.h"
+#include "ledger_known.h"
 #include "ledger_log.h"
-#include "table.h"
 
 #define LOG_NAME "ledger"
 #define NEW_NAME "ledger.new"
@@ -25,148 +25,19 @@
 #define REWRITE_BYTES (UINT64_C(16) << 20)
 #define LOAD_BYTES_MAX (UINT64_C(1) << 30)
 
-struct ring_node {
-	struct k2i_table_node node;
-	struct k2i_ledger_ring ring;
-};
-
-struct file_node {
-	struct k2i_table_node node;
-	struct k2i_ledger_file file; /* path: behind this structure */
-};
-
 struct k2i_ledger {
 	char *path; /* of the directory */
 	int directory, lock, log;
 	uint8_t uuid[16], boot_id[16];
 	/* Guards everything below. */
 	pthread_mutex_t mutex;
-	struct k2i_table rings, files;
+	struct k2i_known known;
 	uint64_t device, inode; /* of the log */
 	uint64_t end, allocated, rewrite_at;
 	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
 };
 
-/* What is known ------------------------------------------------------------------------------------------------- */
-
-static uint64_t file_hash(uint64_t device, uint64_t inode)
-{
-	uint64_t key[2] = {device, inode};
-
-	return k2i_table_hash(key, sizeof(key));
-}
-
-static struct ring_node *ring_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint64_t hash)
-{
-	struct k2i_table_node *node = NULL;
-	struct ring_node *ring;
-
-	while ((node = k2i_table_find(&ledger->rings, hash, node)) != NULL) {
-		ring = K2I_TABLE_ENTRY(node, struct ring_node, node);
-		if (memcmp(ring->ring.uuid, uuid, 16) == 0)
-			return ring;
-	}
-	return NULL;
-}
-
-static struct file_node *file_find(struct k2i_ledger *ledger, uint64_t device, uint64_t inode)
-{
-	uint64_t hash = file_hash(device, inode);
-	struct k2i_table_node *node = NULL;
-	struct file_node *file;
-
-	while ((node = k2i_table_find(&ledger->files, hash, node)) != NULL) {
-		file = K2I_TABLE_ENTRY(node, struct file_node, node);
-		if (file->file.device == device && file->file.inode == inode)
-			return file;
-	}
-	return NULL;
-}
-
-/* The place for a ring, made if it is new: what can fail in a commit happens before anything is written. */
-static struct ring_node *ring_place(struct k2i_ledger *ledger, const uint8_t uuid[16])
-{
-	uint64_t hash = k2i_table_hash(uuid, 16);
-	struct ring_node *ring = ring_find(ledger, uuid, hash);
-
-	if (ring)
-		return ring;
-	ring = calloc(1, sizeof(*ring));
-	if (!ring)
-		return NULL;
-	memcpy(ring->ring.uuid, uuid, 16);
-	if (k2i_table_insert(&ledger->rings, &ring->node, hash)) {
-		free(ring);
-		return NULL;
-	}
-	return ring;
-}
-
-static void file_forget(struct k2i_ledger *ledger, struct file_node *file)
-{
-	k2i_table_remove(&ledger->files, &file->node);
-	free(file);
-}
-
-static int file_remember(struct k2i_ledger *ledger, const struct k2i_ledger_file *file)
-{
-	struct file_node *old = file_find(ledger, file->device, file->inode), *node;
-	size_t path_room = strlen(file->path) + 1;
-
-	node = malloc(sizeof(*node) + path_room);
-	if (!node)
-		return -ENOMEM;
-	node->file = *file;
-	node->file.path = memcpy((char *)(node + 1), file->path, path_room);
-	if (k2i_table_insert(&ledger->files, &node->node, file_hash(file->device, file->inode))) {
-		free(node);
-		return -ENOMEM;
-	}
-	if (old)
-		file_forget(ledger, old);
-	return 0;
-}
-
 /* Loading ------------------------------------------------------------------------------------------------------- */
-
-static int commit_apply(struct k2i_ledger *ledger, const struct k2i_ledger_record *record)
-{
-	struct ring_node *ring = ring_place(ledger, record->ring.uuid);
-	struct file_node *file;
-	size_t i;
-
-	if (!ring)
-		return -ENOMEM;
-	ring->ring = record->ring;
-	for (i = 0; i < record->file_count; i++) {
-		file = file_find(ledger, record->files[i].device, record->files[i].inode);
-		if (!file)
-			continue;
-		file->file.length = record->files[i].length;
-		file->file.open_writer = record->files[i].open_writer;
-	}
-	return 0;
-}
-
-static int record_apply(struct k2i_ledger *ledger, const struct k2i_ledger_record *record)
-{
-	struct file_node *file;
-
-	switch (record->type) {
-	case K2I_LEDGER_COMMIT:
-		return commit_apply(ledger, record);
-	case K2I_LEDGER_OPENED:
-		return file_remember(ledger, &record->files[0]);
-	case K2I_LEDGER_CLOSED:
-		file = file_find(ledger, record->files[0].device, record->files[0].inode);
-		if (file)
-			file_forget(ledger, file);
-		return 0;
-	case K2I_LEDGER_CLEAN:
-		break;
-	}
-	return 0;
-}
 
 static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
 {
@@ -175,7 +46,7 @@ static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_b
 	int length = 0, error = record ? 0 : -ENOMEM;
 
 	while (!error && (length = k2i_ledger_record_decode(log + offset, log_bytes - offset, record)) > 0) {
-		error = record_apply(ledger, record);
+		error = k2i_known_apply(&ledger->known, record);
 		report->clean = record->type == K2I_LEDGER_CLEAN;
 		report->record_count++;
 		offset += (size_t)length;
@@ -246,7 +117,7 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 static void ring_doubt(void *argument, struct k2i_table_node *node)
 {
 	(void)argument;
-	K2I_TABLE_ENTRY(node, struct ring_node, node)->ring.flags |= K2I_LEDGER_UNCERTAIN;
+	K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring.flags |= K2I_LEDGER_UNCERTAIN;
 }
 
 /* What went wrong stays for a look; that is not worth failing for. */
@@ -272,7 +143,7 @@ static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *repo
 	if (report->damaged)
 		damaged_keep(ledger->directory);
 	if (!report->clean && !report->same_boot)
-		k2i_table_each(&ledger->rings, ring_doubt, NULL);
+		k2i_table_each(&ledger->known.rings, ring_doubt, NULL);
 	return 0;
 }
 
@@ -335,8 +206,9 @@ static void snapshot_ring(void *argument, struct k2i_table_node *node)
 	uint8_t *bytes = snapshot_room(argument);
 
 	if (bytes)
-		snapshot_add(argument, k2i_ledger_commit_encode(&K2I_TABLE_ENTRY(node, struct ring_node, node)->ring,
-								NULL, 0, bytes));
+		snapshot_add(argument,
+			     k2i_ledger_commit_encode(&K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring, NULL,
+						      0, bytes));
 }
 
 static void snapshot_file(void *argument, struct k2i_table_node *node)
@@ -344,8 +216,8 @@ static void snapshot_file(void *argument, struct k2i_table_node *node)
 	uint8_t *bytes = snapshot_room(argument);
 
 	if (bytes)
-		snapshot_add(argument,
-			     k2i_ledger_opened_encode(&K2I_TABLE_ENTRY(node, struct file_node, node)->file, bytes));
+		snapshot_add(argument, k2i_ledger_opened_encode(
+					       &K2I_TABLE_ENTRY(node, struct k2i_known_file, node)->file, bytes));
 }
 
 static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
@@ -356,8 +228,8 @@ static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
 		return snapshot->error;
 	k2i_ledger_header_encode(ledger->uuid, ledger->boot_id, bytes);
 	snapshot->used = K2I_LEDGER_HEADER_BYTES;
-	k2i_table_each(&ledger->rings, snapshot_ring, snapshot);
-	k2i_table_each(&ledger->files, snapshot_file, snapshot);
+	k2i_table_each(&ledger->known.rings, snapshot_ring, snapshot);
+	k2i_table_each(&ledger->known.files, snapshot_file, snapshot);
 	return snapshot->error;
 }
 
@@ -508,7 +380,7 @@ static void each_file_call(void *argument, struct k2i_table_node *node)
 {
 	struct each_file *call = argument;
 
-	call->each(call->argument, &K2I_TABLE_ENTRY(node, struct file_node, node)->file);
+	call->each(call->argument, &K2I_TABLE_ENTRY(node, struct k2i_known_file, node)->file);
 }
 
 void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
@@ -516,18 +388,7 @@ void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, co
 {
 	struct each_file call = {each, argument};
 
-	k2i_table_each(&ledger->files, each_file_call, &call);
-}
-
-static void file_drop(void *argument, struct k2i_table_node *node)
-{
-	file_forget(argument, K2I_TABLE_ENTRY(node, struct file_node, node));
-}
-
-static void ring_drop(void *argument, struct k2i_table_node *node)
-{
-	(void)argument;
-	free(K2I_TABLE_ENTRY(node, struct ring_node, node));
+	k2i_table_each(&ledger->known.files, each_file_call, &call);
 }
 
 int k2i_ledger_begin(struct k2i_ledger *ledger)
@@ -535,7 +396,7 @@ int k2i_ledger_begin(struct k2i_ledger *ledger)
 	int error;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	k2i_table_each(&ledger->files, file_drop, ledger);
+	k2i_known_files_forget(&ledger->known);
 	error = log_rewrite(ledger);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return error;
@@ -543,10 +404,10 @@ int k2i_ledger_begin(struct k2i_ledger *ledger)
 
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring)
 {
-	struct ring_node *found;
+	struct k2i_known_ring *found;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	found = ring_find(ledger, uuid, k2i_table_hash(uuid, 16));
+	found = k2i_known_ring_find(&ledger->known, uuid);
 	if (found)
 		*ring = found->ring;
 	(void)pthread_mutex_unlock(&ledger->mutex);
@@ -561,19 +422,19 @@ int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_fi
 	log_trim(ledger);
 	error = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record), false);
 	if (!error)
-		error = file_remember(ledger, file);
+		error = k2i_known_file_add(&ledger->known, file);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return error;
 }
 
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode)
 {
-	struct file_node *file;
+	struct k2i_known_file *file;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	file = file_find(ledger, device, inode);
+	file = k2i_known_file_find(&ledger->known, device, inode);
 	if (file) {
-		file_forget(ledger, file);
+		k2i_known_file_forget(&ledger->known, file);
 		/* Without the record the next start looks at a file more. */
 		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record), false);
 	}
@@ -583,30 +444,21 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t
 static int commit_locked(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
 			 const struct k2i_ledger_file *files, size_t file_count, bool sync)
 {
-	bool known = ring_find(ledger, ring->uuid, k2i_table_hash(ring->uuid, 16)) != NULL;
-	struct ring_node *place = ring_place(ledger, ring->uuid);
-	struct file_node *file;
-	size_t i;
+	bool known = k2i_known_ring_find(&ledger->known, ring->uuid) != NULL;
+	struct k2i_known_ring *place = k2i_known_ring_place(&ledger->known, ring->uuid);
 	int error;
 
+	/* What can fail in memory has to before anything is written. */
 	if (!place)
 		return -ENOMEM;
 	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record), sync);
 	if (error) {
-		if (!known) {
-			k2i_table_remove(&ledger->rings, &place->node);
-			free(place);
-		}
+		if (!known)
+			k2i_known_ring_forget(&ledger->known, place);
 		return error;
 	}
 	place->ring = *ring;
-	for (i = 0; i < file_count; i++) {
-		file = file_find(ledger, files[i].device, files[i].inode);
-		if (!file)
-			continue;
-		file->file.length = files[i].length;
-		file->file.open_writer = files[i].open_writer;
-	}
+	k2i_known_files_update(&ledger->known, files, file_count);
 	return 0;
 }
 
@@ -675,10 +527,7 @@ void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
 		return;
 	if (clean && ledger->log >= 0)
 		(void)record_append(ledger, k2i_ledger_clean_encode(ledger->record), true);
-	k2i_table_each(&ledger->files, file_drop, ledger);
-	k2i_table_each(&ledger->rings, ring_drop, NULL);
-	k2i_table_free(&ledger->files);
-	k2i_table_free(&ledger->rings);
+	k2i_known_free(&ledger->known);
 	if (ledger->log >= 0)
 		(void)close(ledger->log);
 	if (ledger->lock >= 0)

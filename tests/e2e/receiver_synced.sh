@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# At level synced data and ledger are on the disk before the acknowledgement.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+command -v strace >/dev/null || {
+	echo "SKIP: no strace"
+	exit 77
+}
+receiver_config ""
+receiver_start
+strace -f -qq -e trace=writev,pwrite64,fdatasync,sendto -o "$dir/trace" -p "$pid" 2>"$dir/strace" &
+tracer=$!
+traced() {
+	kill -0 $tracer 2>/dev/null || {
+		echo "SKIP: tracing not permitted"
+		exit 77
+	}
+	! grep -h '^TracerPid:[[:space:]]*0$' /proc/"$pid"/task/*/status >/dev/null
+}
+wait_until traced
+wire >"$dir/said" <<END || fail "sending"
+hello ring 1 0 2
+welcome
+stream 1 text f
+chunk 1 0 one\n
+flush
+ack
+END
+grep -q 'level 2' "$dir/said" || fail "$(cat "$dir/said")"
+receiver_stop TERM
+wait $tracer
+order=$(sed -n 's/^[0-9]* *\([a-z0-9]*\)(.*/\1/p' "$dir/trace" | sed -n '/writev/,/sendto/p' | tr '\n' ' ')
+[ "$order" = 'writev fdatasync pwrite64 fdatasync sendto ' ] || fail "$order"
