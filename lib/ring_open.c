@@ -62,8 +62,12 @@ static void inherit(struct k2hft_ring *ring)
 	rebooted = memcmp(boot_id, header->boot_id, sizeof(boot_id)) != 0;
 	ring->head = atomic_load_explicit(&header->head, memory_order_relaxed);
 	ring->acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
+	if (ring->head < ring->acked)
+		ring->head = ring->acked;
 	ring->read = ring->head;
 	ring->chunk_end = ring->acked;
+	/* R4: as in a release, which the one before may not have finished. */
+	atomic_store_explicit(&header->head, ring->head, memory_order_release);
 	k2i_slots_inherit(ring, &before, rebooted);
 	if (rebooted)
 		k2i_free_room_clear(ring);

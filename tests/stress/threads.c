@@ -5,7 +5,7 @@ static void *thread_main(void *argument)
 {
 	struct worker *worker = argument;
 
-	produce(worker->stress->ring, worker);
+	produce(worker->ring, worker);
 	return NULL;
 }
 

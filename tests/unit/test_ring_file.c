@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "ring_handle.h"
+
 struct files {
 	char *folder;
 	char path[512];
@@ -366,6 +368,25 @@ static void killed_consumer_loses_nothing(void **state)
 	(void)close(ready[0]);
 }
 
+/* Killed between the two stores of an acknowledgement. */
+static void half_acknowledged(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+
+	assert_int_equal(push(producer, stream_id, "first"), 0);
+	assert_int_equal(push(producer, stream_id, "second"), 0);
+	atomic_store(&ring->header->acked, 40);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(stats_of(ring).head, 40);
+	assert_int_equal(take(ring, "second"), 0);
+	k2hft_ring_close(ring);
+}
+
 /* A process that is attached works on with the consumer that follows. */
 static void attached_outlives_the_consumer(void **state)
 {
@@ -480,6 +501,7 @@ int main(void)
 		with_files(temporary_has_no_name),
 		with_files(no_room_on_the_disk),
 		with_files(killed_consumer_loses_nothing),
+		with_files(half_acknowledged),
 		with_files(attached_outlives_the_consumer),
 		with_files(garbage_is_refused_or_repaired),
 		with_files(cut_short_is_refused),
