@@ -69,7 +69,8 @@ static void inherit(struct k2hft_ring *ring)
 	/* R4: as in a release, which the one before may not have finished. */
 	atomic_store_explicit(&header->head, ring->head, memory_order_release);
 	k2i_slots_inherit(ring, &before, rebooted);
-	if (rebooted)
+	/* A new ring has nothing to clear, and none of its memory should be taken before it is used. */
+	if (rebooted && atomic_load_explicit(&header->epoch, memory_order_relaxed) != 0)
 		k2i_free_room_clear(ring);
 	if (k2i_slots_live(ring) == 0)
 		k2i_streams_forget(ring);
