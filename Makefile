@@ -79,6 +79,8 @@ all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into 
 unit: $(UNIT) $(TOOLS)
 stress: $(STRESS)
 examples: $(EXAMPLES)
+all unit stress examples:
+	@:
 
 # A stamp is written again only when its text differs: what depends on it is made again when flags or files change.
 stamp = $(Q)mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \

@@ -80,11 +80,10 @@ receiver_config()
 {
 	cat >"$work/server.ini" <<END
 [GLOBAL]
-PORT = $1
+PORT = 8020
 
 [K2HFTFUSESVR]
 TYPE = file
-LISTEN = 127.0.0.1
 FILE_BASEDIR = $work/received
 END
 }
@@ -108,32 +107,22 @@ DEFAULTALL = ALLOW
 END
 }
 
-listens()
-{
-	grep -q ":$(printf '%04X' "$1") 00000000:0000 0A" /proc/net/tcp 2>/dev/null
-}
-
 listens_or_gone()
 {
-	listens "$port" || ! kill -0 "$receiver" 2>/dev/null
+	port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\)$/\1/p' "$work/receiver.err")
+	[ "$port" ] || ! kill -0 "$receiver" 2>/dev/null
 }
 
 start_receiver()
 {
-	for step in 1 2 3 4 5; do
-		port=$((20000 + ($$ * 7 + step * 1009) % 12000))
-		if ! listens $port; then
-			receiver_config $port
-			"$bin/k2hftfusesvr" -conf "$work/server.ini" 2>"$work/receiver.err" &
-			receiver=$!
-			until_true 10 listens_or_gone || fail "the receiver does not listen"
-			if kill -0 $receiver 2>/dev/null; then
-				sender_config $port
-				return
-			fi
-		fi
-	done
-	fail "the receiver does not start"
+	receiver_config
+	# The configuration's port may be taken: this one takes any that is free.
+	: >"$work/receiver.err"
+	"$bin/k2hftfusesvr" -conf "$work/server.ini" --listen 127.0.0.1:0 2>"$work/receiver.err" &
+	receiver=$!
+	until_true 10 listens_or_gone || fail "the receiver does not start in time"
+	[ "$port" ] || fail "the receiver does not start"
+	sender_config "$port"
 }
 
 mounted_or_gone()

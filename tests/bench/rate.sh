@@ -43,16 +43,18 @@ await()
 # The records are all different, so that none of the ways can gain by their sameness.
 seq -f '%09.0f' 1 "$((megabytes * 100000))" >"$work/input"
 bytes=$(stat -c %s "$work/input")
-port=$((20000 + $$ % 12000))
 
 cat >"$work/server.ini" <<END
 [GLOBAL]
-PORT = $port
+PORT = 8020
 [K2HFTFUSESVR]
 TYPE = file
-LISTEN = 127.0.0.1
 FILE_BASEDIR = $work/received
 END
+"$bin/k2hftfusesvr" -conf "$work/server.ini" --listen 127.0.0.1:0 2>"$work/receiver.err" &
+receiver=$!
+await grep -q 'listening on' "$work/receiver.err"
+port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\)$/\1/p' "$work/receiver.err")
 cat >"$work/slave.ini" <<END
 [GLOBAL]
 PORT = $port
@@ -66,9 +68,6 @@ TRUNS = on
 DEFAULTALL = ALLOW
 END
 mkdir "$work/mnt"
-"$bin/k2hftfusesvr" -conf "$work/server.ini" 2>"$work/receiver.err" &
-receiver=$!
-await grep -q ":$(printf '%04X' "$port") 00000000:0000 0A" /proc/net/tcp
 "$bin/k2hftfuse" "$work/mnt" -o conf="$work/slave.ini" -f 2>"$work/mount.err" &
 mount=$!
 await grep -q " $work/mnt fuse" /proc/mounts
