@@ -8,6 +8,7 @@
 #include <k2hft/frame.h>
 
 #include "hash.h"
+#include "message.h"
 
 /*
  * The table of streams in the ring. Declarers exclude each other, threads by the handle's mutex and processes by a lock
@@ -152,7 +153,8 @@ static int stream_check(const struct k2hft_stream *given, struct k2hft_stream *s
 	if (!stream->host)
 		stream->host = "";
 	if (!stream->path || stream->mode > K2HFT_STREAM_BINARY || stream->reserved ||
-	    strnlen(stream->host, K2HFT_STREAM_HOST_BYTES_MAX + 1) > K2HFT_STREAM_HOST_BYTES_MAX)
+	    strnlen(stream->host, K2HFT_STREAM_HOST_BYTES_MAX + 1) > K2HFT_STREAM_HOST_BYTES_MAX ||
+	    !k2i_message_text_valid(stream->host))
 		return -EINVAL;
 	return k2hft_stream_path_check(stream->path, strnlen(stream->path, K2HFT_STREAM_PATH_BYTES_MAX + 1));
 }

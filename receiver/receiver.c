@@ -102,15 +102,32 @@ static int events_open(struct k2i_receiver *receiver)
 
 /* Configuration -------------------------------------------------------------------------------------------------- */
 
+static int format_compile(const char *format, const char *time_format, const char *file, unsigned line,
+			  struct k2i_format **compiled)
+{
+	char message[512];
+
+	if (k2i_format_compile(format, time_format, compiled, message, sizeof(message)) == 0)
+		return 0;
+	k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", file ? file : "FORMAT", line, message);
+	return K2I_EXIT_CONFIGURATION;
+}
+
 static int format_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
-	char message[512], path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	struct k2i_format *time_only = NULL;
+	int status;
 
-	if (k2i_format_compile(settings->format, settings->time_format, &receiver->format, message, sizeof(message))) {
-		k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", settings->format_file ? settings->format_file : settings->file,
-			settings->format_line, message);
-		return K2I_EXIT_CONFIGURATION;
-	}
+	/* On its own first, so that its mistakes are reported at its own line. */
+	status = format_compile("%T", settings->time_format, settings->time_format_file, settings->time_format_line,
+				&time_only);
+	k2i_format_free(time_only);
+	if (status == 0)
+		status = format_compile(settings->format, settings->time_format, settings->format_file,
+					settings->format_line, &receiver->format);
+	if (status)
+		return status;
 	if (settings->unify_file && k2i_unify_path(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" does not give a path below FILE_BASEDIR",
 			settings->file, settings->unify_file);

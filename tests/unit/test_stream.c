@@ -74,6 +74,7 @@ static void bad_streams(void **state)
 	memset(host, 'h', sizeof(host));
 	host[sizeof(host) - 1] = '\0';
 	assert_int_equal(declare(ring, "a", host, 0, &stream_id), -EINVAL);
+	assert_int_equal(declare(ring, "a", "two\nlines", 0, &stream_id), -EINVAL);
 	assert_int_equal(declare(ring, NULL, NULL, 0, &stream_id), -EINVAL);
 	assert_int_equal(declare(ring, "a", NULL, 2, &stream_id), -EINVAL);
 	assert_int_equal(k2hft_stream_declare(ring, &stream, &stream_id), -EINVAL);
