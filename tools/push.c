@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,10 +17,10 @@
 #include <k2hft/frame.h>
 #include <k2hft/log.h>
 
+#include "numbers.h"
 #include "sender.h"
 #include "tools.h"
 
-#define PORT_DEFAULT "8020"
 #define TIMEOUT_S_DEFAULT 30
 #define TIMEOUT_S_MAX 86400
 #define STANDARD_INPUT "stdin"
@@ -62,7 +61,7 @@ static void help_print(FILE *output)
 {
 	(void)fputs("Usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
 		    "Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
-		    "  -r, --receiver HOST[:PORT]  where to; the port is " PORT_DEFAULT " if none is given\n"
+		    "  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT " if none is given\n"
 		    "  -c, --config FILE           receiver and ring as this configuration file has them\n"
 		    "  -t, --stream PATH           name of the stream; default: the file's name, \"" STANDARD_INPUT
 		    "\" for standard input\n"
@@ -95,18 +94,9 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static int number_parse(const char *text, long minimum, long maximum, long *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtol(text, &end, 10);
-	return errno || end == text || *end || *number < minimum || *number > maximum ? -EINVAL : 0;
-}
-
 static int option_take(struct push_options *options, int option)
 {
-	long seconds;
+	uint64_t seconds;
 
 	switch (option) {
 	case 'r':
@@ -212,39 +202,17 @@ static int words_parse(const struct push_options *options, struct k2hft_sender_o
 	return PUSH_OK;
 }
 
-/* HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. */
-static int receiver_parse(struct push *push)
+static int receiver_take(struct push *push)
 {
 	const char *given = push->options.receiver;
-	char *colon;
-	long port;
 
 	if (strlen(given) >= sizeof(push->receiver)) {
 		push_error("-r: the name is too long");
 		return PUSH_USAGE;
 	}
 	memcpy(push->receiver, given, strlen(given) + 1);
-	push->host = push->receiver;
-	push->port = PORT_DEFAULT;
-	colon = strrchr(push->receiver, ':');
-	if (push->receiver[0] == '[') {
-		char *end = strchr(push->receiver, ']');
-
-		if (!end || (end[1] && end[1] != ':'))
-			goto bad;
-		push->host = push->receiver + 1;
-		colon = end[1] ? end + 1 : NULL;
-		*end = '\0';
-	} else if (colon && strchr(push->receiver, ':') != colon) {
-		colon = NULL;
-	}
-	if (colon) {
-		*colon = '\0';
-		push->port = colon + 1;
-	}
-	if (push->host[0] && number_parse(push->port, 1, 65535, &port) == 0)
+	if (receiver_parse(push->receiver, &push->host, &push->port) == 0)
 		return PUSH_OK;
-bad:
 	push_error("-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
 	return PUSH_USAGE;
 }
@@ -279,7 +247,7 @@ static int sender_options_make(struct push *push)
 		push->host = sender->host;
 		push->port = sender->port;
 	} else {
-		status = receiver_parse(push);
+		status = receiver_take(push);
 		if (status)
 			return status;
 	}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "numbers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits only: strtoull would take blanks and signs. */
+static int digits_parse(const char *text, char **end, uint64_t *number)
+{
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, end, 10);
+	return errno ? -EINVAL : 0;
+}
+
+int number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number)
+{
+	char *end;
+
+	if (digits_parse(text, &end, number) || *end || *number < minimum || *number > maximum)
+		return -EINVAL;
+	return 0;
+}
+
+int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned shift = 0;
+	char *end;
+
+	if (digits_parse(text, &end, bytes))
+		return -EINVAL;
+	suffix = *end ? strchr(suffixes, *end) : NULL;
+	if (suffix) {
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+		end++;
+	}
+	if (*end || *bytes > maximum >> shift)
+		return -EINVAL;
+	*bytes <<= shift;
+	return *bytes < minimum ? -EINVAL : 0;
+}
+
+int receiver_parse(char *text, const char **host, const char **port)
+{
+	char *colon = strrchr(text, ':');
+	uint64_t number;
+
+	*host = text;
+	*port = RECEIVER_PORT_DEFAULT;
+	if (*text == '[') {
+		char *end = strchr(text, ']');
+
+		if (!end || (end[1] && end[1] != ':'))
+			return -EINVAL;
+		*host = text + 1;
+		colon = end[1] ? end + 1 : NULL;
+		*end = '\0';
+	} else if (colon && strchr(text, ':') != colon) {
+		colon = NULL;
+	}
+	if (colon) {
+		*colon = '\0';
+		*port = colon + 1;
+	}
+	return **host && number_parse(*port, 1, 65535, &number) == 0 ? 0 : -EINVAL;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef NUMBERS_H
+#define NUMBERS_H
+
+#include <stdint.h>
+
+#define RECEIVER_PORT_DEFAULT "8020"
+
+/* What several subcommands read from their arguments. -EINVAL: it is something else. */
+
+/* A decimal number, nothing before or behind it. */
+int number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
+/* Bytes; K, M and G behind the number are powers of 1,024. */
+int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
+/*
+ * HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. Puts
+ * ends into `text`, where `*host` and `*port` are then; without a port that is RECEIVER_PORT_DEFAULT.
+ */
+int receiver_parse(char *text, const char **host, const char **port);
+
+#endif
