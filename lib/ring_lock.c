@@ -12,14 +12,13 @@
 static int lock_set(int descriptor, int command, short type, unsigned lock)
 {
 	struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)lock, .l_len = 1};
+	int kept = errno, error = 0;
 
-	while (fcntl(descriptor, command, &range)) {
-		if (errno == EACCES || errno == EAGAIN)
-			return -EBUSY;
-		if (errno != EINTR)
-			return -errno;
-	}
-	return 0;
+	do {
+		error = fcntl(descriptor, command, &range) ? -errno : 0;
+	} while (error == -EINTR);
+	errno = kept;
+	return error == -EACCES || error == -EAGAIN ? -EBUSY : error;
 }
 
 int k2i_ring_lock(int descriptor, unsigned lock)

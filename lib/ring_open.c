@@ -111,33 +111,48 @@ static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t s
 	return 0;
 }
 
-int k2hft_ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **ring)
+/* A handle that owns the descriptor, or is not made because that is an error. */
+static int handle_make(int descriptor, struct k2hft_ring **ring)
+{
+	if (descriptor < 0)
+		return descriptor;
+	*ring = k2i_ring_new(descriptor);
+	if (*ring)
+		return 0;
+	(void)close(descriptor);
+	return -ENOMEM;
+}
+
+static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **ring)
 {
 	struct k2hft_ring_options options;
 	struct k2hft_ring *opened;
 	uint64_t capacity, seed;
-	int error = k2i_options_copy(&options, sizeof(options), given), descriptor;
+	int error = k2i_options_copy(&options, sizeof(options), given);
 
 	if (!error)
 		error = options_check(&options);
 	if (error)
 		return error;
-	descriptor = file_get(&options, &capacity, &seed);
-	if (descriptor < 0)
-		return descriptor;
-	opened = k2i_ring_new(descriptor);
-	if (!opened) {
-		(void)close(descriptor);
-		return -ENOMEM;
-	}
+	error = handle_make(file_get(&options, &capacity, &seed), &opened);
+	if (error)
+		return error;
 	error = consumer_start(opened, capacity, seed);
 	if (error) {
 		k2i_ring_delete(opened);
 		return error;
 	}
-	k2i_ring_unlock(descriptor, K2I_LOCK_OPEN);
+	k2i_ring_unlock(opened->descriptor, K2I_LOCK_OPEN);
 	*ring = opened;
 	return 0;
+}
+
+int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring)
+{
+	int kept = errno, status = ring_open(options, ring);
+
+	errno = kept;
+	return status;
 }
 
 static int attach(struct k2hft_ring *ring)
@@ -165,27 +180,25 @@ static int attach(struct k2hft_ring *ring)
 
 int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
 {
-	int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), error;
+	int kept = errno, descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct k2hft_ring *attached;
+	int error = handle_make(descriptor < 0 ? -errno : descriptor, &attached);
 
-	if (descriptor < 0)
-		return -errno;
-	attached = k2i_ring_new(descriptor);
-	if (!attached) {
-		(void)close(descriptor);
-		return -ENOMEM;
+	if (!error) {
+		error = attach(attached);
+		if (error)
+			k2i_ring_delete(attached);
+		else
+			*ring = attached;
 	}
-	error = attach(attached);
-	if (error) {
-		k2i_ring_delete(attached);
-		return error;
-	}
-	*ring = attached;
-	return 0;
+	errno = kept;
+	return error;
 }
 
 void k2hft_ring_close(struct k2hft_ring *ring)
 {
+	int kept = errno;
+
 	if (!ring)
 		return;
 	if (ring->attachment)
@@ -197,6 +210,7 @@ void k2hft_ring_close(struct k2hft_ring *ring)
 		atomic_store_explicit(&ring->header->consumer, 0, memory_order_release);
 	}
 	k2i_ring_delete(ring);
+	errno = kept;
 }
 
 int k2hft_ring_descriptor(const struct k2hft_ring *ring)

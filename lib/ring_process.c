@@ -78,7 +78,7 @@ static bool dead_state(const struct process_stat *stat)
 	return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
 }
 
-bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
+static bool alive(const struct k2i_process *self, const struct k2i_process *other)
 {
 	pid_t pid = (pid_t)(other->owner >> 32);
 	uint32_t start = (uint32_t)other->owner;
@@ -100,7 +100,16 @@ bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process 
 	return !dead_state(&stat) && (start == 0 || start == (uint32_t)stat.start_ticks);
 }
 
-/* As text without its hyphens would be 16 bytes; zeros where there is none. */
+bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
+{
+	int kept = errno;
+	bool lives = alive(self, other);
+
+	errno = kept;
+	return lives;
+}
+
+/* The kernel's text of 32 hexadecimal digits, as bytes; zeros where there is none. */
 void k2i_boot_id(uint8_t boot_id[16])
 {
 	char text[64] = "";

@@ -86,6 +86,7 @@ void k2i_wake_arm(struct k2hft_ring *ring)
 void k2i_consumer_wake(struct k2hft_ring *ring)
 {
 	size_t knock_at = offsetof(struct k2i_ring_header, knock);
+	int kept = errno;
 	uint64_t one = 1;
 	uint8_t knock = 0;
 	ssize_t written;
@@ -97,6 +98,7 @@ void k2i_consumer_wake(struct k2hft_ring *ring)
 		written = ring->consumer ? write(ring->wake_event, &one, sizeof(one))
 					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
 	} while (written < 0 && errno == EINTR);
+	errno = kept;
 }
 
 int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring)
@@ -107,6 +109,7 @@ int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring)
 void k2hft_ring_awake(struct k2hft_ring *ring)
 {
 	char events[1024];
+	int kept = errno;
 
 	if (!ring->consumer)
 		return;
@@ -118,6 +121,7 @@ void k2hft_ring_awake(struct k2hft_ring *ring)
 		continue;
 	while (ring->wake_timer >= 0 && read(ring->wake_timer, events, sizeof(events)) > 0)
 		continue;
+	errno = kept;
 }
 
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
@@ -171,7 +175,7 @@ int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
 	struct timespec deadline = deadline_after(timeout_ms < 0 ? 0 : timeout_ms);
 	/* relaxed: of this thread's own reserve. */
 	uint64_t seen = atomic_load_explicit(&ring->free_seen, memory_order_relaxed);
-	int status = 0, error = errno;
+	int status = 0, kept = errno;
 	uint32_t sequence;
 
 	/* R7 */
@@ -182,6 +186,6 @@ int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
 		status = wait_changed(ring, sequence, timeout_ms < 0 ? NULL : &deadline);
 	/* relaxed: the consumer may wake once in vain. */
 	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);
-	errno = error;
+	errno = kept;
 	return status;
 }

@@ -271,6 +271,31 @@ static void attach_to_memory_through_a_link(void **state)
 	k2hft_ring_close(ring);
 }
 
+static void errno_is_not_touched(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring, *attached;
+	struct k2hft_producer *producer;
+
+	errno = 77;
+	ring = file_ring(files->path, 0);
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
+	assert_int_equal(attach_answer("/nowhere"), -ENOENT);
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	producer = producer_of(attached);
+	assert_int_equal(k2hft_ring_sleep(ring), 1);
+	assert_int_equal(push(producer, stream_of(attached, "s"), "x"), 0);
+	k2hft_ring_awake(ring);
+	(void)take(ring, "x");
+	(void)reserve(producer, 8);
+	assert_int_equal(k2hft_ring_recover(ring), 0);
+	assert_int_equal(k2hft_ring_space_wait(ring, 1), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+	assert_int_equal(errno, 77);
+}
+
 static void temporary_has_no_name(void **state)
 {
 	struct files *files = *state;
@@ -498,6 +523,7 @@ int main(void)
 		with_files(empty_file_becomes_a_ring),
 		with_files(attach_to_file),
 		with_files(attach_to_memory_through_a_link),
+		with_files(errno_is_not_touched),
 		with_files(temporary_has_no_name),
 		with_files(no_room_on_the_disk),
 		with_files(killed_consumer_loses_nothing),
