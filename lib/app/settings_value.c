@@ -207,7 +207,7 @@ static int path_parse(const struct k2i_setting *setting, const char *text, void 
 
 	if (setting->type == K2I_TYPE_OUTPUT && strcmp(text, "/dev/null") == 0)
 		text = "";
-	if (!relative && *text && *text != '/')
+	if (!relative && setting->type != K2I_TYPE_OUTPUT && *text && *text != '/')
 		return refuse(message, room, "%s = %s must be an absolute path", setting->name, text);
 	if (!relative)
 		return text_store(setting, text, object);
