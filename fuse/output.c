@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <k2hft/frame.h>
+
 #include "mount.h"
 #include "options.h"
 #include "tree.h"
@@ -69,7 +71,7 @@ void k2i_output_put(struct k2i_output_file *output)
 static int open_below(int directory_fd, const char *name, int flags, mode_t mode)
 {
 	struct open_how how = {
-		.flags = (unsigned)(flags | O_CLOEXEC | O_NOCTTY),
+		.flags = (unsigned)(flags | O_CLOEXEC),
 		.mode = mode,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
 	};
@@ -80,7 +82,7 @@ static int open_below(int directory_fd, const char *name, int flags, mode_t mode
 /* Opens `name`, with the directories above it, below `directory_fd`. */
 static int make_below(int directory_fd, const char *name)
 {
-	int fd = open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT, 0644);
+	int fd = open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0644);
 	char part[PATH_MAX];
 
 	if (fd >= 0 || errno != ENOENT)
@@ -100,7 +102,7 @@ static int make_below(int directory_fd, const char *name)
 		else if (errno != ENOENT || mkdirat(directory_fd, part, 0755))
 			return -1;
 	}
-	return open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT, 0644);
+	return open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0644);
 }
 
 /* The name of `path` below the directory of its rule. */
@@ -226,7 +228,7 @@ static const char *below_mount_point(const struct k2i_mount *mount, const char *
 	return path + bytes;
 }
 
-static void set_inside(struct place *place, const char *inside, bool directory)
+static int set_inside(struct place *place, const char *inside, bool directory)
 {
 	inside += strspn(inside, "/");
 	place->inside = inside;
@@ -234,6 +236,9 @@ static void set_inside(struct place *place, const char *inside, bool directory)
 	while (place->inside_bytes && inside[place->inside_bytes - 1] == '/')
 		place->inside_bytes--;
 	place->kind = directory ? PLACE_INSIDE_DIRECTORY : PLACE_INSIDE;
+	if (place->inside_bytes == 0)
+		return directory ? 0 : -EISDIR;
+	return k2hft_stream_path_check(inside, place->inside_bytes);
 }
 
 static int open_directory(struct place *place, const char *path)
@@ -281,14 +286,10 @@ static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule
 		return 0;
 	if (directory && !rule->directory)
 		return -EISDIR;
-	if (*path != '/') {
-		set_inside(place, path, directory);
-		return 0;
-	}
-	if (below_mount_point(mount, path)) {
-		set_inside(place, below_mount_point(mount, path), directory);
-		return 0;
-	}
+	if (*path != '/')
+		return set_inside(place, path, directory);
+	if (below_mount_point(mount, path))
+		return set_inside(place, below_mount_point(mount, path), directory);
 	return open_outside(mount, place, path, directory);
 }
 

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Lines that come in pieces, from one open file and from many that are closed in between.
+. tests/tools/mount.sh
+start_receiver
+start_mount
+quick sh -c "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do printf a >>'$sent/twenty'; done" || fail printf
+printf aaaaaaaaaaaaaaaaaaaa >"$work/twenty"
+arrives "$work/twenty" senddir/twenty
+
+quick sh -c "for i in 1 2 3 4 5 6 7 8 9; do printf \$i >>'$sent/order'; printf 'x\n' >>'$sent/order'; done" || fail printf
+for i in 1 2 3 4 5 6 7 8 9; do printf '%sx\n' $i; done >"$work/order"
+arrives "$work/order" senddir/order
+
+# A descriptor that a child closes does not end the line.
+quick sh -c "{ printf a; /bin/true; printf 'b\n'; } >'$sent/one'" || fail printf
+printf 'ab\n' >"$work/one"
+arrives "$work/one" senddir/one
+
+# What one writer has not ended does not get into another's line.
+quick python3 - "$sent/two" <<'END' || fail "two writers"
+import os, sys
+one, other = (os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT) for _ in range(2))
+for descriptor, text in (one, b"eight "), (other, b"nine\n"), (one, b"goes on\n"):
+    os.write(descriptor, text)
+END
+printf 'nine\neight goes on\n' >"$work/two"
+arrives "$work/two" senddir/two
+stop_mount || fail "status $? of k2hftfuse"
+
+# In one file for all, each unterminated record is a line of its own.
+stop_receiver
+receiver_settings='FILE_UNIFY = unify.log'
+start_receiver
+start_mount
+quick sh -c "for i in 1 2 3; do printf a\$i >>'$sent/x'; done; { printf a; /bin/true; printf 'b\n'; } >'$sent/y'" ||
+	fail printf
+stop_mount || fail "status $? of k2hftfuse"
+printf 'a1\na2\na3\nab\n' >"$work/unify"
+sort "$received/unify.log" >"$work/got"
+cmp "$work/unify" "$work/got" || fail "unterminated records in FILE_UNIFY"

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The end: umount, SIGTERM and SIGHUP wait until all is acknowledged, open files included; DRAINTIMEOUT bounds it; a
+# ring file keeps what remains, and the next mount sends it.
+. tests/tools/mount.sh
+start_receiver
+seq 1 300000 >"$work/in"
+
+for how in umount TERM HUP INT; do
+	start_mount
+	quick cp "$work/in" "$sent/$how" || fail cp
+	if [ $how = umount ]; then
+		stop_mount || fail "status $? after umount"
+	else
+		kill -$how $mount_pid
+		wait_mount || fail "status $? after SIG$how"
+	fi
+	! mounted || fail "$how: still mounted"
+	cmp "$work/in" "$received/senddir/$how" || fail "$how: not all arrived"
+done
+
+# A file that is open has a line without its end: that is sent too, and further writes fail.
+start_mount
+exec 9>"$sent/open"
+printf 'line\nhalf' >&9
+kill $mount_pid
+wait_mount || fail "status $?"
+printf 'line\nhalf' | cmp - "$received/senddir/open" || fail "an open file's line was not ended"
+printf more >&9 2>/dev/null && fail "a write after the end succeeded"
+exec 9>&-
+
+# Nobody there: the time is over, what remains is counted.
+stop_receiver
+fixed_port=yes
+settings='DRAINTIMEOUT = 1'
+start_mount
+quick cp "$work/in" "$sent/lost" || fail cp
+stop_mount && fail "status 0 although records are lost"
+grep -q '300000 records are not acknowledged and lost' "$work/mount.err" || fail "no word of what is lost"
+
+settings="DRAINTIMEOUT = 1
+K2HTYPE = file
+K2HFILE = $work/ring
+K2HINIT = no"
+start_mount
+quick cp "$work/in" "$sent/kept" || fail cp
+stop_mount || fail "status $? although the file keeps all"
+grep -q "300000 records are not acknowledged, $work/ring keeps them" "$work/mount.err" || fail "no word of what is kept"
+start_receiver
+settings="K2HTYPE = file
+K2HFILE = $work/ring
+K2HINIT = no"
+start_mount
+stop_mount || fail "status $?"
+cmp "$work/in" "$received/senddir/kept" || fail "what the file kept did not arrive"

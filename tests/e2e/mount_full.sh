@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A full ring blocks writers and nothing else; a blocked writer can be killed; what was accepted arrives.
+. tests/tools/mount.sh
+settings='RINGSIZE = 1M'
+start_receiver
+stop_receiver
+fixed_port=yes
+start_mount
+seq 1 1000000 >"$work/in"
+cat "$work/in" >"$sent/blocked" &
+writer=$!
+not_growing() {
+	before=$size
+	size=$(quick stat -c %s "$sent/blocked")
+	sleep 0.2
+	[ "$size" -gt 500000 ] && [ "$size" = "$before" ]
+}
+size=0
+until_true 20 not_growing || fail "the ring does not fill"
+gone $writer && fail "the writer is not blocked"
+# Everything else goes on.
+quick ls "$sent" >/dev/null || fail ls
+quick mkdir "$sent/dir" || fail mkdir
+quick mv "$sent/dir" "$sent/other" || fail mv
+quick sh -c ": >'$sent/empty'" || fail "an empty file"
+quick stat -f "$mnt" >/dev/null || fail statfs
+# A second writer blocks too, and ends when it is killed, with nothing of it taken.
+sh -c "exec echo second >'$sent/second'" &
+second=$!
+sleep 0.3
+gone $second && fail "the second writer is not blocked"
+kill -9 $second
+wait $second 2>/dev/null
+[ "$(quick stat -c %s "$sent/second")" = 0 ] || fail "the second writer's line was taken"
+# So does one that a signal handler interrupts: EINTR, nothing taken.
+cat >"$work/interrupted.py" <<'END'
+import os, signal, sys
+class Alarm(Exception): pass
+def ring(*_): raise Alarm
+signal.signal(signal.SIGALRM, ring)
+descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    os.write(descriptor, b"third\n")
+    sys.exit("written")
+except Alarm:
+    sys.exit(0 if os.fstat(descriptor).st_size == 0 else "taken")
+END
+quick python3 "$work/interrupted.py" "$sent/third" || fail "an interrupted writer"
+start_receiver
+wait $writer || fail "status $? of the blocked writer"
+stop_mount || fail "status $? of k2hftfuse"
+cmp "$work/in" "$received/senddir/blocked" || fail "what was blocked did not arrive as written"
+[ ! -e "$received/senddir/second" ] || fail "the killed writer's line arrived"
+[ ! -e "$received/senddir/third" ] || fail "the interrupted writer's line arrived"
+
+# With RINGFULL = drop writers go on, and what is lost is counted.
+stop_receiver
+settings='RINGSIZE = 1M
+RINGFULL = drop
+DRAINTIMEOUT = 60'
+start_mount
+quick cp "$work/in" "$sent/dropped" || fail "a writer with RINGFULL = drop"
+grep -q 'ring is full: .* records were dropped' "$work/mount.err" || fail "no word about dropped records"
+start_receiver
+stop_mount || fail "status $? of k2hftfuse"
+# Whole lines only, all of them from the file, in order.
+awk 'NR > 1 && $1 <= last || $1 !~ /^[0-9]+$/ { exit 1 } { last = $1 }' "$received/senddir/dropped" ||
+	fail "a line is broken or out of order"
+lines=$(wc -l <"$received/senddir/dropped")
+[ "$lines" -gt 1000 ] && [ "$lines" -lt 1000000 ] || fail "$lines lines arrived"

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# OUTPUTFILE: a local file, a directory of files of the same names, another file of the mount; what is read back.
+. tests/tools/mount.sh
+rules="[K2HFTFUSE_RULE]
+TARGET = one.log
+TRUNS = on
+DEFAULTALL = ALLOW
+DENY = secret
+OUTPUTFILE = $work/new/dir/one.copy
+[K2HFTFUSE_RULE_DIR]
+TARGET = many
+DEFAULTALL = ALLOW
+OUTPUTFILE = $work/copies/
+[K2HFTFUSE_RULE]
+TARGET = chain/first
+TRUNS = on
+DEFAULTALL = ALLOW
+DENY = first
+OUTPUTFILE = chain/second
+[K2HFTFUSE_RULE]
+TARGET = chain/second
+TRUNS = on
+DEFAULTALL = DENY
+ALLOW = \"^(.*)\$\", \"second: \$1\"
+OUTPUTFILE = $mnt/chain/third
+[K2HFTFUSE_RULE]
+TARGET = chain/third
+DEFAULTALL = ALLOW
+OUTPUTFILE = $work/third.copy"
+start_receiver
+start_mount
+[ -f "$work/new/dir/one.copy" ] || fail "OUTPUTFILE is not made at the start"
+quick sh -c "printf 'a\nsecret\nb\n' >'$mnt/one.log'; printf 'c' >>'$mnt/one.log'" || fail write
+printf 'a\nb\nc' >"$work/one"
+arrives "$work/one" one.log
+until_true 10 same "$work/one" "$work/new/dir/one.copy" || fail "the copy of one.log"
+quick cat "$mnt/one.log" | cmp - "$work/one" || fail "one.log is not read as its copy"
+until_true 5 test "$(quick stat -c %s "$mnt/one.log")" = 5 || fail "size of one.log"
+[ "$(quick tail -c 3 "$mnt/one.log")" = 'b
+c' ] || fail "tail of one.log"
+
+quick mkdir -p "$mnt/many/sub" || fail mkdir
+quick sh -c "echo x >'$mnt/many/x'; echo y >'$mnt/many/sub/y'" || fail write
+[ "$(cat "$work/copies/x" "$work/copies/sub/y" | tr '\n' ' ')" = "x y " ] || fail "copies by name"
+[ "$(quick cat "$mnt/many/sub/y")" = y ] || fail "many/sub/y is not read as its copy"
+[ "$(quick stat -c %s "$mnt/many/sub/y")" = 2 ] || fail "size of many/sub/y"
+
+quick sh -c "printf 'one\nfirst\ntwo\n' >'$mnt/chain/first'" || fail write
+printf 'one\ntwo\n' >"$work/first"
+printf 'second: one\nsecond: two\n' >"$work/second"
+arrives "$work/first" chain/first
+arrives "$work/second" chain/second
+cmp "$work/third.copy" "$work/second" || fail "the end of the chain"
+quick cat "$mnt/chain/third" | cmp - "$work/second" || fail "chain/third is not read as its copy"
+[ "$(quick stat -c %s "$mnt/chain/second")" = 8 ] || fail "size of chain/second: $(stat -c %s "$mnt/chain/second")"
+stop_mount || fail "status $? of k2hftfuse"
+[ ! -e "$received/many" ] || fail "a rule without TRUNS sends"
+
+# Mistakes are found at the start.
+refused() {
+	word=$1
+	sender_config
+	quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$work/slave.ini" >"$work/out" 2>&1 && fail "started: $word"
+	grep -q "slave.ini:.*OUTPUTFILE.*$word" "$work/out" || fail "wanted: $word; got: $(cat "$work/out")"
+}
+rule() {
+	printf '[K2HFTFUSE_RULE%s]\nTARGET = %s\nDEFAULTALL = ALLOW\nOUTPUTFILE = %s\n' "$1" "$2" "$3"
+}
+rules=$(rule '' a nowhere)
+refused 'no rule covers'
+rules=$(rule '' a b; rule '' b a)
+refused 'in a circle'
+rules=$(rule _DIR a b/; rule _DIR b "$mnt/a/")
+refused 'in a circle'
+ln -s "$mnt" "$work/link"
+rules=$(rule '' a "$work/link/x")
+refused 'the mount itself'
+: >"$work/file"
+rules=$(rule '' a "$work/file/x")
+refused 'Not a directory'
