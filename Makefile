@@ -163,7 +163,7 @@ check-asan: deps        ## unit, stress and end-to-end tests with address and un
 	$(call remake) B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all unit stress
 	$(Q)$(MAKE) --no-print-directory B=build-asan check-sanitized SANITIZED_SCRIPTS='$(E2E)'
 check-tsan: deps        ## unit and stress tests with the thread sanitizer
-	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all unit stress
+	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' unit stress
 	$(Q)$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread check-sanitized
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
