@@ -13,6 +13,9 @@
 #define ERROR_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
 #define PING_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
+#define FAILURE_PAUSE_MIN_NS UINT64_C(10000000000)
+#define FAILURE_PAUSE_MAX_NS UINT64_C(600000000000)
+
 /* Longer than one dead name server of two takes. */
 #define RESOLVE_NS UINT64_C(30000000000)
 
@@ -76,14 +79,17 @@ static void addresses_free(struct k2hft_client *client)
 	client->resolve = NULL;
 }
 
+/* The same line every few seconds says nothing new, less and less the longer it goes on; another one does. */
 static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 {
-	uint64_t silent = 0;
-	int due = k2i_log_limit_due(&client->failure_limit, now_ns, &silent);
+	bool same = strcmp(client->failure_logged, client->stats.last_error) == 0;
 
-	/* The same line every few seconds says nothing new; another one does. */
-	if (!due && strcmp(client->failure_logged, client->stats.last_error) == 0)
+	if (same && now_ns < client->failure_log_ns)
 		return;
+	client->failure_pause_ns = same ? client->failure_pause_ns * 2 : FAILURE_PAUSE_MIN_NS;
+	if (client->failure_pause_ns > FAILURE_PAUSE_MAX_NS)
+		client->failure_pause_ns = FAILURE_PAUSE_MAX_NS;
+	client->failure_log_ns = now_ns + client->failure_pause_ns;
 	memcpy(client->failure_logged, client->stats.last_error, sizeof(client->failure_logged));
 	k2i_log(K2HFT_LOG_WARNING, "client: %s:%s: %s; trying again", client->host, client->port,
 		client->stats.last_error);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "client_peer.h"
+
+static void ping_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_ping ping = {.token = 4711}, pong;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, bytes, sizeof(bytes)));
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_PONG);
+	assert_int_equal(k2hft_ping_decode(got.body, got.frame.body_bytes, &pong), 0);
+	assert_int_equal(pong.token, 4711);
+}
+
+static void a_quiet_receiver_is_asked_and_then_dead(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_ping ping;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 4900, 5000);
+	f->now_ns += 5000 * MS;
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_PING);
+	assert_int_equal(k2hft_ping_decode(got.body, got.frame.body_bytes, &ping), 0);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, bytes, sizeof(bytes)));
+	peer_quiet(f, 20);
+	f->now_ns += 5000 * MS;
+	(void)peer_frame(f, K2HFT_FRAME_PING);
+	peer_quiet(f, 100); /* until the kernel has confirmed it: what is not yet there does not count as unanswered */
+	f->now_ns += 9000 * MS;
+	peer_quiet(f, 1);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+	f->now_ns += 1100 * MS;
+	peer_await_end(f);
+	assert_non_null(strstr(stats_of(f).last_error, "no answer"));
+}
+
+static void a_client_that_was_stopped_asks_first(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	f->now_ns += 3600 * 1000 * MS;
+	(void)peer_frame(f, K2HFT_FRAME_PING);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+}
+
+static void bye_means_later(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_ping ping = {0};
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_BYE, &ping, bytes, sizeof(bytes)));
+	peer_await_end(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+}
+
+static void close_says_bye(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	struct k2hft_frame frame;
+	assert_int_equal(recv(f->peer, bytes, sizeof(bytes), 0), 48);
+	assert_int_equal(k2hft_frame_header_decode(bytes, 48, 4096, &frame), 0);
+	assert_int_equal(frame.type, K2HFT_FRAME_BYE);
+	assert_int_equal(recv(f->peer, bytes, sizeof(bytes), 0), 0);
+}
+
+static void wrong_frames_end_the_connection(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	struct k2hft_discard discard = {.from = 0, .to = 8, .reason = 1};
+	uint8_t bytes[512];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_welcome(f, &welcome); /* a second one */
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_discard_encode(&discard, bytes, sizeof(bytes))); /* from the wrong side */
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	int count = k2hft_welcome_encode(&welcome, bytes, sizeof(bytes));
+	bytes[45] ^= 1; /* checksum */
+	peer_send(f, bytes, count);
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	bytes[8] = bytes[9] = 0xff; /* length */
+	peer_send(f, bytes, count);
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	peer_accept(f);
+	(void)peer_hello(f);
+	peer_ack(f, 0); /* before WELCOME */
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+}
+
+static size_t receiver_says(uint64_t choice, uint8_t *bytes, size_t room)
+{
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	struct k2hft_ack ack = {.position = 0, .window_end = PEER_WINDOW, .level = 1};
+	struct k2hft_error_message error = {.code = 1, .text = "some text"};
+	struct k2hft_ping ping = {.token = 3};
+
+	switch (choice % 4) {
+	case 0:
+		return (size_t)k2hft_welcome_encode(&welcome, bytes, room);
+	case 1:
+		return (size_t)k2hft_ack_encode(&ack, bytes, room);
+	case 2:
+		return (size_t)k2hft_error_encode(&error, bytes, room);
+	default:
+		return (size_t)k2hft_ping_encode(K2HFT_FRAME_PING, &ping, bytes, room);
+	}
+}
+
+/* With a checksum that is right, so that the body is looked at. */
+static void frame_damage(uint8_t *bytes, size_t count, uint64_t random)
+{
+	struct k2hft_frame frame;
+	size_t at = K2HFT_FRAME_HEADER_BYTES + random / 7 % (count - K2HFT_FRAME_HEADER_BYTES);
+
+	assert_int_equal(k2hft_frame_header_decode(bytes, count, 4096, &frame), 0);
+	bytes[at] = (uint8_t)(random >> 40);
+	assert_int_equal(k2hft_frame_header_encode(&frame, bytes + K2HFT_FRAME_HEADER_BYTES, bytes), 0);
+	if (random % 3 == 0)
+		bytes[random / 11 % count] ^= (uint8_t)(random >> 32);
+}
+
+static void no_damage_to_frames_does_harm(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t random = 88172645463325252u;
+
+	client_open(f);
+	push(f, "kept\n");
+	for (unsigned time = 0; time < 300; time++) {
+		struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+		uint8_t bytes[512];
+
+		peer_accept(f);
+		(void)peer_hello(f);
+		if (time % 2)
+			peer_welcome(f, &welcome);
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		size_t count = receiver_says(random >> 8, bytes, sizeof(bytes));
+		frame_damage(bytes, count, random);
+		peer_send(f, bytes, (int)count);
+		for (unsigned round = 0; round < 3; round++)
+			round_go(f);
+		peer_close(f);
+		round_go(f);
+		f->now_ns += 6000 * MS;
+	}
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+}
+
+static void close_works_in_every_state(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t wanted = K2HFT_CLIENT_WAITING; wanted <= K2HFT_CLIENT_CONNECTED; wanted++) {
+		client_open(f);
+		if (wanted == K2HFT_CLIENT_CONNECTED)
+			(void)peer_connect(f, 0, PEER_WINDOW);
+		else
+			state_await(f, wanted);
+		k2hft_client_close(f->client);
+		f->client = NULL;
+		/* What is left in the listener's queue is not the next client's. */
+		peer_close(f);
+		(void)close(f->listener);
+		f->listener = listen_at(0, f->port);
+	}
+	k2hft_client_close(NULL);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(ping_is_answered),
+		CASE(a_quiet_receiver_is_asked_and_then_dead),
+		CASE(a_client_that_was_stopped_asks_first),
+		CASE(bye_means_later),
+		CASE(close_says_bye),
+		CASE(wrong_frames_end_the_connection),
+		CASE(no_damage_to_frames_does_harm),
+		CASE(close_works_in_every_state),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
