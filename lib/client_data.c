@@ -86,9 +86,13 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 	uint64_t silent, begin = client->announced;
 	int places = k2hft_ring_repair(client->ring);
 
-	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0 ||
-	    k2hft_ring_rewind(client->ring, begin) < 0)
+	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0)
 		return -EIO;
+	if (k2hft_ring_rewind(client->ring, begin) < 0) {
+		/* What was sent is damaged, too, so there is no way from it to here: WELCOME shows where to go on. */
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "the ring was damaged and is mended");
+		return 0;
+	}
 	k2i_batch_reset(&client->batch, begin);
 	if (client->repaired_to <= client->acked)
 		client->repaired_from = begin;
