@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,11 @@
 
 enum { KEY_IGNORED, KEY_JSON };
 
+/* FUSE_OPT_KEY, whose -1U clang refuses under -Wconversion. */
+#define OPTION_KEY(template, key)                                                                                      \
+	{                                                                                                              \
+		template, UINT32_MAX, key                                                                              \
+	}
 #define OPTION(template, field, value)                                                                                 \
 	{                                                                                                              \
 		template, offsetof(struct k2i_mount_options, field), value                                             \
@@ -41,32 +47,32 @@ static const struct fuse_opt option_table[] = {
 	OPTION("enable_run_chmpx", without_effect, 1),
 	OPTION("disable_run_chmpx", without_effect, 0),
 	OPTION("chmpxlog=%s", ignored_text, 0),
-	FUSE_OPT_KEY("json=", KEY_JSON),
+	OPTION_KEY("json=", KEY_JSON),
 	/* One thread serves; what mount(8) and fstab(5) say to themselves. */
-	FUSE_OPT_KEY("-s", KEY_IGNORED),
-	FUSE_OPT_KEY("clone_fd", KEY_IGNORED),
-	FUSE_OPT_KEY("max_idle_threads=", KEY_IGNORED),
-	FUSE_OPT_KEY("max_threads=", KEY_IGNORED),
-	FUSE_OPT_KEY("defaults", KEY_IGNORED),
-	FUSE_OPT_KEY("auto", KEY_IGNORED),
-	FUSE_OPT_KEY("noauto", KEY_IGNORED),
-	FUSE_OPT_KEY("user", KEY_IGNORED),
-	FUSE_OPT_KEY("user=", KEY_IGNORED),
-	FUSE_OPT_KEY("nouser", KEY_IGNORED),
-	FUSE_OPT_KEY("users", KEY_IGNORED),
-	FUSE_OPT_KEY("owner", KEY_IGNORED),
-	FUSE_OPT_KEY("group", KEY_IGNORED),
-	FUSE_OPT_KEY("_netdev", KEY_IGNORED),
-	FUSE_OPT_KEY("nofail", KEY_IGNORED),
-	FUSE_OPT_KEY("relatime", KEY_IGNORED),
-	FUSE_OPT_KEY("norelatime", KEY_IGNORED),
-	FUSE_OPT_KEY("strictatime", KEY_IGNORED),
-	FUSE_OPT_KEY("nostrictatime", KEY_IGNORED),
-	FUSE_OPT_KEY("lazytime", KEY_IGNORED),
-	FUSE_OPT_KEY("nolazytime", KEY_IGNORED),
-	FUSE_OPT_KEY("diratime", KEY_IGNORED),
-	FUSE_OPT_KEY("nodiratime", KEY_IGNORED),
-	FUSE_OPT_KEY("comment=", KEY_IGNORED),
+	OPTION_KEY("-s", KEY_IGNORED),
+	OPTION_KEY("clone_fd", KEY_IGNORED),
+	OPTION_KEY("max_idle_threads=", KEY_IGNORED),
+	OPTION_KEY("max_threads=", KEY_IGNORED),
+	OPTION_KEY("defaults", KEY_IGNORED),
+	OPTION_KEY("auto", KEY_IGNORED),
+	OPTION_KEY("noauto", KEY_IGNORED),
+	OPTION_KEY("user", KEY_IGNORED),
+	OPTION_KEY("user=", KEY_IGNORED),
+	OPTION_KEY("nouser", KEY_IGNORED),
+	OPTION_KEY("users", KEY_IGNORED),
+	OPTION_KEY("owner", KEY_IGNORED),
+	OPTION_KEY("group", KEY_IGNORED),
+	OPTION_KEY("_netdev", KEY_IGNORED),
+	OPTION_KEY("nofail", KEY_IGNORED),
+	OPTION_KEY("relatime", KEY_IGNORED),
+	OPTION_KEY("norelatime", KEY_IGNORED),
+	OPTION_KEY("strictatime", KEY_IGNORED),
+	OPTION_KEY("nostrictatime", KEY_IGNORED),
+	OPTION_KEY("lazytime", KEY_IGNORED),
+	OPTION_KEY("nolazytime", KEY_IGNORED),
+	OPTION_KEY("diratime", KEY_IGNORED),
+	OPTION_KEY("nodiratime", KEY_IGNORED),
+	OPTION_KEY("comment=", KEY_IGNORED),
 	FUSE_OPT_END,
 };
 
