@@ -184,6 +184,21 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	return result;
 }
 
+/*
+ * All that is complete. Frames wait while there is no room for their answers, which is there again as soon as the
+ * answers are sent. -EPIPE: the peer is gone.
+ */
+static int input_process(struct k2i_connection *connection)
+{
+	do {
+		if (input_take(connection) != K2I_SESSION_MORE || connection->wanted)
+			return 0;
+		if (output_send(connection))
+			return -EPIPE;
+	} while (connection->session.output_bytes == 0);
+	return 0;
+}
+
 /* Memory follows what has come, never what was announced. */
 static int buffer_grow(struct k2i_connection *connection)
 {
@@ -238,30 +253,34 @@ static int input_receive(struct k2i_connection *connection)
 	return (size_t)got == room;
 }
 
+/* One round of reading and processing: as input_receive; 0 also if it can't go on now. */
+static int connection_round(struct k2i_connection *connection)
+{
+	int more = input_receive(connection);
+
+	if (more < 0 || connection->used < connection->wanted)
+		return more;
+	/* Room for all that comes at once makes for fewer and larger groups. */
+	if (more && connection->used == connection->capacity && connection->capacity < BATCH_BYTES)
+		(void)buffer_grow(connection);
+	if (input_process(connection) || output_send(connection))
+		return -EPIPE;
+	if (connection->held || connection->session.state == K2I_SESSION_ENDED || connection->session.output_bytes)
+		return 0;
+	return more;
+}
+
 /* Reads and processes. The connection can be gone afterwards. */
 static void connection_pump(struct k2i_connection *connection)
 {
 	int more = 1, rounds = 0;
 
-	while (more > 0 && rounds++ < ROUNDS_MAX) {
-		more = input_receive(connection);
-		if (more < 0) {
-			k2i_connection_free(connection);
-			return;
-		}
-		if (connection->used < connection->wanted)
-			continue;
-		/* Room for all that comes at once makes for fewer and larger groups. */
-		if (more && connection->used == connection->capacity && connection->capacity < BATCH_BYTES)
-			(void)buffer_grow(connection);
-		if (input_take(connection) != K2I_SESSION_MORE || connection->wanted == 0)
-			break;
-		if (connection->session.output_bytes > 0 && output_send(connection)) {
-			k2i_connection_free(connection);
-			return;
-		}
-	}
-	connection_settle(connection);
+	while (more > 0 && rounds++ < ROUNDS_MAX)
+		more = connection_round(connection);
+	if (more < 0)
+		k2i_connection_free(connection);
+	else
+		connection_settle(connection);
 }
 
 static void input_discard(struct k2i_connection *connection)
@@ -297,8 +316,10 @@ static void on_writable(evutil_socket_t descriptor, short what, void *argument)
 	}
 	/* Frames may have waited for room for their answers. */
 	if (connection->session.output_bytes == 0 && !connection->lingering && !connection->held &&
-	    connection->used > 0)
-		(void)input_take(connection);
+	    connection->used > 0 && input_process(connection)) {
+		k2i_connection_free(connection);
+		return;
+	}
 	connection_settle(connection);
 }
 
@@ -365,8 +386,10 @@ void k2i_connection_bye(struct k2i_connection *connection)
 	if (connection->lingering)
 		return;
 	/* One that is held keeps what it has: nothing of that was acknowledged. */
-	if (!connection->held && connection->used > 0)
-		(void)input_take(connection);
+	if (!connection->held && connection->used > 0 && input_process(connection)) {
+		k2i_connection_free(connection);
+		return;
+	}
 	connection_end(connection);
 }
 
@@ -397,16 +420,21 @@ static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 	}
 }
 
-void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns)
+void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns)
 {
+	/* While the loop stood still nobody could be heard. */
+	connection->heard_ns += late_ns;
+	connection->started_ns += late_ns;
 	if (connection->lingering) {
 		if (now_ns >= connection->linger_end_ns)
 			k2i_connection_free(connection);
 	} else if (connection->held) {
-		(void)input_take(connection);
-		connection_settle(connection);
+		if (input_process(connection))
+			k2i_connection_free(connection);
+		else
+			connection_settle(connection);
 	} else if (connection->session.state == K2I_SESSION_NEW) {
-		if (now_ns - connection->started_ns >= GREETING_NS)
+		if (now_ns >= connection->started_ns + GREETING_NS)
 			timed_out(connection, "no HELLO came within 10 s");
 	} else {
 		idle_tick(connection, now_ns);

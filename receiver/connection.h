@@ -11,8 +11,11 @@ struct k2i_connection;
 
 /* Takes the descriptor in every case. Errors are logged. */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer);
-/* Once a second: time limits, and another try for those that are held. It can be gone afterwards. */
-void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns);
+/*
+ * Once a second: time limits, and another try for those that are held; `late_ns` is how much later than that. It can be
+ * gone afterwards.
+ */
+void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);
 /* The connection of that session id, or NULL. */
 struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id);
 struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection);

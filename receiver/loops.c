@@ -18,6 +18,7 @@
 #include "log.h"
 
 #define STOP_NS UINT64_C(3000000000)
+#define TICK_NS UINT64_C(1000000000)
 
 enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_STOP };
 
@@ -35,7 +36,7 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	bool started;
 	int wake;
 	struct event *woken, *tick;
-	uint64_t stop_ns;
+	uint64_t stop_ns, ticked_ns;
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct message *first, **last;
@@ -141,13 +142,17 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct loop_whole *whole = argument;
 	struct k2i_connection *connection, *next;
-	uint64_t now_ns = k2i_loop_now_ns();
+	uint64_t now_ns = k2i_loop_now_ns(), late_ns = 0;
 
 	(void)descriptor;
 	(void)what;
+	/* A disk that does not answer stops the loop in the middle of a write. */
+	if (whole->ticked_ns && now_ns > whole->ticked_ns + 2 * TICK_NS)
+		late_ns = now_ns - whole->ticked_ns - TICK_NS;
+	whole->ticked_ns = now_ns;
 	for (connection = whole->loop.connections; connection; connection = next) {
 		next = k2i_connection_next(connection);
-		k2i_connection_tick(connection, now_ns);
+		k2i_connection_tick(connection, now_ns, late_ns);
 	}
 	stop_check(whole);
 }

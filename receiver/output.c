@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@ struct output_whole { /* the whole of a struct k2i_output_file */
 
 struct k2i_outputs {
 	char *base_path, *refused_prefix;
+	int lock; /* on the base directory */
 	size_t open_max;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
@@ -417,6 +419,15 @@ void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
 
 /* Start and end -------------------------------------------------------------------------------------------------- */
 
+/* Another receiver that starts would cut off what this one has not yet entered in its own ledger. */
+static int base_lock(struct k2i_outputs *outputs)
+{
+	outputs->lock = open(outputs->base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (outputs->lock < 0)
+		return -errno;
+	return flock(outputs->lock, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs)
 {
 	struct k2i_outputs *made = calloc(1, sizeof(*made));
@@ -428,13 +439,15 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->open_max = options->open_max;
 	made->ledger = options->ledger;
 	made->counters = options->counters;
-	made->base = -1;
+	made->base = made->lock = -1;
 	made->next_number = 1;
 	(void)pthread_rwlock_init(&made->base_lock, NULL);
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	made->base_path = strdup(options->base_directory);
 	made->refused_prefix = options->refused_prefix ? strdup(options->refused_prefix) : NULL;
 	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
+	if (!error)
+		error = base_lock(made);
 	if (!error)
 		error = base_open(made, &made->base, &status);
 	if (error) {
@@ -499,6 +512,8 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 	k2i_table_free(&outputs->table);
 	if (outputs->base >= 0)
 		(void)close(outputs->base);
+	if (outputs->lock >= 0)
+		(void)close(outputs->lock);
 	(void)pthread_rwlock_destroy(&outputs->base_lock);
 	(void)pthread_mutex_destroy(&outputs->mutex);
 	free(outputs->refused_prefix);

@@ -303,7 +303,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	error = k2i_outputs_create(&options, &receiver->outputs);
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "output: can't use FILE_BASEDIR %s: %s", settings->base_directory,
-			k2i_text_error(error));
+			error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
 		return K2I_EXIT_FAILED;
 	}
 	/* Only what this very machine run wrote behind the ledger's back is known not to have been acknowledged. */

@@ -6,6 +6,7 @@
 . tests/tools/receiver.inc
 receiver_config ""
 for signal in TERM INT; do
+	rm -f "$dir/said"
 	receiver_start
 	wire >"$dir/said" 2>&1 <<-END &
 		hello ring$signal 1 0

@@ -14,7 +14,7 @@ stream=0 kills=0
 while [ $kills -lt 8 ] && [ $stream -lt 30 ]; do
 	stream=$((stream + 1))
 	output=$dir/out/f$stream
-	"${B:-build}/tests/tools/wire_send" --resume "$port" "ring$stream" "f$stream" "$dir/in" >"$dir/said" 2>&1 &
+	"${B:-build}/tests/tools/wire_send" --resume "$port" "ring$stream" "f$stream" "$dir/in" 4 >"$dir/said" 2>&1 &
 	sender=$!
 	while [ $kills -lt 8 ] && kill -0 "$sender" 2>/dev/null; do
 		size=$(stat -c %s "$output" 2>/dev/null || echo 0)

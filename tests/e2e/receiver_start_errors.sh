@@ -24,6 +24,8 @@ sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf2"
 } >"$dir/conf3"
 refused 1 "can't listen on 127.0.0.1 port $port: Address already in use" -conf "$dir/conf2" --listen "127.0.0.1:$port"
 refused 1 'another receiver uses .*/out/.k2hft' -conf "$dir/conf" --listen 127.0.0.1:0
+sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/out\nSTATEDIR = $dir/base2|" "$dir/conf" >"$dir/conf4"
+refused 1 'FILE_BASEDIR .*/out: another receiver writes there' -conf "$dir/conf4" --listen 127.0.0.1:0
 refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
 refused 2 '-conf FILE is missing'
 refused 2 'unknown option "-x"' -x

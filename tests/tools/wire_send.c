@@ -20,8 +20,9 @@
  *	status N			waits for an ACK with that status
  *	error, closed			waits for that, prints it
  *
- * wire_send --resume PORT RING STREAM FILE sends FILE, connecting again whenever the connection breaks and going on
- * where WELCOME says, until all of it is acknowledged. A chunk's place in the file follows from its position.
+ * wire_send --resume PORT RING STREAM FILE PAUSE sends FILE, connecting again whenever the connection breaks and going on
+ * where WELCOME says, until all of it is acknowledged; it rests PAUSE ms behind each frame. A chunk's place in the file
+ * follows from its position.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -503,8 +504,10 @@ static bool resume_chunk(FILE *file, uint64_t at)
 }
 
 /* One connection; true: everything is acknowledged. Frames are cut in another way each time. */
-static bool resume_once(const char *port, const char *ring, const char *path, FILE *file, unsigned round)
+static bool resume_once(char **arguments, FILE *file, unsigned round)
 {
+	const char *port = arguments[0], *ring = arguments[1], *path = arguments[2];
+	struct timespec pause = {0, (long)strtoul(arguments[4], NULL, 10) * 1000000};
 	char acked_text[32];
 	unsigned chunks_max = 1 + round * 7 % 31, chunks;
 	bool more = true;
@@ -524,6 +527,7 @@ static bool resume_once(const char *port, const char *ring, const char *path, FI
 				return false;
 		}
 		flush();
+		(void)nanosleep(&pause, NULL);
 	}
 	while (acked < position) {
 		if (!receive_one())
@@ -532,16 +536,16 @@ static bool resume_once(const char *port, const char *ring, const char *path, FI
 	return true;
 }
 
-static int resume(const char *port, const char *ring, const char *path, const char *name)
+static int resume(char **arguments)
 {
 	struct timespec pause = {0, 20000000};
-	FILE *file = fopen(name, "rb");
+	FILE *file = fopen(arguments[3], "rb");
 	uint64_t reached = 0;
 	unsigned round, idle = 0;
 
 	if (!file)
-		fail("can't open", name);
-	for (round = 0; !resume_once(port, ring, path, file, round); round++) {
+		fail("can't open", arguments[3]);
+	for (round = 0; !resume_once(arguments, file, round); round++) {
 		idle = acked == reached ? idle + 1 : 0;
 		reached = acked;
 		if (idle > 1000)
@@ -576,8 +580,8 @@ int main(int argc, char **argv)
 	static char line[70000];
 	char *words[5];
 
-	if (argc == 6 && strcmp(argv[1], "--resume") == 0)
-		return resume(argv[2], argv[3], argv[4], argv[5]);
+	if (argc == 7 && strcmp(argv[1], "--resume") == 0)
+		return resume(argv + 2);
 	while (fgets(line, sizeof(line), stdin)) {
 		words_split(line, words);
 		if (!*words[0] || *words[0] == '#')

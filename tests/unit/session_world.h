@@ -23,7 +23,7 @@ struct world {
 	struct k2i_format *format;
 	struct k2i_session_shared shared;
 	struct k2i_session session;
-	uint8_t input[1 << 20];
+	uint8_t input[2 << 20];
 	size_t input_bytes;
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -400,30 +402,81 @@ static void test_lost_ledger(void **state)
 	assert_int_equal(atomic_load(&world->counters.ledger_lost), 1);
 }
 
-static void test_many_small_chunks(void **state)
+/* Four frames with more chunks than a group holds, in one call. */
+static void put_many(struct world *world)
 {
 	static char text[10001];
+	uint64_t i;
+
+	memset(text, 'x', sizeof(text) - 1);
+	for (i = 0; i < 4; i++)
+		put_data(world, i * 10000 * 40, 0, 1, text);
+	assert_true(4 * 10000 > K2I_GROUP_ENTRIES_MAX);
+}
+
+static void test_many_small_chunks(void **state)
+{
 	struct world *world = *state;
-	uint64_t position = 0;
-	unsigned i;
 
 	open_session(world);
-	memset(text, 'x', sizeof(text) - 1);
-	/* More chunks than a group holds, in one call. */
-	for (i = 0; i < 2; i++) {
-		put_data(world, position, 0, 1, text);
-		position += 10000 * 40;
-	}
+	put_many(world);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, position, K2HFT_STATUS_OK);
-	for (i = 0; i < 2; i++) {
-		put_data(world, position, 0, 1, text);
-		position += 10000 * 40;
-	}
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, position, K2HFT_STATUS_OK);
+	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
 	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
 	assert_int_equal(atomic_load(&world->counters.bytes), 40000);
+	assert_int_equal(atomic_load(&world->counters.commits), 2);
+}
+
+/* Held in the second group of a call: what the first brought is neither written nor counted again. */
+static void test_held_in_mid_frame(void **state)
+{
+	struct world *world = *state;
+	struct rlimit before, limit;
+	char path[300];
+	struct stat status;
+
+	open_session(world);
+	put_many(world);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit = before;
+	/* The ledger has its megabyte already. */
+	limit.rlim_cur = K2I_GROUP_ENTRIES_MAX + 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(world->session.hold_error, -EFBIG);
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_size, K2I_GROUP_ENTRIES_MAX);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_size, 40000);
+	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
+	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
+}
+
+static void test_many_streams_in_a_frame(void **state)
+{
+	struct world *world = *state;
+	char path[32];
+	uint32_t id;
+
+	open_session(world);
+	for (id = 1; id <= 200; id++) {
+		(void)snprintf(path, sizeof(path), "s%u", id);
+		put_stream(world, id, path);
+	}
+	for (id = 1; id <= 200; id++)
+		put_data(world, (id - 1) * 80, 0, id, "ab");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 200 * 80, K2HFT_STATUS_OK);
+	for (id = 1; id <= 200; id++) {
+		(void)snprintf(path, sizeof(path), "s%u", id);
+		expect_file(world, path, "ab");
+	}
 }
 
 /* Random damage in a stream of good frames: never a crash, never a wrong byte in the file. */
@@ -480,6 +533,8 @@ int main(void)
 		SESSION_TEST(test_hold_and_resume),
 		SESSION_TEST(test_lost_ledger),
 		SESSION_TEST(test_many_small_chunks),
+		SESSION_TEST(test_held_in_mid_frame),
+		SESSION_TEST(test_many_streams_in_a_frame),
 		SESSION_TEST(test_random_damage),
 	};
 
