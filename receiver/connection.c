@@ -136,18 +136,7 @@ static void linger_begin(struct k2i_connection *connection)
 	free(connection->buffer);
 	connection->buffer = NULL;
 	connection->capacity = connection->used = 0;
-}
-
-/* After the session has had its say: sends, and ends what has ended. The connection can be gone afterwards. */
-static void connection_settle(struct k2i_connection *connection)
-{
-	if (output_send(connection)) {
-		k2i_connection_free(connection);
-		return;
-	}
-	if (connection->session.state == K2I_SESSION_ENDED)
-		linger_begin(connection);
-	events_update(connection);
+	connection->wanted = 1;
 }
 
 /* Receiving ------------------------------------------------------------------------------------------------------ */
@@ -185,18 +174,33 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 }
 
 /*
- * All that is complete. Frames wait while there is no room for their answers, which is there again as soon as the
- * answers are sent. -EPIPE: the peer is gone.
+ * Sends, and goes on with frames that waited until there was room for their answers, until something else has to happen
+ * first. -EPIPE: the peer is gone.
  */
-static int input_process(struct k2i_connection *connection)
+static int connection_advance(struct k2i_connection *connection)
 {
-	do {
-		if (input_take(connection) != K2I_SESSION_MORE || connection->wanted)
-			return 0;
+	const struct k2i_session *session = &connection->session;
+
+	for (;;) {
 		if (output_send(connection))
 			return -EPIPE;
-	} while (connection->session.output_bytes == 0);
-	return 0;
+		if (session->output_bytes > 0 || session->state == K2I_SESSION_ENDED || connection->held ||
+		    connection->wanted > 0)
+			return 0;
+		(void)input_take(connection);
+	}
+}
+
+/* After the session has had its say: ends what has ended. The connection can be gone afterwards. */
+static void connection_settle(struct k2i_connection *connection)
+{
+	if (connection_advance(connection)) {
+		k2i_connection_free(connection);
+		return;
+	}
+	if (connection->session.state == K2I_SESSION_ENDED)
+		linger_begin(connection);
+	events_update(connection);
 }
 
 /* Memory follows what has come, never what was announced. */
@@ -263,7 +267,8 @@ static int connection_round(struct k2i_connection *connection)
 	/* Room for all that comes at once makes for fewer and larger groups. */
 	if (more && connection->used == connection->capacity && connection->capacity < BATCH_BYTES)
 		(void)buffer_grow(connection);
-	if (input_process(connection) || output_send(connection))
+	(void)input_take(connection);
+	if (connection_advance(connection))
 		return -EPIPE;
 	if (connection->held || connection->session.state == K2I_SESSION_ENDED || connection->session.output_bytes)
 		return 0;
@@ -306,21 +311,9 @@ static void on_readable(evutil_socket_t descriptor, short what, void *argument)
 
 static void on_writable(evutil_socket_t descriptor, short what, void *argument)
 {
-	struct k2i_connection *connection = argument;
-
 	(void)descriptor;
 	(void)what;
-	if (output_send(connection)) {
-		k2i_connection_free(connection);
-		return;
-	}
-	/* Frames may have waited for room for their answers. */
-	if (connection->session.output_bytes == 0 && !connection->lingering && !connection->held &&
-	    connection->used > 0 && input_process(connection)) {
-		k2i_connection_free(connection);
-		return;
-	}
-	connection_settle(connection);
+	connection_settle(argument);
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */
@@ -386,10 +379,8 @@ void k2i_connection_bye(struct k2i_connection *connection)
 	if (connection->lingering)
 		return;
 	/* One that is held keeps what it has: nothing of that was acknowledged. */
-	if (!connection->held && connection->used > 0 && input_process(connection)) {
-		k2i_connection_free(connection);
-		return;
-	}
+	if (!connection->held && connection->used > 0)
+		(void)input_take(connection);
 	connection_end(connection);
 }
 
@@ -429,10 +420,8 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 		if (now_ns >= connection->linger_end_ns)
 			k2i_connection_free(connection);
 	} else if (connection->held) {
-		if (input_process(connection))
-			k2i_connection_free(connection);
-		else
-			connection_settle(connection);
+		(void)input_take(connection);
+		connection_settle(connection);
 	} else if (connection->session.state == K2I_SESSION_NEW) {
 		if (now_ns >= connection->started_ns + GREETING_NS)
 			timed_out(connection, "no HELLO came within 10 s");

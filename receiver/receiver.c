@@ -117,11 +117,12 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	struct k2i_format *time_only = NULL;
-	int status;
+	int status = 0;
 
 	/* On its own first, so that its mistakes are reported at its own line. */
-	status = format_compile("%T", settings->time_format, settings->time_format_file, settings->time_format_line,
-				&time_only);
+	if (settings->time_format)
+		status = format_compile("%T", settings->time_format, settings->time_format_file,
+					settings->time_format_line, &time_only);
 	k2i_format_free(time_only);
 	if (status == 0)
 		status = format_compile(settings->format, settings->time_format, settings->format_file,

@@ -10,6 +10,7 @@ import socket, sys
 hello, ping = (open(f"tests/golden/{name}.bin", "rb").read() for name in ("hello", "ping"))
 deaf = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 deaf.sendall(hello)
+deaf.recv(1)
 deaf.setblocking(False)
 try:
     for _ in range(100000):
@@ -19,13 +20,13 @@ except BlockingIOError:
 else:
     sys.exit("everything was read")
 deaf.close()
-peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
 peer.sendall(hello + ping * 5000)
+answers = peer.makefile("rb")
 pongs = 0
-peer.settimeout(20)
 while pongs < 5000:
-    header = peer.recv(40, socket.MSG_WAITALL)
-    peer.recv(int.from_bytes(header[8:12], "little"), socket.MSG_WAITALL)
+    header = answers.read(40)
+    answers.read(int.from_bytes(header[8:12], "little"))
     pongs += header[5] == 7
 END
 receiver_stop TERM
