@@ -18,6 +18,7 @@
 struct push_options {
 	const char *config_file, *receiver, *path, *ring_path, *host_name;
 	const char *level, *compress;
+	uint64_t ring_bytes;
 	int timeout_ms;
 	bool binary, quiet;
 };
