@@ -12,6 +12,8 @@
 
 /* Waits look around this often: for an interrupt, for progress to show. */
 #define SLICE_MS 100
+/* Beside the outcomes of push_input. */
+#define READ_MORE 100
 
 /* Until there is something to read: a claim must not stand in the ring meanwhile. */
 static int readable_wait(struct push *push, int descriptor)
@@ -40,7 +42,7 @@ static int room_wait(struct push *push)
 	return push_connection_check(push);
 }
 
-/* One read(2). 1: more may come; 0: the end; else as push_input's. */
+/* One read(2). READ_MORE; 0: the end; else as push_input's. */
 static int block_read(struct push *push, struct k2hft_writer *writer, int descriptor, const char *name)
 {
 	void *memory;
@@ -52,7 +54,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, int descri
 		if (push_interrupts())
 			return -EINTR;
 		status = room_wait(push);
-		return status ? status : 1;
+		return status ? status : READ_MORE;
 	}
 	if (status) {
 		push_error("%s: %s", name, strerror(-status));
@@ -67,13 +69,13 @@ static int block_read(struct push *push, struct k2hft_writer *writer, int descri
 	}
 	if (got > 0) {
 		push->input_bytes += (uint64_t)got;
-		return 1;
+		return READ_MORE;
 	}
 	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN) {
 		push_error("%s: %s", name, strerror(saved_errno));
 		return PUSH_FAILED;
 	}
-	return got < 0;
+	return got < 0 ? READ_MORE : 0;
 }
 
 /* A last line without its end. */
@@ -108,7 +110,7 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 			break;
 		status = block_read(push, writer, descriptor, name);
 		push_progress(push);
-	} while (status == 1);
+	} while (status == READ_MORE);
 	rest = rest_send(push, writer);
 	k2hft_writer_close(writer);
 	return status ? status : rest;

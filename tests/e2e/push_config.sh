@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# push -c takes the receiver and the ring from a configuration file; options go before it.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+receiver_config ""
+receiver_start
+cat >"$dir/slave.ini" <<END
+[GLOBAL]
+PORT = 1
+[SVRNODE]
+NAME = 127.0.0.1
+PORT = $port
+[K2HFTFUSE]
+K2HTYPE = file
+K2HFILE = $dir/ring
+RINGSIZE = 1M
+END
+printf 'a\nb\n' >"$dir/in"
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" -t configured --host elsewhere <"$dir/in" || fail "push -c"
+cmp "$dir/in" "$dir/out/configured" || fail "it differs"
+[ -f "$dir/ring" ] || fail "no ring file"
+logged 'elsewhere' || fail "host name"
+rm "$dir/ring"
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --ring "$dir/other" -t other <"$dir/in" || fail "push -c --ring"
+[ -f "$dir/other" ] || fail "no ring where --ring says"
+[ ! -e "$dir/ring" ] || fail "a ring where the file says"
+cmp "$dir/in" "$dir/out/other" || fail "other differs"
