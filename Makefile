@@ -150,7 +150,7 @@ E2E      := $(call SCRIPTS,e2e)
 
 check: deps             ## builds, lints and runs every test
 	$(call remake) all unit stress examples
-	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden abi) $(LINT)
+	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden) $(LINT)
 lint: deps              ## floors, banned constructs, sizes, layout of sources, shell scripts
 	$(call run_tests) $(LINT)
 demo:                   ## sends real logs from here to here, both ways, and compares

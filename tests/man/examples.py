@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# The C in the pages compiles: whole programs as they are, fragments in a function that has the headers before it.
+# The C in the pages and in README.md compiles: whole programs as they are, fragments in a function that has the
+# headers before it.
 import glob
 import os
 import re
@@ -36,11 +37,18 @@ def blocks(path):
                 lines.append(line)
 
 
+def readme_blocks(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for match in re.finditer(r"^```c\n(.*?)^```", text, re.M | re.S):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1)
+
+
 def main():
     failed = count = 0
     with tempfile.TemporaryDirectory() as folder:
-        for path in sorted(glob.glob("man/man?/*")):
-            for line, text in blocks(path):
+        for path in sorted(glob.glob("man/man?/*")) + ["README.md"]:
+            for line, text in readme_blocks(path) if path == "README.md" else blocks(path):
                 source = os.path.join(folder, f"{os.path.basename(path)}.{line}.c")
                 with open(source, "w", encoding="utf-8") as file:
                     file.write(text)
