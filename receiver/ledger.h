@@ -15,7 +15,7 @@
  */
 struct k2i_ledger;
 
-#define K2I_LEDGER_FILES_MAX 64u /* in one commit */
+#define K2I_LEDGER_FILES_MAX 48u /* in one commit; each is locked, and the thread sanitizer knows 64 locks at most */
 
 #define K2I_LEDGER_UNCERTAIN 1u /* ring: the machine went down since; the position may be ahead of the disk or behind */
 
