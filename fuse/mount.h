@@ -27,7 +27,7 @@ struct fuse_session;
 #define K2I_WRITE_BYTES_MAX (1024u * 1024)
 #define K2I_REQUEST_HEAD_BYTES 80u /* in front of it */
 /* Between a request's data in the ring and the begin of the claim: room for the begin of its first record. */
-#define K2I_HEADROOM_BYTES (64u * 1024)
+#define K2I_HEADROOM_BYTES (16u * 1024)
 
 /* A mount at work. One thread serves it; the client's thread touches `waiting` and `progress_fd` only. */
 struct k2i_mount {
@@ -38,6 +38,7 @@ struct k2i_mount {
 	struct k2i_outputs *outputs;
 	struct k2i_node_table *nodes;
 	struct k2hft_ring *ring;
+	char *ring_file; /* its absolute path; NULL: memory, or without a name */
 	struct k2hft_producer *producer;
 	struct k2hft_client *client;
 	struct fuse_session *session;

@@ -3,7 +3,6 @@
 #include "ops.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -178,40 +177,23 @@ void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to
 	reply_stat(req, node);
 }
 
-/* Where the ring is: its file, or this process's descriptor of it. */
-static int ring_path(const struct k2i_mount *mount, char *path, size_t room)
-{
-	char link[64];
-	ssize_t bytes;
-
-	(void)snprintf(link, sizeof(link), "/proc/%ld/fd/%d", (long)getpid(), k2hft_ring_descriptor(mount->ring));
-	if (mount->settings->queue_type != K2I_QUEUE_FILE) {
-		(void)snprintf(path, room, "%s", link);
-		return 0;
-	}
-	bytes = readlink(link, path, room - 1);
-	if (bytes < 0)
-		return -errno;
-	path[bytes] = '\0';
-	return 0;
-}
-
 void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 {
 	const struct fuse_ctx *context = fuse_req_ctx(req);
-	char path[PATH_MAX];
+	const struct k2i_mount *mount = k2i_op_mount(req);
+	char path[64];
 	int status = 0;
 
 	if (node != K2I_RING_LINK_NODE)
 		status = -EINVAL;
 	else if (context->uid != 0 && context->uid != geteuid())
 		status = -EACCES;
-	else
-		status = ring_path(k2i_op_mount(req), path, sizeof(path));
-	if (status)
+	if (status) {
 		(void)fuse_reply_err(req, -status);
-	else
-		(void)fuse_reply_readlink(req, path);
+		return;
+	}
+	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), k2hft_ring_descriptor(mount->ring));
+	(void)fuse_reply_readlink(req, mount->ring_file ? mount->ring_file : path);
 }
 
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)

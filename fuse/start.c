@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,21 +40,27 @@ static int fail(const char *what, int status)
 	return status;
 }
 
-/* Makes the mount point's path absolute; it must be a directory with no mount of ours on it. */
+/* The kernel remembers a dead mount's attributes for a while, but not how full it is. */
+static bool mount_is_dead(const char *path)
+{
+	struct statfs info;
+
+	return statfs(path, &info) && errno == ENOTCONN;
+}
+
+/* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
 static int check_mount_point(struct k2i_mount_options *options)
 {
 	char resolved[PATH_MAX], above[PATH_MAX + 4];
 	struct stat info, parent;
 
-	if (!realpath(options->mount_point, resolved)) {
-		if (errno != ENOTCONN)
-			return fail(options->mount_point, -errno);
+	if (mount_is_dead(options->mount_point)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: a mount without its server is there: fusermount3 -u -z %s, then again",
 			options->mount_point, options->mount_point);
 		return -ENOTCONN;
 	}
-	if (stat(resolved, &info))
-		return fail(resolved, -errno);
+	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
+		return fail(options->mount_point, -errno);
 	if (!S_ISDIR(info.st_mode))
 		return fail(resolved, -ENOTDIR);
 	(void)snprintf(above, sizeof(above), "%s/..", resolved);
@@ -72,10 +79,10 @@ static int check_binary(const struct k2i_settings *settings)
 	for (size_t number = 0; settings->binary && number < settings->rule_count; number++) {
 		const struct k2i_rule *rule = &settings->rules[number];
 
-		if (rule->default_allow && !rule->allow_count && !rule->deny_count)
+		if (rule->default_allow)
 			continue;
-		k2i_log(K2HFT_LOG_ERROR, "%s:%u: with BINTRANS = yes a rule is DEFAULTALL = ALLOW without DENY",
-			rule->file, rule->line);
+		k2i_log(K2HFT_LOG_ERROR, "%s:%u: with BINTRANS = yes a rule needs DEFAULTALL = ALLOW", rule->file,
+			rule->line);
 		return -EINVAL;
 	}
 	return 0;
@@ -165,6 +172,8 @@ static int open_ring(struct k2i_mount *mount)
 
 	if (status == -EBUSY)
 		k2i_log(K2HFT_LOG_ERROR, "%s: another process sends from this file", options.path);
+	if (status == 0 && mount->settings->queue_type == K2I_QUEUE_FILE)
+		mount->ring_file = realpath(options.path, NULL);
 	if (status == 0)
 		status = k2hft_producer_open(mount->ring, &mount->producer);
 	if (status)
@@ -308,5 +317,6 @@ void k2i_start_undo(struct k2i_mount *mount)
 	if (mount->progress_fd >= 0)
 		(void)close(mount->progress_fd);
 	free(mount->request);
+	free(mount->ring_file);
 	free(mount);
 }

@@ -16,6 +16,9 @@
 /* Pending records are put into the ring from this amount on; less waits for the request's other records. */
 #define PENDING_BYTES (256u * 1024)
 
+/* Data of fewer bytes is moved within its claim. */
+#define MOVED_BYTES_MAX (128u * 1024)
+
 static uint64_t wall_clock_ns(void)
 {
 	struct timespec now;
@@ -220,33 +223,47 @@ static void end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
 
 /* ---- from where the request was read to */
 
+/*
+ * Where the data of a request stands in its claim with room for `before` bytes in front. Few bytes are moved to the
+ * claim's begin: the gap in front of them would take more of the ring than they do.
+ */
+static size_t settle(const struct k2i_write *write, size_t before)
+{
+	size_t offset = (size_t)(write->data - write->claim);
+
+	if (write->bytes >= MOVED_BYTES_MAX && before <= offset)
+		return offset;
+	memmove(write->claim + before, write->data, write->bytes);
+	return before;
+}
+
 /* Publishes the first `whole` bytes of the data with what is held in front of them, and holds the rest. */
 static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
 {
 	struct k2i_text *text = &handle->text;
-	size_t before = text->held_bytes, offset = (size_t)(write->data - write->claim) - before;
+	size_t before = text->held_bytes, data_at = settle(write, before);
+	char *begin = write->claim + data_at - before;
 	struct k2hft_chunk chunk = {
 		.stream_id = handle->outlet->stream_id,
-		.record_count = k2i_text_records(write->data, whole),
+		.record_count = k2i_text_records(begin + before, whole),
 		.time_ns = wall_clock_ns(),
 		.writer_pid = write->writer_pid,
 		.flags = text->continued ? K2HFT_CHUNK_CONTINUED : 0,
 	};
-	char *begin = write->claim + offset;
 	int status;
 
 	if (before)
 		memcpy(begin, text->held, before);
 	text->held_bytes = 0;
 	/* Before the commit, which gives the rear of the claim back. */
-	status = k2i_text_hold(text, write->data + whole, write->bytes - whole);
+	status = k2i_text_hold(text, begin + before + whole, write->bytes - whole);
 	if (status) {
 		text->held_bytes = before;
 		return status;
 	}
 	text->continued = false;
 	k2i_outlet_copy(mount, handle->outlet, begin, before + whole);
-	return k2hft_producer_commit(mount->producer, &chunk, offset, before + whole);
+	return k2hft_producer_commit(mount->producer, &chunk, data_at - before, before + whole);
 }
 
 static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
@@ -258,11 +275,13 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 		.writer_pid = write->writer_pid,
 	};
 
-	k2i_outlet_copy(mount, handle->outlet, write->data, write->bytes);
-	return k2hft_producer_commit(mount->producer, &chunk, (size_t)(write->data - write->claim), write->bytes);
+	size_t data_at = settle(write, 0);
+
+	k2i_outlet_copy(mount, handle->outlet, write->claim + data_at, write->bytes);
+	return k2hft_producer_commit(mount->producer, &chunk, data_at, write->bytes);
 }
 
-/* Whether the data may stay where it was read to; `*whole` of it is published. */
+/* Whether the data may stay in the claim that it was read to; `*whole` of it is published. */
 static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
 			  size_t *whole)
 {
@@ -276,7 +295,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	if (mount->settings->binary)
 		return true;
 	if (text->skipping || outlet->rest_dropped || write->bytes > mount->limits.piece_bytes_max ||
-	    text->held_bytes > K2I_HEADROOM_BYTES)
+	    text->held_bytes + write->bytes > K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
 	if (!end || text->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)

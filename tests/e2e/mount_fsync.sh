@@ -31,7 +31,8 @@ fixed_port=yes
 python3 "$work/sync.py" "$sent/g" 'waits
 ' &
 waits=$!
-python3 "$work/sync.py" "$sent/g" 'killed
+# Another file: the kernel keeps all writers of a file waiting while an fsync of it waits.
+python3 "$work/sync.py" "$sent/h" 'killed
 ' &
 killed=$!
 sleep 1

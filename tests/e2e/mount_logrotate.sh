@@ -44,7 +44,8 @@ for round in 1 2 3; do
 	quick logrotate -f -s "$work/rotate.state" "$work/rotate.conf" || fail "logrotate, round $round"
 	until_true 10 test -e "$work/daemon.pid.reopened" || fail "the daemon did not open its file again"
 	rm "$work/daemon.pid.reopened"
-	[ -e "$sent/app.log" ] && [ -e "$sent/app.log.1" ] || fail "round $round: $(ls "$sent")"
+	[ -e "$sent/app.log" ] || fail "round $round: $(ls "$sent")"
+	[ -e "$sent/app.log.1" ] || fail "round $round: $(ls "$sent")"
 	[ "$(stat -c %a "$sent/app.log")" = 640 ] || fail "the new file has mode $(stat -c %a "$sent/app.log")"
 done
 [ "$(quick ls "$sent" | tr '\n' ' ')" = "app.log app.log.1 app.log.2 " ] || fail "left: $(ls "$sent")"

@@ -3,6 +3,7 @@
 # Rules: allow and deny, by text and by regular expression with replacement; an exact file wins, then the longest
 # directory; the whole subtree is covered; a line that comes in pieces is judged as a whole.
 . tests/tools/mount.sh
+# shellcheck disable=SC2016
 rules='[K2HFTFUSE_RULE_DIR]
 TARGET = all
 TRUNS = on
@@ -47,6 +48,7 @@ stop_mount || fail "status $? of k2hftfuse"
 
 # Records over LINEMAX, under a rule that looks at them: the verdict on the first piece holds for the rest.
 settings='LINEMAX = 1000'
+# shellcheck disable=SC2016
 rules='[K2HFTFUSE_RULE_DIR]
 TARGET = senddir
 TRUNS = on

@@ -71,7 +71,7 @@ refused 'not permitted' ln "$sent/m" "$sent/link"
 refused 'not permitted' mkfifo "$sent/fifo"
 
 t sh -c "cd '$sent' && for i in \$(seq 1000); do : >\$i.log; done"
-[ "$(t ls -f "$sent" | grep -c '^[0-9]*\.log$')" = 1000 ] || fail "a listing of 1000: $(ls "$sent" | wc -l)"
+[ "$(t ls -f "$sent" | grep -c '^[0-9]*\.log$')" = 1000 ] || fail "a listing of 1000"
 t sh -c "cd '$sent' && rm -- *.log"
 [ "$(t ls "$sent")" = m ] || fail "left: $(ls "$sent")"
 
@@ -79,7 +79,9 @@ t sh -c "cd '$sent' && rm -- *.log"
 [ "$(t stat -f -c '%b %S' "$mnt")" = '2048 4096' ] || fail "df: $(stat -f "$mnt")"
 t sh -c "head -c 3000000 /dev/zero >'$sent/zero'"
 free=$(t stat -f -c '%f' "$mnt")
-[ "$free" -le 1320 ] && [ "$free" -ge 1200 ] || fail "$free of 2048 blocks are free with 3 MB of 8 waiting"
+if [ "$free" -gt 1320 ] || [ "$free" -lt 1200 ]; then
+	fail "$free of 2048 blocks are free with 3 MB of 8 waiting"
+fi
 settings='DRAINTIMEOUT = 0'
 kill -TERM $mount_pid
 sleep 0.2

@@ -1,0 +1,91 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What can't work is refused with a message that names it, and a status: 2 for the command line and the configuration,
+# 1 for the rest.
+. tests/tools/mount.sh
+pick_port
+refused() {
+	wanted=$1 word=$2
+	shift 2
+	quick "$bin/k2hftfuse" "$@" >"$work/out" 2>&1
+	got=$?
+	! mounted || fail "$*: mounted"
+	[ $got = "$wanted" ] && grep -q -- "$word" "$work/out" && return
+	fail "$*: status $got, wanted $wanted and: $word; got: $(cat "$work/out")"
+}
+conf=$work/slave.ini
+sender_config
+refused 2 'where to mount'
+refused 2 'no configuration: -o conf=FILE' "$mnt" -f
+refused 2 'unknown option -q' "$mnt" -q
+refused 2 'one mount point' a b c
+refused 2 'dbglevel=loud' "$mnt" -o "conf=$conf,dbglevel=loud"
+refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
+refused 2 'json= is not supported' "$mnt" -o 'json={}'
+for form in -f ''; do
+	# shellcheck disable=SC2086
+	refused 1 "option" "$mnt" $form -o "conf=$conf,no_such_option"
+	# shellcheck disable=SC2086
+	refused 1 "$work/none: No such file" "$work/none" $form -o "conf=$conf"
+	# shellcheck disable=SC2086
+	refused 1 "slave.ini: Not a directory" "$conf" $form -o "conf=$conf"
+done
+config_refused() {
+	sender_config
+	refused 2 "slave.ini:$1" "$mnt" -f -o "conf=$conf"
+}
+good=$rules
+settings='RINGSIZ = 1M'
+config_refused '6: .*RINGSIZ.*RINGSIZE'
+settings='RINGSIZE = 5'
+config_refused '6: .*RINGSIZE'
+settings=
+rules="$good
+DENY = \"(\""
+config_refused '11: .*DENY'
+settings='BINTRANS = yes'
+rules="$good
+DENY = x"
+config_refused '11: .*BINTRANS'
+rules='[K2HFTFUSE_RULE_DIR]
+TARGET = a
+TRUNS = yes'
+config_refused '7: .*BINTRANS'
+settings=
+rules=
+sender_config
+refused 2 'no K2HFTFUSE_RULE' "$mnt" -f -o "conf=$conf"
+rules=$good
+printf '[GLOBAL]\nPORT = 1\n[SVRNODE]\nNAME = a\n[K2HFTFUSESVR]\nFILE_BASEDIR = /tmp\n' >"$conf"
+refused 2 'no section K2HFTFUSE' "$mnt" -f -o "conf=$conf"
+printf '[K2HFTFUSE]\n[K2HFTFUSE_RULE_DIR]\nTARGET = a\nDEFAULTALL = ALLOW\n' >"$conf"
+refused 2 'needs an .SVRNODE. with NAME' "$mnt" -f -o "conf=$conf"
+
+# The ring's file: no room, not a ring, in use.
+settings="K2HTYPE = file
+K2HFILE = $work/no/such/ring"
+sender_config
+refused 1 "$work/no/such/ring: No such file" "$mnt" -f -o "conf=$conf"
+settings="K2HTYPE = file
+K2HINIT = no
+K2HFILE = $work/text"
+head -c 100000 /dev/urandom >"$work/text"
+sender_config
+refused 1 "$work/text: " "$mnt" -f -o "conf=$conf"
+settings="K2HTYPE = file
+K2HFILE = $work/ring"
+start_mount
+mkdir "$work/other"
+quick "$bin/k2hftfuse" "$work/other" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "two mounts with one ring file"
+grep -q "$work/ring: another process" "$work/out" || fail "$(cat "$work/out")"
+# The mount point: in use, and dead.
+quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "two mounts on one directory"
+grep -q "$mnt: something is mounted there already" "$work/out" || fail "$(cat "$work/out")"
+kill -9 $mount_pid
+wait $mount_pid 2>/dev/null
+mount_pid=
+quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "a mount over a dead one"
+grep -q "$mnt: a mount without its server" "$work/out" || fail "$(cat "$work/out")"
+umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
+quick "$bin/k2hftfuse" -h | grep -q 'conf=FILE' || fail "no help"
+quick "$bin/k2hftfuse" -V | grep -q '^k2hftfuse [0-9]' || fail "no version"
