@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # MNT/.k2hft-ring leads to the ring, for its owner; it is not listed and can't be touched.
+# A folder that other users can get to.
+TMPDIR=/tmp
 . tests/tools/mount.sh
 pick_port
 start_mount

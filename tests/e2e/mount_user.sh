@@ -9,6 +9,8 @@ if [ "$(id -u)" = 0 ] && [ -z "${IN_NAMESPACE:-}" ]; then
 	IN_NAMESPACE=yes exec unshare -m "$0"
 fi
 command -v fusermount3 >/dev/null || { echo "SKIP: no fusermount3"; exit 77; }
+# A folder that other users can get to.
+TMPDIR=/tmp
 . tests/tools/mount.sh
 as_user=
 if [ "$(id -u)" = 0 ]; then
@@ -17,11 +19,6 @@ if [ "$(id -u)" = 0 ]; then
 	mount --bind "$work/fuse" /dev/fuse || fail "no /dev/fuse for nobody"
 	cp "$bin/k2hftfuse" "$work/"
 	bin_user=$work
-	folder=$work
-	while [ "$folder" != / ]; do
-		[ "$folder" = "${TMPDIR:-/tmp}" ] && [ "$folder" != /tmp ] && chmod o+x "$folder"
-		folder=$(dirname "$folder")
-	done
 	chmod 755 "$work"
 	chown nobody "$mnt"
 fi
