@@ -214,13 +214,14 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	int status = k2hft_ring_stats(sender->ring, &stats);
+	int status = k2hft_ring_stats(sender->ring, &stats), saved_errno = errno;
 	uint64_t target = stats.tail;
 
 	while (status == 0 && stats.head < target) {
 		if (k2i_deadline_left_ms(deadline_ns) == 0)
 			return -ETIMEDOUT;
 		(void)nanosleep(&pause, NULL);
+		errno = saved_errno;
 		status = k2hft_ring_stats(sender->ring, &stats);
 	}
 	return status;
