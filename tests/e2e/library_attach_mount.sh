@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A program attaches to the ring of a mount by its link; what it writes arrives beside what the mount gets. It may be
+# killed at any moment: the mount sends what was committed and goes on.
+. tests/tools/mount.sh
+attach=${B:-build}/examples/attach_ring
+[ -x "$attach" ] || {
+	echo "SKIP: the examples are not built here"
+	exit 77
+}
+start_receiver
+start_mount
+seq 1 100000 >"$work/in"
+printf 'no line end' >>"$work/in"
+quick "$attach" "$mnt/.k2hft-ring" attached/a.log <"$work/in" || fail attach_ring
+cmp "$work/in" "$received/attached/a.log" || fail "a.log differs"
+quick cp "$work/in" "$sent/copied" || fail cp
+cmp_copied() { cmp -s "$work/in" "$received/senddir/copied"; }
+until_true 20 cmp_copied || fail "copied differs"
+
+mkfifo "$work/pipe"
+"$attach" "$mnt/.k2hft-ring" attached/killed.log <"$work/pipe" &
+attached=$!
+exec 3>"$work/pipe"
+{
+	cat "$work/in"
+	seq 1 100000
+} >&3
+bytes_arrived() { [ "$(stat -c %s "$received/attached/killed.log" 2>/dev/null || echo 0)" -gt 400000 ]; }
+until_true 20 bytes_arrived || fail "killed.log does not grow"
+kill -KILL $attached
+wait $attached
+exec 3>&-
+quick cp "$work/in" "$sent/behind" || fail "cp behind it"
+cmp_behind() { cmp -s "$work/in" "$received/senddir/behind"; }
+until_true 20 cmp_behind || fail "a process that was killed stands in the way"
+cat "$work/in" >"$work/expected"
+seq 1 100000 >>"$work/expected"
+cmp -n "$(stat -c %s "$received/attached/killed.log")" "$work/expected" "$received/attached/killed.log" ||
+	fail "killed.log is no beginning of what was written"
+stop_mount || fail "status $?"
