@@ -8,6 +8,7 @@
  */
 int k2i_command_check(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
+int k2i_command_verify(int argc, char **argv); /* 3 too: records are missing, repeated or damaged */
 
 /* Explains a configuration key, in each section that has it. -ENOENT: there is no such key. */
 int k2i_key_explain(const char *name);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* k2hft verify: makes records that can be told apart, and checks what arrived of them. */
+#include "verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "numbers.h"
+#include "tools.h"
+
+void verify_error(const char *format, ...)
+{
+	va_list arguments;
+
+	flockfile(stderr);
+	(void)fputs("k2hft verify: ", stderr);
+	va_start(arguments, format);
+	(void)vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	(void)fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
+static const char help[] =
+	"Usage: k2hft verify [OPTION]... FILE...\n"
+	"   or: k2hft verify --make [OPTION]... FILE\n"
+	"   or: k2hft verify --make [OPTION]... {-r HOST[:PORT] | -c FILE | --attach RING} -t STREAM\n"
+	"Makes records with producer, counter and checksum; and reads where they arrived, the files one after the\n"
+	"other, once: what is missing, repeated, out of order or damaged. - is standard input.\n\n"
+	"      --expect P=COUNT      producer P has made COUNT records; may be given several times\n"
+	"      --expect-all COUNT    every producer has\n"
+	"      --producers P         there are the producers 1 to P\n"
+	"      --first N             the first record of each is N (1)\n"
+	"      --run RUN             only this run counts, other records are foreign\n"
+	"      --allow-missing-tail  what is missing at the end, and a cut last line, is no error\n"
+	"      --only                a line that is not a record is an error\n"
+	"      --prefix              other text may stand before a record in its line\n"
+	"      --limit N             tells this many findings and missing ranges one by one (20)\n\n"
+	"      --make                makes records:\n"
+	"  -n, --count COUNT         so many of each producer (100000)\n"
+	"      --bytes N             until a producer has made so many bytes\n"
+	"      --seconds S           so long\n"
+	"      --rate R              at most so many a second of each producer\n"
+	"      --size MIN[-MAX]      so long, with line end: from 10, below 24 without run (100)\n"
+	"      --producers P         by so many threads (1); each has its own file or stream, FILE.1 to FILE.P\n"
+	"      --shared              all producers write to FILE itself\n"
+	"      --producer N          the number of the first one (1)\n"
+	"      --first N             counts from N on; the file is kept and goes on\n"
+	"      --append              opens with O_APPEND, keeps what the file has\n"
+	"      --append-each         the same, one write(2) for each record\n"
+	"      --reopen              the same, and opens the file anew for each\n"
+	"      --write-bytes N       each write(2) has N bytes, wherever records end\n"
+	"      --sync                calls fsync(2) at the end\n"
+	"      --seed N              the same seed makes the same bytes; default: by chance\n"
+	"  -r, --receiver HOST[:PORT]  through the library to this receiver; the port is " RECEIVER_PORT_DEFAULT "\n"
+	"  -c, --config FILE         to the receiver of this configuration file\n"
+	"      --attach RING         into the ring of another process\n"
+	"  -t, --stream PATH         the stream's name\n"
+	"      --ring FILE           keeps in FILE what is not acknowledged\n"
+	"      --timeout SECONDS     waits so long for the acknowledgement of everything (30)\n\n"
+	"      --json                prints JSON\n"
+	"      --table               prints a table for scripts, tab-separated\n"
+	"  -q, --quiet               prints what is wrong, and nothing if all is fine\n"
+	"  -h, --help                this text\n\n"
+	"Exit status: 0 all is fine, 1 it failed, 2 wrong arguments, 3 records are missing, repeated, out of order or\n"
+	"damaged.\n";
+
+int k2i_command_verify(int argc, char **argv)
+{
+	struct verify_options options;
+	int status = verify_options_parse(&options, argc, argv);
+
+	if (status == VERIFY_OK && options.help)
+		status = fputs(help, stdout) < 0 || fflush(stdout) ? VERIFY_FAILED : VERIFY_OK;
+	else if (status == VERIFY_OK)
+		status = options.make ? verify_make(&options) : verify_read(&options);
+	free(options.expected);
+	return status;
+}

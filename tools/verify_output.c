@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "sender.h"
+
+#define SLICE_MS 100
+
+static int sender_options_make(const struct verify_options *options, struct verify_sender *sender)
+{
+	struct k2hft_sender_options *made = &sender->config.options;
+	char message[1024] = "";
+	int status;
+
+	made->size = sizeof(*made);
+	if (options->config) {
+		status = k2i_sender_config_load(options->config, &sender->config, message, sizeof(message));
+		if (status) {
+			verify_error("%s", message[0] ? message : strerror(-status));
+			return VERIFY_FAILED;
+		}
+	} else {
+		if (strlen(options->receiver) < sizeof(sender->receiver))
+			memcpy(sender->receiver, options->receiver, strlen(options->receiver) + 1);
+		if (receiver_parse(sender->receiver, &made->host, &made->port)) {
+			verify_error("-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
+				     options->receiver);
+			return VERIFY_USAGE;
+		}
+	}
+	if (options->ring_path) {
+		made->ring_path = options->ring_path;
+		made->ring_flags = 0;
+	}
+	return VERIFY_OK;
+}
+
+int verify_sender_open(const struct verify_options *options, struct verify_sender *sender)
+{
+	const char *ring = options->attach;
+	int status;
+
+	if (options->attach) {
+		status = k2hft_sender_attach(options->attach, &sender->sender);
+	} else {
+		status = sender_options_make(options, sender);
+		if (status)
+			return status;
+		ring = sender->config.options.ring_path ? sender->config.options.ring_path : "ring";
+		status = k2hft_sender_open(&sender->config.options, &sender->sender);
+	}
+	if (status == 0)
+		return VERIFY_OK;
+	verify_error("%s: %s", ring, strerror(-status));
+	return VERIFY_FAILED;
+}
+
+static int stats_tell(struct k2hft_sender *sender, bool flushed)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	int status = VERIFY_OK;
+
+	if (k2hft_sender_stats(sender, &stats))
+		return VERIFY_FAILED;
+	if (stats.dropped_records) {
+		verify_error("%" PRIu64 " records were dropped: the ring was full", stats.dropped_records);
+		status = VERIFY_FAILED;
+	}
+	if (!flushed) {
+		verify_error("%" PRIu64 " records are not acknowledged: %s", stats.unacked_records,
+			     stats.client.last_error[0] ? stats.client.last_error : "no answer yet");
+		status = VERIFY_FAILED;
+	}
+	return status;
+}
+
+int verify_sender_close(const struct verify_options *options, struct verify_sender *sender, bool (*stop)(void))
+{
+	int64_t left_ms = (int64_t)options->timeout_s * 1000;
+	int status = VERIFY_OK, flushed = -ETIMEDOUT;
+
+	if (sender->sender) {
+		for (; flushed && left_ms >= 0 && !stop(); left_ms -= SLICE_MS)
+			flushed = k2hft_sender_flush(sender->sender, SLICE_MS);
+		status = stats_tell(sender->sender, flushed == 0);
+		k2i_sender_free(sender->sender);
+	}
+	if (sender->config.settings)
+		k2i_sender_config_free(&sender->config);
+	return status;
+}
+
+static int file_open(const struct verify_output *output)
+{
+	const struct verify_options *options = output->options;
+	bool append = options->append || options->append_each || options->reopen || options->shared;
+	bool truncate = !append && options->first == 1;
+	int descriptor =
+		open(output->name, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0) | (truncate ? O_TRUNC : 0),
+		     0666);
+
+	if (descriptor < 0)
+		return -errno;
+	/* Goes on where an earlier run ended; what can't be positioned does so by itself. */
+	if (!append && !truncate)
+		(void)lseek(descriptor, 0, SEEK_END);
+	return descriptor;
+}
+
+int verify_output_open(struct verify_output *output, const struct verify_options *options, struct k2hft_sender *sender,
+		       uint32_t producer)
+{
+	bool numbered = options->producers > 1 && !options->shared;
+	int status = numbered ? asprintf(&output->name, "%s.%" PRIu32, options->path, producer)
+			      : asprintf(&output->name, "%s", options->path);
+
+	output->options = options;
+	output->descriptor = -1;
+	if (status < 0) {
+		output->name = NULL;
+		return -ENOMEM;
+	}
+	if (sender)
+		return k2hft_writer_open(sender, output->name, &output->writer);
+	status = file_open(output);
+	if (status < 0)
+		return status;
+	output->descriptor = status;
+	return 0;
+}
+
+/* One record, or lines of any length. */
+static int writer_put(struct verify_output *output, const char *bytes, size_t count, size_t *taken)
+{
+	int status;
+
+	if (output->options->write_bytes)
+		return k2hft_writer_lines(output->writer, bytes, count, taken);
+	status = k2hft_writer_write(output->writer, bytes, count - 1);
+	*taken = status ? 0 : count;
+	return status;
+}
+
+static int reopen(struct verify_output *output)
+{
+	int descriptor;
+
+	if (output->descriptor >= 0 && close(output->descriptor)) {
+		output->descriptor = -1;
+		return -errno;
+	}
+	descriptor = file_open(output);
+	output->descriptor = descriptor < 0 ? -1 : descriptor;
+	return descriptor < 0 ? descriptor : 0;
+}
+
+int verify_output_put(struct verify_output *output, const char *bytes, size_t count, size_t *taken)
+{
+	ssize_t written;
+	int status;
+
+	*taken = 0;
+	if (output->writer)
+		return writer_put(output, bytes, count, taken);
+	if (output->options->reopen) {
+		status = reopen(output);
+		if (status)
+			return status;
+	}
+	written = write(output->descriptor, bytes, count);
+	if (written < 0)
+		return -errno;
+	*taken = (size_t)written;
+	return 0;
+}
+
+int verify_output_close(struct verify_output *output)
+{
+	int status = 0;
+
+	k2hft_writer_close(output->writer);
+	output->writer = NULL;
+	if (output->descriptor >= 0) {
+		/* Not every file can be synchronized: a pipe has nothing to. */
+		if (output->options->sync && fsync(output->descriptor) && errno != EINVAL)
+			status = -errno;
+		if (close(output->descriptor) && status == 0)
+			status = -errno;
+	}
+	output->descriptor = -1;
+	return status;
+}
