@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# k2hft verify --make -r writes through the library: threads with streams of their own and with one, by address and by
+# configuration file; a receiver that is not there is reported.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+# shellcheck source=tests/tools/verify.inc
+. tests/tools/verify.inc
+receiver_config ''
+receiver_start
+make_records -r "127.0.0.1:$port" -t own --producers 3 --size 10-300 -n 20000
+reads 0 --only --expect-all 20000 --producers 3 "$dir/out/own.1" "$dir/out/own.2" "$dir/out/own.3"
+make_records -r "127.0.0.1:$port" -t one --producers 4 --shared --size 24-300 -n 20000
+reads 0 --only --expect-all 20000 --producers 4 "$dir/out/one"
+make_records -r "127.0.0.1:$port" -t pieces --write-bytes 13 -n 5000
+reads 0 --only --expect-all 5000 "$dir/out/pieces"
+make_records -r "127.0.0.1:$port" -t large --size 3M-20M -n 5
+reads 0 --only --expect-all 5 "$dir/out/large"
+printf '[GLOBAL]\nPORT = %s\n[SVRNODE]\nNAME = 127.0.0.1\n[K2HFTFUSE]\nK2HTYPE = mem\n' "$port" >"$dir/slave.ini"
+make_records -c "$dir/slave.ini" -t config -n 5000
+reads 0 --only --expect-all 5000 "$dir/out/config"
+receiver_stop TERM
+
+"$k2hft" verify --make -r "127.0.0.1:$port" -t none --ring "$dir/ring" --timeout 0 -n 1000 >"$dir/said" 2>&1
+[ $? = 1 ] || fail "without a receiver all is fine"
+says '1000 records are not acknowledged'
+receiver_start
+"$k2hft" push -q -r "127.0.0.1:$port" --ring "$dir/ring" </dev/null || fail "what was left in the ring"
+reads 0 --only --expect-all 1000 "$dir/out/none"
+receiver_stop TERM
+"$k2hft" verify --make -c "$dir/none.ini" -t none >"$dir/said" 2>&1
+[ $? = 1 ] || fail "a configuration file that is not there"
+says 'none.ini'
