@@ -18,6 +18,15 @@ void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k
 	log_level = level;
 }
 
+/* A path or a peer's text can hold a line end, and what follows it would look like a message of its own. */
+static void line_keep(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 32 || *text == 127)
+			*text = '?';
+	}
+}
+
 void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
 	char text[1024];
@@ -28,6 +37,7 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	line_keep(text);
 	log_callback(log_argument, level, text);
 }
 

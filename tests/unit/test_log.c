@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "log.h"
+
+static char seen[2048];
+static unsigned seen_count;
+
+static void keep(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)argument;
+	(void)level;
+	(void)snprintf(seen, sizeof(seen), "%s", text);
+	seen_count++;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	seen[0] = '\0';
+	seen_count = 0;
+	k2hft_log_callback_set(keep, NULL, K2HFT_LOG_INFO);
+	return 0;
+}
+
+static void test_levels(void **state)
+{
+	(void)state;
+	k2i_log(K2HFT_LOG_DEBUG, "log: %d", 1);
+	assert_int_equal(seen_count, 0);
+	k2i_log(K2HFT_LOG_INFO, "log: %d", 2);
+	assert_string_equal(seen, "log: 2");
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_DEBUG);
+	k2i_log(K2HFT_LOG_ERROR, "log: %d", 3);
+	assert_int_equal(seen_count, 1);
+}
+
+/* What a peer calls a file can't make a message of its own. */
+static void test_one_line(void **state)
+{
+	(void)state;
+	k2i_log(K2HFT_LOG_ERROR, "output: %s is gone", "a\nsession: all is well\r\x7f\t\x1b[2J\xc3\xa4");
+	assert_string_equal(seen, "output: a?session: all is well????[2J\xc3\xa4 is gone");
+}
+
+static void test_long(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	k2i_log(K2HFT_LOG_ERROR, "%s", text);
+	assert_int_equal(strlen(seen), 1023);
+}
+
+static void test_limit(void **state)
+{
+	struct k2i_log_limit limit = {0};
+	uint64_t silent = 0, second_ns = UINT64_C(1000000000);
+
+	(void)state;
+	assert_int_equal(k2i_log_limit_due(&limit, second_ns, &silent), 1);
+	assert_int_equal(silent, 0);
+	assert_int_equal(k2i_log_limit_due(&limit, 2 * second_ns, &silent), 0);
+	assert_int_equal(k2i_log_limit_due(&limit, 10 * second_ns, &silent), 0);
+	assert_int_equal(k2i_log_limit_due(&limit, 11 * second_ns, &silent), 1);
+	assert_int_equal(silent, 2);
+	assert_int_equal(limit.count, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_levels, setup),
+		cmocka_unit_test_setup(test_one_line, setup),
+		cmocka_unit_test_setup(test_long, setup),
+		cmocka_unit_test_setup(test_limit, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
