@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "ini_read.h"
 
@@ -23,6 +24,8 @@ struct source {
 	FILE *stream;
 	char *path;
 	unsigned line;
+	dev_t device;
+	ino_t inode;
 };
 
 struct reader {
@@ -102,17 +105,35 @@ void k2i_ini_unquote(char *value)
 	*output = '\0';
 }
 
+/* -EALREADY: it is being read. Depth alone would end that too, but a file with ten such lines is read 10^8 times by then. */
+static int source_identify(const struct reader *reader, struct source *source)
+{
+	const struct source *open_one;
+	struct stat status;
+
+	if (fstat(fileno(source->stream), &status) < 0)
+		return -errno;
+	source->device = status.st_dev;
+	source->inode = status.st_ino;
+	for (open_one = reader->sources; open_one < source; open_one++)
+		if (open_one->device == source->device && open_one->inode == source->inode)
+			return -EALREADY;
+	return 0;
+}
+
 static int source_open(struct reader *reader, const char *path)
 {
 	struct source *source = &reader->sources[reader->depth];
+	int error;
 
 	source->stream = fopen(path, "re");
 	if (!source->stream)
 		return -errno;
-	source->path = strdup(path);
+	error = source_identify(reader, source);
+	source->path = error ? NULL : strdup(path);
 	if (!source->path) {
 		(void)fclose(source->stream);
-		return -ENOMEM;
+		return error ? error : -ENOMEM;
 	}
 	source->line = 0;
 	reader->depth++;
@@ -189,7 +210,7 @@ static void include(struct reader *reader, char *path)
 		return;
 	}
 	if (reader->depth == INCLUDE_DEPTH_MAX) {
-		fault(reader, "INCLUDE goes deeper than 8 files: does a file include itself?");
+		fault(reader, "INCLUDE goes deeper than 8 files");
 		return;
 	}
 	directory_bytes = slash && *path != '/' ? (int)(slash - from) + 1 : 0;
@@ -198,7 +219,8 @@ static void include(struct reader *reader, char *path)
 	else
 		error = source_open(reader, whole);
 	if (error) {
-		(void)snprintf(text, sizeof(text), "can't include %s: %s", whole, strerror(-error));
+		(void)snprintf(text, sizeof(text), "can't include %s: %s", whole,
+			       error == -EALREADY ? "the file would include itself" : strerror(-error));
 		fault(reader, text);
 	}
 }

@@ -231,10 +231,29 @@ static void test_include_failures(void **state)
 	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/none: No such file or directory\n2 .A=1\n",
 		       directory);
 	expect("INCLUDE none\nA=1\n", wanted);
-	write_text("loop", "INCLUDE loop\nA=1\n");
-	expect("INCLUDE loop\nB=1\n",
-	       "loop:1 ! INCLUDE goes deeper than 8 files: does a file include itself?\nloop:2 .A=1\nloop:2 .A=1\n"
-	       "loop:2 .A=1\nloop:2 .A=1\nloop:2 .A=1\nloop:2 .A=1\nloop:2 .A=1\n2 .B=1\n");
+}
+
+/* Every line of it is read once, however often the file would include itself, directly or through others. */
+static void test_include_loop(void **state)
+{
+	char wanted[1024], name[8], text[64];
+
+	(void)state;
+	write_text("loop", "INCLUDE back\nINCLUDE loop\nINCLUDE back\nA=1\n");
+	write_text("back", "INCLUDE loop\nC=1\n");
+	(void)snprintf(wanted, sizeof(wanted),
+		       "back:1 ! can't include %s/loop: the file would include itself\nback:2 .C=1\n"
+		       "loop:2 ! can't include %s/loop: the file would include itself\n"
+		       "back:1 ! can't include %s/loop: the file would include itself\nback:2 .C=1\n"
+		       "loop:4 .A=1\n2 .B=1\n",
+		       directory, directory, directory);
+	expect("INCLUDE loop\nB=1\n", wanted);
+	for (unsigned number = 1; number <= 8; number++) {
+		(void)snprintf(name, sizeof(name), "deep%u", number);
+		(void)snprintf(text, sizeof(text), "INCLUDE deep%u\n", number + 1);
+		write_text(name, text);
+	}
+	expect("INCLUDE deep1\nA=1\n", "deep7:1 ! INCLUDE goes deeper than 8 files\n2 .A=1\n");
 }
 
 static void test_unreadable(void **state)
@@ -308,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_include),
 		cmocka_unit_test(test_include_absolute),
 		cmocka_unit_test(test_include_failures),
+		cmocka_unit_test(test_include_loop),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_unquote),
 	};
