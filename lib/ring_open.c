@@ -46,8 +46,11 @@ static int file_get(const struct k2hft_ring_options *options, uint64_t *capacity
 	return error;
 }
 
-/* What the consumer before has left: its claims, those of the dead, and what a power cut can have done. */
-static void inherit(struct k2hft_ring *ring)
+/*
+ * What the consumer before has left: its claims, those of the dead, and what a power cut can have done. -EPROTO: its
+ * positions can't be; they were checked in the file, but processes that are still attached can write to it.
+ */
+static int inherit(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header *header = ring->header;
 	/* relaxed: whoever wrote it is dead, or has closed the ring; the file's lock lies between. */
@@ -64,6 +67,8 @@ static void inherit(struct k2hft_ring *ring)
 	ring->acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
 	if (ring->head < ring->acked)
 		ring->head = ring->acked;
+	if ((ring->head | ring->acked) % 8 || ring->head > UINT64_MAX / 2)
+		return -EPROTO;
 	ring->read = ring->head;
 	ring->chunk_end = ring->acked;
 	/* R4: as in a release, which the one before may not have finished. */
@@ -75,6 +80,7 @@ static void inherit(struct k2hft_ring *ring)
 	if (k2i_slots_live(ring) == 0)
 		k2i_streams_forget(ring);
 	memcpy(header->boot_id, boot_id, sizeof(boot_id));
+	return 0;
 }
 
 static void consumer_begin(struct k2hft_ring *ring)
@@ -104,7 +110,9 @@ static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t s
 	error = k2i_wake_open(ring);
 	if (error)
 		return error;
-	inherit(ring);
+	error = inherit(ring);
+	if (error)
+		return error;
 	(void)k2hft_ring_repair(ring);
 	consumer_begin(ring);
 	k2i_space_wake(ring);
