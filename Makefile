@@ -70,13 +70,15 @@ PROGRAMS := $(patsubst %,$(B)/bin/%,$(if $(wildcard fuse/main.c),k2hftfuse) \
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 STRESS   := $(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(wildcard tests/stress/*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
+FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 
-.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized \
+.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
 all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
-unit: $(UNIT) $(TOOLS)
+unit: $(UNIT) $(TOOLS) $(FUZZERS)
 stress: $(STRESS)
 examples: $(EXAMPLES)
 all unit stress examples:
@@ -117,14 +119,17 @@ $(B)/bin/k2hft: $(call objects,tools/*.c)
 $(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o
 $(STRESS): $(B)/tests/stress/%: $(B)/obj/tests/stress/%.o
 $(TOOLS): $(B)/tests/tools/%: $(B)/obj/tests/tools/%.o
+# With libFuzzer's main where that is compiled for, else with one that runs files.
+$(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
+$(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 # What a program consists of is tested without its main.
-$(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session: \
+$(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(B)/tests/fuzz/session $(B)/tests/fuzz/ledger: \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o
 $(B)/tests/test_text: $(B)/obj/fuse/text.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
-$(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS): $(APP_A) $(LIB_A)
+$(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(APP_A) $(LIB_A) $(LIBS) $(app_LIBS) $(lib_LIBS)
@@ -166,6 +171,15 @@ check-asan: deps        ## unit, stress and end-to-end tests with address and un
 check-tsan: deps        ## unit and stress tests with the thread sanitizer
 	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' unit stress
 	$(Q)$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread check-sanitized
+fuzz = @pkgconfig/install-deps fuzz && $(MAKE) --no-print-directory B=build-fuzz CC=clang CFLAGS='-O1 -g' \
+	SANITIZE=fuzzer-no-link,address,undefined $(1:%=build-fuzz/tests/fuzz/%) && tests/fuzz/run.sh $(2) $(1)
+TIME ?= 60
+fuzz:                   ## each fuzz target for TIME=60 seconds; fuzz-NAME: one of them
+	$(call fuzz,$(FUZZ),$(TIME))
+check-fuzz:             ## each fuzz target for 60 seconds
+	$(call fuzz,$(FUZZ),60)
+$(FUZZ:%=fuzz-%): fuzz-%:
+	$(call fuzz,$*,$(TIME))
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
@@ -214,8 +228,8 @@ uninstall:              ## removes what install put there; below $DESTDIR also f
 	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
 
-clean:                  ## removes build, build-asan and build-tsan
-	rm -rf $(B) build-asan build-tsan
+clean:                  ## removes build and what the sanitizers and fuzzers are built into
+	rm -rf $(B) build-asan build-tsan build-fuzz
 
 help:                   ## this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done

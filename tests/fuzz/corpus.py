@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the first inputs of the fuzz targets, tests/fuzz/corpus/NAME/seed-*. Checksums are left to the targets, which
+put them right. Inputs that once failed stand beside them under other names and are not touched."""
+import glob
+import os
+import struct
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HELLO, WELCOME, STREAM, DATA, ACK, PING, PONG, DISCARD, BYE, ERROR = range(1, 11)
+RING = bytes(range(1, 17))
+RECEIVER = bytes(range(240, 256))
+LEAVE, CHAIN = 1, 2
+
+
+def put(target, name, data):
+    folder = os.path.join(HERE, "corpus", target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "seed-" + name), "wb") as file:
+        file.write(data)
+
+
+def frame(kind, body=b"", position=0, gap=0, flags=0, raw=None):
+    raw = len(body) if raw is None else raw
+    return b"K2HF" + struct.pack("<BBHIIQIIQ", 1, kind, flags, len(body), raw, position, gap, 0, 0) + body
+
+
+def text(string):
+    data = string if isinstance(string, bytes) else string.encode()
+    return struct.pack("<H", len(data)) + data
+
+
+def hello(epoch=1, acked=0, level=1, ring=RING, receiver=bytes(16)):
+    return frame(HELLO, struct.pack("<HHIIB3x", 1, 1, 0, 0, level) + ring + receiver +
+                 struct.pack("<QQI4x", epoch, acked, 4 << 20) + text("sender") + text("k2hft 0.1.0"))
+
+
+def welcome(position=0, window=1 << 20, flags=0, version=1):
+    return frame(WELCOME, struct.pack("<HBBI", version, 1, flags, 0) + RECEIVER +
+                 struct.pack("<QQI4x", position, window, 4 << 20) + text("k2hftfusesvr 0.1.0"))
+
+
+def stream(number, path, mode=0, host=""):
+    return frame(STREAM, struct.pack("<II", number, mode) + text(path) + text(host))
+
+
+def chunk(payload, number=1, records=None, flags=0, pid=42, lead=0):
+    records = max(1, payload.count(b"\n")) if records is None else records
+    pad = -(lead + len(payload)) % 8
+    size = 32 + lead + len(payload) + pad
+    return struct.pack("<IIIIQIBBH", size | 2 << 28, 0xdeadbeef, number, records, 1700000000123456789, pid, lead, pad,
+                       flags) + bytes(lead) + payload + bytes(pad)
+
+
+def data(position, *chunks, gap=0):
+    return frame(DATA, b"".join(chunks), position, gap)
+
+
+def lz4(raw):
+    """One LZ4 block without matches."""
+    out = bytearray()
+    if len(raw) < 15:
+        out.append(len(raw) << 4)
+    else:
+        out.append(0xf0)
+        rest = len(raw) - 15
+        while rest >= 255:
+            out.append(255)
+            rest -= 255
+        out.append(rest)
+    return bytes(out) + raw
+
+
+def lz4_run(byte, before, count):
+    """Literals, then a match that repeats the last byte, then five literals: a block that shrinks."""
+    rest = count - 4 - 15
+    length = bytearray()
+    while rest >= 255:
+        length.append(255)
+        rest -= 255
+    length.append(rest)
+    head = bytes([0xff, len(before) - 15]) + before
+    return head + b"\x01\x00" + bytes(length) + bytes([5 << 4]) + byte * 5
+
+
+def compressed(position):
+    payload = 32 + 960
+    whole = struct.pack("<IIIIQIBBH", payload | 2 << 28, 1, 1, 1, 7, 8, 0, 0, 0)
+    body = lz4_run(b"x", whole + b"x", 960 - 1 - 5)
+    return frame(DATA, body, position, flags=1, raw=payload)
+
+
+def ack(position, window, status=0, level=1):
+    return frame(ACK, struct.pack("<QQBB6x", position, window, level, status))
+
+
+def token(kind, number=0):
+    return frame(kind, struct.pack("<Q", number))
+
+
+def discard(begin, end, records=3, reason=1):
+    return frame(DISCARD, struct.pack("<QQQB7x", begin, end, records, reason))
+
+
+def error(code, why):
+    return frame(ERROR, struct.pack("<H", code) + text(why))
+
+
+def frames():
+    control = bytes(2)
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "golden", "*.bin"))):
+        with open(path, "rb") as file:
+            put("frame", os.path.basename(path)[:-4], bytes([LEAVE, 0]) + file.read())
+    put("frame", "compressed", control + compressed(0))
+    put("frame", "literals", control + frame(DATA, lz4(chunk(b"y" * 100)[:90]), flags=1, raw=136))
+    put("frame", "many", control + hello() + stream(1, "a/b.log") + data(0, chunk(b"one\n"), chunk(b"two\n", lead=3)) +
+        token(PING, 7) + discard(96, 200) + token(BYE))
+
+
+def sessions():
+    begin = hello() + stream(1, "a/b.log") + stream(2, "c.bin", 1, "other")
+    some = data(0, chunk(b"one\n"), chunk(b"two\nthree\n"), chunk(b"\0\1\2", 2))
+    more = data(144, chunk(b"begin ", 1, 1, 1), chunk(b"of another\n", 1, pid=43), chunk(b"end\n", 1, 1, 2))
+    end = token(PING, 7) + token(PONG) + token(BYE)
+    for name, control in (("files", 0), ("unify", 4), ("format", 8), ("unify-format", 12), ("twins", 16),
+                          ("blocked", 32), ("again", 64)):
+        put("session", name, bytes([control, 0]) + begin + some + more + end)
+    put("session", "bytes", bytes([0, 1]) + begin + some + end)
+    put("session", "resumed", bytes([0, 0]) + begin + some + token(BYE) + hello(2) + stream(9, "z") +
+        data(0, chunk(b"one\n", 9), chunk(b"two\nthree\n", 9), chunk(b"\0\1\2", 9), chunk(b"four\n", 9)) + token(BYE))
+    put("session", "compressed", bytes([CHAIN, 0]) + begin + compressed(0) + some + compressed(0) + end)
+    put("session", "discard", bytes([0, 0]) + begin + discard(0, 4096, reason=3) +
+        data(4104, chunk(b"x\n"), gap=8) + discard(0, (1 << 64) - 8) + token(BYE))
+    put("session", "far", bytes([0, 0]) + hello(acked=(1 << 64) - (8 << 20)) + stream(1, "far") +
+        data((1 << 64) - (8 << 20), chunk(b"x\n")) + token(BYE))
+    put("session", "refused", bytes([0, 0]) + begin + data(4096, chunk(b"hole\n")) + hello(1) + stream(1, "../x") +
+        hello(1) + stream(1, ".k2hft/x") + stream(2, "a/b.log/c") + stream(3, "l\nf") +
+        data(0, chunk(b"x\n"), chunk(b"y\n", 2), chunk(b"z\n", 3)) + error(1, "why\n"))
+    put("session", "fenced", bytes([16, 3]) + hello(5) + stream(1, "a") + data(0, chunk(b"x\n")) + hello(4) + hello(6))
+
+
+def clients():
+    put("client", "acks", bytes(2) + welcome() + ack(40, 1 << 20) + ack(80, 1 << 20) + token(PING, 9) +
+        ack(80, 1 << 21, 2) + token(BYE) + welcome(80, 1 << 20, 1) + ack(120, 1 << 20))
+    put("client", "window", bytes(2) + welcome(0, 48) + ack(48, 96) + ack(96, 1 << 20))
+    put("client", "resume", bytes(2) + welcome(48, 1 << 20, 1) + token(BYE) + welcome(0, 1 << 20) +
+        welcome(8, 1 << 20) + ack(8, 1 << 20) + welcome(1 << 40, 1 << 41))
+    put("client", "errors", bytes(2) + error(4, "fenced") + error(99, "") + welcome(0, 1 << 20, 0, 2) + hello() +
+        welcome() + welcome() + token(PONG, 1) + welcome() + ack(4096, 8192) + b"HTTP/1.1 200 OK\r\n\r\n")
+    for name, control in (("compress", 4), ("claim", 8), ("expire", 16), ("small", 32), ("damage", 64), ("slow", 128)):
+        put("client", name, bytes([control, 0]) + welcome() + token(PING, 1) + ack(48, 1 << 20) + ack(200, 1 << 20))
+    put("client", "bytes", bytes([0, 1]) + welcome() + ack(48, 1 << 20) + token(BYE))
+
+
+def texts():
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "examples", "*.ini"))):
+        with open(path, "rb") as file:
+            put("settings", os.path.basename(path), file.read())
+    put("settings", "quotes", b"[GLOBAL]\nPORT = 1\n[K2HFTFUSE]\nK2HTYPE = 'mem' # x\nRINGSIZE=64K\n"
+        b"[K2HFTFUSE_RULE_DIR]\nTARGET = \"/\"\nALLOW = \"a(b)\", \"$1&\\\\ \\\"\"\nALLOW=\\ \n[SVRNODE]\nNAME=localhost\n")
+    put("settings", "wrong", b"\xef\xbb\xbf[GLOBL]\nPORT\n[GLOBAL]\nPORT = 99999999999999999999\nprot=1\n =\n[x\n"
+        b"SSL = maybe\nINCLUDE fuzz.conf\nINCLUDE\nMODE='open\n\0\n[K2HFTFUSESVR]\nFORMAT = \"%q\"\nWINDOW=1T\n")
+    put("settings", "twice", b"INCLUDE = fuzz.conf\nINCLUDE \"fuzz.conf\"\n[K2HFTFUSESVR]\nTYPE=file\nTYPE=file\n"
+        b"[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n[K2HFTFUSE_RULE]\nTARGET=a//b/\nTARGET=../x\n[K2HFTFUSE_RULE]\nTARGET=a/b\n")
+    put("format", "json", b"\0" + b"{\"m\":\"%J\",\"h\":\"%H\",\"p\":%P,\"f\":\"%F\"}\\n\0%F %T.%-\0dir/name\0host\0"
+        b"a \"line\"\n\xff\xfe\xc3\xa9 \xf0\x9f\x98\x80\n\0rest")
+    put("format", "plain", b"\0%L\0\0a\0b\0one\ntwo\n")
+    put("format", "escapes", b"\1" + rb"\a\b\f\n\r\t\\\"\'\?\x1\x1f\0\8%%%l%t%T%f" + b"\0%-d %-Z%-%Ey%010Y\0a/b\0\0 x \r\n")
+    put("format", "wrong", b"\0%q\0%5\0\0\0\0")
+    put("rules", "text", b"\0a/b\0logs\0ERROR\0\0an ERROR in a line\r\n")
+    put("rules", "replace", b"\1a/b\0a\0\"(\\\\d+) (\\w+)\", \"$2 $1 & \\& \\$\"\0'\"^x$\"'\0" b"12 abc\n")
+    put("rules", "slow", b"\1a\0\0\"(a+)+$\"\0\"(?=a\\K)\"\0aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n")
+    put("rules", "wrong", b"\0a/../b\0/x/\0\"(\"\0\"a\", \"$11\"\0x")
+
+
+def main():
+    frames()
+    sessions()
+    clients()
+    texts()
+    rings()
+    ledgers()
+
+
+def op(number, *fields):
+    return bytes([number]) + b"".join(fields)
+
+
+def rings():
+    u8, u16, u64 = (lambda n: struct.pack("<B", n)), (lambda n: struct.pack("<H", n)), (lambda n: struct.pack("<Q", n))
+    read, release, rewind, validate, repair, recover = (op(8, u16(0xffff), u8(0)), op(9, u8(0)), op(10, u8(1), u16(0)),
+                                                        op(11), op(12), op(13))
+    opened, closed, push, declare, attach, dump = op(6), op(7), op(14, u8(1), u8(20)), op(15, u8(1)), op(16, u8(30)), op(18)
+    put("ring", "plain", opened + declare + read + release + push + read + release + validate + closed + opened + dump)
+    put("ring", "attach", opened + attach + push + read + rewind + read + release + attach + closed)
+    put("ring", "damage", op(3, u16(5), u64(0)) + op(3, u16(9), u64(1 << 63)) + opened + validate + read + repair + read +
+        release + dump + recover + closed)
+    put("ring", "header", op(0, u8(48), u8(7), u64(64)) + op(0, u8(16), u8(7), u64(128)) + opened + read + validate)
+    far = op(0, u8(16), u8(7), u64(1 << 62)) + op(0, u8(48), u8(7), u64(1 << 62)) + op(0, u8(49), u8(7), u64(1 << 62))
+    put("ring", "far", far + opened + push + op(0, u8(48), u8(0)) + dump + validate + attach + read + release)
+    put("ring", "marks", opened + op(4, u16(40), u8(2), u16(5)) + op(4, u16(60), u8(1), u16(8)) + read + validate + repair +
+        op(5, u16(4), u16(6), u8(1), u8(1), u8(0), u8(0), u8(0)) + read + release + dump)
+    put("ring", "live", opened + read + op(0, u8(16), u8(7), u64(1 << 20)) + validate + repair + dump + push +
+        op(1, u8(0), u8(0), u64(1)) + op(1, u8(0), u8(2), u64(9)) + recover + op(2, u8(0), u16(64), u8(0x41)) + declare + read)
+
+
+def ledgers():
+    def record(kind, count, body):
+        return struct.pack("<IHHQ", 16 + len(body), kind, count, 0) + body
+
+    def opened(path):
+        body = struct.pack("<QQQQII", 1, 2, 3, 4, len(path), 0) + path
+        return record(2, 1, body + bytes(-len(body) % 8))
+
+    def commit(*files):
+        body = RING + struct.pack("<QQII", 1, 4096, 0, 0) + b"".join(struct.pack("<QQQQ", *file) for file in files)
+        return record(1, len(files), body)
+
+    begin = struct.pack("<QII", 0x524744454c46484b, 1, 0) + RECEIVER + b"boot" + bytes(12) + bytes(8)
+    whole = begin + opened(b"a") + commit((1, 2, 1, 0)) + opened(b"b/c") + commit() + record(3, 1, struct.pack("<QQ", 1, 2))
+    put("ledger", "whole", b"\0" + whole + record(4, 0, b""))
+    put("ledger", "zeros", b"\0" + whole + bytes(400))
+    put("ledger", "torn", b"\0" + (whole + opened(b"x" * 1000) * 4)[:4096] + bytes(64))
+    put("ledger", "cut", b"\1" + whole[:-5])
+    put("ledger", "paths", b"\2" + begin + opened(b"../x") + opened(b"/etc/x") + opened(b"l\nf") + opened(b"a/b/c"))
+    put("ledger", "version", b"\0" + begin.replace(b"\1\0\0\0", b"\2\0\0\0", 1))
+
+
+main()

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Configuration files: reader, table, checks, print. What is printed of settings without errors must be read again
+ * without errors, and print the same.
+ */
+#include <fcntl.h>
+
+#include "fuzz.h"
+#include "settings.h"
+
+static void on_finding(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
+{
+	unsigned *errors = argument;
+
+	(void)line;
+	fuzz_check(file && *file && text && *text);
+	*errors += finding == K2I_FINDING_ERROR;
+}
+
+static void file_write(const char *path, const void *bytes, size_t byte_count)
+{
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	fuzz_check(file >= 0);
+	fuzz_check(write(file, bytes, byte_count) == (ssize_t)byte_count);
+	fuzz_check(close(file) == 0);
+}
+
+static char *printed(const struct k2i_settings *settings, size_t *bytes)
+{
+	char *text = NULL;
+	FILE *output = open_memstream(&text, bytes);
+
+	fuzz_check(output);
+	fuzz_check(k2i_settings_print(settings, output) == 0);
+	fuzz_check(fclose(output) == 0);
+	return text;
+}
+
+static void again_check(const char *path, const char *text, size_t bytes)
+{
+	struct k2i_settings *settings;
+	char message[1024] = "", *again;
+	size_t again_bytes;
+
+	file_write(path, text, bytes);
+	if (k2i_settings_load(path, &settings, message, sizeof(message)) != 0) {
+		(void)fprintf(stderr, "%s", text);
+		fuzz_failed(message, path, 0);
+	}
+	again = printed(settings, &again_bytes);
+	fuzz_check(again_bytes == bytes && memcmp(text, again, bytes) == 0);
+	free(again);
+	k2i_settings_free(settings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct k2i_settings *settings;
+	unsigned errors = 0;
+	char path[300], *text;
+	size_t bytes;
+	int status;
+
+	(void)snprintf(path, sizeof(path), "%s/fuzz.conf", fuzz_folder());
+	file_write(path, data, size);
+	status = k2i_settings_check(path, on_finding, &errors, &settings);
+	fuzz_check(status >= 0 && (unsigned)status == errors);
+	text = printed(settings, &bytes);
+	k2i_settings_free(settings);
+	if (errors == 0)
+		again_check(path, text, bytes);
+	free(text);
+	return 0;
+}
