@@ -37,8 +37,11 @@ void k2i_loop_progress(void *argument, uint64_t acked)
 	uint64_t one = 1;
 
 	(void)acked;
-	/* Pairs with the store in wait_for_work: either this sees it, or the loop sees what was released before. */
-	if (atomic_load(&mount->waiting))
+	/*
+	 * Exchanges of one word have an order: if wait_for_work's came before, this sees it; if it comes later, the loop
+	 * sees what was released before this.
+	 */
+	if (atomic_fetch_add_explicit(&mount->waiting, 0, memory_order_acq_rel))
 		(void)!write(mount->progress_fd, &one, sizeof(one));
 }
 
@@ -182,9 +185,8 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
 	bool waiting = !k2i_park_empty(mount) || mount->ending;
 	uint64_t count;
 
-	/* Pairs with the load in k2i_loop_progress. */
-	atomic_store(&mount->waiting, waiting);
-	atomic_thread_fence(memory_order_seq_cst);
+	/* See k2i_loop_progress. */
+	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
 	if (waiting)
 		k2i_park_run(mount);
 	waits[0] = (struct pollfd){.fd = mount->device_fd, .events = POLLIN};

@@ -47,7 +47,7 @@ struct k2i_mount {
 	int device_fd;   /* /dev/fuse; -1 when the kernel has ended the mount */
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
-	atomic_bool waiting; /* somebody wants progress_fd */
+	atomic_uint waiting; /* 1: somebody wants progress_fd */
 	bool ending;         /* draining: nothing new is accepted */
 	uint64_t deadline_ns;
 
