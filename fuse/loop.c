@@ -195,7 +195,8 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
 	/* More would only be put beside what waits already. */
 	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
 		waits[0].events = 0;
-	if (poll(waits, 3, mount->ending ? 0 : waiting ? WAITING_MS : -1) < 0)
+	/* With nothing parked at the end, k2i_drain_done waits. */
+	if (poll(waits, 3, mount->ending && !mount->park.first ? 0 : waiting ? WAITING_MS : -1) < 0)
 		waits[0].revents = waits[1].revents = waits[2].revents = 0;
 	if (waits[1].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));

@@ -11,6 +11,8 @@
 
 /* Files that hand their records on; more is taken for a circle. */
 #define CHAIN_LENGTH_MAX 16
+/* More is given back when nothing is pending. */
+#define PENDING_ROOM_KEPT (512u * 1024)
 
 static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *path)
 {
@@ -295,6 +297,17 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	return 0;
 }
 
+static void forget_pending(struct k2i_outlet *outlet)
+{
+	outlet->pending_bytes = outlet->pending_from = 0;
+	outlet->pending_continued = outlet->pending_continues = false;
+	if (outlet->pending_room > PENDING_ROOM_KEPT) {
+		free(outlet->pending);
+		outlet->pending = NULL;
+		outlet->pending_room = 0;
+	}
+}
+
 int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	for (; outlet; outlet = outlet->next) {
@@ -306,8 +319,7 @@ int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 			else if (status)
 				return status;
 		}
-		outlet->pending_bytes = outlet->pending_from = 0;
-		outlet->pending_continued = outlet->pending_continues = false;
+		forget_pending(outlet);
 	}
 	return 0;
 }

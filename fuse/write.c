@@ -52,7 +52,7 @@ static void account(struct k2i_mount *mount, const struct k2i_handle *handle, si
 /* Many short records at once: no line in sight is over the limits. 0: they must be taken one by one. */
 static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_text *text, const char *data, size_t bytes)
 {
-	size_t most = mount->limits.piece_bytes_max;
+	size_t most = mount->limits.piece_bytes_max < PENDING_BYTES ? mount->limits.piece_bytes_max : PENDING_BYTES;
 
 	if (text->held_bytes || text->skipping || text->continued || mount->limits.record_bytes_max)
 		return 0;
@@ -208,13 +208,27 @@ static bool same_stream(const struct k2i_handle *one, const struct k2i_handle *o
  * RELEASE comes some time after close(2): a record that a closed handle left without its end would come behind what
  * the next one wrote. So it is ended before anybody else writes to the same stream.
  */
+static bool is_closed_before(const struct k2i_handle *handle, const struct k2i_handle *writer)
+{
+	return handle != writer && same_stream(handle, writer);
+}
+
+static bool anybody_closed_before(const struct k2i_mount *mount, const struct k2i_handle *writer)
+{
+	const struct k2i_handle *handle = mount->flushed_first;
+
+	while (handle && !is_closed_before(handle, writer))
+		handle = handle->flushed_next;
+	return handle != NULL;
+}
+
 static void end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
 {
 	struct k2i_handle *next;
 
 	for (struct k2i_handle *handle = mount->flushed_first; handle; handle = next) {
 		next = handle->flushed_next;
-		if (handle == writer || !same_stream(handle, writer))
+		if (!is_closed_before(handle, writer))
 			continue;
 		k2i_handle_not_flushed(mount, handle);
 		enqueue_held(mount, handle, K2I_PARKED_END);
@@ -291,6 +305,8 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 
 	if (!write->claim || !outlet->passes_all || !outlet->transfer || outlet->next || mount->limits.record_bytes_max)
 		return false;
+	if (anybody_closed_before(mount, handle))
+		return false;
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
@@ -351,7 +367,7 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 		handle->writer_pid = write->writer_pid;
 		k2i_handle_not_flushed(mount, handle);
 	}
-	if (status == 0 && !mount->flushed_first && fits_in_place(mount, write, handle, &whole)) {
+	if (status == 0 && fits_in_place(mount, write, handle, &whole)) {
 		status = mount->settings->binary ? commit_block(mount, write, handle)
 						 : commit_text(mount, write, handle, whole);
 		if (status == 0) {
