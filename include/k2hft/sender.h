@@ -102,20 +102,25 @@ K2HFT_API int k2hft_writer_open(struct k2hft_sender *sender, const char *path, s
 /* The same for a stream of blocks: each write is one record. Since 0.1.0. */
 K2HFT_API int k2hft_writer_open_binary(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer);
 
-/* What it wrote is sent; a text that k2hft_writer_lines left without LF too. NULL is allowed. Since 0.1.0. */
+/*
+ * What it wrote is sent; a text that k2hft_writer_lines left without LF too: for that it waits for room as a write does,
+ * and drops and counts it where a write would fail. NULL is allowed. Since 0.1.0.
+ */
 K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
 
 /*
- * One record. Text: without its line end, which is added; a LF inside is -EINVAL. Longer than a chunk can hold, it goes
- * in marked pieces. 0; -EAGAIN full, and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the ring is too small for it;
- * -EINTR a signal came while it waited: nothing of it was written. Since 0.1.0.
+ * One record. Text: without its line end, which is added; a LF inside is -EINVAL, and so is a record while a line of
+ * k2hft_writer_lines is out in pieces and has not ended. Longer than 1 MiB, it goes in marked pieces. No lock, no system
+ * call and no look at a clock, but when a chunk is begun: its time is that of its first record. 0; -EAGAIN full, and the
+ * sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and it is longer than half of the ring; -EINTR a signal
+ * came while it waited: nothing of it was written. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 
 /*
  * Any piece of a text, lines with their ends: complete lines are sent, the rest waits for the next call or close.
- * Returns 0; errors as k2hft_writer_write's, and -EINVAL for a binary writer; on -EAGAIN and -EINTR nothing of this
- * call was taken if it fits into one chunk, else `*taken` (if not NULL) bytes were. Since 0.1.0.
+ * Returns 0; errors as k2hft_writer_write's, -ENOMEM, and -EINVAL for a binary writer; on -EAGAIN and -EINTR nothing of
+ * this call was taken if it fits into one chunk, else `*taken` (if not NULL) bytes were. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken);
 
