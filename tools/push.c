@@ -344,7 +344,6 @@ static int push_run(struct push *push, char **names)
 	push->started_ns = push_clock_ns();
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);
-	/* Without a connection so far there is nothing to wait for. */
 	drained = push_drain(push);
 	k2i_sender_free(push->sender);
 	return status ? status : drained;

@@ -66,6 +66,8 @@ int push_connection_check(struct push *push)
 	if (stats.client.connects)
 		return PUSH_OK;
 	push_error("receiver %s port %s: %s", push->host, push->port, reason(&stats));
+	/* The time is up for what was read, too. */
+	push->options.timeout_ms = 0;
 	return PUSH_FAILED;
 }
 

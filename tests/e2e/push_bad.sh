@@ -45,6 +45,14 @@ receiver_config ""
 receiver_start
 receiver_stop TERM
 expect 1 '1 record.* remain.*refused' -r "127.0.0.1:$port" --timeout 0
+# The same with an input that does not end.
+mkfifo "$dir/pipe"
+exec 3<>"$dir/pipe"
+echo line >&3
+"$k2hft" push -r "127.0.0.1:$port" --timeout 1 "$dir/pipe" 2>"$dir/errors" && fail "push to nobody"
+grep -q "receiver 127.0.0.1 port $port: .*refused" "$dir/errors" || fail "$(cat "$dir/errors")"
+grep -q '1 records remain' "$dir/errors" || fail "$(cat "$dir/errors")"
+exec 3>&-
 # Somebody else's protocol.
 python3 - "$dir/port" <<'END' &
 import socket
