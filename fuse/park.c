@@ -107,6 +107,9 @@ static void run_queue(struct k2i_mount *mount)
 		if (item->kind == K2I_PARKED_SYNC) {
 			begin_sync(mount, item);
 		} else {
+			if (status && item->unique == 0)
+				k2i_log(K2HFT_LOG_ERROR, "mount: the last record of a file is lost: %s",
+					strerror(-status));
 			k2i_park_answer(mount, item, status);
 			free_item(mount, item);
 		}

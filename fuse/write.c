@@ -78,7 +78,7 @@ static int give(struct k2i_mount *mount, const struct k2i_parked *item, const st
 	return status ? status : k2i_outlet_take(mount, item->handle->outlet, &records);
 }
 
-/* Takes some of a text. -EAGAIN: a piece of a long record needs the ring first; nothing was taken. */
+/* Takes some of a text. On errors nothing was taken; -EAGAIN: a piece of a long record needs the ring first. */
 static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 {
 	struct k2i_text *text = &item->handle->text, before = *text;
@@ -95,7 +95,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 		count_too_long(mount);
 	if (event == K2I_TEXT_RECORD || event == K2I_TEXT_PIECE)
 		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
-	if (status == -EAGAIN) {
+	if (status) {
 		text->held_bytes = before.held_bytes;
 		text->continued = before.continued;
 		text->skipping = before.skipping;
@@ -103,7 +103,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 	}
 	item->taken += taken;
 	account(mount, item->handle, taken);
-	return status;
+	return 0;
 }
 
 static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
@@ -116,9 +116,11 @@ static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
 		count_too_long(mount);
 	else
 		status = give(mount, item, &part, false);
+	if (status)
+		return status;
 	item->taken = item->bytes;
 	account(mount, item->handle, item->bytes);
-	return status;
+	return 0;
 }
 
 static int advance_write(struct k2i_mount *mount, struct k2i_parked *item)
@@ -204,10 +206,6 @@ static bool same_stream(const struct k2i_handle *one, const struct k2i_handle *o
 	return one->node == other->node;
 }
 
-/*
- * RELEASE comes some time after close(2): a record that a closed handle left without its end would come behind what
- * the next one wrote. So it is ended before anybody else writes to the same stream.
- */
 static bool is_closed_before(const struct k2i_handle *handle, const struct k2i_handle *writer)
 {
 	return handle != writer && same_stream(handle, writer);
@@ -222,6 +220,10 @@ static bool anybody_closed_before(const struct k2i_mount *mount, const struct k2
 	return handle != NULL;
 }
 
+/*
+ * RELEASE comes some time after close(2): a record that a closed handle left without its end would come behind what
+ * the next one wrote. So it is ended before anybody else writes to the same stream.
+ */
 static void end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
 {
 	struct k2i_handle *next;
@@ -288,7 +290,6 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 		.time_ns = wall_clock_ns(),
 		.writer_pid = write->writer_pid,
 	};
-
 	size_t data_at = settle(write, 0);
 
 	k2i_outlet_copy(mount, handle->outlet, write->claim + data_at, write->bytes);
@@ -305,7 +306,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 
 	if (!write->claim || !outlet->passes_all || !outlet->transfer || outlet->next || mount->limits.record_bytes_max)
 		return false;
-	if (anybody_closed_before(mount, handle))
+	if (write->bytes == 0 || anybody_closed_before(mount, handle))
 		return false;
 	*whole = write->bytes;
 	if (mount->settings->binary)
@@ -340,12 +341,12 @@ static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *wri
 	end_closed(mount, handle);
 	if (!mount->park.first)
 		status = k2i_write_advance(mount, &item);
-	if (status == -EAGAIN)
+	if (status == -EAGAIN) {
 		status = k2i_park_add(mount, &item);
-	else
-		k2i_park_answer(mount, &item, status);
-	if (status)
-		k2i_reply_status(mount, write->unique, status);
+		if (status == 0)
+			return;
+	}
+	k2i_park_answer(mount, &item, status);
 }
 
 /* -EBADF not open for writing, -ECONNABORTED the mount is ending. */

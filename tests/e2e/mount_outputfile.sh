@@ -57,6 +57,25 @@ quick cat "$mnt/chain/third" | cmp - "$work/second" || fail "chain/third is not 
 stop_mount || fail "status $? of k2hftfuse"
 [ ! -e "$received/many" ] || fail "a rule without TRUNS sends"
 
+# No room for the copy: the writer hears of it only if the rule does not send.
+rules='[K2HFTFUSE_RULE]
+TARGET = local
+DEFAULTALL = ALLOW
+OUTPUTFILE = /dev/full
+[K2HFTFUSE_RULE]
+TARGET = sent
+TRUNS = on
+DEFAULTALL = ALLOW
+OUTPUTFILE = /dev/full'
+start_mount
+echo x | quick dd of="$mnt/local" conv=notrunc 2>"$work/out" && fail "a local copy without room succeeds"
+grep -q 'No space' "$work/out" || fail "$(cat "$work/out")"
+quick sh -c "echo x >'$mnt/sent'" || fail "a copy without room stops a sender"
+[ "$(quick stat -c %s "$mnt/local" "$mnt/sent" | tr '\n' ' ')" = "0 0 " ] || fail "sizes: $(stat "$mnt/local" "$mnt/sent")"
+stop_mount || fail "status $? of k2hftfuse"
+[ "$(cat "$received/sent")" = x ] || fail "what has no room here did not arrive there"
+grep -q '/dev/full: No space' "$work/mount.err" || fail "no word about the copy"
+
 # Mistakes are found at the start.
 refused() {
 	word=$1
