@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <k2hft/version.h>
 
@@ -14,6 +15,7 @@
 #include "log.h"
 #include "text.h"
 
+#define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
 
 struct stream_node {
@@ -276,6 +278,12 @@ static int greeting_check(struct k2i_session *session, const struct k2hft_hello 
 	return 0;
 }
 
+/* Only a peer that invents positions gets there. Behind it no window could be told any more. */
+static bool at_its_end(const struct k2i_session *session, uint64_t position)
+{
+	return position > UINT64_MAX - session->shared->window_bytes;
+}
+
 static uint32_t frame_bytes_grant(const struct k2i_session *session, uint32_t wanted)
 {
 	uint32_t granted = wanted < session->shared->frame_bytes_max ? wanted : session->shared->frame_bytes_max;
@@ -330,8 +338,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		return rule_broken(session, K2HFT_ERROR_FENCED, "a newer epoch of this ring was connected");
 	if (error)
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more ring");
-	if (position > UINT64_MAX - session->shared->window_bytes)
-		return rule_broken(session, K2HFT_ERROR_LIMIT, "the ring's position is at its end");
+	if (at_its_end(session, position))
+		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	welcome(session, &hello, position, known);
 	return 0;
 }
@@ -353,6 +361,21 @@ static int stream_take(struct k2i_session *session, const uint8_t *body, size_t 
 	}
 }
 
+/* A sender that gives up one chunk after the other says so each time. */
+static void discard_log(struct k2i_session *session, const struct k2hft_discard *discard)
+{
+	struct timespec now;
+	uint64_t silent;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (k2i_log_limit_due(&session->shared->discard_limit,
+			      (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, &silent))
+		k2i_log(K2HFT_LOG_WARNING,
+			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64
+			" records, reason %u; %" PRIu64 " more such ranges before)",
+			session->host, discard->from, discard->to, discard->record_count, discard->reason, silent);
+}
+
 static int discard_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
 	struct k2i_counters *counters = session->shared->counters;
@@ -365,15 +388,15 @@ static int discard_take(struct k2i_session *session, const uint8_t *body, size_t
 		return rule_broken(session, K2HFT_ERROR_POSITION, "DISCARD leaves a hole before it");
 	if (discard.to <= session->expected)
 		return 0;
+	if (at_its_end(session, discard.to))
+		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->expected = discard.to;
 	error = session_commit(session);
 	if (error)
 		return destination_failed(session, error);
 	k2i_count(&counters->discarded_ranges, 1);
 	k2i_count(&counters->discarded_records, discard.record_count);
-	k2i_log(K2HFT_LOG_WARNING,
-		"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64 " records, reason %u)",
-		session->host, discard.from, discard.to, discard.record_count, discard.reason);
+	discard_log(session, &discard);
 	return 0;
 }
 
@@ -506,6 +529,8 @@ static int data_take(struct k2i_session *session, const struct k2hft_frame *fram
 		return rule_broken(session, K2HFT_ERROR_POSITION, "DATA leaves a hole before it");
 	if (frame->position + frame->raw_bytes > session->window_end)
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "DATA goes beyond the window");
+	if (at_its_end(session, frame->position + frame->raw_bytes))
+		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	if (frame->flags & K2HFT_FRAME_LZ4) {
 		error = data_decompress(session, frame, body);
 		raw = session->shared->raw;
@@ -599,7 +624,7 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 	int64_t length = 1;
 
 	*consumed = *wanted = 0;
-	while (length > 0) {
+	while (length > 0 && session->state != K2I_SESSION_ENDED) {
 		*wanted = 0;
 		if (answer_room(session) < 2 * K2I_SESSION_ANSWER_BYTES)
 			break;

@@ -10,6 +10,7 @@
 
 #include "commit.h"
 #include "counters.h"
+#include "log.h"
 #include "rings.h"
 #include "table.h"
 
@@ -31,6 +32,7 @@ struct k2i_session_shared { /* by all sessions of a thread */
 	uint32_t frame_bytes_max;
 	uint8_t *raw; /* of a decompressed frame */
 	size_t raw_room;
+	struct k2i_log_limit discard_limit;
 };
 
 enum k2i_session_result {

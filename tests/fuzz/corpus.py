@@ -130,9 +130,9 @@ def sessions():
         data(0, chunk(b"one\n", 9), chunk(b"two\nthree\n", 9), chunk(b"\0\1\2", 9), chunk(b"four\n", 9)) + token(BYE))
     put("session", "compressed", bytes([CHAIN, 0]) + begin + compressed(0) + some + compressed(0) + end)
     put("session", "discard", bytes([0, 0]) + begin + discard(0, 4096, reason=3) +
-        data(4104, chunk(b"x\n"), gap=8) + discard(0, (1 << 64) - 8) + token(BYE))
+        data(4104, chunk(b"x\n"), gap=8) + discard(0, (1 << 64) - 8))
     put("session", "far", bytes([0, 0]) + hello(acked=(1 << 64) - (8 << 20)) + stream(1, "far") +
-        data((1 << 64) - (8 << 20), chunk(b"x\n")) + token(BYE))
+        data((1 << 64) - (8 << 20), chunk(b"x\n")) + discard((1 << 64) - (8 << 20), (1 << 64) - (2 << 20)))
     put("session", "refused", bytes([0, 0]) + begin + data(4096, chunk(b"hole\n")) + hello(1) + stream(1, "../x") +
         hello(1) + stream(1, ".k2hft/x") + stream(2, "a/b.log/c") + stream(3, "l\nf") +
         data(0, chunk(b"x\n"), chunk(b"y\n", 2), chunk(b"z\n", 3)) + error(1, "why\n"))

@@ -183,6 +183,8 @@ static void input_give(struct world *world, struct peer *peer)
 	enum k2i_session_result result = k2i_session_input(&peer->session, bytes, byte_count, &consumed, &peer->wanted);
 
 	free(bytes);
+	/* An end without a word would be an answer that could not be written. */
+	fuzz_check(result != K2I_SESSION_MORE || peer->session.state != K2I_SESSION_ENDED);
 	fuzz_check(consumed <= byte_count);
 	fuzz_check(peer->session.output_bytes <= sizeof(peer->session.output));
 	/* Chunks of the group point to where the bytes were. */

@@ -232,6 +232,39 @@ static void test_discard(void **state)
 	expect_error(world, K2HFT_ERROR_POSITION);
 }
 
+static void put_discard(struct world *world, uint64_t from, uint64_t to)
+{
+	struct k2hft_discard discard = {.from = from, .to = to, .reason = K2HFT_DISCARD_EXPIRED};
+
+	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+}
+
+/* Positions that leave no room for a window behind them are refused, and nothing is committed there. */
+static void test_positions_have_an_end(void **state)
+{
+	const uint64_t last = UINT64_MAX - 7 - WINDOW_BYTES;
+	struct world *world = *state;
+
+	open_session(world);
+	put_discard(world, 0, UINT64_MAX - 7);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_LIMIT);
+	assert_int_equal(world->session.committed, 0);
+	k2i_session_end(&world->session);
+
+	session_open(world, 2);
+	put_hello(world, "far", 1, last - 40);
+	put_stream(world, 1, "far");
+	put_data(world, last - 40, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	(void)expect_welcome(world);
+	expect_ack(world, last, K2HFT_STATUS_OK);
+	put_data(world, last, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_LIMIT);
+	expect_file(world, "far", "a");
+}
+
 static void test_ping_and_bye(void **state)
 {
 	struct world *world = *state;
@@ -525,6 +558,7 @@ int main(void)
 		SESSION_TEST(test_stream_declared_again),
 		SESSION_TEST(test_too_many_streams),
 		SESSION_TEST(test_discard),
+		SESSION_TEST(test_positions_have_an_end),
 		SESSION_TEST(test_ping_and_bye),
 		SESSION_TEST(test_answers_have_a_limit),
 		SESSION_TEST(test_refused_greetings),
