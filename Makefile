@@ -125,7 +125,7 @@ $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsani
 # What a program consists of is tested without its main.
 $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(B)/tests/fuzz/session $(B)/tests/fuzz/ledger: \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
-$(B)/tests/test_verify_record $(B)/tests/test_verify_tally: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
+$(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o
 $(B)/tests/test_text: $(B)/obj/fuse/text.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)

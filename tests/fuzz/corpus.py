@@ -173,8 +173,21 @@ def texts():
     put("rules", "wrong", b"\0a/../b\0/x/\0\"(\"\0\"a\", \"$11\"\0x")
 
 
+def lines():
+    long = [b"~k200000a,%d,%d,abcDEF-_,00000000" % (producer, counter) for producer, counter in
+            ((1, 1), (1, 2), (2, 1), (1, 4), (1, 3), (1, 3), (65535, 999999999999999999))]
+    compact = [b"!1" + number + b"abc000" for number in (b"0001", b"0002", b"0007", b"0002")]
+    put("verify", "long", b"\0" + b"\n".join(long) + b"\n")
+    put("verify", "compact", b"\0" + b"\n".join(compact) + b"\n")
+    put("verify", "mixed", b"\0other\n" + long[0] + b"\n\n" + compact[0] + b"\nprefix " + long[1] + b"\n" + long[2])
+    put("verify", "joined", b"\4" + long[0] + long[1] + b"\n" + compact[0] + compact[1] + b"\n!!~k2~k2\n" + long[1][:9])
+    put("verify", "expected", b"\x38" + b"\n".join(long[:3] + compact) + b"\n")
+    put("verify", "left", b"\1~k2abcdef,1,1,x,12345678\n!10001abc000\n~k2\n!\n")
+
+
 def main():
     frames()
+    lines()
     sessions()
     clients()
     texts()
