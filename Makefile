@@ -127,7 +127,7 @@ $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(B)/tests
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o
-$(B)/tests/test_text: $(B)/obj/fuse/text.o
+$(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)

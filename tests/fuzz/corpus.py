@@ -185,6 +185,11 @@ def lines():
     put("verify", "left", b"\1~k2abcdef,1,1,x,12345678\n!10001abc000\n~k2\n!\n")
 
 
+    some = b"one\ntwo\n\n" + b"x" * 100 + b"\n" + b"y" * 33 + b"z\r\nlast"
+    for name, control in (("pieces", b"\1\7\0\1"), ("limit", b"\0\xff\x20\2"), ("plain", b"\0\xff\0\x40"), ("one", b"\1\0\0\0")):
+        put("text", name, control + some)
+
+
 def main():
     frames()
     lines()
