@@ -9,7 +9,8 @@ K2HINIT = no
 RINGSIZE = 1M"
 start_receiver
 start_mount
-seq 1 2000000 >"$work/in"
+# More than ring and sockets hold.
+seq 1 6000000 >"$work/in"
 cat "$work/in" >"$sent/f" &
 writer=$!
 some() {
@@ -21,8 +22,10 @@ wait $receiver_pid 2>/dev/null
 fixed_port=yes
 start_receiver
 until_true 20 some 4000000 || fail "the receiver does not go on"
+kill -STOP $receiver_pid # or the copy could be over before the kill
 kill -9 $mount_pid
 wait $mount_pid 2>/dev/null
+kill -CONT $receiver_pid
 wait $writer && fail "the writer did not notice the end of the mount"
 umount "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
 start_mount
