@@ -15,6 +15,8 @@
 #define LINK_SLOW_BYTES (256u * 1024)
 #define LINK_MEASURE_BYTES (1024u * 1024)
 #define LINK_MEASURE_NS UINT64_C(100000000)
+/* In a row: once, it can be a receiver that the scheduler kept waiting. */
+#define LINK_SLOW_COUNT 3u
 #define LINK_VERDICT_NS UINT64_C(1000000000)
 #define LINK_TRIAL_NS UINT64_C(1000000000)
 
@@ -195,7 +197,8 @@ void k2i_link_judge(struct k2i_link *link, uint64_t peer_limited_ns, uint64_t no
 	uint64_t per_block_ns = elapsed_ns / (link->busy_bytes + 1) * LINK_SLOW_BYTES;
 
 	/* A receiver that does not read is no matter of the network: compressing would only give it more to do. */
-	if (per_block_ns > LINK_SLOW_NS && limited_ns < elapsed_ns / 2)
+	link->slow_count = per_block_ns > LINK_SLOW_NS && limited_ns < elapsed_ns / 2 ? link->slow_count + 1 : 0;
+	if (link->slow_count >= LINK_SLOW_COUNT)
 		link->slow_until_ns = now_ns + LINK_VERDICT_NS;
 	link->busy_since_ns = now_ns;
 	link->busy_bytes = 0;

@@ -267,10 +267,16 @@ static struct k2i_link link_after(uint64_t bytes, uint64_t elapsed_ns, uint64_t 
 {
 	struct k2i_link link = {0};
 
-	k2i_link_full(&link, 1000 * MS);
-	k2i_link_sent(&link, bytes);
-	assert_true(k2i_link_measured(&link, 1000 * MS + elapsed_ns));
-	k2i_link_judge(&link, peer_limited_ns, 1000 * MS + elapsed_ns);
+	k2i_link_full(&link, 1000 * MS - 2 * elapsed_ns);
+	for (uint64_t measured = 0; measured < 3; measured++) {
+		uint64_t now_ns = 1000 * MS - elapsed_ns + measured * elapsed_ns;
+
+		/* One that is slow once is not slow. */
+		assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, now_ns));
+		k2i_link_sent(&link, bytes);
+		assert_true(k2i_link_measured(&link, now_ns));
+		k2i_link_judge(&link, (measured + 1) * peer_limited_ns, now_ns);
+	}
 	return link;
 }
 
