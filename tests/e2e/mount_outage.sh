@@ -6,16 +6,22 @@ settings='RINGSIZE = 1M'
 start_receiver
 start_mount
 seq 1 1500000 >"$work/in"
-cat "$work/in" >"$sent/f" &
+mkfifo "$work/gate"
+{
+	head -c 4000000 "$work/in"
+	cat "$work/gate"
+	tail -c +4000001 "$work/in"
+} >"$sent/f" &
 writer=$!
 some() {
-	[ "$(wc -c <"$received/senddir/f" 2>/dev/null || echo 0)" -gt 1000000 ]
+	[ -e "$received/senddir/f" ] && [ "$(wc -c <"$received/senddir/f")" -gt "$1" ]
 }
-until_true 20 some || fail "nothing arrives"
+until_true 20 some 3900000 || fail "nothing arrives"
 stop_receiver
+fixed_port=yes
+: >"$work/gate"
 sleep 1
 gone $writer && fail "the writer is not held back"
-fixed_port=yes
 start_receiver
 wait $writer || fail "status $? of the writer"
 stop_mount || fail "status $? of k2hftfuse"
