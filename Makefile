@@ -166,11 +166,11 @@ demo:                   ## sends real logs from here to here, both ways, and com
 install-check: all      ## installs to a temporary root, uses it from C and C++, uninstalls
 	$(call run_tests) $(INSTALL)
 check-asan: deps        ## unit, stress and end-to-end tests with address and undefined-behaviour sanitizers
-	$(call remake) B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all unit stress
+	$(call remake) B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all unit stress examples
 	$(Q)$(MAKE) --no-print-directory B=build-asan check-sanitized SANITIZED_SCRIPTS='$(E2E)'
-check-tsan: deps        ## unit and stress tests with the thread sanitizer
-	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' unit stress
-	$(Q)$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread check-sanitized
+check-tsan: deps        ## the same with the thread sanitizer
+	$(call remake) B=build-tsan SANITIZE=thread CFLAGS='-O1 -g' all unit stress examples
+	$(Q)$(MAKE) --no-print-directory B=build-tsan SANITIZE=thread check-sanitized SANITIZED_SCRIPTS='$(E2E)'
 fuzz = @pkgconfig/install-deps fuzz && $(MAKE) --no-print-directory B=build-fuzz CC=clang CFLAGS='-O1 -g' \
 	SANITIZE=fuzzer-no-link,address,undefined $(1:%=build-fuzz/tests/fuzz/%) && tests/fuzz/run.sh $(2) $(1)
 TIME ?= 60

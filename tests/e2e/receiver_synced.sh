@@ -9,7 +9,7 @@ command -v strace >/dev/null || {
 }
 receiver_config ""
 # LeakSanitizer can't look at a process that is traced.
-export ASAN_OPTIONS=detect_leaks=0
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 receiver_start
 strace -f -qq -e trace=writev,pwrite64,fdatasync,sendto -o "$dir/trace" -p "$pid" 2>"$dir/strace" &
 tracer=$!
