@@ -75,7 +75,7 @@ FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 
-.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
+.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized check-faults fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
 all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
 unit: $(UNIT) $(TOOLS) $(FUZZERS)
@@ -180,6 +180,9 @@ check-fuzz:             ## each fuzz target for 60 seconds
 	$(call fuzz,$(FUZZ),60)
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
+check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faults.py; SEED=S; RECORD=1 keeps the result
+	$(call remake) all unit
+	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record)
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 

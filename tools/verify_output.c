@@ -64,23 +64,20 @@ int verify_sender_open(const struct verify_options *options, struct verify_sende
 	return VERIFY_FAILED;
 }
 
-static int stats_tell(const struct verify_sender *sender, bool flushed)
+static int stats_tell(struct k2hft_sender *sender, bool flushed)
 {
-	const struct k2hft_sender_options *options = &sender->config.options;
-	bool kept = options->ring_path && !(options->ring_flags & K2HFT_RING_TEMPORARY);
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 	int status = VERIFY_OK;
 
-	if (k2hft_sender_stats(sender->sender, &stats))
+	if (k2hft_sender_stats(sender, &stats))
 		return VERIFY_FAILED;
 	if (stats.dropped_records) {
 		verify_error("%" PRIu64 " records were dropped: the ring was full", stats.dropped_records);
 		status = VERIFY_FAILED;
 	}
 	if (!flushed) {
-		verify_error("%" PRIu64 " records are not acknowledged: %s%s%s", stats.unacked_records,
-			     stats.client.last_error[0] ? stats.client.last_error : "no answer yet",
-			     kept ? "; they are in " : "", kept ? options->ring_path : "");
+		verify_error("%" PRIu64 " records are not acknowledged: %s", stats.unacked_records,
+			     stats.client.last_error[0] ? stats.client.last_error : "no answer yet");
 		status = VERIFY_FAILED;
 	}
 	return status;
@@ -92,11 +89,9 @@ int verify_sender_close(const struct verify_options *options, struct verify_send
 	int status = VERIFY_OK, flushed = -ETIMEDOUT;
 
 	if (sender->sender) {
-		do {
+		for (; flushed && left_ms >= 0 && !stop(); left_ms -= SLICE_MS)
 			flushed = k2hft_sender_flush(sender->sender, SLICE_MS);
-			left_ms -= SLICE_MS;
-		} while (flushed && left_ms > 0 && !stop());
-		status = stats_tell(sender, flushed == 0);
+		status = stats_tell(sender->sender, flushed == 0);
 		k2i_sender_free(sender->sender);
 	}
 	if (sender->config.settings)

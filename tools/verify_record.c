@@ -183,26 +183,15 @@ static bool decode_long(const char *line, size_t bytes, struct verify_record *re
 	return at < end && end[-1] == ',';
 }
 
-static int digit64_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'A' && digit <= 'Z')
-		return digit - 'A' + 10;
-	if (digit >= 'a' && digit <= 'z')
-		return digit - 'a' + 36;
-	return digit == '-' ? 62 : digit == '_' ? 63 : -1;
-}
-
 static bool take_compact(const char *at, unsigned digits, uint64_t *value)
 {
 	*value = 0;
 	for (; digits; digits--, at++) {
-		int digit = digit64_value(*at);
+		const char *digit = *at ? strchr(digits64, *at) : NULL;
 
-		if (digit < 0)
+		if (!digit)
 			return false;
-		*value = *value << 6 | (uint64_t)digit;
+		*value = *value << 6 | (uint64_t)(digit - digits64);
 	}
 	return true;
 }

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""One lap: three senders under load, one fault, and then a look at every record."""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from .process import Trouble, wait_until
+from .senders import LibrarySender, Load, MountSender, PushSender
+
+DRAIN_S = 90
+FINDINGS = 1000
+COUNTS = ("lost", "repeated", "late", "damaged", "extra")
+
+
+class Lap:
+    def __init__(self, world, random, number, kind):
+        self.world = world
+        self.random = random
+        self.number = number
+        self.notes = []
+        self.not_injected = None
+        self.push, self.library, self.mount = PushSender(world), LibrarySender(world), MountSender(world)
+        self.extra = []
+        self.before = {}
+        self.forget_rings = []
+        self.told = False
+        self.fault = kind(self)
+        self.load = Load(random, random.uniform(*kind.load_seconds))
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self.excused = dict.fromkeys(COUNTS, 0)
+        self.records = 0
+        self.problems = []
+        self.seconds = 0
+
+    def senders(self):
+        return [self.push, self.library, self.mount]
+
+    def busy(self):
+        return any(sender.busy() for sender in self.senders())
+
+    def run(self):
+        started = time.monotonic()
+        try:
+            if self.world.unify:
+                self.remove(self.output_of(None))
+            for sender in self.senders():
+                sender.begin(self.load, self.number)
+            wait_until(self.arriving, 60, "records arrive")
+            time.sleep(self.random.uniform(0, 0.6) * self.load.seconds)
+            self.fault.inject()
+            for sender in self.senders():
+                sender.finish(DRAIN_S)
+            self.fault.after()
+            self.check()
+            self.tidy()
+        except Trouble as trouble:
+            self.problems.append(str(trouble))
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            self.problems.append(f"{type(error).__name__}: {error}")
+        self.seconds = time.monotonic() - started
+        return not self.problems
+
+    def arriving(self):
+        return all(os.path.exists(self.output_of(sender)) for sender in self.senders()) or not self.busy()
+
+    # Where records arrive
+
+    def output_of(self, sender):
+        return os.path.join(self.world.output, "unify.log" if self.world.unify else sender.stream)
+
+    def earlier(self, path, removed):
+        """`removed`: what was at `path` before, open. It is read when nothing writes to it any more."""
+        self.before.setdefault(path, []).append(os.dup(removed.fileno()))
+
+    def renamed(self, path):
+        names = self.before.setdefault(path, [])
+        name = f"{path}.{len(names) + 1}"
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path, name)
+            names.append(name)
+
+    def files_of(self, path):
+        """All that was ever at `path`, the oldest first."""
+        found = []
+        for number, one in enumerate(self.before.get(path, [])):
+            if isinstance(one, int):
+                name = self.world.path(f"earlier.{number}")
+                with open(one, "rb") as source, open(name, "wb") as target:
+                    source.seek(0)
+                    shutil.copyfileobj(source, target)
+                self.before[path][number] = one = name
+            found.append(one)
+        return found + ([path] if os.path.exists(path) else [])
+
+    # The verdict
+
+    def check(self):
+        senders = self.senders() + self.extra
+        for path in dict.fromkeys(self.output_of(sender) for sender in senders):
+            there = [sender for sender in senders if self.output_of(sender) == path]
+            self.check_file(path, there)
+        self.check_committed()
+        if not self.world.receiver.alive():
+            self.problems.append(f"the receiver ended; {self.world.receiver.last_lines()}")
+        if not self.world.mount.alive():
+            self.problems.append(f"the mount ended; {self.world.mount.last_lines()}")
+        unsaid = self.fault.unsaid()
+        if unsaid:
+            self.problems.append(unsaid)
+        for what, count in self.counts.items():
+            if count:
+                self.problems.append(f"{count} {what}")
+
+    def verified(self, path):
+        files = self.files_of(path)
+        if not files:
+            return {"producers": [], "damaged": 0, "foreign": 0, "findings": []}
+        done = subprocess.run(self.push.verify() + ["--json", f"--limit={FINDINGS}"] + files, stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False, timeout=120)
+        if done.returncode not in (0, 3):
+            raise Trouble(f"k2hft verify: {done.stderr.decode(errors='replace')}")
+        with open(self.world.path(f"verify.{os.path.basename(path)}.json"), "wb") as kept:
+            kept.write(done.stdout)
+        return json.loads(done.stdout)
+
+    def check_file(self, path, senders):
+        data = self.verified(path)
+        parts = {part.producer: part for sender in senders for part in sender.parts}
+        self.count("damaged", data["damaged"] + data["foreign"], senders[0], path)
+        for found in data["producers"]:
+            part = parts.pop(found["producer"], None)
+            if not part:
+                self.problems.append(f"{path}: producer {found['producer']}, who is unknown")
+                continue
+            part.found = found
+            self.records += found["records"]
+            self.check_part(part, found)
+        for part in parts.values():
+            part.found = None
+            self.count("lost", part.at_least, part.sender, f"all of producer {part.producer}")
+
+    def check_part(self, part, found):
+        where = f"producer {part.producer}"
+        missing = found["missing"] - found["missing_tail"]
+        self.count("lost", missing + max(0, part.at_least - found["last"]), part.sender,
+                   f"{where}: {found['missing_ranges'][:3]}, last {found['last']} of {part.at_least}")
+        self.count("repeated", found["repeated"], part.sender, where)
+        self.count("late", found["late"], part.sender, where)
+        self.count("extra", found["extra"] + max(0, found["last"] - part.at_most), part.sender, where)
+
+    def count(self, what, number, sender, where):
+        if not number:
+            return
+        if self.fault.excuses(sender, what):
+            self.excused[what] += number
+        else:
+            self.counts[what] += number
+            self.notes.append(f"{what}: {number}, {sender.name}, {where}")
+
+    def check_committed(self):
+        """What a ring had committed when its sender was killed must have arrived."""
+        for sender in (self.push, self.library):
+            total = sum(self.arrived_of(part) for one in self.extra if one.owner is sender for part in one.parts)
+            for part in sender.parts:
+                total += self.arrived_of(part)
+                committed = getattr(part, "committed_before", 0)
+                self.count("lost", max(0, committed - total), sender, f"producer {part.producer}: {committed} "
+                           f"records were committed by then, {total} arrived")
+            self.world.arrived[sender.name] += total
+
+    @staticmethod
+    def arrived_of(part):
+        distinct = part.found["records"] - part.found["repeated"] if part.found else 0
+        return max(distinct, part.at_least)
+
+    # The next lap finds nothing of this one
+
+    def tidy(self):
+        for sender in self.senders() + self.extra:
+            for path in self.files_of(self.output_of(sender)):
+                if not self.problems:
+                    self.remove(path)
+        for sender in self.forget_rings:
+            if sender is self.mount:
+                self.world.mount.signal(15)
+                status = self.world.mount.wait(60)
+                if status:
+                    raise Trouble(f"k2hftfuse ended with status {status}; {self.world.mount.last_lines()}")
+            else:
+                self.world.arrived[sender.name] = 0
+            self.remove(sender.ring())
+            if sender is self.mount:
+                self.world.mount_start()
+
+    @staticmethod
+    def remove(path):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Processes that end with the harness, and two hosts that are network namespaces without a name."""
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+
+PR_SET_PDEATHSIG = 1
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Trouble(Exception):
+    """What k2hft should not have done, or the harness could not."""
+
+
+def die_with_parent():
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def wait_until(condition, seconds, what):
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            raise Trouble(f"waited {seconds} s in vain: {what}")
+        time.sleep(0.01)
+
+
+class Process:
+    """A child. Only the main thread may start one: children go when the thread that started them goes."""
+    all = []
+
+    def __init__(self, name, command, log, host=None, stdin=subprocess.DEVNULL, stdout=None):
+        self.name = name
+        self.log = log
+        prefix = host.prefix() if host else []
+        with open(log, "ab") as output:
+            self.log_from = output.tell()
+            # pylint: disable-next=subprocess-popen-preexec-fn,consider-using-with
+            self.child = subprocess.Popen(prefix + [str(word) for word in command], stdin=stdin,
+                                          stdout=output if stdout is None else stdout, stderr=output,
+                                          start_new_session=True, preexec_fn=die_with_parent)
+        self.pid = self.child.pid
+        self.stopped = False
+        Process.all.append(self)
+
+    def alive(self):
+        return self.child.poll() is None
+
+    def signal(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            if self.alive():
+                os.kill(self.pid, number)
+
+    def stop(self):
+        self.stopped = True
+        self.signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.stopped = False
+        self.signal(signal.SIGCONT)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.wait(20)
+
+    def wait(self, seconds):
+        try:
+            status = self.child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Trouble(f"{self.name} does not end within {seconds:.0f} s; {self.last_lines()}") from None
+        if self in Process.all:
+            Process.all.remove(self)
+        return status
+
+    def said(self):
+        with open(self.log, "rb") as file:
+            file.seek(self.log_from)
+            return file.read().decode(errors="replace")
+
+    def last_lines(self):
+        return f"{self.name} said: " + " | ".join(self.said().splitlines()[-4:])
+
+    @classmethod
+    def end_all(cls):
+        for process in list(cls.all):
+            with contextlib.suppress(ProcessLookupError, Trouble):
+                process.signal(signal.SIGKILL)
+                process.wait(10)
+
+
+def children_of(pid):
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                found += [int(child) for child in file.read().split()]
+    return found
+
+
+def quiet(*command):
+    try:
+        return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False, timeout=30).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+class Host:
+    """A network namespace that a sleeping process holds; programs run in it by `prefix`."""
+
+    def __init__(self, name, address, log):
+        self.name = name
+        self.address = address
+        self.holder = Process(f"host {name}", ["unshare", "--net", "sleep", "infinity"], log)
+
+    def prefix(self):
+        return ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net"]
+
+    def run(self, *command):
+        return quiet(*self.prefix(), *command)
+
+    def isolated(self):
+        return os.readlink(f"/proc/{self.holder.pid}/ns/net") != os.readlink("/proc/self/ns/net")
+
+    def address_give(self, device):
+        """Addresses of the loopback range, on a link of its own: nothing that is sent here can leave."""
+        return (self.run("sh", "-c", "ip addr del 127.0.0.1/8 dev lo; ip addr add 127.0.0.1/32 dev lo; "
+                         "ip link set lo up; echo 1 >/proc/sys/net/ipv4/conf/all/route_localnet") and
+                self.run("ip", "addr", "add", f"{self.address}/24", "dev", device) and
+                self.run("sh", "-c", f"echo 1 >/proc/sys/net/ipv4/conf/{device}/route_localnet") and
+                self.run("ip", "link", "set", device, "up"))
+
+
+class Link:
+    """Two hosts with a cable between them. `problem`: why there is none."""
+
+    def __init__(self, log):
+        self.problem = None
+        self.left = self.right = None
+        try:
+            self.left = Host("sender", "127.77.0.1", log)
+            self.right = Host("receiver", "127.77.0.2", log)
+            self.connect()
+        except (OSError, Trouble) as error:
+            self.problem = f"no network namespaces: {error}"
+        if self.problem:
+            self.close()
+
+    def connect(self):
+        for host in (self.left, self.right):
+            wait_until(lambda host=host: not host.holder.alive() or host.isolated(), 5, "unshare")
+        if not quiet("ip", "link", "add", "k2hft0", "netns", self.left.holder.pid, "type", "veth", "peer", "name",
+                     "k2hft1", "netns", self.right.holder.pid):
+            raise Trouble("no veth pair")
+        if not (self.left.address_give("k2hft0") and self.right.address_give("k2hft1")):
+            raise Trouble("no addresses")
+
+    def cut(self):
+        self.left.run("ip", "link", "set", "k2hft0", "down")
+
+    def mend(self):
+        """The address stays when the link goes down; a route of it does not, and comes back with the link."""
+        if not self.left.run("ip", "link", "set", "k2hft0", "up"):
+            raise Trouble("the link does not come up")
+
+    def throttle(self, kilobits):
+        return (self.left.run("tc", "qdisc", "replace", "dev", "k2hft0", "root", "tbf", "rate", f"{kilobits}kbit",
+                              "burst", "16k", "latency", "100ms") and
+                self.right.run("tc", "qdisc", "replace", "dev", "k2hft1", "root", "tbf", "rate", f"{kilobits}kbit",
+                               "burst", "16k", "latency", "100ms"))
+
+    def free(self):
+        self.left.run("tc", "qdisc", "del", "dev", "k2hft0", "root")
+        self.right.run("tc", "qdisc", "del", "dev", "k2hft1", "root")
+
+    def close(self):
+        for host in (self.left, self.right):
+            if host:
+                host.holder.kill()

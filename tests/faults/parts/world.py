@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""A receiver with three senders, in a folder of their own."""
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from .process import Link, Process, Trouble, children_of, quiet, wait_until
+from .proxy import Proxy
+
+OUTPUT_BYTES = 400 << 20
+READY_S = 30
+
+
+class World:
+    """`kind`: "link" (two hosts with a cable between them), "proxy" (a hostile wire) or "plain"."""
+
+    def __init__(self, options, random, kind):
+        self.bin = os.path.join(os.path.abspath(options.build), "bin")
+        self.tools = os.path.join(os.path.abspath(options.build), "tests", "tools")
+        self.random = random
+        self.kind = kind
+        self.link = self.proxy = self.receiver = self.mount = None
+        self.port = 0
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="k2hft-faults."))
+        self.unify = random.random() < 0.25
+        self.level = "synced" if random.random() < 0.15 else "written"
+        self.ring_bytes = random.choice(["256K", "1M", "4M"])
+        self.compress = random.choice(["auto", "never", "always"])
+        self.disk = self.path("disk")
+        self.output = os.path.join(self.disk, "out")
+        self.mount_point = self.path("mnt")
+        # Records that arrived through a ring, ever: against what its producers have committed.
+        self.arrived = {"push": 0, "library": 0}
+        self.own_disk = False
+
+    def start(self):
+        os.mkdir(self.disk)
+        os.mkdir(self.mount_point)
+        self.own_disk = quiet("mount", "-t", "tmpfs", "-o", f"size={OUTPUT_BYTES}", "k2hft-faults", self.disk)
+        os.mkdir(self.output)
+        if self.kind == "link":
+            self.link = Link(self.path("hosts.log"))
+            if self.link.problem:
+                raise Trouble(self.link.problem)
+        self.write_receiver_config()
+        self.receiver_start()
+        if self.kind == "proxy":
+            self.proxy = Proxy(("127.0.0.1", self.port), self.random)
+        self.mount_start()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def describe(self):
+        return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
+                f"compress {self.compress}")
+
+    def sender_host(self):
+        return self.link.left if self.link else None
+
+    def target(self):
+        """Where senders send to: host and port."""
+        if self.proxy:
+            return "127.0.0.1", self.proxy.port
+        return (self.link.right.address if self.link else "127.0.0.1"), self.port
+
+    # The receiver
+
+    def write_receiver_config(self):
+        with open(self.path("server.ini"), "w", encoding="utf-8") as file:
+            file.write("[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\nSSL = no\n[K2HFTFUSESVR]\nTYPE = file\n"
+                       f"FILE_BASEDIR = {self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else ""))
+
+    def receiver_start(self):
+        address = self.link.right.address if self.link else "127.0.0.1"
+        self.receiver = Process("receiver", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("server.ini"),
+                                             "--listen", f"{address}:{self.port}"],
+                                self.path("receiver.log"), self.link.right if self.link else None)
+        wait_until(lambda: not self.receiver.alive() or "listening on" in self.receiver.said(), READY_S,
+                   "the receiver listens")
+        found = re.search(r"listening on [0-9.]+:(\d+)", self.receiver.said())
+        if not found:
+            raise Trouble(f"the receiver does not start; {self.receiver.last_lines()}")
+        self.port = int(found.group(1))
+
+    def ledger(self):
+        return os.path.join(self.output, ".k2hft", "ledger")
+
+    # The mount
+
+    def write_config(self, name, ring):
+        """Of a sender; its rules are for the mount."""
+        host, port = self.target()
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(f"[GLOBAL]\nPORT = {port}\nSSL = no\n[SVRNODE]\nNAME = {host}\n[K2HFTFUSE]\nK2HTYPE = file\n"
+                       f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
+                       "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n")
+
+    def mount_start(self):
+        self.write_config("slave.ini", self.path("mount.ring"))
+        self.mount = Process("mount", [os.path.join(self.bin, "k2hftfuse"), self.mount_point, "-f", "-o",
+                                       f"conf={self.path('slave.ini')}"], self.path("mount.log"), self.sender_host())
+        wait_until(lambda: not self.mount.alive() or self.mounted(), READY_S, "the mount comes")
+        if not self.mount.alive():
+            raise Trouble(f"the mount does not start; {self.mount.last_lines()}")
+
+    def mounted(self):
+        with open("/proc/self/mounts", encoding="utf-8") as file:
+            return any(line.split(" ")[1] == self.mount_point and line.split(" ")[2].startswith("fuse")
+                       for line in file)
+
+    def mount_workers(self):
+        """Of a mount that survives its server: the processes that serve it."""
+        return children_of(self.mount.pid)
+
+    def mount_detach(self):
+        """After its server's death."""
+        if self.mounted() and not quiet("umount", "-l", self.mount_point):
+            quiet("fusermount3", "-u", "-z", self.mount_point)
+        if self.mounted():
+            raise Trouble("the mount can't be detached")
+
+    def abort_requests(self):
+        with contextlib.suppress(OSError), open("/proc/self/mountinfo", encoding="utf-8") as file:
+            for line in file:
+                words = line.split(" ")
+                if words[4] == self.mount_point:
+                    number = words[2].split(":")[1]
+                    with open(f"/sys/fs/fuse/connections/{number}/abort", "w", encoding="ascii") as abort:
+                        abort.write("1")
+
+    # Tools
+
+    def ring_count(self, ring):
+        """Records that were ever committed to a ring whose sender lives. None: nobody can tell."""
+        done = subprocess.run([os.path.join(self.tools, "ring_client"), ring, "count"], stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False, timeout=20)
+        return int(done.stdout) if done.returncode == 0 else None
+
+    # The end
+
+    def finish(self):
+        """Everything ends in order and nothing has to be said."""
+        if not quiet("umount", self.mount_point) and not quiet("fusermount3", "-u", self.mount_point):
+            raise Trouble("the mount can't be unmounted")
+        status = self.mount.wait(60)
+        if status:
+            raise Trouble(f"k2hftfuse ended with status {status}; {self.mount.last_lines()}")
+        self.receiver.signal(15)
+        status = self.receiver.wait(60)
+        if status:
+            raise Trouble(f"k2hftfusesvr ended with status {status}; {self.receiver.last_lines()}")
+
+    def problems_said(self):
+        """Lines of the logs that no fault excuses."""
+        found = []
+        for name in os.listdir(self.folder):
+            if name.endswith(".log"):
+                with open(self.path(name), encoding="utf-8", errors="replace") as file:
+                    found += [f"{name}: {line.strip()}" for line in file
+                              if re.search(r"Sanitizer|runtime error|Assertion|can't be used any more", line)]
+        return found
+
+    def close(self, keep=False):
+        for process in list(Process.all):
+            process.go_on()
+        self.abort_requests()
+        with contextlib.suppress(Trouble):
+            self.mount_detach()
+        if self.proxy:
+            self.proxy.close()
+        Process.end_all()
+        if keep:
+            self.keep_logs()
+        if self.own_disk:
+            quiet("umount", "-l", self.disk)
+        if not self.mounted() and not os.path.ismount(self.disk):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep_logs(self):
+        """Of a world in which something went wrong, for a look."""
+        target = os.path.join(os.path.dirname(self.bin), "faults", os.path.basename(self.folder))
+        os.makedirs(target, exist_ok=True)
+        for name in os.listdir(self.folder):
+            if name.endswith((".log", ".ini", ".json")):
+                shutil.copy(self.path(name), target)
+        shutil.copytree(self.output, os.path.join(target, "out"), dirs_exist_ok=True, symlinks=True)
+        print(f"  kept: {target}", flush=True)
