@@ -97,6 +97,9 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
+# hash.c asks the processor before it calls what is in this file.
+$(B)/obj/lib/hash_avx2.o: CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
+
 $(LIB_A): $(LIB_OBJECTS) $(B)/files
 $(APP_A): $(APP_OBJECTS) $(B)/files
 $(LIB_A) $(APP_A):

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "hash.h"
 
-/* Inlined: the compiler then uses the vector instructions of the target, and the state lives on the stack. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <stdbool.h>
+
+#include "hash_avx2.h"
+#include "hash_xxh3.h"
+
+/* Distributions compile for the oldest x86-64, whose vectors are half as wide. */
+#ifdef __x86_64__
+#define AVX2_USABLE __builtin_cpu_supports("avx2")
+#else
+#define AVX2_USABLE false
+#define k2i_hash_avx2 hash_one
+#define k2i_hash_pair_avx2 hash_two
+#endif
 
 uint64_t k2i_hash(const void *bytes, size_t byte_count)
 {
-	return XXH3_64bits(bytes, byte_count);
+	if (AVX2_USABLE)
+		return k2i_hash_avx2(bytes, byte_count);
+	return hash_one(bytes, byte_count);
 }
 
 uint64_t k2i_hash_pair(const void *first, size_t first_bytes, const void *second, size_t second_bytes)
 {
-	XXH3_state_t state;
-
-	(void)XXH3_64bits_reset(&state);
-	(void)XXH3_64bits_update(&state, first, first_bytes);
-	if (second_bytes)
-		(void)XXH3_64bits_update(&state, second, second_bytes);
-	return XXH3_64bits_digest(&state);
+	if (AVX2_USABLE)
+		return k2i_hash_pair_avx2(first, first_bytes, second, second_bytes);
+	return hash_two(first, first_bytes, second, second_bytes);
 }

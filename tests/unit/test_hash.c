@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "hash.h"
+#include "hash_xxh3.h"
+
+#define BYTES_MAX 5000u
+
+static uint8_t bytes[BYTES_MAX];
+
+/* The way that is chosen on this processor against the one that every processor has. */
+static void every_way_gives_the_same(void **state)
+{
+	(void)state;
+	for (size_t at = 0; at < BYTES_MAX; at++)
+		bytes[at] = (uint8_t)(at * 2654435761u >> 7);
+	for (size_t count = 0; count <= BYTES_MAX; count += count < 600 ? 1 : 97)
+		assert_true(k2i_hash(bytes, count) == hash_one(bytes, count));
+}
+
+static void a_pair_is_as_if_joined(void **state)
+{
+	(void)state;
+	for (size_t count = 0; count <= BYTES_MAX; count += count < 600 ? 1 : 97) {
+		size_t first = count * 2 / 3;
+
+		assert_true(k2i_hash_pair(bytes, first, bytes + first, count - first) == hash_one(bytes, count));
+		assert_true(hash_two(bytes, first, bytes + first, count - first) == hash_one(bytes, count));
+	}
+}
+
+/* XXH3-64 of nothing, as xxhash_spec.md and its test vectors have it. */
+static void nothing_has_the_known_hash(void **state)
+{
+	(void)state;
+	assert_true(k2i_hash("", 0) == UINT64_C(0x2d06800538d394c2));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_way_gives_the_same),
+		cmocka_unit_test(a_pair_is_as_if_joined),
+		cmocka_unit_test(nothing_has_the_known_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
