@@ -46,7 +46,8 @@ HARDENING := -fstack-protector-strong $(if $(SANITIZE),,$(if $(OPTIMISED),-U_FOR
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
 pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
-cflags_of  = $(patsubst -I%,-isystem %,$(call pkg,--cflags,$(1)))
+# One by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
+cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih libpcre2-8 cmocka
 COMPILE   := $(PUBLIC) -D_GNU_SOURCE -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
