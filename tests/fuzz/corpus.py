@@ -125,14 +125,23 @@ def sessions():
     for name, control in (("files", 0), ("unify", 4), ("format", 8), ("unify-format", 12), ("twins", 16),
                           ("blocked", 32), ("again", 64)):
         put("session", name, bytes([control, 0]) + begin + some + more + end)
+    for name, faults in (("faults", 0x10), ("faults-seldom", 0x30), ("faults-bytes", 0x23)):
+        put("session", name, bytes([64, faults]) + begin + some + more + token(BYE) + hello(2) + stream(1, "a/b.log") +
+            stream(2, "c.bin", 1) + data(0, chunk(b"one\n")) + more + token(BYE) + hello(2) + more + end)
+    put("session", "at-once", bytes([0, 128]) + begin + some + more + end)
     put("session", "bytes", bytes([0, 1]) + begin + some + end)
     put("session", "resumed", bytes([0, 0]) + begin + some + token(BYE) + hello(2) + stream(9, "z") +
         data(0, chunk(b"one\n", 9), chunk(b"two\nthree\n", 9), chunk(b"\0\1\2", 9), chunk(b"four\n", 9)) + token(BYE))
     put("session", "compressed", bytes([CHAIN, 0]) + begin + compressed(0) + some + compressed(0) + end)
     put("session", "discard", bytes([0, 0]) + begin + discard(0, 4096, reason=3) +
         data(4104, chunk(b"x\n"), gap=8) + discard(0, (1 << 64) - 8))
-    put("session", "far", bytes([0, 0]) + hello(acked=(1 << 64) - (8 << 20)) + stream(1, "far") +
-        data((1 << 64) - (8 << 20), chunk(b"x\n")) + discard((1 << 64) - (8 << 20), (1 << 64) - (2 << 20)))
+    put("session", "far", bytes([0, 0]) + hello(acked=(1 << 64) - 8192) + stream(1, "far") +
+        data((1 << 64) - 8192, chunk(b"x\n")) + discard((1 << 64) - 8192, (1 << 64) - 2048))
+    many = [stream(number, "%02d" % number) for number in range(70)]
+    put("session", "many-files", bytes([0, 0x50]) + hello() + b"".join(many) +
+        data(0, *(chunk(b"x", number) for number in range(70))) + data(2800, chunk(b"y", 69), chunk(b"z", 1)) + end)
+    put("session", "window", bytes([0, 0]) + begin + data(0, chunk(b"x" * 2000)) + data(2032, chunk(b"y" * 4000)) +
+        data(2032, chunk(b"y" * 5000)))
     put("session", "refused", bytes([0, 0]) + begin + data(4096, chunk(b"hole\n")) + hello(1) + stream(1, "../x") +
         hello(1) + stream(1, ".k2hft/x") + stream(2, "a/b.log/c") + stream(3, "l\nf") +
         data(0, chunk(b"x\n"), chunk(b"y\n", 2), chunk(b"z\n", 3)) + error(1, "why\n"))

@@ -10,6 +10,13 @@ set -u
 }
 seconds=$1
 shift
+
+# Sections and keys, as a dictionary of libFuzzer.
+words_of_settings()
+{
+	sed -n 's/^K2I_[A-Z]*(\([A-Z0-9_]*\), "\([A-Z0-9_]*\)".*/"\\x0a[\1]\\x0a"\n"\2 = "/p' lib/app/settings.def | sort -u
+}
+
 memory=${TMPDIR:-/dev/shm}
 [ -w "$memory" ] || memory=/tmp
 TMPDIR=$(mktemp -d "$memory/k2hft-fuzz-run.XXXXXX") || exit 1
@@ -22,7 +29,10 @@ for name in "$@"; do
 	mkdir -p "$found" build-fuzz/failed
 	set -- "$found"
 	[ -d "tests/fuzz/corpus/$name" ] && set -- "$@" "tests/fuzz/corpus/$name"
-	[ -e "tests/fuzz/$name.dict" ] && set -- "$@" "-dict=tests/fuzz/$name.dict"
+	if [ "$name" = settings ]; then
+		words_of_settings >"$TMPDIR/words"
+		set -- "$@" "-dict=$TMPDIR/words"
+	fi
 	if ! ASAN_OPTIONS=quarantine_size_mb=8 UBSAN_OPTIONS=print_stacktrace=1 "build-fuzz/tests/fuzz/$name" -max_total_time="$seconds" -timeout=10 \
 		-rss_limit_mb=512 -max_len=8192 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix="build-fuzz/failed/$name-" "$@" >"$log" 2>&1; then
