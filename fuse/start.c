@@ -260,6 +260,7 @@ static int open_client(struct k2i_mount *mount)
 		.compress = config->compress,
 		.batch_records_max = config->batch_records_max,
 		.expire_s = config->expire_s,
+		.tls = config->tls,
 		.progress = k2i_loop_progress,
 		.progress_argument = mount,
 	};

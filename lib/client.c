@@ -42,7 +42,9 @@ static int names_copy(struct k2hft_client *client)
 	else if (gethostname(client->host_name, sizeof(client->host_name) - 1) < 0)
 		client->host_name[0] = '\0';
 	client->options.host = client->options.port = client->options.host_name = NULL; /* the caller's memory */
-	return 0;
+	int error = k2i_client_tls_open(client, client->options.tls);
+	client->options.tls = NULL;
+	return error;
 }
 
 static int ring_look(struct k2hft_client *client)
@@ -102,6 +104,7 @@ static void client_free(struct k2hft_client *client)
 		(void)close(client->epoll);
 	if (client->interrupt >= 0)
 		(void)close(client->interrupt);
+	k2i_client_tls_free(client);
 	free(client->compressed);
 	free(client->host);
 	free(client->port);

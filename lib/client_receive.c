@@ -185,7 +185,7 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 	client->input_bytes -= at;
 }
 
-void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
+static void receive_once(struct k2hft_client *client, uint64_t now_ns)
 {
 	ssize_t count = k2i_transport_read(&client->transport, client->input + client->input_bytes,
 					   sizeof(client->input) - client->input_bytes);
@@ -194,7 +194,8 @@ void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
 		return;
 	if (count <= 0) {
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
-				      count == 0 ? "the receiver closed the connection" : strerror((int)-count));
+				      count == 0 ? "the receiver closed the connection"
+						 : k2i_transport_reason(&client->transport, (int)count));
 		return;
 	}
 	client->received_ns = now_ns;
@@ -202,4 +203,11 @@ void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
 	frames_take(client, now_ns);
 	ring_release(client, now_ns);
 	client->expected_ns = k2i_client_answer_outstanding(client) ? now_ns : 0;
+}
+
+void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
+{
+	do
+		receive_once(client, now_ns);
+	while (k2i_transport_more(&client->transport));
 }

@@ -131,16 +131,20 @@ static int write_once(struct k2hft_client *client, uint64_t now_ns)
 	left -= frame_first ? frame_taken(client, left) : control_taken(output, left);
 	left -= frame_first ? control_taken(output, left) : frame_taken(client, left);
 	socket_progress(client, (size_t)written, now_ns);
-	return left == 0 && (size_t)written == wanted;
+	return left == 0 && (size_t)written == wanted && !k2i_transport_waiting(&client->transport);
 }
 
 int k2i_client_flush(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_output *output = &client->output;
+	int done = k2i_transport_flush(&client->transport);
 
-	if (output_empty(output))
+	if (done > 0 && output_empty(output)) {
+		output->full = false;
 		return 1;
-	int done = write_once(client, now_ns);
+	}
+	if (done > 0)
+		done = write_once(client, now_ns);
 	output->full = done == 0;
 	if (done == 0)
 		k2i_link_full(&client->link, now_ns);
@@ -163,7 +167,8 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 
 		client->pause = K2I_CLIENT_PAUSE_SOCKET;
 		if (done < 0)
-			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-done));
+			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
+					      k2i_transport_reason(&client->transport, done));
 		if (done <= 0 || client->state != K2HFT_CLIENT_CONNECTED)
 			return 0;
 		client->pause = K2I_CLIENT_PAUSE_NONE;

@@ -59,6 +59,7 @@ int k2i_client_watch(struct k2hft_client *client, uint32_t events)
 void k2i_client_socket_close(struct k2hft_client *client)
 {
 	k2i_transport_close(&client->transport); /* which takes it out of the epoll set, too */
+	client->securing = false;
 	client->socket_events = 0;
 	client->input_bytes = 0;
 	client->sent_count = 0;
@@ -218,19 +219,55 @@ static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
 	resolve_check(client, now_ns);
 }
 
+static void secure_step(struct k2hft_client *client, uint64_t now_ns)
+{
+	int error = k2i_transport_handshake(&client->transport);
+
+	if (error == -EAGAIN)
+		error = k2i_client_watch(client,
+					 k2i_transport_waiting(&client->transport) ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	else if (error == 0)
+		client->securing = false;
+	if (error < 0)
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
+				      k2i_transport_reason(&client->transport, error));
+	if (error < 0 || client->securing)
+		return;
+	greet(client, now_ns);
+	if (client->state == K2HFT_CLIENT_GREETING)
+		k2i_client_receive(client, now_ns);
+}
+
+static void secure_begin(struct k2hft_client *client, uint64_t now_ns)
+{
+	int error = k2i_client_tls_begin(client, now_ns);
+
+	if (error < 0) {
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
+		return;
+	}
+	client->securing = true;
+	client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
+	secure_step(client, now_ns);
+}
+
 static void connect_end(struct k2hft_client *client, uint64_t now_ns)
 {
 	int error = k2i_transport_connect_end(&client->transport);
 
 	if (error < 0)
 		address_try(client, error, now_ns);
+	else if (client->tls_context)
+		secure_begin(client, now_ns);
 	else
 		greet(client, now_ns);
 }
 
 void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns)
 {
-	if (client->state == K2HFT_CLIENT_CONNECTING) {
+	if (client->securing) {
+		secure_step(client, now_ns);
+	} else if (client->state == K2HFT_CLIENT_CONNECTING) {
 		if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
 			connect_end(client, now_ns);
 	} else if (client->state != K2HFT_CLIENT_WAITING && events & (EPOLLIN | EPOLLERR | EPOLLHUP)) {
@@ -296,6 +333,8 @@ void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 	case K2HFT_CLIENT_CONNECTING:
 		if (client->resolve)
 			resolve_check(client, now_ns);
+		else if (now_ns >= client->deadline_ns && client->securing)
+			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no TLS handshake for 10 s");
 		else if (now_ns >= client->deadline_ns)
 			address_try(client, -ETIMEDOUT, now_ns);
 		return;

@@ -16,6 +16,7 @@
 #include "client.h"
 #include "client_streams.h"
 #include "log.h"
+#include "tls.h"
 #include "transport.h"
 
 /*
@@ -83,7 +84,10 @@ struct k2hft_client {
 	uint32_t socket_events;      /* that epoll watches */
 	struct k2i_resolve *resolve; /* NULL: none under way */
 	struct addrinfo *addresses, *address_next;
-	uint32_t failures; /* in a row */
+	struct k2i_tls_settings tls;         /* with strings of its own */
+	struct k2i_tls_context *tls_context; /* NULL: no TLS */
+	bool securing;                       /* the TLS handshake is under way */
+	uint32_t failures;                   /* in a row */
 	uint64_t retry_at_ns, deadline_ns, connected_ns;
 	uint64_t received_ns, written_ns; /* when bytes last came and went */
 	uint64_t expected_ns;             /* something must come since; 0: nothing */
@@ -125,7 +129,7 @@ struct k2hft_client {
 	size_t input_bytes;
 
 	uint8_t status_logged;
-	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit;
+	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit;
 	char failure_logged[256];
 	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
 	struct k2hft_client_stats stats;
@@ -158,6 +162,12 @@ int k2i_client_watch(struct k2hft_client *client, uint32_t events);
 /* Whether the peer owes something: an ACK or a PONG. */
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
+
+/* client_tls.c: options, which may be NULL, with all strings copied; what is wrong was logged. -EINVAL, -ENOMEM */
+int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
+void k2i_client_tls_free(struct k2hft_client *client);
+/* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
+int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 
 /* client_resume.c: WELCOME */
 int k2i_client_hello_send(struct k2hft_client *client);

@@ -106,6 +106,7 @@ static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_o
 		.compress = options->compress,
 		.batch_records_max = options->batch_records_max,
 		.expire_s = options->expire_s,
+		.tls = options->tls,
 	};
 	int status = k2hft_client_open(sender->ring, &client_options, &sender->client);
 

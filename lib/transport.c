@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tls.h"
+
 /* The kernel gives a connection up when bytes stay unconfirmed for so long; the same as the client's own limit. */
 #define USER_TIMEOUT_MS 15000
 
@@ -69,14 +71,31 @@ int k2i_transport_connect_end(struct k2i_transport *transport)
 	return connected_to_itself(transport->descriptor) ? -ECONNREFUSED : 0;
 }
 
+int k2i_transport_secure(struct k2i_transport *transport, struct k2i_tls_context *context, const char *host)
+{
+	return k2i_tls_open(context, transport->descriptor, host, &transport->tls);
+}
+
+int k2i_transport_handshake(struct k2i_transport *transport)
+{
+	return transport->tls ? k2i_tls_handshake(transport->tls) : 0;
+}
+
 ssize_t k2i_transport_read(struct k2i_transport *transport, void *bytes, size_t room)
 {
 	ssize_t count;
 
+	if (transport->tls)
+		return k2i_tls_read(transport->tls, bytes, room);
 	do
 		count = recv(transport->descriptor, bytes, room, MSG_DONTWAIT);
 	while (count < 0 && errno == EINTR);
 	return count < 0 ? -errno : count;
+}
+
+bool k2i_transport_more(const struct k2i_transport *transport)
+{
+	return transport->tls && k2i_tls_more(transport->tls);
 }
 
 ssize_t k2i_transport_write(struct k2i_transport *transport, const struct iovec *pieces, int piece_count)
@@ -84,10 +103,29 @@ ssize_t k2i_transport_write(struct k2i_transport *transport, const struct iovec 
 	struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)piece_count};
 	ssize_t count;
 
+	if (transport->tls)
+		return k2i_tls_write(transport->tls, pieces, piece_count);
 	do
 		count = sendmsg(transport->descriptor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (count < 0 && errno == EINTR);
 	return count < 0 ? -errno : count;
+}
+
+bool k2i_transport_waiting(const struct k2i_transport *transport)
+{
+	return transport->tls && k2i_tls_waiting(transport->tls) > 0;
+}
+
+int k2i_transport_flush(struct k2i_transport *transport)
+{
+	return transport->tls ? k2i_tls_flush(transport->tls) : 1;
+}
+
+const char *k2i_transport_reason(const struct k2i_transport *transport, int error)
+{
+	const char *reason = transport->tls ? k2i_tls_reason(transport->tls) : "";
+
+	return *reason ? reason : strerror(-error);
 }
 
 uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport)
@@ -95,8 +133,8 @@ uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport)
 	int bytes = 0;
 
 	if (ioctl(transport->descriptor, SIOCOUTQ, &bytes) < 0 || bytes < 0)
-		return 0;
-	return (uint64_t)bytes;
+		bytes = 0;
+	return (uint64_t)bytes + (transport->tls ? k2i_tls_waiting(transport->tls) : 0);
 }
 
 uint64_t k2i_transport_peer_limited_ns(const struct k2i_transport *transport)
@@ -110,8 +148,20 @@ uint64_t k2i_transport_peer_limited_ns(const struct k2i_transport *transport)
 	return information.tcpi_rwnd_limited * 1000;
 }
 
+void k2i_transport_end(struct k2i_transport *transport)
+{
+	if (transport->tls)
+		k2i_tls_end(transport->tls);
+	(void)shutdown(transport->descriptor, SHUT_WR);
+}
+
 void k2i_transport_close(struct k2i_transport *transport)
 {
+	if (transport->tls) {
+		k2i_tls_end(transport->tls);
+		k2i_tls_free(transport->tls);
+		transport->tls = NULL;
+	}
 	if (transport->descriptor >= 0)
 		(void)close(transport->descriptor);
 	transport->descriptor = -1;

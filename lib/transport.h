@@ -9,13 +9,16 @@
 #include <sys/uio.h>
 
 /*
- * The connection of a client to its receiver as a pipe of bytes: the only file of the client that calls socket
- * functions, and the seam for what may lie between bytes and socket. All calls return at once.
+ * The connection of a client and its receiver as a pipe of bytes, with TLS or without. On the client's side only these
+ * files call socket functions. All calls return at once.
  */
 struct addrinfo;
+struct k2i_tls;
+struct k2i_tls_context;
 
 struct k2i_transport {
-	int descriptor; /* -1: none */
+	int descriptor;      /* -1: none */
+	struct k2i_tls *tls; /* NULL: bytes go as they are */
 };
 
 /*
@@ -37,17 +40,35 @@ int k2i_transport_connect(struct k2i_transport *transport, const struct addrinfo
 /* How the attempt ended: 0 or -errno; to be called once, when the descriptor became writable or connect gave 0. */
 int k2i_transport_connect_end(struct k2i_transport *transport);
 
-/* Bytes; 0 the peer closed; -EAGAIN nothing now; others recv(2)'s. */
+/* Puts TLS in between, before the first byte; `host` as k2i_tls_open's. -ENOMEM */
+int k2i_transport_secure(struct k2i_transport *transport, struct k2i_tls_context *context, const char *host);
+/* 0 done; -EAGAIN wait for the socket (for room in it, too, if bytes wait); others failed. Without TLS always 0. */
+int k2i_transport_handshake(struct k2i_transport *transport);
+
+/* Bytes; 0 the peer closed; -EAGAIN nothing now; others recv(2)'s, or -EPROTO of TLS. */
 ssize_t k2i_transport_read(struct k2i_transport *transport, void *bytes, size_t room);
 
-/* Bytes taken, which can be fewer than given; -EAGAIN none now; others sendmsg(2)'s. */
+/* Whether read has more although the socket may be quiet: then no event tells. */
+bool k2i_transport_more(const struct k2i_transport *transport);
+
+/* Bytes taken, which can be fewer than given; -EAGAIN none now; others sendmsg(2)'s, or -EPROTO of TLS. */
 ssize_t k2i_transport_write(struct k2i_transport *transport, const struct iovec *pieces, int piece_count);
+
+/* Whether bytes that were taken wait for room in the socket, which flush sends: 1 none are left, 0 it is full, -errno. */
+bool k2i_transport_waiting(const struct k2i_transport *transport);
+int k2i_transport_flush(struct k2i_transport *transport);
+
+/* What an error of these functions means, for a message. */
+const char *k2i_transport_reason(const struct k2i_transport *transport, int error);
 
 /* Bytes written that the peer's host did not confirm. */
 uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport);
 
 /* How long, since the connection began, the peer's full receive buffer (and not the network) held the bytes back. */
 uint64_t k2i_transport_peer_limited_ns(const struct k2i_transport *transport);
+
+/* Tells the peer that nothing more comes; its bytes can still be read. */
+void k2i_transport_end(struct k2i_transport *transport);
 
 void k2i_transport_close(struct k2i_transport *transport);
 

@@ -15,7 +15,10 @@
 
 #include "hold.h"
 #include "log.h"
+#include "secure.h"
 #include "text.h"
+#include "tls.h"
+#include "transport.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define GREETING_NS (10 * SECOND_NS)
@@ -32,7 +35,8 @@
 struct k2i_connection {
 	struct k2i_connection *next, *previous;
 	struct k2i_loop *loop;
-	int descriptor;
+	struct k2i_transport transport;
+	bool securing; /* the TLS handshake is not done, or not begun */
 	struct event *readable, *writable;
 	uint8_t *buffer;
 	size_t capacity, used, wanted;
@@ -54,7 +58,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 		event_free(connection->readable);
 	if (connection->writable)
 		event_free(connection->writable);
-	(void)close(connection->descriptor);
+	k2i_transport_close(&connection->transport);
 	if (connection->previous)
 		connection->previous->next = connection->next;
 	else
@@ -91,22 +95,25 @@ static int output_send(struct k2i_connection *connection)
 	ssize_t sent;
 
 	while (session->output_bytes > 0) {
-		sent = send(connection->descriptor, session->output, session->output_bytes,
-			    MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && errno == EINTR)
-			continue;
+		sent = k2i_transport_write(&connection->transport,
+					   &(struct iovec){session->output, session->output_bytes}, 1);
 		if (sent < 0)
-			return errno == EAGAIN ? 0 : -EPIPE;
+			return sent == -EAGAIN ? 0 : -EPIPE;
 		session->output_bytes -= (size_t)sent;
 		memmove(session->output, session->output + sent, session->output_bytes);
 	}
-	return 0;
+	return k2i_transport_flush(&connection->transport) < 0 ? -EPIPE : 0;
+}
+
+static bool output_left(const struct k2i_connection *connection)
+{
+	return connection->session.output_bytes > 0 || k2i_transport_waiting(&connection->transport);
 }
 
 /* Asks to be called for what the connection can go on with. A peer that does not read its answers is not read. */
 static void events_update(struct k2i_connection *connection)
 {
-	bool blocked = connection->session.output_bytes > 0;
+	bool blocked = output_left(connection);
 
 	if (blocked)
 		(void)event_add(connection->writable, NULL);
@@ -116,6 +123,9 @@ static void events_update(struct k2i_connection *connection)
 		(void)event_del(connection->readable);
 	else
 		(void)event_add(connection->readable, NULL);
+	/* What TLS has received already makes no event. */
+	if (!blocked && !connection->held && k2i_transport_more(&connection->transport))
+		event_active(connection->readable, EV_READ, 1);
 }
 
 /*
@@ -124,8 +134,8 @@ static void events_update(struct k2i_connection *connection)
  */
 static void linger_begin(struct k2i_connection *connection)
 {
-	if (connection->session.output_bytes == 0)
-		(void)shutdown(connection->descriptor, SHUT_WR);
+	if (!output_left(connection))
+		k2i_transport_end(&connection->transport);
 	if (connection->lingering)
 		return;
 	connection->lingering = true;
@@ -247,14 +257,17 @@ static int input_receive(struct k2i_connection *connection)
 	room = receive_room(connection);
 	if (room == 0)
 		return 0;
-	got = recv(connection->descriptor, connection->buffer + connection->used, room, MSG_DONTWAIT);
-	if (got < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -EPIPE;
-	if (got == 0)
+	got = k2i_transport_read(&connection->transport, connection->buffer + connection->used, room);
+	if (got == -EAGAIN)
+		return 0;
+	if (got == -EPROTO)
+		k2i_log(K2HFT_LOG_WARNING, "session: %s: %s", connection->peer,
+			k2i_transport_reason(&connection->transport, -EPROTO));
+	if (got <= 0)
 		return -EPIPE;
 	connection->used += (size_t)got;
 	connection->heard_ns = k2i_loop_now_ns();
-	return (size_t)got == room;
+	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
 
 /* One round of reading and processing: as input_receive; 0 also if it can't go on now. */
@@ -291,10 +304,73 @@ static void connection_pump(struct k2i_connection *connection)
 static void input_discard(struct k2i_connection *connection)
 {
 	char bytes[16384];
-	ssize_t got = recv(connection->descriptor, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t got = recv(connection->transport.descriptor, bytes, sizeof(bytes), MSG_DONTWAIT);
 
 	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 		k2i_connection_free(connection);
+}
+
+/* Securing ------------------------------------------------------------------------------------------------------- */
+
+/* The connection can be gone afterwards. */
+static void secure_refuse(struct k2i_connection *connection, const char *reason)
+{
+	k2i_count(&connection->loop->service->counters->tls_refused, 1);
+	k2i_log(K2HFT_LOG_WARNING, "session: %s refused: %s", connection->peer, reason);
+	connection->securing = false;
+	connection->session.state = K2I_SESSION_ENDED;
+	connection_settle(connection);
+}
+
+/* A sender without TLS is told so in words that it understands. */
+static void unencrypted_refuse(struct k2i_connection *connection)
+{
+	k2i_count(&connection->loop->service->counters->tls_refused, 1);
+	connection->securing = false;
+	k2i_session_fail(&connection->session, K2HFT_ERROR_REFUSED,
+			 "this receiver wants TLS: set SSL = yes at the sender (k2hft push: --tls)");
+	connection_settle(connection);
+}
+
+/* Looks at how the peer begins before TLS does. 0; -EAGAIN nothing has come; -EPIPE the connection is refused. */
+static int secure_begin(struct k2i_connection *connection)
+{
+	struct k2i_tls_context *context;
+	unsigned char first;
+	ssize_t got = recv(connection->transport.descriptor, &first, 1, MSG_DONTWAIT | MSG_PEEK);
+	int error;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	if (got > 0 && !k2i_tls_begins(&first, 1)) {
+		unencrypted_refuse(connection);
+		return -EPIPE;
+	}
+	context = k2i_secure_context(connection->loop->service->secure);
+	error = got > 0 ? k2i_transport_secure(&connection->transport, context, NULL) : -ECONNRESET;
+	k2i_tls_context_release(context);
+	if (!error)
+		return 0;
+	k2i_connection_free(connection);
+	return -EPIPE;
+}
+
+/* The connection can be gone afterwards. */
+static void secure_step(struct k2i_connection *connection)
+{
+	int error = connection->transport.tls ? 0 : secure_begin(connection);
+
+	if (error)
+		return;
+	error = k2i_transport_handshake(&connection->transport);
+	if (error == -EAGAIN) {
+		events_update(connection);
+	} else if (error) {
+		secure_refuse(connection, k2i_transport_reason(&connection->transport, error));
+	} else {
+		connection->securing = false;
+		connection_pump(connection);
+	}
 }
 
 static void on_readable(evutil_socket_t descriptor, short what, void *argument)
@@ -305,15 +381,22 @@ static void on_readable(evutil_socket_t descriptor, short what, void *argument)
 	(void)what;
 	if (connection->lingering)
 		input_discard(connection);
+	else if (connection->securing)
+		secure_step(connection);
 	else
 		connection_pump(connection);
 }
 
 static void on_writable(evutil_socket_t descriptor, short what, void *argument)
 {
+	struct k2i_connection *connection = argument;
+
 	(void)descriptor;
 	(void)what;
-	connection_settle(argument);
+	if (connection->securing && !connection->lingering)
+		secure_step(connection);
+	else
+		connection_settle(connection);
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */
@@ -322,8 +405,10 @@ static int connection_events(struct k2i_connection *connection)
 {
 	struct event_base *base = connection->loop->base;
 
-	connection->readable = event_new(base, connection->descriptor, EV_READ | EV_PERSIST, on_readable, connection);
-	connection->writable = event_new(base, connection->descriptor, EV_WRITE | EV_PERSIST, on_writable, connection);
+	connection->readable =
+		event_new(base, connection->transport.descriptor, EV_READ | EV_PERSIST, on_readable, connection);
+	connection->writable =
+		event_new(base, connection->transport.descriptor, EV_WRITE | EV_PERSIST, on_writable, connection);
 	if (!connection->readable || !connection->writable)
 		return -ENOMEM;
 	return event_add(connection->readable, NULL) ? -ENOMEM : 0;
@@ -343,7 +428,8 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	/* An acknowledgement must not wait for the next one. */
 	(void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	connection->loop = loop;
-	connection->descriptor = descriptor;
+	connection->transport.descriptor = descriptor;
+	connection->securing = loop->service->secure != NULL;
 	connection->started_ns = connection->heard_ns = k2i_loop_now_ns();
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
@@ -387,6 +473,10 @@ void k2i_connection_bye(struct k2i_connection *connection)
 static void timed_out(struct k2i_connection *connection, const char *text)
 {
 	k2i_count(&connection->loop->service->counters->timeouts, 1);
+	if (connection->securing) {
+		secure_refuse(connection, "no TLS handshake within 10 s");
+		return;
+	}
 	k2i_session_fail(&connection->session, K2HFT_ERROR_LIMIT, "%s", text);
 	connection_end(connection);
 }

@@ -17,9 +17,12 @@
 										   "same ring connected again")        \
 		each(timeouts, "connections ended because nothing came") each(                                         \
 			protocol_errors,                                                                               \
-			"connections ended because the peer broke a rule") each(checksum_errors,                       \
-										"connections ended because a frame's " \
-										"checksum was wrong")                  \
+			"connections ended "                                                                           \
+			"because the peer "                                                                            \
+			"broke a rule") each(checksum_errors,                                                          \
+					     "connections ended because a frame's "                                    \
+					     "checksum was wrong") each(tls_refused, "connections refused because "    \
+										     "TLS was not agreed upon")        \
 			each(frames, "DATA frames committed") each(chunks, "chunks committed") each(                   \
 				records, "records committed") each(bytes, "payload bytes committed")                   \
 				each(duplicate_chunks, "chunks skipped because they were committed before") each(      \

@@ -70,7 +70,7 @@ static void host_set(struct k2i_listen_choice *choice, const char *host)
 int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice)
 {
 	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
-	enum k2i_ssl ssl = node && node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
+	enum k2i_ssl ssl = k2i_settings_ssl(settings);
 
 	memset(choice, 0, sizeof(*choice));
 	if (argument)
@@ -83,7 +83,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 	else if (node && (is_address(node->name) || strcasecmp(node->name, "localhost") == 0))
 		host_set(choice, node->name);
 	else
-		choice->unencrypted = true;
+		choice->unencrypted = ssl == K2I_SSL_NO;
 	return 0;
 }
 

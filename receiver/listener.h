@@ -18,8 +18,8 @@ struct k2i_listen_choice {
 };
 
 /*
- * `argument` (ADDRESS:PORT, [ADDRESS]:PORT; NULL: none) decides; else LISTEN; else, if the configuration says SSL = no
- * in so many words, SVRNODE's NAME if it is an address or localhost, or else every address; else loopback.
+ * `argument` (ADDRESS:PORT, [ADDRESS]:PORT; NULL: none) decides; else LISTEN; else, if the configuration says SSL = yes,
+ * or SSL = no in so many words, SVRNODE's NAME if it is an address or localhost, or else every address; else loopback.
  * -EINVAL the argument is wrong.
  */
 int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice);

@@ -14,11 +14,13 @@
 #include "session.h"
 
 /* What all loops need. */
+struct k2i_secure;
 struct k2i_service {
 	const struct k2i_destination *destination;
 	struct k2i_rings *rings;
 	struct k2i_counters *counters;
 	const uint8_t *receiver_uuid;
+	struct k2i_secure *secure; /* NULL: connections without TLS */
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
 	size_t connections_max;

@@ -20,6 +20,7 @@
 #include "listener.h"
 #include "log.h"
 #include "loops.h"
+#include "secure.h"
 #include "text.h"
 
 #define STATE_DIRECTORY ".k2hft"
@@ -39,6 +40,7 @@ struct k2i_receiver {
 	struct k2i_quarantine *quarantine;
 	struct k2i_format *format;
 	struct k2i_rings *rings;
+	struct k2i_secure *secure;
 	struct k2i_listener *listener;
 	struct k2i_loops *loops;
 	struct event_base *base;
@@ -58,6 +60,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	case SIGHUP:
 		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
 		k2i_outputs_reopen(receiver->outputs);
+		k2i_secure_reload(receiver->secure);
 		break;
 	case SIGUSR1:
 		/* Who asks wants to see it, whatever the level of messages. */
@@ -334,6 +337,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	};
 	receiver->service.destination = &receiver->destination;
 	receiver->service.rings = receiver->rings;
+	receiver->service.secure = receiver->secure;
 	receiver->service.counters = &receiver->counters;
 	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
 	receiver->service.frame_bytes_max = (uint32_t)settings->frame_bytes_max;
@@ -376,7 +380,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, not \"%s\"", options->listen);
 		return K2I_EXIT_CONFIGURATION;
 	}
-	status = format_open(receiver, settings);
+	status =
+		k2i_secure_open(settings, &receiver->secure) ? K2I_EXIT_CONFIGURATION : format_open(receiver, settings);
 	if (!status)
 		status = output_open(receiver, settings, files_max);
 	if (status)
@@ -430,6 +435,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		return 0;
 	k2i_listener_close(receiver->listener);
 	k2i_loops_stop(receiver->loops);
+	k2i_secure_free(receiver->secure);
 	error = k2i_outputs_free(receiver->outputs, receiver->started);
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "output: can't bring files to the disk: %s", k2i_text_error(error));

@@ -14,6 +14,7 @@
 #include "hash.h"
 #include "log.h"
 #include "text.h"
+#include "tls.h"
 
 #define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
@@ -575,7 +576,7 @@ static int frame_take(struct k2i_session *session, const struct k2hft_frame *fra
 	return frame->type == K2HFT_FRAME_DATA ? data_take(session, frame, body) : message_take(session, frame, body);
 }
 
-static int header_refused(struct k2i_session *session, int error)
+static int header_refused(struct k2i_session *session, const uint8_t *bytes, size_t byte_count, int error)
 {
 	if (error == -EMSGSIZE)
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "a frame is longer than allowed");
@@ -583,7 +584,15 @@ static int header_refused(struct k2i_session *session, int error)
 		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a frame's header is malformed");
 	/* It would not understand an ERROR either. */
 	k2i_count(&session->shared->counters->protocol_errors, 1);
-	k2i_log(K2HFT_LOG_WARNING, "session: %s speaks another protocol", session->peer);
+	if (k2i_tls_begins(bytes, byte_count)) {
+		k2i_count(&session->shared->counters->tls_refused, 1);
+		k2i_log(K2HFT_LOG_WARNING,
+			"session: %s refused: it wants TLS, and this receiver has SSL = no: set SSL the same on both "
+			"sides",
+			session->peer);
+	} else {
+		k2i_log(K2HFT_LOG_WARNING, "session: %s speaks another protocol", session->peer);
+	}
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
 }
@@ -599,7 +608,7 @@ static int64_t frame_next(struct k2i_session *session, const uint8_t *bytes, siz
 	if (error == -EAGAIN)
 		return 0;
 	if (error)
-		return header_refused(session, error);
+		return header_refused(session, bytes, byte_count, error);
 	*wanted = K2HFT_FRAME_HEADER_BYTES + frame.body_bytes;
 	if (byte_count < *wanted)
 		return 0;

@@ -33,16 +33,22 @@ struct check {
 
 static void report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
 {
+	static const char *const kinds[] = {
+		[K2I_FINDING_ERROR] = "error",
+		[K2I_FINDING_WITHOUT_EFFECT] = "note",
+		[K2I_FINDING_WARNING] = "warning",
+	};
 	struct check *check = argument;
 	bool error = finding == K2I_FINDING_ERROR;
 
-	*(error ? &check->errors : &check->notes) += 1;
+	if (finding != K2I_FINDING_WARNING)
+		*(error ? &check->errors : &check->notes) += 1;
 	if (!error && check->quiet && !check->strict)
 		return;
 	if (line)
-		(void)fprintf(check->output, "%s:%u: %s: %s\n", file, line, error ? "error" : "note", text);
+		(void)fprintf(check->output, "%s:%u: %s: %s\n", file, line, kinds[finding], text);
 	else
-		(void)fprintf(check->output, "%s: %s: %s\n", file, error ? "error" : "note", text);
+		(void)fprintf(check->output, "%s: %s: %s\n", file, kinds[finding], text);
 }
 
 static void check_format(struct check *check, const char *format, const char *time_format, const char *file,

@@ -75,6 +75,10 @@ static void help_print(FILE *output)
 		    "      --host NAME             what this host calls itself\n"
 		    "      --level LEVEL           received, written or synced (written)\n"
 		    "      --compress MODE         auto, never or always (auto)\n"
+		    "      --tls                   encrypted; so do the following\n"
+		    "      --ca FILE               trusts the certificates in FILE, or in a directory (the system's)\n"
+		    "      --cert FILE, --key FILE  certificate of this host, and its private key\n"
+		    "      --psk FILE              key that the receiver has too, instead of certificates\n"
 		    "  -q, --quiet                 no progress, errors only\n"
 		    "  -h, --help                  this text\n",
 		    output);
@@ -87,7 +91,12 @@ enum long_option {
 	OPTION_BINARY,
 	OPTION_HOST,
 	OPTION_LEVEL,
-	OPTION_COMPRESS
+	OPTION_COMPRESS,
+	OPTION_TLS,
+	OPTION_CA,
+	OPTION_CERT,
+	OPTION_KEY,
+	OPTION_PSK
 };
 
 static const struct option long_options[] = {
@@ -101,10 +110,29 @@ static const struct option long_options[] = {
 	{"host", required_argument, NULL, OPTION_HOST},
 	{"level", required_argument, NULL, OPTION_LEVEL},
 	{"compress", required_argument, NULL, OPTION_COMPRESS},
+	{"tls", no_argument, NULL, OPTION_TLS},
+	{"ca", required_argument, NULL, OPTION_CA},
+	{"cert", required_argument, NULL, OPTION_CERT},
+	{"key", required_argument, NULL, OPTION_KEY},
+	{"psk", required_argument, NULL, OPTION_PSK},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
+
+static int tls_option_take(struct push_options *options, int option)
+{
+	options->tls = true;
+	if (option == OPTION_CA)
+		options->authority = optarg;
+	else if (option == OPTION_CERT)
+		options->certificate = optarg;
+	else if (option == OPTION_KEY)
+		options->private_key = optarg;
+	else if (option == OPTION_PSK)
+		options->shared_key = optarg;
+	return PUSH_OK;
+}
 
 static int option_take(struct push_options *options, int option)
 {
@@ -143,6 +171,12 @@ static int option_take(struct push_options *options, int option)
 	case OPTION_COMPRESS:
 		options->compress = optarg;
 		return PUSH_OK;
+	case OPTION_TLS:
+	case OPTION_CA:
+	case OPTION_CERT:
+	case OPTION_KEY:
+	case OPTION_PSK:
+		return tls_option_take(options, option);
 	case OPTION_TIMEOUT:
 		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds)) {
 			push_error("--timeout %s: a number of seconds from 0 to %d is needed", optarg, TIMEOUT_S_MAX);
@@ -268,6 +302,9 @@ static int sender_options_make(struct push *push)
 		if (status)
 			return status;
 	}
+	status = push_tls_take(push);
+	if (status)
+		return status;
 	sender->host = push->host;
 	sender->port = push->port;
 	sender->host_name = push->options.host_name;

@@ -18,9 +18,10 @@
 struct push_options {
 	const char *config_file, *receiver, *path, *ring_path, *host_name;
 	const char *level, *compress;
+	const char *authority, *certificate, *private_key, *shared_key;
 	uint64_t ring_bytes;
 	int timeout_ms;
-	bool binary, quiet;
+	bool binary, quiet, tls;
 };
 
 /* A run of `k2hft push`. */
@@ -43,6 +44,9 @@ int push_interrupts(void);
 
 /* push_input.c: 0; PUSH_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
 int push_input(struct push *push, int descriptor, const char *name, const char *path);
+
+/* push_tls.c: TLS as the options have it, if they do. Exit status, with the message. */
+int push_tls_take(struct push *push);
 
 /* push_progress.c */
 /* To be called now and then: writes the progress line. */

@@ -21,13 +21,30 @@ struct k2hft_client;
 
 enum k2hft_client_state {
 	K2HFT_CLIENT_WAITING = 0,    /* for the next try to connect */
-	K2HFT_CLIENT_CONNECTING = 1, /* TCP */
+	K2HFT_CLIENT_CONNECTING = 1, /* TCP and TLS */
 	K2HFT_CLIENT_GREETING = 2,   /* HELLO sent */
 	K2HFT_CLIENT_CONNECTED = 3,
 };
 
 /* Called from within process when positions moved: everything below `acked` is committed at the receiver. */
 typedef void k2hft_client_progress(void *argument, uint64_t acked);
+
+/*
+ * TLS to the receiver, whose certificate is always verified, its name (k2hft_client_options.host) included. The files
+ * are PEM, and are read again for each connection; what is wrong with one then is logged, and the former is used.
+ */
+struct k2hft_tls_options {
+	size_t size; /* sizeof(struct k2hft_tls_options) */
+	const char
+		*authority_path; /* certificates to trust: a file, or a directory of hashed names; NULL: the system's */
+	const char *certificate_path; /* of this host, if the receiver wants one, with its chain; NULL: none */
+	const char *private_key_path; /* of that certificate, without passphrase */
+	const char *shared_key_path;  /* instead of all three: a line IDENTITY:KEY or KEY, which both sides have */
+	uint32_t version_min;         /* K2HFT_TLS_* */
+	uint32_t reserved;            /* 0 */
+};
+#define K2HFT_TLS_1_2 0u
+#define K2HFT_TLS_1_3 1u
 
 struct k2hft_client_options {
 	size_t size;                     /* sizeof(struct k2hft_client_options) */
@@ -42,6 +59,7 @@ struct k2hft_client_options {
 	uint32_t expire_s;               /* chunks older than this are given up and announced; 0: never */
 	k2hft_client_progress *progress; /* may be NULL */
 	void *progress_argument;
+	const struct k2hft_tls_options *tls; /* NULL: no encryption */
 };
 #define K2HFT_COMPRESS_AUTO 0u
 #define K2HFT_COMPRESS_NEVER 1u
@@ -63,8 +81,8 @@ struct k2hft_client_stats {
 };
 
 /*
- * `ring` must have been opened by this process with k2hft_ring_open and outlive the client. -EINVAL options;
- * -ENOMEM, -EMFILE. No connection is tried before the first process. Since 0.1.0.
+ * `ring` must have been opened by this process with k2hft_ring_open and outlive the client. -EINVAL options, or a file
+ * of `tls` that can't be used, which is logged; -ENOMEM, -EMFILE. No connection is tried before the first process. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
 				struct k2hft_client **client);

@@ -41,7 +41,8 @@ struct k2hft_sender_options {
 	uint32_t compress; /* as k2hft_client_options */
 	uint64_t batch_records_max;
 	uint32_t expire_s;
-	uint32_t reserved; /* 0 */
+	uint32_t reserved;                   /* 0 */
+	const struct k2hft_tls_options *tls; /* as k2hft_client_options */
 };
 #define K2HFT_FULL_BLOCK 0u /* waits for room */
 #define K2HFT_FULL_FAIL 1u  /* -EAGAIN, nothing is written */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tls.h"
+
 /* Where K2HTYPE=temp puts its file when TMPDIR says nothing. */
 #define TEMPORARY_DIRECTORY "/tmp"
 
@@ -41,6 +43,23 @@ static uint32_t compress_from_settings(const struct k2i_settings *settings)
 	return K2HFT_COMPRESS_AUTO;
 }
 
+static void tls_from_settings(const struct k2i_settings *settings, struct k2i_sender_config *config)
+{
+	struct k2i_tls_settings tls;
+
+	if (!k2i_settings_tls(settings, false, &tls))
+		return;
+	config->tls = (struct k2hft_tls_options){
+		.size = sizeof(config->tls),
+		.authority_path = tls.authority,
+		.certificate_path = tls.certificate,
+		.private_key_path = tls.private_key,
+		.shared_key_path = tls.shared_key,
+		.version_min = tls.version_min == K2I_TLS_VERSION_1_3 ? K2HFT_TLS_1_3 : K2HFT_TLS_1_2,
+	};
+	config->options.tls = &config->tls;
+}
+
 int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
 {
 	struct k2i_settings *settings;
@@ -67,6 +86,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	config->options.full = settings->full == K2I_FULL_DROP ? K2HFT_FULL_DROP : K2HFT_FULL_BLOCK;
 	config->options.compress = compress_from_settings(settings);
 	config->options.batch_records_max = settings->batch_records_max;
+	tls_from_settings(settings, config);
 	config->options.expire_s = settings->expire_s > UINT32_MAX ? UINT32_MAX : (uint32_t)settings->expire_s;
 	return 0;
 }

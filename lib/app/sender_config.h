@@ -9,6 +9,7 @@
 /* Options of a sender as a configuration file has them; their strings are in here and in the settings. */
 struct k2i_sender_config {
 	struct k2hft_sender_options options;
+	struct k2hft_tls_options tls; /* that options points to */
 	struct k2i_settings *settings;
 	char port[16];
 };

@@ -411,6 +411,7 @@ void k2i_settings_free(struct k2i_settings *settings)
 		k2i_values_free(K2I_SECTION_K2HFTFUSE_RULE, &settings->rules[number]);
 	}
 	free(settings->rules);
+	k2i_values_free(K2I_SECTION_GLOBAL, settings);
 	k2i_values_free(K2I_SECTION_K2HFTFUSE, settings);
 	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, settings);
 	for (number = 0; number < settings->included_count; number++)

@@ -18,10 +18,22 @@ enum k2i_compress { K2I_COMPRESS_AUTO, K2I_COMPRESS_NEVER, K2I_COMPRESS_ALWAYS }
 enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
+/*
+ * What GLOBAL or a SVRNODE says about TLS: NULL it says nothing, "null" none. k2i_settings_tls puts both together.
+ */
+struct k2i_tls_keys {
+	enum k2i_ssl verify_peer;                      /* SSL_VERIFY_PEER */
+	char *authority;                               /* CAPATH */
+	char *server_certificate, *server_private_key; /* SERVER_CERT, SERVER_PRIKEY */
+	char *sender_certificate, *sender_private_key; /* SLAVE_CERT, SLAVE_PRIKEY */
+	char *shared_key;                              /* PSKFILE */
+};
+
 struct k2i_node { /* SVRNODE */
 	char *name;
 	unsigned port; /* 0: GLOBAL's */
 	enum k2i_ssl ssl;
+	struct k2i_tls_keys tls;
 	const char *file; /* of the section's header, as of everything below: settings->file, or one that it includes */
 	unsigned line;
 };
@@ -51,7 +63,9 @@ struct k2i_settings {
 	/* GLOBAL */
 	unsigned port;
 	enum k2i_ssl ssl;
-	unsigned loop_count; /* SOCKTHREADCNT */
+	struct k2i_tls_keys tls;
+	unsigned tls_version_min; /* SSL_MIN_VER: enum k2i_tls_version */
+	unsigned loop_count;      /* SOCKTHREADCNT */
 	struct k2i_node *servers;
 	size_t server_count;
 	/* K2HFTFUSE */
@@ -94,8 +108,17 @@ struct k2i_settings {
 int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
 void k2i_settings_free(struct k2i_settings *settings);
 
-/* Called for each finding of a file: errors, and keys that are accepted without effect. */
-enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT };
+/*
+ * Whether the first receiver is spoken to with TLS, and by which files: `server` the receiver's, else a sender's. The
+ * paths are those of `settings`.
+ */
+struct k2i_tls_settings;
+bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls);
+/* SSL as it applies to the first receiver. */
+enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings);
+
+/* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
+enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };
 typedef void k2i_settings_report(void *argument, enum k2i_finding finding, const char *file, unsigned line,
 				 const char *text);
 /*

@@ -168,4 +168,5 @@ void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_place
 		check_rule(&checker, &settings->rules[number]);
 	if (settings->receiver_present)
 		check_receiver(&checker);
+	k2i_settings_tls_check(settings, places, finding, argument);
 }

@@ -9,6 +9,7 @@
 #include <k2hft/ring.h>
 
 #include "nearest.h"
+#include "tls.h"
 
 /* The struct that holds a section's fields. */
 #define OWNER_GLOBAL struct k2i_settings
@@ -54,9 +55,18 @@ static const struct k2i_word ssl[] = {
 	{"no", K2I_SSL_NO, false},
 	{"off", K2I_SSL_NO, false},
 	{"n", K2I_SSL_NO, false},
-	{"yes", K2I_SSL_YES, true},
-	{"on", K2I_SSL_YES, true},
-	{"y", K2I_SSL_YES, true},
+	{"yes", K2I_SSL_YES, false},
+	{"on", K2I_SSL_YES, false},
+	{"y", K2I_SSL_YES, false},
+	{0},
+};
+static const struct k2i_word tls_versions[] = {
+	{"TLSV1.2", K2I_TLS_VERSION_1_2, false},
+	{"TLSV1.3", K2I_TLS_VERSION_1_3, false},
+	{"DEFAULT", K2I_TLS_VERSION_1_2, false},
+	{"TLSV1.1", 0, true},
+	{"TLSV1.0", 0, true},
+	{"SSLV3", 0, true},
 	{0},
 };
 static const struct k2i_word queues[] = {
@@ -95,7 +105,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_BOOLEAN] = booleans,      [K2I_TYPE_SSL] = ssl,
 		[K2I_TYPE_QUEUE] = queues,          [K2I_TYPE_FULL] = fulls,
 		[K2I_TYPE_COMPRESS] = compressions, [K2I_TYPE_VERDICT] = verdicts,
-		[K2I_TYPE_OUTPUT_TYPE] = outputs,
+		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
 	};
 
 	return words[type];
@@ -174,8 +184,8 @@ static void words_print(const struct k2i_word *words, FILE *output)
 
 static void setting_print(const struct k2i_setting *setting, FILE *output)
 {
-	static const char *const types[K2I_TYPE_COUNT] = {"text",    "path",   "relative", "target", "output",
-							  "pattern", "filter", "number",   "size"};
+	static const char *const types[K2I_TYPE_COUNT] = {"text", "path",    "relative", "target", "output",
+							  "file", "pattern", "filter",   "number", "size"};
 	static const char *const effects[] = {"setting", "none", "refused"};
 	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
 

@@ -24,6 +24,7 @@ enum k2i_value_type {
 	K2I_TYPE_RELATIVE, /* no "..", no leading slash */
 	K2I_TYPE_TARGET,   /* path below the mount, normalised */
 	K2I_TYPE_OUTPUT,   /* absolute; /dev/null is none */
+	K2I_TYPE_FILE,     /* absolute; null is none, which hides what another section says */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
 	K2I_TYPE_NUMBER,
@@ -31,6 +32,7 @@ enum k2i_value_type {
 	/* One of a list of words from here on. */
 	K2I_TYPE_BOOLEAN,
 	K2I_TYPE_SSL,
+	K2I_TYPE_TLS_VERSION,
 	K2I_TYPE_QUEUE,
 	K2I_TYPE_FULL,
 	K2I_TYPE_COMPRESS,
@@ -38,6 +40,8 @@ enum k2i_value_type {
 	K2I_TYPE_OUTPUT_TYPE,
 	K2I_TYPE_COUNT
 };
+
+#define K2I_FILE_NONE "null" /* of K2I_TYPE_FILE */
 
 struct k2i_word {
 	const char *text; /* NULL: end of the list. The first with a value is how that value is printed */
@@ -107,5 +111,9 @@ typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, cons
 /* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */
 void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
 			   k2i_settings_finding *finding, void *argument);
+
+/* settings_tls.c: the same for all that is about TLS, the files included. */
+void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,
+			    k2i_settings_finding *finding, void *argument);
 
 #endif

@@ -153,6 +153,9 @@ static int word_parse(const struct k2i_setting *setting, const char *text, void 
 		return refuse(message, room, "%s = %s is not known; use one of %s", setting->name,
 			      *text ? text : "(nothing)", list);
 	}
+	if (word->refused && setting->type == K2I_TYPE_TLS_VERSION)
+		return refuse(message, room, "%s = %s is not safe any more; use TLSV1.2 or TLSV1.3", setting->name,
+			      text);
 	if (word->refused)
 		return refuse(message, room, "%s = %s is not available in this version", setting->name, text);
 	number_store(setting, word->value, object);
@@ -205,6 +208,8 @@ static int path_parse(const struct k2i_setting *setting, const char *text, void 
 {
 	bool relative = setting->type == K2I_TYPE_RELATIVE;
 
+	if (setting->type == K2I_TYPE_FILE && strcasecmp(text, K2I_FILE_NONE) == 0)
+		return text_store(setting, K2I_FILE_NONE, object);
 	if (setting->type == K2I_TYPE_OUTPUT && strcmp(text, "/dev/null") == 0)
 		text = "";
 	if (!relative && setting->type != K2I_TYPE_OUTPUT && *text && *text != '/')
@@ -232,7 +237,9 @@ static int refused_parse(const struct k2i_setting *setting, const char *text, ch
 		if (status)
 			return status;
 	} else {
-		truth = setting->type == K2I_TYPE_FILTER ? strcasestr(text, "SETALL") != NULL : *text != '\0';
+		truth = setting->type == K2I_TYPE_FILTER ? strcasestr(text, "SETALL") != NULL
+			: setting->type == K2I_TYPE_FILE ? *text && strcasecmp(text, K2I_FILE_NONE) != 0
+							 : *text != '\0';
 	}
 	if (truth)
 		return refuse(message, room, "%s is not available: %s", setting->name, setting->help);
@@ -261,6 +268,7 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 	case K2I_TYPE_PATH:
 	case K2I_TYPE_RELATIVE:
 	case K2I_TYPE_OUTPUT:
+	case K2I_TYPE_FILE:
 		return path_parse(setting, text, object, message, room);
 	case K2I_TYPE_TARGET:
 		return relative_store(setting, text, object, message, room);

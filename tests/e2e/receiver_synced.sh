@@ -11,7 +11,7 @@ receiver_config ""
 # LeakSanitizer can't look at a process that is traced.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 receiver_start
-strace -f -qq -e trace=writev,pwrite64,fdatasync,sendto -o "$dir/trace" -p "$pid" 2>"$dir/strace" &
+strace -f -qq -e trace=writev,pwrite64,fdatasync,sendmsg -o "$dir/trace" -p "$pid" 2>"$dir/strace" &
 tracer=$!
 traced() {
 	kill -0 $tracer 2>/dev/null || {
@@ -32,5 +32,5 @@ END
 grep -q 'level 2' "$dir/said" || fail "$(cat "$dir/said")"
 receiver_stop TERM
 wait $tracer
-order=$(sed -n 's/^[0-9]* *\([a-z0-9]*\)(.*/\1/p' "$dir/trace" | sed -n '/writev/,/sendto/p' | tr '\n' ' ')
-[ "$order" = 'writev fdatasync pwrite64 fdatasync sendto ' ] || fail "$order"
+order=$(sed -n 's/^[0-9]* *\([a-z0-9]*\)(.*/\1/p' "$dir/trace" | sed -n '/writev/,/sendmsg/p' | tr '\n' ' ')
+[ "$order" = 'writev fdatasync pwrite64 fdatasync sendmsg ' ] || fail "$order"

@@ -9,13 +9,14 @@ from common import code_of, finish, sources
 FLOORS = (
     (0, r"lib/(bits|wire|hash(_[a-z0-9]+)?|log|version|clock|options)\.[ch]|include/k2hft/(version|visibility|log)\.h"),
     (1, r"lib/(ring|frame|message)(_\w+)?\.[ch]|include/k2hft/(ring|frame)\.h"),
-    (2, r"lib/(batch|client|transport|sender|writer)(_\w+)?\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
+    (2, r"lib/(batch|client|transport|tls|sender|writer)(_\w+)?\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
     (3, r"lib/app/\w+\.(c|h|def)"),
     (4, r"(fuse|receiver|tools)/\w+\.[ch]"),
 )
 OWNERS = (
     (r"xxhash\.h", r"lib/hash_xxh3\.h"),
     (r"lz4\w*\.h", r"lib/frame_lz4\.c"),
+    (r"openssl/.*", r"lib/tls\w*\.[ch]"),
     (r"ini\.h", r"lib/app/ini\.c"),
     (r"pcre2\w*\.h", r"lib/app/pattern\.c"),
     (r"yaml\.h", r"lib/app/.*"),

@@ -25,6 +25,7 @@ TRUNS = on
 DEFAULTALL = ALLOW'
 settings=
 receiver_settings=
+global_settings= # of both, each line behind a line end
 mount_options= # begins with a comma
 mkdir "$mnt" "$received"
 
@@ -95,7 +96,7 @@ listens() {
 receiver_config() {
 	cat >"$work/server.ini" <<END
 [GLOBAL]
-PORT = $port
+PORT = $port$global_settings
 [K2HFTFUSESVR]
 TYPE = file
 LISTEN = 127.0.0.1
@@ -142,7 +143,7 @@ pick_port() {
 sender_config() {
 	cat >"$work/slave.ini" <<END
 [GLOBAL]
-PORT = $port
+PORT = $port$global_settings
 [SVRNODE]
 NAME = 127.0.0.1
 [K2HFTFUSE]

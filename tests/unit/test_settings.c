@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "settings.h"
 #include "settings_table.h"
+#include "tls.h"
 
 struct findings {
 	char text[16384];
@@ -247,11 +249,127 @@ static void test_values_refused(void **state)
 	}
 }
 
+static void key_file(char key_path[256], const char *line, mode_t mode)
+{
+	FILE *file;
+
+	(void)snprintf(key_path, 256, "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	file = fdopen(mkstemp(key_path), "w");
+	assert_non_null(file);
+	assert_true(fputs(line, file) >= 0);
+	assert_int_equal(fchmod(fileno(file), mode), 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+#define GOOD_KEY "me:00112233445566778899aabbccddeeff\n"
+
+static void test_tls_keys(void **state)
+{
+	char text[1024], key_path[256];
+	struct k2i_settings *settings;
+	struct k2i_tls_settings tls;
+
+	(void)state;
+	key_file(key_path, GOOD_KEY, 0600);
+	(void)snprintf(text, sizeof(text),
+		       "[GLOBAL]\nPORT=1\nSSL=no\nPSKFILE=/none\nSSL_MIN_VER=tlsv1.3\n"
+		       "[SVRNODE]\nNAME=b\nSSL=on\nPSKFILE=%s\n[K2HFTFUSE]\n[K2HFTFUSESVR]\nFILE_BASEDIR=/tmp/x\n",
+		       key_path);
+	settings = load(text);
+	assert_true(k2i_settings_tls(settings, true, &tls));
+	assert_true(tls.server);
+	assert_true(k2i_settings_tls(settings, false, &tls));
+	assert_string_equal(tls.shared_key, key_path);
+	assert_int_equal(tls.version_min, K2I_TLS_VERSION_1_3);
+	assert_null(tls.certificate);
+	k2i_settings_free(settings);
+	(void)unlink(key_path);
+
+	/* null hides what GLOBAL says. */
+	settings = load("[GLOBAL]\nPORT=1\nSSL=yes\nCAPATH=/none\nSSL_VERIFY_PEER=no\n[SVRNODE]\nNAME=b\nCAPATH=NULL\n"
+			"[K2HFTFUSE]\n");
+	assert_true(k2i_settings_tls(settings, false, &tls));
+	assert_null(tls.authority);
+	assert_false(tls.verify_peer);
+	k2i_settings_free(settings);
+}
+
+static void test_tls_wrong(void **state)
+{
+	static const struct {
+		const char *keys;
+		unsigned line;
+		const char *part;
+	} cases[] = {
+		{"SSL_MIN_VER=TLSV1.1\n", 2, "TLSV1.1 is not safe any more; use TLSV1.2 or TLSV1.3"},
+		{"SSL_MIN_VER=SSLV3\n", 2, "is not safe any more"},
+		{"CAPATH=relative\n", 2, "must be an absolute path"},
+		{"SSL=yes\nPSKFILE=relative\n", 3, "must be an absolute path"},
+		{"CAPATH=/none\n", 2, "CAPATH needs SSL = yes"},
+		{"SSL=no\nSERVER_CERT=/none\n", 3, "SERVER_CERT needs SSL = yes"},
+		{"SSL_VERIFY_PEER=yes\n", 2, "SSL_VERIFY_PEER = yes needs SSL = yes"},
+		{"SSL=yes\nCAPATH=/none/ca.pem\n", 3, "CAPATH: /none/ca.pem: No such file or directory"},
+		{"SSL=yes\nSLAVE_CERT=/none\n", 3, "SLAVE_CERT needs SLAVE_PRIKEY"},
+		{"SSL=yes\nSLAVE_PRIKEY=/none\n", 3, "SLAVE_PRIKEY needs SLAVE_CERT"},
+		{"SSL=yes\nSSL_VERIFY_PEER=yes\n", 3, "SLAVE_CERT and SLAVE_PRIKEY are needed"},
+		{"SSL=yes\nPSKFILE=/none\n", 3, "PSKFILE: /none: No such file or directory"},
+	};
+	char text[512];
+	size_t number;
+
+	(void)state;
+	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
+		(void)snprintf(text, sizeof(text), "[GLOBAL]\n%s" SENDER, cases[number].keys);
+		expect_error(text, cases[number].line, cases[number].part);
+	}
+	expect_error("[GLOBAL]\nSSL=yes\n" RECEIVER, 2, "needs SERVER_CERT and SERVER_PRIKEY, or PSKFILE");
+	expect_error("[GLOBAL]\nSSL=yes\nSERVER_CERT=/none\nSERVER_PRIKEY=/none\nSSL_VERIFY_PEER=yes\n" RECEIVER, 5,
+		     "SSL_VERIFY_PEER = yes needs CAPATH");
+	expect_error("[GLOBAL]\nSSL=yes\nSERVER_CERT=/none\nSERVER_PRIKEY=/none\n" RECEIVER, 3,
+		     "SERVER_CERT: /none: No such file");
+}
+
+/* The file of a shared key: what it may hold, and who may read it. */
+static void test_tls_shared_key(void **state)
+{
+	static const struct {
+		const char *line, *part;
+		mode_t mode;
+	} cases[] = {
+		{GOOD_KEY, "run chmod 600", 0640},
+		{GOOD_KEY, "run chmod 600", 0604},
+		{"", "32 to 128 hexadecimal digits", 0600},
+		{"me:0011223344556677\n", "32 to 128 hexadecimal digits", 0600},
+		{"me:00112233445566778899aabbccddeefg\n", "32 to 128 hexadecimal digits", 0600},
+		{"me:00112233445566778899aabbccddeeff0\n", "32 to 128 hexadecimal digits", 0600},
+		{":00112233445566778899aabbccddeeff\n", "the identity in front of :", 0600},
+		{GOOD_KEY GOOD_KEY, "more than one line", 0600},
+	};
+	char text[512], key_path[256];
+	struct findings findings;
+	size_t number;
+
+	(void)state;
+	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
+		key_file(key_path, cases[number].line, cases[number].mode);
+		(void)snprintf(text, sizeof(text), "[GLOBAL]\nSSL=yes\nPSKFILE=%s\n" SENDER, key_path);
+		expect_error(text, 3, cases[number].part);
+		(void)unlink(key_path);
+	}
+	key_file(key_path, "00112233445566778899AABBCCDDEEFF", 0400);
+	(void)snprintf(text, sizeof(text), "[GLOBAL]\nSSL=yes\nSSL_VERIFY_PEER=on\nPSKFILE=%s\n" SENDER, key_path);
+	k2i_settings_free(check(text, &findings));
+	assert_int_equal(findings.errors, 0);
+	assert_non_null(strstr(findings.text, "3: note: SSL_VERIFY_PEER has no effect: with PSKFILE"));
+	(void)snprintf(text, sizeof(text), "[GLOBAL]\nSSL=yes\nCAPATH=/etc\nPSKFILE=%s\n" SENDER, key_path);
+	expect_error(text, 3, "CAPATH can't be used together with PSKFILE");
+	(void)unlink(key_path);
+}
+
 static void test_not_available(void **state)
 {
 	(void)state;
-	expect_error("[GLOBAL]\nSSL=yes\n" SENDER, 2, "SSL = yes is not available in this version");
-	expect_error("[GLOBAL]\nSSL_VERIFY_PEER=on\n" SENDER, 2, "SSL_VERIFY_PEER is not available");
+	expect_error("[SLVNODE]\nSLAVE_CERT=/a\n" SENDER, 2, "SLAVE_CERT is not available: put it into [GLOBAL]");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=on\n" SENDER, 2, "K2HTPDTOR_BROADCAST is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_FILE=/a\n" SENDER, 2, "K2HTPDTOR_FILE is not available");
 	expect_error("[K2HTPDTOR]\nK2HTPDTOR_EXCEPT_KEY=a\n" SENDER, 2, "K2HTPDTOR_EXCEPT_KEY is not available");
@@ -454,6 +572,9 @@ int main(void)
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_every_setting),
 		cmocka_unit_test(test_values_refused),
+		cmocka_unit_test(test_tls_keys),
+		cmocka_unit_test(test_tls_wrong),
+		cmocka_unit_test(test_tls_shared_key),
 		cmocka_unit_test(test_not_available),
 		cmocka_unit_test(test_whole_refused),
 		cmocka_unit_test(test_rules_refused),

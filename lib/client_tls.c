@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client_state.h"
+#include "options.h"
+
+static int path_copy(const char *path, const char **copy)
+{
+	if (!path)
+		return 0;
+	*copy = strdup(path);
+	return *copy ? 0 : -ENOMEM;
+}
+
+static int settings_take(struct k2i_tls_settings *settings, const struct k2hft_tls_options *options)
+{
+	int error = 0;
+
+	if (options->version_min > K2HFT_TLS_1_3 || options->reserved)
+		return -EINVAL;
+	/* One without the other does nothing, and a shared key does without all of them. */
+	if (!options->certificate_path != !options->private_key_path ||
+	    (options->shared_key_path && (options->certificate_path || options->authority_path)))
+		return -EINVAL;
+	settings->version_min = options->version_min == K2HFT_TLS_1_3 ? K2I_TLS_VERSION_1_3 : K2I_TLS_VERSION_1_2;
+	error = path_copy(options->authority_path, &settings->authority);
+	if (error == 0)
+		error = path_copy(options->certificate_path, &settings->certificate);
+	if (error == 0)
+		error = path_copy(options->private_key_path, &settings->private_key);
+	return error ? error : path_copy(options->shared_key_path, &settings->shared_key);
+}
+
+int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options)
+{
+	struct k2hft_tls_options known;
+	struct k2i_tls_problem problem;
+
+	if (!options)
+		return 0;
+	int error = k2i_options_copy(&known, sizeof(known), options);
+	if (error == 0)
+		error = settings_take(&client->tls, &known);
+	if (error < 0)
+		return error;
+	error = k2i_tls_context_open(&client->tls, &client->tls_context, &problem);
+	if (error == -EINVAL)
+		k2i_log(K2HFT_LOG_ERROR, "client: TLS: %s", problem.text);
+	if (client->tls.private_key && k2i_tls_private_key_exposed(client->tls.private_key))
+		k2i_log(K2HFT_LOG_WARNING, "client: TLS: others than its owner may read the private key %s: chmod 600",
+			client->tls.private_key);
+	return error;
+}
+
+void k2i_client_tls_free(struct k2hft_client *client)
+{
+	k2i_tls_context_release(client->tls_context);
+	free((char *)client->tls.authority);
+	free((char *)client->tls.certificate);
+	free((char *)client->tls.private_key);
+	free((char *)client->tls.shared_key);
+}
+
+/* So that certificates and keys are renewed without a restart. */
+static void files_read(struct k2hft_client *client, uint64_t now_ns)
+{
+	struct k2i_tls_context *context;
+	struct k2i_tls_problem problem;
+	uint64_t silent;
+
+	if (k2i_tls_context_open(&client->tls, &context, &problem) == 0) {
+		k2i_tls_context_release(client->tls_context);
+		client->tls_context = context;
+	} else if (k2i_log_limit_due(&client->tls_limit, now_ns, &silent)) {
+		k2i_log(K2HFT_LOG_WARNING,
+			"client: TLS: %s; what was read before is used (%" PRIu64 " more times before)",
+			problem.text[0] ? problem.text : "no memory", silent);
+	}
+}
+
+int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns)
+{
+	files_read(client, now_ns);
+	return k2i_transport_secure(&client->transport, client->tls_context, client->host);
+}

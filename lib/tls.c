@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include "tls_state.h"
+
+/* Taken by one write, so that many records go by one send(2). */
+#define WRITE_BYTES_MAX ((size_t)256 * 1024)
+
+/* AES-GCM is sound for about 2^24 full records with one key; another is made long before. */
+#define RECORD_BYTES_MAX 16384u
+
+static bool is_address(const char *host)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+
+	return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
+/* Whom a client wants to talk to; OpenSSL compares. A shared key needs no name. */
+static bool host_set(SSL *ssl, const char *host)
+{
+	if (is_address(host))
+		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+int k2i_tls_open(struct k2i_tls_context *context, int descriptor, const char *host, struct k2i_tls **tls)
+{
+	struct k2i_tls *opened = calloc(1, sizeof(*opened));
+	BIO *socket;
+
+	if (!opened)
+		return -ENOMEM;
+	opened->context = k2i_tls_context_hold(context);
+	opened->descriptor = descriptor;
+	opened->ssl = SSL_new(context->ssl);
+	socket = opened->ssl ? k2i_tls_socket(opened) : NULL;
+	if (socket)
+		SSL_set_bio(opened->ssl, socket, socket);
+	if (!socket || (host && !host_set(opened->ssl, host))) {
+		ERR_clear_error();
+		k2i_tls_free(opened);
+		return -ENOMEM;
+	}
+	if (context->server)
+		SSL_set_accept_state(opened->ssl);
+	else
+		SSL_set_connect_state(opened->ssl);
+	*tls = opened;
+	return 0;
+}
+
+void k2i_tls_free(struct k2i_tls *tls)
+{
+	if (!tls)
+		return;
+	SSL_free(tls->ssl);
+	k2i_tls_context_release(tls->context);
+	free(tls->output);
+	free(tls);
+}
+
+/* What a call of OpenSSL that did not succeed means: -EAGAIN, 0 the peer has ended, or for ever an error. */
+static int outcome(struct k2i_tls *tls, int result)
+{
+	switch (SSL_get_error(tls->ssl, result)) {
+	case SSL_ERROR_WANT_READ:
+	case SSL_ERROR_WANT_WRITE:
+		return -EAGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return 0;
+	default:
+		k2i_tls_reason_find(tls);
+		if (!tls->error)
+			tls->error = tls->peer_closed && !tls->reason[0] ? -ECONNRESET : -EPROTO;
+		return tls->error;
+	}
+}
+
+int k2i_tls_handshake(struct k2i_tls *tls)
+{
+	int result, error = 0, flushed;
+
+	if (tls->error)
+		return tls->error;
+	ERR_clear_error();
+	result = SSL_do_handshake(tls->ssl);
+	if (result != 1)
+		error = outcome(tls, result);
+	if (result != 1 && error == 0) {
+		k2i_tls_reason_find(tls);
+		error = tls->error = -ECONNRESET;
+	}
+	/* Also when it failed: the peer is to know why. */
+	flushed = k2i_tls_flush(tls);
+	if (error == 0 && flushed < 0)
+		error = tls->error = flushed;
+	if (error == 0 && tls->context->shared.key_bytes && !SSL_session_reused(tls->ssl)) {
+		(void)snprintf(tls->reason, sizeof(tls->reason), "the peer did not use the shared key");
+		error = tls->error = -EPROTO;
+	}
+	if (error == 0) {
+		tls->established = true;
+		tls->more = true; /* the first bytes may have come together with the end of the handshake */
+	}
+	return error;
+}
+
+bool k2i_tls_established(const struct k2i_tls *tls)
+{
+	return tls->established;
+}
+
+ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room)
+{
+	size_t count = 0, got;
+	int result, error = 0;
+
+	tls->more = false;
+	if (tls->error)
+		return tls->error;
+	ERR_clear_error();
+	while (count < room && error == 0) {
+		result = SSL_read_ex(tls->ssl, (char *)bytes + count, room - count, &got);
+		if (result == 1) {
+			count += got;
+			continue;
+		}
+		error = outcome(tls, result);
+		if (error == 0)
+			break;
+	}
+	/* What stands behind those bytes, an end or an error too, is for the next call. */
+	tls->more = count > 0 && error != -EAGAIN;
+	return count > 0 ? (ssize_t)count : error;
+}
+
+bool k2i_tls_more(const struct k2i_tls *tls)
+{
+	return tls->more;
+}
+
+/* Into the memory of tls_socket.c, so that nothing but a lack of that can be in the way. */
+static int piece_write(struct k2i_tls *tls, const struct iovec *piece, size_t limit, size_t *count)
+{
+	size_t bytes = piece->iov_len < limit ? piece->iov_len : limit, written;
+	int result;
+
+	if (bytes == 0)
+		return 0;
+	if (tls->key_records >= K2I_TLS_KEY_RECORDS_MAX && SSL_version(tls->ssl) >= TLS1_3_VERSION) {
+		(void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
+		tls->key_records = 0;
+	}
+	result = SSL_write_ex(tls->ssl, piece->iov_base, bytes, &written);
+	if (result != 1) {
+		result = outcome(tls, result);
+		return result < 0 ? result : -EPIPE;
+	}
+	tls->key_records += written / RECORD_BYTES_MAX + 1;
+	*count += written;
+	return 0;
+}
+
+ssize_t k2i_tls_write(struct k2i_tls *tls, const struct iovec *pieces, int piece_count)
+{
+	size_t count = 0;
+	int index, error = tls->error, flushed;
+
+	if (error)
+		return error;
+	flushed = k2i_tls_flush(tls);
+	if (flushed <= 0)
+		return flushed < 0 ? flushed : -EAGAIN;
+	ERR_clear_error();
+	for (index = 0; index < piece_count && error == 0 && count < WRITE_BYTES_MAX; index++)
+		error = piece_write(tls, &pieces[index], WRITE_BYTES_MAX - count, &count);
+	if (error == 0)
+		error = k2i_tls_flush(tls);
+	return error < 0 ? error : (ssize_t)count;
+}
+
+void k2i_tls_end(struct k2i_tls *tls)
+{
+	if (tls->established && !tls->error && !tls->ended) {
+		ERR_clear_error();
+		(void)SSL_shutdown(tls->ssl);
+		ERR_clear_error();
+	}
+	tls->ended = true;
+	(void)k2i_tls_flush(tls);
+}
+
+const char *k2i_tls_reason(const struct k2i_tls *tls)
+{
+	return tls->reason;
+}
+
+bool k2i_tls_begins(const void *bytes, size_t byte_count)
+{
+	static const unsigned char begin[] = {0x16, 0x03}; /* a handshake record, of SSL 3 or later */
+	size_t compared = byte_count < sizeof(begin) ? byte_count : sizeof(begin);
+
+	return compared > 0 && memcmp(bytes, begin, compared) == 0;
+}

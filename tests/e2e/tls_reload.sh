@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# SIGHUP makes new connections use the files as they are then; connections that are there stay; what is wrong changes
+# nothing. A sender takes renewed files with its next connection.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+# shellcheck source=tests/tools/tls.inc
+. tests/tools/tls.inc
+authority old
+authority new
+certificate first old IP:127.0.0.1
+certificate second new IP:127.0.0.1
+cp "$dir/first.pem" "$dir/receiver.pem"
+cp -p "$dir/first.key" "$dir/receiver.key"
+tls_config "SERVER_CERT = $dir/receiver.pem" "SERVER_PRIKEY = $dir/receiver.key"
+receiver_start
+
+has() { [ "$(cat "$dir/out/$1" 2>/dev/null)" = "$2" ]; }
+cp "$dir/old.pem" "$dir/trusted.pem"
+mkfifo "$dir/pipe"
+"${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" --ca "$dir/trusted.pem" -t kept <"$dir/pipe" 2>"$dir/kept" &
+kept=$!
+exec 3>"$dir/pipe"
+echo one >&3
+wait_until has kept one
+
+# A key that is another's: nothing changes.
+cp "$dir/second.pem" "$dir/receiver.pem"
+kill -HUP "$pid"
+wait_until logged 'is not the private key of .*; what was read before is used'
+push --ca "$dir/old.pem" -t before </dev/null || fail "old: $(cat "$dir/pushed")"
+echo before | push --ca "$dir/old.pem" -t before || fail "the old files serve no more: $(cat "$dir/pushed")"
+
+cp -p "$dir/second.key" "$dir/receiver.key"
+kill -HUP "$pid"
+wait_until logged 'new connections use the files as they are now'
+refused 'certificate is refused' 'does not know the authority' --ca "$dir/old.pem"
+echo after | push --ca "$dir/new.pem" -t after || fail "the new files do not serve: $(cat "$dir/pushed")"
+has after after || fail "not written"
+
+# The first connection is the one that it was.
+echo two >&3
+wait_until has kept "one
+two"
+[ ! -s "$dir/kept" ] || fail "the connection was lost: $(cat "$dir/kept")"
+
+# After a restart its sender needs the new authority, and takes it without one of its own.
+cp "$dir/new.pem" "$dir/trusted.pem"
+receiver_stop KILL
+receiver_start 3>&-
+echo three >&3
+exec 3>&-
+wait "$kept" || fail "the sender: $(cat "$dir/kept")"
+has kept "one
+two
+three" || fail "kept: $(cat "$dir/out/kept")"
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"

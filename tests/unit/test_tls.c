@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tls_state.h"
+#include "transport.h"
+
+/* Two ends of a socket pair, a sender's and a receiver's, by shared keys: certificates are tested end to end. */
+#define KEY "me:00112233445566778899aabbccddeeff"
+#define OTHER_KEY "me:00112233445566778899aabbccddee00"
+#define OTHER_NAME "you:00112233445566778899aabbccddeeff"
+
+struct pair {
+	struct k2i_tls_context *contexts[2];
+	struct k2i_transport ends[2]; /* client, server */
+	int results[2];
+};
+
+static struct k2i_tls_context *context_open(const char *line, bool server)
+{
+	struct k2i_tls_settings settings = {.server = server};
+	struct k2i_tls_context *context;
+	struct k2i_tls_problem problem;
+	char path[256];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	file = fdopen(mkstemp(path), "w");
+	assert_non_null(file);
+	assert_true(fprintf(file, "%s\n", line) > 0);
+	assert_int_equal(fclose(file), 0);
+	settings.shared_key = path;
+	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), 0);
+	assert_int_equal(unlink(path), 0);
+	return context;
+}
+
+static void pair_open(struct pair *pair, const char *client_line, const char *server_line)
+{
+	int sockets[2];
+
+	memset(pair, 0, sizeof(*pair));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, sockets), 0);
+	for (int end = 0; end < 2; end++) {
+		pair->contexts[end] = context_open(end ? server_line : client_line, end == 1);
+		pair->ends[end].descriptor = sockets[end];
+		assert_int_equal(
+			k2i_transport_secure(&pair->ends[end], pair->contexts[end], end ? NULL : "host.example"), 0);
+		/* The connections hold what they need. */
+		k2i_tls_context_release(pair->contexts[end]);
+	}
+}
+
+static void pair_handshake(struct pair *pair)
+{
+	pair->results[0] = pair->results[1] = -EAGAIN;
+	for (int round = 0; round < 20; round++) {
+		for (int end = 0; end < 2; end++) {
+			if (pair->results[end] == -EAGAIN)
+				pair->results[end] = k2i_transport_handshake(&pair->ends[end]);
+		}
+	}
+}
+
+static void pair_close(struct pair *pair)
+{
+	k2i_transport_close(&pair->ends[0]);
+	k2i_transport_close(&pair->ends[1]);
+}
+
+static void refused(const char *client_line, const char *server_line)
+{
+	struct pair pair;
+
+	pair_open(&pair, client_line, server_line);
+	pair_handshake(&pair);
+	assert_int_equal(pair.results[0], -EPROTO);
+	assert_int_equal(pair.results[1], -EPROTO);
+	for (int end = 0; end < 2; end++) {
+		assert_non_null(strstr(k2i_transport_reason(&pair.ends[end], -EPROTO), "the shared keys differ"));
+		/* For ever. */
+		assert_int_equal(k2i_transport_handshake(&pair.ends[end]), -EPROTO);
+		assert_int_equal(k2i_transport_read(&pair.ends[end], &pair, 1), -EPROTO);
+	}
+	pair_close(&pair);
+}
+
+static void test_keys_differ(void **state)
+{
+	(void)state;
+	refused(KEY, OTHER_KEY);
+	refused(KEY, OTHER_NAME);
+}
+
+/* Reads what is there in pieces of `room`; compares with what must come. */
+static size_t drain(struct k2i_transport *end, size_t at, size_t room)
+{
+	static unsigned char bytes[100000];
+	ssize_t count;
+
+	while ((count = k2i_transport_read(end, bytes, room)) > 0) {
+		for (ssize_t index = 0; index < count; index++, at++)
+			assert_int_equal(bytes[index], (unsigned char)(at * 7 + at / 251));
+	}
+	assert_int_equal(count, -EAGAIN);
+	/* Whoever saw nothing more can wait for the socket. */
+	assert_false(k2i_transport_more(end));
+	return at;
+}
+
+static void transfer(struct pair *pair, size_t total, size_t piece, size_t room)
+{
+	unsigned char *source = malloc(total);
+	size_t written = 0, got = 0;
+
+	assert_non_null(source);
+	for (size_t at = 0; at < total; at++)
+		source[at] = (unsigned char)(at * 7 + at / 251);
+	while (got < total) {
+		size_t left = total - written, first = left < piece ? left : piece;
+		struct iovec pieces[2] = {{source + written, first}, {source + written + first, left - first}};
+		ssize_t count =
+			left ? k2i_transport_write(&pair->ends[0], pieces, 2) : k2i_transport_flush(&pair->ends[0]);
+
+		if (left && count > 0)
+			written += (size_t)count;
+		else if (count < 0)
+			assert_int_equal(count, -EAGAIN);
+		got = drain(&pair->ends[1], got, room);
+	}
+	assert_int_equal(got, total);
+	assert_false(k2i_transport_waiting(&pair->ends[0]));
+	free(source);
+}
+
+static void test_bytes(void **state)
+{
+	struct pair pair;
+
+	(void)state;
+	pair_open(&pair, KEY, KEY);
+	pair_handshake(&pair);
+	assert_int_equal(pair.results[0], 0);
+	assert_int_equal(pair.results[1], 0);
+	transfer(&pair, 3000000, 40, 65536);
+	transfer(&pair, 100000, 1, 1);
+	transfer(&pair, 1000000, 700000, 16385);
+	/* New keys on the way. */
+	pair.ends[0].tls->key_records = K2I_TLS_KEY_RECORDS_MAX;
+	transfer(&pair, 1000000, 40, 4096);
+	assert_true(pair.ends[0].tls->key_records < 1000);
+	pair_close(&pair);
+}
+
+/* A full socket takes nothing, and nothing of what was taken before is lost. */
+static void test_full(void **state)
+{
+	static unsigned char bytes[300000];
+	struct iovec piece = {bytes, sizeof(bytes)};
+	struct pair pair;
+	size_t taken = 0, got = 0;
+	ssize_t count;
+
+	(void)state;
+	pair_open(&pair, KEY, KEY);
+	pair_handshake(&pair);
+	while ((count = k2i_transport_write(&pair.ends[0], &piece, 1)) > 0)
+		taken += (size_t)count;
+	assert_int_equal(count, -EAGAIN);
+	assert_true(k2i_transport_waiting(&pair.ends[0]));
+	assert_int_equal(k2i_transport_flush(&pair.ends[0]), 0);
+	for (int round = 0; round < 1000 && got < taken; round++) {
+		while ((count = k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes))) > 0)
+			got += (size_t)count;
+		assert_int_equal(count, -EAGAIN);
+		assert_true(k2i_transport_flush(&pair.ends[0]) >= 0);
+	}
+	assert_int_equal(got, taken);
+	pair_close(&pair);
+}
+
+static void test_ends(void **state)
+{
+	unsigned char bytes[16] = "end";
+	struct iovec piece = {bytes, 4};
+	struct pair pair;
+
+	(void)state;
+	pair_open(&pair, KEY, KEY);
+	pair_handshake(&pair);
+	assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), 4);
+	k2i_transport_end(&pair.ends[0]);
+	/* The last bytes come before the end, which comes again and again; and the other way stays open. */
+	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 4);
+	assert_true(k2i_transport_more(&pair.ends[1]));
+	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 0);
+	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 0);
+	assert_int_equal(k2i_transport_write(&pair.ends[1], &piece, 1), 4);
+	assert_int_equal(k2i_transport_read(&pair.ends[0], bytes, sizeof(bytes)), 4);
+	pair_close(&pair);
+
+	/* An end without a word, and bytes that somebody changed. */
+	pair_open(&pair, KEY, KEY);
+	pair_handshake(&pair);
+	assert_int_equal(send(pair.ends[0].descriptor, "\x17\x03\x03\x00\x20 not encrypted by this key at all", 37, 0),
+			 37);
+	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), -EPROTO);
+	assert_true(strlen(k2i_transport_reason(&pair.ends[1], -EPROTO)) > 0);
+	pair_close(&pair);
+}
+
+static void test_begins(void **state)
+{
+	(void)state;
+	assert_true(k2i_tls_begins("\x16", 1));
+	assert_true(k2i_tls_begins("\x16\x03\x01", 3));
+	assert_false(k2i_tls_begins("\x16\x02\x01", 3));
+	assert_false(k2i_tls_begins("K2HF", 4));
+	assert_false(k2i_tls_begins("", 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys_differ), cmocka_unit_test(test_bytes),  cmocka_unit_test(test_full),
+		cmocka_unit_test(test_ends),        cmocka_unit_test(test_begins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
