@@ -17,6 +17,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *summary;
 } commands[] = {
+	{"bench", k2i_command_bench, "measures how fast records go, against a plain pipe"},
 	{"check", k2i_command_check, "checks configuration files, prints their effective values"},
 	{"help", command_help, "explains a command, or a key of the configuration"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},

@@ -39,7 +39,7 @@ await()
 	exit 1
 }
 
-"${CC:-cc}" -O2 -D_GNU_SOURCE -o "$work/pipe" tests/bench/pipe.c
+"${CC:-cc}" -O2 -D_GNU_SOURCE -Itools -o "$work/pipe" tests/bench/pipe.c tools/bench_pipe.c
 # The records are all different, so that none of the ways can gain by their sameness.
 seq -f '%09.0f' 1 "$((megabytes * 100000))" >"$work/input"
 bytes=$(stat -c %s "$work/input")

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* How long records take until they are in the receiver's file, seen from outside: the file grows. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#define READ_BYTES 65536
+#define LOOK_NS 100000    /* while a file is not there yet */
+#define WAIT_NS 100000000 /* for the next one to grow */
+#define LIMIT_NS UINT64_C(30000000000)
+
+struct watch {
+	struct bench_run *run;
+	int notices; /* inotify */
+	int files[BENCH_SENDERS_MAX];
+	uint64_t seen[BENCH_SENDERS_MAX];
+	uint64_t grown_ns;
+	bool all_open;
+};
+
+/* Counted from when it was due: a sender that is held up makes the records behind it late too. */
+static void record_seen(struct watch *watch, unsigned sender, uint64_t now)
+{
+	struct bench_run *run = watch->run;
+	uint64_t due = run->shared->start_ns + bench_due_ns(run, sender, watch->seen[sender]++);
+
+	if (watch->seen[sender] <= run->sender_records)
+		run->latencies_ns[run->latency_count++] = now > due ? now - due : 0;
+}
+
+static void file_read(struct watch *watch, unsigned sender)
+{
+	char bytes[READ_BYTES], *at;
+	uint64_t now;
+	ssize_t got;
+
+	while ((got = read(watch->files[sender], bytes, sizeof(bytes))) > 0) {
+		now = bench_clock_ns();
+		watch->grown_ns = now;
+		for (at = bytes; (at = memchr(at, '\n', (size_t)(bytes + got - at))); at++)
+			record_seen(watch, sender, now);
+	}
+}
+
+static void files_look(struct watch *watch)
+{
+	char path[4200];
+	unsigned sender;
+
+	watch->all_open = true;
+	for (sender = 0; sender < watch->run->point.senders; sender++) {
+		if (watch->files[sender] < 0) {
+			(void)snprintf(path, sizeof(path), "%s/received/bench/%u", watch->run->work, sender);
+			watch->files[sender] = open(path, O_RDONLY | O_CLOEXEC);
+			if (watch->files[sender] >= 0 && inotify_add_watch(watch->notices, path, IN_MODIFY) < 0)
+				bench_error("inotify: %s", strerror(errno));
+		}
+		if (watch->files[sender] >= 0)
+			file_read(watch, sender);
+		else
+			watch->all_open = false;
+	}
+}
+
+static int growth_wait(struct watch *watch)
+{
+	struct pollfd notices = {.fd = watch->notices, .events = POLLIN};
+	struct timespec wait = {.tv_nsec = watch->all_open ? WAIT_NS : LOOK_NS};
+	char events[4096];
+
+	if (ppoll(&notices, 1, &wait, NULL) > 0 && read(watch->notices, events, sizeof(events)) < 0)
+		return -errno;
+	if (bench_interrupted())
+		return -EINTR;
+	return bench_clock_ns() - watch->grown_ns > LIMIT_NS ? -ETIMEDOUT : 0;
+}
+
+int bench_latency_watch(struct bench_run *run)
+{
+	struct watch watch = {.run = run, .grown_ns = bench_clock_ns()};
+	uint64_t all = run->sender_records * run->point.senders;
+	unsigned sender;
+	int error = 0;
+
+	run->latency_count = 0;
+	run->latencies_ns = calloc(all, sizeof(*run->latencies_ns));
+	watch.notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (!run->latencies_ns || watch.notices < 0)
+		error = -errno;
+	for (sender = 0; sender < BENCH_SENDERS_MAX; sender++)
+		watch.files[sender] = -1;
+	while (error == 0) {
+		files_look(&watch);
+		if (run->latency_count == all)
+			break;
+		error = growth_wait(&watch);
+	}
+	for (sender = 0; sender < BENCH_SENDERS_MAX; sender++)
+		if (watch.files[sender] >= 0)
+			(void)close(watch.files[sender]);
+	if (watch.notices >= 0)
+		(void)close(watch.notices);
+	if (error)
+		bench_error("the records do not arrive: %s", strerror(-error));
+	return error ? -1 : 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BENCH_PIPE_H
+#define BENCH_PIPE_H
+
+#include <stdint.h>
+
+/*
+ * What everything is measured against: a file is read in pieces of 256 KiB, goes over loopback TCP to another process,
+ * and is written there, with nothing in between.
+ */
+struct bench_pipe {
+	int input;
+	uint64_t bytes;     /* to carry; the input is read again from its start when it ends before */
+	const char *output; /* made, or overwritten */
+	double seconds, cpu_seconds;
+};
+
+/* Fills in the seconds; -errno. The descriptors of the process are inherited by one that ends before this returns. */
+int bench_pipe_copy(struct bench_pipe *carried);
+
+double bench_now_s(void);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs that k2hft bench starts: receiver and mount. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define START_LIMIT_NS UINT64_C(15000000000)
+#define LOOK_NS 2000000
+#define LISTENING "listening on 127.0.0.1:"
+
+void bench_program_find(const char *name, char *path, size_t room)
+{
+	ssize_t bytes = readlink("/proc/self/exe", path, room - 1);
+	char *slash;
+
+	if (bytes > 0) {
+		path[bytes] = '\0';
+		slash = strrchr(path, '/');
+		if (slash && strlen(name) < room - (size_t)(slash + 1 - path)) {
+			memcpy(slash + 1, name, strlen(name) + 1);
+			if (access(path, X_OK) == 0)
+				return;
+		}
+	}
+	(void)snprintf(path, room, "%s", name);
+}
+
+/* Its messages go to NAME.err in the work directory. */
+static int process_start(const struct bench_run *run, struct bench_process *process, const char *name,
+			 char *const arguments[])
+{
+	char program[4096], messages[4200];
+	pid_t parent = getpid();
+	int descriptor;
+
+	bench_program_find(name, program, sizeof(program));
+	(void)snprintf(messages, sizeof(messages), "%s/%s.err", run->work, name);
+	/* Opened here: an earlier run's messages must be gone before anybody looks for the port in them. */
+	descriptor = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	process->pid = descriptor < 0 ? -1 : fork();
+	if (process->pid != 0 && descriptor >= 0)
+		(void)close(descriptor);
+	if (process->pid < 0) {
+		bench_error("%s: %s", name, strerror(errno));
+		process->pid = 0;
+		return -1;
+	}
+	if (process->pid > 0)
+		return 0;
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() == parent && dup2(descriptor, STDERR_FILENO) >= 0) {
+		(void)setpgid(0, 0); /* an interrupt is for k2hft bench, which ends the others in order */
+		(void)execvp(program, arguments);
+		(void)dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
+	}
+	_exit(127);
+}
+
+static void messages_copy(const struct bench_run *run, const char *name)
+{
+	char path[4200], line[1024];
+	FILE *messages;
+
+	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
+	messages = fopen(path, "re");
+	while (messages && fgets(line, sizeof(line), messages))
+		(void)fputs(line, stderr);
+	if (messages)
+		(void)fclose(messages);
+}
+
+/* Until `started` is true. */
+static int start_await(struct bench_run *run, struct bench_process *process, const char *name,
+		       bool (*started)(struct bench_run *run))
+{
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	uint64_t begin = bench_clock_ns();
+
+	while (!started(run)) {
+		if (waitpid(process->pid, NULL, WNOHANG) == process->pid) {
+			process->pid = 0;
+			bench_error("%s does not start:", name);
+			messages_copy(run, name);
+			return -1;
+		}
+		if (bench_interrupted() || bench_clock_ns() - begin > START_LIMIT_NS) {
+			bench_error("%s is not there in time", name);
+			return -1;
+		}
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static bool receiver_listens(struct bench_run *run)
+{
+	char path[4200], line[1024], *at;
+	bool found = false;
+	FILE *messages;
+
+	(void)snprintf(path, sizeof(path), "%s/k2hftfusesvr.err", run->work);
+	messages = fopen(path, "re");
+	while (messages && !found && fgets(line, sizeof(line), messages)) {
+		at = strstr(line, LISTENING);
+		if (at && strchr(at, '\n')) {
+			at += sizeof(LISTENING) - 1;
+			(void)snprintf(run->port, sizeof(run->port), "%.*s", (int)strcspn(at, "\n"), at);
+			found = true;
+		}
+	}
+	if (messages)
+		(void)fclose(messages);
+	return found;
+}
+
+static bool mount_is(struct bench_run *run)
+{
+	struct statfs status;
+	char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/mnt", run->work);
+	return statfs(path, &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
+}
+
+/* The configuration's name goes to `path`. */
+static int config_open(const struct bench_run *run, const char *name, char path[4200], FILE **config)
+{
+	(void)snprintf(path, 4200, "%s/%s", run->work, name);
+	*config = fopen(path, "we");
+	if (*config)
+		return 0;
+	bench_error("%s: %s", path, strerror(errno));
+	return -1;
+}
+
+int bench_receiver_start(struct bench_run *run)
+{
+	static const char name[] = "k2hftfusesvr";
+	char path[4200], program[] = "k2hftfusesvr", conf[] = "-conf", listen[] = "--listen", where[] = "127.0.0.1:0";
+	char *arguments[] = {program, conf, path, listen, where, NULL};
+	FILE *config;
+
+	if (config_open(run, "server.ini", path, &config))
+		return -1;
+	(void)fprintf(config, "[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = %s/received\n%s",
+		      run->work,
+		      run->options->json ? "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n" : "");
+	(void)fclose(config);
+	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
+	if (process_start(run, &run->receiver, name, arguments))
+		return -1;
+	return start_await(run, &run->receiver, name, receiver_listens);
+}
+
+int bench_mount_start(struct bench_run *run)
+{
+	static const char name[] = "k2hftfuse";
+	char path[4200], mount[4200], choice[4300], program[] = "k2hftfuse", option[] = "-o", foreground[] = "-f";
+	char *arguments[] = {program, mount, option, choice, foreground, NULL};
+	FILE *config;
+
+	if (config_open(run, "slave.ini", path, &config))
+		return -1;
+	(void)fprintf(config,
+		      "[GLOBAL]\nPORT = %s\n[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nCOMPRESS = %s\n"
+		      "[K2HFTFUSE_RULE_DIR]\nTARGET = bench\nTRUNS = on\nDEFAULTALL = ALLOW\n",
+		      run->port, run->host, bench_compress_names[run->options->compress]);
+	(void)fclose(config);
+	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
+	(void)snprintf(choice, sizeof(choice), "conf=%s", path);
+	if (mkdir(mount, 0700) && errno != EEXIST) {
+		bench_error("%s: %s", mount, strerror(errno));
+		return -1;
+	}
+	if (process_start(run, &run->mount, name, arguments))
+		return -1;
+	return start_await(run, &run->mount, name, mount_is);
+}
+
+int bench_process_stop(struct bench_process *process, const char *name)
+{
+	struct rusage usage;
+	int status;
+
+	if (process->pid == 0)
+		return 0;
+	(void)kill(process->pid, SIGTERM);
+	while (wait4(process->pid, &status, 0, &usage) < 0)
+		if (errno != EINTR)
+			return -1;
+	process->pid = 0;
+	process->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	process->peak_kib = (uint64_t)usage.ru_maxrss;
+	if (status == 0)
+		return 0;
+	bench_error("%s ended with status %d", name, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	return -1;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* One run: starts what it needs, lets the senders go together, takes the times, and carries the same through a pipe. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench_pipe.h"
+
+#define REMOVE_DESCRIPTORS 16
+
+static int sender_start(struct bench_run *run, unsigned number, const int ready[2], const int gate[2])
+{
+	pid_t child = fork();
+
+	if (child < 0) {
+		bench_error("fork: %s", strerror(errno));
+		return -1;
+	}
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)signal(SIGINT, SIG_DFL);
+		(void)signal(SIGTERM, SIG_DFL);
+		(void)close(ready[0]);
+		(void)close(gate[1]);
+		bench_send(run, number, ready[1], gate[0]);
+	}
+	run->senders[number] = child;
+	return 0;
+}
+
+/* Ends when all of them are ready, and lets them go. */
+static int senders_release(struct bench_run *run, int ready, int gate)
+{
+	uint64_t number;
+	char byte;
+
+	for (number = 0; number < run->point.senders; number++)
+		if (read(ready, &byte, 1) != 1)
+			return -1; /* it has said why, or there was an interrupt */
+	run->shared->start_ns = bench_clock_ns();
+	(void)close(gate);
+	return 0;
+}
+
+static int senders_start(struct bench_run *run)
+{
+	int ready[2], gate[2], status = 0;
+	unsigned number;
+
+	if (pipe2(ready, O_CLOEXEC))
+		return -1;
+	if (pipe2(gate, O_CLOEXEC)) {
+		(void)close(ready[0]);
+		(void)close(ready[1]);
+		return -1;
+	}
+	for (number = 0; status == 0 && number < run->point.senders; number++)
+		status = sender_start(run, number, ready, gate);
+	(void)close(ready[1]);
+	(void)close(gate[0]);
+	if (status == 0)
+		status = senders_release(run, ready[0], gate[1]);
+	if (status)
+		(void)close(gate[1]);
+	(void)close(ready[0]);
+	return status;
+}
+
+/* With `stop` they are killed. */
+static int senders_wait(struct bench_run *run, bool stop)
+{
+	struct rusage usage;
+	unsigned number;
+	int status, failed = 0;
+
+	for (number = 0; number < run->point.senders; number++) {
+		if (run->senders[number] == 0)
+			continue;
+		if (stop || failed)
+			(void)kill(run->senders[number], SIGKILL);
+		while (wait4(run->senders[number], &status, 0, &usage) < 0) {
+			if (errno != EINTR)
+				return -1;
+			(void)kill(run->senders[number], SIGKILL);
+		}
+		run->senders[number] = 0;
+		run->sender_cpu_s += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+				     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+		if ((uint64_t)usage.ru_maxrss > run->sender_peak_kib)
+			run->sender_peak_kib = (uint64_t)usage.ru_maxrss;
+		failed |= status != 0;
+	}
+	return failed ? -1 : 0;
+}
+
+static int received_check(const struct bench_run *run, uint64_t bytes)
+{
+	uint64_t received = 0;
+	struct stat status;
+	char path[4200];
+	unsigned number;
+
+	for (number = 0; number < run->point.senders; number++) {
+		(void)snprintf(path, sizeof(path), "%s/received/bench/%u", run->work, number);
+		if (stat(path, &status) == 0)
+			received += (uint64_t)status.st_size;
+	}
+	if (run->options->json ? received > bytes : received == bytes)
+		return 0;
+	bench_error("the receiver's files have %" PRIu64 " bytes, %" PRIu64 " were sent", received, bytes);
+	return -1;
+}
+
+static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+	(void)status;
+	(void)kind;
+	(void)place;
+	(void)remove(path);
+	return 0;
+}
+
+static void received_remove(const struct bench_run *run)
+{
+	char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/received", run->work);
+	(void)nftw(path, entry_remove, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+static int parts_start(struct bench_run *run)
+{
+	if (!run->options->receiver[0] && bench_receiver_start(run))
+		return -1;
+	return run->point.way == BENCH_MOUNT ? bench_mount_start(run) : 0;
+}
+
+static int senders_run(struct bench_run *run)
+{
+	int status = senders_start(run);
+
+	if (status == 0 && run->options->rate)
+		status = bench_latency_watch(run);
+	return senders_wait(run, status != 0) ? -1 : status;
+}
+
+static int latency_compare(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static double latency_us(const struct bench_run *run, double share)
+{
+	uint64_t at = (uint64_t)(share * (double)run->latency_count);
+
+	return (double)run->latencies_ns[at < run->latency_count ? at : run->latency_count - 1] / 1e3;
+}
+
+static void latencies_take(struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	if (run->latency_count == 0)
+		return;
+	qsort(run->latencies_ns, run->latency_count, sizeof(*run->latencies_ns), latency_compare);
+	metrics[BENCH_LATENCY_P50] = latency_us(run, 0.5);
+	metrics[BENCH_LATENCY_P99] = latency_us(run, 0.99);
+	metrics[BENCH_LATENCY_P999] = latency_us(run, 0.999);
+	metrics[BENCH_LATENCY_MAX] = latency_us(run, 1);
+}
+
+static uint64_t rates_take(const struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	uint64_t bytes = 0, records = 0, produced = 0, committed = 0;
+	double produced_s, committed_s;
+	unsigned number;
+
+	for (number = 0; number < run->point.senders; number++) {
+		const struct bench_slot *slot = &run->shared->slots[number];
+
+		bytes += slot->bytes;
+		records += slot->records;
+		produced = slot->produced_ns > produced ? slot->produced_ns : produced;
+		committed = slot->committed_ns > committed ? slot->committed_ns : committed;
+	}
+	produced_s = (double)(produced - run->shared->start_ns) / 1e9;
+	committed_s = (double)(committed - run->shared->start_ns) / 1e9;
+	metrics[BENCH_BYTES] = (double)bytes;
+	metrics[BENCH_PRODUCED_RECORDS] = (double)records / produced_s;
+	metrics[BENCH_COMMITTED_RECORDS] = (double)records / committed_s;
+	metrics[BENCH_PRODUCED_MB] = (double)bytes / 1e6 / produced_s;
+	metrics[BENCH_COMMITTED_MB] = (double)bytes / 1e6 / committed_s;
+	return bytes;
+}
+
+static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	double gigabytes = metrics[BENCH_BYTES] / 1e9, sender_s = run->mount.cpu_s;
+	uint64_t peak = run->mount.peak_kib;
+	unsigned number;
+
+	for (number = 0; run->point.way == BENCH_PUSH && number < run->point.senders; number++) {
+		sender_s += run->shared->slots[number].push_cpu_s;
+		if (run->shared->slots[number].push_peak_kib > peak)
+			peak = run->shared->slots[number].push_peak_kib;
+	}
+	/* What is used by a process whose parent has waited for it counts as its parent's too. */
+	metrics[BENCH_CPU_WRITER] = (run->sender_cpu_s - (run->point.way == BENCH_PUSH ? sender_s : 0)) / gigabytes;
+	metrics[BENCH_CPU_ALL] = metrics[BENCH_CPU_WRITER];
+	metrics[BENCH_PEAK_WRITER] = (double)run->sender_peak_kib / 1024;
+	if (run->point.way != BENCH_LIBRARY) {
+		metrics[BENCH_CPU_SENDER] = sender_s / gigabytes;
+		metrics[BENCH_CPU_ALL] += metrics[BENCH_CPU_SENDER];
+		metrics[BENCH_PEAK_SENDER] = (double)peak / 1024;
+	}
+	if (!run->options->receiver[0]) {
+		metrics[BENCH_CPU_RECEIVER] = run->receiver.cpu_s / gigabytes;
+		metrics[BENCH_CPU_ALL] += metrics[BENCH_CPU_RECEIVER];
+		metrics[BENCH_PEAK_RECEIVER] = (double)run->receiver.peak_kib / 1024;
+	}
+}
+
+static int pipe_run(const struct bench_run *run, uint64_t bytes, double metrics[BENCH_METRICS])
+{
+	struct bench_pipe carried = {.input = run->block, .bytes = bytes};
+	char output[4200];
+	int error;
+
+	(void)snprintf(output, sizeof(output), "%s/pipe", run->work);
+	carried.output = output;
+	error = lseek(run->block, 0, SEEK_SET) < 0 ? -errno : bench_pipe_copy(&carried);
+	(void)unlink(output);
+	if (error) {
+		bench_error("pipe: %s", strerror(-error));
+		return -1;
+	}
+	metrics[BENCH_PIPE_MB] = (double)bytes / 1e6 / carried.seconds;
+	metrics[BENCH_CPU_PIPE] = carried.cpu_seconds / ((double)bytes / 1e9);
+	/* At a rate that is given, a ratio to a pipe that carries as much as it can would say nothing. */
+	if (run->options->rate == 0)
+		metrics[BENCH_RATIO] = metrics[BENCH_COMMITTED_MB] / metrics[BENCH_PIPE_MB];
+	return 0;
+}
+
+int bench_run(struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	uint64_t bytes = 0;
+	unsigned number;
+	int status;
+
+	for (number = 0; number < BENCH_METRICS; number++)
+		metrics[number] = (double)NAN;
+	memset(run->shared, 0, sizeof(*run->shared));
+	run->sender_cpu_s = 0;
+	run->sender_peak_kib = 0;
+	status = parts_start(run);
+	if (status == 0)
+		status = senders_run(run);
+	if (bench_process_stop(&run->mount, "k2hftfuse"))
+		status = -1;
+	if (bench_process_stop(&run->receiver, "k2hftfusesvr"))
+		status = -1;
+	if (status == 0) {
+		bytes = rates_take(run, metrics);
+		usage_take(run, metrics);
+		latencies_take(run, metrics);
+		status = run->options->receiver[0] ? 0 : received_check(run, bytes);
+	}
+	received_remove(run);
+	free(run->latencies_ns);
+	run->latencies_ns = NULL;
+	run->latency_count = 0;
+	return status == 0 ? pipe_run(run, bytes, metrics) : -1;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* A sender of k2hft bench: a process that writes records, as fast as they are taken or at a rate. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <k2hft/sender.h>
+
+#define WRITE_BYTES (256u * 1024)
+#define PIPE_BYTES (1024 * 1024)
+/* As k2hft push has it: 128 rings of the library's default size would not fit. */
+#define RING_BYTES (8u * 1024 * 1024)
+#define FLUSH_MS 120000
+#define CALLS_PER_CLOCK 64u
+
+struct sending {
+	struct bench_run *run;
+	struct bench_slot *slot;
+	unsigned number;
+	char stream[32];
+	int output; /* push, mount */
+	pid_t push;
+	struct k2hft_sender *sender; /* library */
+	struct k2hft_writer *writer;
+	const char *block;
+	uint64_t per_write;
+};
+
+uint64_t bench_due_ns(const struct bench_run *run, unsigned sender, uint64_t record)
+{
+	uint64_t per_write = run->point.per_write ? run->point.per_write : 1;
+	double first = (double)(record - record % per_write) * (double)run->point.senders + sender;
+
+	return (uint64_t)(first * 1e9 / (double)run->options->rate);
+}
+
+static int library_open(struct sending *sending)
+{
+	const struct bench_run *run = sending->run;
+	struct k2hft_sender_options options = {.size = sizeof(options),
+					       .host = run->host,
+					       .port = run->port,
+					       .ring_bytes = RING_BYTES,
+					       .level = run->options->level + 1,
+					       .compress = run->options->compress};
+	int error = k2hft_sender_open(&options, &sending->sender);
+
+	return error ? error : k2hft_writer_open(sending->sender, sending->stream, &sending->writer);
+}
+
+static _Noreturn void push_exec(const struct sending *sending, int input)
+{
+	const struct bench_run *run = sending->run;
+	char program[4096], receiver[1200], option[] = "-qr", stream[] = "-t", level[] = "--level",
+					    compress[] = "--compress", command[] = "push", name[64], level_name[16],
+					    compress_name[16];
+	char *arguments[] = {program, command,    option,   receiver,      stream, name,
+			     level,   level_name, compress, compress_name, NULL};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bench_program_find("k2hft", program, sizeof(program));
+	(void)snprintf(receiver, sizeof(receiver), strchr(run->host, ':') ? "[%s]:%s" : "%s:%s", run->host, run->port);
+	(void)snprintf(name, sizeof(name), "%s", sending->stream);
+	(void)snprintf(level_name, sizeof(level_name), "%s", bench_level_names[run->options->level]);
+	(void)snprintf(compress_name, sizeof(compress_name), "%s", bench_compress_names[run->options->compress]);
+	if (dup2(input, STDIN_FILENO) >= 0)
+		(void)execvp(program, arguments);
+	_exit(127);
+}
+
+static int push_open(struct sending *sending)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -errno;
+	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
+	sending->push = fork();
+	if (sending->push == 0)
+		push_exec(sending, ends[0]);
+	(void)close(ends[0]);
+	sending->output = ends[1];
+	return sending->push < 0 ? -errno : 0;
+}
+
+static int mount_open(struct sending *sending)
+{
+	char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/mnt/%s", sending->run->work, sending->stream);
+	sending->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	return sending->output < 0 ? -errno : 0;
+}
+
+static int write_all(int output, const char *bytes, size_t count)
+{
+	ssize_t put;
+
+	for (; count > 0; bytes += put, count -= (size_t)put) {
+		put = write(output, bytes, count);
+		if (put < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int records_put(struct sending *sending, const char *records, size_t bytes)
+{
+	if (sending->run->point.way != BENCH_LIBRARY)
+		return write_all(sending->output, records, bytes);
+	if (sending->per_write == 1)
+		return k2hft_writer_write(sending->writer, records, bytes - 1);
+	return k2hft_writer_lines(sending->writer, records, bytes, NULL);
+}
+
+static void due_wait(const struct sending *sending, uint64_t record)
+{
+	uint64_t due = sending->run->shared->start_ns + bench_due_ns(sending->run, sending->number, record);
+	struct timespec until = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		continue;
+}
+
+static int records_send(struct sending *sending)
+{
+	const struct bench_run *run = sending->run;
+	uint64_t size = run->point.size, left = run->sender_records, at = 0, count, calls = 0;
+	uint64_t end_ns = run->shared->start_ns + run->options->seconds * 1000000000u;
+	int error = 0;
+
+	while (left > 0 && error == 0) {
+		if (run->options->rate)
+			due_wait(sending, sending->slot->records);
+		else if (run->sender_records == UINT64_MAX && ++calls % CALLS_PER_CLOCK == 0 &&
+			 bench_clock_ns() >= end_ns)
+			break;
+		count = sending->per_write < left ? sending->per_write : left;
+		if (count > (run->block_bytes - at) / size)
+			count = (run->block_bytes - at) / size;
+		error = records_put(sending, sending->block + at, (size_t)(count * size));
+		at += count * size;
+		if (at == run->block_bytes)
+			at = 0;
+		left -= count;
+		sending->slot->records += count;
+	}
+	sending->slot->bytes = sending->slot->records * size;
+	return error;
+}
+
+static int push_end(struct sending *sending)
+{
+	struct rusage usage;
+	int status;
+
+	(void)close(sending->output);
+	while (wait4(sending->push, &status, 0, &usage) < 0)
+		if (errno != EINTR)
+			return -errno;
+	sending->slot->push_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+				    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	sending->slot->push_peak_kib = (uint64_t)usage.ru_maxrss;
+	return status ? -EIO : 0;
+}
+
+static int output_commit(struct sending *sending)
+{
+	switch (sending->run->point.way) {
+	case BENCH_LIBRARY:
+		k2hft_writer_close(sending->writer);
+		return k2hft_sender_flush(sending->sender, FLUSH_MS);
+	case BENCH_PUSH:
+		return push_end(sending);
+	default: /* the mount's fsync returns when the receiver has acknowledged */
+		return fsync(sending->output) ? -errno : 0;
+	}
+}
+
+static int output_open(struct sending *sending)
+{
+	switch (sending->run->point.way) {
+	case BENCH_LIBRARY:
+		return library_open(sending);
+	case BENCH_PUSH:
+		return push_open(sending);
+	default:
+		return mount_open(sending);
+	}
+}
+
+static uint64_t per_write_of(const struct bench_run *run)
+{
+	uint64_t records = WRITE_BYTES / run->point.size;
+
+	if (run->point.per_write)
+		return run->point.per_write;
+	if (run->point.way == BENCH_LIBRARY || run->options->rate || records == 0)
+		return 1;
+	return records;
+}
+
+void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
+{
+	struct sending sending = {
+		.run = run, .slot = &run->shared->slots[number], .number = number, .per_write = per_write_of(run)};
+	int error;
+	char byte = 0;
+
+	(void)snprintf(sending.stream, sizeof(sending.stream), "bench/%u", number);
+	error = output_open(&sending);
+	if (error == 0) {
+		void *block = mmap(NULL, (size_t)run->block_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, run->block, 0);
+
+		error = block == MAP_FAILED ? -errno : 0;
+		sending.block = block;
+	}
+	if (error == 0 && (write(ready, &byte, 1) != 1 || read(gate, &byte, 1) != 0))
+		error = -EPIPE;
+	if (error == 0)
+		error = records_send(&sending);
+	sending.slot->produced_ns = bench_clock_ns();
+	if (error == 0)
+		error = output_commit(&sending);
+	sending.slot->committed_ns = bench_clock_ns();
+	if (error)
+		bench_error("sender %u: %s", number, strerror(-error));
+	_exit(error ? 1 : 0);
+}
