@@ -51,6 +51,8 @@ struct world {
 	uint64_t now_ns, random, progress;
 	int peer; /* the receiver's end; -1: none */
 	unsigned connections;
+	uint64_t end;             /* of what the client sent by this connection */
+	uint64_t declared;        /* streams that it named, a bit each */
 	uint8_t sent[512 * 1024]; /* by the client, and not looked at yet */
 	size_t sent_bytes;
 };
@@ -125,7 +127,7 @@ static void connection_open(struct world *world)
 	if (world->control & SLOW)
 		fuzz_check(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) == 0);
 	world->peer = ends[1];
-	world->sent_bytes = 0;
+	world->sent_bytes = world->end = world->declared = 0;
 	world->connections++;
 	world->client->transport.descriptor = ends[0];
 	world->client->state = K2HFT_CLIENT_CONNECTING;
@@ -138,6 +140,31 @@ static void connection_close(struct world *world)
 	if (world->peer >= 0)
 		(void)close(world->peer);
 	world->peer = -1;
+}
+
+/* A receiver that keeps to the protocol has no reason to refuse what comes. */
+static void frame_check(struct world *world, const struct k2hft_frame *frame, const uint8_t *body)
+{
+	struct k2hft_stream_message stream;
+	struct k2hft_discard discard;
+	struct k2hft_chunk_view view;
+	size_t offset = 0;
+
+	if (frame->type == K2HFT_FRAME_STREAM) {
+		fuzz_check(k2hft_stream_decode(body, frame->body_bytes, &stream) == 0 && stream.stream_id < 64);
+		world->declared |= UINT64_C(1) << stream.stream_id;
+	} else if (frame->type == K2HFT_FRAME_DISCARD) {
+		fuzz_check(k2hft_discard_decode(body, frame->body_bytes, &discard) == 0);
+		fuzz_check(world->end == 0 || discard.from == world->end);
+		world->end = discard.to;
+	} else if (frame->type == K2HFT_FRAME_DATA) {
+		fuzz_check(world->end == 0 || frame->position - frame->gap_bytes == world->end);
+		world->end = frame->position + frame->raw_bytes;
+		while (!(frame->flags & K2HFT_FRAME_LZ4) &&
+		       k2hft_chunk_next(body, frame->body_bytes, frame->position, &offset, &view) > 0)
+			fuzz_check(view.chunk.stream_id < 64 && world->declared >> view.chunk.stream_id & 1);
+		fuzz_check(frame->flags & K2HFT_FRAME_LZ4 || offset == frame->body_bytes);
+	}
 }
 
 /* What the client sends are whole frames that the format allows. In a ring that others write to, it need not be. */
@@ -161,6 +188,8 @@ static void sent_check(struct world *world)
 			   k2hft_frame_verify(bytes, &frame, bytes + K2HFT_FRAME_HEADER_BYTES) == 0);
 		fuzz_check(frame.type != K2HFT_FRAME_DATA ||
 			   frame.position + frame.raw_bytes <= world->client->window_end);
+		if (!(world->control & DAMAGE))
+			frame_check(world, &frame, bytes + K2HFT_FRAME_HEADER_BYTES);
 		at += length;
 	}
 	memmove(world->sent, world->sent + at, world->sent_bytes - at);
