@@ -3,25 +3,13 @@
  * The receiver's session with all that is behind it (ledger, rings, output files, quarantine), fed with what a sender
  * sends. When a session ends, the rest of the input comes over the next connection.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
+#include "receiver_world.h"
 
-#include "../../receiver/session.h"
-#include "frames.h"
-
-#define WINDOW_BYTES 4096u /* so that inputs reach its end */
 #define PEERS 2u
 #define SESSIONS_MAX 12u
 #define STEPS_MAX 200u
-/* The second byte: how much comes at a time (0: a frame), which calls that write fail. */
-#define AT_ONCE 0x80u
-#define FAULTS_SHIFT 4u
 
-/* What the control byte asks for, beside FRAMES_LEAVE and FRAMES_CHAIN. */
-#define UNIFY 4u
-#define FORMATTED 8u
+/* What the control byte asks for, beside the WORLD_ and FRAMES_ ones. */
 #define TWINS 16u   /* two connections, which get the same bytes in turn */
 #define BLOCKED 32u /* the peer does not read its answers at once */
 #define AGAIN 64u   /* the receiver ends and starts again between two connections */
@@ -34,60 +22,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	return frames_mutate(data, size, max_size, seed);
 }
 
-/*
- * In place of libc's: some of the calls that write output files and the ledger fail, or take a part only, as on a disk
- * that is full now and then.
- */
-static unsigned fault_every, fault_calls;
-
-static bool fault_due(void)
-{
-	return fault_every && ++fault_calls % (fault_every + 1) == 0;
-}
-
-ssize_t writev(int descriptor, const struct iovec *vectors, int count)
-{
-	if (!fault_due())
-		return syscall(SYS_writev, descriptor, vectors, count);
-	if (fault_calls % 2 && vectors->iov_len > 1)
-		return syscall(SYS_write, descriptor, vectors->iov_base, vectors->iov_len / 2);
-	errno = ENOSPC;
-	return -1;
-}
-
-ssize_t pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset)
-{
-	if (!fault_due())
-		return syscall(SYS_pwrite64, descriptor, bytes, byte_count, offset);
-	if (fault_calls % 2 && byte_count > 1)
-		return syscall(SYS_pwrite64, descriptor, bytes, byte_count / 2, offset);
-	errno = ENOSPC;
-	return -1;
-}
-
-/* In place of libc's: a ledger then grows without its zeros being written, which took half of the time. */
-int fallocate(int descriptor, int mode, off_t offset, off_t bytes)
-{
-	(void)descriptor;
-	(void)mode;
-	(void)offset;
-	(void)bytes;
-	errno = EOPNOTSUPP;
-	return -1;
-}
-
-struct world {
-	char base[300], state[300], quarantine[300];
-	unsigned control, faults;
-	struct k2i_counters counters;
-	struct k2i_ledger *ledger;
-	struct k2i_rings *rings;
-	struct k2i_destination destination;
-	struct k2i_committer committer;
-	struct k2i_format *format;
-	struct k2i_session_shared shared;
-};
-
 struct peer {
 	struct k2i_session session;
 	const uint8_t *bytes;
@@ -97,73 +31,7 @@ struct peer {
 	bool open;
 };
 
-static uint64_t fenced_id, last_id;
-
-static void on_fenced(struct k2i_owner owner)
-{
-	fenced_id = owner.id;
-}
-
-/* The receiver --------------------------------------------------------------------------------------------------- */
-
-static void format_open(struct world *world)
-{
-	const char *format = world->control & FORMATTED ? "%T %H %P %F %f \"%J\" %l|%L\\n" : "%L";
-	char message[256];
-
-	fuzz_check(k2i_format_compile(format, "%F %T.%-", &world->format, message, sizeof(message)) == 0);
-	world->destination.format = world->format;
-	world->destination.unify_file = world->control & UNIFY ? "log/unify.log" : NULL;
-}
-
-static void file_recover(void *argument, const struct k2i_ledger_file *file)
-{
-	struct world *world = argument;
-
-	k2i_outputs_recover(world->destination.outputs, file, true);
-}
-
-static void world_open(struct world *world)
-{
-	struct k2i_outputs_options options = {.base_directory = world->base, .open_max = 2};
-	struct k2i_ledger_report report;
-	uint8_t boot_id[16] = "boot";
-
-	fuzz_check(k2i_ledger_open(world->state, boot_id, &world->ledger, &report) == 0);
-	fuzz_check(!report.damaged && !report.torn);
-	options.ledger = world->ledger;
-	options.counters = &world->counters;
-	fuzz_check(k2i_outputs_create(&options, &world->destination.outputs) == 0);
-	k2i_ledger_files(world->ledger, file_recover, world);
-	fuzz_check(k2i_ledger_begin(world->ledger) == 0);
-	fuzz_check(k2i_quarantine_create(world->quarantine, &world->counters, &world->destination.quarantine) == 0);
-	fuzz_check(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings) == 0);
-	format_open(world);
-	world->destination.ledger = world->ledger;
-	world->destination.counters = &world->counters;
-	fuzz_check(k2i_committer_start(&world->committer, &world->destination) == 0);
-	fault_every = world->faults;
-	world->shared = (struct k2i_session_shared){
-		.rings = world->rings,
-		.committer = &world->committer,
-		.counters = &world->counters,
-		.receiver_uuid = k2i_ledger_uuid(world->ledger),
-		.window_bytes = WINDOW_BYTES,
-		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
-	};
-}
-
-static void world_close(struct world *world)
-{
-	fault_every = 0;
-	k2i_committer_free(&world->committer);
-	k2i_rings_free(world->rings);
-	(void)k2i_outputs_free(world->destination.outputs, false);
-	k2i_quarantine_free(world->destination.quarantine);
-	k2i_ledger_close(world->ledger, true);
-	k2i_format_free(world->format);
-	free(world->shared.raw);
-}
+static uint64_t last_id;
 
 /* A connection --------------------------------------------------------------------------------------------------- */
 
@@ -283,7 +151,7 @@ static void peers_run(struct world *world, struct peer *peers, uint8_t speed)
 	for (unsigned steps = 0; more; steps++) {
 		size_t step = speed & 15 ? 1 + fuzz_random(&random) % (1u << (speed & 15)) : 0;
 
-		if (speed & AT_ONCE || (speed & 15 && steps > STEPS_MAX))
+		if (speed & WORLD_AT_ONCE || (speed & 15 && steps > STEPS_MAX))
 			step = SIZE_MAX;
 		more = false;
 		for (unsigned index = 0; index < (world->control & TWINS ? PEERS : 1); index++) {
@@ -304,67 +172,24 @@ static void peers_run(struct world *world, struct peer *peers, uint8_t speed)
 	}
 }
 
-static uint64_t file_bytes;
-
-static int file_add(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	if (type == FTW_F && strcmp(path + walk->base, "index") != 0)
-		file_bytes += (uint64_t)status->st_size;
-	return 0;
-}
-
-static uint64_t files_bytes(const char *folder)
-{
-	file_bytes = 0;
-	(void)nftw(folder, file_add, 16, FTW_PHYS);
-	return file_bytes;
-}
-
-/*
- * Whatever came how often and whatever failed: what was committed is in the files, once, and nothing else is. Only in
- * quarantine there can be chunks that were not committed in the end.
- */
-static void files_check(struct world *world)
-{
-	uint64_t stored = files_bytes(world->base), aside = files_bytes(world->quarantine);
-	uint64_t committed = atomic_load(&world->counters.bytes);
-	struct stat status;
-
-	fuzz_check(stat(fuzz_folder(), &status) == 0 && status.st_nlink <= 5);
-	if (world->control & (UNIFY | FORMATTED))
-		return;
-	fuzz_check(stored <= committed && committed <= stored + aside);
-	fuzz_check(world->faults || committed == stored + aside);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct peer peers[PEERS];
-	struct world world = {.control = size ? data[0] : 0};
+	struct world world;
 	uint8_t *bytes;
 
 	if (size < FRAMES_CONTROL_BYTES)
 		return 0;
-	fuzz_log_open();
-	(void)snprintf(world.base, sizeof(world.base), "%s/base", fuzz_folder());
-	(void)snprintf(world.state, sizeof(world.state), "%s/state", fuzz_folder());
-	(void)snprintf(world.quarantine, sizeof(world.quarantine), "%s/quarantine", fuzz_folder());
-	world.faults = data[1] >> FAULTS_SHIFT & 7;
 	bytes = fuzz_copy(data + FRAMES_CONTROL_BYTES, size - FRAMES_CONTROL_BYTES);
-	size -= FRAMES_CONTROL_BYTES;
-	frames_mend(bytes, size, data[0]);
+	frames_mend(bytes, size - FRAMES_CONTROL_BYTES, data[0]);
 	memset(peers, 0, sizeof(peers));
 	for (unsigned index = 0; index < PEERS; index++) {
 		peers[index].bytes = bytes;
-		peers[index].byte_count = size;
+		peers[index].byte_count = size - FRAMES_CONTROL_BYTES;
 	}
-	world_open(&world);
+	world_begin(&world, data);
 	peers_run(&world, peers, data[1]);
-	world_close(&world);
-	files_check(&world);
-	fuzz_remove(world.base);
-	fuzz_remove(world.state);
-	fuzz_remove(world.quarantine);
+	world_end(&world);
 	free(bytes);
 	return 0;
 }
