@@ -33,6 +33,29 @@ static void options_are_checked(void **state)
 	assert_null(f->client);
 }
 
+static void tls_options_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/none"};
+	struct k2hft_client_options options = f->options;
+
+	options.tls = &tls;
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL); /* without its key */
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .shared_key_path = "/none", .authority_path = "/none"};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .version_min = K2HFT_TLS_1_3 + 1};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .reserved = 1};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = 0};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	assert_null(strstr(f->log, "TLS"));
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .shared_key_path = "/none/key"};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	assert_non_null(strstr(f->log, "client: TLS: /none/key: No such file or directory"));
+	assert_null(f->client);
+}
+
 static void stats_want_a_known_size(void **state)
 {
 	struct fixture *f = *state;
@@ -508,6 +531,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(options_are_checked),
+		CASE(tls_options_are_checked),
 		CASE(stats_want_a_known_size),
 		cmocka_unit_test(backoff_grows_to_five_seconds),
 		CASE(hello_says_who_we_are),
