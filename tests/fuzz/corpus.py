@@ -148,6 +148,18 @@ def sessions():
     put("session", "fenced", bytes([16, 3]) + hello(5) + stream(1, "a") + data(0, chunk(b"x\n")) + hello(4) + hello(6))
 
 
+def connections():
+    begin = hello() + stream(1, "a/b.log") + stream(2, "c.bin", 1, "other")
+    some = data(0, chunk(b"one\n"), chunk(b"two\nthree\n"), chunk(b"\0\1\2", 2))
+    large = frame(DATA, b"", 144)[:8] + struct.pack("<II", 2 << 20, 2 << 20) + struct.pack("<QIIQ", 144, 0, 0, 0)
+    for name, control, speed in (("plain", 0, 0), ("twins", 16, 0), ("blocked", 32, 0), ("ticks", 64, 0), ("fill", 0x90, 0),
+                                 ("bytes", 0, 3), ("at-once", 64, 128), ("faults", 64, 0x20), ("all", 0xf0, 0x14)):
+        put("connection", name, bytes([control, speed]) + begin + some + token(PING, 1) * 6 + hello(2) + begin +
+            some + token(BYE) + begin + some + large)
+    put("connection", "pings", bytes([32, 128]) + begin + token(PING, 1) * 140 + some + token(BYE))
+    put("connection", "silent", bytes([64, 0]) + begin[:50])
+
+
 def clients():
     put("client", "acks", bytes(2) + welcome() + ack(40, 1 << 20) + ack(80, 1 << 20) + token(PING, 9) +
         ack(80, 1 << 21, 2) + token(BYE) + welcome(80, 1 << 20, 1) + ack(120, 1 << 20))
@@ -203,6 +215,7 @@ def main():
     frames()
     lines()
     sessions()
+    connections()
     clients()
     texts()
     rings()
