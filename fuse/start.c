@@ -172,6 +172,9 @@ static int open_ring(struct k2i_mount *mount)
 
 	if (status == -EBUSY)
 		k2i_log(K2HFT_LOG_ERROR, "%s: another process sends from this file", options.path);
+	if (status == -EPROTO)
+		k2i_log(K2HFT_LOG_ERROR, "%s: it is not a ring that this version knows, or its header is damaged",
+			options.path);
 	if (status == 0 && mount->settings->queue_type == K2I_QUEUE_FILE)
 		mount->ring_file = realpath(options.path, NULL);
 	if (status == 0)

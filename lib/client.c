@@ -2,6 +2,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "hash.h"
 #include "message.h"
 #include "options.h"
+#include "ring_damage.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 
@@ -57,6 +59,11 @@ static int ring_look(struct k2hft_client *client)
 	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
 	client->epoch = stats.epoch;
 	client->acked = client->released = client->announced = stats.acked;
+	if (k2i_ring_damage(client->ring, &client->repaired_from, &client->repaired_to))
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: the ring was damaged when it was opened: records between positions %" PRIu64
+			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
+			client->repaired_from, client->repaired_to, stats.damaged_bytes);
 	client->random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
 	return 0;
 }

@@ -147,12 +147,21 @@ static int place_take(int descriptor, const struct k2i_ring_header *header, bool
 	return header_valid && !k2i_consumer_alive(descriptor, header) ? 0 : -EBUSY;
 }
 
+/* What was cut off comes back as zeros, which the ring takes for damage. */
+static int lengthen(int descriptor, const struct stat *file, const struct k2i_ring_header *header, uint64_t *cut_bytes)
+{
+	*cut_bytes = (uint64_t)file->st_size;
+	return allocate(descriptor, header->capacity);
+}
+
 /* 0: the place is taken and the ring can go on; 1: a new one is to be made; -EAGAIN: the name went to another file. */
-static int existing_take(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed)
+static int existing_take(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed,
+			 uint64_t *cut_bytes)
 {
 	struct k2i_ring_header header;
 	struct stat file;
 	int known, error;
+	bool cut;
 
 	if (fstat(descriptor, &file))
 		return -errno;
@@ -161,25 +170,28 @@ static int existing_take(int descriptor, const char *path, bool fresh, uint64_t 
 	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
 	if (error)
 		return error;
-	known = k2i_ring_identify(descriptor, &header);
-	error = place_take(descriptor, &header, known == 0);
+	known = k2i_ring_identify(descriptor, &header, &cut);
+	error = place_take(descriptor, &header, known == 0 || cut);
 	if (error)
 		return error;
 	if (!still_named(descriptor, path))
 		return -EAGAIN;
 	if (fresh || file.st_size == 0)
 		return 1;
+	if (cut)
+		known = lengthen(descriptor, &file, &header, cut_bytes);
 	if (known)
 		return known;
 	*capacity = header.capacity;
 	*seed = header.seed;
 	/* Again: the consumer before may have been at work until its place was taken. */
-	return k2i_ring_identify(descriptor, &header) || !k2i_ring_positions_valid(&header) ? -EPROTO : 0;
+	return k2i_ring_identify(descriptor, &header, NULL) || !k2i_ring_positions_valid(&header) ? -EPROTO : 0;
 }
 
-static int existing_open(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed)
+static int existing_open(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed,
+			 uint64_t *cut_bytes)
 {
-	int status = existing_take(descriptor, path, fresh, capacity, seed);
+	int status = existing_take(descriptor, path, fresh, capacity, seed, cut_bytes);
 
 	if (status == 0)
 		return descriptor;
@@ -189,7 +201,7 @@ static int existing_open(int descriptor, const char *path, bool fresh, uint64_t 
 	return status;
 }
 
-int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, uint64_t *seed)
+int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes)
 {
 	char resolved[PATH_MAX];
 	/* A new file takes the place of what a link leads to, not of the link. */
@@ -200,7 +212,7 @@ int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, u
 		int status;
 
 		if (descriptor >= 0)
-			status = existing_open(descriptor, path, fresh, capacity, seed);
+			status = existing_open(descriptor, path, fresh, capacity, seed, cut_bytes);
 		else
 			status = errno == ENOENT ? file_create(path, false, *capacity, seed) : -errno;
 		if (status != -EAGAIN && status != -EEXIST)

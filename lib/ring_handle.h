@@ -34,6 +34,7 @@ struct k2hft_ring {
 	uint64_t head, acked, read;
 	uint64_t chunk_end; /* end of the last chunk that was returned: gap_bytes counts from here */
 	uint64_t tail_seen;
+	uint64_t damaged_from, damaged_to;                    /* around all that it found damaged; both 0: nothing */
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
@@ -110,6 +111,8 @@ uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, u
 
 /* ring_repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
 void k2i_free_room_clear(struct k2hft_ring *ring);
+/* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
+void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
 
 /* ring_wake.c */
 int k2i_wake_open(struct k2hft_ring *ring);

@@ -99,14 +99,13 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 	return 0;
 }
 
-static bool identity_valid(const struct k2i_ring_header *header, uint64_t file_bytes)
+static bool identity_valid(const struct k2i_ring_header *header)
 {
 	return header->magic == K2I_RING_MAGIC && header->layout == K2I_RING_LAYOUT &&
 	       header->features_incompatible == 0 && header->slot_count == K2I_SLOT_COUNT &&
 	       header->stream_count == K2I_STREAM_COUNT && header->stream_bytes == sizeof(struct k2i_stream) &&
 	       header->data_at == K2I_DATA_AT && k2i_power_of_two(header->capacity) &&
-	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX &&
-	       file_bytes >= K2I_DATA_AT + header->capacity;
+	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX;
 }
 
 bool k2i_ring_positions_valid(struct k2i_ring_header *header)
@@ -122,11 +121,13 @@ bool k2i_ring_positions_valid(struct k2i_ring_header *header)
 }
 
 /* Read and not mapped: a file that is too short would answer a look at it with a signal. */
-int k2i_ring_identify(int descriptor, struct k2i_ring_header *header)
+int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut)
 {
 	struct stat file;
 	ssize_t bytes;
 
+	if (cut)
+		*cut = false;
 	if (fstat(descriptor, &file))
 		return -errno;
 	if (!S_ISREG(file.st_mode))
@@ -136,7 +137,11 @@ int k2i_ring_identify(int descriptor, struct k2i_ring_header *header)
 	} while (bytes < 0 && errno == EINTR);
 	if (bytes < 0)
 		return -errno;
-	if (bytes != (ssize_t)sizeof(*header) || !identity_valid(header, (uint64_t)file.st_size))
+	if (bytes != (ssize_t)sizeof(*header) || !identity_valid(header))
 		return -EPROTO;
-	return 0;
+	if ((uint64_t)file.st_size >= K2I_DATA_AT + header->capacity)
+		return 0;
+	if (cut)
+		*cut = true;
+	return -EPROTO;
 }

@@ -11,8 +11,8 @@ void k2i_ring_delete(struct k2hft_ring *ring);
 
 /* Writes the header of a new ring into a file of zeros that has its full size. */
 int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed);
-/* Reads the header of a ring. -EPROTO: it is none, or is cut short. */
-int k2i_ring_identify(int descriptor, struct k2i_ring_header *header);
+/* Reads the header of a ring. -EPROTO: it is none, or is cut short: then `*cut` if it is not NULL. */
+int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut);
 /* Whether its positions can be; only if nobody was at work when it was read, else they are from different moments. */
 bool k2i_ring_positions_valid(struct k2i_ring_header *header);
 int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
@@ -22,9 +22,10 @@ int k2i_ring_memory_create(uint64_t capacity);
 int k2i_ring_temporary_create(const char *folder, uint64_t capacity);
 /*
  * Opens `path` or makes it, with the consumer's place taken. `*seed` and `*capacity` are those of the ring in it, which
- * is new if it was made.
+ * is new if it was made. `*cut_bytes`: a file that somebody had cut behind the header to so many bytes has its length
+ * again, with zeros; 0: it was whole.
  */
-int k2i_ring_file_open(const char *path, bool fresh, uint64_t *capacity, uint64_t *seed);
+int k2i_ring_file_open(const char *path, bool fresh, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes);
 /* Whether the file's consumer is there, judged by what its header says. */
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);
 

@@ -26,13 +26,14 @@ static int options_check(struct k2hft_ring_options *options)
 }
 
 /* Descriptor of the file or memory, with a ring in it. */
-static int file_get(const struct k2hft_ring_options *options, uint64_t *capacity, uint64_t *seed)
+static int file_get(const struct k2hft_ring_options *options, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes)
 {
 	int descriptor, error;
 
 	*capacity = options->ring_bytes;
+	*cut_bytes = 0;
 	if (options->path && !(options->flags & K2HFT_RING_TEMPORARY))
-		return k2i_ring_file_open(options->path, options->flags & K2HFT_RING_FRESH, capacity, seed);
+		return k2i_ring_file_open(options->path, options->flags & K2HFT_RING_FRESH, capacity, seed, cut_bytes);
 	descriptor =
 		options->path ? k2i_ring_temporary_create(options->path, *capacity) : k2i_ring_memory_create(*capacity);
 	if (descriptor < 0)
@@ -97,7 +98,7 @@ static void consumer_begin(struct k2hft_ring *ring)
 	atomic_store_explicit(&header->consumer, ring->process.owner, memory_order_release);
 }
 
-static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed)
+static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed, uint64_t cut_bytes)
 {
 	int error = k2i_ring_map(ring, capacity, seed);
 
@@ -113,6 +114,8 @@ static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t s
 	error = inherit(ring);
 	if (error)
 		return error;
+	if (cut_bytes)
+		k2i_cut_entry_clear(ring, cut_bytes);
 	(void)k2hft_ring_repair(ring);
 	consumer_begin(ring);
 	k2i_space_wake(ring);
@@ -135,17 +138,17 @@ static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring *
 {
 	struct k2hft_ring_options options;
 	struct k2hft_ring *opened;
-	uint64_t capacity, seed;
+	uint64_t capacity, seed, cut_bytes;
 	int error = k2i_options_copy(&options, sizeof(options), given);
 
 	if (!error)
 		error = options_check(&options);
 	if (error)
 		return error;
-	error = handle_make(file_get(&options, &capacity, &seed), &opened);
+	error = handle_make(file_get(&options, &capacity, &seed, &cut_bytes), &opened);
 	if (error)
 		return error;
-	error = consumer_start(opened, capacity, seed);
+	error = consumer_start(opened, capacity, seed, cut_bytes);
 	if (error) {
 		k2i_ring_delete(opened);
 		return error;
@@ -166,7 +169,7 @@ int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring 
 static int attach(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header header;
-	int error = k2i_ring_identify(ring->descriptor, &header);
+	int error = k2i_ring_identify(ring->descriptor, &header, NULL);
 
 	if (error)
 		return error;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring_handle.h"
+#include "ring_damage.h"
 
 #include <errno.h>
 #include <limits.h>
+
+#include "ring_handle.h"
 
 /* What stands at a position below the tail. */
 enum place {
@@ -108,9 +110,19 @@ static void skip_write(struct k2hft_ring *ring, uint64_t from, uint64_t to)
 	}
 }
 
+static void damage_keep(struct k2hft_ring *ring, const struct walk *walk)
+{
+	if (ring->damaged_to == 0 || walk->position < ring->damaged_from)
+		ring->damaged_from = walk->position;
+	if (walk->end > ring->damaged_to)
+		ring->damaged_to = walk->end;
+}
+
 static void mend(struct k2hft_ring *ring, const struct walk *walk, enum place place)
 {
 	skip_write(ring, walk->position, walk->end);
+	if (place == PLACE_DAMAGED)
+		damage_keep(ring, walk);
 	/* relaxed: counters. */
 	if (place == PLACE_DEAD)
 		(void)atomic_fetch_add_explicit(&ring->header->discarded_claims, 1, memory_order_relaxed);
@@ -187,4 +199,28 @@ void k2i_free_room_clear(struct k2hft_ring *ring)
 		if (k2i_mark_read(ring, position, mark_load(ring, position), &size))
 			atomic_store_explicit(&k2i_entry_at(ring, position)->mark, 0, memory_order_relaxed);
 	}
+}
+
+void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes)
+{
+	uint64_t cut = file_bytes > K2I_DATA_AT ? k2i_align_down(file_bytes - K2I_DATA_AT, 8) : 0;
+	uint64_t begin = cut > K2HFT_CHUNK_BYTES_MAX ? cut - K2HFT_CHUNK_BYTES_MAX : 0;
+	uint64_t head_at = ring->head & (ring->capacity - 1), tail = k2i_tail_load(ring), size;
+
+	/* Each place in the data has one position between head and a lap behind it, and a mark is valid at one only. */
+	for (uint64_t at = begin; at < cut; at += 8) {
+		uint64_t position = ring->head - head_at + at + (at < head_at ? ring->capacity : 0);
+
+		if (position < tail && k2i_mark_read(ring, position, mark_load(ring, position), &size) &&
+		    at + size > cut)
+			/* relaxed: the consumer is about to be opened. */
+			atomic_store_explicit(&k2i_entry_at(ring, position)->mark, 0, memory_order_relaxed);
+	}
+}
+
+bool k2i_ring_damage(const struct k2hft_ring *ring, uint64_t *from, uint64_t *to)
+{
+	*from = ring->damaged_from;
+	*to = ring->damaged_to;
+	return *to != 0;
 }

@@ -375,7 +375,9 @@ static int push_run(struct push *push, char **names)
 
 	if (status) {
 		push_error("%s: %s", push->config.options.ring_path ? push->config.options.ring_path : "ring",
-			   status == -EBUSY ? "another process sends from this ring now" : strerror(-status));
+			   status == -EBUSY    ? "another process sends from this ring now"
+			   : status == -EPROTO ? "it is not a ring that this version knows, or its header is damaged"
+					       : strerror(-status));
 		return PUSH_FAILED;
 	}
 	push->started_ns = push_clock_ns();

@@ -71,6 +71,31 @@ static void damage_is_announced(void **state)
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 }
 
+/* Found when the ring was opened, before there was a client. */
+static void damage_of_before_is_announced(void **state)
+{
+	struct fixture *f = *state;
+
+	push(f, "one\n");
+	uint64_t damaged_from = ring_stats_of(f).tail;
+	push(f, "two\n");
+	uint64_t damaged_to = ring_stats_of(f).tail;
+	push(f, "three\n");
+	ring_scribble(f, damaged_from, 32);
+	assert_int_equal(k2hft_ring_repair(f->ring), 1);
+	client_open(f);
+	assert_non_null(strstr(f->log, "0 client: the ring was damaged when it was opened"));
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct peer_frame got = peer_data(f);
+	assert_int_equal(got.frame.raw_bytes, damaged_from);
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.from, damaged_from);
+	assert_int_equal(discard.to, damaged_to);
+	got = peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(got.frame.position, damaged_to);
+	assert_int_equal(got.frame.gap_bytes, 0);
+}
+
 static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged_from, unsigned damaged_to,
 					     unsigned receiver_at, unsigned goes_on_at)
 {
@@ -552,6 +577,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(damage_is_announced),
+		CASE(damage_of_before_is_announced),
 		CASE(damage_below_the_receiver_does_not_matter),
 		CASE(damage_up_to_the_receiver_does_not_matter),
 		CASE(damage_around_the_receiver_is_announced),

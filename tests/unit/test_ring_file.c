@@ -493,21 +493,90 @@ static void garbage_is_refused_or_repaired(void **state)
 	assert_true(opened > 50 && refused > 20);
 }
 
-static void cut_short_is_refused(void **state)
+/* Three chunks; the file is cut to `bytes`, and opened: how many of them are still there. */
+static unsigned chunks_left_by_cut(const char *path, uint64_t bytes)
+{
+	static const char *const texts[] = {"one", "two", "three"};
+	struct k2hft_ring *ring = file_ring(path, K2HFT_RING_FRESH);
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_ring_stats before, after;
+	unsigned left = 0;
+	struct k2hft_span span;
+
+	for (unsigned chunk = 0; chunk < 3; chunk++)
+		assert_int_equal(push(producer, stream_id, texts[chunk]), 0);
+	before = stats_of(ring);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	assert_int_equal(truncate(path, (off_t)bytes), 0);
+	assert_int_equal(attach_answer(path), -EPROTO);
+	ring = file_ring(path, 0);
+	after = stats_of(ring);
+	assert_memory_equal(after.uuid, before.uuid, sizeof(before.uuid));
+	assert_int_equal(after.tail, before.tail);
+	while (k2hft_ring_read(ring, 0, 0, &span, NULL) > 0) {
+		size_t offset = 0;
+
+		assert_chunk(&span, &offset, texts[left++]);
+	}
+	assert_int_equal(after.damaged_bytes, after.tail / 3 * (3 - left));
+	k2hft_ring_close(ring);
+	assert_int_equal(open_answer(path, 0), 0);
+	return left;
+}
+
+static void cut_short_keeps_what_is_there(void **state)
 {
 	struct files *files = *state;
-	off_t bytes;
-	int descriptor;
+	const uint64_t chunk_bytes = 40;
+
+	assert_int_equal(chunks_left_by_cut(files->path, 4096), 0);
+	assert_int_equal(chunks_left_by_cut(files->path, K2I_STREAMS_AT + 1000), 0);
+	for (uint64_t bytes = 0; bytes < 4 * chunk_bytes; bytes++)
+		assert_int_equal(chunks_left_by_cut(files->path, K2I_DATA_AT + bytes),
+				 bytes / chunk_bytes < 3 ? bytes / chunk_bytes : 3);
+}
+
+/* The entry that lost its end can be the one that goes round the ring's end, or in the second lap. */
+static void cut_short_in_a_later_lap(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	char text[1000];
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	for (unsigned chunk = 0; chunk < 100; chunk++) {
+		assert_int_equal(push(producer, stream_id, text), 0);
+		if (chunk < 90)
+			(void)take(ring, text);
+	}
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	/* Of the last ten the sixth ends behind the cut. */
+	uint64_t entry_bytes = 32 + 1000, at = 95 * entry_bytes % SMALL;
+	assert_int_equal(truncate(files->path, (off_t)(K2I_DATA_AT + at + entry_bytes - 1)), 0);
+	ring = file_ring(files->path, 0);
+	for (unsigned chunk = 0; chunk < 5; chunk++)
+		assert_int_equal(take(ring, text), 0);
+	assert_nothing(ring, 0);
+	assert_int_equal(stats_of(ring).damaged_bytes, 5 * entry_bytes);
+	k2hft_ring_close(ring);
+}
+
+static void cut_within_the_header_is_refused(void **state)
+{
+	struct files *files = *state;
 
 	k2hft_ring_close(file_ring(files->path, 0));
-	descriptor = open(files->path, O_RDWR | O_CLOEXEC);
-	bytes = lseek(descriptor, 0, SEEK_END);
-	for (bytes -= 1; bytes > 0; bytes /= 3) {
-		assert_int_equal(ftruncate(descriptor, bytes), 0);
+	for (off_t bytes = 100; bytes > 0; bytes /= 3) {
+		assert_int_equal(truncate(files->path, bytes), 0);
 		assert_int_equal(open_answer(files->path, 0), -EPROTO);
 		assert_int_equal(attach_answer(files->path), -EPROTO);
 	}
-	(void)close(descriptor);
 }
 
 #define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
@@ -530,7 +599,9 @@ int main(void)
 		with_files(half_acknowledged),
 		with_files(attached_outlives_the_consumer),
 		with_files(garbage_is_refused_or_repaired),
-		with_files(cut_short_is_refused),
+		with_files(cut_short_keeps_what_is_there),
+		with_files(cut_short_in_a_later_lap),
+		with_files(cut_within_the_header_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
