@@ -2,7 +2,7 @@
 /*
  * Attaches to a ring that another process sends, for the tests:
  *
- *	ring_client RING count		prints how many records were ever committed to it
+ *	ring_client RING count		prints how many bytes were ever committed to it; also if nobody sends it
  *	ring_client RING hold STREAM	sends each line of standard input as a chunk of its own, reserves one more, writes
  *					into it, prints "held" and waits to be killed
  */
@@ -31,7 +31,7 @@ static int count_print(const struct k2hft_ring *ring)
 
 	if (status)
 		return failed("statistics", status);
-	printf("%" PRIu64 "\n", stats.committed_records);
+	printf("%" PRIu64 "\n", stats.committed_bytes);
 	return 0;
 }
 
@@ -96,6 +96,10 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	status = k2hft_ring_attach(argv[1], &ring);
+	if (status == -ENOTCONN && strcmp(argv[2], "count") == 0)
+		status = k2hft_ring_open(
+			&(struct k2hft_ring_options){.size = sizeof(struct k2hft_ring_options), .path = argv[1]},
+			&ring);
 	if (status)
 		return failed(argv[1], status);
 	if (strcmp(argv[2], "hold") == 0 && argc == 4)

@@ -163,18 +163,18 @@ class Lap:
     def check_committed(self):
         """What a ring had committed when its sender was killed must have arrived."""
         for sender in (self.push, self.library):
-            total = sum(self.arrived_of(part) for one in self.extra if one.owner is sender for part in one.parts)
+            total = 0
             for part in sender.parts:
-                total += self.arrived_of(part)
-                committed = getattr(part, "committed_before", 0)
-                self.count("lost", max(0, committed - total), sender, f"producer {part.producer}: {committed} "
-                           f"records were committed by then, {total} arrived")
-            self.world.arrived[sender.name] += total
+                total += part.found["bytes"] if part.found else 0
+                # Of a record in pieces only the first can have been.
+                missing = part.committed - total - (self.load.size_max if self.in_pieces() else 0)
+                if missing > 0:
+                    self.count("lost", 1, sender, f"producer {part.producer}: {part.committed} bytes were committed by "
+                               f"then, {total} arrived")
 
-    @staticmethod
-    def arrived_of(part):
-        distinct = part.found["records"] - part.found["repeated"] if part.found else 0
-        return max(distinct, part.at_least)
+    def in_pieces(self):
+        """Whether a record can be longer than what goes into the ring at once."""
+        return self.load.size_max > self.world.piece_bytes
 
     # The next lap finds nothing of this one
 
@@ -189,8 +189,6 @@ class Lap:
                 status = self.world.mount.wait(60)
                 if status:
                     raise Trouble(f"k2hftfuse ended with status {status}; {self.world.mount.last_lines()}")
-            else:
-                self.world.arrived[sender.name] = 0
             self.remove(sender.ring())
             if sender is self.mount:
                 self.world.mount_start()

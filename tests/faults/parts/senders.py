@@ -18,7 +18,8 @@ class Part:
         self.producer = producer
         self.at_least = at_least
         self.at_most = at_most
-        self.lost = 0
+        self.committed = 0  # bytes, of this lap until it was killed
+        self.found = None
 
 
 class Load:
@@ -28,6 +29,7 @@ class Load:
         self.seconds = seconds
         self.size, self.rate = random.choice([("24-120", 2000), ("24-120", 20000), ("100", 8000), ("50-3000", 2000),
                                               ("24-20000", 300), ("100-60000", 80)])
+        self.size_max = int(self.size.split("-")[-1])
         self.count = int(self.rate * seconds) + 10
         self.seed = random.randrange(1 << 40)
 
@@ -45,6 +47,7 @@ class Sender:
         self.stream = None
         self.parts = []
         self.maker = None
+        self.committed_before = 0
 
     def verify(self):
         return [os.path.join(self.world.bin, "k2hft"), "verify"]
@@ -59,6 +62,7 @@ class Sender:
         self.load = load
         self.stream = f"{self.name}/lap{lap}"
         self.parts = []
+        self.committed_before = self.committed()
         self.go()
 
     def part_add(self):
@@ -83,10 +87,9 @@ class Sender:
         if status:
             raise Trouble(f"{process.name} ended with status {status}; {process.last_lines()}")
 
-    def committed_in_lap(self):
-        """Accepted records of this lap, while the processes stand still; 0 if that can't be told."""
-        count = self.world.ring_count(self.ring())
-        return 0 if count is None else count - self.world.arrived[self.name]
+    def committed(self):
+        """Bytes that the ring has accepted, ever, while its sender stands still."""
+        return self.world.ring_count(self.ring()) or 0 if os.path.exists(self.ring()) else 0
 
     def kill(self, exactly):
         """`exactly`: it is known what was accepted before."""
@@ -95,11 +98,11 @@ class Sender:
         victim = self.processes()[0]
         if exactly and victim.alive():
             victim.stop()
-            committed = self.committed_in_lap()
+            committed = max(0, self.committed() - self.committed_before)
         victim.kill()
         # What earlier parts of the lap had accepted at least is known; what they had at most decides.
         part.at_least = 0
-        part.committed_before = committed
+        part.committed = committed
         self.after_kill(part)
 
     def after_kill(self, part):

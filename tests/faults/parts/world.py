@@ -28,12 +28,12 @@ class World:
         self.unify = random.random() < 0.25
         self.level = "synced" if random.random() < 0.15 else "written"
         self.ring_bytes = random.choice(["256K", "1M", "4M"])
+        # Longer records go in pieces: k2hft-push(1), --ring-size.
+        self.piece_bytes = {"256K": 32, "1M": 128, "4M": 512}[self.ring_bytes] << 10
         self.compress = random.choice(["auto", "never", "always"])
         self.disk = self.path("disk")
         self.output = os.path.join(self.disk, "out")
         self.mount_point = self.path("mnt")
-        # Records that arrived through a ring, ever: against what its producers have committed.
-        self.arrived = {"push": 0, "library": 0}
         self.own_disk = False
 
     def start(self):
@@ -135,7 +135,7 @@ class World:
     # Tools
 
     def ring_count(self, ring):
-        """Records that were ever committed to a ring whose sender lives. None: nobody can tell."""
+        """Bytes that were ever committed to a ring, if it can be opened."""
         done = subprocess.run([os.path.join(self.tools, "ring_client"), ring, "count"], stdin=subprocess.DEVNULL,
                               capture_output=True, check=False, timeout=20)
         return int(done.stdout) if done.returncode == 0 else None
