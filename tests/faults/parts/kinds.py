@@ -131,6 +131,91 @@ class WorkerKill(Fault):
             self.pause(0.05, 0.4)
 
 
+class KillStorm(Fault):
+    """The receiver dies again and again, also while it starts."""
+    name = "kill-storm"
+
+    def inject(self):
+        for _ in range(self.random.randrange(5, 20)):
+            self.at.receiver.kill()
+            self.at.receiver_spawn()
+            self.pause(0, 0.12)
+        self.at.receiver.kill()
+        self.at.receiver_start()
+
+
+class BothKill(Fault):
+    """Receiver and a sender at the same moment."""
+    name = "both-kill"
+    victim = None
+
+    def inject(self):
+        self.victim = self.random.choice([self.lap.push, self.lap.library])
+        if not self.victim.busy():
+            self.victim = None
+        if self.victim:
+            self.victim.kill(exactly=self.random.random() < 0.5)
+        self.at.receiver.kill()
+        self.pause(0, 0.3)
+        if self.random.random() < 0.5:
+            self.at.receiver_start()
+            self.pause(0, 0.2)
+        if self.victim:
+            self.victim.go()
+        self.pause(0, 0.2)
+        if not self.at.receiver.alive():
+            self.at.receiver_start()
+
+    def excuses(self, sender, what):
+        return what == "damaged" and sender is self.victim and self.lap.in_pieces()
+
+
+class ReceiverTerm(Fault):
+    """It ends in order, and is started again."""
+    name = "receiver-term"
+
+    def inject(self):
+        for _ in range(self.random.randrange(1, 4)):
+            self.at.receiver.signal(signal.SIGTERM)
+            status = self.at.receiver.wait(30)
+            if status:
+                raise Trouble(f"status {status} after SIGTERM; {self.at.receiver.last_lines()}")
+            self.pause(0, 0.3)
+            self.at.receiver_start()
+            self.pause(0, 0.4)
+
+
+class ReceiverHup(Fault):
+    """Files are rotated as logrotate does."""
+    name = "receiver-hup"
+
+    def inject(self):
+        for _ in range(self.random.randrange(1, 5)):
+            path = self.lap.output_of(self.random.choice(self.lap.senders()))
+            self.lap.renamed(path)
+            self.pause(0, 0.1)
+            self.at.receiver.signal(signal.SIGHUP)
+            self.pause(0, 0.4)
+
+
+class FullKill(Fault):
+    """The receiver dies while its disk is full."""
+    name = "full-kill"
+
+    def inject(self):
+        if not self.at.own_disk:
+            self.lap.not_injected = "mount is not permitted"
+            return
+        with self.at.full_disk():
+            self.pause(0.1, 1)
+            self.at.receiver.kill()
+            self.pause(0, 0.2)
+            # Without room for its ledger it waits before it listens.
+            self.at.receiver_spawn()
+            self.pause(0, 1.5)
+        self.at.receiver_ready()
+
+
 class ClaimKill(Fault):
     """A program that is attached to a ring dies between reserve and commit."""
     name = "claim-kill"
@@ -282,20 +367,11 @@ class DiskFull(Fault):
         if not self.at.own_disk:
             self.lap.not_injected = "mount is not permitted"
             return
-        ballast = os.path.join(self.at.disk, "ballast")
-        descriptor = os.open(ballast, os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            until = time.monotonic() + self.random.choice([0.5, 1.5, 3])
-            block = bytes(1 << 20)
+        until = time.monotonic() + self.random.choice([0.5, 1.5, 3])
+        while time.monotonic() < until:
             # Again and again: what the receiver gives back is taken too.
-            while time.monotonic() < until:
-                try:
-                    os.write(descriptor, block)
-                except OSError:
-                    self.pause(0.01, 0.1)
-        finally:
-            os.close(descriptor)
-            os.unlink(ballast)
+            with self.at.full_disk():
+                self.pause(0.05, 1)
 
 
 class OutputFault(Fault):

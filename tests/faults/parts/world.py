@@ -74,17 +74,38 @@ class World:
             file.write("[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\nSSL = no\n[K2HFTFUSESVR]\nTYPE = file\n"
                        f"FILE_BASEDIR = {self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else ""))
 
-    def receiver_start(self):
+    def receiver_spawn(self):
         address = self.link.right.address if self.link else "127.0.0.1"
         self.receiver = Process("receiver", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("server.ini"),
                                              "--listen", f"{address}:{self.port}"],
                                 self.path("receiver.log"), self.link.right if self.link else None)
+
+    def receiver_start(self):
+        self.receiver_spawn()
+        self.receiver_ready()
+
+    def receiver_ready(self):
         wait_until(lambda: not self.receiver.alive() or "listening on" in self.receiver.said(), READY_S,
                    "the receiver listens")
         found = re.search(r"listening on [0-9.]+:(\d+)", self.receiver.said())
         if not found:
             raise Trouble(f"the receiver does not start; {self.receiver.last_lines()}")
         self.port = int(found.group(1))
+
+    @contextlib.contextmanager
+    def full_disk(self):
+        """Nothing is free on the file system of the output."""
+        ballast = os.path.join(self.disk, "ballast")
+        descriptor = os.open(ballast, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            block = bytes(1 << 20)
+            with contextlib.suppress(OSError):
+                while os.write(descriptor, block):
+                    pass
+            yield
+        finally:
+            os.close(descriptor)
+            os.unlink(ballast)
 
     def ledger(self):
         return os.path.join(self.output, ".k2hft", "ledger")
