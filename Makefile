@@ -130,8 +130,8 @@ $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsani
 $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(addprefix $(B)/tests/fuzz/,session connection ledger): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
-$(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o
-$(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o
+$(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o $(B)/obj/fuse/shared.o
+$(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)

@@ -2,13 +2,24 @@
 #include "handles.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "mount.h"
 #include "outlet.h"
 #include "output.h"
+#include "shared.h"
 
 #define HANDLE_COUNT_MAX (1u << 20)
+
+/* Numbers and lists of the handles. */
+static void keep_lists(struct k2i_mount *mount)
+{
+	k2i_shared_keep(&mount->handles, sizeof(mount->handles));
+	K2I_SHARED_KEEP(&mount->handle_room);
+	K2I_SHARED_KEEP(&mount->handle_free);
+	K2I_SHARED_KEEP(&mount->handles_open);
+	k2i_shared_keep(&mount->flushed_first, sizeof(mount->flushed_first));
+}
 
 static int make_room(struct k2i_mount *mount)
 {
@@ -17,9 +28,13 @@ static int make_room(struct k2i_mount *mount)
 
 	if (room > HANDLE_COUNT_MAX)
 		return -ENFILE;
-	handles = realloc(mount->handles, room * sizeof(*handles));
+	handles = k2i_shared_alloc(room * sizeof(*handles));
 	if (!handles)
 		return -ENOMEM;
+	if (mount->handle_room)
+		memcpy(handles, mount->handles, mount->handle_room * sizeof(*handles));
+	keep_lists(mount);
+	k2i_shared_free(mount->handles);
 	for (uint32_t number = mount->handle_room; number < room; number++)
 		handles[number] = NULL;
 	mount->handles = handles;
@@ -28,8 +43,8 @@ static int make_room(struct k2i_mount *mount)
 	return 0;
 }
 
-int k2i_handle_open(struct k2i_mount *mount, uint32_t node, struct k2i_outlet *outlet, struct k2i_output_file *output,
-		    struct k2i_handle **handle)
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_outlet *outlet,
+		    struct k2i_output_file *output, struct k2i_handle **handle)
 {
 	struct k2i_handle *opened;
 	uint32_t number = mount->handle_free;
@@ -43,9 +58,17 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, struct k2i_outlet *o
 			return status;
 		number = mount->handle_free;
 	}
-	opened = calloc(1, sizeof(*opened));
+	opened = k2i_shared_alloc(sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
+	memset(opened, 0, sizeof(*opened));
+	opened->path = k2i_shared_text(path);
+	if (!opened->path) {
+		k2i_shared_free(opened);
+		return -ENOMEM;
+	}
+	keep_lists(mount);
+	k2i_shared_keep(&mount->handles[number], sizeof(mount->handles[number]));
 	opened->number = number;
 	opened->node = node;
 	opened->outlet = outlet;
@@ -67,11 +90,15 @@ void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (handle->flushed || handle->text.held_bytes == 0)
 		return;
+	keep_lists(mount);
+	K2I_SHARED_KEEP(handle);
 	handle->flushed = true;
 	handle->flushed_previous = NULL;
 	handle->flushed_next = mount->flushed_first;
-	if (handle->flushed_next)
+	if (handle->flushed_next) {
+		K2I_SHARED_KEEP(handle->flushed_next);
 		handle->flushed_next->flushed_previous = handle;
+	}
 	mount->flushed_first = handle;
 }
 
@@ -79,6 +106,12 @@ void k2i_handle_not_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (!handle->flushed)
 		return;
+	keep_lists(mount);
+	K2I_SHARED_KEEP(handle);
+	if (handle->flushed_previous)
+		K2I_SHARED_KEEP(handle->flushed_previous);
+	if (handle->flushed_next)
+		K2I_SHARED_KEEP(handle->flushed_next);
 	handle->flushed = false;
 	if (handle->flushed_previous)
 		handle->flushed_previous->flushed_next = handle->flushed_next;
@@ -91,6 +124,8 @@ void k2i_handle_not_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 static void free_handle(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	k2i_handle_not_flushed(mount, handle);
+	keep_lists(mount);
+	k2i_shared_keep(&mount->handles[handle->number], sizeof(mount->handles[handle->number]));
 	mount->handles[handle->number] = NULL;
 	if (handle->number < mount->handle_free)
 		mount->handle_free = handle->number;
@@ -99,7 +134,8 @@ static void free_handle(struct k2i_mount *mount, struct k2i_handle *handle)
 	k2i_outlet_close(mount, handle->outlet);
 	k2i_output_put(handle->output);
 	k2i_text_free(&handle->text);
-	free(handle);
+	k2i_shared_free(handle->path);
+	k2i_shared_free(handle);
 }
 
 void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle)
@@ -108,13 +144,34 @@ void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle)
 		free_handle(mount, handle);
 }
 
+int k2i_handles_inherit(struct k2i_mount *mount)
+{
+	int status = 0;
+
+	for (uint32_t number = 0; status == 0 && number < mount->handle_room; number++) {
+		struct k2i_handle *handle = mount->handles[number];
+		const struct k2i_rule_match *match;
+
+		if (!handle)
+			continue;
+		status = k2i_outlet_inherit(mount, handle->outlet);
+		if (!handle->output)
+			continue;
+		match = k2i_rules_find(mount->rules, handle->path);
+		handle->output = NULL;
+		if (!match || k2i_output_get(mount, match, handle->path, &handle->output))
+			k2i_log(K2HFT_LOG_WARNING, "mount: %s can't be read any more", handle->path);
+	}
+	return status;
+}
+
 void k2i_handles_free(struct k2i_mount *mount)
 {
 	for (uint32_t number = 0; number < mount->handle_room; number++) {
 		if (mount->handles[number])
 			free_handle(mount, mount->handles[number]);
 	}
-	free(mount->handles);
+	k2i_shared_free(mount->handles);
 	mount->handles = NULL;
 	mount->handle_room = 0;
 }

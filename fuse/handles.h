@@ -11,7 +11,7 @@ struct k2i_mount;
 struct k2i_outlet;
 struct k2i_output_file;
 
-/* An open file. */
+/* An open file, in shared memory. */
 struct k2i_handle {
 	uint32_t number; /* what the kernel knows it by */
 	uint32_t node;
@@ -20,14 +20,17 @@ struct k2i_handle {
 	bool released;       /* by the kernel */
 	bool flushed;        /* closed by somebody since the last write, with an unterminated record */
 	struct k2i_handle *flushed_next, *flushed_previous;
+	char *path;                     /* when it was opened */
 	struct k2i_outlet *outlet;      /* NULL: not open for writing */
 	struct k2i_output_file *output; /* what is read; NULL: nothing */
 	struct k2i_text text;
 };
 
 /* -ENOMEM, -ENFILE. The handle takes `outlet` and `output` over. */
-int k2i_handle_open(struct k2i_mount *mount, uint32_t node, struct k2i_outlet *outlet, struct k2i_output_file *output,
-		    struct k2i_handle **handle);
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_outlet *outlet,
+		    struct k2i_output_file *output, struct k2i_handle **handle);
+/* In place of a process that died: opens again what was its own. -ENOMEM */
+int k2i_handles_inherit(struct k2i_mount *mount);
 /* NULL: no such number. */
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
 /* Somebody closed a descriptor of it. */

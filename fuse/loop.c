@@ -13,10 +13,17 @@
 #include "drain.h"
 #include "fuse_api.h"
 #include "mount.h"
+#include "park.h"
+#include "populate.h"
+#include "reply.h"
+#include "shared.h"
 #include "write.h"
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
+
+#define NOTIFY_RESEND 7 /* newer headers: FUSE_NOTIFY_RESEND */
+#define MINOR_WITH_RESEND 40u
 
 struct request {
 	/* FUSE_WRITE's header; of other requests their first bytes. */
@@ -55,6 +62,7 @@ static void place_body(struct k2i_mount *mount, struct request *request)
 	if (!mount->in_place || mount->park.first ||
 	    k2hft_producer_reserve(mount->producer, K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX, &claim))
 		return;
+	k2i_populate(mount->populated, claim, K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX);
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 }
@@ -101,6 +109,21 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 	k2i_write_request(mount, &write);
 }
 
+/* A worker that takes over tells its libfuse what the kernel told this one's. */
+static void keep_init(struct k2i_mount *mount, size_t bytes)
+{
+	const struct fuse_init_in *init = (const void *)(mount->request + sizeof(struct fuse_in_header));
+
+	if (bytes > sizeof(mount->init) || bytes < sizeof(struct fuse_in_header) + 2 * sizeof(uint32_t))
+		return;
+	memcpy(mount->init, mount->request, bytes);
+	mount->resends = init->minor >= MINOR_WITH_RESEND;
+	mount->init_bytes = bytes;
+	if (!mount->resends)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: this kernel can't send requests again: if the worker dies, the mount ends");
+}
+
 /* All other requests, in one piece, for libfuse. */
 static void serve_other(struct k2i_mount *mount, struct request *request)
 {
@@ -112,6 +135,8 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	if (request->claim)
 		memcpy(mount->body, request->body, request->bytes - in_head);
 	give_back(mount, request);
+	if (request->head.in.opcode == FUSE_INIT)
+		keep_init(mount, request->bytes);
 	fuse_session_process_buf(mount->session, &buffer);
 }
 
@@ -151,6 +176,7 @@ static int serve_one(struct k2i_mount *mount)
 
 	if (status > 0)
 		serve(mount, &request);
+	k2i_shared_step();
 	return status < 0 ? status : 0;
 }
 
@@ -160,6 +186,9 @@ static void end_by_signal(struct k2i_mount *mount)
 
 	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
+	/* The keeper forwards what is meant for the mount; a terminal or a service manager tells both. */
+	if ((pid_t)signal.ssi_pid != mount->keeper)
+		return;
 	if (mount->ending) { /* asked twice */
 		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal((int)signal.ssi_signo));
 		mount->deadline_ns = 0;
@@ -167,6 +196,7 @@ static void end_by_signal(struct k2i_mount *mount)
 	}
 	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal((int)signal.ssi_signo));
 	k2i_drain_begin(mount);
+	k2i_shared_step();
 }
 
 /* Unmounted from outside, or the connection was aborted. */
@@ -178,6 +208,7 @@ static void end_by_kernel(struct k2i_mount *mount, int status)
 	mount->device_fd = -1;
 	if (!mount->ending)
 		k2i_drain_begin(mount);
+	k2i_shared_step();
 }
 
 static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
@@ -189,6 +220,7 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
 	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
 	if (waiting)
 		k2i_park_run(mount);
+	k2i_shared_step();
 	waits[0] = (struct pollfd){.fd = mount->device_fd, .events = POLLIN};
 	waits[1] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[2] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
@@ -200,6 +232,103 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
 		waits[0].revents = waits[1].revents = waits[2].revents = 0;
 	if (waits[1].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
+}
+
+/* ---- taking over */
+
+static ssize_t answer(int fd, struct iovec *parts, int count, void *userdata)
+{
+	struct k2i_mount *mount = userdata;
+	size_t bytes = 0;
+
+	(void)fd;
+	if (!mount->swallowing)
+		return k2i_reply_parts(mount, parts, count);
+	for (int part = 0; part < count; part++)
+		bytes += parts[part].iov_len;
+	return (ssize_t)bytes;
+}
+
+/* libfuse wants one; requests are read by this loop. */
+static ssize_t read_nothing(int fd, void *buffer, size_t bytes, void *userdata)
+{
+	(void)fd;
+	(void)buffer;
+	(void)bytes;
+	(void)userdata;
+	errno = ENOSYS;
+	return -1;
+}
+
+static void repeat_init(struct k2i_mount *mount)
+{
+	struct fuse_buf buffer = {.size = mount->init_bytes, .mem = mount->request};
+
+	memcpy(mount->request, mount->init, mount->init_bytes);
+	mount->swallowing = true;
+	fuse_session_process_buf(mount->session, &buffer);
+	mount->swallowing = false;
+}
+
+/* All that the kernel has no answer to comes again, before anything new. */
+static int ask_again(struct k2i_mount *mount)
+{
+	struct fuse_out_header notification = {.len = sizeof(notification), .error = NOTIFY_RESEND};
+
+	if (write(mount->device_fd, &notification, sizeof(notification)) == (ssize_t)sizeof(notification))
+		return 0;
+	if (errno == ENODEV)
+		return 0;
+	k2i_log(K2HFT_LOG_ERROR, "mount: the kernel can't send requests again: %s", strerror(errno));
+	return -errno;
+}
+
+static bool is_new(const struct request *request)
+{
+	uint32_t opcode = request->head.in.opcode;
+
+	return !(request->head.in.unique & K2I_UNIQUE_RESENT) && opcode != FUSE_FORGET &&
+	       opcode != FUSE_BATCH_FORGET && opcode != FUSE_INTERRUPT;
+}
+
+/* Serves what is sent again. What waited when the other one died stays so until it is known who still wants it. */
+static void serve_again(struct k2i_mount *mount)
+{
+	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
+	struct request request;
+	bool new = false;
+
+	k2i_park_resume_begin(mount);
+	while (!new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
+		int status = receive(mount, &request);
+
+		if (status < 0)
+			break;
+		new = status > 0 && is_new(&request);
+		if (status > 0)
+			serve(mount, &request);
+		k2i_shared_step();
+	}
+	k2i_park_resume_end(mount);
+	k2i_shared_step();
+}
+
+int k2i_loop_prepare(struct k2i_mount *mount)
+{
+	const struct fuse_custom_io io = {.writev = answer, .read = read_nothing};
+	int status = fuse_session_custom_io(mount->session, &io, fuse_session_fd(mount->session));
+
+	if (status || mount->workers == 1)
+		return status;
+	if (mount->init_bytes)
+		repeat_init(mount);
+	if (mount->device_fd < 0)
+		return 0;
+	k2i_reply_prepared(mount);
+	status = ask_again(mount);
+	if (status == 0)
+		serve_again(mount);
+	return status;
 }
 
 int k2i_loop_run(struct k2i_mount *mount)

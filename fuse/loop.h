@@ -12,6 +12,12 @@ struct k2i_mount;
  */
 int k2i_loop_run(struct k2i_mount *mount);
 
+/*
+ * Before the loop: makes libfuse ready, and what a worker that died left unanswered is asked for and done. 0 or -errno:
+ * the kernel can't send it again.
+ */
+int k2i_loop_prepare(struct k2i_mount *mount);
+
 /* k2hft_client_progress; `mount` is a struct k2i_mount. Any thread. */
 void k2i_loop_progress(void *mount, uint64_t acked);
 

@@ -11,7 +11,7 @@
 #include <k2hft/version.h>
 
 #include "daemon.h"
-#include "loop.h"
+#include "keeper.h"
 #include "options.h"
 #include "start.h"
 
@@ -31,8 +31,7 @@ static int run(struct k2i_mount *mount)
 		k2i_daemon_failed(K2I_STATUS_FAILED);
 		return K2I_STATUS_FAILED;
 	}
-	k2i_daemon_ready();
-	return k2i_loop_run(mount) ? K2I_STATUS_FAILED : EXIT_SUCCESS;
+	return k2i_keeper_run(mount);
 }
 
 int main(int argc, char **argv)

@@ -21,15 +21,23 @@
 struct k2i_mount_options;
 struct k2i_outputs;
 struct k2i_handle;
+struct k2i_populated;
 struct fuse_session;
 
 /* The largest data of a WRITE request. */
 #define K2I_WRITE_BYTES_MAX (1024u * 1024)
 #define K2I_REQUEST_HEAD_BYTES 80u /* in front of it */
+#define K2I_INIT_BYTES_MAX 256u
+/* The kernel's mark in the number of a request that it sends again. */
+#define K2I_UNIQUE_RESENT (UINT64_C(1) << 63)
 /* Between a request's data in the ring and the begin of the claim: room for the begin of its first record. */
 #define K2I_HEADROOM_BYTES (16u * 1024)
 
-/* A mount at work. One thread serves it; the client's thread touches `waiting` and `progress_fd` only. */
+/*
+ * A mount, in shared memory: a keeper has made it and starts the process that serves it, and another if that dies. What
+ * is the process's own is made by each. One thread serves; the client's thread touches `waiting` and
+ * `progress_fd` only.
+ */
 struct k2i_mount {
 	const struct k2i_mount_options *options;
 	struct k2i_sender_config config;
@@ -37,13 +45,23 @@ struct k2i_mount {
 	struct k2i_rules *rules;
 	struct k2i_outputs *outputs;
 	struct k2i_node_table *nodes;
+	struct fuse_session *session;
+	char *ring_file; /* the ring's absolute path; NULL: memory, or without a name */
+	int ring_fd;     /* the keeper's, which keeps it */
+	pid_t keeper;
+	unsigned workers; /* that were started */
+	bool begun;       /* one of them was ready */
+	bool mounted;
+	bool resends; /* the kernel can send requests again */
+	size_t init_bytes;
+	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
+	bool swallowing;               /* libfuse's answer to it is not wanted again */
+
+	/* The process's own. */
 	struct k2hft_ring *ring;
-	char *ring_file; /* its absolute path; NULL: memory, or without a name */
 	struct k2hft_producer *producer;
 	struct k2hft_client *client;
-	struct fuse_session *session;
-	bool mounted;
-
+	struct k2i_populated *populated;
 	int device_fd;   /* /dev/fuse; -1 when the kernel has ended the mount */
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
@@ -61,6 +79,7 @@ struct k2i_mount {
 	uint32_t handle_room, handle_free, handles_open;
 	struct k2i_handle *flushed_first; /* have an unterminated record, and a close since */
 	struct k2i_park park;
+	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit;
 	uint64_t dropped_records; /* RINGFULL = drop */

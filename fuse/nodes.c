@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "hash.h"
+#include "shared.h"
 
 #define BUCKET_COUNT (1u << 16)
 
@@ -28,6 +29,25 @@ static struct timespec now(void)
 	return time;
 }
 
+/* What changes of the table with any of its nodes. */
+static void keep_counts(const struct k2i_node_table *table)
+{
+	k2i_shared_keep(table, offsetof(struct k2i_node_table, buckets));
+}
+
+void k2i_node_keep(const struct k2i_node_entry *entry)
+{
+	K2I_SHARED_KEEP(entry);
+}
+
+void k2i_node_grow(struct k2i_node_entry *entry, uint64_t bytes)
+{
+	k2i_shared_keep(&entry->size,
+			offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
+	entry->size += bytes;
+	k2i_node_touch(entry);
+}
+
 void k2i_node_touch(struct k2i_node_entry *entry)
 {
 	entry->modified = entry->changed = now();
@@ -37,6 +57,8 @@ static void entry_begin(struct k2i_node_table *table, uint32_t node, const struc
 {
 	struct k2i_node_entry *entry = &table->entries[node];
 
+	k2i_node_keep(entry);
+	keep_counts(table);
 	memset(entry, 0, sizeof(*entry));
 	entry->generation = table->generation_next++;
 	entry->used = true;
@@ -52,7 +74,7 @@ int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **
 {
 	/* Pages of nodes that never are take no memory. */
 	struct k2i_node_table *created = mmap(NULL, sizeof(*created), PROT_READ | PROT_WRITE,
-					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+					      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (created == MAP_FAILED)
 		return -ENOMEM;
@@ -126,6 +148,12 @@ static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t pare
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
 	uint32_t *bucket = &table->buckets[bucket_of(parent, name, name_bytes)];
 
+	keep_counts(table);
+	k2i_node_keep(entry);
+	k2i_node_keep(above);
+	K2I_SHARED_KEEP(bucket);
+	if (above->last_child)
+		k2i_node_keep(&table->entries[above->last_child]);
 	memcpy(entry->name, name, name_bytes);
 	entry->name[name_bytes] = '\0';
 	entry->name_bytes = (uint8_t)name_bytes;
@@ -153,6 +181,14 @@ static void unlink_name(struct k2i_node_table *table, uint32_t node)
 
 	while (*place != node)
 		place = &table->entries[*place].hash_next;
+	keep_counts(table);
+	k2i_node_keep(entry);
+	k2i_node_keep(above);
+	K2I_SHARED_KEEP(place);
+	if (entry->previous)
+		k2i_node_keep(&table->entries[entry->previous]);
+	if (entry->next)
+		k2i_node_keep(&table->entries[entry->next]);
 	*place = entry->hash_next;
 	if (entry->previous)
 		table->entries[entry->previous].next = entry->next;
@@ -177,6 +213,8 @@ static void free_if_unused(struct k2i_node_table *table, uint32_t node)
 
 	if (entry->parent != K2I_NODE_NONE || entry->lookups || entry->opens)
 		return;
+	keep_counts(table);
+	k2i_node_keep(entry);
 	entry->used = false;
 	entry->next = table->free_first;
 	table->free_first = node;
@@ -188,6 +226,7 @@ static uint32_t take_place(struct k2i_node_table *table)
 {
 	uint32_t node = table->free_first;
 
+	keep_counts(table);
 	if (node != K2I_NODE_NONE) {
 		table->free_first = table->entries[node].next;
 		return node;
@@ -321,6 +360,7 @@ int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name,
 
 void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node)
 {
+	K2I_SHARED_KEEP(&table->entries[node].lookups);
 	table->entries[node].lookups++;
 }
 
@@ -330,17 +370,20 @@ void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t looku
 
 	if (!entry || node == K2I_NODE_ROOT)
 		return;
+	K2I_SHARED_KEEP(&entry->lookups);
 	entry->lookups -= lookups < entry->lookups ? lookups : entry->lookups;
 	free_if_unused(table, (uint32_t)node);
 }
 
 void k2i_node_opened(struct k2i_node_table *table, uint32_t node)
 {
+	K2I_SHARED_KEEP(&table->entries[node].opens);
 	table->entries[node].opens++;
 }
 
 void k2i_node_closed(struct k2i_node_table *table, uint32_t node)
 {
+	K2I_SHARED_KEEP(&table->entries[node].opens);
 	table->entries[node].opens--;
 	free_if_unused(table, node);
 }

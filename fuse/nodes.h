@@ -9,8 +9,8 @@
 #include <time.h>
 
 /*
- * The tree of a mount: flat arrays in one mapping, nodes named by their index, so that it does not depend on where it is
- * mapped nor on who serves it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. One
+ * The tree of a mount: flat arrays in one mapping, which outlives the process that serves it; shared.h keeps what a
+ * step changes of it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. One
  * thread.
  */
 #define K2I_NODE_NONE 0u
@@ -89,6 +89,10 @@ nlink_t k2i_node_links(const struct k2i_node_entry *entry);
 /* Nodes that have a name or are still known. */
 uint32_t k2i_nodes_used(const struct k2i_node_table *table);
 
+/* To be called before an entry is changed by hand. */
+void k2i_node_keep(const struct k2i_node_entry *entry);
+/* `bytes` more were written to it, now. */
+void k2i_node_grow(struct k2i_node_entry *entry, uint64_t bytes);
 /* Contents changed now: modified and changed. */
 void k2i_node_touch(struct k2i_node_entry *entry);
 

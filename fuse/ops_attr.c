@@ -161,6 +161,7 @@ void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to
 		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE ? EPERM : ENOENT);
 		return;
 	}
+	k2i_node_keep(entry);
 	if (to_set & FUSE_SET_ATTR_MODE)
 		entry->mode = (entry->mode & S_IFMT) | (wanted->st_mode & 07777);
 	if (to_set & FUSE_SET_ATTR_UID)
@@ -192,7 +193,7 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 		(void)fuse_reply_err(req, -status);
 		return;
 	}
-	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), k2hft_ring_descriptor(mount->ring));
+	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)mount->keeper, mount->ring_fd);
 	(void)fuse_reply_readlink(req, mount->ring_file ? mount->ring_file : path);
 }
 

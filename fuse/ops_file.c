@@ -85,7 +85,7 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, int flags, struct
 	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
 		status = open_output(mount, path, &output);
 	if (status == 0)
-		status = k2i_handle_open(mount, node, outlet, output, handle);
+		status = k2i_handle_open(mount, node, path, outlet, output, handle);
 	if (status) {
 		k2i_outlet_close(mount, outlet);
 		k2i_output_put(output);
@@ -97,6 +97,7 @@ static void truncate_node(struct k2i_mount *mount, uint32_t node)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
+	k2i_node_keep(entry);
 	entry->size = 0;
 	k2i_node_touch(entry);
 }

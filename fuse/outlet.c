@@ -7,6 +7,8 @@
 
 #include "mount.h"
 #include "output.h"
+#include "ring_handle.h"
+#include "shared.h"
 #include "tree.h"
 
 /* Files that hand their records on; more is taken for a circle. */
@@ -43,13 +45,17 @@ static int open_one(struct k2i_mount *mount, const char *path, struct k2i_outlet
 
 	if (!match)
 		return -EPERM;
-	opened = calloc(1, sizeof(*opened));
+	opened = k2i_shared_alloc(sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
+	memset(opened, 0, sizeof(*opened));
 	opened->match = match;
 	opened->passes_all = mount->settings->binary || k2i_rule_passes_all(match);
 	opened->transfer = k2i_rule_settings(match)->transfer;
-	status = opened->passes_all ? 0 : k2i_rule_scratch_create(&opened->scratch);
+	opened->path = k2i_shared_text(path);
+	status = opened->path ? 0 : -ENOMEM;
+	if (status == 0 && !opened->passes_all)
+		status = k2i_rule_scratch_create(&opened->scratch);
 	if (status == 0)
 		status = k2i_output_get(mount, match, path, &opened->output);
 	if (status == 0)
@@ -115,10 +121,28 @@ void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet)
 			k2i_node_closed(mount->nodes, outlet->node);
 		k2i_output_put(outlet->output);
 		k2i_rule_scratch_free(outlet->scratch);
-		free(outlet->pending);
-		free(outlet);
+		k2i_shared_free(outlet->pending);
+		k2i_shared_free(outlet->path);
+		k2i_shared_free(outlet);
 		outlet = next;
 	}
+}
+
+int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	int status = 0;
+
+	for (; outlet && status == 0; outlet = outlet->next) {
+		outlet->scratch = NULL;
+		outlet->output = NULL;
+		status = outlet->passes_all ? 0 : k2i_rule_scratch_create(&outlet->scratch);
+		if (status == 0 && k2i_output_get(mount, outlet->match, outlet->path, &outlet->output))
+			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", outlet->path);
+		/* The ring has forgotten who declared streams, but not their numbers. */
+		if (status == 0 && outlet->declared && k2i_streams_forgotten(mount->ring))
+			status = declare(mount, outlet, outlet->path);
+	}
+	return status;
 }
 
 static int add_pending(struct k2i_outlet *outlet, const struct k2i_records *records)
@@ -130,12 +154,17 @@ static int add_pending(struct k2i_outlet *outlet, const struct k2i_records *reco
 	if (needed > outlet->pending_room) {
 		while (room < needed)
 			room *= 2;
-		pending = realloc(outlet->pending, room);
+		pending = k2i_shared_alloc(room);
 		if (!pending)
 			return -ENOMEM;
+		if (outlet->pending_bytes)
+			memcpy(pending, outlet->pending, outlet->pending_bytes);
+		K2I_SHARED_KEEP(outlet);
+		k2i_shared_free(outlet->pending);
 		outlet->pending = pending;
 		outlet->pending_room = room;
 	}
+	K2I_SHARED_KEEP(outlet);
 	memcpy(outlet->pending + outlet->pending_bytes, records->data, records->bytes);
 	outlet->pending_bytes = needed;
 	outlet->pending_continued = records->continued;
@@ -149,10 +178,8 @@ static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outle
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, outlet->node);
 
-	if (!entry)
-		return;
-	entry->size += bytes;
-	k2i_node_touch(entry);
+	if (entry)
+		k2i_node_grow(entry, bytes);
 }
 
 static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
@@ -218,6 +245,7 @@ static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struc
 
 	if (verdict < 0)
 		return verdict;
+	K2I_SHARED_KEEP(outlet);
 	outlet->rest_dropped = record->continues && (verdict == 0 || replaced);
 	if (verdict == 0)
 		return 0;
@@ -247,7 +275,10 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 		return outlet->rest_dropped ? 0 : deliver(mount, outlet, records);
 	if (!outlet->passes_all)
 		return judge_each(mount, outlet, records);
-	outlet->rest_dropped = false;
+	if (outlet->rest_dropped) {
+		K2I_SHARED_KEEP(outlet);
+		outlet->rest_dropped = false;
+	}
 	return deliver(mount, outlet, records);
 }
 
@@ -257,9 +288,12 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	size_t bytes = outlet->pending_bytes - outlet->pending_from;
 	uint64_t silent, records = mount->settings->binary ? 1 : k2i_text_records(data, bytes);
 
+	K2I_SHARED_KEEP(outlet);
 	mount->dropped_records += records;
 	outlet->rest_dropped = outlet->pending_continues;
 	outlet->pending_bytes = outlet->pending_from = 0;
+	/* Other records take the place of these. */
+	k2i_shared_step();
 	if (k2i_log_limit_due(&mount->full_limit, k2i_mount_clock_ns(), &silent))
 		k2i_log(K2HFT_LOG_ERROR, "mount: the ring is full: %llu records were dropped so far",
 			(unsigned long long)mount->dropped_records);
@@ -276,6 +310,7 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 		.time_ns = outlet->time_ns,
 		.writer_pid = outlet->writer_pid,
 	};
+	void *payload;
 	int status;
 
 	if (!binary) {
@@ -289,20 +324,28 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	if (outlet->pending_continued)
 		chunk.flags |= K2HFT_CHUNK_CONTINUED;
 	chunk.record_count = binary ? 1 : k2i_text_records(data, count);
-	status = k2hft_producer_push(mount->producer, &chunk, data, count);
+	status = k2hft_producer_reserve(mount->producer, count, &payload);
 	if (status)
 		return status;
+	memcpy(payload, data, count);
+	K2I_SHARED_KEEP(outlet);
 	outlet->pending_from += count;
 	outlet->pending_continued = cut;
-	return 0;
+	status = k2i_shared_commit(mount->producer, &chunk, 0, count, false);
+	if (status) {
+		outlet->pending_from -= count;
+		(void)k2hft_producer_discard(mount->producer);
+	}
+	return status;
 }
 
 static void forget_pending(struct k2i_outlet *outlet)
 {
+	K2I_SHARED_KEEP(outlet);
 	outlet->pending_bytes = outlet->pending_from = 0;
 	outlet->pending_continued = outlet->pending_continues = false;
 	if (outlet->pending_room > PENDING_ROOM_KEPT) {
-		free(outlet->pending);
+		k2i_shared_free(outlet->pending);
 		outlet->pending = NULL;
 		outlet->pending_room = 0;
 	}
@@ -319,7 +362,8 @@ int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 			else if (status)
 				return status;
 		}
-		forget_pending(outlet);
+		if (outlet->pending_bytes)
+			forget_pending(outlet);
 	}
 	return 0;
 }

@@ -13,7 +13,8 @@ struct k2i_rule_scratch;
 
 /*
  * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the outlet of
- * another file of the mount. What the ring has no room for is pending.
+ * another file of the mount. What the ring has no room for is pending. It is in shared memory; scratch and output are the
+ * process's own.
  */
 struct k2i_outlet {
 	const struct k2i_rule_match *match;
@@ -26,6 +27,7 @@ struct k2i_outlet {
 	uint32_t node;                  /* of a file that gets its records from another one: its size grows too */
 	struct k2i_output_file *output; /* outside of the mount; NULL: none */
 	struct k2i_outlet *next;        /* OUTPUTFILE inside of the mount */
+	char *path;                     /* when it was opened */
 
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
@@ -49,6 +51,8 @@ struct k2i_records {
  */
 int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);
 void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
+/* In place of a process that died: opens again what was its own. Without its output goes on, with a warning. -ENOMEM */
+int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet);
 
 /* Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. */
 int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records);

@@ -2,29 +2,33 @@
 #include "park.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "handles.h"
 #include "mount.h"
 #include "reply.h"
+#include "shared.h"
 #include "write.h"
 
-int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item)
+int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const char *data)
 {
 	struct k2i_park *park = &mount->park;
-	size_t data_bytes = item->data ? item->bytes : 0;
-	struct k2i_parked *added = malloc(sizeof(*added) + data_bytes);
+	size_t data_bytes = data ? item->bytes : 0;
+	struct k2i_parked *added = k2i_shared_alloc(sizeof(*added) + data_bytes);
 
 	if (!added)
 		return -ENOMEM;
 	*added = *item;
 	added->next = NULL;
+	added->data = NULL;
 	if (data_bytes)
-		added->data = memcpy(added + 1, item->data, data_bytes);
-	if (park->last)
+		added->data = memcpy(added + 1, data, data_bytes);
+	K2I_SHARED_KEEP(park);
+	K2I_SHARED_KEEP(&item->handle->parked);
+	if (park->last) {
+		k2i_shared_keep(&park->last->next, sizeof(park->last->next));
 		park->last->next = added;
-	else
+	} else
 		park->first = added;
 	park->last = added;
 	park->bytes += data_bytes;
@@ -36,9 +40,11 @@ static void free_item(struct k2i_mount *mount, struct k2i_parked *item)
 {
 	struct k2i_handle *handle = item->handle;
 
+	K2I_SHARED_KEEP(&mount->park);
+	K2I_SHARED_KEEP(&handle->parked);
 	if (item->data)
 		mount->park.bytes -= item->bytes;
-	free(item);
+	k2i_shared_free(item);
 	handle->parked--;
 	k2i_handle_free_if_done(mount, handle);
 }
@@ -51,12 +57,23 @@ void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int
 		k2i_reply_status(mount, item->unique, status);
 }
 
+/* The item goes with its answer, in one step. */
+static void finish(struct k2i_mount *mount, struct k2i_parked *item, int status)
+{
+	struct k2i_parked answered = *item;
+
+	free_item(mount, item);
+	k2i_park_answer(mount, &answered, status);
+}
+
 /* The position that ends all that is in the ring now. */
 static void begin_sync(struct k2i_mount *mount, struct k2i_parked *item)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 
 	(void)k2hft_ring_stats(mount->ring, &stats);
+	K2I_SHARED_KEEP(&mount->park);
+	K2I_SHARED_KEEP(item);
 	item->position = stats.tail;
 	item->next = mount->park.syncs;
 	mount->park.syncs = item;
@@ -77,9 +94,9 @@ static void run_syncs(struct k2i_mount *mount)
 			place = &item->next;
 			continue;
 		}
+		k2i_shared_keep(place, sizeof(*place));
 		*place = item->next;
-		k2i_park_answer(mount, item, 0);
-		free_item(mount, item);
+		finish(mount, item, 0);
 	}
 }
 
@@ -87,6 +104,7 @@ static struct k2i_parked *take_first(struct k2i_park *park)
 {
 	struct k2i_parked *item = park->first;
 
+	K2I_SHARED_KEEP(park);
 	park->first = item->next;
 	if (!park->first)
 		park->last = NULL;
@@ -110,14 +128,15 @@ static void run_queue(struct k2i_mount *mount)
 			if (status && item->unique == 0)
 				k2i_log(K2HFT_LOG_ERROR, "mount: the last record of a file is lost: %s",
 					strerror(-status));
-			k2i_park_answer(mount, item, status);
-			free_item(mount, item);
+			finish(mount, item, status);
 		}
 	}
 }
 
 void k2i_park_run(struct k2i_mount *mount)
 {
+	if (mount->resuming)
+		return;
 	run_queue(mount);
 	run_syncs(mount);
 }
@@ -129,31 +148,85 @@ static struct k2i_parked *take_sync(struct k2i_park *park, uint64_t unique)
 
 		if (item->unique != unique)
 			continue;
+		k2i_shared_keep(place, sizeof(*place));
 		*place = item->next;
 		return item;
 	}
 	return NULL;
 }
 
+/* Its place stays: what of it has been taken must be sent before what came later. */
+static void forget_request(struct k2i_parked *item)
+{
+	K2I_SHARED_KEEP(item);
+	item->unique = 0;
+	if (item->kind == K2I_PARKED_WRITE || item->kind == K2I_PARKED_SYNC)
+		item->kind = K2I_PARKED_REST;
+}
+
 void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_parked *item = unique ? take_sync(&mount->park, unique) : NULL;
+	struct k2i_parked *item, answered = {.next = NULL};
 
+	/* The kernel repeats it with the request. */
+	if (mount->resuming)
+		return;
+	item = unique ? take_sync(&mount->park, unique) : NULL;
 	if (item) {
-		k2i_park_answer(mount, item, -EINTR);
-		free_item(mount, item);
+		finish(mount, item, -EINTR);
 		return;
 	}
 	for (item = mount->park.first; item; item = item->next) {
 		if (unique == 0 || item->unique != unique)
 			continue;
-		k2i_park_answer(mount, item, -EINTR);
-		/* Its place stays: what of it has been taken must be sent before what came later. */
-		item->unique = 0;
-		if (item->kind == K2I_PARKED_WRITE || item->kind == K2I_PARKED_SYNC)
-			item->kind = K2I_PARKED_REST;
+		answered.unique = item->unique;
+		answered.kind = item->kind;
+		answered.taken = item->taken;
+		forget_request(item);
+		k2i_park_answer(mount, &answered, -EINTR);
 		return;
 	}
+}
+
+void k2i_park_resume_begin(struct k2i_mount *mount)
+{
+	mount->resuming = true;
+	for (struct k2i_parked *item = mount->park.first; item; item = item->next)
+		item->unseen = true;
+	for (struct k2i_parked *item = mount->park.syncs; item; item = item->next)
+		item->unseen = true;
+}
+
+static bool see(struct k2i_parked *item, uint64_t unique)
+{
+	for (; item; item = item->next) {
+		if (item->unique == 0 || ((item->unique ^ unique) & ~K2I_UNIQUE_RESENT) != 0)
+			continue;
+		K2I_SHARED_KEEP(item);
+		item->unique = unique;
+		item->unseen = false;
+		return true;
+	}
+	return false;
+}
+
+bool k2i_park_resent(struct k2i_mount *mount, uint64_t unique)
+{
+	return unique & K2I_UNIQUE_RESENT &&
+	       (see(mount->park.first, unique) || see(mount->park.syncs, unique));
+}
+
+void k2i_park_resume_end(struct k2i_mount *mount)
+{
+	for (struct k2i_parked *item = mount->park.first; item; item = item->next) {
+		if (item->unseen && item->unique)
+			forget_request(item);
+	}
+	for (struct k2i_parked *item = mount->park.syncs; item; item = item->next) {
+		if (item->unseen)
+			item->unique = 0;
+	}
+	mount->resuming = false;
 }
 
 static void abandon_list(struct k2i_mount *mount, struct k2i_parked *item, int error)
@@ -161,8 +234,7 @@ static void abandon_list(struct k2i_mount *mount, struct k2i_parked *item, int e
 	while (item) {
 		struct k2i_parked *next = item->next;
 
-		k2i_park_answer(mount, item, error);
-		free_item(mount, item);
+		finish(mount, item, error);
 		item = next;
 	}
 }
@@ -171,6 +243,7 @@ void k2i_park_abandon(struct k2i_mount *mount, int error)
 {
 	struct k2i_parked *first = mount->park.first, *syncs = mount->park.syncs;
 
+	K2I_SHARED_KEEP(&mount->park);
 	mount->park.first = mount->park.last = mount->park.syncs = NULL;
 	abandon_list(mount, first, error);
 	abandon_list(mount, syncs, error);

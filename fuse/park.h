@@ -11,7 +11,7 @@ struct k2i_handle;
 
 /*
  * What waits for the ring or for the receiver: first come, first served. While something waits for room, all that comes
- * after it waits behind it.
+ * after it waits behind it. All of it is in shared memory.
  */
 enum k2i_parked_kind {
 	K2I_PARKED_WRITE,  /* data to be taken */
@@ -30,7 +30,8 @@ struct k2i_parked {
 	uint64_t time_ns;
 	uint64_t position; /* SYNC: what must be acknowledged */
 	size_t bytes, taken;
-	const char *data; /* WRITE */
+	char *data;  /* WRITE */
+	bool unseen; /* a successor has not got the request again yet */
 };
 
 struct k2i_park {
@@ -42,8 +43,8 @@ struct k2i_park {
 /* Parked data beyond this: no more requests are taken from the kernel. */
 #define K2I_PARK_BYTES_MAX (64u * 1024 * 1024)
 
-/* Adds a copy of `item` with its data; -ENOMEM. The handle is kept until it is through. */
-int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item);
+/* Adds a copy of `item`, with a copy of `data` unless that is NULL; -ENOMEM. The handle is kept until it is through. */
+int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const char *data);
 /* Tells the kernel how its request ended. */
 void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int status);
 /* Goes on with what can go on. */
@@ -52,6 +53,14 @@ void k2i_park_run(struct k2i_mount *mount);
 void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique);
 /* Answers all that wait with `error` and forgets them. */
 void k2i_park_abandon(struct k2i_mount *mount, int error);
+
+/*
+ * For a successor: nothing goes on until the kernel has sent again what waits. Those requests are known by
+ * k2i_park_resent; who is not known in the end has been answered or has gone.
+ */
+void k2i_park_resume_begin(struct k2i_mount *mount);
+bool k2i_park_resent(struct k2i_mount *mount, uint64_t unique);
+void k2i_park_resume_end(struct k2i_mount *mount);
 bool k2i_park_empty(const struct k2i_mount *mount);
 
 #endif

@@ -4,11 +4,20 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct k2i_mount;
+struct iovec;
 
-/* Answers of requests that libfuse does not see. `unique` 0: nobody waits. */
+/* Answers of requests that libfuse does not see. `unique` 0: nobody waits. Each ends a step, see shared.h. */
 void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes);
 void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status);
+
+/* In two parts, for an answer that ends a step together with a commit. */
+void k2i_reply_prepare_written(uint64_t unique, size_t bytes);
+void k2i_reply_prepared(struct k2i_mount *mount); /* a successor too: the kernel ignores what it has already */
+
+/* Any answer, as libfuse makes it: what writev(2) returns. */
+ssize_t k2i_reply_parts(struct k2i_mount *mount, struct iovec *parts, int count);
 
 #endif

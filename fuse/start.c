@@ -4,24 +4,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "daemon.h"
-#include "handles.h"
-#include "loop.h"
 #include "ops.h"
 #include "options.h"
 #include "output.h"
 #include "sender_config.h"
+#include "shared.h"
 #include "tree.h"
 
 uint64_t k2i_mount_clock_ns(void)
@@ -125,15 +121,22 @@ static int open_log(const struct k2i_mount_options *options)
 
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 {
-	struct k2i_mount *made = calloc(1, sizeof(*made));
+	struct k2i_mount *made;
 	char message[1024] = "";
 	int status;
 
-	if (!made || open_log(options))
-		return free(made), K2I_STATUS_FAILED;
+	if (open_log(options))
+		return K2I_STATUS_FAILED;
+	status = k2i_shared_create();
+	made = status ? NULL : k2i_shared_alloc(sizeof(*made));
+	if (!made) {
+		(void)fail("memory", -ENOMEM);
+		return K2I_STATUS_FAILED;
+	}
+	memset(made, 0, sizeof(*made));
 	*mount = made;
 	made->options = options;
-	made->device_fd = made->progress_fd = made->signal_fd = -1;
+	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
 	if (load(made, options))
 		return K2I_STATUS_USAGE;
 	if (options->without_effect || options->ignored_text)
@@ -157,7 +160,11 @@ int k2i_start_background(struct k2i_mount *mount)
 	return status ? fail("fork", status) : 0;
 }
 
-static int open_ring(struct k2i_mount *mount)
+/*
+ * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
+ * mounted.
+ */
+static int make_ring(struct k2i_mount *mount)
 {
 	const struct k2hft_sender_options *config = &mount->config.options;
 	struct k2hft_ring_options options = {
@@ -166,49 +173,24 @@ static int open_ring(struct k2i_mount *mount)
 		.ring_bytes = config->ring_bytes,
 		.flags = config->ring_flags,
 	};
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	uint64_t most;
-	int status = k2hft_ring_open(&options, &mount->ring);
+	struct k2hft_ring *ring;
+	char link[32];
+	int status = k2hft_ring_open(&options, &ring);
 
 	if (status == -EBUSY)
 		k2i_log(K2HFT_LOG_ERROR, "%s: another process sends from this file", options.path);
 	if (status == -EPROTO)
 		k2i_log(K2HFT_LOG_ERROR, "%s: it is not a ring that this version knows, or its header is damaged",
 			options.path);
-	if (status == 0 && mount->settings->queue_type == K2I_QUEUE_FILE)
-		mount->ring_file = realpath(options.path, NULL);
-	if (status == 0)
-		status = k2hft_producer_open(mount->ring, &mount->producer);
 	if (status)
 		return fail(options.path ? options.path : "ring in memory", status);
-	(void)k2hft_ring_stats(mount->ring, &stats);
-	most = stats.ring_bytes / 4 < K2HFT_CHUNK_BYTES_MAX ? stats.ring_bytes / 4 : K2HFT_CHUNK_BYTES_MAX;
-	mount->chunk_bytes_max = (size_t)most - K2HFT_CHUNK_HEADER_BYTES;
-	mount->in_place = mount->chunk_bytes_max >= K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
-	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
-	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
-	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)
-		mount->limits.piece_bytes_max = (size_t)mount->settings->record_bytes_max;
-	return 0;
-}
-
-static int open_descriptors(struct k2i_mount *mount)
-{
-	sigset_t ends;
-
-	(void)sigemptyset(&ends);
-	(void)sigaddset(&ends, SIGINT);
-	(void)sigaddset(&ends, SIGTERM);
-	(void)sigaddset(&ends, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &ends, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	mount->request = malloc(K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
-	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
-		return fail("descriptors", errno ? -errno : -ENOMEM);
-	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
-	return 0;
+	if (mount->settings->queue_type == K2I_QUEUE_FILE)
+		mount->ring_file = realpath(options.path, NULL);
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	mount->ring_fd = open(link, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	status = mount->ring_fd < 0 ? -errno : 0;
+	k2hft_ring_close(ring);
+	return status ? fail(link, status) : 0;
 }
 
 /* libfuse's own messages, some of which are in several pieces. */
@@ -251,47 +233,16 @@ static int mount_it(struct k2i_mount *mount)
 	return fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK) ? fail("/dev/fuse", -errno) : 0;
 }
 
-static int open_client(struct k2i_mount *mount)
-{
-	const struct k2hft_sender_options *config = &mount->config.options;
-	struct k2hft_client_options options = {
-		.size = sizeof(options),
-		.host = config->host,
-		.port = config->port,
-		.host_name = config->host_name,
-		.level = config->level,
-		.compress = config->compress,
-		.batch_records_max = config->batch_records_max,
-		.expire_s = config->expire_s,
-		.tls = config->tls,
-		.progress = k2i_loop_progress,
-		.progress_argument = mount,
-	};
-	int status = k2hft_client_open(mount->ring, &options, &mount->client);
-
-	return status ? fail("client", status) : 0;
-}
-
 int k2i_start_mount(struct k2i_mount *mount)
 {
-	int status = open_descriptors(mount);
+	int status = make_ring(mount);
 
-	if (status == 0)
-		status = open_ring(mount);
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
-		status = open_client(mount);
-	if (status == 0)
 		status = mount_it(mount);
-	if (status == 0) {
-		status = k2hft_client_thread_start(mount->client);
-		if (status)
-			(void)fail("client", status);
-	}
-	if (status == 0)
-		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %s:%s", mount->options->mount_point, mount->config.options.host,
-			mount->config.options.port);
+	/* All of it stays: workers begin with it. */
+	k2i_shared_step();
 	return status;
 }
 
@@ -305,22 +256,13 @@ void k2i_start_undo(struct k2i_mount *mount)
 		(void)close(mount->device_fd);
 	if (mount->session)
 		fuse_session_destroy(mount->session);
-	k2hft_client_close(mount->client);
-	mount->device_fd = -1;
-	k2i_park_abandon(mount, -ECONNABORTED);
-	k2i_handles_free(mount);
+	if (mount->ring_fd >= 0)
+		(void)close(mount->ring_fd);
 	k2i_nodes_free(mount->nodes);
-	k2hft_producer_close(mount->producer);
-	k2hft_ring_close(mount->ring);
 	k2i_outputs_close(mount->outputs);
 	k2i_rules_free(mount->rules);
 	if (mount->settings)
 		k2i_sender_config_free(&mount->config);
-	if (mount->signal_fd >= 0)
-		(void)close(mount->signal_fd);
-	if (mount->progress_fd >= 0)
-		(void)close(mount->progress_fd);
-	free(mount->request);
 	free(mount->ring_file);
-	free(mount);
+	k2i_shared_destroy();
 }

@@ -8,12 +8,13 @@ struct k2i_mount_options;
 /* Exit statuses. */
 #define K2I_STATUS_FAILED 1
 #define K2I_STATUS_USAGE 2 /* command line or configuration */
+#define K2I_STATUS_AGAIN 4 /* of a worker that could not take over: another is to try */
 
 /* Reads and checks all that can be checked before anything happens. Returns an exit status; logs what is wrong. */
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount);
 /* Goes to the background unless the options say foreground. 0 or -errno. */
 int k2i_start_background(struct k2i_mount *mount);
-/* Ring, tree, mount, client. 0 or -errno; logs what is wrong. */
+/* Ring, tree, mount: all that outlives a worker. 0 or -errno; logs what is wrong. */
 int k2i_start_mount(struct k2i_mount *mount);
 /* Takes back whatever was done; NULL is allowed. */
 void k2i_start_undo(struct k2i_mount *mount);

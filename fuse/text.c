@@ -2,9 +2,9 @@
 #include "text.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "shared.h"
 #include "writer.h"
 
 /* Memory that a long line needed is given back when the line has ended. */
@@ -18,12 +18,17 @@ int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes)
 	if (needed > text->held_room) {
 		while (room < needed)
 			room *= 2;
-		held = realloc(text->held, room);
+		held = k2i_shared_alloc(room);
 		if (!held)
 			return -ENOMEM;
+		if (text->held_bytes)
+			memcpy(held, text->held, text->held_bytes);
+		K2I_SHARED_KEEP(text);
+		k2i_shared_free(text->held);
 		text->held = held;
 		text->held_room = room;
 	}
+	K2I_SHARED_KEEP(text);
 	if (bytes)
 		memcpy(text->held + text->held_bytes, data, bytes);
 	text->held_bytes = needed;
@@ -32,16 +37,27 @@ int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes)
 
 void k2i_text_free(struct k2i_text *text)
 {
-	free(text->held);
+	K2I_SHARED_KEEP(text);
+	k2i_shared_free(text->held);
 	memset(text, 0, sizeof(*text));
+}
+
+/* Nothing is held any more; the memory has it until it is written to again, and a step that is not done gets it back. */
+void k2i_text_let_go(struct k2i_text *text)
+{
+	K2I_SHARED_KEEP(text);
+	k2i_shared_keep(text->held, text->held_bytes);
+	text->held_bytes = 0;
 }
 
 /* The part is what is held with `bytes` of data behind it. Nothing is held then, but the memory still has it. */
 static int make_part(struct k2i_text *text, const char *data, size_t bytes, struct k2i_text_part *part)
 {
 	*part = (struct k2i_text_part){.data = data, .bytes = bytes, .continued = text->continued};
+	K2I_SHARED_KEEP(text);
 	if (text->held_bytes == 0)
 		return 0;
+	k2i_shared_keep(text->held, text->held_bytes);
 	if (k2i_text_hold(text, data, bytes))
 		return -ENOMEM;
 	part->data = text->held;
@@ -55,6 +71,7 @@ static int skip_rest(struct k2i_text *text, const char *data, size_t bytes, size
 	const char *end = memchr(data, '\n', bytes);
 
 	*taken = end ? (size_t)(end - data) + 1 : bytes;
+	K2I_SHARED_KEEP(text);
 	if (end)
 		text->skipping = text->continued = false;
 	return K2I_TEXT_NOTHING;
@@ -62,7 +79,7 @@ static int skip_rest(struct k2i_text *text, const char *data, size_t bytes, size
 
 static int too_long(struct k2i_text *text, bool ended)
 {
-	text->held_bytes = 0;
+	k2i_text_let_go(text);
 	text->skipping = !ended;
 	return K2I_TEXT_TOO_LONG;
 }
@@ -70,7 +87,8 @@ static int too_long(struct k2i_text *text, bool ended)
 static void trim(struct k2i_text *text)
 {
 	if (text->held_bytes == 0 && text->held_room > HELD_ROOM_KEPT) {
-		free(text->held);
+		K2I_SHARED_KEEP(text);
+		k2i_shared_free(text->held);
 		text->held = NULL;
 		text->held_room = 0;
 	}
@@ -120,7 +138,7 @@ enum k2i_text_event k2i_text_end(struct k2i_text *text, struct k2i_text_part *pa
 	size_t bytes = text->held_bytes;
 
 	*part = (struct k2i_text_part){.data = text->held, .bytes = bytes, .continued = text->continued};
-	text->held_bytes = 0;
+	k2i_text_let_go(text);
 	text->continued = text->skipping = false;
 	return bytes ? K2I_TEXT_RECORD : K2I_TEXT_NOTHING;
 }
@@ -132,7 +150,7 @@ enum k2i_text_event k2i_text_so_far(struct k2i_text *text, struct k2i_text_part 
 	*part = (struct k2i_text_part){.data = text->held, .bytes = bytes, .continued = text->continued};
 	if (bytes == 0)
 		return K2I_TEXT_NOTHING;
-	text->held_bytes = 0;
+	k2i_text_let_go(text);
 	text->continued = true;
 	return K2I_TEXT_PIECE;
 }

@@ -8,7 +8,8 @@
 
 /*
  * Cuts what is written to one open file into records, whatever the pieces in which it comes. A record ends with its LF;
- * the beginning of one that has not ended is held. Zero-initialised; k2i_text_free.
+ * the beginning of one that has not ended is held, in shared memory (shared.h), which the struct is in too.
+ * Zero-initialised; k2i_text_free.
  */
 struct k2i_text {
 	char *held;
@@ -46,6 +47,8 @@ int k2i_text_take(struct k2i_text *text, const struct k2i_text_limits *limits, c
 enum k2i_text_event k2i_text_end(struct k2i_text *text, struct k2i_text_part *part);
 /* What is held, as a piece that is followed by another: PIECE or NOTHING. */
 enum k2i_text_event k2i_text_so_far(struct k2i_text *text, struct k2i_text_part *part);
+/* Ends the holding: what was held is another's now, who has copied it. */
+void k2i_text_let_go(struct k2i_text *text);
 /* Holds `bytes` more of the current record; -ENOMEM. */
 int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes);
 void k2i_text_free(struct k2i_text *text);

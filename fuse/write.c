@@ -12,6 +12,7 @@
 #include "park.h"
 #include "reply.h"
 #include "rules.h"
+#include "shared.h"
 
 /* Pending records are put into the ring from this amount on; less waits for the request's other records. */
 #define PENDING_BYTES (256u * 1024)
@@ -41,10 +42,8 @@ static void account(struct k2i_mount *mount, const struct k2i_handle *handle, si
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, handle->node);
 
-	if (!entry || bytes == 0)
-		return;
-	entry->size += bytes;
-	k2i_node_touch(entry);
+	if (entry && bytes)
+		k2i_node_grow(entry, bytes);
 }
 
 /* ---- by way of the outlet's pending memory */
@@ -78,6 +77,13 @@ static int give(struct k2i_mount *mount, const struct k2i_parked *item, const st
 	return status ? status : k2i_outlet_take(mount, item->handle->outlet, &records);
 }
 
+/* Whether what comes next can be a piece of a record, which stands alone in its chunk. */
+static bool piece_ahead(const struct k2i_mount *mount, const struct k2i_text *text, size_t bytes)
+{
+	return text->continued ||
+	       (!mount->limits.record_bytes_max && text->held_bytes + bytes > mount->limits.piece_bytes_max);
+}
+
 /* Takes some of a text. On errors nothing was taken; -EAGAIN: a piece of a long record needs the ring first. */
 static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 {
@@ -87,6 +93,11 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 	struct k2i_text_part part = {.data = data, .bytes = taken};
 	int event = K2I_TEXT_RECORD, status = 0;
 
+	/* Before anything is taken: a step that ends with what is pushed must not end in the midst of this one. */
+	if (taken == 0 && piece_ahead(mount, text, bytes))
+		status = k2i_outlet_push(mount, item->handle->outlet);
+	if (status)
+		return status;
 	if (taken == 0)
 		event = k2i_text_take(text, &mount->limits, data, bytes, &taken, &part);
 	if (event < 0)
@@ -101,6 +112,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 		text->skipping = before.skipping;
 		return status;
 	}
+	K2I_SHARED_KEEP(item);
 	item->taken += taken;
 	account(mount, item->handle, taken);
 	return 0;
@@ -118,6 +130,7 @@ static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
 		status = give(mount, item, &part, false);
 	if (status)
 		return status;
+	K2I_SHARED_KEEP(item);
 	item->taken = item->bytes;
 	account(mount, item->handle, item->bytes);
 	return 0;
@@ -131,6 +144,8 @@ static int advance_write(struct k2i_mount *mount, struct k2i_parked *item)
 	while (status == 0) {
 		bool all = item->taken == item->bytes;
 
+		/* Text, what is pending and what was taken agree here. */
+		k2i_shared_step();
 		if (all || k2i_outlet_pending(outlet) >= PENDING_BYTES || k2i_outlet_flagged(outlet))
 			status = k2i_outlet_push(mount, outlet);
 		if (all)
@@ -154,6 +169,7 @@ static int advance_held(struct k2i_mount *mount, struct k2i_parked *item)
 	event = item->kind == K2I_PARKED_END ? k2i_text_end(&handle->text, &part)
 					     : k2i_text_so_far(&handle->text, &part);
 	k2i_handle_not_flushed(mount, handle);
+	K2I_SHARED_KEEP(item);
 	/* From here on only what is pending is left to do. */
 	item->kind = K2I_PARKED_REST;
 	if (event != K2I_TEXT_NOTHING)
@@ -177,9 +193,9 @@ int k2i_write_advance(struct k2i_mount *mount, struct k2i_parked *item)
 }
 
 /* Queues `item`, or deals with it at once if nothing waits. 0, or an error for the writer. */
-static int enqueue(struct k2i_mount *mount, const struct k2i_parked *item)
+static int enqueue(struct k2i_mount *mount, const struct k2i_parked *item, const char *data)
 {
-	int status = k2i_park_add(mount, item);
+	int status = k2i_park_add(mount, item, data);
 
 	if (status == 0)
 		k2i_park_run(mount);
@@ -195,7 +211,7 @@ static void enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enu
 		.time_ns = wall_clock_ns(),
 	};
 
-	if (enqueue(mount, &item))
+	if (enqueue(mount, &item, NULL))
 		k2i_log(K2HFT_LOG_ERROR, "mount: no memory: the last record of a file is lost");
 }
 
@@ -270,7 +286,7 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 
 	if (before)
 		memcpy(begin, text->held, before);
-	text->held_bytes = 0;
+	k2i_text_let_go(text);
 	/* Before the commit, which gives the rear of the claim back. */
 	status = k2i_text_hold(text, begin + before + whole, write->bytes - whole);
 	if (status) {
@@ -278,8 +294,10 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 		return status;
 	}
 	text->continued = false;
+	account(mount, handle, write->bytes);
 	k2i_outlet_copy(mount, handle->outlet, begin, before + whole);
-	return k2hft_producer_commit(mount->producer, &chunk, data_at - before, before + whole);
+	k2i_reply_prepare_written(write->unique, write->bytes);
+	return k2i_shared_commit(mount->producer, &chunk, data_at - before, before + whole, true);
 }
 
 static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
@@ -292,8 +310,10 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 	};
 	size_t data_at = settle(write, 0);
 
+	account(mount, handle, write->bytes);
 	k2i_outlet_copy(mount, handle->outlet, write->claim + data_at, write->bytes);
-	return k2hft_producer_commit(mount->producer, &chunk, data_at, write->bytes);
+	k2i_reply_prepare_written(write->unique, write->bytes);
+	return k2i_shared_commit(mount->producer, &chunk, data_at, write->bytes, true);
 }
 
 /* Whether the data may stay in the claim that it was read to; `*whole` of it is published. */
@@ -329,24 +349,27 @@ static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *wri
 		.handle = handle,
 		.writer_pid = write->writer_pid,
 		.time_ns = wall_clock_ns(),
-		.data = write->data,
 		.bytes = write->bytes,
 	};
-	int status = -EAGAIN;
+	const char *data = write->data;
+	bool claimed = write->claim != NULL;
+	int status;
 
-	if (write->claim) {
-		item.data = memcpy(mount->body, write->data, write->bytes);
+	/* Ending others' records needs the producer. */
+	if (claimed && mount->flushed_first) {
+		data = memcpy(mount->body, write->data, write->bytes);
 		(void)k2hft_producer_discard(mount->producer);
+		claimed = false;
 	}
 	end_closed(mount, handle);
-	if (!mount->park.first)
-		status = k2i_write_advance(mount, &item);
-	if (status == -EAGAIN) {
-		status = k2i_park_add(mount, &item);
-		if (status == 0)
-			return;
-	}
-	k2i_park_answer(mount, &item, status);
+	/* Even if it can go on at once: a successor finds there how far it came. */
+	status = k2i_park_add(mount, &item, data);
+	if (claimed)
+		(void)k2hft_producer_discard(mount->producer);
+	if (status)
+		k2i_reply_status(mount, write->unique, status);
+	else
+		k2i_park_run(mount);
 }
 
 /* -EBADF not open for writing, -ECONNABORTED the mount is ending. */
@@ -364,6 +387,11 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 	int status = find_writer(mount, write, &handle);
 	size_t whole;
 
+	if (k2i_park_resent(mount, write->unique)) {
+		if (write->claim)
+			(void)k2hft_producer_discard(mount->producer);
+		return;
+	}
 	if (status == 0) {
 		handle->writer_pid = write->writer_pid;
 		k2i_handle_not_flushed(mount, handle);
@@ -372,8 +400,7 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 		status = mount->settings->binary ? commit_block(mount, write, handle)
 						 : commit_text(mount, write, handle, whole);
 		if (status == 0) {
-			account(mount, handle, write->bytes);
-			k2i_reply_written(mount, write->unique, write->bytes);
+			k2i_reply_prepared(mount);
 			return;
 		}
 	}
@@ -392,6 +419,8 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
 	int status;
 
+	if (k2i_park_resent(mount, unique))
+		return;
 	if (!handle) {
 		k2i_reply_status(mount, unique, -EBADF);
 		return;
@@ -405,7 +434,7 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 			enqueue_held(mount, other, K2I_PARKED_SO_FAR);
 	}
 	item.handle = handle;
-	status = enqueue(mount, &item);
+	status = enqueue(mount, &item, NULL);
 	if (status)
 		k2i_reply_status(mount, unique, status);
 }
@@ -415,6 +444,7 @@ void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
 	k2i_handle_not_flushed(mount, handle);
 	if (handle->text.held_bytes)
 		enqueue_held(mount, handle, K2I_PARKED_END);
+	K2I_SHARED_KEEP(handle);
 	handle->released = true;
 	k2i_handle_free_if_done(mount, handle);
 }

@@ -195,6 +195,21 @@ int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position)
 	return 0;
 }
 
+bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position)
+{
+	uint64_t size;
+	unsigned kind;
+
+	if (position < ring->head)
+		return true;
+	if (position >= k2i_tail_load(ring))
+		return false;
+	/* A1. A gap at a claim's begin is what the commit left in front of its chunk. */
+	kind = k2i_mark_read(ring, position,
+			     atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire), &size);
+	return kind == K2I_KIND_CHUNK || kind == K2I_KIND_GAP;
+}
+
 int k2hft_ring_sleep(struct k2hft_ring *ring)
 {
 	struct k2i_entry *entry = k2i_entry_at(ring, ring->read);

@@ -26,6 +26,7 @@ struct k2hft_ring {
 	size_t mapped_bytes;
 	int descriptor;
 	bool consumer;
+	bool streams_forgotten; /* when it was opened: no declaration counts any more */
 
 	struct k2i_process process;
 	struct k2i_slot *attachment; /* NULL for the consumer */
@@ -109,6 +110,12 @@ bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
 /* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
 uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);
 
+/*
+ * ring_consumer.c: whether a claim that a dead producer made at `position` was committed. Of a consumer that has read
+ * nothing yet.
+ */
+bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position);
+
 /* ring_repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
 void k2i_free_room_clear(struct k2hft_ring *ring);
 /* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
@@ -134,6 +141,8 @@ bool k2i_ring_locked(int descriptor, unsigned lock);
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
 unsigned k2i_streams_declared(const struct k2hft_ring *ring);
 void k2i_streams_forget(struct k2hft_ring *ring);
+/* Whether this consumer's opening ended all declarations that there were. */
+bool k2i_streams_forgotten(const struct k2hft_ring *ring);
 void k2i_stream_copies_free(struct k2hft_ring *ring);
 
 #endif

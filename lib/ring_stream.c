@@ -69,6 +69,7 @@ void k2i_streams_forget(struct k2hft_ring *ring)
 	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
 	uint32_t used = streams_used(ring);
 
+	ring->streams_forgotten = true;
 	for (uint32_t at = 0; at < used; at++) {
 		if (references(&ring->streams[at]) == 0)
 			continue;
@@ -76,6 +77,11 @@ void k2i_streams_forget(struct k2hft_ring *ring)
 		atomic_store_explicit(&ring->streams[at].released_at, tail, memory_order_relaxed);
 		atomic_store_explicit(&ring->streams[at].references, 0, memory_order_relaxed);
 	}
+}
+
+bool k2i_streams_forgotten(const struct k2hft_ring *ring)
+{
+	return ring->streams_forgotten;
 }
 
 static int table_lock(struct k2hft_ring *ring)

@@ -213,6 +213,17 @@ void k2i_daemon_ready(void)
 	parent_tell(0);
 }
 
+void k2i_daemon_follow(void)
+{
+	if (parent_fd >= 0)
+		(void)close(parent_fd);
+	parent_fd = -1;
+	(void)unsetenv("NOTIFY_SOCKET");
+	if (detached && !ready)
+		leave_terminal();
+	ready = true;
+}
+
 void k2i_daemon_failed(int status)
 {
 	parent_tell(status ? status : STATUS_DIED);

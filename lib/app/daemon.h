@@ -27,6 +27,11 @@ int k2i_daemon_detach(void);
  * nothing of that. In both, systemd is told READY=1 if NOTIFY_SOCKET is set.
  */
 void k2i_daemon_ready(void);
+/*
+ * For a process that the daemon has started by fork: its messages go where the daemon's do, and it leaves the terminal
+ * too, but it speaks to neither parent nor systemd.
+ */
+void k2i_daemon_follow(void);
 /* Gives the waiting parent its exit status; the caller then ends by itself. Without detach nothing happens. */
 void k2i_daemon_failed(int status);
 

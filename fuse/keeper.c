@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper holds what must not go when the process that serves a mount dies: the descriptor of /dev/fuse, the ring's
+ * memory, and the shared memory with all that the worker knows (shared.h). From k2i_keeper_run on it waits, forwards
+ * signals and forks; it allocates nothing, so nothing can go wrong with it for lack of memory but a fork, which it tries
+ * again.
+ */
+#include "keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "mount.h"
+#include "options.h"
+#include "start.h"
+#include "worker.h"
+
+/* A worker that dies sooner than this died young; after some of those in a row the keeper takes its time. */
+#define YOUNG_NS UINT64_C(50000000)
+#define PAUSE_NS UINT64_C(100000000)
+#define PAUSE_NS_MAX UINT64_C(1000000000)
+/* Workers in a row that can't begin. */
+#define TRIES_MAX 20u
+
+static void block_signals(sigset_t *signals)
+{
+	(void)sigemptyset(signals);
+	(void)sigaddset(signals, SIGCHLD);
+	(void)sigaddset(signals, SIGUSR1); /* a worker is ready */
+	(void)sigaddset(signals, SIGINT);
+	(void)sigaddset(signals, SIGTERM);
+	(void)sigaddset(signals, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, signals, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here. */
+static int wait_for_end(pid_t worker, const sigset_t *signals)
+{
+	int status = 0;
+
+	for (;;) {
+		int number = sigwaitinfo(signals, NULL);
+
+		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
+			return status;
+		if (number == SIGUSR1)
+			k2i_daemon_ready();
+		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+			(void)kill(worker, number);
+	}
+}
+
+static void pause_for(uint64_t ns)
+{
+	struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+
+	while (nanosleep(&time, &time) && errno == EINTR)
+		continue;
+}
+
+/* The first two that die young are replaced at once. */
+static uint64_t pause_after(unsigned young)
+{
+	uint64_t pause_ns = young < 3 ? 0 : PAUSE_NS << (young - 3 < 4 ? young - 3 : 4);
+
+	return pause_ns < PAUSE_NS_MAX ? pause_ns : PAUSE_NS_MAX;
+}
+
+static void say_died(int status)
+{
+	if (WIFSIGNALED(status))
+		k2i_log(K2HFT_LOG_ERROR, "mount: the worker died (%s)", strsignal(WTERMSIG(status)));
+	else
+		k2i_log(K2HFT_LOG_ERROR, "mount: the worker ended with status %d", WEXITSTATUS(status));
+}
+
+static bool ended(int status)
+{
+	return WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_SUCCESS || WEXITSTATUS(status) == K2I_STATUS_FAILED);
+}
+
+/* One worker's life: its status, or that of one that could not begin. */
+static int let_work(struct k2i_mount *mount, const sigset_t *signals)
+{
+	pid_t worker;
+
+	mount->workers++;
+	worker = fork();
+	if (worker == 0) /* what main has to undo is the keeper's */
+		_exit(k2i_worker_run(mount));
+	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(worker, signals);
+}
+
+int k2i_keeper_run(struct k2i_mount *mount)
+{
+	unsigned young = 0, tries = 0;
+	sigset_t signals;
+
+	mount->keeper = getpid();
+	block_signals(&signals);
+	for (;;) {
+		uint64_t began_ns = k2i_mount_clock_ns();
+		int status = let_work(mount, &signals);
+
+		if (ended(status)) {
+			if (!mount->begun)
+				k2i_daemon_failed(WEXITSTATUS(status));
+			return WEXITSTATUS(status);
+		}
+		say_died(status);
+		tries = WIFEXITED(status) ? tries + 1 : 0;
+		if ((mount->init_bytes && !mount->resends) || tries == TRIES_MAX) {
+			k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount->options->mount_point);
+			k2i_daemon_failed(K2I_STATUS_FAILED);
+			return K2I_STATUS_FAILED;
+		}
+		young = k2i_mount_clock_ns() - began_ns < YOUNG_NS ? young + 1 : 0;
+		pause_for(pause_after(young));
+	}
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_KEEPER_H
+#define K2I_KEEPER_H
+
+struct k2i_mount;
+
+/*
+ * Keeps a mount that has been made: starts a worker, and another one whenever a worker dies, until one has ended by
+ * itself. Returns its exit status.
+ */
+int k2i_keeper_run(struct k2i_mount *mount);
+
+#endif

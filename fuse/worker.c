@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "fuse_api.h"
+#include "handles.h"
+#include "loop.h"
+#include "mount.h"
+#include "options.h"
+#include "park.h"
+#include "populate.h"
+#include "reply.h"
+#include "sender_config.h"
+#include "shared.h"
+#include "start.h"
+
+static int fail(const char *what, int status)
+{
+	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
+	return status;
+}
+
+static int open_descriptors(struct k2i_mount *mount)
+{
+	sigset_t ends;
+
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, SIGINT);
+	(void)sigaddset(&ends, SIGTERM);
+	(void)sigaddset(&ends, SIGHUP);
+	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mount->request = malloc(K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
+	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
+		return fail("descriptors", errno ? -errno : -ENOMEM);
+	/* All of its pages are there when the kernel writes to it, see populate.h. */
+	memset(mount->request, 0, K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
+	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
+	return 0;
+}
+
+static int open_ring(struct k2i_mount *mount)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	char path[32];
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
+	uint64_t most;
+	int status;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->ring_fd);
+	status = k2hft_ring_open(&options, &mount->ring);
+	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
+	if (status == 0)
+		k2i_shared_settle(mount->ring);
+	if (status == 0)
+		status = k2hft_producer_open(mount->ring, &mount->producer);
+	if (status == 0)
+		status = k2i_populated_create(mount->ring, &mount->populated);
+	if (status)
+		return fail("ring", status);
+	(void)k2hft_ring_stats(mount->ring, &stats);
+	most = stats.ring_bytes / 4 < K2HFT_CHUNK_BYTES_MAX ? stats.ring_bytes / 4 : K2HFT_CHUNK_BYTES_MAX;
+	mount->chunk_bytes_max = (size_t)most - K2HFT_CHUNK_HEADER_BYTES;
+	mount->in_place = mount->chunk_bytes_max >= K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
+	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
+	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
+	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)
+		mount->limits.piece_bytes_max = (size_t)mount->settings->record_bytes_max;
+	return 0;
+}
+
+static int open_client(struct k2i_mount *mount)
+{
+	const struct k2hft_sender_options *config = &mount->config.options;
+	struct k2hft_client_options options = {
+		.size = sizeof(options),
+		.host = config->host,
+		.port = config->port,
+		.host_name = config->host_name,
+		.level = config->level,
+		.compress = config->compress,
+		.batch_records_max = config->batch_records_max,
+		.expire_s = config->expire_s,
+		.tls = config->tls,
+		.progress = k2i_loop_progress,
+		.progress_argument = mount,
+	};
+	int status = k2hft_client_open(mount->ring, &options, &mount->client);
+
+	if (status == 0)
+		status = k2hft_client_thread_start(mount->client);
+	return status ? fail("client", status) : 0;
+}
+
+/* What the last one had for itself is not this one's. */
+static void begin(struct k2i_mount *mount)
+{
+	mount->ring = NULL;
+	mount->producer = NULL;
+	mount->client = NULL;
+	mount->populated = NULL;
+	mount->request = mount->body = NULL;
+	mount->signal_fd = mount->progress_fd = -1;
+	mount->swallowing = mount->resuming = false;
+	atomic_store(&mount->waiting, false);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static int start(struct k2i_mount *mount)
+{
+	int status = open_descriptors(mount);
+
+	if (status == 0)
+		status = open_ring(mount);
+	if (status == 0)
+		status = k2i_handles_inherit(mount);
+	if (status == 0)
+		status = k2i_loop_prepare(mount);
+	return status ? status : open_client(mount);
+}
+
+static void end(struct k2i_mount *mount)
+{
+	k2hft_client_close(mount->client);
+	k2i_park_abandon(mount, -ECONNABORTED);
+	k2i_handles_free(mount);
+	k2hft_producer_close(mount->producer);
+	k2i_populated_free(mount->populated);
+	k2hft_ring_close(mount->ring);
+	if (mount->signal_fd >= 0)
+		(void)close(mount->signal_fd);
+	if (mount->progress_fd >= 0)
+		(void)close(mount->progress_fd);
+	free(mount->request);
+}
+
+int k2i_worker_run(struct k2i_mount *mount)
+{
+	int status;
+
+	begin(mount);
+	if (getppid() != mount->keeper)
+		return K2I_STATUS_FAILED;
+	status = start(mount);
+	if (status)
+		return mount->begun ? K2I_STATUS_AGAIN : K2I_STATUS_FAILED;
+	if (!mount->begun)
+		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %s:%s", mount->options->mount_point, mount->config.options.host,
+			mount->config.options.port);
+	mount->begun = true;
+	k2i_daemon_follow();
+	(void)kill(mount->keeper, SIGUSR1);
+	status = k2i_loop_run(mount) ? K2I_STATUS_FAILED : EXIT_SUCCESS;
+	end(mount);
+	return status;
+}
