@@ -287,8 +287,8 @@ static bool is_new(const struct request *request)
 {
 	uint32_t opcode = request->head.in.opcode;
 
-	return !(request->head.in.unique & K2I_UNIQUE_RESENT) && opcode != FUSE_FORGET &&
-	       opcode != FUSE_BATCH_FORGET && opcode != FUSE_INTERRUPT;
+	return !(request->head.in.unique & K2I_UNIQUE_RESENT) && opcode != FUSE_FORGET && opcode != FUSE_BATCH_FORGET &&
+	       opcode != FUSE_INTERRUPT;
 }
 
 /* Serves what is sent again. What waited when the other one died stays so until it is known who still wants it. */
@@ -299,7 +299,7 @@ static void serve_again(struct k2i_mount *mount)
 	bool new = false;
 
 	k2i_park_resume_begin(mount);
-	while (!new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
+	while (!new &&poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
 		int status = receive(mount, &request);
 
 		if (status < 0)

@@ -42,8 +42,7 @@ void k2i_node_keep(const struct k2i_node_entry *entry)
 
 void k2i_node_grow(struct k2i_node_entry *entry, uint64_t bytes)
 {
-	k2i_shared_keep(&entry->size,
-			offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
+	k2i_shared_keep(&entry->size, offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
 	entry->size += bytes;
 	k2i_node_touch(entry);
 }
@@ -73,8 +72,8 @@ static void entry_begin(struct k2i_node_table *table, uint32_t node, const struc
 int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **table)
 {
 	/* Pages of nodes that never are take no memory. */
-	struct k2i_node_table *created = mmap(NULL, sizeof(*created), PROT_READ | PROT_WRITE,
-					      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct k2i_node_table *created =
+		mmap(NULL, sizeof(*created), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (created == MAP_FAILED)
 		return -ENOMEM;

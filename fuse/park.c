@@ -212,8 +212,7 @@ static bool see(struct k2i_parked *item, uint64_t unique)
 
 bool k2i_park_resent(struct k2i_mount *mount, uint64_t unique)
 {
-	return unique & K2I_UNIQUE_RESENT &&
-	       (see(mount->park.first, unique) || see(mount->park.syncs, unique));
+	return unique & K2I_UNIQUE_RESENT && (see(mount->park.first, unique) || see(mount->park.syncs, unique));
 }
 
 void k2i_park_resume_end(struct k2i_mount *mount)

@@ -264,7 +264,7 @@ static unsigned class_of(size_t bytes)
 	unsigned class = CLASS_MIN;
 
 	while (class < CLASS_COUNT && (UINT64_C(1) << class) < bytes)
-		class++;
+		class ++;
 	return class;
 }
 

@@ -84,6 +84,10 @@ grep -q "$mnt: something is mounted there already" "$work/out" || fail "$(cat "$
 kill -9 $mount_pid
 wait $mount_pid 2>/dev/null
 mount_pid=
+dead() {
+	! quick stat -f "$mnt" >/dev/null 2>&1
+}
+until_true 20 dead || fail "the mount outlives its server"
 quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "a mount over a dead one"
 grep -q "$mnt: a mount without its server" "$work/out" || fail "$(cat "$work/out")"
 umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
