@@ -22,6 +22,7 @@
 #define BACKLOG 511
 #define ACCEPTS_MAX 64
 #define PAUSE_S 1
+#define IN_USE "; another program has it, perhaps another receiver"
 
 struct k2i_listener {
 	int sockets[SOCKETS_MAX];
@@ -89,7 +90,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 
 /* Sockets -------------------------------------------------------------------------------------------------------- */
 
-static int socket_listen(const struct addrinfo *address)
+static int socket_bind(const struct addrinfo *address)
 {
 	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
 
@@ -99,7 +100,7 @@ static int socket_listen(const struct addrinfo *address)
 	/* Each family has its socket, so that one without the other works, too. */
 	if (address->ai_family == AF_INET6)
 		(void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 && listen(descriptor, BACKLOG) == 0)
+	if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0)
 		return descriptor;
 	error = -errno;
 	(void)close(descriptor);
@@ -140,8 +141,8 @@ static bool address_repeated(const struct addrinfo *first, const struct addrinfo
 }
 
 /* All addresses of a name. One family may be missing on this host; a port in use may not. */
-static int addresses_listen(struct k2i_listener *listener, const struct addrinfo *address, const char *host,
-			    const char *port, bool optional)
+static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *address, const char *host,
+			  const char *port, bool optional)
 {
 	const struct addrinfo *first = address;
 	in_port_t chosen = 0;
@@ -154,12 +155,11 @@ static int addresses_listen(struct k2i_listener *listener, const struct addrinfo
 			port_set(address->ai_addr, chosen);
 		if (address_repeated(first, address))
 			continue;
-		descriptor = socket_listen(address);
+		descriptor = socket_bind(address);
 		if (descriptor >= 0) {
 			listener->sockets[listener->socket_count++] = descriptor;
 			chosen = socket_name(descriptor, name, sizeof(name));
 			port_set(address->ai_addr, chosen);
-			k2i_log(K2HFT_LOG_INFO, "listener: listening on %s", name);
 			continue;
 		}
 		error = descriptor;
@@ -169,12 +169,11 @@ static int addresses_listen(struct k2i_listener *listener, const struct addrinfo
 	if (listener->socket_count > 0 && !address)
 		return 0;
 	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "listener: can't listen on %s port %s: %s%s", host, port,
-		k2i_text_error(error),
-		error == -EADDRINUSE ? "; another program has it, perhaps another receiver" : "");
+		k2i_text_error(error), error == -EADDRINUSE ? IN_USE : "");
 	return error;
 }
 
-static int name_listen(struct k2i_listener *listener, const char *host, const char *port, bool optional)
+static int name_bind(struct k2i_listener *listener, const char *host, const char *port, bool optional)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
 	const char *shown = host ? host : "every address";
@@ -184,18 +183,18 @@ static int name_listen(struct k2i_listener *listener, const char *host, const ch
 		k2i_log(K2HFT_LOG_ERROR, "listener: can't find the address of %s: %s", shown, gai_strerror(error));
 		return -EADDRNOTAVAIL;
 	}
-	error = addresses_listen(listener, found, shown, port, optional);
+	error = addresses_bind(listener, found, shown, port, optional);
 	freeaddrinfo(found);
 	return error;
 }
 
-static int loopback_listen(struct k2i_listener *listener, const char *port)
+static int loopback_bind(struct k2i_listener *listener, const char *port)
 {
-	int error = name_listen(listener, "127.0.0.1", port, false);
+	int error = name_bind(listener, "127.0.0.1", port, false);
 
 	/* A host without IPv6 is none the worse for it. */
 	if (!error)
-		(void)name_listen(listener, "::1", port, true);
+		(void)name_bind(listener, "::1", port, true);
 	return error;
 }
 
@@ -207,9 +206,9 @@ int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listene
 	if (!opened)
 		return -ENOMEM;
 	if (choice->loopback)
-		error = loopback_listen(opened, choice->port);
+		error = loopback_bind(opened, choice->port);
 	else
-		error = name_listen(opened, choice->host[0] ? choice->host : NULL, choice->port, false);
+		error = name_bind(opened, choice->host[0] ? choice->host : NULL, choice->port, false);
 	if (error) {
 		k2i_listener_close(opened);
 		return error;
@@ -289,11 +288,34 @@ static void on_acceptable(evutil_socket_t descriptor, short what, void *argument
 	}
 }
 
+static int sockets_listen(const struct k2i_listener *listener)
+{
+	char name[80];
+	size_t i;
+	int error;
+
+	for (i = 0; i < listener->socket_count; i++) {
+		(void)socket_name(listener->sockets[i], name, sizeof(name));
+		/* Two sockets can be bound to one port as long as neither listens. */
+		if (listen(listener->sockets[i], BACKLOG) < 0) {
+			error = -errno;
+			k2i_log(K2HFT_LOG_ERROR, "listener: can't listen on %s: %s%s", name, k2i_text_error(error),
+				error == -EADDRINUSE ? IN_USE : "");
+			return error;
+		}
+		k2i_log(K2HFT_LOG_INFO, "listener: listening on %s", name);
+	}
+	return 0;
+}
+
 int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, struct k2i_loops *loops,
 		       struct k2i_counters *counters)
 {
+	int error = sockets_listen(listener);
 	size_t i;
 
+	if (error)
+		return error;
 	listener->loops = loops;
 	listener->counters = counters;
 	listener->pause = event_new(base, -1, 0, on_pause_end, listener);

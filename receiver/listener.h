@@ -27,9 +27,9 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 struct event_base;
 struct k2i_listener;
 
-/* Binds and listens, and says where. An error was logged. */
+/* Binds, which can need privileges; whoever connects is refused as yet. An error was logged. */
 int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener);
-/* Accepts from now on, by `base`, for `loops`. -ENOMEM */
+/* Listens, says where, and accepts from now on, by `base`, for `loops`. -ENOMEM, or an error that was logged. */
 int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, struct k2i_loops *loops,
 		       struct k2i_counters *counters);
 void k2i_listener_close(struct k2i_listener *listener);

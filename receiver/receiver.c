@@ -17,6 +17,7 @@
 
 #include "commit.h"
 #include "daemon.h"
+#include "identity.h"
 #include "listener.h"
 #include "log.h"
 #include "loops.h"
@@ -280,6 +281,15 @@ static int quarantine_open(struct k2i_receiver *receiver)
 	return k2i_quarantine_create(path, &receiver->counters, &receiver->quarantine);
 }
 
+static int state_path_set(struct k2i_receiver *receiver, const struct k2i_settings *settings)
+{
+	const char *own = settings->state_directory;
+	int length = snprintf(receiver->state_path, sizeof(receiver->state_path), "%s%s",
+			      own ? own : settings->base_directory, own ? "" : "/" STATE_DIRECTORY);
+
+	return (size_t)length < sizeof(receiver->state_path) ? 0 : -ENAMETOOLONG;
+}
+
 static int output_open(struct k2i_receiver *receiver, const struct k2i_settings *settings, size_t files_max)
 {
 	struct k2i_outputs_options options = {
@@ -289,15 +299,13 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	};
 	struct k2i_ledger_report report;
 	struct recovery recovery = {.receiver = receiver};
-	int length = settings->state_directory ? snprintf(receiver->state_path, sizeof(receiver->state_path), "%s",
-							  settings->state_directory)
-					       : snprintf(receiver->state_path, sizeof(receiver->state_path), "%s/%s",
-							  settings->base_directory, STATE_DIRECTORY);
 	int error = k2i_outputs_base_make(settings->base_directory);
 
-	if (error || (size_t)length >= sizeof(receiver->state_path)) {
+	if (!error)
+		error = state_path_set(receiver, settings);
+	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "output: can't make FILE_BASEDIR %s: %s", settings->base_directory,
-			k2i_text_error(error ? error : -ENAMETOOLONG));
+			k2i_text_error(error));
 		return K2I_EXIT_FAILED;
 	}
 	if (ledger_open(receiver, settings, &report))
@@ -368,6 +376,24 @@ static void unify_make(struct k2i_receiver *receiver, const char *unify_file)
 			k2i_text_error(error));
 }
 
+/* What needs root, which it may be started as, and then no longer is. */
+static int privileges_use(struct k2i_receiver *receiver, const struct k2i_settings *settings,
+			  const struct k2i_listen_choice *choice)
+{
+	const char *base = settings->base_directory, *state = settings->state_directory;
+	struct k2i_identity identity;
+
+	if (k2i_identity_find(settings, &identity))
+		return K2I_EXIT_CONFIGURATION;
+	if (k2i_listener_open(choice, &receiver->listener) ||
+	    k2i_identity_directory_make(&identity, "FILE_BASEDIR", base) ||
+	    (state && k2i_identity_directory_make(&identity, "STATEDIR", state)) || k2i_identity_take(&identity) ||
+	    k2i_identity_directory_check(&identity, "FILE_BASEDIR", base) ||
+	    (state && k2i_identity_directory_check(&identity, "STATEDIR", state)))
+		return K2I_EXIT_FAILED;
+	return 0;
+}
+
 static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settings *settings,
 			  const struct k2i_options *options)
 {
@@ -383,6 +409,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	status =
 		k2i_secure_open(settings, &receiver->secure) ? K2I_EXIT_CONFIGURATION : format_open(receiver, settings);
 	if (!status)
+		status = privileges_use(receiver, settings, &choice);
+	if (!status)
 		status = output_open(receiver, settings, files_max);
 	if (status)
 		return status;
@@ -396,10 +424,9 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	if (settings->unify_file)
 		unify_make(receiver, settings->unify_file);
 	/* Last: whoever can connect is served. */
-	if (k2i_listener_open(&choice, &receiver->listener) ||
-	    k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters))
-		return K2I_EXIT_FAILED;
-	return 0;
+	return k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters)
+		       ? K2I_EXIT_FAILED
+		       : 0;
 }
 
 int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,

@@ -94,10 +94,11 @@ struct k2i_settings {
 	const char *format_file; /* where FORMAT is said; NULL: nowhere */
 	const char *time_format_file;
 	unsigned format_line, time_format_line;
-	char *listen_address;     /* LISTEN: host name or address; NULL: the receiver chooses */
-	char *state_directory;    /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
-	uint64_t window_bytes;    /* WINDOW */
-	uint64_t frame_bytes_max; /* FRAMEMAX */
+	char *listen_address;       /* LISTEN: host name or address; NULL: the receiver chooses */
+	char *run_user, *run_group; /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
+	char *state_directory;      /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
+	uint64_t window_bytes;      /* WINDOW */
+	uint64_t frame_bytes_max;   /* FRAMEMAX */
 };
 
 /*

@@ -147,6 +147,9 @@ static void check_receiver(const struct checker *checker)
 	if (!settings->port && !(settings->server_count && settings->servers[0].port))
 		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
+	if (settings->run_group && !settings->run_user)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "GROUP"),
+		      "GROUP goes with USER; name that, too, or remove GROUP");
 	if (settings->frame_bytes_max > settings->window_bytes)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
 }

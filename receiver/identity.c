@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "text.h"
+
+/* Finding -------------------------------------------------------------------------------------------------------- */
+
+/* Digits are an id, whoever may have it. */
+static bool id_parse(const char *text, unsigned *id)
+{
+	unsigned long value;
+	char *end;
+
+	if (strspn(text, "0123456789") != strlen(text))
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	/* The last one means "leave it" to the system calls. */
+	if (errno || value >= (unsigned)-1)
+		return false;
+	*id = (unsigned)value;
+	return true;
+}
+
+static int user_find(const struct k2i_settings *settings, struct k2i_identity *identity)
+{
+	const struct passwd *entry = getpwnam(settings->run_user);
+
+	if (!entry && !id_parse(settings->run_user, &identity->user)) {
+		k2i_log(K2HFT_LOG_ERROR, "receiver: USER = %s: there is no such user", settings->run_user);
+		return -EINVAL;
+	}
+	if (!entry)
+		entry = getpwuid(identity->user);
+	if (entry) {
+		identity->user = entry->pw_uid;
+		identity->group = entry->pw_gid;
+		return 0;
+	}
+	if (settings->run_group)
+		return 0;
+	k2i_log(K2HFT_LOG_ERROR, "receiver: USER = %s has no entry in passwd(5), so it needs GROUP",
+		settings->run_user);
+	return -EINVAL;
+}
+
+static int group_find(const struct k2i_settings *settings, struct k2i_identity *identity)
+{
+	const struct group *entry = getgrnam(settings->run_group);
+
+	if (entry)
+		identity->group = entry->gr_gid;
+	else if (!id_parse(settings->run_group, &identity->group)) {
+		k2i_log(K2HFT_LOG_ERROR, "receiver: GROUP = %s: there is no such group", settings->run_group);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *identity)
+{
+	int error;
+
+	memset(identity, 0, sizeof(*identity));
+	if (!settings->run_user)
+		return 0;
+	identity->user_name = settings->run_user;
+	error = user_find(settings, identity);
+	if (!error && settings->run_group)
+		error = group_find(settings, identity);
+	if (error)
+		return error;
+	if (geteuid() == 0) {
+		identity->changes = identity->user != 0;
+		return 0;
+	}
+	if (identity->user == geteuid() && identity->group == getegid())
+		return 0;
+	k2i_log(K2HFT_LOG_ERROR, "receiver: only root can become USER = %s%s%s: start it as root, or as that user",
+		settings->run_user, settings->run_group ? ", GROUP = " : "",
+		settings->run_group ? settings->run_group : "");
+	return -EINVAL;
+}
+
+/* Directories ---------------------------------------------------------------------------------------------------- */
+
+/* What stands there may no longer be what was made: only an empty directory of root's is given away. */
+static int directory_give(const struct k2i_identity *identity, const char *path)
+{
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = 0;
+	struct stat status;
+
+	if (directory < 0)
+		return -errno;
+	if (fstat(directory, &status) < 0)
+		error = -errno;
+	else if (status.st_uid != 0 || status.st_nlink > 2)
+		error = -EPERM;
+	else if (fchown(directory, identity->user, identity->group) < 0)
+		error = -errno;
+	(void)close(directory);
+	return error;
+}
+
+static int directory_make(const struct k2i_identity *identity, const char *path)
+{
+	if (mkdir(path, 0700) == 0)
+		return directory_give(identity, path);
+	return errno == EEXIST || errno == EISDIR ? 0 : -errno;
+}
+
+int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path)
+{
+	char *copy, *slash;
+	int error = 0;
+
+	if (!identity->changes)
+		return 0;
+	copy = slash = strdup(path);
+	error = copy ? 0 : -ENOMEM;
+	while (!error && slash) {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		error = directory_make(identity, copy);
+		if (slash)
+			*slash = '/';
+	}
+	free(copy);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "receiver: can't make %s %s: %s", key, path, k2i_text_error(error));
+	return error;
+}
+
+int k2i_identity_directory_check(const struct k2i_identity *identity, const char *key, const char *path)
+{
+	int error;
+
+	if (!identity->changes || faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	error = -errno;
+	k2i_log(K2HFT_LOG_ERROR,
+		"receiver: USER = %s can't write in %s %s: %s; give that user the directory and access to those above "
+		"it",
+		identity->user_name, key, path, k2i_text_error(error));
+	return error;
+}
+
+/* Taking --------------------------------------------------------------------------------------------------------- */
+
+static int groups_set(const struct k2i_identity *identity)
+{
+	const struct passwd *entry = getpwuid(identity->user);
+	int failed = entry ? initgroups(entry->pw_name, identity->group) : setgroups(1, &identity->group);
+
+	return failed < 0 ? -errno : 0;
+}
+
+/* A change that could be taken back would be none. */
+static int finality_check(void)
+{
+	return setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || geteuid() == 0 || getuid() == 0 ? -EPERM : 0;
+}
+
+int k2i_identity_take(const struct k2i_identity *identity)
+{
+	int error;
+
+	if (!identity->changes)
+		return 0;
+	/* Groups first: later there is no right to. */
+	error = groups_set(identity);
+	if (!error && setresgid(identity->group, identity->group, identity->group) < 0)
+		error = -errno;
+	if (!error && setresuid(identity->user, identity->user, identity->user) < 0)
+		error = -errno;
+	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		error = -errno;
+	if (!error)
+		error = finality_check();
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "receiver: can't become USER = %s: %s", identity->user_name,
+			k2i_text_error(error));
+	else
+		k2i_log(K2HFT_LOG_INFO, "receiver: runs as user %u, group %u from now on", identity->user,
+			identity->group);
+	return error;
+}

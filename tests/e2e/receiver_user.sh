@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Started by root with USER the receiver becomes that user for good, with directories of its own, and goes on writing after
+# SIGHUP and after a file was removed. USER that is nobody, can't write, or is somebody else's is an error.
+# That user has to come as far as the folder of this test.
+TMPDIR=/tmp
+export TMPDIR
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+[ "$(id -u)" = 0 ] || {
+	echo "SKIP: only root can become somebody else"
+	exit 77
+}
+id nobody >/dev/null 2>&1 || {
+	echo "SKIP: no user nobody"
+	exit 77
+}
+user=$(id -u nobody)
+group=$(id -g nobody)
+chmod 711 "$dir"
+
+# RECORD to the file log/a
+record() {
+	printf '%s\n' "hello ring$1 1 0" welcome 'stream 1 text log/a' "chunk 1 0 $1\\n" flush ack bye | wire >"$dir/said" ||
+		fail "sender of $1: $(cat "$dir/said")"
+}
+# PATTERN in the message, with status STATUS
+refused() {
+	"$server" -conf "$dir/conf" --listen 127.0.0.1:0 >"$dir/said" 2>&1
+	got=$?
+	[ $got = "$2" ] || fail "status $got, not $2: $(cat "$dir/said")"
+	grep -qe "$1" "$dir/said" || fail "no \"$1\": $(cat "$dir/said")"
+}
+
+receiver_config 'USER = nobody' "STATEDIR = $dir/deep/state"
+receiver_start
+for word in Uid Gid; do
+	wanted=$user
+	[ $word = Uid ] || wanted=$group
+	[ "$(sed -n "s/^$word:\t//p" "/proc/$pid/status" | tr '\t' '\n' | sort -u)" = "$wanted" ] || fail "$word"
+done
+for task in "/proc/$pid/task/"*; do
+	grep -q '^CapPrm:.0*$' "$task/status" || fail "privileges are left in $task"
+	grep -q '^CapEff:.0*$' "$task/status" || fail "privileges are left in $task"
+	grep -q '^NoNewPrivs:.1' "$task/status" || fail "new privileges can be had in $task"
+	[ "$(sed -n 's/^Uid:\t//p' "$task/status" | tr '\t' '\n' | sort -u)" = "$user" ] || fail "$task"
+done
+! sed -n 's/^Groups:\t//p' "/proc/$pid/status" | tr ' ' '\n' | grep -qx 0 || fail "root's group is left"
+record one
+kill -HUP "$pid"
+wait_until logged 'SIGHUP'
+record two
+[ "$(cat "$dir/out/log/a")" = "$(printf 'one\ntwo')" ] || fail "records after SIGHUP"
+mv "$dir/out/log/a" "$dir/out/log/b"
+record three
+[ "$(cat "$dir/out/log/a")" = three ] || fail "a file that was renamed is made again"
+[ "$(stat -c %u:%a "$dir/out" "$dir/out/log/a" "$dir/deep" "$dir/deep/state" | sort -u)" = "$(printf '%s:600\n%s:700' "$user" "$user")" ] ||
+	fail "owners: $(stat -c '%n %u %a' "$dir/out" "$dir/out/log/a" "$dir/deep" "$dir/deep/state")"
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"
+
+receiver_config "USER = $user" "GROUP = $group"
+chown -R 0:0 "$dir/out"
+refused "USER = $user can't write in FILE_BASEDIR .*Permission denied" 1
+[ "$(stat -c %u "$dir/out")" = 0 ] || fail "a directory that exists was given away"
+receiver_config 'USER = nobody-at-all'
+refused 'no such user' 2
+receiver_config 'USER = nobody' 'GROUP = nobody-at-all'
+refused 'no such group' 2
+receiver_config 'GROUP = 0'
+refused 'conf:8: GROUP goes with USER' 2
+receiver_config 'USER = 4000000'
+refused 'so it needs GROUP' 2
+
+command -v setpriv >/dev/null || exit 0
+chmod 644 "$dir/conf"
+cp "$server" "$dir/server" && chmod 755 "$dir/server"
+"$dir/server" --version >/dev/null || exit 0
+receiver_config 'USER = root'
+chmod 644 "$dir/conf"
+setpriv --reuid "$user" --regid "$group" --clear-groups "$dir/server" -conf "$dir/conf" --listen 127.0.0.1:0 >"$dir/said" 2>&1
+[ $? = 2 ] || fail "a user becomes root: $(cat "$dir/said")"
+grep -q 'only root can become USER = root' "$dir/said" || fail "$(cat "$dir/said")"
