@@ -26,6 +26,7 @@
 #define DEAD_NS (15 * SECOND_NS)
 #define LINGER_NS (2 * SECOND_NS)
 #define BUFFER_IDLE_NS (2 * SECOND_NS)
+#define STARVING_NS (5 * SECOND_NS) /* how long one frame may take while others wait for its memory */
 
 #define BUFFER_BYTES_MIN ((size_t)64 * 1024)
 #define BATCH_BYTES ((size_t)1024 * 1024) /* how far small frames may gather */
@@ -41,11 +42,53 @@ struct k2i_connection {
 	uint8_t *buffer;
 	size_t capacity, used, wanted;
 	bool held, lingering;
+	bool starved;      /* the frame that is coming needs more memory than there is now */
+	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
 	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
 	struct k2i_hold hold;
 	char peer[K2I_PEER_BYTES_MAX];
 	struct k2i_session session;
 };
+
+/* Memory --------------------------------------------------------------------------------------------------------- */
+
+/* What a buffer takes of the budget that all connections share: a small one is everybody's right. */
+static size_t budget_share(size_t capacity)
+{
+	return capacity > BUFFER_BYTES_MIN ? capacity - BUFFER_BYTES_MIN : 0;
+}
+
+static bool budget_take(struct k2i_service *service, size_t bytes)
+{
+	/* Others may be above the limit for a moment: that must not keep anybody from what costs nothing. */
+	if (bytes == 0 || atomic_fetch_add(&service->buffer_bytes, bytes) + bytes <= service->buffer_bytes_max)
+		return true;
+	atomic_fetch_sub(&service->buffer_bytes, bytes);
+	return false;
+}
+
+static void starved_set(struct k2i_connection *connection, bool starved)
+{
+	struct k2i_service *service = connection->loop->service;
+
+	if (connection->starved == starved)
+		return;
+	connection->starved = starved;
+	if (!starved) {
+		atomic_fetch_sub(&service->starved, 1);
+		return;
+	}
+	atomic_fetch_add(&service->starved, 1);
+	k2i_count(&service->counters->starved, 1);
+}
+
+static void buffer_free(struct k2i_connection *connection)
+{
+	atomic_fetch_sub(&connection->loop->service->buffer_bytes, budget_share(connection->capacity));
+	free(connection->buffer);
+	connection->buffer = NULL;
+	connection->capacity = connection->used = 0;
+}
 
 /* Making and ending ---------------------------------------------------------------------------------------------- */
 
@@ -65,7 +108,8 @@ void k2i_connection_free(struct k2i_connection *connection)
 		loop->connections = connection->next;
 	if (connection->next)
 		connection->next->previous = connection->previous;
-	free(connection->buffer);
+	starved_set(connection, false);
+	buffer_free(connection);
 	free(connection);
 	atomic_fetch_sub(&loop->service->connections, 1);
 	if (loop->stopping && !loop->connections)
@@ -119,12 +163,12 @@ static void events_update(struct k2i_connection *connection)
 		(void)event_add(connection->writable, NULL);
 	else
 		(void)event_del(connection->writable);
-	if ((blocked || connection->held) && !connection->lingering)
+	if ((blocked || connection->held || connection->starved) && !connection->lingering)
 		(void)event_del(connection->readable);
 	else
 		(void)event_add(connection->readable, NULL);
 	/* What TLS has received already makes no event. */
-	if (!blocked && !connection->held && k2i_transport_more(&connection->transport))
+	if (!blocked && !connection->held && !connection->starved && k2i_transport_more(&connection->transport))
 		event_active(connection->readable, EV_READ, 1);
 }
 
@@ -143,9 +187,8 @@ static void linger_begin(struct k2i_connection *connection)
 	connection->linger_end_ns = k2i_loop_now_ns() + LINGER_NS;
 	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
 	k2i_session_end(&connection->session);
-	free(connection->buffer);
-	connection->buffer = NULL;
-	connection->capacity = connection->used = 0;
+	starved_set(connection, false);
+	buffer_free(connection);
 	connection->wanted = 1;
 }
 
@@ -177,6 +220,8 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	result = k2i_session_input(&connection->session, connection->buffer, connection->used, &consumed,
 				   &connection->wanted);
 	connection->used -= consumed;
+	if (consumed > 0)
+		connection->frame_ns = k2i_loop_now_ns();
 	if (consumed > 0 && connection->used > 0)
 		memmove(connection->buffer, connection->buffer + consumed, connection->used);
 	hold_update(connection, result);
@@ -210,13 +255,16 @@ static void connection_settle(struct k2i_connection *connection)
 	}
 	if (connection->session.state == K2I_SESSION_ENDED)
 		linger_begin(connection);
+	if (connection->used == 0 && connection->capacity > BUFFER_BYTES_MIN &&
+	    atomic_load(&connection->loop->service->starved) > 0)
+		buffer_free(connection);
 	events_update(connection);
 }
 
-/* Memory follows what has come, never what was announced. */
+/* Memory follows what has come, never what was announced. -ENOBUFS: others have it now. */
 static int buffer_grow(struct k2i_connection *connection)
 {
-	size_t limit = k2i_session_input_max(&connection->session), capacity = connection->capacity * 2;
+	size_t limit = k2i_session_input_max(&connection->session), capacity = connection->capacity * 2, added;
 	uint8_t *buffer;
 
 	if (limit < BATCH_BYTES && connection->session.state == K2I_SESSION_OPEN)
@@ -227,9 +275,14 @@ static int buffer_grow(struct k2i_connection *connection)
 		capacity = BUFFER_BYTES_MIN;
 	if (capacity <= connection->capacity)
 		return 0;
+	added = budget_share(capacity) - budget_share(connection->capacity);
+	if (!budget_take(connection->loop->service, added))
+		return -ENOBUFS;
 	buffer = realloc(connection->buffer, capacity);
-	if (!buffer)
+	if (!buffer) {
+		atomic_fetch_sub(&connection->loop->service->buffer_bytes, added);
 		return -ENOMEM;
+	}
 	connection->buffer = buffer;
 	connection->capacity = capacity;
 	return 0;
@@ -249,11 +302,15 @@ static size_t receive_room(const struct k2i_connection *connection)
 /* 1: something came and more may be there; 0: nothing more now; -EPIPE: the connection is over. */
 static int input_receive(struct k2i_connection *connection)
 {
+	int error = connection->used == connection->capacity ? buffer_grow(connection) : 0;
 	size_t room;
 	ssize_t got;
 
-	if (connection->used == connection->capacity && buffer_grow(connection))
-		return -EPIPE;
+	starved_set(connection, error == -ENOBUFS);
+	if (error)
+		return error == -ENOBUFS ? 0 : -EPIPE;
+	if (connection->used == 0)
+		connection->frame_ns = k2i_loop_now_ns();
 	room = receive_room(connection);
 	if (room == 0)
 		return 0;
@@ -414,7 +471,7 @@ static int connection_events(struct k2i_connection *connection)
 	return event_add(connection->readable, NULL) ? -ENOMEM : 0;
 }
 
-void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer)
+void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded)
 {
 	struct k2i_connection *connection = calloc(1, sizeof(*connection));
 	struct k2i_owner owner = {loop, atomic_fetch_add(&loop->service->next_id, 1)};
@@ -433,6 +490,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	connection->started_ns = connection->heard_ns = k2i_loop_now_ns();
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
+	connection->session.crowded = crowded;
 	connection->wanted = 1;
 	connection->next = loop->connections;
 	if (connection->next)
@@ -481,6 +539,25 @@ static void timed_out(struct k2i_connection *connection, const char *text)
 	connection_end(connection);
 }
 
+/* Who has to wait for memory can wait long; who has it must use it while others wait. */
+static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
+{
+	if (connection->capacity > BUFFER_BYTES_MIN && connection->used > 0 &&
+	    now_ns >= connection->frame_ns + STARVING_NS) {
+		timed_out(connection, "memory for frames is short (BUFFERMAX), and this frame took longer than 5 s");
+		return;
+	}
+	connection->heard_ns = now_ns;
+	connection_pump(connection);
+}
+
+static bool hungry(const struct k2i_connection *connection, uint64_t now_ns)
+{
+	return connection->starved ||
+	       (atomic_load(&connection->loop->service->starved) > 0 && connection->used > 0 &&
+		connection->capacity > BUFFER_BYTES_MIN && now_ns >= connection->frame_ns + STARVING_NS);
+}
+
 static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 {
 	uint64_t idle_ns = now_ns > connection->heard_ns ? now_ns - connection->heard_ns : 0;
@@ -490,9 +567,7 @@ static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 		return;
 	}
 	if (idle_ns >= BUFFER_IDLE_NS && connection->used == 0) {
-		free(connection->buffer);
-		connection->buffer = NULL;
-		connection->capacity = 0;
+		buffer_free(connection);
 	}
 	if (idle_ns >= PING_NS && now_ns - connection->pinged_ns >= PING_NS) {
 		connection->pinged_ns = now_ns;
@@ -506,6 +581,7 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 	/* While the loop stood still nobody could be heard. */
 	connection->heard_ns += late_ns;
 	connection->started_ns += late_ns;
+	connection->frame_ns += late_ns;
 	if (connection->lingering) {
 		if (now_ns >= connection->linger_end_ns)
 			k2i_connection_free(connection);
@@ -515,6 +591,8 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 	} else if (connection->session.state == K2I_SESSION_NEW) {
 		if (now_ns >= connection->started_ns + GREETING_NS)
 			timed_out(connection, "no HELLO came within 10 s");
+	} else if (hungry(connection, now_ns)) {
+		hungry_tick(connection, now_ns);
 	} else {
 		idle_tick(connection, now_ns);
 	}

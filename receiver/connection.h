@@ -9,8 +9,8 @@
 
 struct k2i_connection;
 
-/* Takes the descriptor in every case. Errors are logged. */
-void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer);
+/* Takes the descriptor in every case; one that is `crowded` is refused when it has greeted. Errors are logged. */
+void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
 /*
  * Once a second: time limits, and another try for those that are held; `late_ns` is how much later than that. It can be
  * gone afterwards.

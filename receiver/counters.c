@@ -6,7 +6,7 @@
 
 void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level)
 {
-	char text[1000] = "";
+	char text[2000] = "";
 	size_t used = 0;
 
 #define K2I_COUNTER_PRINT(name, meaning)                                                                               \

@@ -8,44 +8,34 @@
 #include "log.h"
 
 /* What the receiver counts: name, what it means. Each is only ever added to, by any thread. */
-#define K2I_COUNTERS(each)                                                                                             \
-	each(connections, "connections accepted") each(                                                                \
-		refused_connections,                                                                                   \
-		"connections refused: too many, or no "                                                                \
-		"descriptor left") each(sessions, "connections that greeted") each(fenced,                             \
-										   "connections ended because the "    \
-										   "same ring connected again")        \
-		each(timeouts, "connections ended because nothing came") each(                                         \
-			protocol_errors,                                                                               \
-			"connections ended "                                                                           \
-			"because the peer "                                                                            \
-			"broke a rule") each(checksum_errors,                                                          \
-					     "connections ended because a frame's "                                    \
-					     "checksum was wrong") each(tls_refused, "connections refused because "    \
-										     "TLS was not agreed upon")        \
-			each(frames, "DATA frames committed") each(chunks, "chunks committed") each(                   \
-				records, "records committed") each(bytes, "payload bytes committed")                   \
-				each(duplicate_chunks, "chunks skipped because they were committed before") each(      \
-					quarantined_chunks, "chunks put aside because their stream can't be stored")   \
-					each(quarantined_bytes, "payload bytes of those") each(                        \
-						held, "times that an output could not be written and its sender was "  \
-						      "held") each(discarded_records,                                  \
-								   "records that senders gave up and announced")       \
-						each(discarded_ranges, "ranges that senders gave up and announced")    \
-							each(ledger_lost,                                              \
-							     "rings that were acknowledged further than "              \
-							     "the ledger says") each(ledger_damaged,                   \
-										     "ledgers with a damaged record")  \
-								each(uncertain_ranges,                                 \
-								     "rings whose position is uncertain because the "  \
-								     "machine went down")                              \
-									each(cut_bytes,                                \
-									     "bytes cut off files at start because "   \
-									     "they were not acknowledged")             \
-										each(short_files,                      \
-										     "files found shorter than the "   \
-										     "ledger says")                    \
-											each(commits, "commit groups")
+/* clang-format off */
+#define K2I_COUNTERS(each) \
+	each(connections, "connections accepted") \
+	each(refused_connections, "connections refused: as many as CONNMAX allows are there") \
+	each(sessions, "connections that greeted") \
+	each(fenced, "connections ended because the same ring connected again") \
+	each(timeouts, "connections ended because nothing came, or too slowly while memory was short") \
+	each(starved, "times that a connection waited for memory") \
+	each(protocol_errors, "connections ended because the peer broke a rule") \
+	each(checksum_errors, "connections ended because a frame's checksum was wrong") \
+	each(tls_refused, "connections refused because TLS was not agreed upon") \
+	each(frames, "DATA frames committed") \
+	each(chunks, "chunks committed") \
+	each(records, "records committed") \
+	each(bytes, "payload bytes committed") \
+	each(duplicate_chunks, "chunks skipped because they were committed before") \
+	each(quarantined_chunks, "chunks put aside because their stream can't be stored") \
+	each(quarantined_bytes, "payload bytes of those") \
+	each(held, "times that an output could not be written and its sender was held") \
+	each(discarded_records, "records that senders gave up and announced") \
+	each(discarded_ranges, "ranges that senders gave up and announced") \
+	each(ledger_lost, "rings that were acknowledged further than the ledger says") \
+	each(ledger_damaged, "ledgers with a damaged record") \
+	each(uncertain_ranges, "rings whose position is uncertain because the machine went down") \
+	each(cut_bytes, "bytes cut off files at start because they were not acknowledged") \
+	each(short_files, "files found shorter than the ledger says") \
+	each(commits, "commit groups")
+/* clang-format on */
 
 struct k2i_counters {
 #define K2I_COUNTER_FIELD(name, meaning) atomic_uint_fast64_t name;

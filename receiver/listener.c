@@ -243,14 +243,18 @@ static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 		(void)event_add(listener->events[i], NULL);
 }
 
-static void connection_refused(struct k2i_listener *listener)
+static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes)
 {
+	char peer[64] = "a connection";
 	uint64_t silent;
 
+	(void)getnameinfo(address, address_bytes, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
 	k2i_count(&listener->counters->refused_connections, 1);
 	if (k2i_log_limit_due(&listener->refused_limit, k2i_loop_now_ns(), &silent))
 		k2i_log(K2HFT_LOG_WARNING,
-			"listener: a connection was refused, there are too many (%" PRIu64 " more before)", silent);
+			"listener: %s is refused: there are as many connections as CONNMAX allows (%" PRIu64
+			" more before)",
+			peer, silent);
 }
 
 static void accept_failed(struct k2i_listener *listener, int error)
@@ -284,7 +288,7 @@ static void on_acceptable(evutil_socket_t descriptor, short what, void *argument
 		}
 		k2i_count(&listener->counters->connections, 1);
 		if (!k2i_loops_serve(listener->loops, accepted, (struct sockaddr *)&address, address_bytes))
-			connection_refused(listener);
+			connection_refused(listener, (struct sockaddr *)&address, address_bytes);
 	}
 }
 

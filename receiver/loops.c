@@ -27,6 +27,7 @@ struct message { /* to a loop, from any thread */
 	enum message_kind kind;
 	uint64_t id;    /* FENCE */
 	int descriptor; /* SERVE */
+	bool crowded;   /* SERVE: one too many */
 	char peer[K2I_PEER_BYTES_MAX];
 };
 
@@ -102,7 +103,7 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 
 	switch (message->kind) {
 	case MESSAGE_SERVE:
-		k2i_connection_start(&whole->loop, message->descriptor, message->peer);
+		k2i_connection_start(&whole->loop, message->descriptor, message->peer, message->crowded);
 		break;
 	case MESSAGE_FENCE:
 		connection = k2i_connection_find(&whole->loop, message->id);
@@ -281,8 +282,10 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	struct k2i_service *service = loops->service;
 	char host[K2I_PEER_BYTES_MAX - 16] = "?", port[8] = "?";
 	struct message *message = NULL;
+	size_t others = atomic_load(&service->connections);
+	bool crowded = others >= service->connections_max;
 
-	if (atomic_load(&service->connections) < service->connections_max)
+	if (others < service->connections_max + K2I_LOOPS_CROWD_MAX)
 		message = calloc(1, sizeof(*message));
 	if (!message) {
 		(void)close(descriptor);
@@ -294,8 +297,9 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	(void)snprintf(message->peer, sizeof(message->peer), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
 	message->kind = MESSAGE_SERVE;
 	message->descriptor = descriptor;
+	message->crowded = crowded;
 	message_post(&loops->loops[loops->next++ % loops->loop_count], message);
-	return true;
+	return !crowded;
 }
 
 void k2i_loops_stop(struct k2i_loops *loops)

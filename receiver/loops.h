@@ -24,7 +24,10 @@ struct k2i_service {
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
 	size_t connections_max;
-	atomic_size_t connections; /* now */
+	size_t buffer_bytes_max;    /* see budget_take in connection.c */
+	atomic_size_t connections;  /* now, as all of these */
+	atomic_size_t buffer_bytes; /* beyond what each connection may have anyway */
+	atomic_size_t starved;      /* connections that wait for such bytes */
 	atomic_uint_fast64_t next_id;
 };
 
@@ -34,7 +37,12 @@ struct k2i_service {
  */
 struct k2i_loops;
 int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i_loops **loops);
-/* Hands a connected socket to the next loop, which closes it; false: there are too many, it was closed. */
+/* How many connections beyond connections_max get an answer at a time. */
+#define K2I_LOOPS_CROWD_MAX 64u
+/*
+ * Hands a connected socket to the next loop, which closes it; false: there are too many, so it will be refused when it has
+ * greeted, or was closed.
+ */
 bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /* Ends all connections in good order and the threads. NULL is allowed. */
 void k2i_loops_stop(struct k2i_loops *loops);

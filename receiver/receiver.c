@@ -26,9 +26,8 @@
 
 #define STATE_DIRECTORY ".k2hft"
 #define QUARANTINE_DIRECTORY "quarantine"
-#define DESCRIPTORS_OTHER 64u /* that are neither connections nor output files */
+#define DESCRIPTORS_OTHER (64u + K2I_LOOPS_CROWD_MAX) /* that are neither connections nor output files */
 #define OPEN_FILES_MAX 1024u
-#define CONNECTIONS_MAX 10000u
 
 enum { SIGNAL_TERM, SIGNAL_INT, SIGNAL_HUP, SIGNAL_USR1, SIGNAL_COUNT };
 
@@ -142,7 +141,7 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 }
 
 /* More descriptors than a shell allows; fewer connections rather than none. */
-static void descriptors_share(size_t *connections_max, size_t *files_max)
+static void descriptors_share(size_t connections_wanted, size_t *connections_max, size_t *files_max)
 {
 	struct rlimit limit = {1024, 1024};
 	size_t available;
@@ -155,7 +154,12 @@ static void descriptors_share(size_t *connections_max, size_t *files_max)
 	available = limit.rlim_cur > 4 * DESCRIPTORS_OTHER ? (size_t)limit.rlim_cur - DESCRIPTORS_OTHER
 							   : 3 * DESCRIPTORS_OTHER;
 	*files_max = available / 4 < OPEN_FILES_MAX ? available / 4 : OPEN_FILES_MAX;
-	*connections_max = available - *files_max < CONNECTIONS_MAX ? available - *files_max : CONNECTIONS_MAX;
+	*connections_max = available - *files_max < connections_wanted ? available - *files_max : connections_wanted;
+	if (*connections_max < connections_wanted)
+		k2i_log(K2HFT_LOG_WARNING,
+			"receiver: the limit of open files allows %zu connections, fewer than CONNMAX = %zu: raise "
+			"LimitNOFILE= or ulimit -n",
+			*connections_max, connections_wanted);
 }
 
 /* Ledger and output ---------------------------------------------------------------------------------------------- */
@@ -348,6 +352,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	receiver->service.secure = receiver->secure;
 	receiver->service.counters = &receiver->counters;
 	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
+	receiver->service.buffer_bytes_max = (size_t)settings->buffer_bytes;
 	receiver->service.frame_bytes_max = (uint32_t)settings->frame_bytes_max;
 	/* At least one frame must fit beyond what is committed. */
 	receiver->service.window_bytes =
@@ -401,7 +406,7 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	size_t files_max;
 	int status, error;
 
-	descriptors_share(&receiver->service.connections_max, &files_max);
+	descriptors_share((size_t)settings->connections_max, &receiver->service.connections_max, &files_max);
 	if (k2i_listen_choose(settings, options->listen, &choice)) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, not \"%s\"", options->listen);
 		return K2I_EXIT_CONFIGURATION;

@@ -45,11 +45,19 @@ static size_t answer_room(const struct k2i_session *session)
 	return sizeof(session->output) - session->output_bytes;
 }
 
-void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *format, ...)
+static void error_answer(struct k2i_session *session, uint16_t code, const char *text)
 {
 	struct k2hft_error_message error = {.code = code};
+
+	(void)k2i_text_clean(text, error.text, sizeof(error.text));
+	answer_added(session, k2hft_error_encode(&error, answer_at(session), answer_room(session)));
+	session->state = K2I_SESSION_ENDED;
+}
+
+void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *format, ...)
+{
 	/* Short, so that it always fits. */
-	char text[256];
+	char text[256], clean[256];
 	va_list arguments;
 
 	if (session->state == K2I_SESSION_ENDED)
@@ -57,11 +65,9 @@ void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *fo
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	(void)k2i_text_clean(text, error.text, sizeof(error.text));
 	k2i_log(K2HFT_LOG_WARNING, "session: %s (%s) refused: %s", session->host[0] ? session->host : "?",
-		session->peer, error.text);
-	answer_added(session, k2hft_error_encode(&error, answer_at(session), answer_room(session)));
-	session->state = K2I_SESSION_ENDED;
+		session->peer, k2i_text_clean(text, clean, sizeof(clean)));
+	error_answer(session, code, text);
 }
 
 void k2i_session_bye(struct k2i_session *session)
@@ -330,6 +336,11 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	error = greeting_check(session, &hello);
 	if (error)
 		return error;
+	if (session->crowded) {
+		/* Counted and logged, with a limit, where it was accepted. */
+		error_answer(session, K2HFT_ERROR_LIMIT, "too many senders are connected: CONNMAX of the receiver");
+		return -EPIPE;
+	}
 	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
 	greeting.epoch = hello.epoch;
 	greeting.acked = hello.acked;

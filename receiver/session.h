@@ -48,6 +48,7 @@ struct k2i_session {
 	struct k2i_owner owner;
 	const char *peer; /* address, for messages; must outlive it */
 	enum k2i_session_state state;
+	bool crowded; /* there are too many: its HELLO is answered with ERROR */
 	struct k2i_ring *ring;
 	struct k2i_table streams;
 	struct k2i_stream *stream; /* that was used last */

@@ -97,6 +97,8 @@ struct k2i_settings {
 	char *listen_address;       /* LISTEN: host name or address; NULL: the receiver chooses */
 	char *run_user, *run_group; /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
 	char *state_directory;      /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
+	uint64_t connections_max;   /* CONNMAX */
+	uint64_t buffer_bytes;      /* BUFFERMAX */
 	uint64_t window_bytes;      /* WINDOW */
 	uint64_t frame_bytes_max;   /* FRAMEMAX */
 };

@@ -57,6 +57,7 @@ static void site_open(struct site *site, const uint8_t *control)
 	site->service.window_bytes = site->world.shared.window_bytes;
 	site->service.frame_bytes_max = site->world.shared.frame_bytes_max;
 	site->service.connections_max = PEERS;
+	site->service.buffer_bytes_max = 1024u * 1024;
 	site->service.next_id = 1;
 	site->loop.service = &site->service;
 	site->loop.shared = site->world.shared;
@@ -121,7 +122,7 @@ static void peer_connect(struct site *site, struct peer *peer)
 	peer->answer_bytes = 0;
 	peer->connections++;
 	atomic_fetch_add(&site->service.connections, 1);
-	k2i_connection_start(&site->loop, ends[1], "peer");
+	k2i_connection_start(&site->loop, ends[1], "peer", peer->connections % 8 == 0);
 }
 
 static void peer_disconnect(struct peer *peer)
