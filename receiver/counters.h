@@ -26,6 +26,7 @@
 	each(duplicate_chunks, "chunks skipped because they were committed before") \
 	each(quarantined_chunks, "chunks put aside because their stream can't be stored") \
 	each(quarantined_bytes, "payload bytes of those") \
+	each(quarantine_full, "times that the quarantine had no room and a sender was held") \
 	each(held, "times that an output could not be written and its sender was held") \
 	each(discarded_records, "records that senders gave up and announced") \
 	each(discarded_ranges, "ranges that senders gave up and announced") \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "quarantine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,15 +18,20 @@
 
 #define INDEX_NAME "index"
 #define NAME_ROOM 64u
+#define FILE_COST UINT64_C(4096)
 
 struct k2i_quarantine {
 	char *path;
 	struct k2i_counters *counters;
-	pthread_mutex_t mutex; /* of the limit */
-	struct k2i_log_limit limit;
+	uint64_t bytes_max;
+	pthread_mutex_t mutex; /* of what follows */
+	struct k2i_log_limit limit, full_limit;
+	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
+	bool counted;   /* `bytes` holds what was there at start */
 };
 
-int k2i_quarantine_create(const char *directory, struct k2i_counters *counters, struct k2i_quarantine **quarantine)
+int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
+			  struct k2i_quarantine **quarantine)
 {
 	struct k2i_quarantine *made = calloc(1, sizeof(*made));
 
@@ -37,6 +43,7 @@ int k2i_quarantine_create(const char *directory, struct k2i_counters *counters, 
 		return -ENOMEM;
 	}
 	made->counters = counters;
+	made->bytes_max = bytes_max;
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	*quarantine = made;
 	return 0;
@@ -104,17 +111,22 @@ static int entry_put(int directory, const uint8_t ring_uuid[16], const struct k2
 	return file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
 {
 	char path[256];
-	struct timespec now;
 	uint64_t silent;
 	int due;
 
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	(void)pthread_mutex_lock(&quarantine->mutex);
-	due = k2i_log_limit_due(&quarantine->limit, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-				&silent);
+	due = k2i_log_limit_due(&quarantine->limit, now_ns(), &silent);
 	(void)pthread_mutex_unlock(&quarantine->mutex);
 	if (due)
 		k2i_log(K2HFT_LOG_ERROR,
@@ -124,13 +136,78 @@ static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_en
 			k2i_text_error(reason), quarantine->path, silent);
 }
 
+/* Room ----------------------------------------------------------------------------------------------------------- */
+
+static uint64_t cost(uint64_t bytes)
+{
+	return bytes > FILE_COST ? bytes : FILE_COST;
+}
+
+static uint64_t directory_cost(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+	struct stat status;
+	uint64_t sum = 0;
+
+	while (directory && (entry = readdir(directory)) != NULL)
+		if (fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(status.st_mode))
+			sum += cost((uint64_t)status.st_size);
+	if (directory)
+		(void)closedir(directory);
+	return sum;
+}
+
+static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
+{
+	uint64_t silent = 0;
+	int error = 0, due = 0;
+
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	if (!quarantine->counted || quarantine->bytes + bytes > quarantine->bytes_max)
+		quarantine->bytes = directory_cost(quarantine->path);
+	quarantine->counted = true;
+	if (quarantine->bytes + bytes > quarantine->bytes_max) {
+		error = -EDQUOT;
+		due = k2i_log_limit_due(&quarantine->full_limit, now_ns(), &silent);
+	} else {
+		quarantine->bytes += bytes;
+	}
+	(void)pthread_mutex_unlock(&quarantine->mutex);
+	if (error)
+		k2i_count(&quarantine->counters->quarantine_full, 1);
+	if (due)
+		k2i_log(K2HFT_LOG_ERROR,
+			"quarantine: %s has QUARANTINEMAX; whose records belong there is held until you move files "
+			"away "
+			"or raise it (%" PRIu64 " more before)",
+			quarantine->path, silent);
+	return error;
+}
+
+static uint64_t group_cost(const struct k2i_group *group, const struct k2i_group_file *file)
+{
+	uint32_t index = file->first;
+	uint64_t sum = 0;
+
+	do {
+		sum += cost(group->entries[index].payload_bytes);
+		index = group->entries[index].next;
+	} while (index);
+	return sum;
+}
+
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_file *file)
 {
-	int directory = directory_open(quarantine), error = 0;
+	int error = room_take(quarantine, group_cost(group, file)), directory;
 	const struct k2i_group_entry *entry;
 	uint32_t index = file->first;
 
+	if (error)
+		return error;
+	directory = directory_open(quarantine);
 	if (directory < 0)
 		return directory;
 	put_log(quarantine, &group->entries[index], file->error);

@@ -11,11 +11,18 @@
  */
 struct k2i_quarantine;
 
-/* Errors as mkdir(2) and open(2). `directory` is made when it is needed first. */
-int k2i_quarantine_create(const char *directory, struct k2i_counters *counters, struct k2i_quarantine **quarantine);
+/*
+ * `directory`, which is made when it is needed first, takes `bytes_max`; a file counts 4 KiB at least, its inode being
+ * worth something. -ENOMEM
+ */
+int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
+			  struct k2i_quarantine **quarantine);
 void k2i_quarantine_free(struct k2i_quarantine *quarantine);
 
-/* All chunks of a group's file, whose `error` says why. Errors as mkdir(2), open(2) and write(2). Any thread. */
+/*
+ * All chunks of a group's file, whose `error` says why. -EDQUOT there is no room left for them,
+ * else errors as mkdir(2), open(2) and write(2). Any thread.
+ */
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_file *file);
 

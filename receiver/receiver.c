@@ -277,12 +277,12 @@ static int ledger_begin(struct k2i_receiver *receiver)
 	return error;
 }
 
-static int quarantine_open(struct k2i_receiver *receiver)
+static int quarantine_open(struct k2i_receiver *receiver, uint64_t bytes_max)
 {
 	char path[PATH_MAX + sizeof(QUARANTINE_DIRECTORY)];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", receiver->state_path, QUARANTINE_DIRECTORY);
-	return k2i_quarantine_create(path, &receiver->counters, &receiver->quarantine);
+	return k2i_quarantine_create(path, bytes_max, &receiver->counters, &receiver->quarantine);
 }
 
 static int state_path_set(struct k2i_receiver *receiver, const struct k2i_settings *settings)
@@ -327,7 +327,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
 	error = ledger_begin(receiver);
 	if (!error)
-		error = quarantine_open(receiver);
+		error = quarantine_open(receiver, settings->quarantine_bytes);
 	return error ? state_failed(receiver, error) : 0;
 }
 

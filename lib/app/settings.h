@@ -99,6 +99,7 @@ struct k2i_settings {
 	char *state_directory;      /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t connections_max;   /* CONNMAX */
 	uint64_t buffer_bytes;      /* BUFFERMAX */
+	uint64_t quarantine_bytes;  /* QUARANTINEMAX */
 	uint64_t window_bytes;      /* WINDOW */
 	uint64_t frame_bytes_max;   /* FRAMEMAX */
 };

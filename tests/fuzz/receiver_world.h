@@ -115,7 +115,8 @@ static void world_open(struct world *world)
 	fuzz_check(k2i_outputs_create(&options, &world->destination.outputs) == 0);
 	k2i_ledger_files(world->ledger, file_recover, world);
 	fuzz_check(k2i_ledger_begin(world->ledger) == 0);
-	fuzz_check(k2i_quarantine_create(world->quarantine, &world->counters, &world->destination.quarantine) == 0);
+	fuzz_check(k2i_quarantine_create(world->quarantine, 64u * 1024, &world->counters,
+					 &world->destination.quarantine) == 0);
 	fuzz_check(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings) == 0);
 	format_open(world);
 	world->destination.ledger = world->ledger;

@@ -55,7 +55,7 @@ static void world_open(struct world *world)
 	options.ledger = world->ledger;
 	options.counters = &world->counters;
 	assert_int_equal(k2i_outputs_create(&options, &world->destination.outputs), 0);
-	assert_int_equal(k2i_quarantine_create(path, &world->counters, &world->destination.quarantine), 0);
+	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile("%L", NULL, &world->format, message, sizeof(message)), 0);
 	assert_int_equal(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings), 0);
 	world->destination.ledger = world->ledger;

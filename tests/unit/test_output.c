@@ -74,7 +74,8 @@ static void place_open(struct place *place, const char *format, const char *unif
 	outputs_open(place);
 	k2i_ledger_files(place->ledger, file_recover, place->destination.outputs);
 	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
-	assert_int_equal(k2i_quarantine_create(quarantine, &place->counters, &place->destination.quarantine), 0);
+	assert_int_equal(
+		k2i_quarantine_create(quarantine, UINT64_MAX, &place->counters, &place->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile(format, "%S", &place->format, message, sizeof(message)), 0);
 	place->destination.ledger = place->ledger;
 	place->destination.counters = &place->counters;
