@@ -90,7 +90,8 @@ static void run_syncs(struct k2i_mount *mount)
 	while (*place) {
 		struct k2i_parked *item = *place;
 
-		if (stats.head < item->position) {
+		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
+		if (stats.head < item->position && stats.head < stats.tail) {
 			place = &item->next;
 			continue;
 		}

@@ -139,6 +139,7 @@ struct k2hft_client {
 	pthread_cond_t drained;
 	struct k2hft_client_stats published;
 	uint64_t published_drained; /* nothing below this position is on its way */
+	uint64_t drained_all_count; /* how often nothing at all was, seen while somebody waited for that */
 	uint32_t drainers;
 	bool thread_runs, thread_failed;
 	pthread_t thread;

@@ -22,10 +22,10 @@ static uint64_t now_get(void)
 }
 
 /*
- * Up to where nothing is waiting or on its way. A claim that came to nothing leaves a gap that no ACK names: the ring's
- * own positions pass it, but only when they are read over.
+ * Up to where nothing is waiting or on its way; `*all`: nothing is in the ring. A claim that came to nothing leaves a
+ * gap that no ACK names: the ring's own positions pass it, but only when they are read over.
  */
-static uint64_t drained_position(struct k2hft_client *client)
+static uint64_t drained_position(struct k2hft_client *client, bool *all)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	bool connected = client->state == K2HFT_CLIENT_CONNECTED;
@@ -39,7 +39,9 @@ static uint64_t drained_position(struct k2hft_client *client)
 	}
 	if (k2hft_ring_stats(client->ring, &stats) < 0)
 		return client->acked;
-	return all_acked ? stats.read : stats.head;
+	uint64_t position = all_acked ? stats.read : stats.head;
+	*all = position >= stats.tail;
+	return position;
 }
 
 void k2i_client_publish(struct k2hft_client *client)
@@ -50,12 +52,14 @@ void k2i_client_publish(struct k2hft_client *client)
 	(void)pthread_mutex_lock(&client->lock);
 	client->published = client->stats;
 	if (client->drainers > 0) {
-		uint64_t position = drained_position(client);
+		bool all = false;
+		uint64_t position = drained_position(client, &all);
 
-		if (client->published_drained < position || client->broken) {
-			client->published_drained = position;
+		client->drained_all_count += all;
+		if (client->published_drained < position || all || client->broken)
 			(void)pthread_cond_broadcast(&client->drained);
-		}
+		if (client->published_drained < position || client->broken)
+			client->published_drained = position;
 	}
 	(void)pthread_mutex_unlock(&client->lock);
 }
@@ -132,14 +136,21 @@ static void deadline_set(struct timespec *deadline, int timeout_ms)
 	deadline->tv_nsec = (long)(at_ns % SECOND_NS);
 }
 
+/* The target was the ring's tail, which goes back with claims that are given back, and then is never reached. */
+static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
+{
+	return client->published_drained >= target || client->drained_all_count != all_count;
+}
+
 /* With the lock held. */
 static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_ms)
 {
+	uint64_t all_count = client->drained_all_count;
 	struct timespec deadline;
 	int error = 0;
 
 	deadline_set(&deadline, timeout_ms);
-	while (client->published_drained < target && error == 0) {
+	while (!drained(client, target, all_count) && error == 0) {
 		if (client->thread_failed)
 			return -EIO;
 		if (timeout_ms < 0)
@@ -147,7 +158,7 @@ static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_
 		else
 			error = pthread_cond_timedwait(&client->drained, &client->lock, &deadline);
 	}
-	return client->published_drained >= target ? 0 : -error;
+	return drained(client, target, all_count) ? 0 : -error;
 }
 
 int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)

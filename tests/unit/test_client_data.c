@@ -534,6 +534,45 @@ static void drain_does_not_wait_for_what_was_given_back(void **state)
 	echo_end(&echo, f);
 }
 
+static void *drain_main(void *argument)
+{
+	struct fixture *f = argument;
+	static int answer;
+
+	answer = k2hft_client_drain(f->client, 20000);
+	return &answer;
+}
+
+/* What a drain waits for can be a claim that is given back: then the tail that it saw is never reached. */
+static void drain_ends_when_the_tail_goes_back(void **state)
+{
+	struct fixture *f = *state;
+	const struct timespec moment = {.tv_nsec = 20000000};
+	struct k2hft_producer *producer;
+	struct echo echo;
+	pthread_t drain;
+	void *payload, *answer;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_producer_open(f->ring, &producer), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	/* Without a connection in the beginning, then with one. */
+	for (unsigned time = 0; time < 3; time++) {
+		push(f, "one\n");
+		assert_int_equal(k2hft_producer_reserve(producer, 1000, &payload), 0);
+		assert_int_equal(pthread_create(&drain, NULL, drain_main, f), 0);
+		(void)nanosleep(&moment, NULL);
+		assert_int_equal(k2hft_producer_discard(producer), 0);
+		if (time == 0)
+			echo_start(&echo, f);
+		assert_int_equal(pthread_join(drain, &answer), 0);
+		assert_int_equal(*(int *)answer, 0);
+	}
+	k2hft_producer_close(producer);
+	echo_end(&echo, f);
+}
+
 static void a_thread_moves_a_full_ring(void **state)
 {
 	struct fixture *f = *state;
@@ -592,6 +631,7 @@ int main(void)
 		CASE(more_streams_than_fit_in_one_go),
 		CASE(drain_waits_for_the_acknowledgement),
 		CASE(drain_does_not_wait_for_what_was_given_back),
+		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),
 		CASE(close_stops_a_thread_that_sleeps),
 	};
