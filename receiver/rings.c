@@ -119,12 +119,14 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 
 	(void)k2i_text_uuid(greeting->uuid, uuid);
 	if (!known) {
-		if (greeting->acked_here) {
+		/* Without its ledger a receiver is another one, too: it can't tell a lost ledger from a sender that moved. */
+		if (greeting->acked_here || greeting->acked > 0) {
 			k2i_count(&rings->counters->ledger_lost, 1);
 			k2i_log(K2HFT_LOG_ERROR,
-				"session: ring %s is not in the ledger, but was acknowledged here up to %" PRIu64
-				": records behind that may come twice",
-				uuid, greeting->acked);
+				"session: ring %s is not in the ledger, but was acknowledged further, up to %" PRIu64
+				" and %s: records behind that may come twice",
+				uuid, greeting->acked,
+				greeting->acked_here ? "here" : "by another receiver, or with a ledger that is gone");
 		}
 		return greeting->acked;
 	}
