@@ -8,8 +8,8 @@
 #include <k2hft/ring.h>
 
 /*
- * Whether this consumer has mended damage, when it opened the ring or since, and around what: gaps between `*from` and
- * `*to` can be what was lost.
+ * Whether damage was mended, by this consumer or one before, that is not acknowledged yet, and around what: gaps between
+ * `*from` and `*to` can be what was lost. Both 0 if not.
  */
 bool k2i_ring_damage(const struct k2hft_ring *ring, uint64_t *from, uint64_t *to);
 

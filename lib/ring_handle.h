@@ -35,7 +35,6 @@ struct k2hft_ring {
 	uint64_t head, acked, read;
 	uint64_t chunk_end; /* end of the last chunk that was returned: gap_bytes counts from here */
 	uint64_t tail_seen;
-	uint64_t damaged_from, damaged_to;                    /* around all that it found damaged; both 0: nothing */
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 

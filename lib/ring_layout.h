@@ -53,6 +53,7 @@ struct k2i_ring_header {
 	_Atomic uint64_t acked_records;
 	_Atomic uint64_t discarded_claims; /* by the consumer, for dead producers */
 	_Atomic uint64_t damaged_bytes;
+	_Atomic uint64_t damaged_from, damaged_to; /* around what was damaged last */
 
 	/* Read by producers at each commit. */
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t sleeping;

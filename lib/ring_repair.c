@@ -110,12 +110,18 @@ static void skip_write(struct k2hft_ring *ring, uint64_t from, uint64_t to)
 	}
 }
 
+/* In the ring, since who has mended it can end before anybody is told. */
 static void damage_keep(struct k2hft_ring *ring, const struct walk *walk)
 {
-	if (ring->damaged_to == 0 || walk->position < ring->damaged_from)
-		ring->damaged_from = walk->position;
-	if (walk->end > ring->damaged_to)
-		ring->damaged_to = walk->end;
+	struct k2i_ring_header *header = ring->header;
+	/* relaxed: the consumer's own words, which the next one finds after its end. */
+	uint64_t from = atomic_load_explicit(&header->damaged_from, memory_order_relaxed);
+	uint64_t to = atomic_load_explicit(&header->damaged_to, memory_order_relaxed);
+
+	if (to <= ring->acked || walk->position < from)
+		atomic_store_explicit(&header->damaged_from, walk->position, memory_order_relaxed);
+	if (to <= ring->acked || walk->end > to)
+		atomic_store_explicit(&header->damaged_to, walk->end, memory_order_relaxed);
 }
 
 static void mend(struct k2hft_ring *ring, const struct walk *walk, enum place place)
@@ -220,7 +226,11 @@ void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes)
 
 bool k2i_ring_damage(const struct k2hft_ring *ring, uint64_t *from, uint64_t *to)
 {
-	*from = ring->damaged_from;
-	*to = ring->damaged_to;
-	return *to != 0;
+	/* relaxed: as in damage_keep. */
+	*from = atomic_load_explicit(&ring->header->damaged_from, memory_order_relaxed);
+	*to = atomic_load_explicit(&ring->header->damaged_to, memory_order_relaxed);
+	if (*to > ring->acked)
+		return true;
+	*from = *to = 0;
+	return false;
 }

@@ -83,6 +83,10 @@ static void damage_of_before_is_announced(void **state)
 	push(f, "three\n");
 	ring_scribble(f, damaged_from, 32);
 	assert_int_equal(k2hft_ring_repair(f->ring), 1);
+	/* By another one even. */
+	client_open(f);
+	k2hft_client_close(f->client);
+	f->log[f->log_bytes = 0] = '\0';
 	client_open(f);
 	assert_non_null(strstr(f->log, "0 client: the ring was damaged when it was opened"));
 	(void)peer_connect(f, 0, PEER_WINDOW);
