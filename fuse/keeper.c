@@ -30,6 +30,8 @@
 
 static void block_signals(sigset_t *signals)
 {
+	sigset_t forwarded;
+
 	(void)sigemptyset(signals);
 	(void)sigaddset(signals, SIGCHLD);
 	(void)sigaddset(signals, SIGUSR1); /* a worker is ready */
@@ -37,14 +39,26 @@ static void block_signals(sigset_t *signals)
 	(void)sigaddset(signals, SIGTERM);
 	(void)sigaddset(signals, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, signals, NULL);
+	(void)sigemptyset(&forwarded);
+	(void)sigaddset(&forwarded, K2I_SIGNAL_END);
+	(void)sigprocmask(SIG_BLOCK, &forwarded, NULL); /* for the worker, which inherits it */
 	(void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here. */
-static int wait_for_end(pid_t worker, const sigset_t *signals)
+/* Queued, see K2I_SIGNAL_END. */
+static void forward(pid_t worker, int number)
+{
+	(void)sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number});
+}
+
+/* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
+ * before it was done leaves its order to the next. */
+static int wait_for_end(pid_t worker, int *asked, const sigset_t *signals)
 {
 	int status = 0;
 
+	if (*asked)
+		forward(worker, -*asked);
 	for (;;) {
 		int number = sigwaitinfo(signals, NULL);
 
@@ -53,7 +67,7 @@ static int wait_for_end(pid_t worker, const sigset_t *signals)
 		if (number == SIGUSR1)
 			k2i_daemon_ready();
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
-			(void)kill(worker, number);
+			forward(worker, *asked = number);
 	}
 }
 
@@ -87,7 +101,7 @@ static bool ended(int status)
 }
 
 /* One worker's life: its status, or that of one that could not begin. */
-static int let_work(struct k2i_mount *mount, const sigset_t *signals)
+static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals)
 {
 	pid_t worker;
 
@@ -95,19 +109,20 @@ static int let_work(struct k2i_mount *mount, const sigset_t *signals)
 	worker = fork();
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
-	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(worker, signals);
+	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(worker, asked, signals);
 }
 
 int k2i_keeper_run(struct k2i_mount *mount)
 {
 	unsigned young = 0, tries = 0;
+	int asked = 0; /* to end, by this signal */
 	sigset_t signals;
 
 	mount->keeper = getpid();
 	block_signals(&signals);
 	for (;;) {
 		uint64_t began_ns = k2i_mount_clock_ns();
-		int status = let_work(mount, &signals);
+		int status = let_work(mount, &asked, &signals);
 
 		if (ended(status)) {
 			if (!mount->begun)

@@ -5,6 +5,7 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/uio.h>
@@ -186,15 +187,16 @@ static void end_by_signal(struct k2i_mount *mount)
 
 	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
-	/* The keeper forwards what is meant for the mount; a terminal or a service manager tells both. */
 	if ((pid_t)signal.ssi_pid != mount->keeper)
 		return;
+	if (mount->ending && signal.ssi_int < 0)
+		return;
 	if (mount->ending) { /* asked twice */
-		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal((int)signal.ssi_signo));
+		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
 		mount->deadline_ns = 0;
 		return;
 	}
-	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal((int)signal.ssi_signo));
+	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal(abs(signal.ssi_int)));
 	k2i_drain_begin(mount);
 	k2i_shared_step();
 }

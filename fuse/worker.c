@@ -36,9 +36,7 @@ static int open_descriptors(struct k2i_mount *mount)
 	sigset_t ends;
 
 	(void)sigemptyset(&ends);
-	(void)sigaddset(&ends, SIGINT);
-	(void)sigaddset(&ends, SIGTERM);
-	(void)sigaddset(&ends, SIGHUP);
+	(void)sigaddset(&ends, K2I_SIGNAL_END);
 	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	mount->request = malloc(K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);

@@ -2,6 +2,14 @@
 #ifndef K2I_WORKER_H
 #define K2I_WORKER_H
 
+#include <signal.h>
+
+/*
+ * The keeper's order to end, with the signal that it got, negative where a worker before was told already. It is a
+ * real-time signal since those queue: a SIGTERM from elsewhere that is still pending would swallow the keeper's.
+ */
+#define K2I_SIGNAL_END SIGRTMIN
+
 struct k2i_mount;
 
 /*

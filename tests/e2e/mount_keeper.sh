@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Signals for a mount: SIGTERM to its keeper, or to its whole group, drains and ends; a worker does not heed others, is
-# replaced when it dies, and does not outlive its keeper.
+# Signals for a mount: SIGTERM to its keeper, or to its whole group, drains and ends, also when the worker dies then; a
+# worker does not heed others, is replaced when it dies, and does not outlive its keeper.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
 start_receiver
@@ -22,11 +22,22 @@ quick sh -c "echo three >>'$sent/f'" || fail "a write to the other worker"
 [ "$(quick readlink "$mnt/.k2hft-ring")" = "$ring" ] || fail "the ring is elsewhere"
 grep -q 'the worker died' "$work/mount.err" || fail "no word of the worker's death"
 worker_of "$mount_pid"
-kill -TERM "$mount_pid" "$worker"
+kill -STOP "$worker"
+kill -TERM "$worker" "$mount_pid" # the first is still pending when the second is forwarded
+sleep 0.2
+kill -CONT "$worker"
 wait_mount || fail "status $? of k2hftfuse"
 grep -q 'everything is acknowledged' "$work/mount.err" || fail "not drained"
 ! grep -q 'not waiting any longer' "$work/mount.err" || fail "two signals counted"
 printf 'one\ntwo\nthree\n' | cmp - "$received/senddir/f" || fail "what was written"
+
+start_mount
+worker_of "$mount_pid"
+kill -STOP "$worker"
+kill -TERM "$mount_pid"
+sleep 0.2
+kill -9 "$worker"
+wait_mount || fail "status $? of k2hftfuse whose worker died with the order to end"
 
 start_mount
 worker_of "$mount_pid"
