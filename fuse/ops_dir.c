@@ -18,15 +18,14 @@ static int check_mkdir(struct k2i_mount *mount, uint32_t parent, const char *nam
 	char path[K2I_PATH_BYTES_MAX + 1];
 	const struct k2i_rule_match *match;
 	int bytes = k2i_node_path(mount->nodes, parent, name, path, sizeof(path));
-	uint64_t silent;
 
 	if (bytes < 0)
 		return bytes;
 	match = k2i_rules_find(mount->rules, path);
 	if (match && k2i_rule_settings(match)->directory)
 		return 0;
-	if (k2i_log_limit_due(&mount->rule_limit, k2i_mount_clock_ns(), &silent))
-		k2i_log(K2HFT_LOG_WARNING, "mount: mkdir %s: no K2HFTFUSE_RULE_DIR covers it", path);
+	k2i_log_limited(&mount->rule_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+			"mount: mkdir %s: no K2HFTFUSE_RULE_DIR covers it", path);
 	return -EPERM;
 }
 

@@ -20,12 +20,10 @@ static int path_of(struct k2i_mount *mount, uint64_t parent, const char *name, c
 
 static int check_rule(struct k2i_mount *mount, const char *path)
 {
-	uint64_t silent;
-
 	if (k2i_rules_find(mount->rules, path))
 		return 0;
-	if (k2i_log_limit_due(&mount->rule_limit, k2i_mount_clock_ns(), &silent))
-		k2i_log(K2HFT_LOG_WARNING, "mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
+	k2i_log_limited(&mount->rule_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+			"mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
 	return -EPERM;
 }
 

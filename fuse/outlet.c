@@ -185,12 +185,10 @@ static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outle
 static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
 {
 	int status = outlet->output ? k2i_output_append(outlet->output, data, bytes) : 0;
-	uint64_t silent;
 
-	if (status && k2i_log_limit_due(&mount->output_limit, k2i_mount_clock_ns(), &silent))
-		k2i_log(K2HFT_LOG_ERROR, "mount: %s: %s; %llu times so far",
-			k2i_rule_settings(outlet->match)->output_file, strerror(-status),
-			(unsigned long long)mount->output_limit.count);
+	if (status)
+		k2i_log_limited(&mount->output_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
+				k2i_rule_settings(outlet->match)->output_file, strerror(-status));
 	return status;
 }
 
@@ -286,7 +284,7 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	const char *data = outlet->pending + outlet->pending_from;
 	size_t bytes = outlet->pending_bytes - outlet->pending_from;
-	uint64_t silent, records = mount->settings->binary ? 1 : k2i_text_records(data, bytes);
+	uint64_t records = mount->settings->binary ? 1 : k2i_text_records(data, bytes);
 
 	K2I_SHARED_KEEP(outlet);
 	mount->dropped_records += records;
@@ -294,8 +292,8 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	outlet->pending_bytes = outlet->pending_from = 0;
 	/* Other records take the place of these. */
 	k2i_shared_step();
-	if (k2i_log_limit_due(&mount->full_limit, k2i_mount_clock_ns(), &silent))
-		k2i_log(K2HFT_LOG_ERROR, "mount: the ring is full: %llu records were dropped so far",
+	k2i_log_limited(&mount->full_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			"mount: the ring is full: %llu records were dropped so far",
 			(unsigned long long)mount->dropped_records);
 }
 

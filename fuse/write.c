@@ -30,12 +30,9 @@ static uint64_t wall_clock_ns(void)
 
 static void count_too_long(struct k2i_mount *mount)
 {
-	uint64_t silent;
-
-	if (k2i_log_limit_due(&mount->long_limit, k2i_mount_clock_ns(), &silent))
-		k2i_log(K2HFT_LOG_WARNING, "mount: a record over BYTELIMIT (%llu bytes) was not sent; %llu so far",
-			(unsigned long long)mount->limits.record_bytes_max,
-			(unsigned long long)mount->long_limit.count);
+	k2i_log_limited(&mount->long_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+			"mount: a record over BYTELIMIT (%llu bytes) was not sent",
+			(unsigned long long)mount->limits.record_bytes_max);
 }
 
 static void account(struct k2i_mount *mount, const struct k2i_handle *handle, size_t bytes)

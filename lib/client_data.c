@@ -53,26 +53,19 @@ static int span_discard(struct k2hft_client *client, const struct k2hft_span *sp
 
 static int expired_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	uint64_t silent;
-
-	if (k2i_log_limit_due(&client->expired_limit, now_ns, &silent))
-		k2i_log(K2HFT_LOG_ERROR,
+	k2i_log_limited(&client->expired_limit, now_ns, K2HFT_LOG_ERROR,
 			"client: %" PRIu64 " records at positions %" PRIu64 " to %" PRIu64 " are older than %" PRIu32
-			" s and given up (%" PRIu64 " more such ranges before)",
-			span->record_count, span->position, span->position + span->bytes, client->options.expire_s,
-			silent);
+			" s and given up",
+			span->record_count, span->position, span->position + span->bytes, client->options.expire_s);
 	return span_discard(client, span, K2HFT_DISCARD_EXPIRED);
 }
 
 static int undeclared_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	uint64_t silent;
-
-	if (k2i_log_limit_due(&client->repair_limit, now_ns, &silent))
-		k2i_log(K2HFT_LOG_ERROR,
+	k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,
 			"client: the stream of the chunk at position %" PRIu64 " is not known to the ring: %" PRIu64
-			" records are given up (%" PRIu64 " more such messages before)",
-			span->position, span->record_count, silent);
+			" records are given up",
+			span->position, span->record_count);
 	return span_discard(client, span, K2HFT_DISCARD_REPAIRED);
 }
 
@@ -83,7 +76,7 @@ static int undeclared_discard(struct k2hft_client *client, const struct k2hft_sp
 static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	uint64_t silent, begin = client->announced;
+	uint64_t begin = client->announced;
 	int places = k2hft_ring_repair(client->ring);
 
 	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0)
@@ -99,8 +92,7 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 	uint64_t to = places > 1 ? stats.tail : stats.read + 1;
 	if (client->repaired_to < to)
 		client->repaired_to = to;
-	if (k2i_log_limit_due(&client->repair_limit, now_ns, &silent))
-		k2i_log(K2HFT_LOG_ERROR,
+	k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,
 			"client: the ring is damaged at position %" PRIu64 ": %d places mended, %" PRIu64
 			" bytes skipped up to now",
 			stats.read, places, stats.damaged_bytes);
@@ -208,8 +200,6 @@ bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_n
 
 static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 {
-	uint64_t silent;
-
 	if (client->claim_since_ns == 0) {
 		client->claim_since_ns = now_ns;
 		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
@@ -219,11 +209,13 @@ static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 		int gone = k2hft_ring_recover(client->ring);
 
 		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
-		if (gone > 0 && k2i_log_limit_due(&client->claim_limit, now_ns, &silent))
-			k2i_log(K2HFT_LOG_WARNING, "client: what a process reserved in the ring and did not finish "
-						   "before it ended is discarded");
-		if (gone > 0)
+		if (gone > 0) {
+			k2i_log_limited(
+				&client->claim_limit, now_ns, K2HFT_LOG_WARNING,
+				"client: what a process reserved in the ring and did not finish before it ended "
+				"is discarded");
 			return 1;
+		}
 	}
 	uint64_t until_ns = now_ns + client->claim_retry_ns;
 	if (client->claim_retry_ns < CLAIM_RECOVER_NS)

@@ -21,10 +21,8 @@ static void protocol_error(struct k2hft_client *client, uint64_t now_ns, const c
 
 static void status_log(struct k2hft_client *client, uint8_t status, uint64_t now_ns)
 {
-	uint64_t silent;
-
 	client->stats.status = status;
-	if (status == client->status_logged || !k2i_log_limit_due(&client->status_limit, now_ns, &silent))
+	if (status == client->status_logged || !k2i_log_limit_due(&client->status_limit, now_ns))
 		return;
 	client->status_logged = status;
 	k2i_log(status == K2HFT_STATUS_OK ? K2HFT_LOG_INFO : K2HFT_LOG_WARNING, "client: %s:%s %s", client->host,

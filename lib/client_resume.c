@@ -191,8 +191,6 @@ static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t h
 
 static void connected(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
-	uint64_t silent;
-
 	client->state = K2HFT_CLIENT_CONNECTED;
 	client->connected_ns = now_ns;
 	client->window_end = welcome->window_end;
@@ -203,7 +201,7 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
 	client->stats.connects++;
 	client->stats.last_error[0] = '\0';
-	if (!k2i_log_limit_due(&client->connected_limit, now_ns, &silent))
+	if (!k2i_log_limit_due(&client->connected_limit, now_ns))
 		return;
 	k2i_log(K2HFT_LOG_INFO, "client: connected to %s:%s (%s), from position %" PRIu64 " on", client->host,
 		client->port, welcome->software, client->batch.read);

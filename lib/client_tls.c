@@ -69,15 +69,14 @@ static void files_read(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_tls_context *context;
 	struct k2i_tls_problem problem;
-	uint64_t silent;
 
 	if (k2i_tls_context_open(&client->tls, &context, &problem) == 0) {
 		k2i_tls_context_release(client->tls_context);
 		client->tls_context = context;
-	} else if (k2i_log_limit_due(&client->tls_limit, now_ns, &silent)) {
-		k2i_log(K2HFT_LOG_WARNING,
-			"client: TLS: %s; what was read before is used (%" PRIu64 " more times before)",
-			problem.text[0] ? problem.text : "no memory", silent);
+	} else {
+		k2i_log_limited(&client->tls_limit, now_ns, K2HFT_LOG_WARNING,
+				"client: TLS: %s; what was read before is used",
+				problem.text[0] ? problem.text : "no memory");
 	}
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#define LIMIT_INTERVAL_NS UINT64_C(10000000000)
+#define TEXT_BYTES 1024u
+#define SECOND_NS UINT64_C(1000000000)
+#define LIMIT_INTERVAL_NS (10 * SECOND_NS)
 
 /* Written before other threads start (the contract of k2hft_log_callback_set), so plain variables are enough. */
 static k2hft_log_callback *log_callback;
@@ -29,7 +32,7 @@ static void line_keep(char *text)
 
 void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
-	char text[1024];
+	char text[TEXT_BYTES];
 	va_list arguments;
 
 	if (!log_callback || level > log_level)
@@ -41,15 +44,34 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 	log_callback(log_argument, level, text);
 }
 
-int k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns, uint64_t *silent)
+/* relaxed, all of a limit: one thread gets the line, and nothing else depends on it. */
+bool k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns)
 {
-	limit->count++;
-	if (now_ns < limit->next_ns) {
-		limit->passed_over++;
-		return 0;
-	}
-	*silent = limit->passed_over;
-	limit->passed_over = 0;
-	limit->next_ns = now_ns + LIMIT_INTERVAL_NS;
-	return 1;
+	uint64_t next_ns = atomic_load_explicit(&limit->next_ns, memory_order_relaxed);
+
+	if (now_ns >= next_ns &&
+	    atomic_compare_exchange_strong_explicit(&limit->next_ns, &next_ns, now_ns + LIMIT_INTERVAL_NS,
+						    memory_order_relaxed, memory_order_relaxed))
+		return true;
+	(void)atomic_fetch_add_explicit(&limit->passed_over, 1, memory_order_relaxed);
+	return false;
+}
+
+void k2i_log_limited(struct k2i_log_limit *limit, uint64_t now_ns, enum k2hft_log_level level, const char *format, ...)
+{
+	char text[TEXT_BYTES], more[64] = "";
+	uint64_t passed_over, last_ns;
+	va_list arguments;
+
+	if (!k2i_log_limit_due(limit, now_ns))
+		return;
+	passed_over = atomic_exchange_explicit(&limit->passed_over, 0, memory_order_relaxed);
+	last_ns = atomic_exchange_explicit(&limit->last_ns, now_ns, memory_order_relaxed);
+	if (passed_over && now_ns > last_ns)
+		(void)snprintf(more, sizeof(more), " (and %" PRIu64 " more in the last %" PRIu64 " s)", passed_over,
+			       (now_ns - last_ns) / SECOND_NS);
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text) - sizeof(more), format, arguments);
+	va_end(arguments);
+	k2i_log(level, "%s%s", text, more);
 }

@@ -2,6 +2,8 @@
 #ifndef K2I_LOG_H
 #define K2I_LOG_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <k2hft/log.h>
@@ -13,12 +15,16 @@
 void k2i_log(enum k2hft_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * For events that can come by the thousand: true at the first and then at most once in ten seconds. `*count` grows with
- * each call and `*silent` gets how many were passed over since the last line. One limiter for one place in the code.
+ * For events that can come by the thousand, and that a counter counts: one limiter for one place in the code, zero at
+ * first, for any number of threads. `now_ns`: CLOCK_MONOTONIC.
  */
 struct k2i_log_limit {
-	uint64_t next_ns, count, passed_over;
+	_Atomic uint64_t next_ns, last_ns, passed_over;
 };
-int k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns, uint64_t *silent);
+/* k2i_log at the first event and then at most once in ten seconds, with " (and N more in the last S s)" behind it. */
+void k2i_log_limited(struct k2i_log_limit *limit, uint64_t now_ns, enum k2hft_log_level level, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* For what is not a line of its own: whether it is time for one. It counts as passed over if not. */
+bool k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns);
 
 #endif

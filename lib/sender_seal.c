@@ -74,15 +74,13 @@ static bool heavy_fence(struct k2hft_sender *sender)
 	int saved_errno = errno;
 	int status = sender->asymmetric ? membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) : 0;
 	struct timespec now;
-	uint64_t silent;
 
 	errno = saved_errno;
 	if (status == 0)
 		return true;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	if (k2i_log_limit_due(&sender->seal_limit, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &silent))
-		k2i_log(K2HFT_LOG_ERROR, "sender: membarrier: %s: records wait for the next call of their writer",
-			strerror(-status));
+	k2i_log_limited(&sender->seal_limit, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, K2HFT_LOG_ERROR,
+			"sender: membarrier: %s: records wait for the next call of their writer", strerror(-status));
 	return false;
 }
 

@@ -32,14 +32,9 @@ static uint64_t monotonic_ns(void)
 void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
 {
 	struct k2hft_sender *sender = writer->sender;
-	uint64_t silent;
-
 	k2i_counter_add(&writer->dropped_records, record_count);
-	(void)pthread_mutex_lock(&sender->mutex);
-	if (k2i_log_limit_due(&sender->drop_limit, monotonic_ns(), &silent))
-		k2i_log(K2HFT_LOG_ERROR, "sender: the ring is full: %llu records dropped, and %llu times more before",
-			(unsigned long long)record_count, (unsigned long long)silent);
-	(void)pthread_mutex_unlock(&sender->mutex);
+	k2i_log_limited(&sender->drop_limit, monotonic_ns(), K2HFT_LOG_ERROR,
+			"sender: the ring is full: %llu records dropped", (unsigned long long)record_count);
 }
 
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,

@@ -246,26 +246,19 @@ static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes)
 {
 	char peer[64] = "a connection";
-	uint64_t silent;
 
 	(void)getnameinfo(address, address_bytes, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
 	k2i_count(&listener->counters->refused_connections, 1);
-	if (k2i_log_limit_due(&listener->refused_limit, k2i_loop_now_ns(), &silent))
-		k2i_log(K2HFT_LOG_WARNING,
-			"listener: %s is refused: there are as many connections as CONNMAX allows (%" PRIu64
-			" more before)",
-			peer, silent);
+	k2i_log_limited(&listener->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+			"listener: %s is refused: there are as many connections as CONNMAX allows", peer);
 }
 
 static void accept_failed(struct k2i_listener *listener, int error)
 {
-	uint64_t silent;
-
 	if (error == -EAGAIN || error == -ECONNABORTED || error == -EINTR)
 		return;
-	if (k2i_log_limit_due(&listener->failed_limit, k2i_loop_now_ns(), &silent))
-		k2i_log(K2HFT_LOG_ERROR, "listener: can't accept: %s (%" PRIu64 " more before)", k2i_text_error(error),
-			silent);
+	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "listener: can't accept: %s",
+			k2i_text_error(error));
 	/* Waiting connections keep the socket readable; without a pause this would be a busy loop. */
 	listener_pause(listener);
 }

@@ -231,13 +231,9 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
  */
 static int file_changed(struct k2i_outputs *outputs, struct output_whole *file, uint64_t length)
 {
-	uint64_t silent;
-
-	if (k2i_log_limit_due(&file->changed_limit, now_coarse_ns(), &silent))
-		k2i_log(K2HFT_LOG_WARNING,
-			"output: %s was changed by somebody else from %" PRIu64 " to %" PRIu64 " bytes (%" PRIu64
-			" times more before)",
-			file->label, file->output.length, length, silent);
+	k2i_log_limited(&file->changed_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
+			"output: %s was changed by somebody else from %" PRIu64 " to %" PRIu64 " bytes", file->label,
+			file->output.length, length);
 	if (length == 0)
 		file->output.open_writer = 0;
 	file->output.length = length;

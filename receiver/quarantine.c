@@ -122,18 +122,11 @@ static uint64_t now_ns(void)
 static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
 {
 	char path[256];
-	uint64_t silent;
-	int due;
 
-	(void)pthread_mutex_lock(&quarantine->mutex);
-	due = k2i_log_limit_due(&quarantine->limit, now_ns(), &silent);
-	(void)pthread_mutex_unlock(&quarantine->mutex);
-	if (due)
-		k2i_log(K2HFT_LOG_ERROR,
-			"quarantine: what %s sends to \"%s\" can't be stored there (%s) and goes to %s (%" PRIu64
-			" more before)",
+	k2i_log_limited(&quarantine->limit, now_ns(), K2HFT_LOG_ERROR,
+			"quarantine: what %s sends to \"%s\" can't be stored there (%s) and goes to %s",
 			entry->stream->host, k2i_text_clean(entry->stream->path, path, sizeof(path)),
-			k2i_text_error(reason), quarantine->path, silent);
+			k2i_text_error(reason), quarantine->path);
 }
 
 /* Room ----------------------------------------------------------------------------------------------------------- */
@@ -161,8 +154,7 @@ static uint64_t directory_cost(const char *path)
 
 static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 {
-	uint64_t silent = 0;
-	int error = 0, due = 0;
+	int error = 0;
 
 	(void)pthread_mutex_lock(&quarantine->mutex);
 	if (!quarantine->counted || quarantine->bytes + bytes > quarantine->bytes_max)
@@ -170,19 +162,17 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 	quarantine->counted = true;
 	if (quarantine->bytes + bytes > quarantine->bytes_max) {
 		error = -EDQUOT;
-		due = k2i_log_limit_due(&quarantine->full_limit, now_ns(), &silent);
 	} else {
 		quarantine->bytes += bytes;
 	}
 	(void)pthread_mutex_unlock(&quarantine->mutex);
-	if (error)
-		k2i_count(&quarantine->counters->quarantine_full, 1);
-	if (due)
-		k2i_log(K2HFT_LOG_ERROR,
+	if (!error)
+		return 0;
+	k2i_count(&quarantine->counters->quarantine_full, 1);
+	k2i_log_limited(&quarantine->full_limit, now_ns(), K2HFT_LOG_ERROR,
 			"quarantine: %s has QUARANTINEMAX; whose records belong there is held until you move files "
-			"away "
-			"or raise it (%" PRIu64 " more before)",
-			quarantine->path, silent);
+			"away or raise it",
+			quarantine->path);
 	return error;
 }
 

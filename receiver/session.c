@@ -24,6 +24,14 @@ struct stream_node {
 	struct k2i_stream stream; /* strings: behind this structure */
 };
 
+static uint64_t now_coarse_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Answers -------------------------------------------------------------------------------------------------------- */
 
 static void answer_added(struct k2i_session *session, int length)
@@ -376,16 +384,9 @@ static int stream_take(struct k2i_session *session, const uint8_t *body, size_t 
 /* A sender that gives up one chunk after the other says so each time. */
 static void discard_log(struct k2i_session *session, const struct k2hft_discard *discard)
 {
-	struct timespec now;
-	uint64_t silent;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (k2i_log_limit_due(&session->shared->discard_limit,
-			      (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, &silent))
-		k2i_log(K2HFT_LOG_WARNING,
-			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64
-			" records, reason %u; %" PRIu64 " more such ranges before)",
-			session->host, discard->from, discard->to, discard->record_count, discard->reason, silent);
+	k2i_log_limited(&session->shared->discard_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
+			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64 " records, reason %u)",
+			session->host, discard->from, discard->to, discard->record_count, discard->reason);
 }
 
 static int discard_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)

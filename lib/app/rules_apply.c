@@ -53,15 +53,13 @@ static size_t line_bytes(const char *record, size_t bytes)
 static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, size_t bytes)
 {
 	struct timespec now;
-	uint64_t silent;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	if (k2i_log_limit_due(&scratch->too_long, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, &silent))
-		k2i_log(K2HFT_LOG_WARNING,
+	k2i_log_limited(&scratch->too_long, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+			K2HFT_LOG_WARNING,
 			"rules: %s:%u: the regular expression takes too long on a record of %zu bytes, which counts as "
-			"no "
-			"match; %" PRIu64 " such records so far, %" PRIu64 " of them not logged",
-			matcher->file, matcher->line, bytes, scratch->too_long.count, silent);
+			"no match",
+			matcher->file, matcher->line, bytes);
 }
 
 /* 1, 0 or -ENOMEM; of a regular expression the groups are in the scratch. */

@@ -59,21 +59,27 @@ static void test_long(void **state)
 	text[sizeof(text) - 1] = '\0';
 	k2i_log(K2HFT_LOG_ERROR, "%s", text);
 	assert_int_equal(strlen(seen), 1023);
+	k2i_log_limited(&(struct k2i_log_limit){0}, 1, K2HFT_LOG_ERROR, "%s", text);
+	assert_in_range(strlen(seen), 900, 1023);
 }
 
 static void test_limit(void **state)
 {
 	struct k2i_log_limit limit = {0};
-	uint64_t silent = 0, second_ns = UINT64_C(1000000000);
+	const uint64_t second_ns = UINT64_C(1000000000);
 
 	(void)state;
-	assert_int_equal(k2i_log_limit_due(&limit, second_ns, &silent), 1);
-	assert_int_equal(silent, 0);
-	assert_int_equal(k2i_log_limit_due(&limit, 2 * second_ns, &silent), 0);
-	assert_int_equal(k2i_log_limit_due(&limit, 10 * second_ns, &silent), 0);
-	assert_int_equal(k2i_log_limit_due(&limit, 11 * second_ns, &silent), 1);
-	assert_int_equal(silent, 2);
-	assert_int_equal(limit.count, 4);
+	k2i_log_limited(&limit, 1 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 1);
+	assert_string_equal(seen, "ring: full, 1");
+	k2i_log_limited(&limit, 2 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 2);
+	k2i_log_limited(&limit, 10 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 3);
+	assert_int_equal(seen_count, 1);
+	k2i_log_limited(&limit, 12 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 4);
+	assert_string_equal(seen, "ring: full, 4 (and 2 more in the last 11 s)");
+	k2i_log_limited(&limit, 40 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 5);
+	assert_string_equal(seen, "ring: full, 5");
+	assert_false(k2i_log_limit_due(&limit, 41 * second_ns));
+	assert_true(k2i_log_limit_due(&limit, 50 * second_ns));
 }
 
 int main(void)
