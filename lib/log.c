@@ -51,7 +51,12 @@ bool k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns)
 
 	if (now_ns >= next_ns &&
 	    atomic_compare_exchange_strong_explicit(&limit->next_ns, &next_ns, now_ns + LIMIT_INTERVAL_NS,
-						    memory_order_relaxed, memory_order_relaxed))
+						    memory_order_relaxed, memory_order_relaxed)) {
+		atomic_store_explicit(&limit->used, 1, memory_order_relaxed);
+		return true;
+	}
+	if (atomic_load_explicit(&limit->used, memory_order_relaxed) < limit->burst &&
+	    atomic_fetch_add_explicit(&limit->used, 1, memory_order_relaxed) < limit->burst)
 		return true;
 	(void)atomic_fetch_add_explicit(&limit->passed_over, 1, memory_order_relaxed);
 	return false;

@@ -74,6 +74,7 @@ static int files_prepare(struct k2i_committer *committer)
 		error = k2i_output_prepare(destination->outputs, file->output);
 		file->length_before = file->output->length;
 		file->writer_before = file->output->open_writer;
+		file->output->error = error;
 		/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
 		if (error && (destination->unify_file || !k2i_output_error_own(error)))
 			return error;
@@ -83,7 +84,7 @@ static int files_prepare(struct k2i_committer *committer)
 }
 
 /* Files 0 .. file_count - 1 were written, the last of them perhaps in part. */
-static void files_cut(struct k2i_group *group, uint32_t file_count)
+static void files_cut(struct k2i_group *group, struct k2i_counters *counters, uint32_t file_count)
 {
 	struct k2i_group_file *file;
 	int error;
@@ -92,11 +93,12 @@ static void files_cut(struct k2i_group *group, uint32_t file_count)
 		if (file->error)
 			continue;
 		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
-		if (error)
-			k2i_log(K2HFT_LOG_ERROR,
-				"output: a file can't be cut back to %" PRIu64
-				" bytes (%s): records can be there twice",
-				file->length_before, k2i_text_error(error));
+		if (!error)
+			continue;
+		k2i_count(&counters->uncut_files, 1);
+		k2i_log(K2HFT_LOG_ERROR,
+			"output: a file can't be cut back to %" PRIu64 " bytes (%s): records can be there twice",
+			file->length_before, k2i_text_error(error));
 	}
 }
 
@@ -122,7 +124,8 @@ static int files_store(struct k2i_committer *committer, const struct k2i_ledger_
 	for (i = 0; i < group->file_count; i++) {
 		error = file_store(committer, ring, &group->files[i], sync);
 		if (error) {
-			files_cut(group, i + 1);
+			group->files[i].output->error = error;
+			files_cut(group, committer->destination->counters, i + 1);
 			return error;
 		}
 	}
@@ -157,7 +160,7 @@ static int commit_locked(struct k2i_committer *committer, const struct k2i_ledge
 		return error;
 	error = ledger_enter(committer, ring, sync);
 	if (error)
-		files_cut(&committer->group, committer->group.file_count);
+		files_cut(&committer->group, committer->destination->counters, committer->group.file_count);
 	return error;
 }
 
@@ -167,6 +170,7 @@ int k2i_committer_commit(struct k2i_committer *committer, const struct k2i_ledge
 	struct k2i_group *group = &committer->group;
 	int error;
 
+	committer->writer.terminated_records = 0;
 	k2i_group_lock(group);
 	error = commit_locked(committer, ring, sync);
 	k2i_group_unlock(group);
@@ -175,6 +179,7 @@ int k2i_committer_commit(struct k2i_committer *committer, const struct k2i_ledge
 		k2i_count(&counters->chunks, group->entry_count);
 		k2i_count(&counters->records, group->record_count);
 		k2i_count(&counters->bytes, group->payload_bytes);
+		k2i_count(&counters->terminated_records, committer->writer.terminated_records);
 	}
 	k2i_group_clear(group);
 	return error;

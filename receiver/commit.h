@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "counters.h"
+#include "counts.h"
 #include "group.h"
 #include "ledger.h"
 #include "output.h"

@@ -47,6 +47,7 @@ struct k2i_connection {
 	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
 	struct k2i_hold hold;
 	char peer[K2I_PEER_BYTES_MAX];
+	struct k2i_peer shown;
 	struct k2i_session session;
 };
 
@@ -96,6 +97,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 {
 	struct k2i_loop *loop = connection->loop;
 
+	k2i_peer_remove(&loop->service->peers, &connection->shown);
 	k2i_session_end(&connection->session);
 	if (connection->readable)
 		event_free(connection->readable);
@@ -225,6 +227,7 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	if (consumed > 0 && connection->used > 0)
 		memmove(connection->buffer, connection->buffer + consumed, connection->used);
 	hold_update(connection, result);
+	k2i_peer_update(&connection->loop->service->peers, &connection->shown, &connection->session, connection->held);
 	return result;
 }
 
@@ -373,7 +376,8 @@ static void input_discard(struct k2i_connection *connection)
 static void secure_refuse(struct k2i_connection *connection, const char *reason)
 {
 	k2i_count(&connection->loop->service->counters->tls_refused, 1);
-	k2i_log(K2HFT_LOG_WARNING, "session: %s refused: %s", connection->peer, reason);
+	k2i_log_limited(&connection->loop->shared.refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+			"session: %s refused: %s", connection->peer, reason);
 	connection->securing = false;
 	connection->session.state = K2I_SESSION_ENDED;
 	connection_settle(connection);
@@ -496,6 +500,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	if (connection->next)
 		connection->next->previous = connection;
 	loop->connections = connection;
+	k2i_peer_add(&loop->service->peers, &connection->shown, connection->peer);
 	if (connection_events(connection)) {
 		k2i_log(K2HFT_LOG_ERROR, "session: %s: no memory", connection->peer);
 		k2i_connection_free(connection);
@@ -578,6 +583,7 @@ static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 
 void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns)
 {
+	k2i_peer_tick(&connection->shown, now_ns);
 	/* While the loop stood still nobody could be heard. */
 	connection->heard_ns += late_ns;
 	connection->started_ns += late_ns;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "counters.h"
+#include "counts.h"
 
 /*
  * A connection whose records can't be written now (disk full, directory gone, input/output error) is held: it is not

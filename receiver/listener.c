@@ -259,6 +259,7 @@ static void accept_failed(struct k2i_listener *listener, int error)
 		return;
 	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "listener: can't accept: %s",
 			k2i_text_error(error));
+	k2i_count(&listener->counters->accept_errors, 1);
 	/* Waiting connections keep the socket readable; without a pause this would be a busy loop. */
 	listener_pause(listener);
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "counters.h"
+#include "counts.h"
 #include "loops.h"
 #include "settings.h"
 

@@ -19,6 +19,7 @@
 
 #define STOP_NS UINT64_C(3000000000)
 #define TICK_NS UINT64_C(1000000000)
+#define REFUSED_LINES 100u /* in ten seconds: each can be about another sender */
 
 enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_STOP };
 
@@ -220,6 +221,7 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	whole->loop.shared.committer = &whole->loop.committer;
 	whole->loop.shared.counters = service->counters;
 	whole->loop.shared.receiver_uuid = service->receiver_uuid;
+	whole->loop.shared.refused_limit.burst = REFUSED_LINES;
 	whole->loop.shared.window_bytes = service->window_bytes;
 	whole->loop.shared.frame_bytes_max = service->frame_bytes_max;
 	error = k2i_committer_start(&whole->loop.committer, service->destination);

@@ -9,7 +9,8 @@
 #include <sys/socket.h>
 
 #include "commit.h"
-#include "counters.h"
+#include "counts.h"
+#include "peers.h"
 #include "rings.h"
 #include "session.h"
 
@@ -29,6 +30,7 @@ struct k2i_service {
 	atomic_size_t buffer_bytes; /* beyond what each connection may have anyway */
 	atomic_size_t starved;      /* connections that wait for such bytes */
 	atomic_uint_fast64_t next_id;
+	struct k2i_peers peers;
 };
 
 /*

@@ -26,7 +26,10 @@ struct output_whole { /* the whole of a struct k2i_output_file */
 	const char *label; /* the path as a log can take it */
 	pthread_mutex_t mutex;
 	unsigned generation; /* of the table when the file was opened */
-	struct k2i_log_limit changed_limit;
+	struct k2i_log_limit changed_limit, replaced_limit;
+	/* Copies for who asks, who does not wait for the lock: a write can take long. */
+	atomic_uint_fast64_t shown_bytes;
+	atomic_int shown_error;
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
@@ -231,6 +234,7 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
  */
 static int file_changed(struct k2i_outputs *outputs, struct output_whole *file, uint64_t length)
 {
+	k2i_count(&outputs->counters->changed_files, 1);
 	k2i_log_limited(&file->changed_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
 			"output: %s was changed by somebody else from %" PRIu64 " to %" PRIu64 " bytes", file->label,
 			file->output.length, length);
@@ -253,6 +257,17 @@ static bool file_in_place(const struct k2i_outputs *outputs, const struct output
 	return status.st_dev == output->device && status.st_ino == output->inode;
 }
 
+/* After SIGHUP, and when the base directory is another, that is no news. */
+static void file_replaced(struct k2i_outputs *outputs, struct output_whole *file)
+{
+	if (file->generation == atomic_load(&outputs->generation)) {
+		k2i_count(&outputs->counters->replaced_files, 1);
+		k2i_log_limited(&file->replaced_limit, now_coarse_ns(), K2HFT_LOG_INFO,
+				"output: %s was removed or renamed by somebody: it is begun anew", file->label);
+	}
+	file_close(outputs, file);
+}
+
 static bool path_below(const char *path, const char *prefix)
 {
 	size_t prefix_bytes = strlen(prefix);
@@ -271,7 +286,7 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 		return -EACCES;
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	if (output->descriptor >= 0 && !file_in_place(outputs, file, &length))
-		file_close(outputs, file);
+		file_replaced(outputs, file);
 	if (output->descriptor < 0)
 		error = file_open(outputs, file);
 	else if (length != output->length)
@@ -385,7 +400,42 @@ void k2i_output_lock(struct k2i_output_file *output)
 
 void k2i_output_unlock(struct k2i_output_file *output)
 {
+	atomic_store_explicit(&output_whole(output)->shown_bytes, output->length, memory_order_relaxed);
+	atomic_store_explicit(&output_whole(output)->shown_error, output->error, memory_order_relaxed);
 	(void)pthread_mutex_unlock(&output_whole(output)->mutex);
+}
+
+struct showing {
+	void (*each)(void *argument, const struct k2i_output_shown *shown);
+	void *argument;
+};
+
+static void file_show(void *argument, struct k2i_table_node *node)
+{
+	struct output_whole *file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+	const struct showing *showing = argument;
+	const struct k2i_output_shown shown = {
+		.path = file->output.path,
+		.bytes = atomic_load_explicit(&file->shown_bytes, memory_order_relaxed),
+		.error = atomic_load_explicit(&file->shown_error, memory_order_relaxed),
+	};
+
+	showing->each(showing->argument, &shown);
+}
+
+void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),
+		      void *argument)
+{
+	struct showing showing = {each, argument};
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	k2i_table_each(&outputs->table, file_show, &showing);
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
+{
+	return atomic_load(&outputs->open_count);
 }
 
 static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
@@ -534,6 +584,7 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
 {
 	if (ftruncate(descriptor, (off_t)wanted) < 0) {
+		k2i_count(&outputs->counters->uncut_files, 1);
 		k2i_log(K2HFT_LOG_ERROR,
 			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", label,
 			length - wanted, k2i_text_error(-errno));
@@ -555,6 +606,7 @@ static void length_check(struct k2i_outputs *outputs, int descriptor, const char
 	} else if (length > wanted && cut) {
 		tail_cut(outputs, descriptor, label, wanted, length);
 	} else if (length > wanted) {
+		k2i_count(&outputs->counters->uncertain_bytes, length - wanted);
 		k2i_log(K2HFT_LOG_WARNING, "output: %s keeps %" PRIu64 " bytes that may not have been acknowledged",
 			label, length - wanted);
 	}

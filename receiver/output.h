@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counters.h"
+#include "counts.h"
 #include "ledger.h"
 
 /*
@@ -26,6 +26,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	uint64_t length;
 	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
 	uint64_t open_writer;
+	int error; /* why it could not be written; 0: it could */
 };
 
 struct k2i_outputs_options {
@@ -68,6 +69,17 @@ bool k2i_output_error_own(int error);
 void k2i_outputs_reopen(struct k2i_outputs *outputs);
 /* Once a second: closes what has not been used lately; notices that the base directory has become another. */
 void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns);
+
+/* What is told of an output that is open. */
+struct k2i_output_shown {
+	const char *path;
+	uint64_t bytes;
+	int error;
+};
+/* Calls `each` for every output that is open or in use, under the table's lock: it must not wait for anything. */
+void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),
+		      void *argument);
+size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
 
 /* After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`. */
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);

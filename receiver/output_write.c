@@ -134,8 +134,10 @@ static int unified_put(struct k2i_output_writer *writer, struct k2i_output_file 
 	output->open_writer = 0;
 	if (error || ends_line(entry))
 		return error;
-	if (!(entry->flags & K2HFT_CHUNK_CONTINUES))
+	if (!(entry->flags & K2HFT_CHUNK_CONTINUES)) {
+		writer->terminated_records++;
 		return line_end_put(writer);
+	}
 	output->open_writer = self;
 	return 0;
 }
@@ -191,6 +193,7 @@ static int formatted_put(struct k2i_output_writer *writer, const struct k2i_grou
 		memcpy(writer->terminated, payload, payload_bytes);
 		writer->terminated[payload_bytes++] = '\n';
 		payload = writer->terminated;
+		writer->terminated_records++;
 	}
 	error = k2i_format_records(writer->format, &origin, binary, payload, payload_bytes, &writer->formatted);
 	if (!error && writer->formatted.bytes > FORMATTED_BYTES_MAX)

@@ -27,6 +27,7 @@ struct k2i_output_writer {
 	struct k2i_format_buffer formatted;
 	char *terminated; /* a record that was given its line end */
 	size_t terminated_room;
+	uint64_t terminated_records; /* how often */
 };
 
 /* -ENOMEM */

@@ -16,6 +16,7 @@
 #include <event2/event.h>
 
 #include "commit.h"
+#include "control.h"
 #include "daemon.h"
 #include "identity.h"
 #include "listener.h"
@@ -26,7 +27,8 @@
 
 #define STATE_DIRECTORY ".k2hft"
 #define QUARANTINE_DIRECTORY "quarantine"
-#define DESCRIPTORS_OTHER (64u + K2I_LOOPS_CROWD_MAX) /* that are neither connections nor output files */
+#define DESCRIPTORS_OTHER                                                                                              \
+	(64u + K2I_LOOPS_CROWD_MAX + K2I_CONTROL_CLIENTS_MAX) /* that are neither connections nor output files */
 #define OPEN_FILES_MAX 1024u
 
 enum { SIGNAL_TERM, SIGNAL_INT, SIGNAL_HUP, SIGNAL_USR1, SIGNAL_COUNT };
@@ -43,6 +45,8 @@ struct k2i_receiver {
 	struct k2i_secure *secure;
 	struct k2i_listener *listener;
 	struct k2i_loops *loops;
+	struct k2i_control *control;
+	struct k2i_status status;
 	struct event_base *base;
 	struct event *signals[SIGNAL_COUNT], *tick;
 	char state_path[PATH_MAX], *refused_prefix;
@@ -78,9 +82,10 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	(void)descriptor;
 	(void)what;
 	k2i_outputs_tick(receiver->outputs, k2i_loop_now_ns());
-	if (k2i_ledger_check(receiver->ledger) == 1)
-		k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed it from %s; it was written again",
-			receiver->state_path);
+	if (k2i_ledger_check(receiver->ledger) != 1)
+		return;
+	k2i_count(&receiver->counters.ledger_rewritten, 1);
+	k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed it from %s; it was written again", receiver->state_path);
 }
 
 static int events_open(struct k2i_receiver *receiver)
@@ -213,8 +218,10 @@ static void ledger_report(struct k2i_receiver *receiver, const struct k2i_ledger
 			"ledger.damaged; senders say where they go on, records may come twice",
 			report->record_count + 1, receiver->state_path, report->lost_bytes);
 	}
-	if (report->torn)
+	if (report->torn) {
+		k2i_count(&receiver->counters.ledger_torn, 1);
 		k2i_log(K2HFT_LOG_WARNING, "ledger: the last record was cut off when the receiver died; it is ignored");
+	}
 	if (report->found && !report->clean && !report->same_boot)
 		k2i_log(K2HFT_LOG_WARNING,
 			"ledger: the machine went down while the receiver ran; files are kept as they "
@@ -390,7 +397,7 @@ static int privileges_use(struct k2i_receiver *receiver, const struct k2i_settin
 
 	if (k2i_identity_find(settings, &identity))
 		return K2I_EXIT_CONFIGURATION;
-	if (k2i_listener_open(choice, &receiver->listener) ||
+	if (k2i_listener_open(choice, &receiver->listener) || k2i_control_open(settings, &receiver->control) ||
 	    k2i_identity_directory_make(&identity, "FILE_BASEDIR", base) ||
 	    (state && k2i_identity_directory_make(&identity, "STATEDIR", state)) || k2i_identity_take(&identity) ||
 	    k2i_identity_directory_check(&identity, "FILE_BASEDIR", base) ||
@@ -428,6 +435,12 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	}
 	if (settings->unify_file)
 		unify_make(receiver, settings->unify_file);
+	receiver->status = (struct k2i_status){&receiver->service, receiver->outputs, k2i_loop_now_ns()};
+	error = receiver->control ? k2i_control_start(receiver->control, &receiver->status) : 0;
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "status: can't start: %s", k2i_text_error(error));
+		return K2I_EXIT_FAILED;
+	}
 	/* Last: whoever can connect is served. */
 	return k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters)
 		       ? K2I_EXIT_FAILED
@@ -442,6 +455,7 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 
 	if (!opened)
 		return K2I_EXIT_FAILED;
+	k2i_peers_start(&opened->service.peers);
 	status = receiver_build(opened, settings, options);
 	if (status) {
 		(void)k2i_receiver_close(opened);
@@ -465,6 +479,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 
 	if (!receiver)
 		return 0;
+	k2i_control_close(receiver->control);
 	k2i_listener_close(receiver->listener);
 	k2i_loops_stop(receiver->loops);
 	k2i_secure_free(receiver->secure);
@@ -475,6 +490,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
 	k2i_ledger_close(receiver->ledger, receiver->started && !error);
 	k2i_rings_free(receiver->rings);
+	k2i_peers_end(&receiver->service.peers);
 	k2i_quarantine_free(receiver->quarantine);
 	k2i_format_free(receiver->format);
 	for (i = 0; i < SIGNAL_COUNT; i++) {

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <k2hft/version.h>
 
 #include "hash.h"
 #include "log.h"
+#include "session_report.h"
 #include "text.h"
 #include "tls.h"
 
@@ -23,14 +23,6 @@ struct stream_node {
 	struct k2i_table_node node;
 	struct k2i_stream stream; /* strings: behind this structure */
 };
-
-static uint64_t now_coarse_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Answers -------------------------------------------------------------------------------------------------------- */
 
@@ -73,8 +65,8 @@ void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *fo
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	k2i_log(K2HFT_LOG_WARNING, "session: %s (%s) refused: %s", session->host[0] ? session->host : "?",
-		session->peer, k2i_text_clean(text, clean, sizeof(clean)));
+	k2i_session_log(session, "session: %s (%s) refused: %s", session->host[0] ? session->host : "?", session->peer,
+			k2i_text_clean(text, clean, sizeof(clean)));
 	error_answer(session, code, text);
 }
 
@@ -198,7 +190,8 @@ static void commit_account(struct k2i_session *session, uint64_t chunk_count, ui
 	session->payload_bytes += payload_bytes;
 	session->duplicate_count += session->pending_duplicates;
 	k2i_count(&counters->frames, session->pending_frames);
-	k2i_count(&counters->duplicate_chunks, session->pending_duplicates);
+	if (session->pending_duplicates)
+		k2i_session_report_duplicates(session);
 	session->pending_frames = session->pending_duplicates = 0;
 	session->status = K2HFT_STATUS_OK;
 	session->hold_error = 0;
@@ -279,7 +272,7 @@ static int refused(struct k2i_session *session, uint16_t code, const char *text)
 
 static int rule_broken(struct k2i_session *session, uint16_t code, const char *text)
 {
-	k2i_count(&session->shared->counters->protocol_errors, 1);
+	k2i_session_count_refusal(session, code);
 	return refused(session, code, text);
 }
 
@@ -381,14 +374,6 @@ static int stream_take(struct k2i_session *session, const uint8_t *body, size_t 
 	}
 }
 
-/* A sender that gives up one chunk after the other says so each time. */
-static void discard_log(struct k2i_session *session, const struct k2hft_discard *discard)
-{
-	k2i_log_limited(&session->shared->discard_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
-			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64 " records, reason %u)",
-			session->host, discard->from, discard->to, discard->record_count, discard->reason);
-}
-
 static int discard_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
 	struct k2i_counters *counters = session->shared->counters;
@@ -409,7 +394,7 @@ static int discard_take(struct k2i_session *session, const uint8_t *body, size_t
 		return destination_failed(session, error);
 	k2i_count(&counters->discarded_ranges, 1);
 	k2i_count(&counters->discarded_records, discard.record_count);
-	discard_log(session, &discard);
+	k2i_session_report_discard(session, &discard);
 	return 0;
 }
 
@@ -444,9 +429,10 @@ static int error_take(struct k2i_session *session, const uint8_t *body, size_t b
 	struct k2hft_error_message error;
 	char text[sizeof(error.text)];
 
+	k2i_count(&session->shared->counters->peer_errors, 1);
 	if (k2hft_error_decode(body, body_bytes, &error) == 0)
-		k2i_log(K2HFT_LOG_WARNING, "session: %s (%s) closes: %s (code %u)", session->host, session->peer,
-			k2i_text_clean(error.text, text, sizeof(text)), error.code);
+		k2i_session_log(session, "session: %s (%s) closes: %s (code %u)", session->host, session->peer,
+				k2i_text_clean(error.text, text, sizeof(text)), error.code);
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
 }
@@ -598,12 +584,12 @@ static int header_refused(struct k2i_session *session, const uint8_t *bytes, siz
 	k2i_count(&session->shared->counters->protocol_errors, 1);
 	if (k2i_tls_begins(bytes, byte_count)) {
 		k2i_count(&session->shared->counters->tls_refused, 1);
-		k2i_log(K2HFT_LOG_WARNING,
-			"session: %s refused: it wants TLS, and this receiver has SSL = no: set SSL the same on both "
-			"sides",
-			session->peer);
+		k2i_session_log(session,
+				"session: %s refused: it wants TLS, and this receiver has SSL = no: set SSL the same "
+				"on both sides",
+				session->peer);
 	} else {
-		k2i_log(K2HFT_LOG_WARNING, "session: %s speaks another protocol", session->peer);
+		k2i_session_log(session, "session: %s speaks another protocol", session->peer);
 	}
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;

@@ -9,7 +9,7 @@
 #include <k2hft/frame.h>
 
 #include "commit.h"
-#include "counters.h"
+#include "counts.h"
 #include "log.h"
 #include "rings.h"
 #include "table.h"
@@ -32,7 +32,7 @@ struct k2i_session_shared { /* by all sessions of a thread */
 	uint32_t frame_bytes_max;
 	uint8_t *raw; /* of a decompressed frame */
 	size_t raw_room;
-	struct k2i_log_limit discard_limit;
+	struct k2i_log_limit discard_limit, duplicate_limit, refused_limit;
 };
 
 enum k2i_session_result {

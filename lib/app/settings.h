@@ -31,7 +31,8 @@ struct k2i_tls_keys {
 
 struct k2i_node { /* SVRNODE */
 	char *name;
-	unsigned port; /* 0: GLOBAL's */
+	unsigned port;         /* 0: GLOBAL's */
+	unsigned control_port; /* CTLPORT; 0: GLOBAL's */
 	enum k2i_ssl ssl;
 	struct k2i_tls_keys tls;
 	const char *file; /* of the section's header, as of everything below: settings->file, or one that it includes */
@@ -62,6 +63,7 @@ struct k2i_settings {
 	size_t included_count;
 	/* GLOBAL */
 	unsigned port;
+	unsigned control_port; /* CTLPORT; 0: none */
 	enum k2i_ssl ssl;
 	struct k2i_tls_keys tls;
 	unsigned tls_version_min; /* SSL_MIN_VER: enum k2i_tls_version */
@@ -95,6 +97,7 @@ struct k2i_settings {
 	const char *time_format_file;
 	unsigned format_line, time_format_line;
 	char *listen_address;       /* LISTEN: host name or address; NULL: the receiver chooses */
+	char *control_address;      /* CTLADDRESS; NULL: loopback */
 	char *run_user, *run_group; /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
 	char *state_directory;      /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t connections_max;   /* CONNMAX */

@@ -137,6 +137,17 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 					 earlier->line, earlier->target);
 }
 
+static unsigned data_port(const struct k2i_settings *settings)
+{
+	return settings->server_count && settings->servers[0].port ? settings->servers[0].port : settings->port;
+}
+
+static unsigned control_port(const struct k2i_settings *settings)
+{
+	return settings->server_count && settings->servers[0].control_port ? settings->servers[0].control_port
+									   : settings->control_port;
+}
+
 static void check_receiver(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
@@ -144,9 +155,11 @@ static void check_receiver(const struct checker *checker)
 	if (!settings->base_directory)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
-	if (!settings->port && !(settings->server_count && settings->servers[0].port))
+	if (!data_port(settings))
 		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
+	if (control_port(settings) && control_port(settings) == data_port(settings))
+		error(checker, place(checker, K2I_SECTION_GLOBAL, "CTLPORT"), "CTLPORT must be another port than PORT");
 	if (settings->run_group && !settings->run_user)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "GROUP"),
 		      "GROUP goes with USER; name that, too, or remove GROUP");

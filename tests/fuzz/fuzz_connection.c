@@ -59,6 +59,7 @@ static void site_open(struct site *site, const uint8_t *control)
 	site->service.connections_max = PEERS;
 	site->service.buffer_bytes_max = 1024u * 1024;
 	site->service.next_id = 1;
+	k2i_peers_start(&site->service.peers);
 	site->loop.service = &site->service;
 	site->loop.shared = site->world.shared;
 	site->loop.base = event_base_new();

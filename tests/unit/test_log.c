@@ -80,6 +80,12 @@ static void test_limit(void **state)
 	assert_string_equal(seen, "ring: full, 5");
 	assert_false(k2i_log_limit_due(&limit, 41 * second_ns));
 	assert_true(k2i_log_limit_due(&limit, 50 * second_ns));
+	limit.burst = 3;
+	for (unsigned at = 0; at < 5; at++)
+		k2i_log_limited(&limit, 70 * second_ns, K2HFT_LOG_ERROR, "ring: full, %u", at);
+	assert_string_equal(seen, "ring: full, 2");
+	k2i_log_limited(&limit, 80 * second_ns, K2HFT_LOG_ERROR, "ring: full");
+	assert_string_equal(seen, "ring: full (and 2 more in the last 10 s)");
 }
 
 int main(void)

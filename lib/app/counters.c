@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "counters.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FINE false
+#define LOSS true
+#define ENTRY(name, kind, loss, help) {#name, K2I_##kind, loss, help},
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const struct k2i_counter receiver_counters[] = {
+#define K2I_RECEIVER_COUNTER ENTRY
+#include "counters.def"
+#undef K2I_RECEIVER_COUNTER
+};
+
+const struct k2i_counter_table k2i_receiver_counter_table = {"receiver", receiver_counters, COUNT(receiver_counters)};
+
+static const struct k2i_counter_table *const tables[] = {&k2i_receiver_counter_table};
+
+const struct k2i_counter *k2i_counter_find(const struct k2i_counter_table *table, const char *name)
+{
+	for (size_t at = 0; at < table->count; at++) {
+		if (strcmp(table->counters[at].name, name) == 0)
+			return &table->counters[at];
+	}
+	return NULL;
+}
+
+int k2i_counters_print(FILE *output)
+{
+	for (size_t number = 0; number < COUNT(tables); number++) {
+		for (size_t at = 0; at < tables[number]->count; at++) {
+			const struct k2i_counter *counter = &tables[number]->counters[at];
+
+			(void)fprintf(output, "%s\t%s\t%s\t%s\t%s\n", tables[number]->program, counter->name,
+				      counter->kind == K2I_GAUGE ? "gauge" : "counter", counter->loss ? "loss" : "fine",
+				      counter->help);
+		}
+	}
+	return ferror(output) ? -EIO : 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_COUNTERS_TABLE_H
+#define K2I_COUNTERS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* counters.def as data: for each program, in the order of the file. */
+enum k2i_counter_kind { K2I_COUNTER, K2I_GAUGE };
+
+struct k2i_counter {
+	const char *name;
+	enum k2i_counter_kind kind;
+	bool loss;
+	const char *help;
+};
+
+struct k2i_counter_table {
+	const char *program; /* its word in names of metrics */
+	const struct k2i_counter *counters;
+	size_t count;
+};
+
+extern const struct k2i_counter_table k2i_receiver_counter_table;
+
+/* NULL: there is none of that name. */
+const struct k2i_counter *k2i_counter_find(const struct k2i_counter_table *table, const char *name);
+
+/* All tables as tab-separated lines: program, name, counter or gauge, loss or fine, help. -EIO */
+int k2i_counters_print(FILE *output);
+
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Not evhttp: that of libevent 2.1 limits neither the number of its connections nor the time that one request may take
+ * in all, so a client that sends a byte now and then keeps its place for hours. Here a connection has one request, one
+ * deadline, and loses its place to the next when there are too many; an honest request is over within a millisecond.
+ */
+#include "control.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+
+#include "http.h"
+#include "log.h"
+#include "text.h"
+
+#define LISTENERS_MAX 8u
+#define BACKLOG 64
+#define CLIENT_NS UINT64_C(10000000000) /* for request and answer */
+#define DRAIN_BYTES_MAX 65536u          /* what may come behind a request that was answered */
+#define POINTER "k2hftfusesvr: /status (JSON), /metrics (Prometheus); see k2hft-stat(1)\n"
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define JSON_TYPE "application/json"
+
+struct client {
+	struct client *older, *newer;
+	struct k2i_control *control;
+	struct bufferevent *stream;
+	uint64_t deadline_ns;
+	bool answered;
+	size_t drained_bytes;
+};
+
+struct k2i_control {
+	const struct k2i_status *status;
+	struct event_base *base;
+	struct evconnlistener *listeners[LISTENERS_MAX];
+	size_t listener_count;
+	struct event *tick, *stopped;
+	int stop;
+	struct client *oldest, *newest;
+	size_t client_count;
+	struct k2i_log_limit refused_limit;
+	pthread_t thread;
+	bool started;
+};
+
+/* Clients -------------------------------------------------------------------------------------------------------- */
+
+static void client_free(struct client *client)
+{
+	struct k2i_control *control = client->control;
+
+	if (client->older)
+		client->older->newer = client->newer;
+	else
+		control->oldest = client->newer;
+	if (client->newer)
+		client->newer->older = client->older;
+	else
+		control->newest = client->older;
+	control->client_count--;
+	bufferevent_free(client->stream);
+	free(client);
+}
+
+static void refused(struct k2i_control *control, const char *why)
+{
+	k2i_count(&control->status->service->counters->status_refused, 1);
+	k2i_log_limited(&control->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+			"status: a request is refused: %s", why);
+}
+
+/* Before its time: it makes room, or has had its time. */
+static void client_end(struct client *client, const char *why)
+{
+	if (!client->answered)
+		refused(client->control, why);
+	client_free(client);
+}
+
+static void answer_send(struct client *client, int status, const char *type, const char *text, size_t bytes)
+{
+	struct evbuffer *output = bufferevent_get_output(client->stream);
+
+	client->answered = true;
+	(void)evbuffer_add_printf(output,
+				  "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+				  "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s"
+				  "Connection: close\r\n\r\n",
+				  status, k2i_http_reason(status), type, bytes, status == 405 ? "Allow: GET\r\n" : "");
+	(void)evbuffer_add(output, text, bytes);
+}
+
+static void page_send(struct client *client, enum k2i_http_page page)
+{
+	const struct k2i_status *status = client->control->status;
+	struct k2i_report report = {0};
+
+	k2i_count(&status->service->counters->status_requests, 1);
+	if (page == K2I_HTTP_POINTER)
+		k2i_report_add(&report, "%s", POINTER);
+	else if (page == K2I_HTTP_STATUS)
+		k2i_status_json(status, &report);
+	else
+		k2i_status_metrics(status, &report);
+	if (report.failed || !report.text)
+		answer_send(client, 503, TEXT_TYPE, "no memory\n", 10);
+	else
+		answer_send(client, 200,
+			    page == K2I_HTTP_STATUS    ? JSON_TYPE
+			    : page == K2I_HTTP_METRICS ? METRICS_TYPE
+						       : TEXT_TYPE,
+			    report.text, report.bytes);
+	free(report.text);
+}
+
+static void request_take(struct client *client, struct evbuffer *input)
+{
+	size_t bytes = evbuffer_get_length(input);
+	const char *text = (const char *)evbuffer_pullup(input, -1);
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+	int status = text ? k2i_http_request(text, bytes, &page) : 0;
+
+	if (status == 0)
+		return;
+	(void)evbuffer_drain(input, bytes);
+	if (status == 200) {
+		page_send(client, page);
+		return;
+	}
+	refused(client->control, k2i_http_reason(status));
+	answer_send(client, status, TEXT_TYPE, k2i_http_reason(status), strlen(k2i_http_reason(status)));
+}
+
+static void on_input(struct bufferevent *stream, void *argument)
+{
+	struct evbuffer *input = bufferevent_get_input(stream);
+	struct client *client = argument;
+
+	if (!client->answered) {
+		request_take(client, input);
+		return;
+	}
+	/* A socket closed with unread input is reset, and the reset can overtake the answer. */
+	client->drained_bytes += evbuffer_get_length(input);
+	(void)evbuffer_drain(input, evbuffer_get_length(input));
+	if (client->drained_bytes > DRAIN_BYTES_MAX)
+		client_free(client);
+}
+
+static void on_output_empty(struct bufferevent *stream, void *argument)
+{
+	const struct client *client = argument;
+
+	if (client->answered)
+		(void)shutdown(bufferevent_getfd(stream), SHUT_WR);
+}
+
+static void on_end(struct bufferevent *stream, short what, void *argument)
+{
+	struct client *client = argument;
+
+	/* Who has asked and only closed his side still gets what is on its way. */
+	if ((what & BEV_EVENT_EOF) && client->answered && evbuffer_get_length(bufferevent_get_output(stream)) > 0)
+		return;
+	client_end(client, "it ended in the middle");
+}
+
+static void on_client(struct evconnlistener *listener, evutil_socket_t descriptor, struct sockaddr *address,
+		      int address_bytes, void *argument)
+{
+	struct k2i_control *control = argument;
+	struct client *client = calloc(1, sizeof(*client));
+
+	(void)listener;
+	(void)address;
+	(void)address_bytes;
+	if (client)
+		client->stream = bufferevent_socket_new(control->base, descriptor, BEV_OPT_CLOSE_ON_FREE);
+	if (!client || !client->stream) {
+		(void)close(descriptor);
+		free(client);
+		return;
+	}
+	if (control->client_count >= K2I_CONTROL_CLIENTS_MAX)
+		client_end(control->oldest, "too many at once");
+	client->control = control;
+	client->deadline_ns = k2i_loop_now_ns() + CLIENT_NS;
+	client->older = control->newest;
+	if (client->older)
+		client->older->newer = client;
+	else
+		control->oldest = client;
+	control->newest = client;
+	control->client_count++;
+	bufferevent_setcb(client->stream, on_input, on_output_empty, on_end, client);
+	bufferevent_setwatermark(client->stream, EV_READ, 0, K2I_HTTP_HEADER_BYTES_MAX);
+	(void)bufferevent_enable(client->stream, EV_READ | EV_WRITE);
+}
+
+static void on_tick(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_control *control = argument;
+	uint64_t now_ns = k2i_loop_now_ns();
+
+	(void)descriptor;
+	(void)what;
+	while (control->oldest && now_ns >= control->oldest->deadline_ns)
+		client_end(control->oldest, "it took longer than 10 s");
+}
+
+static void on_stop(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_control *control = argument;
+
+	(void)descriptor;
+	(void)what;
+	(void)event_base_loopbreak(control->base);
+}
+
+/* Sockets -------------------------------------------------------------------------------------------------------- */
+
+static int socket_listen(const struct addrinfo *address)
+{
+	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
+
+	if (descriptor < 0)
+		return -errno;
+	(void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (address->ai_family == AF_INET6)
+		(void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 && listen(descriptor, BACKLOG) == 0)
+		return descriptor;
+	error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/* 0, or the error of the last address. */
+static int addresses_listen(struct k2i_control *control, const struct addrinfo *address)
+{
+	int error = -EADDRNOTAVAIL, descriptor;
+
+	for (; address && control->listener_count < LISTENERS_MAX; address = address->ai_next) {
+		descriptor = socket_listen(address);
+		if (descriptor < 0) {
+			error = descriptor;
+			if (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT)
+				return error;
+			continue;
+		}
+		control->listeners[control->listener_count] =
+			evconnlistener_new(control->base, on_client, control,
+					   LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, descriptor);
+		if (!control->listeners[control->listener_count]) {
+			(void)close(descriptor);
+			return -ENOMEM;
+		}
+		(void)evconnlistener_disable(control->listeners[control->listener_count++]);
+	}
+	return control->listener_count ? 0 : error;
+}
+
+static int host_listen(struct k2i_control *control, const char *host, unsigned port, bool optional)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
+	char service[8];
+	int error;
+
+	(void)snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &found);
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "status: can't find the address of CTLADDRESS = %s: %s", host,
+			gai_strerror(error));
+		return -EADDRNOTAVAIL;
+	}
+	error = addresses_listen(control, found);
+	freeaddrinfo(found);
+	if (!error)
+		k2i_log(K2HFT_LOG_INFO, "status: http on %s port %u", host, port);
+	else if (!optional)
+		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s%s", host, port,
+			k2i_text_error(error), error == -EADDRINUSE ? "; another program has it" : "");
+	return error;
+}
+
+static int control_listen(struct k2i_control *control, const struct k2i_settings *settings, unsigned port)
+{
+	int error;
+
+	control->base = event_base_new();
+	if (!control->base)
+		return -ENOMEM;
+	if (settings->control_address)
+		return host_listen(control, settings->control_address, port, false);
+	error = host_listen(control, "127.0.0.1", port, false);
+	/* A host without IPv6 is none the worse for it. */
+	if (!error)
+		(void)host_listen(control, "::1", port, true);
+	return error;
+}
+
+/* Contract ------------------------------------------------------------------------------------------------------- */
+
+int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control)
+{
+	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
+	unsigned port = node && node->control_port ? node->control_port : settings->control_port;
+	struct k2i_control *opened;
+	int error;
+
+	*control = NULL;
+	if (port == 0)
+		return 0;
+	opened = calloc(1, sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	opened->stop = -1;
+	error = control_listen(opened, settings, port);
+	if (error)
+		k2i_control_close(opened);
+	else
+		*control = opened;
+	return error;
+}
+
+static void *control_run(void *argument)
+{
+	struct k2i_control *control = argument;
+
+	(void)event_base_dispatch(control->base);
+	return NULL;
+}
+
+int k2i_control_start(struct k2i_control *control, const struct k2i_status *status)
+{
+	struct timeval second = {1, 0};
+	sigset_t all, before;
+	size_t at;
+	int error;
+
+	control->status = status;
+	control->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (control->stop < 0)
+		return -errno;
+	control->tick = event_new(control->base, -1, EV_PERSIST, on_tick, control);
+	control->stopped = event_new(control->base, control->stop, EV_READ, on_stop, control);
+	if (!control->tick || !control->stopped || event_add(control->tick, &second) ||
+	    event_add(control->stopped, NULL))
+		return -ENOMEM;
+	for (at = 0; at < control->listener_count; at++)
+		(void)evconnlistener_enable(control->listeners[at]);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = -pthread_create(&control->thread, NULL, control_run, control);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	control->started = !error;
+	return error;
+}
+
+void k2i_control_close(struct k2i_control *control)
+{
+	uint64_t one = 1;
+	size_t at;
+
+	if (!control)
+		return;
+	if (control->started && write(control->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
+		(void)pthread_join(control->thread, NULL);
+	while (control->oldest)
+		client_free(control->oldest);
+	for (at = 0; at < control->listener_count; at++)
+		evconnlistener_free(control->listeners[at]);
+	if (control->tick)
+		event_free(control->tick);
+	if (control->stopped)
+		event_free(control->stopped);
+	if (control->base)
+		event_base_free(control->base);
+	if (control->stop >= 0)
+		(void)close(control->stop);
+	free(control);
+}

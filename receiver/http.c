@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "http.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+	const char *path;
+	enum k2i_http_page page;
+} pages[] = {{"/", K2I_HTTP_POINTER}, {"/status", K2I_HTTP_STATUS}, {"/metrics", K2I_HTTP_METRICS}};
+
+const char *k2i_http_reason(int status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 503:
+		return "Service Unavailable";
+	default:
+		return "Bad Request";
+	}
+}
+
+/* An empty line ends the header. Its lines are not read: nothing depends on them. */
+static bool header_complete(const char *bytes, size_t byte_count)
+{
+	return memmem(bytes, byte_count, "\r\n\r\n", 4) || memmem(bytes, byte_count, "\n\n", 2);
+}
+
+/* The next word of the request line, which a blank or its end ends. */
+static size_t word_take(const char **at, const char *end)
+{
+	const char *begin = *at;
+
+	while (*at<end &&* * at> ' ' && **at < 0x7f)
+		(*at)++;
+	return (size_t)(*at - begin);
+}
+
+static bool version_known(const char *at, const char *end)
+{
+	return end - at == 8 && memcmp(at, "HTTP/1.", 7) == 0 && (at[7] == '0' || at[7] == '1');
+}
+
+static int page_find(const char *path, size_t bytes, enum k2i_http_page *page)
+{
+	const char *query = memchr(path, '?', bytes);
+	size_t at;
+
+	if (query)
+		bytes = (size_t)(query - path);
+	for (at = 0; at < sizeof(pages) / sizeof(pages[0]); at++) {
+		if (strlen(pages[at].path) == bytes && memcmp(pages[at].path, path, bytes) == 0) {
+			*page = pages[at].page;
+			return 200;
+		}
+	}
+	return 404;
+}
+
+int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page)
+{
+	const char *end = memchr(bytes, '\n', byte_count), *at = bytes, *path;
+	size_t method_bytes, path_bytes;
+
+	if (!header_complete(bytes, byte_count))
+		return byte_count < K2I_HTTP_HEADER_BYTES_MAX ? 0 : 431;
+	if (end > bytes && end[-1] == '\r')
+		end--;
+	method_bytes = word_take(&at, end);
+	if (method_bytes == 0 || at == end || *at++ != ' ')
+		return 400;
+	path = at;
+	path_bytes = word_take(&at, end);
+	if (path_bytes == 0 || at == end || *at++ != ' ' || !version_known(at, end))
+		return 400;
+	if (method_bytes != 3 || memcmp(bytes, "GET", 3) != 0)
+		return 405;
+	return page_find(path, path_bytes, page);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_HTTP_H
+#define K2I_HTTP_H
+
+#include <stddef.h>
+
+/* The least of HTTP/1.1 that monitoring systems and browsers need: one GET for each connection, which ends then. */
+#define K2I_HTTP_HEADER_BYTES_MAX 8192u
+
+enum k2i_http_page { K2I_HTTP_POINTER, K2I_HTTP_STATUS, K2I_HTTP_METRICS };
+
+/*
+ * Looks at what has come of a request. 0: it is not complete; 200: it is for `*page`; else the status that it is
+ * answered with: 400 not HTTP, 404 no such page, 405 not GET, 431 a header over K2I_HTTP_HEADER_BYTES_MAX.
+ */
+int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page);
+
+/* The text behind the status. */
+const char *k2i_http_reason(int status);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_PEERS_H
+#define K2I_PEERS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <k2hft/frame.h>
+
+/*
+ * What is told of connections to who asks. A connection is its loop's alone; its numbers are copied here now and then,
+ * so that nobody who asks has to wait for a loop, which can stand still in a write.
+ */
+struct k2i_session;
+
+struct k2i_peer {
+	struct k2i_peer *next, *previous;
+	const char *address;
+	/* Written once, under the list's lock, before `greeted`. */
+	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
+	uint8_t ring_uuid[16];
+	atomic_bool greeted;
+	atomic_uint level;
+	atomic_int hold_error; /* 0: it is not held */
+	atomic_uint_fast64_t committed, records, bytes, duplicates;
+	atomic_uint_fast64_t bytes_per_s;
+	/* The loop's. */
+	uint64_t ticked_ns, ticked_bytes;
+};
+
+struct k2i_peers {
+	pthread_mutex_t mutex;
+	struct k2i_peer *first;
+};
+
+void k2i_peers_start(struct k2i_peers *peers);
+void k2i_peers_end(struct k2i_peers *peers);
+
+/* `address` must outlive it. */
+void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *address);
+void k2i_peer_remove(struct k2i_peers *peers, struct k2i_peer *peer);
+/* Copies what the session has now. */
+void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session, bool held);
+/* Once a second, for the rate. */
+void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns);
+
+/* Calls `each` for every connection, under the lock: it must not wait for anything. */
+void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct k2i_peer *peer), void *argument);
+
+#endif

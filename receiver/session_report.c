@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "session_report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "text.h"
+
+static uint64_t now_coarse_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void k2i_session_log(struct k2i_session *session, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	k2i_log_limited(&session->shared->refused_limit, now_coarse_ns(), K2HFT_LOG_WARNING, "%s", text);
+}
+
+void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code)
+{
+	struct k2i_counters *counters = session->shared->counters;
+
+	k2i_count(&counters->protocol_errors, 1);
+	if (code == K2HFT_ERROR_VERSION)
+		k2i_count(&counters->version_errors, 1);
+	else if (code == K2HFT_ERROR_LIMIT)
+		k2i_count(&counters->limit_errors, 1);
+	else if (code == K2HFT_ERROR_POSITION)
+		k2i_count(&counters->position_errors, 1);
+	else if (code == K2HFT_ERROR_FENCED)
+		k2i_count(&counters->stale_epochs, 1);
+}
+
+void k2i_session_report_duplicates(struct k2i_session *session)
+{
+	char uuid[K2I_TEXT_UUID_ROOM];
+
+	k2i_count(&session->shared->counters->duplicate_chunks, session->pending_duplicates);
+	k2i_log_limited(&session->shared->duplicate_limit, now_coarse_ns(), K2HFT_LOG_INFO,
+			"session: %s (%s), ring %s: %" PRIu64 " chunks below %" PRIu64
+			" were committed before and are skipped",
+			session->host, session->peer, k2i_text_uuid(session->ring->ledger.uuid, uuid),
+			session->pending_duplicates, session->expected);
+}
+
+/* A sender that gives up one chunk after the other says so each time. */
+void k2i_session_report_discard(struct k2i_session *session, const struct k2hft_discard *discard)
+{
+	k2i_log_limited(&session->shared->discard_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
+			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64 " records, reason %u)",
+			session->host, discard->from, discard->to, discard->record_count, discard->reason);
+}

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# CTLPORT: /status, /metrics and /, loopback only, and whatever a hostile client sends.
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+BIN = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin"))
+WAIT_S = 60
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.05)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Receiver:
+    def __init__(self, work, extra=""):
+        self.work = work
+        self.log = os.path.join(work, "log")
+        for _ in range(20):
+            self.port = free_port()
+            with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
+                conf.write(f"[GLOBAL]\nPORT = 8020\nCTLPORT = {self.port}\n[K2HFTFUSESVR]\n"
+                           f"FILE_BASEDIR = {work}/out\n{extra}\n")
+            with open(self.log, "w", encoding="utf-8") as log:
+                self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen",
+                                                 "127.0.0.1:0"], stderr=log)
+            wait_for("a start", lambda: self.process.poll() is not None or "listening on" in self.said())
+            if self.process.poll() is None:
+                break
+            assert f"port {self.port} (CTLPORT)" in self.said(), self.said()
+        self.data_port = re.search(r"listening on 127.0.0.1:(\d+)", self.said()).group(1)
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(WAIT_S) == 0, self.said()
+        assert "Sanitizer" not in self.said(), self.said()
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), WAIT_S)
+        connection.settimeout(WAIT_S)
+        return connection
+
+    def exchange(self, request):
+        with self.connect() as connection:
+            connection.sendall(request)
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+        return answer
+
+    def get(self, path):
+        head, _, body = self.exchange(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 OK\r\n"), head
+        length = int(re.search(rb"Content-Length: (\d+)", head).group(1))
+        assert len(body) == length, (head, len(body))
+        return head, body.decode()
+
+
+def metrics_parse(text):
+    """As Prometheus's text format 0.0.4 wants it: HELP and TYPE before each value, every name once."""
+    values, described, typed = {}, set(), {}
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if match := re.fullmatch(r"# HELP ([a-z_:][a-z0-9_:]*) (\S.*)", line):
+            assert match[1] not in described, line
+            described.add(match[1])
+        elif match := re.fullmatch(r"# TYPE ([a-z_:][a-z0-9_:]*) (counter|gauge)", line):
+            assert match[1] in described and match[1] not in typed, line
+            typed[match[1]] = match[2]
+        else:
+            match = re.fullmatch(r'([a-z_:][a-z0-9_:]*)(\{[a-z_]+="[^"\\]*"\})? (\d+)', line)
+            assert match and match[1] in typed and match[1] not in values, line
+            assert (typed[match[1]] == "counter") == match[1].endswith("_total"), line
+            values[match[1]] = int(match[3])
+    return values
+
+
+def check_pages(receiver):
+    subprocess.run([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.data_port}", "--stream", "a/ä\"b", "-q"],
+                   input=b"one\ntwo\nthree", check=True, timeout=WAIT_S)
+    head, text = receiver.get("/status")
+    assert b"application/json" in head, head
+    status = json.loads(text)
+    assert status["program"] == "k2hftfusesvr" and status["pid"] == receiver.process.pid
+    assert status["receiver"]["records"] == 3 and status["receiver"]["bytes"] == 13, status
+    assert status["receiver_lost"] == []
+    assert status["files"] == [{"path": "a/ä\"b", "bytes": 13, "held": ""}], status
+    head, text = receiver.get("/metrics")
+    assert b"text/plain; version=0.0.4" in head, head
+    metrics = metrics_parse(text)
+    assert metrics["k2hft_receiver_records_total"] == 3 and metrics["k2hft_receiver_info"] == 1
+    names = {name.removeprefix("k2hft_receiver_").removesuffix("_total") for name in metrics}
+    assert names == set(status["receiver"]) | {"info", "uptime_seconds"}, names ^ set(status["receiver"])
+    assert "/metrics" in receiver.get("/")[1]
+    assert receiver.get("/status?x=1")[1].startswith("{")
+
+
+def check_connection(receiver):
+    """One that is there, with what it has sent."""
+    with subprocess.Popen([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.data_port}", "--stream", "open", "-q",
+                           "--host", "sender.example"], stdin=subprocess.PIPE) as push:
+        push.stdin.write(b"a line\n" * 1000)
+        push.stdin.flush()
+
+        def connection():
+            found = [c for c in json.loads(receiver.get("/status")[1])["connections"] if c.get("records") == 1000]
+            return found[0] if found else None
+        wait_for("a connection with its records", connection)
+        found = connection()
+        assert found["host"] == "sender.example" and found["bytes"] == 7000 and found["level"] == "written", found
+        assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", found["ring"]), found
+        assert found["position"] > 7000 and found["held"] == "" and found["peer"].startswith("127.0.0.1:"), found
+        push.stdin.close()
+        assert push.wait(WAIT_S) == 0
+    wait_for("its end", lambda: json.loads(receiver.get("/status")[1])["connections"] == [])
+
+
+def check_refusals(receiver):
+    for request, status in ((b"POST /status HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 405),
+                            (b"HEAD /status HTTP/1.1\r\n\r\n", 405), (b"DELETE / HTTP/1.0\n\n", 405),
+                            (b"get /status HTTP/1.1\r\n\r\n", 405), (b"GET /../etc/passwd HTTP/1.1\r\n\r\n", 404),
+                            (b"GET /status/../status HTTP/1.1\r\n\r\n", 404), (b"GET //status HTTP/1.1\r\n\r\n", 404),
+                            (b"GET %2fstatus HTTP/1.1\r\n\r\n", 404), (b"GET /statusx HTTP/1.1\r\n\r\n", 404),
+                            (b"GET /status\r\n\r\n", 400), (b"GET /status HTTP/2.0\r\n\r\n", 400),
+                            (b"GET  /status HTTP/1.1\r\n\r\n", 400), (b"GET /st\0atus HTTP/1.1\r\n\r\n", 400),
+                            (b"\r\n\r\n", 400), (b"\xff\xfe\x00 / HTTP/1.1\n\n", 400), (b"\n\n", 400),
+                            (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n", 431),
+                            (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 2000, 431), (b"\x16\x03\x01" + b"\0" * 9000, 431)):
+        answer = receiver.exchange(request)
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode()), (request[:60], answer[:60])
+    receiver.exchange(b"GET / HTTP/1.1\r\n\r\n" * 1000)
+
+
+def check_crowd(receiver):
+    """1,000 that say nothing, or half a request: who asks is answered meanwhile, and they go in the end."""
+    crowd = []
+    for number in range(1000):
+        crowd.append(receiver.connect())
+        if number % 2:
+            crowd[-1].sendall(b"GET /status HTTP/1.1\r\nX: ")
+        if number % 100 == 99:
+            assert json.loads(receiver.get("/status")[1])["receiver"]["status_requests"] > 0
+    descriptors = len(os.listdir(f"/proc/{receiver.process.pid}/fd"))
+    assert descriptors < 200, descriptors
+    crowd.append(receiver.connect())
+    slow = crowd[-1]
+    try:
+        while True:
+            slow.sendall(b"G")
+            time.sleep(0.2)
+    except OSError:
+        pass
+    for connection in crowd:
+        connection.close()
+    assert json.loads(receiver.get("/status")[1])["receiver"]["status_refused"] > 900
+
+
+def check_port_taken(work, receiver):
+    os.mkdir(f"{work}/other")
+    with open(f"{work}/other/conf", "w", encoding="utf-8") as conf:
+        conf.write(f"[GLOBAL]\nPORT = 8020\n[SVRNODE]\nNAME = localhost\nCTLPORT = {receiver.port}\n[K2HFTFUSESVR]\n"
+                   f"FILE_BASEDIR = {work}/other/out\n")
+    done = subprocess.run([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/other/conf", "--listen", "127.0.0.1:0"],
+                          capture_output=True, text=True, timeout=WAIT_S)
+    assert done.returncode == 1 and f"port {receiver.port} (CTLPORT)" in done.stderr, done.stderr
+
+
+def check_loopback_only(receiver):
+    with open("/proc/net/tcp", encoding="utf-8") as table:
+        bound = [line.split()[1].split(":")[0] for line in table if f":{receiver.port:04X} 00000000" in line]
+    assert bound == ["0100007F"], bound
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        receiver = Receiver(work)
+        try:
+            check_loopback_only(receiver)
+            check_pages(receiver)
+            check_connection(receiver)
+            check_refusals(receiver)
+            check_crowd(receiver)
+            check_port_taken(work, receiver)
+            receiver.end()
+            receiver = Receiver(work, "CTLADDRESS = 0.0.0.0")
+            assert receiver.get("/status")[1]
+            receiver.end()
+        finally:
+            receiver.process.kill()
+            receiver.process.wait()
+
+
+main()
