@@ -10,15 +10,26 @@
 
 #define CHUNK_BYTES_MIN (K2HFT_CHUNK_HEADER_BYTES + 8u) /* of one byte */
 
-/* LZ4 does more than 128 MiB/s on any processor; a link on which 256 KiB wait longer than 2 ms gains by it. */
-#define LINK_SLOW_NS UINT64_C(2000000)
+/*
+ * LZ4 makes more than 150 MB/s of log lines smaller on any processor; a link on which 256 KiB wait longer than 1.75 ms
+ * gains by it. At 1 Gbit/s they wait 2.2 ms: the border keeps clear of that, since measurements scatter by a tenth.
+ */
+#define LINK_SLOW_NS 1750000.0
 #define LINK_SLOW_BYTES (256u * 1024)
-#define LINK_MEASURE_BYTES (1024u * 1024)
+/* A socket wakes its writer for some 500 KB at a time: a measurement is several of that. */
+#define LINK_MEASURE_BYTES (2u * 1024 * 1024)
 #define LINK_MEASURE_NS UINT64_C(100000000)
-/* In a row: once, it can be a receiver that the scheduler kept waiting. */
+/*
+ * So many more slow measurements than others: once, it can be a receiver that the scheduler kept waiting; and one that
+ * seems fast on a slow link, because the socket's buffer grew, is no reason to begin anew. No more are remembered, so that
+ * a link that has become fast is soon known to be.
+ */
 #define LINK_SLOW_COUNT 3u
+#define LINK_SLOW_COUNT_MAX 5u
 #define LINK_VERDICT_NS UINT64_C(1000000000)
 #define LINK_TRIAL_NS UINT64_C(1000000000)
+/* A frame of a few records does not shrink much whatever they are: it says nothing of others. */
+#define LINK_TRIAL_BYTES (16u * 1024)
 
 int k2i_chunk_glance(const uint8_t *data, size_t bytes, struct k2i_chunk_glance *glance)
 {
@@ -194,10 +205,13 @@ void k2i_link_judge(struct k2i_link *link, uint64_t peer_limited_ns, uint64_t no
 {
 	uint64_t elapsed_ns = now_ns - link->busy_since_ns;
 	uint64_t limited_ns = peer_limited_ns - link->peer_limited_ns;
-	uint64_t per_block_ns = elapsed_ns / (link->busy_bytes + 1) * LINK_SLOW_BYTES;
+	double per_block_ns = (double)elapsed_ns * LINK_SLOW_BYTES / (double)(link->busy_bytes + 1);
 
 	/* A receiver that does not read is no matter of the network: compressing would only give it more to do. */
-	link->slow_count = per_block_ns > LINK_SLOW_NS && limited_ns < elapsed_ns / 2 ? link->slow_count + 1 : 0;
+	if (per_block_ns <= LINK_SLOW_NS || limited_ns >= elapsed_ns / 2)
+		link->slow_count -= link->slow_count > 0;
+	else if (link->slow_count < LINK_SLOW_COUNT_MAX)
+		link->slow_count++;
 	if (link->slow_count >= LINK_SLOW_COUNT)
 		link->slow_until_ns = now_ns + LINK_VERDICT_NS;
 	link->busy_since_ns = now_ns;
@@ -214,6 +228,6 @@ bool k2i_link_compress(const struct k2i_link *link, uint32_t mode, uint64_t now_
 
 void k2i_link_compressed(struct k2i_link *link, size_t raw_bytes, size_t compressed_bytes, uint64_t now_ns)
 {
-	if (compressed_bytes == 0 || compressed_bytes >= raw_bytes - raw_bytes / 10)
+	if (raw_bytes >= LINK_TRIAL_BYTES && (compressed_bytes == 0 || compressed_bytes >= raw_bytes - raw_bytes / 10))
 		link->trial_at_ns = now_ns + LINK_TRIAL_NS;
 }

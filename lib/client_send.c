@@ -8,6 +8,8 @@
 /* After so much a call of process returns, so that acknowledgements are read and a caller's loop goes round. */
 #define BUDGET_FRAMES 64u
 #define BUDGET_BYTES (8u * 1024 * 1024)
+/* What a busy loopback leaves behind for a moment is less. */
+#define UNSENT_BYTES_BUSY (64u * 1024)
 
 void k2i_client_output_reset(struct k2hft_client *client)
 {
@@ -157,6 +159,19 @@ static void link_measure(struct k2hft_client *client, uint64_t now_ns)
 		k2i_link_judge(&client->link, k2i_transport_peer_limited_ns(&client->transport), now_ns);
 }
 
+/*
+ * There is nothing to send. A socket can have taken all that the ring holds and still be busy with it, since a ring is
+ * often smaller than what a socket's buffer grows to: the network is the bottleneck then just as when the socket is full.
+ */
+static void link_pause(struct k2hft_client *client, uint64_t now_ns)
+{
+	if (client->options.compress == K2HFT_COMPRESS_AUTO &&
+	    k2i_transport_unsent_bytes(&client->transport) >= UNSENT_BYTES_BUSY)
+		k2i_link_full(&client->link, now_ns);
+	else
+		k2i_link_idle(&client->link);
+}
+
 int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 {
 	uint64_t bytes_before = client->stats.sent_bytes;
@@ -178,7 +193,7 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 		if (done < 0)
 			return done;
 		if (done == 0) {
-			k2i_link_idle(&client->link);
+			link_pause(client, now_ns);
 			return 0;
 		}
 	}

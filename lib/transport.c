@@ -137,6 +137,15 @@ uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport)
 	return (uint64_t)bytes + (transport->tls ? k2i_tls_waiting(transport->tls) : 0);
 }
 
+uint64_t k2i_transport_unsent_bytes(const struct k2i_transport *transport)
+{
+	int bytes = 0;
+
+	if (ioctl(transport->descriptor, SIOCOUTQNSD, &bytes) < 0 || bytes < 0)
+		bytes = 0;
+	return (uint64_t)bytes + (transport->tls ? k2i_tls_waiting(transport->tls) : 0);
+}
+
 uint64_t k2i_transport_peer_limited_ns(const struct k2i_transport *transport)
 {
 	struct tcp_info information;

@@ -63,6 +63,8 @@ const char *k2i_transport_reason(const struct k2i_transport *transport, int erro
 
 /* Bytes written that the peer's host did not confirm. */
 uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport);
+/* Those of them that the network has not even taken: they wait for its speed or for the peer to read. */
+uint64_t k2i_transport_unsent_bytes(const struct k2i_transport *transport);
 
 /* How long, since the connection began, the peer's full receive buffer (and not the network) held the bytes back. */
 uint64_t k2i_transport_peer_limited_ns(const struct k2i_transport *transport);

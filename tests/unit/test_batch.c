@@ -282,13 +282,44 @@ static struct k2i_link link_after(uint64_t bytes, uint64_t elapsed_ns, uint64_t 
 
 static void a_slow_network_is_worth_compressing(void **state)
 {
-	struct k2i_link link = link_after(1024u * 1024, 90 * MS, 0);
+	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 0);
 
 	(void)state;
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1091 * MS));
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_NEVER, 1091 * MS));
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 3000 * MS));
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_ALWAYS, 3000 * MS));
+}
+
+/* What a link of 1 Gbit/s carries is below the border, by more than a measurement is wrong; 200 MB/s are above. */
+static void a_gigabit_is_slow(void **state)
+{
+	struct k2i_link link = link_after(3010000, 25 * MS, 0);
+
+	(void)state;
+	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1030 * MS));
+	link = link_after(5000000, 25 * MS, 0);
+	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1030 * MS));
+}
+
+static void one_fast_measurement_does_not_make_a_slow_network_fast(void **state)
+{
+	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 0);
+
+	(void)state;
+	k2i_link_sent(&link, 4u * 1024 * 1024);
+	k2i_link_judge(&link, 0, 1092 * MS);
+	for (uint64_t now_ns = 1182 * MS; now_ns < 3000 * MS; now_ns += 90 * MS) {
+		k2i_link_sent(&link, 2048u * 1024);
+		k2i_link_judge(&link, 0, now_ns);
+		assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, now_ns));
+	}
+	/* Several do, whatever went before. */
+	for (uint64_t now_ns = 3000 * MS; now_ns < 3006 * MS; now_ns += MS) {
+		k2i_link_sent(&link, 4u * 1024 * 1024);
+		k2i_link_judge(&link, 0, now_ns);
+	}
+	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 4100 * MS));
 }
 
 static void a_fast_network_is_not(void **state)
@@ -301,7 +332,7 @@ static void a_fast_network_is_not(void **state)
 
 static void a_slow_receiver_is_no_slow_network(void **state)
 {
-	struct k2i_link link = link_after(1024u * 1024, 90 * MS, 80 * MS);
+	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 80 * MS);
 
 	(void)state;
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1091 * MS));
@@ -309,15 +340,17 @@ static void a_slow_receiver_is_no_slow_network(void **state)
 
 static void what_does_not_shrink_is_tried_seldom(void **state)
 {
-	struct k2i_link link = link_after(1024u * 1024, 90 * MS, 0);
+	struct k2i_link link = link_after(2048u * 1024, 90 * MS, 0);
 
 	(void)state;
-	k2i_link_compressed(&link, 1000, 950, 1091 * MS);
+	k2i_link_compressed(&link, 1000, 0, 1091 * MS);
+	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1092 * MS));
+	k2i_link_compressed(&link, 100000, 95000, 1091 * MS);
 	assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 1092 * MS));
 	k2i_link_full(&link, 2100 * MS);
 	k2i_link_judge(&link, 0, 2200 * MS);
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 2200 * MS));
-	k2i_link_compressed(&link, 1000, 500, 2200 * MS);
+	k2i_link_compressed(&link, 100000, 50000, 2200 * MS);
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, 2201 * MS));
 }
 
@@ -352,6 +385,8 @@ int main(void)
 		CASE(shortening_ends_between_chunks),
 		cmocka_unit_test(a_glance_checks_the_length),
 		cmocka_unit_test(a_slow_network_is_worth_compressing),
+		cmocka_unit_test(a_gigabit_is_slow),
+		cmocka_unit_test(one_fast_measurement_does_not_make_a_slow_network_fast),
 		cmocka_unit_test(a_fast_network_is_not),
 		cmocka_unit_test(a_slow_receiver_is_no_slow_network),
 		cmocka_unit_test(what_does_not_shrink_is_tried_seldom),
