@@ -24,7 +24,8 @@ int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destin
 	committer->destination = destination;
 	committer->unify_second = -1;
 	k2i_group_start(&committer->group, destination->outputs);
-	return k2i_output_writer_start(&committer->writer, destination->format, destination->unify_file != NULL);
+	return k2i_output_writer_start(&committer->writer, destination->format, destination->unify_file != NULL,
+				       k2i_outputs_store(destination->outputs));
 }
 
 void k2i_committer_free(struct k2i_committer *committer)

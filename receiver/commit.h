@@ -34,7 +34,7 @@ struct k2i_committer {
 /* The name of FILE_UNIFY at a time. -EINVAL it is too long, or not a path below the base directory. */
 int k2i_unify_path(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
 
-/* -ENOMEM */
+/* As k2i_output_writer_start. */
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination);
 void k2i_committer_free(struct k2i_committer *committer);
 

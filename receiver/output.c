@@ -41,6 +41,7 @@ struct k2i_outputs {
 	char *base_path, *refused_prefix;
 	int lock; /* on the base directory */
 	size_t open_max;
+	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	atomic_size_t open_count;
@@ -155,6 +156,7 @@ static void file_close(struct k2i_outputs *outputs, struct output_whole *file)
 {
 	if (file->output.descriptor < 0)
 		return;
+	k2i_store_behind_end(&file->output.behind, &outputs->store, file->output.descriptor, file->output.length);
 	(void)close(file->output.descriptor);
 	file->output.descriptor = -1;
 	atomic_fetch_sub(&outputs->open_count, 1);
@@ -211,7 +213,8 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
 
 	room_make(outputs);
 	file->generation = atomic_load(&outputs->generation);
-	descriptor = k2i_confine_open(outputs->base, output->path, O_APPEND | O_CREAT);
+	descriptor =
+		k2i_confine_open(outputs->base, output->path, O_APPEND | O_CREAT | k2i_store_flags(&outputs->store));
 	if (descriptor < 0)
 		return descriptor;
 	if (fstat(descriptor, &status) < 0) {
@@ -223,6 +226,7 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
 	output->device = status.st_dev;
 	output->inode = status.st_ino;
 	output->length = (uint64_t)status.st_size;
+	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
 	atomic_fetch_add(&outputs->open_count, 1);
 	return ledger_tell(outputs, output);
@@ -241,6 +245,7 @@ static int file_changed(struct k2i_outputs *outputs, struct output_whole *file, 
 	if (length == 0)
 		file->output.open_writer = 0;
 	file->output.length = length;
+	k2i_store_behind_set(&file->output.behind, length);
 	return ledger_tell(outputs, &file->output);
 }
 
@@ -297,10 +302,17 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 	return error;
 }
 
+void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer)
+{
+	output->length += writer->written_bytes;
+	k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
+}
+
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
 {
 	output->open_writer = open_writer;
 	output->length = length;
+	k2i_store_behind_set(&output->behind, length);
 	return ftruncate(output->descriptor, (off_t)length) < 0 ? -errno : 0;
 }
 
@@ -483,6 +495,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	if (!made)
 		return -ENOMEM;
 	made->open_max = options->open_max;
+	made->store = options->store;
 	made->ledger = options->ledger;
 	made->counters = options->counters;
 	made->base = made->lock = -1;
@@ -504,6 +517,11 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->base_inode = status.st_ino;
 	*outputs = made;
 	return 0;
+}
+
+const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs)
+{
+	return &outputs->store;
 }
 
 struct sync_all {

@@ -8,6 +8,7 @@
 
 #include "counts.h"
 #include "ledger.h"
+#include "store.h"
 
 /*
  * The open output files below the base directory, by path. A file is opened when it is written to first, closed when
@@ -24,6 +25,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	int descriptor; /* -1: not open */
 	uint64_t device, inode;
 	uint64_t length;
+	struct k2i_store_behind behind;
 	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
 	uint64_t open_writer;
 	int error; /* why it could not be written; 0: it could */
@@ -33,7 +35,8 @@ struct k2i_outputs_options {
 	const char *base_directory; /* made if missing */
 	const char *refused_prefix; /* below it: a path that streams must not name; NULL: none but .k2hft */
 	size_t open_max;            /* files; those in use count but are not closed */
-	struct k2i_ledger *ledger;  /* told of every file before it is written */
+	struct k2i_store_options store;
+	struct k2i_ledger *ledger; /* told of every file before it is written */
 	struct k2i_counters *counters;
 };
 
@@ -41,6 +44,9 @@ struct k2i_outputs_options {
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs);
 /* `sync`: all that was written is on the disk when this returns; else an error, as fdatasync(2). NULL is allowed. */
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
+
+/* How its files are written. */
+const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs);
 
 /* Makes the base directory (its parents too). Errors as mkdir(2). */
 int k2i_outputs_base_make(const char *base_directory);
@@ -60,6 +66,8 @@ void k2i_output_unlock(struct k2i_output_file *output);
  * k2i_confine_open; -EACCES its path is refused.
  */
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/* What `writer` has written to a locked output. */
+void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer);
 /* Takes a locked output back to `length`, after a write that failed. Errors as ftruncate(2). */
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer);
 /* Whether a file that k2i_output_prepare could not make ready is at fault itself, not the disk or the machine. */

@@ -306,6 +306,9 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	struct k2i_outputs_options options = {
 		.base_directory = settings->base_directory,
 		.open_max = files_max,
+		.store = {.write_bytes = (size_t)settings->write_bytes,
+			  .mode = settings->open_mode,
+			  .cache = settings->cache},
 		.counters = &receiver->counters,
 	};
 	struct k2i_ledger_report report;

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "store.h"
+
 /*
  * What a configuration file says, typed. settings.def is the one table of all keys: name, section, type, unit, range,
  * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
@@ -96,15 +98,18 @@ struct k2i_settings {
 	const char *format_file; /* where FORMAT is said; NULL: nowhere */
 	const char *time_format_file;
 	unsigned format_line, time_format_line;
-	char *listen_address;       /* LISTEN: host name or address; NULL: the receiver chooses */
-	char *control_address;      /* CTLADDRESS; NULL: loopback */
-	char *run_user, *run_group; /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
-	char *state_directory;      /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
-	uint64_t connections_max;   /* CONNMAX */
-	uint64_t buffer_bytes;      /* BUFFERMAX */
-	uint64_t quarantine_bytes;  /* QUARANTINEMAX */
-	uint64_t window_bytes;      /* WINDOW */
-	uint64_t frame_bytes_max;   /* FRAMEMAX */
+	char *listen_address;          /* LISTEN: host name or address; NULL: the receiver chooses */
+	char *control_address;         /* CTLADDRESS; NULL: loopback */
+	char *run_user, *run_group;    /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
+	char *state_directory;         /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
+	uint64_t connections_max;      /* CONNMAX */
+	uint64_t buffer_bytes;         /* BUFFERMAX */
+	uint64_t write_bytes;          /* WRITEBUF */
+	enum k2i_store_mode open_mode; /* OPENMODE */
+	enum k2i_store_cache cache;    /* CACHE */
+	uint64_t quarantine_bytes;     /* QUARANTINEMAX */
+	uint64_t window_bytes;         /* WINDOW */
+	uint64_t frame_bytes_max;      /* FRAMEMAX */
 };
 
 /*

@@ -99,6 +99,14 @@ static const struct k2i_word outputs[] = {
 	{0},
 };
 
+static const struct k2i_word open_modes[] = {
+	{"buffered", K2I_STORE_BUFFERED, false},
+	{"dsync", K2I_STORE_DSYNC, false},
+	{"sync", K2I_STORE_SYNC, false},
+	{0},
+};
+static const struct k2i_word caches[] = {{"drop", K2I_STORE_DROP, false}, {"keep", K2I_STORE_KEEP, false}, {0}};
+
 const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 {
 	static const struct k2i_word *const words[K2I_TYPE_COUNT] = {
@@ -106,6 +114,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_QUEUE] = queues,          [K2I_TYPE_FULL] = fulls,
 		[K2I_TYPE_COMPRESS] = compressions, [K2I_TYPE_VERDICT] = verdicts,
 		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
+		[K2I_TYPE_OPEN_MODE] = open_modes,  [K2I_TYPE_CACHE] = caches,
 	};
 
 	return words[type];

@@ -44,7 +44,8 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 static void world_open(struct world *world)
 {
-	struct k2i_outputs_options options = {.base_directory = world->base, .open_max = 100};
+	struct k2i_outputs_options options = {
+		.base_directory = world->base, .open_max = 100, .store = {.write_bytes = 65536}};
 	struct k2i_ledger_report report;
 	char path[300], message[100];
 	uint8_t boot_id[16] = "boot";

@@ -49,6 +49,7 @@ static void outputs_open(struct place *place)
 		.base_directory = place->base,
 		.refused_prefix = "state",
 		.open_max = 4,
+		.store = {.write_bytes = 65536},
 		.ledger = place->ledger,
 		.counters = &place->counters,
 	};

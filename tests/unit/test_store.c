@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store.h"
+
+#define FILE_BYTES ((size_t)1000 * 1000)
+
+static uint8_t *content(void)
+{
+	uint8_t *bytes = malloc(FILE_BYTES);
+	size_t i;
+
+	assert_non_null(bytes);
+	for (i = 0; i < FILE_BYTES; i++)
+		bytes[i] = (uint8_t)(i * 7 + i / 251);
+	return bytes;
+}
+
+/* A file without a name, where the tests run. */
+static int scratch(int flags)
+{
+	const char *folder = getenv("TMPDIR");
+	int descriptor = open(folder ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC | flags, 0600);
+
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+/* Each call of write is a packet. */
+static void packets(int ends[2])
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+}
+
+static void options_are_checked(void **state)
+{
+	struct k2i_store_options options = {.write_bytes = 4095};
+	struct k2i_store_writer writer;
+
+	(void)state;
+	assert_int_equal(k2i_store_writer_start(&writer, &options), -EINVAL);
+	options.write_bytes = K2I_STORE_WRITE_BYTES_MAX + 1;
+	assert_int_equal(k2i_store_writer_start(&writer, &options), -EINVAL);
+	options.write_bytes = 5000;
+	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
+	k2i_store_writer_free(&writer);
+	options.direct = true;
+	assert_int_equal(k2i_store_writer_start(&writer, &options), -EINVAL);
+}
+
+static void flags_follow_the_options(void **state)
+{
+	struct k2i_store_options options = {.mode = K2I_STORE_BUFFERED};
+
+	(void)state;
+	assert_int_equal(k2i_store_flags(&options), 0);
+	options.mode = K2I_STORE_DSYNC;
+	assert_int_equal(k2i_store_flags(&options), O_DSYNC);
+	options.mode = K2I_STORE_SYNC;
+	options.direct = true;
+	assert_int_equal(k2i_store_flags(&options), O_SYNC | O_DIRECT);
+}
+
+/* Few bytes gather, and no write is larger than asked for. */
+static void writes_have_the_size(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 10000};
+	struct k2i_store_writer writer;
+	uint8_t *bytes = content(), packet[20000];
+	int ends[2], i;
+
+	(void)state;
+	packets(ends);
+	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
+	k2i_store_writer_begin(&writer, ends[0]);
+	assert_int_equal(k2i_store_put(&writer, bytes, 25000), 0);
+	for (i = 0; i < 100; i++)
+		assert_int_equal(k2i_store_put(&writer, bytes + 25000 + i * 10, 10), 0);
+	assert_int_equal(k2i_store_flush(&writer), 0);
+	assert_int_equal(k2i_store_flush(&writer), 0);
+	assert_int_equal(writer.written_bytes, 26000);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(read(ends[1], packet, sizeof(packet)), i < 2 ? 10000 : 6000);
+		assert_memory_equal(packet, bytes + (size_t)i * 10000, i < 2 ? 10000 : 6000);
+	}
+	assert_int_equal(read(ends[1], packet, sizeof(packet)), -1);
+	k2i_store_writer_free(&writer);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	free(bytes);
+}
+
+/* What is large goes out from where it is; what is small can be overwritten by its owner at once. */
+static void only_small_parts_are_copied(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 65536};
+	struct k2i_store_writer writer;
+	uint8_t *bytes = content(), small[3] = "ab";
+
+	(void)state;
+	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
+	k2i_store_writer_begin(&writer, -1);
+	assert_int_equal(k2i_store_put(&writer, bytes, 30000), 0);
+	assert_int_equal(k2i_store_put(&writer, small, 2), 0);
+	assert_int_equal(writer.vector_count, 2);
+	assert_ptr_equal(writer.vectors[0].iov_base, bytes);
+	assert_ptr_not_equal(writer.vectors[1].iov_base, small);
+	k2i_store_writer_free(&writer);
+	free(bytes);
+}
+
+static void errors_are_told(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 4096};
+	struct k2i_store_writer writer;
+	int descriptor = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(descriptor >= 0);
+	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
+	k2i_store_writer_begin(&writer, descriptor);
+	assert_int_equal(k2i_store_put(&writer, "x", 1), 0);
+	assert_int_equal(k2i_store_flush(&writer), -ENOSPC);
+	/* The next file does not get it. */
+	k2i_store_writer_begin(&writer, descriptor);
+	assert_int_equal(k2i_store_flush(&writer), 0);
+	k2i_store_writer_free(&writer);
+	(void)close(descriptor);
+}
+
+/* Parts of all sizes, through each mode, and read back. */
+static void file_round(const struct k2i_store_options *options)
+{
+	uint8_t *bytes = content(), *buffer = k2i_store_buffer(options->write_bytes);
+	struct k2i_store_writer writer;
+	size_t offset = 0, part = 1, done = 0;
+	ssize_t got;
+	int descriptor = scratch(k2i_store_flags(options));
+
+	if (descriptor == -EINVAL && options->direct) {
+		free(bytes);
+		free(buffer);
+		skip();
+	}
+	assert_true(descriptor >= 0);
+	assert_non_null(buffer);
+	assert_int_equal(k2i_store_writer_start(&writer, options), 0);
+	k2i_store_writer_begin(&writer, descriptor);
+	for (; offset < FILE_BYTES; offset += part, part = part * 3 % 70001 + 1) {
+		if (part > FILE_BYTES - offset)
+			part = FILE_BYTES - offset;
+		assert_int_equal(k2i_store_put(&writer, bytes + offset, part), 0);
+	}
+	assert_int_equal(k2i_store_flush(&writer), 0);
+	assert_int_equal(writer.written_bytes, FILE_BYTES);
+	/* Whole blocks of a file that ends in a part of one can be read with O_DIRECT, too. */
+	while ((got = k2i_store_read(options, descriptor, buffer, done)) > 0) {
+		assert_memory_equal(buffer, bytes + done, (size_t)got);
+		done += (size_t)got;
+	}
+	assert_int_equal(got, 0);
+	assert_int_equal(done, FILE_BYTES);
+	k2i_store_writer_free(&writer);
+	(void)close(descriptor);
+	free(buffer);
+	free(bytes);
+}
+
+static void every_mode_writes_the_same(void **state)
+{
+	struct k2i_store_options options = {.write_bytes = 40000};
+	int mode;
+
+	(void)state;
+	for (mode = K2I_STORE_BUFFERED; mode <= K2I_STORE_SYNC; mode++) {
+		options.mode = (enum k2i_store_mode)mode;
+		options.cache = mode == K2I_STORE_DSYNC ? K2I_STORE_KEEP : K2I_STORE_DROP;
+		file_round(&options);
+	}
+}
+
+static void direct_writes_the_tail(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 65536, .direct = true};
+
+	(void)state;
+	file_round(&options);
+}
+
+static size_t cached_pages(int descriptor, size_t bytes)
+{
+	size_t pages = (bytes + 4095) / 4096, cached = 0, i;
+	unsigned char *present = calloc(pages, 1);
+	void *mapped = mmap(NULL, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+
+	assert_non_null(present);
+	assert_true(mapped != MAP_FAILED);
+	assert_int_equal(mincore(mapped, bytes, present), 0);
+	for (i = 0; i < pages; i++)
+		cached += present[i] & 1;
+	(void)munmap(mapped, bytes);
+	free(present);
+	return cached;
+}
+
+/* Five stretches: four are on the disk then, and gone from the page cache if they shall be. */
+static size_t behind_cached(enum k2i_store_cache cache)
+{
+	const struct k2i_store_options options = {.write_bytes = 65536, .cache = cache};
+	size_t bytes = 5 * (size_t)K2I_STORE_BEHIND_BYTES, length = 0, cached;
+	struct k2i_store_behind behind;
+	uint8_t *block = content();
+	int descriptor = scratch(0);
+
+	assert_true(descriptor >= 0);
+	k2i_store_behind_set(&behind, 0);
+	while (length < bytes) {
+		assert_int_equal(write(descriptor, block, 524288), 524288);
+		length += 524288;
+		k2i_store_behind_advance(&behind, &options, descriptor, length);
+		assert_true(length - behind.started <= K2I_STORE_BEHIND_BYTES);
+		assert_true(length - behind.done <= 2 * K2I_STORE_BEHIND_BYTES);
+	}
+	assert_int_equal(behind.done, bytes - K2I_STORE_BEHIND_BYTES);
+	cached = cached_pages(descriptor, bytes);
+	k2i_store_behind_end(&behind, &options, descriptor, length);
+	assert_int_equal(behind.done, length);
+	(void)close(descriptor);
+	free(block);
+	return cached;
+}
+
+static bool memory_only(void)
+{
+	int descriptor = scratch(0);
+	bool memory;
+
+	assert_true(descriptor >= 0);
+	assert_int_equal(write(descriptor, "x", 1), 1);
+	assert_int_equal(fdatasync(descriptor), 0);
+	(void)posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+	memory = cached_pages(descriptor, 1) > 0;
+	(void)close(descriptor);
+	return memory;
+}
+
+static void written_pages_are_dropped(void **state)
+{
+	size_t stretch = (size_t)K2I_STORE_BEHIND_BYTES / 4096;
+
+	(void)state;
+	if (memory_only())
+		skip();
+	assert_true(behind_cached(K2I_STORE_DROP) <= 2 * stretch);
+	assert_true(behind_cached(K2I_STORE_KEEP) > 2 * stretch);
+}
+
+static void a_cut_begins_anew(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 65536};
+	struct k2i_store_behind behind;
+
+	(void)state;
+	k2i_store_behind_set(&behind, 10 * K2I_STORE_BEHIND_BYTES);
+	k2i_store_behind_set(&behind, 5000);
+	assert_int_equal(behind.started, 4096);
+	k2i_store_behind_advance(&behind, &options, -1, K2I_STORE_BEHIND_BYTES);
+	assert_int_equal(behind.started, 4096);
+	k2i_store_behind_advance(&behind, &options, -1, K2I_STORE_BEHIND_BYTES + 4100);
+	assert_int_equal(behind.started, K2I_STORE_BEHIND_BYTES + 4096);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_are_checked),    cmocka_unit_test(flags_follow_the_options),
+		cmocka_unit_test(writes_have_the_size),   cmocka_unit_test(only_small_parts_are_copied),
+		cmocka_unit_test(errors_are_told),        cmocka_unit_test(every_mode_writes_the_same),
+		cmocka_unit_test(direct_writes_the_tail), cmocka_unit_test(written_pages_are_dropped),
+		cmocka_unit_test(a_cut_begins_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
