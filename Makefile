@@ -76,7 +76,7 @@ FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 
-.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized check-faults fuzz check-fuzz \
+.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
 all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
 unit: $(UNIT) $(TOOLS) $(FUZZERS)
@@ -99,7 +99,7 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # hash.c asks the processor before it calls what is in this file.
-$(B)/obj/lib/hash_avx2.o: CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
+$(B)/obj/lib/hash_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
 
 $(LIB_A): $(LIB_OBJECTS) $(B)/files
 $(APP_A): $(APP_OBJECTS) $(B)/files
@@ -184,9 +184,7 @@ check-fuzz:             ## each fuzz target for 60 seconds
 	$(call fuzz,$(FUZZ),60)
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
-check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faults.py; SEED=S; RECORD=1 keeps the result
-	$(call remake) all unit
-	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record)
+include tests/faults/faults.mk
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
@@ -235,11 +233,11 @@ uninstall:              ## removes what install put there; below $DESTDIR also f
 	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
 
-clean:                  ## removes build and what the sanitizers and fuzzers are built into
-	rm -rf $(B) build-asan build-tsan build-fuzz
+clean:                  ## removes build and what other checks are built into
+	rm -rf $(B) build-asan build-tsan build-fuzz build-crash
 
 help:                   ## this
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
 	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE; B: folder to build into; V=1: shows commands;'
 	@echo '  DESTDIR prefix bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
 

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "crash.h"
 #include "drain.h"
 #include "fuse_api.h"
 #include "mount.h"
@@ -175,8 +176,10 @@ static int serve_one(struct k2i_mount *mount)
 	struct request request;
 	int status = receive(mount, &request);
 
-	if (status > 0)
+	if (status > 0) {
+		K2I_CRASH(mount_request_read);
 		serve(mount, &request);
+	}
 	k2i_shared_step();
 	return status < 0 ? status : 0;
 }
@@ -277,8 +280,11 @@ static int ask_again(struct k2i_mount *mount)
 {
 	struct fuse_out_header notification = {.len = sizeof(notification), .error = NOTIFY_RESEND};
 
-	if (write(mount->device_fd, &notification, sizeof(notification)) == (ssize_t)sizeof(notification))
+	K2I_CRASH(mount_resend_before);
+	if (write(mount->device_fd, &notification, sizeof(notification)) == (ssize_t)sizeof(notification)) {
+		K2I_CRASH(mount_resend_asked);
 		return 0;
+	}
 	if (errno == ENODEV)
 		return 0;
 	k2i_log(K2HFT_LOG_ERROR, "mount: the kernel can't send requests again: %s", strerror(errno));

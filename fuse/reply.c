@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "crash.h"
 #include "mount.h"
 #include "shared.h"
 
@@ -56,8 +57,10 @@ void k2i_reply_prepared(struct k2i_mount *mount)
 	size_t bytes;
 	const void *answer = k2i_shared_last_answer(&bytes);
 
+	K2I_CRASH(mount_answer_before);
 	if (answer && mount->device_fd >= 0)
 		check_taken(write(mount->device_fd, answer, bytes));
+	K2I_CRASH(mount_answered);
 }
 
 void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes)

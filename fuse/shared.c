@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "bits.h"
+#include "crash.h"
 #include "ring_handle.h"
 
 /* Addresses only: a page takes memory when it is first written. */
@@ -151,12 +152,14 @@ void k2i_shared_keep(const void *memory, size_t bytes)
 	memcpy(store->journal + used, memory, bytes);
 	memcpy(store->journal + used + padded, &kept, sizeof(kept));
 	word_set(used + padded + sizeof(kept));
+	K2I_CRASH(mount_kept);
 }
 
 static void put_back(void)
 {
 	uint64_t used = word_get();
 
+	K2I_CRASH(mount_put_back_before);
 	while (used) {
 		struct kept kept;
 
@@ -164,6 +167,7 @@ static void put_back(void)
 		used -= sizeof(kept) + k2i_align_up(kept.bytes, 8);
 		memcpy(kept.memory, store->journal + used, kept.bytes);
 	}
+	K2I_CRASH(mount_put_back);
 	word_set(0);
 }
 
@@ -237,11 +241,14 @@ int k2i_shared_commit(struct k2hft_producer *producer, const struct k2hft_chunk 
 
 	if (store)
 		position_set(producer->position | POSITION_SET | (answered ? POSITION_ANSWERED : 0));
+	K2I_CRASH(mount_commit_before);
 	status = k2hft_producer_commit(producer, chunk, offset, bytes);
 	if (!store)
 		return status;
+	K2I_CRASH(mount_committed);
 	if (status == 0)
 		step_end(answered ? WORD_ANSWERED : 0);
+	K2I_CRASH(mount_commit_ended);
 	position_set(0);
 	return status;
 }
@@ -255,6 +262,7 @@ void k2i_shared_settle(const struct k2hft_ring *ring)
 	position_set(0);
 	if (word_get() & ~WORD_ANSWERED)
 		put_back();
+	K2I_CRASH(mount_settled);
 }
 
 /* ---- memory */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "client_state.h"
+#include "crash.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
@@ -36,10 +37,12 @@ static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t r
 
 	if (bytes < 0)
 		return -EIO;
+	K2I_CRASH(discard_before);
 	k2i_client_control_add(client, (size_t)bytes);
 	k2i_client_sent_add(client, to);
 	client->announced = to;
 	client->stats.discarded_ranges++;
+	K2I_CRASH(discard_announced);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client_state.h"
+#include "crash.h"
 
 #define PING_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
@@ -34,6 +35,7 @@ static void ring_release(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (client->released == client->acked)
 		return;
+	K2I_CRASH(ack_taken);
 	if (k2hft_ring_release(client->ring, client->acked) < 0) {
 		uint64_t position = client->acked;
 

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include "client_state.h"
+#include "crash.h"
 
 /* After so much a call of process returns, so that acknowledgements are read and a caller's loop goes round. */
 #define BUDGET_FRAMES 64u
@@ -124,7 +125,11 @@ static int write_once(struct k2hft_client *client, uint64_t now_ns)
 	count += frame_first ? control_pieces(output, pieces + count) : frame_pieces(output, pieces + count);
 	for (size_t index = 0; index < count; index++)
 		wanted += pieces[index].iov_len;
+	if (output->frame)
+		K2I_CRASH(frame_send_before);
 	ssize_t written = k2i_transport_write(&client->transport, pieces, (int)count);
+	if (output->frame)
+		K2I_CRASH(frame_sent);
 	if (written == -EAGAIN)
 		return 0;
 	if (written < 0)

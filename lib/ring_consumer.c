@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "crash.h"
+
 /*
  * The consumer trusts its own positions and nothing in the mapping: an entry counts when its mark is one, lies within a
  * lap of the head and its fields fit together.
@@ -188,9 +190,11 @@ int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position)
 	/* relaxed: for statistics only, and the consumer alone writes them. */
 	atomic_store_explicit(&header->acked, position, memory_order_relaxed);
 	(void)atomic_fetch_add_explicit(&header->acked_records, records, memory_order_relaxed);
+	K2I_CRASH(ring_acked);
 	while (position < ring->read && is_gap(entry_kind(ring, position, &size)) && size <= ring->read - position)
 		position += size;
 	head_move(ring, position);
+	K2I_CRASH(ring_released);
 	gaps_skip(ring);
 	return 0;
 }

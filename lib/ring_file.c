@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "crash.h"
+
 #define OPEN_TRIES 100
 
 int k2i_ring_memory_create(uint64_t capacity)
@@ -97,12 +99,15 @@ static int file_create(const char *path, bool replace, uint64_t capacity, uint64
 	if (descriptor < 0)
 		return -errno;
 	error = allocate(descriptor, capacity);
+	K2I_CRASH(ring_file_allocated);
 	if (!error)
 		error = k2i_ring_format(descriptor, capacity, seed);
 	if (!error)
 		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
+	K2I_CRASH(ring_file_formatted);
 	if (!error)
 		error = name_give(temporary, path, replace);
+	K2I_CRASH(ring_file_named);
 	if (!error)
 		return descriptor;
 	(void)unlink(temporary);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crash.h"
 #include "options.h"
 
 #define RING_FLAGS_KNOWN (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)
@@ -114,10 +115,12 @@ static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t s
 	error = inherit(ring);
 	if (error)
 		return error;
+	K2I_CRASH(ring_inherited);
 	if (cut_bytes)
 		k2i_cut_entry_clear(ring, cut_bytes);
 	(void)k2hft_ring_repair(ring);
 	consumer_begin(ring);
+	K2I_CRASH(ring_begun);
 	k2i_space_wake(ring);
 	return 0;
 }
@@ -215,10 +218,12 @@ void k2hft_ring_close(struct k2hft_ring *ring)
 	if (ring->attachment)
 		k2i_slot_free(ring->attachment);
 	if (ring->consumer) {
+		K2I_CRASH(ring_close_before);
 		/* relaxed: R10 follows. */
 		atomic_store_explicit(&ring->header->clean, 1, memory_order_relaxed);
 		/* R10 */
 		atomic_store_explicit(&ring->header->consumer, 0, memory_order_release);
+		K2I_CRASH(ring_closed);
 	}
 	k2i_ring_delete(ring);
 	errno = kept;

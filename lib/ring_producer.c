@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crash.h"
+
 #define CHUNK_FLAGS_KNOWN (K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED)
 
 int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **producer)
@@ -74,9 +76,11 @@ static int claim(struct k2hft_producer *producer, uint64_t size)
 		}
 		/* relaxed: R2 below publishes it. */
 		atomic_store_explicit(&producer->slot->claim, tail | 1, memory_order_relaxed);
+		K2I_CRASH(ring_claim_before);
 		/* R2, A2: room that a producer gave back comes with what it wrote there. relaxed on failure: a guess. */
 	} while (!atomic_compare_exchange_weak_explicit(&header->tail, &tail, tail + size, memory_order_acq_rel,
 							memory_order_relaxed));
+	K2I_CRASH(ring_claimed);
 	producer->position = tail;
 	producer->size = size;
 	return 0;
@@ -99,6 +103,7 @@ int k2hft_producer_reserve(struct k2hft_producer *producer, size_t bytes, void *
 	atomic_store_explicit(&entry->mark,
 			      k2i_mark_make(producer->ring, producer->position, K2I_KIND_CLAIMED, producer->size),
 			      memory_order_release);
+	K2I_CRASH(ring_reserved);
 	producer->bytes = bytes;
 	*payload = entry + 1;
 	return 0;
@@ -150,12 +155,14 @@ static void rear_give_back(struct k2hft_producer *producer, uint64_t end)
 	uint64_t mark = k2i_mark_make(ring, producer->position, K2I_KIND_CLAIMED, end - producer->position);
 
 	mark_store_relaxed(ring, end, 0, 0);
+	K2I_CRASH(ring_rear_before);
 	/* relaxed: R1 follows. */
 	atomic_store_explicit(&producer->slot->rear, end | 1, memory_order_relaxed);
 	/* R1 */
 	atomic_store_explicit(&k2i_entry_at(ring, producer->position)->mark, mark, memory_order_release);
 	if (!tail_back(producer, end))
 		mark_store_relaxed(ring, end, K2I_KIND_GAP, rear_bytes);
+	K2I_CRASH(ring_rear_given);
 	producer->size = end - producer->position;
 }
 
@@ -211,13 +218,16 @@ int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_ch
 		rear_give_back(producer, end);
 	chunk_write(ring, begin, chunk, lead_bytes, pad_bytes, bytes);
 	count(producer, chunk->record_count, bytes);
+	K2I_CRASH(ring_commit_before);
 	if (begin == producer->position) {
 		publish(ring, begin, K2I_KIND_CHUNK, end - begin);
 	} else {
 		mark_store_relaxed(ring, begin, K2I_KIND_CHUNK, end - begin);
 		publish(ring, producer->position, K2I_KIND_GAP, begin - producer->position);
 	}
+	K2I_CRASH(ring_committed);
 	claim_end(producer);
+	K2I_CRASH(ring_claim_ended);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "crash.h"
 #include "ring_handle.h"
 
 /* What stands at a position below the tail. */
@@ -126,7 +127,9 @@ static void damage_keep(struct k2hft_ring *ring, const struct walk *walk)
 
 static void mend(struct k2hft_ring *ring, const struct walk *walk, enum place place)
 {
+	K2I_CRASH(ring_mend_before);
 	skip_write(ring, walk->position, walk->end);
+	K2I_CRASH(ring_mended);
 	if (place == PLACE_DAMAGED)
 		damage_keep(ring, walk);
 	/* relaxed: counters. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "crash.h"
 #include "log.h"
 #include "text.h"
 
@@ -111,8 +112,12 @@ static int file_store(struct k2i_committer *committer, const struct k2i_ledger_r
 	if (file->error)
 		return k2i_quarantine_put(committer->destination->quarantine, ring->uuid, &committer->group, file);
 	error = k2i_output_write(&committer->writer, &committer->group, file);
-	if (!error && sync && fdatasync(file->output->descriptor) < 0)
+	if (error || !sync)
+		return error;
+	K2I_CRASH(output_sync_before);
+	if (fdatasync(file->output->descriptor) < 0)
 		error = -errno;
+	K2I_CRASH(output_synced);
 	return error;
 }
 

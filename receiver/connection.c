@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "crash.h"
 #include "hold.h"
 #include "log.h"
 #include "secure.h"
@@ -141,10 +142,12 @@ static int output_send(struct k2i_connection *connection)
 	ssize_t sent;
 
 	while (session->output_bytes > 0) {
+		K2I_CRASH(answer_before);
 		sent = k2i_transport_write(&connection->transport,
 					   &(struct iovec){session->output, session->output_bytes}, 1);
 		if (sent < 0)
 			return sent == -EAGAIN ? 0 : -EPIPE;
+		K2I_CRASH(answer_sent);
 		session->output_bytes -= (size_t)sent;
 		memmove(session->output, session->output + sent, session->output_bytes);
 	}

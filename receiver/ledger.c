@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bits.h"
+#include "crash.h"
 #include "ledger_known.h"
 #include "ledger_log.h"
 
@@ -259,13 +260,17 @@ static int log_write_new(struct k2i_ledger *ledger, int file, const struct snaps
 
 	if (!error)
 		error = write_whole(file, snapshot->bytes, snapshot->used, 0);
+	K2I_CRASH(ledger_new_written);
 	/* The new log must not take the old one's place before it is whole, not even after a power cut. */
 	if (!error && fdatasync(file) < 0)
 		error = -errno;
+	K2I_CRASH(ledger_new_synced);
 	if (!error && renameat(ledger->directory, NEW_NAME, ledger->directory, LOG_NAME) < 0)
 		error = -errno;
+	K2I_CRASH(ledger_renamed);
 	if (!error && fsync(ledger->directory) < 0)
 		error = -errno;
+	K2I_CRASH(ledger_named);
 	return error;
 }
 
@@ -314,10 +319,16 @@ static int record_append(struct k2i_ledger *ledger, int length, bool sync)
 	if (length < 0)
 		return length;
 	error = log_allocate(ledger->log, &ledger->allocated, ledger->end + (uint64_t)length);
+	K2I_CRASH(ledger_append_before);
 	if (!error)
 		error = write_whole(ledger->log, ledger->record, (size_t)length, ledger->end);
-	if (!error && sync && fdatasync(ledger->log) < 0)
-		error = -errno;
+	K2I_CRASH(ledger_appended);
+	if (!error && sync) {
+		K2I_CRASH(ledger_sync_before);
+		if (fdatasync(ledger->log) < 0)
+			error = -errno;
+		K2I_CRASH(ledger_synced);
+	}
 	if (!error)
 		ledger->end += (uint64_t)length;
 	return error;
@@ -525,8 +536,10 @@ void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
 {
 	if (!ledger)
 		return;
+	K2I_CRASH(ledger_clean_before);
 	if (clean && ledger->log >= 0)
 		(void)record_append(ledger, k2i_ledger_clean_encode(ledger->record), true);
+	K2I_CRASH(ledger_clean);
 	k2i_known_free(&ledger->known);
 	if (ledger->log >= 0)
 		(void)close(ledger->log);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "crash.h"
 #include "log.h"
 #include "table.h"
 #include "text.h"
@@ -229,6 +230,7 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
 	atomic_fetch_add(&outputs->open_count, 1);
+	K2I_CRASH(output_opened);
 	return ledger_tell(outputs, output);
 }
 
@@ -601,6 +603,7 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 
 static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
 {
+	K2I_CRASH(tail_cut_before);
 	if (ftruncate(descriptor, (off_t)wanted) < 0) {
 		k2i_count(&outputs->counters->uncut_files, 1);
 		k2i_log(K2HFT_LOG_ERROR,
@@ -608,6 +611,7 @@ static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *la
 			length - wanted, k2i_text_error(-errno));
 		return;
 	}
+	K2I_CRASH(tail_cut);
 	k2i_count(&outputs->counters->cut_bytes, length - wanted);
 	k2i_log(K2HFT_LOG_WARNING,
 		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,

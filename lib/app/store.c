@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bits.h"
+#include "crash.h"
 
 #define BLOCK_BYTES ((size_t)4096)
 /* Below this a copy costs less than one more element of writev(2). */
@@ -81,7 +82,9 @@ static int vectors_write(struct k2i_store_writer *writer)
 	ssize_t put;
 
 	while (count > 0) {
+		K2I_CRASH(output_write_before);
 		put = writev(writer->descriptor, vector, (int)count);
+		K2I_CRASH(output_written);
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put <= 0)

@@ -16,7 +16,7 @@ kill -TERM "$first"
 quick sh -c "echo two >>'$sent/f'" || fail "a write after a signal to the worker"
 gone "$first" && fail "the worker heeds signals of anybody"
 ring=$(quick readlink "$mnt/.k2hft-ring") || fail "the ring's link"
-kill -SEGV "$first"
+kill -ABRT "$first" # sanitizers have a handler for SEGV
 until_true 20 another || fail "no other worker"
 quick sh -c "echo three >>'$sent/f'" || fail "a write to the other worker"
 [ "$(quick readlink "$mnt/.k2hft-ring")" = "$ring" ] || fail "the ring is elsewhere"

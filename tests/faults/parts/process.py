@@ -28,10 +28,13 @@ def wait_until(condition, seconds, what):
 
 
 class Process:
-    """A child. Only the main thread may start one: children go when the thread that started them goes."""
+    """A child. Only the main thread may start one: children go when the thread that started them goes.
+
+    `extra`: what it has in its environment beside the harness's own.
+    """
     all = []
 
-    def __init__(self, name, command, log, host=None, stdin=subprocess.DEVNULL, stdout=None):
+    def __init__(self, name, command, log, host=None, stdin=subprocess.DEVNULL, stdout=None, extra=None):
         self.name = name
         self.log = log
         prefix = host.prefix() if host else []
@@ -40,7 +43,8 @@ class Process:
             # pylint: disable-next=subprocess-popen-preexec-fn,consider-using-with
             self.child = subprocess.Popen(prefix + [str(word) for word in command], stdin=stdin,
                                           stdout=output if stdout is None else stdout, stderr=output,
-                                          start_new_session=True, preexec_fn=die_with_parent)
+                                          start_new_session=True, preexec_fn=die_with_parent,
+                                          env={**os.environ, **extra} if extra else None)
         self.pid = self.child.pid
         self.stopped = False
         Process.all.append(self)

@@ -93,13 +93,17 @@ class Sender:
 
     def kill(self, exactly):
         """`exactly`: it is known what was accepted before."""
-        part = self.parts[-1]
         committed = 0
         victim = self.processes()[0]
         if exactly and victim.alive():
             victim.stop()
             committed = max(0, self.committed() - self.committed_before)
         victim.kill()
+        self.died(committed)
+
+    def died(self, committed):
+        """`committed`: bytes of this lap that the ring has at least, and which must arrive."""
+        part = self.parts[-1]
         # What earlier parts of the lap had accepted at least is known; what they had at most decides.
         part.at_least = 0
         part.committed = committed
@@ -127,7 +131,8 @@ class PushSender(Sender):
         self.push = Process("push", [os.path.join(self.world.bin, "k2hft"), "push", "-r", f"{host}:{port}", "--ring",
                                      self.ring(), "--ring-size", self.world.ring_bytes, "--level", self.world.level,
                                      "--compress", self.world.compress, "--timeout", 100, "-t", self.stream],
-                            self.log(), self.world.sender_host(), stdin=reading)
+                            self.log(), self.world.sender_host(), stdin=reading,
+                            extra=self.world.environment(self.name))
         self.maker = Process("push's input", self.verify() + ["--make", "-q"] + self.load.words(part.producer) +
                              ["/dev/stdout"], self.world.path("push-input.log"), stdout=writing)
         os.close(reading)
@@ -153,7 +158,8 @@ class LibrarySender(Sender):
         self.world.write_config("library.ini", self.ring())
         self.maker = Process("library", self.verify() + ["--make", "-q", "-c", self.world.path("library.ini"),
                                                          "--timeout", 100, "-t", self.stream] +
-                             self.load.words(part.producer), self.log(), self.world.sender_host())
+                             self.load.words(part.producer), self.log(), self.world.sender_host(),
+                             extra=self.world.environment(self.name))
 
     def finish(self, seconds):
         self.ended_well(self.maker, seconds)

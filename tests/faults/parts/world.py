@@ -35,6 +35,7 @@ class World:
         self.output = os.path.join(self.disk, "out")
         self.mount_point = self.path("mnt")
         self.own_disk = False
+        self.plans = {}
 
     def start(self):
         os.mkdir(self.disk)
@@ -53,6 +54,10 @@ class World:
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def environment(self, role):
+        """Of a process that is made to die at a point: see crash.py."""
+        return {"K2HFT_CRASH": self.plans[role].path} if role in self.plans else None
 
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
@@ -78,7 +83,8 @@ class World:
         address = self.link.right.address if self.link else "127.0.0.1"
         self.receiver = Process("receiver", [os.path.join(self.bin, "k2hftfusesvr"), "-conf", self.path("server.ini"),
                                              "--listen", f"{address}:{self.port}"],
-                                self.path("receiver.log"), self.link.right if self.link else None)
+                                self.path("receiver.log"), self.link.right if self.link else None,
+                                extra=self.environment("receiver"))
 
     def receiver_start(self):
         self.receiver_spawn()
@@ -123,7 +129,8 @@ class World:
     def mount_start(self):
         self.write_config("slave.ini", self.path("mount.ring"))
         self.mount = Process("mount", [os.path.join(self.bin, "k2hftfuse"), self.mount_point, "-f", "-o",
-                                       f"conf={self.path('slave.ini')}"], self.path("mount.log"), self.sender_host())
+                                       f"conf={self.path('slave.ini')}"], self.path("mount.log"), self.sender_host(),
+                             extra=self.environment("mount"))
         wait_until(lambda: not self.mount.alive() or self.mounted(), READY_S, "the mount comes")
         if not self.mount.alive():
             raise Trouble(f"the mount does not start; {self.mount.last_lines()}")

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# timeout: 600
+# Processes that die at named points under load: nothing lost, nothing twice. `make check-crash` goes through all points.
+set -u
+for built in "${B:-build}"/bin/* "${B:-build}"/lib/*; do
+	if grep -q K2HFT_CRASH "$built"; then
+		echo "FAIL: $built has crash points, and is for use"
+		exit 1
+	fi
+done
+eval "${K2HFT_MAKE:-make} -s crash-build" || exit 1
+B=build-crash exec tests/faults/crash.py --seconds 30

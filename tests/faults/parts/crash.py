@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""Death at the named points of lib/crash.def, in a build that has them."""
+import contextlib
+import mmap
+import os
+import re
+import signal
+import struct
+import time
+
+from .kinds import Fault
+from .process import Trouble, quiet, wait_until
+
+STEPS = 32
+STEPS_AT = 8
+PASSED_AT = STEPS_AT + STEPS * 8
+PLAN_BYTES = 4096
+# In a ring's file.
+CAPACITY_AT = 32
+DATA_AT = 40
+TAIL_AT = 128
+HEAD_AT = 384
+REACHED_S = 60
+ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver": ("receiver",)}
+
+
+class Point:
+    def __init__(self, number, name, who, need):
+        self.number = number
+        self.name = name
+        self.who = who
+        self.need = need
+
+    def roles(self):
+        """Who can be brought to this point by what it needs."""
+        if self.need in ("new ring", "damage"):
+            return ("push",)
+        if self.need == "end" and self.who == "sender":
+            return ("push", "library")
+        return ROLES[self.who]
+
+
+def points_of(path):
+    """All of lib/crash.def, by name."""
+    with open(path, encoding="utf-8") as file:
+        found = re.findall(r'^K2I_CRASH_POINT\((\w+), "([^"]*)", "([^"]*)"\)', file.read(), re.M)
+    return {name: Point(number, name, who, need) for number, (name, who, need) in enumerate(found)}
+
+
+class Plan:
+    """The file that processes of one role share (lib/crash.c)."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "w+b") as file:
+            file.truncate(PLAN_BYTES)
+            self.memory = mmap.mmap(file.fileno(), PLAN_BYTES)
+
+    def arm(self, steps):
+        """[(point, passes)...]: a death for each."""
+        self.memory[4:8] = struct.pack("=I", 0)
+        for number, (point, passes) in enumerate(steps):
+            struct.pack_into("=II", self.memory, STEPS_AT + 8 * number, point.number, passes)
+        self.memory[0:4] = struct.pack("=I", 0)
+        self.memory[4:8] = struct.pack("=I", len(steps))
+
+    def step(self):
+        return struct.unpack_from("=I", self.memory)[0]
+
+    def passed(self, point):
+        return struct.unpack_from("=Q", self.memory, PASSED_AT + 8 * point.number)[0]
+
+
+class Crash(Fault):
+    """Of a class of its own for each point and role, made by `of`."""
+    points = point = role = None
+    times = 1
+
+    @classmethod
+    def of(cls, points, point, role, times):
+        return type(f"Crash_{point.name}", (cls,), {"points": points, "point": point, "role": role, "times": times})
+
+    def __init__(self, lap):
+        super().__init__(lap)
+        self.plan = self.at.plans[self.role]
+        self.sender = {"push": lap.push, "library": lap.library, "mount": lap.mount}.get(self.role)
+        self.asked = None
+
+    def steps(self):
+        first = re.fullmatch(r"after (\w+)", self.point.need)
+        before = [(self.points[first.group(1)], self.random.randrange(1, 10))] if first else []
+        hot = self.point.need in ("", "synced")
+        steps = []
+        for number in range(self.times):
+            steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]
+        return steps
+
+    def inject(self):
+        steps = self.steps()
+        if self.point.need == "damage":
+            self.damage()
+        elif self.point.need == "new ring":
+            self.sender.finish(60)
+        self.plan.arm(steps)
+        if self.point.need == "new ring":
+            self.again()
+        elif self.point.need == "damage":
+            self.sender.go()
+        elif self.point.need == "restart":
+            self.restart()
+        until = time.monotonic() + REACHED_S
+        while self.plan.step() < len(steps):
+            if time.monotonic() > until:
+                raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {len(steps)} deaths in "
+                              f"{REACHED_S} s; passed {self.plan.passed(self.point)} times")
+            self.revive()
+            time.sleep(0.005)
+        self.settle()
+
+    def restart(self):
+        if self.role == "receiver":
+            self.at.receiver.kill()
+        elif self.role == "mount":
+            for worker in self.at.mount_workers():
+                quiet("kill", "-KILL", worker)
+        elif self.sender.processes()[0].alive():
+            self.sender.kill(exactly=False)
+            self.again()
+
+    def revive(self):
+        """Starts again what has died, and what has ended with its records while more deaths are to come."""
+        if self.role == "receiver":
+            self.revive_receiver()
+        elif self.role != "mount":
+            self.revive_sender(True)
+
+    def revive_receiver(self):
+        receiver = self.at.receiver
+        if not receiver.alive():
+            if receiver.child.returncode not in (-signal.SIGKILL, 0 if self.point.need == "end" else None):
+                raise Trouble(f"the receiver ended with status {receiver.child.returncode}; {receiver.last_lines()}")
+            self.at.receiver_spawn()
+        elif self.point.need == "end" and self.asked is not receiver and "listening on" in receiver.said():
+            self.asked = receiver
+            receiver.signal(signal.SIGTERM)
+
+    def revive_sender(self, more):
+        process = self.sender.processes()[0]
+        if process.alive():
+            return
+        status = process.wait(20)
+        if status == -signal.SIGKILL:
+            self.sender.died(self.committed())
+            self.again()
+        elif status:
+            raise Trouble(f"{process.name} ended with status {status}; {process.last_lines()}")
+        elif more:
+            self.sender.finish(20)
+            self.again()
+
+    def committed(self):
+        """Looking opens the ring, which leaves nothing to mend; and a count can be ahead of its commit by one."""
+        if self.point.need or self.point.name == "ring_commit_before" or self.random.random() < 0.5:
+            return 0
+        return max(0, self.sender.committed() - self.sender.committed_before)
+
+    def again(self):
+        if self.point.need == "new ring":
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.sender.ring())
+            self.sender.committed_before = 0
+        self.sender.go()
+
+    def settle(self):
+        """Whoever died last is started again, and stays."""
+        if self.role == "receiver":
+            wait_until(lambda: not self.at.receiver.alive() or self.point.need == "end", 20, "the last death")
+            if self.asked is self.at.receiver:
+                self.at.receiver.wait(30)
+            self.at.receiver_start()
+        elif self.role == "mount":
+            wait_until(self.at.mount_workers, 20, "another worker")
+        else:
+            wait_until(lambda: not self.sender.processes()[0].alive(), 20, "the last death")
+            self.revive_sender(False)
+
+    def damage(self):
+        """Of the first entry of push's ring, while nothing is sent."""
+        self.at.receiver.stop()
+        if not self.sender.busy():
+            self.at.receiver.go_on()
+            self.sender.finish(60)
+            self.at.receiver.stop()
+            self.sender.go()
+        wait_until(lambda: self.place(TAIL_AT) > self.place(HEAD_AT), 20, "records wait in the ring")
+        self.sender.kill(exactly=False)
+        self.at.receiver.kill()
+        self.at.receiver_start()
+        with open(self.sender.ring(), "r+b") as ring:
+            ring.seek(self.place(DATA_AT) + self.place(HEAD_AT) % self.place(CAPACITY_AT))
+            ring.write(bytes(8))
+
+    def place(self, at):
+        """A field of the ring's header."""
+        with open(self.sender.ring(), "rb") as ring:
+            ring.seek(at)
+            return struct.unpack("=Q", ring.read(8))[0]
+
+    def after(self):
+        if self.point.need == "damage":
+            self.lap.forget_rings.append(self.sender)
+
+    def excuses(self, sender, what):
+        """Of a record in pieces the last of which was not committed; of what was damaged."""
+        if sender is not self.sender:
+            return False
+        return what == "damaged" and self.lap.in_pieces() or what == "lost" and self.point.need == "damage"
