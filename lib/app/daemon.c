@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 /* Written before other threads start, or by the one call of k2i_daemon_ready. */
 static const char *program_name = "k2hft";
 static int log_fd = STDERR_FILENO;
-static bool to_syslog;
+static atomic_bool to_syslog; /* a mount's client logs already when its server leaves the terminal */
 static int parent_fd = -1; /* where a parent waits for a status byte */
 static bool detached, ready;
 

@@ -35,7 +35,7 @@ class Point:
         """Who can be brought to this point by what it needs."""
         if self.need in ("new ring", "damage"):
             return ("push",)
-        if self.need == "end" and self.who == "sender":
+        if self.need in ("end", "longer claims") and self.who == "sender":
             return ("push", "library")
         return ROLES[self.who]
 
@@ -89,7 +89,7 @@ class Crash(Fault):
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
         before = [(self.points[first.group(1)], self.random.randrange(1, 10))] if first else []
-        hot = self.point.need in ("", "synced")
+        hot = self.point.need in ("", "longer claims", "synced")
         steps = []
         for number in range(self.times):
             steps += before + [(self.point, self.random.randrange(1, 30 if number == 0 else 4) if hot else 1)]
@@ -133,6 +133,9 @@ class Crash(Fault):
             self.revive_receiver()
         elif self.role != "mount":
             self.revive_sender(True)
+        elif not self.sender.busy():
+            self.sender.finish(20)
+            self.sender.go()
 
     def revive_receiver(self):
         receiver = self.at.receiver
@@ -160,7 +163,8 @@ class Crash(Fault):
 
     def committed(self):
         """Looking opens the ring, which leaves nothing to mend; and a count can be ahead of its commit by one."""
-        if self.point.need or self.point.name == "ring_commit_before" or self.random.random() < 0.5:
+        known = self.point.need in ("", "longer claims") and self.point.name != "ring_commit_before"
+        if not known or self.random.random() < 0.5:
             return 0
         return max(0, self.sender.committed() - self.sender.committed_before)
 

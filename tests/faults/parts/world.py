@@ -27,9 +27,9 @@ class World:
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="k2hft-faults."))
         self.unify = random.random() < 0.25
         self.level = "synced" if random.random() < 0.15 else "written"
-        self.ring_bytes = random.choice(["256K", "1M", "4M"])
+        self.ring_bytes = random.choice(["256K", "1M", "4M", "16M"])
         # Longer records go in pieces: k2hft-push(1), --ring-size.
-        self.piece_bytes = {"256K": 32, "1M": 128, "4M": 512}[self.ring_bytes] << 10
+        self.piece_bytes = {"256K": 32, "1M": 128, "4M": 512, "16M": 2048}[self.ring_bytes] << 10
         self.compress = random.choice(["auto", "never", "always"])
         self.disk = self.path("disk")
         self.output = os.path.join(self.disk, "out")
