@@ -22,7 +22,7 @@
 static const char *program_name = "k2hft";
 static int log_fd = STDERR_FILENO;
 static atomic_bool to_syslog; /* a mount's client logs already when its server leaves the terminal */
-static int parent_fd = -1; /* where a parent waits for a status byte */
+static int parent_fd = -1;    /* where a parent waits for a status byte */
 static bool detached, ready;
 
 static const char *file_prefix(enum k2hft_log_level level, char *text, size_t room)
