@@ -55,6 +55,13 @@ void k2i_tls_free(struct k2i_tls *tls);
 int k2i_tls_handshake(struct k2i_tls *tls);
 bool k2i_tls_established(const struct k2i_tls *tls);
 
+/*
+ * Whether the peer has shown a certificate that was verified, and its names and addresses, from number 0 on; those of
+ * others cannot be in it as long as its authority is honest. -ENOENT there are no more.
+ */
+bool k2i_tls_peer_certified(const struct k2i_tls *tls);
+int k2i_tls_peer_name(const struct k2i_tls *tls, unsigned number, char *name, size_t room);
+
 /* As k2i_transport_read and k2i_transport_write; bytes that were taken can wait for the socket. */
 ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room);
 ssize_t k2i_tls_write(struct k2i_tls *tls, const struct iovec *pieces, int piece_count);

@@ -13,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "admission.h"
 #include "crash.h"
 #include "hold.h"
 #include "log.h"
@@ -38,7 +39,8 @@ struct k2i_connection {
 	struct k2i_connection *next, *previous;
 	struct k2i_loop *loop;
 	struct k2i_transport transport;
-	bool securing; /* the TLS handshake is not done, or not begun */
+	bool securing;  /* the TLS handshake is not done, or not begun */
+	bool admitting; /* it is not known yet whether it may connect, and nothing is read */
 	struct event *readable, *writable;
 	uint8_t *buffer;
 	size_t capacity, used, wanted;
@@ -51,6 +53,10 @@ struct k2i_connection {
 	struct k2i_peer shown;
 	struct k2i_session session;
 };
+
+#define refusal_log(connection, ...)                                                                                   \
+	k2i_refusal_log(&(connection)->loop->shared.refusals, k2i_loop_now_ns(), (connection)->session.host,           \
+			(connection)->peer, __VA_ARGS__)
 
 /* Memory --------------------------------------------------------------------------------------------------------- */
 
@@ -168,12 +174,13 @@ static void events_update(struct k2i_connection *connection)
 		(void)event_add(connection->writable, NULL);
 	else
 		(void)event_del(connection->writable);
-	if ((blocked || connection->held || connection->starved) && !connection->lingering)
+	if ((blocked || connection->held || connection->starved || connection->admitting) && !connection->lingering)
 		(void)event_del(connection->readable);
 	else
 		(void)event_add(connection->readable, NULL);
 	/* What TLS has received already makes no event. */
-	if (!blocked && !connection->held && !connection->starved && k2i_transport_more(&connection->transport))
+	if (!blocked && !connection->held && !connection->starved && !connection->admitting &&
+	    k2i_transport_more(&connection->transport))
 		event_active(connection->readable, EV_READ, 1);
 }
 
@@ -324,8 +331,7 @@ static int input_receive(struct k2i_connection *connection)
 	if (got == -EAGAIN)
 		return 0;
 	if (got == -EPROTO)
-		k2i_log(K2HFT_LOG_WARNING, "session: %s: %s", connection->peer,
-			k2i_transport_reason(&connection->transport, -EPROTO));
+		refusal_log(connection, "breaks off: %s", k2i_transport_reason(&connection->transport, -EPROTO));
 	if (got <= 0)
 		return -EPIPE;
 	connection->used += (size_t)got;
@@ -373,14 +379,63 @@ static void input_discard(struct k2i_connection *connection)
 		k2i_connection_free(connection);
 }
 
+/* Admitting ------------------------------------------------------------------------------------------------------ */
+
+/* The peer is told no more than that; the receiver's own log says why. The connection can be gone afterwards. */
+static void admission_refuse(struct k2i_connection *connection, enum k2i_verdict verdict, const char *reason)
+{
+	k2i_count(&connection->loop->service->counters->not_admitted, 1);
+	connection->admitting = false;
+	if (verdict == K2I_VERDICT_BUSY) {
+		refusal_log(connection, "refused: %s", reason);
+		k2i_session_refuse(&connection->session, K2HFT_ERROR_LIMIT, "too many senders connect at once");
+	} else {
+		refusal_log(connection, "refused: no NAME of [SLVNODE] is for it: %s", reason);
+		k2i_session_refuse(&connection->session, K2HFT_ERROR_REFUSED,
+				   "this host may not connect: NAME of [SLVNODE] at the receiver says who may");
+	}
+	connection_settle(connection);
+}
+
+/* Goes on with a peer that may connect. The connection can be gone afterwards. */
+static void admission_step(struct k2i_connection *connection)
+{
+	struct k2i_admission *admission = connection->loop->service->admission;
+	enum k2i_verdict verdict = K2I_VERDICT_ADMITTED;
+	char reason[K2I_ADMISSION_REASON_ROOM];
+	struct sockaddr_storage peer = {0};
+	socklen_t peer_bytes = sizeof(peer);
+
+	if (admission && getpeername(connection->transport.descriptor, (struct sockaddr *)&peer, &peer_bytes) < 0) {
+		k2i_connection_free(connection);
+		return;
+	}
+	if (admission) {
+		verdict = k2i_admission_ask(admission, (struct sockaddr *)&peer, connection->transport.tls,
+					    connection->session.owner, reason);
+	}
+	connection->admitting = verdict == K2I_VERDICT_LATER;
+	if (verdict == K2I_VERDICT_ADMITTED)
+		connection_pump(connection);
+	else if (verdict == K2I_VERDICT_LATER)
+		events_update(connection);
+	else
+		admission_refuse(connection, verdict, reason);
+}
+
+void k2i_connection_admit(struct k2i_connection *connection)
+{
+	if (connection->admitting && !connection->lingering)
+		admission_step(connection);
+}
+
 /* Securing ------------------------------------------------------------------------------------------------------- */
 
 /* The connection can be gone afterwards. */
 static void secure_refuse(struct k2i_connection *connection, const char *reason)
 {
 	k2i_count(&connection->loop->service->counters->tls_refused, 1);
-	k2i_log_limited(&connection->loop->shared.refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
-			"session: %s refused: %s", connection->peer, reason);
+	refusal_log(connection, "refused: %s", reason);
 	connection->securing = false;
 	connection->session.state = K2I_SESSION_ENDED;
 	connection_settle(connection);
@@ -433,7 +488,7 @@ static void secure_step(struct k2i_connection *connection)
 		secure_refuse(connection, k2i_transport_reason(&connection->transport, error));
 	} else {
 		connection->securing = false;
-		connection_pump(connection);
+		admission_step(connection);
 	}
 }
 
@@ -507,6 +562,8 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	if (connection_events(connection)) {
 		k2i_log(K2HFT_LOG_ERROR, "session: %s: no memory", connection->peer);
 		k2i_connection_free(connection);
+	} else if (loop->service->admission && !connection->securing) {
+		admission_step(connection);
 	}
 }
 
@@ -599,7 +656,8 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 		connection_settle(connection);
 	} else if (connection->session.state == K2I_SESSION_NEW) {
 		if (now_ns >= connection->started_ns + GREETING_NS)
-			timed_out(connection, "no HELLO came within 10 s");
+			timed_out(connection, connection->admitting ? "its name was not found out within 10 s"
+								    : "no HELLO came within 10 s");
 	} else if (hungry(connection, now_ns)) {
 		hungry_tick(connection, now_ns);
 	} else {

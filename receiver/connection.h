@@ -21,6 +21,8 @@ struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t
 struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection);
 /* The same ring has connected again. It can be gone afterwards. */
 void k2i_connection_fence(struct k2i_connection *connection);
+/* The name of its host was looked up. It can be gone afterwards. */
+void k2i_connection_admit(struct k2i_connection *connection);
 /* Ends it in good order: what is complete is committed, BYE. It can be gone afterwards. */
 void k2i_connection_bye(struct k2i_connection *connection);
 /* At once. */

@@ -19,14 +19,13 @@
 
 #define STOP_NS UINT64_C(3000000000)
 #define TICK_NS UINT64_C(1000000000)
-#define REFUSED_LINES 100u /* in ten seconds: each can be about another sender */
 
-enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_STOP };
+enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STOP };
 
 struct message { /* to a loop, from any thread */
 	struct message *next;
 	enum message_kind kind;
-	uint64_t id;    /* FENCE */
+	uint64_t id;    /* FENCE, ADMIT */
 	int descriptor; /* SERVE */
 	bool crowded;   /* SERVE: one too many */
 	char peer[K2I_PEER_BYTES_MAX];
@@ -111,6 +110,11 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 		if (connection)
 			k2i_connection_fence(connection);
 		break;
+	case MESSAGE_ADMIT:
+		connection = k2i_connection_find(&whole->loop, message->id);
+		if (connection)
+			k2i_connection_admit(connection);
+		break;
 	case MESSAGE_STOP:
 		loop_stop(whole);
 		break;
@@ -159,16 +163,26 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
-void k2i_loops_fence(struct k2i_owner owner)
+static void owner_post(struct k2i_owner owner, enum message_kind kind)
 {
 	struct message *message = calloc(1, sizeof(*message));
 
-	/* Without it the old connection finds out by itself: it can't commit any more, and times out. */
+	/* Without it the connection finds out by itself: it can't commit any more, or times out. */
 	if (!message)
 		return;
-	message->kind = MESSAGE_FENCE;
+	message->kind = kind;
 	message->id = owner.id;
 	message_post(owner.place, message);
+}
+
+void k2i_loops_fence(struct k2i_owner owner)
+{
+	owner_post(owner, MESSAGE_FENCE);
+}
+
+void k2i_loops_admit(struct k2i_owner owner)
+{
+	owner_post(owner, MESSAGE_ADMIT);
 }
 
 /* Threads -------------------------------------------------------------------------------------------------------- */
@@ -221,7 +235,6 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	whole->loop.shared.committer = &whole->loop.committer;
 	whole->loop.shared.counters = service->counters;
 	whole->loop.shared.receiver_uuid = service->receiver_uuid;
-	whole->loop.shared.refused_limit.burst = REFUSED_LINES;
 	whole->loop.shared.window_bytes = service->window_bytes;
 	whole->loop.shared.frame_bytes_max = service->frame_bytes_max;
 	error = k2i_committer_start(&whole->loop.committer, service->destination);

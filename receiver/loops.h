@@ -15,13 +15,15 @@
 #include "session.h"
 
 /* What all loops need. */
+struct k2i_admission;
 struct k2i_secure;
 struct k2i_service {
 	const struct k2i_destination *destination;
 	struct k2i_rings *rings;
 	struct k2i_counters *counters;
 	const uint8_t *receiver_uuid;
-	struct k2i_secure *secure; /* NULL: connections without TLS */
+	struct k2i_secure *secure;       /* NULL: connections without TLS */
+	struct k2i_admission *admission; /* NULL: anybody may connect */
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
 	size_t connections_max;
@@ -51,6 +53,8 @@ void k2i_loops_stop(struct k2i_loops *loops);
 
 /* For k2i_rings_create: the owner's place is its loop. */
 void k2i_loops_fence(struct k2i_owner owner);
+/* For k2i_admission_open, likewise. */
+void k2i_loops_admit(struct k2i_owner owner);
 
 /* For connection.c. */
 struct event_base;

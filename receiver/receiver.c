@@ -15,9 +15,11 @@
 
 #include <event2/event.h>
 
+#include "admission.h"
 #include "commit.h"
 #include "control.h"
 #include "daemon.h"
+#include "hosts.h"
 #include "identity.h"
 #include "listener.h"
 #include "log.h"
@@ -43,6 +45,7 @@ struct k2i_receiver {
 	struct k2i_format *format;
 	struct k2i_rings *rings;
 	struct k2i_secure *secure;
+	struct k2i_admission *admission;
 	struct k2i_listener *listener;
 	struct k2i_loops *loops;
 	struct k2i_control *control;
@@ -143,6 +146,23 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 		return K2I_EXIT_CONFIGURATION;
 	}
 	return 0;
+}
+
+static void hosts_report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
+{
+	(void)argument;
+	if (finding == K2I_FINDING_ERROR)
+		k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", file, line, text);
+}
+
+static int admission_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
+{
+	struct k2i_hosts *hosts;
+	int error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
+
+	if (!error)
+		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->admission);
+	return error ? K2I_EXIT_CONFIGURATION : 0;
 }
 
 /* More descriptors than a shell allows; fewer connections rather than none. */
@@ -360,6 +380,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	receiver->service.destination = &receiver->destination;
 	receiver->service.rings = receiver->rings;
 	receiver->service.secure = receiver->secure;
+	receiver->service.admission = receiver->admission;
 	receiver->service.counters = &receiver->counters;
 	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
 	receiver->service.buffer_bytes_max = (size_t)settings->buffer_bytes;
@@ -424,6 +445,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	status =
 		k2i_secure_open(settings, &receiver->secure) ? K2I_EXIT_CONFIGURATION : format_open(receiver, settings);
 	if (!status)
+		status = admission_open(receiver, settings);
+	if (!status)
 		status = privileges_use(receiver, settings, &choice);
 	if (!status)
 		status = output_open(receiver, settings, files_max);
@@ -484,7 +507,9 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		return 0;
 	k2i_control_close(receiver->control);
 	k2i_listener_close(receiver->listener);
+	k2i_admission_stop(receiver->admission);
 	k2i_loops_stop(receiver->loops);
+	k2i_admission_free(receiver->admission);
 	k2i_secure_free(receiver->secure);
 	error = k2i_outputs_free(receiver->outputs, receiver->started);
 	if (error)

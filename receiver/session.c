@@ -45,7 +45,7 @@ static size_t answer_room(const struct k2i_session *session)
 	return sizeof(session->output) - session->output_bytes;
 }
 
-static void error_answer(struct k2i_session *session, uint16_t code, const char *text)
+void k2i_session_refuse(struct k2i_session *session, uint16_t code, const char *text)
 {
 	struct k2hft_error_message error = {.code = code};
 
@@ -56,8 +56,7 @@ static void error_answer(struct k2i_session *session, uint16_t code, const char 
 
 void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *format, ...)
 {
-	/* Short, so that it always fits. */
-	char text[256], clean[256];
+	char text[256]; /* short, so that it always fits */
 	va_list arguments;
 
 	if (session->state == K2I_SESSION_ENDED)
@@ -65,9 +64,8 @@ void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *fo
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	k2i_session_log(session, "session: %s (%s) refused: %s", session->host[0] ? session->host : "?", session->peer,
-			k2i_text_clean(text, clean, sizeof(clean)));
-	error_answer(session, code, text);
+	k2i_session_log(session, "refused: %s", text);
+	k2i_session_refuse(session, code, text);
 }
 
 void k2i_session_bye(struct k2i_session *session)
@@ -339,7 +337,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		return error;
 	if (session->crowded) {
 		/* Counted and logged, with a limit, where it was accepted. */
-		error_answer(session, K2HFT_ERROR_LIMIT, "too many senders are connected: CONNMAX of the receiver");
+		k2i_session_refuse(session, K2HFT_ERROR_LIMIT,
+				   "too many senders are connected: CONNMAX of the receiver");
 		return -EPIPE;
 	}
 	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
@@ -427,12 +426,10 @@ static int bye_take(struct k2i_session *session)
 static int error_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
 	struct k2hft_error_message error;
-	char text[sizeof(error.text)];
 
 	k2i_count(&session->shared->counters->peer_errors, 1);
 	if (k2hft_error_decode(body, body_bytes, &error) == 0)
-		k2i_session_log(session, "session: %s (%s) closes: %s (code %u)", session->host, session->peer,
-				k2i_text_clean(error.text, text, sizeof(text)), error.code);
+		k2i_session_log(session, "closes: %s (code %u)", error.text, error.code);
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
 }
@@ -584,12 +581,11 @@ static int header_refused(struct k2i_session *session, const uint8_t *bytes, siz
 	k2i_count(&session->shared->counters->protocol_errors, 1);
 	if (k2i_tls_begins(bytes, byte_count)) {
 		k2i_count(&session->shared->counters->tls_refused, 1);
-		k2i_session_log(session,
-				"session: %s refused: it wants TLS, and this receiver has SSL = no: set SSL the same "
-				"on both sides",
-				session->peer);
+		k2i_session_log(
+			session,
+			"refused: it wants TLS, and this receiver has SSL = no: set SSL the same on both sides");
 	} else {
-		k2i_session_log(session, "session: %s speaks another protocol", session->peer);
+		k2i_session_log(session, "refused: it speaks another protocol");
 	}
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;

@@ -11,6 +11,7 @@
 #include "commit.h"
 #include "counts.h"
 #include "log.h"
+#include "refusals.h"
 #include "rings.h"
 #include "table.h"
 
@@ -32,7 +33,8 @@ struct k2i_session_shared { /* by all sessions of a thread */
 	uint32_t frame_bytes_max;
 	uint8_t *raw; /* of a decompressed frame */
 	size_t raw_room;
-	struct k2i_log_limit discard_limit, duplicate_limit, refused_limit;
+	struct k2i_log_limit discard_limit, duplicate_limit;
+	struct k2i_refusals refusals;
 };
 
 enum k2i_session_result {
@@ -88,8 +90,9 @@ size_t k2i_session_input_max(const struct k2i_session *session);
 void k2i_session_ping(struct k2i_session *session);
 /* Tells a held peer that it is held. */
 void k2i_session_ack(struct k2i_session *session);
-/* Ends from this side: BYE, or ERROR with a code. */
+/* Ends from this side: BYE, or ERROR with a code, which is logged here or, of refuse, was before. */
 void k2i_session_bye(struct k2i_session *session);
+void k2i_session_refuse(struct k2i_session *session, uint16_t code, const char *text);
 void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

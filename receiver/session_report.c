@@ -24,7 +24,7 @@ void k2i_session_log(struct k2i_session *session, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	k2i_log_limited(&session->shared->refused_limit, now_coarse_ns(), K2HFT_LOG_WARNING, "%s", text);
+	k2i_refusal_log(&session->shared->refusals, now_coarse_ns(), session->host, session->peer, "%s", text);
 }
 
 void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code)

@@ -8,7 +8,7 @@
 
 /* What a session counts and says of what is not as it should be. */
 
-/* A warning about a connection that is refused or ended; at most so many in a while. */
+/* As k2i_refusal_log, of this session. */
 void k2i_session_log(struct k2i_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A rule that the peer broke, by the code of its ERROR. */
 void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code);

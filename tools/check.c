@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "hosts.h"
 #include "rules.h"
 #include "settings.h"
 #include "tools.h"
@@ -99,6 +100,15 @@ static void check_patterns(struct check *check, const struct k2i_rule *rule)
 	}
 }
 
+static void check_senders(struct check *check, const struct k2i_settings *settings)
+{
+	struct k2i_hosts *hosts = NULL;
+
+	if (settings->receiver_present && k2i_hosts_compile(settings, report, check, &hosts) == -ENOMEM)
+		report(check, K2I_FINDING_ERROR, settings->file, 0, strerror(ENOMEM));
+	k2i_hosts_free(hosts);
+}
+
 static bool check_file(struct check *check, const char *file)
 {
 	struct k2i_settings *settings = NULL;
@@ -113,6 +123,7 @@ static bool check_file(struct check *check, const char *file)
 	} else {
 		for (rule = settings->rules; rule < settings->rules + settings->rule_count; rule++)
 			check_patterns(check, rule);
+		check_senders(check, settings);
 		check_format(check, settings->format, NULL, settings->format_file, settings->format_line);
 		check_format(check, "%T", settings->time_format, settings->time_format_file,
 			     settings->time_format_line);

@@ -89,6 +89,18 @@ static void server_add(struct loader *loader)
 	node->line = loader->header.line;
 }
 
+static void sender_add(struct loader *loader)
+{
+	struct k2i_settings *settings = loader->settings;
+	struct k2i_sender_node *node =
+		array_add(loader, (void **)&settings->senders, &settings->sender_count, sizeof(*settings->senders));
+
+	if (!node)
+		return;
+	node->file = loader->header.file;
+	node->line = loader->header.line;
+}
+
 static void rule_add(struct loader *loader)
 {
 	struct k2i_settings *settings = loader->settings;
@@ -127,6 +139,9 @@ static void section_begin(struct loader *loader, const struct k2i_ini_entry *ent
 	case K2I_SECTION_SVRNODE:
 		server_add(loader);
 		break;
+	case K2I_SECTION_SLVNODE:
+		sender_add(loader);
+		break;
 	case K2I_SECTION_K2HFTFUSE_RULE:
 	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
 		rule_add(loader);
@@ -156,6 +171,8 @@ static void *section_object(const struct loader *loader)
 	switch (loader->section) {
 	case K2I_SECTION_SVRNODE:
 		return &settings->servers[settings->server_count - 1];
+	case K2I_SECTION_SLVNODE:
+		return &settings->senders[settings->sender_count - 1];
 	case K2I_SECTION_K2HFTFUSE_RULE:
 	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
 		return &settings->rules[settings->rule_count - 1];
@@ -405,6 +422,9 @@ void k2i_settings_free(struct k2i_settings *settings)
 	for (number = 0; number < settings->server_count; number++)
 		k2i_values_free(K2I_SECTION_SVRNODE, &settings->servers[number]);
 	free(settings->servers);
+	for (number = 0; number < settings->sender_count; number++)
+		k2i_values_free(K2I_SECTION_SLVNODE, &settings->senders[number]);
+	free(settings->senders);
 	for (number = 0; number < settings->rule_count; number++) {
 		patterns_free(settings->rules[number].allow, settings->rules[number].allow_count);
 		patterns_free(settings->rules[number].deny, settings->rules[number].deny_count);

@@ -41,6 +41,12 @@ struct k2i_node { /* SVRNODE */
 	unsigned line;
 };
 
+struct k2i_sender_node {  /* SLVNODE */
+	char *name;       /* who may connect: see hosts.h */
+	const char *file; /* of the section's header */
+	unsigned line;
+};
+
 struct k2i_pattern { /* one ALLOW or DENY, as written, with its quotes: parsed by rules.c */
 	char *text;
 	const char *file;
@@ -72,6 +78,8 @@ struct k2i_settings {
 	unsigned loop_count;      /* SOCKTHREADCNT */
 	struct k2i_node *servers;
 	size_t server_count;
+	struct k2i_sender_node *senders;
+	size_t sender_count;
 	/* K2HFTFUSE */
 	bool fuse_present;
 	enum k2i_queue_type queue_type; /* K2HTYPE */

@@ -62,6 +62,22 @@ static void check_servers(const struct checker *checker)
 				 "[SVRNODE] has no effect: this version sends to the first one only");
 }
 
+/* Only a receiver reads them, and it lets in whom one of them names. */
+static void check_senders(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	const struct k2i_sender_node *node = settings->senders, *end = node + settings->sender_count;
+
+	for (; node < end; node++) {
+		if (!settings->receiver_present)
+			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->file, node->line,
+					 "[SLVNODE] has no effect: the receiver's file says who may connect");
+		else if (!node->name || !*node->name)
+			error(checker, (struct k2i_place){node->file, node->line},
+			      "[SLVNODE] needs NAME: who may connect");
+	}
+}
+
 static void check_queue(const struct checker *checker)
 {
 	struct k2i_settings *settings = checker->settings;
@@ -176,6 +192,7 @@ void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_place
 	if (!settings->loop_count)
 		settings->loop_count = 1;
 	check_sections(&checker);
+	check_senders(&checker);
 	if (settings->fuse_present) {
 		check_servers(&checker);
 		check_queue(&checker);

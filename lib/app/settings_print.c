@@ -61,6 +61,10 @@ int k2i_settings_print(const struct k2i_settings *settings, FILE *output)
 		(void)fputc('\n', output);
 		section_print(K2I_SECTION_SVRNODE, &settings->servers[number], output);
 	}
+	for (number = 0; number < settings->sender_count; number++) {
+		(void)fputc('\n', output);
+		section_print(K2I_SECTION_SLVNODE, &settings->senders[number], output);
+	}
 	if (settings->fuse_present) {
 		(void)fputc('\n', output);
 		section_print(K2I_SECTION_K2HFTFUSE, settings, output);

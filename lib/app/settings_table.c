@@ -16,6 +16,7 @@
 #define OWNER_K2HFTFUSE struct k2i_settings
 #define OWNER_K2HFTFUSESVR struct k2i_settings
 #define OWNER_SVRNODE struct k2i_node
+#define OWNER_SLVNODE struct k2i_sender_node
 #define OWNER_K2HFTFUSE_RULE struct k2i_rule
 #define OWNER_K2HFTFUSE_RULE_DIR struct k2i_rule
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Over TLS each file is byte for byte what was sent, though the receiver is killed and restarted in the middle of it;
-# TLS 1.2 and a directory of authorities will do.
+# Over TLS each file is byte for byte what was sent, though the receiver is killed and restarted in the middle of it; a
+# directory of authorities will do.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 # shellcheck source=tests/tools/tls.inc

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# timeout: 120
 # Who is not who it should be is refused with one clear line on both sides, counted, and nothing is written.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
@@ -13,48 +14,50 @@ certificate old root IP:127.0.0.1 -1
 certificate sender root DNS:sender.example
 certificate strange stranger DNS:sender.example
 certificate late root DNS:sender.example -1
+authority selfmade
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/selfsigned.key" -subj /CN=selfsigned \
+	-out "$dir/selfsigned.pem" -addext subjectAltName=IP:127.0.0.1 -days 2 2>"$dir/openssl" || fail "$(cat "$dir/openssl")"
+chmod 600 "$dir"/*.key
+(umask 077 && openssl rand -hex 32 >"$dir/key" && openssl rand -hex 32 >"$dir/wrong")
 
-receiver_config ""
-receiver_start
-refused 'ended the TLS handshake: it may have SSL = no' 'refused: it wants TLS, and this receiver has SSL = no' \
-	--ca "$dir/root.pem"
-receiver_stop TERM
+server() { tls_config "SERVER_CERT = $dir/$1.pem" "SERVER_PRIKEY = $dir/$1.key"; }
+mutual() {
+	tls_config "SERVER_CERT = $dir/receiver.pem" "SERVER_PRIKEY = $dir/receiver.key" "CAPATH = $dir/root.pem" \
+		'SSL_VERIFY_PEER = yes'
+}
+plain() { receiver_config ""; }
+shared() { tls_config "PSKFILE = $dir/key"; }
 
-tls_config "SERVER_CERT = $dir/receiver.pem" "SERVER_PRIKEY = $dir/receiver.key"
-receiver_start
-refused 'this receiver wants TLS: set SSL = yes' 'refused: this receiver wants TLS'
-refused 'certificate is refused: .*CAPATH must have' 'does not know the authority of this receiver' --tls
-refused 'certificate is refused: .*CAPATH must have' 'does not know the authority of this receiver' \
-	--ca "$dir/stranger.pem"
+# The receiver's files | what the sender says | what the receiver says | the sender's options; DIR is $dir
+while IFS='|' read -r make here there options; do
+	echo "$make: $options"
+	$make
+	# shellcheck disable=SC2046 # each word is an option
+	refused "$here" "$there" $(echo "$options" | sed "s|DIR|$dir|g")
+done <<'END'
+plain|ended the TLS handshake: it may have SSL = no|refused: it wants TLS, and this receiver has SSL = no|--ca DIR/root.pem
+server receiver|this receiver wants TLS: set SSL = yes|refused: this receiver wants TLS|
+server receiver|certificate is refused: .*CAPATH must have|does not know the authority of this receiver|--tls
+server receiver|certificate is refused: .*CAPATH must have|does not know the authority of this receiver|--ca DIR/stranger.pem
+server selfsigned|certificate is refused: self-signed certificate; CAPATH must have|does not know the authority of this receiver|--ca DIR/root.pem
+server elsewhere|certificate is refused: IP address mismatch; it must be for the name|refuses this receiver's certificate: SERVER_CERT must be for|--ca DIR/root.pem
+server old|certificate has expired; renew SERVER_CERT|refuses this receiver's certificate, which has expired|--ca DIR/root.pem
+server receiver|the shared keys differ|refused: .*both need one PSKFILE|--psk DIR/wrong
+mutual|wants a certificate of this host: set SLAVE_CERT|shows no certificate: SSL_VERIFY_PEER = yes here|--ca DIR/root.pem
+mutual|does not know the authority of this host's certificate|the sender's certificate is refused: .*CAPATH must have|--ca DIR/root.pem --cert DIR/strange.pem --key DIR/strange.key
+mutual|does not know the authority of this host's certificate|the sender's certificate is refused: self-signed certificate; CAPATH must have|--ca DIR/root.pem --cert DIR/selfsigned.pem --key DIR/selfsigned.key
+mutual|refuses this host's certificate, which has expired|the sender's certificate is refused: certificate has expired|--ca DIR/root.pem --cert DIR/late.pem --key DIR/late.key
+mutual|this receiver wants TLS: set SSL = yes|refused: this receiver wants TLS|
+shared|the shared keys differ: PSKFILE must hold the same line|the shared keys differ|--psk DIR/wrong
+shared|it may want .* a shared key (PSKFILE)|the shared keys differ|--ca DIR/root.pem
+shared|this receiver wants TLS: set SSL = yes|refused: this receiver wants TLS|
+END
+server receiver
 host=localhost refused 'certificate is refused: hostname mismatch; it must be for the name' \
 	"refuses this receiver's certificate" --ca "$dir/root.pem"
-kill -USR1 "$pid"
-wait_until logged 'counters:'
-logged 'tls_refused=[1-9]' || fail "not counted"
-logged 'sessions=0' || fail "a session"
-receiver_stop TERM
 
-tls_config "SERVER_CERT = $dir/elsewhere.pem" "SERVER_PRIKEY = $dir/elsewhere.key"
+mutual
 receiver_start
-refused 'certificate is refused: IP address mismatch; it must be for the name' "refuses this receiver's certificate" \
-	--ca "$dir/root.pem"
-receiver_stop TERM
-
-tls_config "SERVER_CERT = $dir/old.pem" "SERVER_PRIKEY = $dir/old.key"
-receiver_start
-refused 'certificate has expired; renew SERVER_CERT' "refuses this receiver's certificate, which has expired" \
-	--ca "$dir/root.pem"
-receiver_stop TERM
-
-tls_config "SERVER_CERT = $dir/receiver.pem" "SERVER_PRIKEY = $dir/receiver.key" "CAPATH = $dir/root.pem" \
-	'SSL_VERIFY_PEER = yes'
-receiver_start
-refused 'wants a certificate of this host: set SLAVE_CERT' 'shows no certificate: SSL_VERIFY_PEER = yes here' \
-	--ca "$dir/root.pem"
-refused "does not know the authority of this host's certificate" "the sender's certificate is refused: .*CAPATH must have" \
-	--ca "$dir/root.pem" --cert "$dir/strange.pem" --key "$dir/strange.key"
-refused "refuses this host's certificate, which has expired" "the sender's certificate is refused: certificate has expired" \
-	--ca "$dir/root.pem" --cert "$dir/late.pem" --key "$dir/late.key"
 echo good | push --ca "$dir/root.pem" --cert "$dir/sender.pem" --key "$dir/sender.key" -t good ||
 	fail "a good certificate: $(cat "$dir/pushed")"
 [ "$(cat "$dir/out/good")" = good ] || fail "not written"

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/admission.h"
+
+/* A world of names in which an address 192.0.2.N has the name that N stands for; 198.51.100.N never gets an answer. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned told, asked, stuck;
+static bool released;
+
+static void report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
+{
+	(void)argument;
+	(void)finding;
+	(void)file;
+	(void)line;
+	(void)text;
+}
+
+static void tell(struct k2i_owner owner)
+{
+	(void)pthread_mutex_lock(&mutex);
+	told += owner.id == 7;
+	(void)pthread_cond_broadcast(&changed);
+	(void)pthread_mutex_unlock(&mutex);
+}
+
+static void wait_told(unsigned wanted)
+{
+	(void)pthread_mutex_lock(&mutex);
+	while (told < wanted)
+		(void)pthread_cond_wait(&changed, &mutex);
+	(void)pthread_mutex_unlock(&mutex);
+}
+
+static uint32_t number_of(const struct sockaddr_storage *address)
+{
+	return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr);
+}
+
+static int name_of(const struct sockaddr_storage *address, char name[K2I_LOOKUP_NAME_ROOM])
+{
+	uint32_t number = number_of(address);
+
+	(void)pthread_mutex_lock(&mutex);
+	asked++;
+	if (number >> 24 == 198) {
+		stuck++;
+		(void)pthread_cond_broadcast(&changed);
+		while (!released)
+			(void)pthread_cond_wait(&changed, &mutex);
+		stuck--;
+		(void)pthread_cond_broadcast(&changed);
+	}
+	(void)pthread_mutex_unlock(&mutex);
+	if ((number & 255) == 1)
+		return -ENOENT;
+	if ((number & 255) == 2)
+		return -EAGAIN;
+	(void)snprintf(name, K2I_LOOKUP_NAME_ROOM, "h%u.example", number & 255);
+	return 0;
+}
+
+/* 4 claims a name that is another's; of 5 it can't be said. */
+static int leads_to(const char *name, const struct sockaddr_storage *address)
+{
+	(void)name;
+	switch (number_of(address) & 255) {
+	case 4:
+		return -ENOENT;
+	case 5:
+		return -EAGAIN;
+	default:
+		return 0;
+	}
+}
+
+static const struct k2i_lookup lookup = {name_of, leads_to};
+
+static struct k2i_admission *opened(const char *name)
+{
+	struct k2i_sender_node node = {(char *)(uintptr_t)name, "f.ini", 3};
+	const struct k2i_settings settings = {.senders = &node, .sender_count = 1};
+	struct k2i_admission *admission;
+	struct k2i_hosts *hosts;
+
+	told = asked = 0;
+	assert_int_equal(k2i_hosts_compile(&settings, report, NULL, &hosts), 0);
+	assert_int_equal(k2i_admission_open(hosts, &lookup, tell, &admission), 0);
+	assert_non_null(admission);
+	return admission;
+}
+
+static void closed(struct k2i_admission *admission)
+{
+	k2i_admission_stop(admission);
+	k2i_admission_free(admission);
+}
+
+static char reason[K2I_ADMISSION_REASON_ROOM];
+
+static enum k2i_verdict ask(struct k2i_admission *admission, const char *text, uint16_t port)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = port};
+	struct k2i_owner owner = {NULL, 7};
+
+	assert_int_equal(inet_pton(AF_INET, text, &address.sin_addr), 1);
+	return k2i_admission_ask(admission, (const struct sockaddr *)&address, NULL, owner, reason);
+}
+
+static enum k2i_verdict ask_to_the_end(struct k2i_admission *admission, const char *text)
+{
+	unsigned before = told;
+
+	assert_int_equal(ask(admission, text, 1), K2I_VERDICT_LATER);
+	wait_told(before + 1);
+	return ask(admission, text, 2);
+}
+
+static void test_addresses(void **state)
+{
+	struct k2i_admission *admission = opened("192.0.2.[8-9]");
+
+	(void)state;
+	assert_int_equal(ask(admission, "192.0.2.8", 1), K2I_VERDICT_ADMITTED);
+	assert_int_equal(asked, 0);
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_REFUSED);
+	assert_string_equal(reason, "its name is h3.example");
+	closed(admission);
+}
+
+static void test_names(void **state)
+{
+	struct k2i_admission *admission = opened("h[3-5].example");
+
+	(void)state;
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.1"), K2I_VERDICT_REFUSED);
+	assert_string_equal(reason, "its address has no name");
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.2"), K2I_VERDICT_REFUSED);
+	assert_string_equal(reason, "the name of its address can't be looked up now");
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.4"), K2I_VERDICT_REFUSED);
+	assert_string_equal(reason, "its address has the name h4.example, which has other addresses");
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.5"), K2I_VERDICT_REFUSED);
+	assert_string_equal(reason, "its address has the name h5.example, which can't be looked up now");
+	/* It is remembered, whatever the port. */
+	assert_int_equal(asked, 5);
+	assert_int_equal(ask(admission, "192.0.2.3", 99), K2I_VERDICT_ADMITTED);
+	assert_int_equal(asked, 5);
+	closed(admission);
+}
+
+static void test_stuck(void **state)
+{
+	struct k2i_admission *admission = opened("h[3-5].example");
+	char text[32];
+	unsigned number, busy = 0, later = 0;
+
+	(void)state;
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
+	for (number = 0; number < 1000; number++) {
+		(void)snprintf(text, sizeof(text), "198.51.%u.%u", 100 + number / 250, 3 + number % 250);
+		switch (ask(admission, text, 1)) {
+		case K2I_VERDICT_LATER:
+			later++;
+			break;
+		case K2I_VERDICT_BUSY:
+			busy++;
+			break;
+		default:
+			fail();
+		}
+	}
+	/* However many are asked about, few are looked up and not many wait; who is known is not forgotten. */
+	assert_int_equal(later, 511);
+	assert_int_equal(busy, 489);
+	(void)pthread_mutex_lock(&mutex);
+	while (stuck < 8)
+		(void)pthread_cond_wait(&changed, &mutex);
+	(void)pthread_mutex_unlock(&mutex);
+	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
+	/* The end does not wait for those that never come back, and those do no harm when they do. */
+	closed(admission);
+	(void)pthread_mutex_lock(&mutex);
+	assert_int_equal(stuck, 8);
+	released = true;
+	(void)pthread_cond_broadcast(&changed);
+	while (stuck > 0)
+		(void)pthread_cond_wait(&changed, &mutex);
+	(void)pthread_mutex_unlock(&mutex);
+	assert_int_equal(told, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_stuck),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
