@@ -10,6 +10,7 @@
 #include <k2hft/client.h>
 #include <k2hft/ring.h>
 
+#include "counts.h"
 #include "log.h"
 #include "nodes.h"
 #include "park.h"
@@ -50,7 +51,8 @@ struct k2i_mount {
 	int ring_fd;     /* the keeper's, which keeps it */
 	pid_t keeper;
 	unsigned workers; /* that were started */
-	bool begun;       /* one of them was ready */
+	uint64_t started_ns;
+	bool begun; /* one of them was ready */
 	bool mounted;
 	bool resends; /* the kernel can send requests again */
 	size_t init_bytes;
@@ -81,8 +83,13 @@ struct k2i_mount {
 	struct k2i_park park;
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
-	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit;
-	uint64_t dropped_records; /* RINGFULL = drop */
+	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit;
+	struct k2i_mount_counts counts;
+
+	/* .k2hft-stat as it was when it was opened, see stat.h. */
+	struct k2i_stat_text *stat_first;
+	uint64_t stat_next;
+	uint32_t stat_count;
 };
 
 uint64_t k2i_mount_clock_ns(void); /* CLOCK_MONOTONIC */

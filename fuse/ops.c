@@ -50,11 +50,20 @@ struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode)
 	};
 }
 
+uint64_t k2i_op_special(uint64_t parent, const char *name)
+{
+	if (parent != K2I_NODE_ROOT)
+		return 0;
+	if (strcmp(name, K2I_STAT_NAME) == 0)
+		return K2I_STAT_NODE;
+	return strcmp(name, K2I_RING_LINK_NAME) == 0 ? K2I_RING_LINK_NODE : 0;
+}
+
 int k2i_op_check_name(uint64_t parent, const char *name)
 {
 	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX)
 		return -ENAMETOOLONG;
-	return parent == K2I_NODE_ROOT && strcmp(name, K2I_RING_LINK_NAME) == 0 ? -EPERM : 0;
+	return k2i_op_special(parent, name) ? -EPERM : 0;
 }
 
 const struct fuse_lowlevel_ops k2i_ops = {

@@ -23,11 +23,17 @@ extern const struct fuse_lowlevel_ops k2i_ops;
 #define K2I_RING_LINK_NAME ".k2hft-ring"
 #define K2I_RING_LINK_NODE ((uint64_t)K2I_NODE_COUNT_MAX)
 
+/* The file in the root that says how things are; it is no node of the table either. */
+#define K2I_STAT_NAME ".k2hft-stat"
+#define K2I_STAT_NODE (K2I_RING_LINK_NODE + 1)
+
 struct k2i_mount *k2i_op_mount(fuse_req_t req);
-/* Attributes of a node; for the ring's link too. -ENOENT */
+/* Attributes of a node; for the ring's link and the status too. -ENOENT */
 int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info);
 /* Fills an entry for `node` and counts the lookup. */
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry);
+/* The ring's link or the status, if that is what `name` in `parent` is; else 0. */
+uint64_t k2i_op_special(uint64_t parent, const char *name);
 /* The node `name` in `parent`: reserved names and names that are too long are refused. */
 int k2i_op_check_name(uint64_t parent, const char *name);
 /* Of a new file or directory. */

@@ -13,11 +13,12 @@
 
 #define BLOCK_BYTES 4096u
 
-static void stat_ring_link(struct stat *info)
+/* The status has no length: it is made when it is opened. Whoever gets into the mount may read it. */
+static void stat_special(uint64_t node, struct stat *info)
 {
 	memset(info, 0, sizeof(*info));
-	info->st_ino = K2I_RING_LINK_NODE;
-	info->st_mode = S_IFLNK | 0777;
+	info->st_ino = node;
+	info->st_mode = node == K2I_STAT_NODE ? S_IFREG | 0444 : S_IFLNK | 0777;
 	info->st_nlink = 1;
 	info->st_uid = geteuid();
 	info->st_gid = getegid();
@@ -29,8 +30,8 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	char path[K2I_PATH_BYTES_MAX + 1];
 	uint64_t bytes;
 
-	if (node == K2I_RING_LINK_NODE) {
-		stat_ring_link(info);
+	if (node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE) {
+		stat_special(node, info);
 		return 0;
 	}
 	if (!entry)
@@ -65,16 +66,16 @@ void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_para
 	k2i_node_looked_up(mount->nodes, node);
 }
 
-static void lookup_ring_link(fuse_req_t req)
+static void lookup_special(fuse_req_t req, uint64_t node)
 {
 	struct fuse_entry_param entry = {
-		.ino = K2I_RING_LINK_NODE,
+		.ino = node,
 		.generation = 1,
 		.attr_timeout = K2I_CACHE_SECONDS,
 		.entry_timeout = K2I_CACHE_SECONDS,
 	};
 
-	stat_ring_link(&entry.attr);
+	stat_special(node, &entry.attr);
 	(void)fuse_reply_entry(req, &entry);
 }
 
@@ -84,8 +85,8 @@ void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	struct fuse_entry_param entry;
 	uint32_t node;
 
-	if (parent == K2I_NODE_ROOT && strcmp(name, K2I_RING_LINK_NAME) == 0) {
-		lookup_ring_link(req);
+	if (k2i_op_special(parent, name)) {
+		lookup_special(req, k2i_op_special(parent, name));
 		return;
 	}
 	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX) {
@@ -158,7 +159,7 @@ void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to
 
 	(void)file;
 	if (!entry) {
-		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE ? EPERM : ENOENT);
+		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE ? EPERM : ENOENT);
 		return;
 	}
 	k2i_node_keep(entry);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "handles.h"
+#include "ops_stat.h"
 #include "outlet.h"
 #include "output.h"
 #include "tree.h"
@@ -22,6 +23,7 @@ static int check_rule(struct k2i_mount *mount, const char *path)
 {
 	if (k2i_rules_find(mount->rules, path))
 		return 0;
+	k2i_mount_count(&mount->counts.refused_names, 1);
 	k2i_log_limited(&mount->rule_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
 			"mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
 	return -EPERM;
@@ -138,8 +140,13 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 	struct k2i_mount *mount = k2i_op_mount(req);
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	struct k2i_handle *handle;
-	int status = entry ? open_handle(mount, (uint32_t)node, file->flags, &handle) : -ENOENT;
+	int status;
 
+	if (node == K2I_STAT_NODE) {
+		k2i_op_open_stat(req, file);
+		return;
+	}
+	status = entry ? open_handle(mount, (uint32_t)node, file->flags, &handle) : -ENOENT;
 	if (status) {
 		(void)fuse_reply_err(req, -status);
 		return;
@@ -157,7 +164,10 @@ void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, str
 	char *data;
 	ssize_t bytes;
 
-	(void)node;
+	if (node == K2I_STAT_NODE) {
+		k2i_op_read_stat(req, size, offset, file);
+		return;
+	}
 	if (!handle || !handle->output) {
 		(void)fuse_reply_buf(req, NULL, 0);
 		return;
@@ -187,8 +197,9 @@ void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
 
-	(void)node;
-	if (handle)
+	if (node == K2I_STAT_NODE)
+		k2i_stat_close(mount, file->fh);
+	else if (handle)
 		k2i_write_release(mount, handle);
 	(void)fuse_reply_err(req, 0);
 }

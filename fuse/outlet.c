@@ -186,9 +186,11 @@ static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, con
 {
 	int status = outlet->output ? k2i_output_append(outlet->output, data, bytes) : 0;
 
-	if (status)
-		k2i_log_limited(&mount->output_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
-				k2i_rule_settings(outlet->match)->output_file, strerror(-status));
+	if (status == 0)
+		return 0;
+	k2i_mount_count(&mount->counts.output_errors, 1);
+	k2i_log_limited(&mount->output_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
+			k2i_rule_settings(outlet->match)->output_file, strerror(-status));
 	return status;
 }
 
@@ -243,6 +245,11 @@ static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struc
 
 	if (verdict < 0)
 		return verdict;
+	if (verdict == 0)
+		k2i_mount_count(&mount->counts.filtered_records, 1);
+	if (replaced)
+		k2i_mount_count(&mount->counts.replaced_records, 1);
+	k2i_mount_count(&mount->counts.slow_patterns, k2i_rule_scratch_slow(outlet->scratch));
 	K2I_SHARED_KEEP(outlet);
 	outlet->rest_dropped = record->continues && (verdict == 0 || replaced);
 	if (verdict == 0)
@@ -287,14 +294,13 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	uint64_t records = mount->settings->binary ? 1 : k2i_text_records(data, bytes);
 
 	K2I_SHARED_KEEP(outlet);
-	mount->dropped_records += records;
 	outlet->rest_dropped = outlet->pending_continues;
 	outlet->pending_bytes = outlet->pending_from = 0;
 	/* Other records take the place of these. */
 	k2i_shared_step();
+	k2i_ring_count(mount->ring, K2I_RING_dropped_records, records);
 	k2i_log_limited(&mount->full_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
-			"mount: the ring is full: %llu records were dropped so far",
-			(unsigned long long)mount->dropped_records);
+			"mount: the ring is full: %llu records were dropped", (unsigned long long)records);
 }
 
 /* One chunk of what is pending. */

@@ -62,6 +62,8 @@ static void finish(struct k2i_mount *mount, struct k2i_parked *item, int status)
 {
 	struct k2i_parked answered = *item;
 
+	if (status && item->kind == K2I_PARKED_WRITE)
+		k2i_mount_count_refused(mount, status);
 	free_item(mount, item);
 	k2i_park_answer(mount, &answered, status);
 }
@@ -112,6 +114,13 @@ static struct k2i_parked *take_first(struct k2i_park *park)
 	return item;
 }
 
+static void last_record_lost(struct k2i_mount *mount, int status)
+{
+	k2i_mount_count(&mount->counts.lost_records, 1);
+	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			"mount: the last record of a file is lost: %s", strerror(-status));
+}
+
 static void run_queue(struct k2i_mount *mount)
 {
 	struct k2i_park *park = &mount->park;
@@ -127,8 +136,7 @@ static void run_queue(struct k2i_mount *mount)
 			begin_sync(mount, item);
 		} else {
 			if (status && item->unique == 0)
-				k2i_log(K2HFT_LOG_ERROR, "mount: the last record of a file is lost: %s",
-					strerror(-status));
+				last_record_lost(mount, status);
 			finish(mount, item, status);
 		}
 	}

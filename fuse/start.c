@@ -136,6 +136,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	memset(made, 0, sizeof(*made));
 	*mount = made;
 	made->options = options;
+	made->started_ns = k2i_mount_clock_ns();
 	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
 	if (load(made, options))
 		return K2I_STATUS_USAGE;

@@ -30,6 +30,7 @@ static uint64_t wall_clock_ns(void)
 
 static void count_too_long(struct k2i_mount *mount)
 {
+	k2i_mount_count(&mount->counts.long_records, 1);
 	k2i_log_limited(&mount->long_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
 			"mount: a record over BYTELIMIT (%llu bytes) was not sent",
 			(unsigned long long)mount->limits.record_bytes_max);
@@ -68,6 +69,8 @@ static int give(struct k2i_mount *mount, const struct k2i_parked *item, const st
 	};
 	int status = 0;
 
+	if (continues)
+		k2i_mount_count(&mount->counts.pieces, 1);
 	/* A piece stands alone in its chunk. */
 	if (records.continued || records.continues)
 		status = k2i_outlet_push(mount, item->handle->outlet);
@@ -169,6 +172,8 @@ static int advance_held(struct k2i_mount *mount, struct k2i_parked *item)
 	K2I_SHARED_KEEP(item);
 	/* From here on only what is pending is left to do. */
 	item->kind = K2I_PARKED_REST;
+	if (event == K2I_TEXT_RECORD)
+		k2i_mount_count(&mount->counts.unended_records, 1);
 	if (event != K2I_TEXT_NOTHING)
 		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
 	return status ? status : k2i_outlet_push(mount, handle->outlet);
@@ -208,8 +213,11 @@ static void enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enu
 		.time_ns = wall_clock_ns(),
 	};
 
-	if (enqueue(mount, &item, NULL))
-		k2i_log(K2HFT_LOG_ERROR, "mount: no memory: the last record of a file is lost");
+	if (enqueue(mount, &item, NULL) == 0)
+		return;
+	k2i_mount_count(&mount->counts.lost_records, 1);
+	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			"mount: no memory: the last record of a file is lost");
 }
 
 static bool same_stream(const struct k2i_handle *one, const struct k2i_handle *other)
@@ -338,6 +346,12 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	return true;
 }
 
+static void refuse(struct k2i_mount *mount, const struct k2i_write *write, int status)
+{
+	k2i_mount_count_refused(mount, status);
+	k2i_reply_status(mount, write->unique, status);
+}
+
 static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
 {
 	struct k2i_parked item = {
@@ -364,7 +378,7 @@ static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *wri
 	if (claimed)
 		(void)k2hft_producer_discard(mount->producer);
 	if (status)
-		k2i_reply_status(mount, write->unique, status);
+		refuse(mount, write, status);
 	else
 		k2i_park_run(mount);
 }
@@ -404,7 +418,7 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 	if (status) {
 		if (write->claim)
 			(void)k2hft_producer_discard(mount->producer);
-		k2i_reply_status(mount, write->unique, status);
+		refuse(mount, write, status);
 		return;
 	}
 	request_by_copy(mount, write, handle);

@@ -60,6 +60,7 @@ static int expired_discard(struct k2hft_client *client, const struct k2hft_span 
 			"client: %" PRIu64 " records at positions %" PRIu64 " to %" PRIu64 " are older than %" PRIu32
 			" s and given up",
 			span->record_count, span->position, span->position + span->bytes, client->options.expire_s);
+	client->stats.expired_records += span->record_count;
 	return span_discard(client, span, K2HFT_DISCARD_EXPIRED);
 }
 
@@ -69,6 +70,7 @@ static int undeclared_discard(struct k2hft_client *client, const struct k2hft_sp
 			"client: the stream of the chunk at position %" PRIu64 " is not known to the ring: %" PRIu64
 			" records are given up",
 			span->position, span->record_count);
+	client->stats.unknown_records += span->record_count;
 	return span_discard(client, span, K2HFT_DISCARD_REPAIRED);
 }
 

@@ -102,6 +102,7 @@ static void take_error(struct k2hft_client *client, const uint8_t *body, size_t 
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "ERROR is not well formed");
 		return;
 	}
+	client->stats.refusals++;
 	bool final = error.code == K2HFT_ERROR_VERSION || error.code == K2HFT_ERROR_FENCED ||
 		     error.code == K2HFT_ERROR_REFUSED;
 	k2i_client_disconnect(client, final ? K2I_CLIENT_RETRY_LATE : K2I_CLIENT_RETRY_SOON, now_ns,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "client_state.h"
+#include "ring_counts.h"
 #include "options.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -44,8 +45,31 @@ static uint64_t drained_position(struct k2hft_client *client, bool *all)
 	return position;
 }
 
+/* What has happened since the last time goes to the ring, where it stays when this process has ended. */
+static void ring_tell(struct k2hft_client *client)
+{
+	const struct k2hft_client_stats *now = &client->stats, *told = &client->published;
+
+#define TELL(name) k2i_ring_count(client->ring, K2I_RING_##name, now->name - told->name);
+	TELL(expired_records)
+	TELL(unknown_records)
+	TELL(connects)
+	TELL(connect_failures)
+	TELL(refusals)
+	TELL(ledger_lost)
+	TELL(discarded_ranges)
+	TELL(sent_frames)
+	TELL(sent_records)
+	TELL(sent_bytes)
+	TELL(resent_frames)
+	TELL(compressed_frames)
+#undef TELL
+}
+
 void k2i_client_publish(struct k2hft_client *client)
 {
+	/* This thread alone writes both. */
+	ring_tell(client);
 	client->stats.state = client->state;
 	client->stats.acked = client->acked;
 	client->stats.window_end = client->window_end;

@@ -12,6 +12,7 @@
 
 #include "bits.h"
 #include "frame_wire.h"
+#include "ring_counts.h"
 
 /*
  * What processes share. Native byte order, except the entries, which go over the wire. Nothing here may change without
@@ -19,6 +20,7 @@
  */
 #define K2I_RING_MAGIC UINT64_C(0x01676e697254464b) /* a file of the other byte order has another one */
 #define K2I_RING_LAYOUT 1u
+#define K2I_RING_FEATURE_COUNTS UINT64_C(1) /* of the compatible ones */
 #define K2I_SLOT_COUNT 1024u
 #define K2I_STREAM_COUNT 4096u
 
@@ -73,6 +75,9 @@ struct k2i_ring_header {
 
 	/* The table of streams; changed under its lock. */
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t streams_used; /* no stream from here on was ever declared */
+
+	/* K2I_RING_FEATURE_COUNTS: only ever added to, by anybody. A version without it leaves them as they are. */
+	alignas(K2I_LINE_BYTES) _Atomic uint64_t counts[K2I_RING_COUNT_ROOM];
 };
 
 /*
@@ -131,6 +136,8 @@ static_assert(offsetof(struct k2i_ring_header, consumer) == 6 * K2I_LINE_BYTES, 
 static_assert(offsetof(struct k2i_ring_header, knock) == 6 * K2I_LINE_BYTES + 28, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, boot_id) == 6 * K2I_LINE_BYTES + 32, "layout 1");
 static_assert(offsetof(struct k2i_ring_header, streams_used) == 7 * K2I_LINE_BYTES, "layout 1");
+static_assert(offsetof(struct k2i_ring_header, counts) == 8 * K2I_LINE_BYTES, "layout 1");
+static_assert(K2I_RING_COUNT_COUNT <= K2I_RING_COUNT_ROOM, "room for every count");
 static_assert(offsetof(struct k2i_ring_header, uuid) == 56, "layout 1");
 static_assert(sizeof(struct k2i_slot) == 64, "a slot is a line");
 static_assert(sizeof(struct k2i_stream) == 1344, "layout 1");

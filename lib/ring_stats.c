@@ -27,6 +27,12 @@ static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *
 	}
 }
 
+void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add)
+{
+	if (add)
+		(void)atomic_fetch_add_explicit(&ring->header->counts[count], add, memory_order_relaxed);
+}
+
 int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *stats)
 {
 	struct k2i_ring_header *header = ring->header;
@@ -44,6 +50,9 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 		.streams = k2i_streams_declared(ring),
 	};
 
+#define K2I_RING_COUNT_READ(name) now.name = word(&header->counts[K2I_RING_##name]);
+	K2I_RING_COUNTS(K2I_RING_COUNT_READ)
+#undef K2I_RING_COUNT_READ
 	memcpy(now.uuid, header->uuid, sizeof(now.uuid));
 	slots_count(ring, &now);
 	return k2i_stats_copy(stats, &now, sizeof(now));

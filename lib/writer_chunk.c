@@ -33,6 +33,7 @@ void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
 {
 	struct k2hft_sender *sender = writer->sender;
 	k2i_counter_add(&writer->dropped_records, record_count);
+	k2i_ring_count(sender->ring, K2I_RING_dropped_records, record_count);
 	k2i_log_limited(&sender->drop_limit, monotonic_ns(), K2HFT_LOG_ERROR,
 			"sender: the ring is full: %llu records dropped", (unsigned long long)record_count);
 }
@@ -54,6 +55,7 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 	/* Only if somebody wrote over the ring's own words; the records can't be saved, the count can. */
 	(void)k2hft_producer_discard(writer->producer);
 	k2i_counter_add(&writer->dropped_records, record_count);
+	k2i_ring_count(writer->sender->ring, K2I_RING_dropped_records, record_count);
 	k2i_log(K2HFT_LOG_ERROR, "sender: %u records lost: commit: %s", record_count, strerror(-status));
 	return status;
 }

@@ -76,6 +76,9 @@ struct k2hft_client_stats {
 	uint64_t resent_frames; /* sent again after a reconnect */
 	uint64_t compressed_frames;
 	uint64_t discarded_ranges; /* announced with DISCARD */
+	uint64_t expired_records;  /* given up: expire_s */
+	uint64_t unknown_records;  /* given up: their stream is not declared */
+	uint64_t refusals;         /* connections that the receiver ended with an ERROR */
 	uint64_t ledger_lost;      /* the receiver did not know a ring that it had acknowledged */
 	char last_error[256];      /* why it is not connected; "" if it is */
 };

@@ -90,6 +90,14 @@ struct k2hft_ring_stats {
 	uint64_t damaged_bytes;    /* skipped because an entry was not valid */
 	uint32_t producers;        /* attached now */
 	uint32_t streams;          /* declared now */
+	/* What became of its records, whichever processes wrote and sent them; since the ring was made. */
+	uint64_t dropped_records; /* not accepted: the ring was full, and K2HFT_FULL_DROP */
+	uint64_t expired_records; /* given up: k2hft_client_options.expire_s */
+	uint64_t unknown_records; /* given up: their stream is not declared */
+	uint64_t repaired_places; /* as k2hft_ring_repair returns */
+	uint64_t connects, connect_failures, refusals,
+		ledger_lost; /* as in struct k2hft_client_stats, as what follows */
+	uint64_t discarded_ranges, sent_frames, sent_records, sent_bytes, resent_frames, compressed_frames;
 };
 
 /*

@@ -15,9 +15,39 @@ static const struct k2i_counter receiver_counters[] = {
 #undef K2I_RECEIVER_COUNTER
 };
 
-const struct k2i_counter_table k2i_receiver_counter_table = {"receiver", receiver_counters, COUNT(receiver_counters)};
+static const struct k2i_counter mount_counters[] = {
+#define K2I_MOUNT_COUNTER ENTRY
+#include "counters.def"
+#undef K2I_MOUNT_COUNTER
+};
 
-static const struct k2i_counter_table *const tables[] = {&k2i_receiver_counter_table};
+static const struct k2i_counter ring_counters[] = {
+#define K2I_RING_COUNTER(name, value, kind, loss, help) ENTRY(name, kind, loss, help)
+#include "counters.def"
+#undef K2I_RING_COUNTER
+};
+
+const struct k2i_counter_table k2i_receiver_counter_table = {"receiver", receiver_counters, COUNT(receiver_counters)};
+const struct k2i_counter_table k2i_mount_counter_table = {"mount", mount_counters, COUNT(mount_counters)};
+const struct k2i_counter_table k2i_ring_counter_table = {"ring", ring_counters, COUNT(ring_counters)};
+
+static const struct k2i_counter_table *const tables[] = {&k2i_receiver_counter_table, &k2i_mount_counter_table,
+							 &k2i_ring_counter_table};
+
+/* Read one by one while the ring is in use: what comes later can be less. */
+static uint64_t behind(uint64_t more, uint64_t less)
+{
+	return more > less ? more - less : 0;
+}
+
+void k2i_ring_counters_get(const struct k2hft_ring_stats *stats, uint64_t values[K2I_RING_COUNTER_COUNT])
+{
+	size_t at = 0;
+
+#define K2I_RING_COUNTER(name, value, kind, loss, help) values[at++] = value;
+#include "counters.def"
+#undef K2I_RING_COUNTER
+}
 
 const struct k2i_counter *k2i_counter_find(const struct k2i_counter_table *table, const char *name)
 {

@@ -4,7 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+
+#include <k2hft/ring.h>
 
 /* counters.def as data: for each program, in the order of the file. */
 enum k2i_counter_kind { K2I_COUNTER, K2I_GAUGE };
@@ -22,7 +25,16 @@ struct k2i_counter_table {
 	size_t count;
 };
 
-extern const struct k2i_counter_table k2i_receiver_counter_table;
+extern const struct k2i_counter_table k2i_receiver_counter_table, k2i_mount_counter_table, k2i_ring_counter_table;
+
+enum {
+#define K2I_RING_COUNTER(name, value, kind, loss, help) K2I_RING_COUNTER_##name,
+#include "counters.def"
+#undef K2I_RING_COUNTER
+	K2I_RING_COUNTER_COUNT
+};
+/* A ring's counters in the order of the table. */
+void k2i_ring_counters_get(const struct k2hft_ring_stats *stats, uint64_t values[K2I_RING_COUNTER_COUNT]);
 
 /* NULL: there is none of that name. */
 const struct k2i_counter *k2i_counter_find(const struct k2i_counter_table *table, const char *name);

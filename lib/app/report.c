@@ -131,6 +131,49 @@ void k2i_report_counters(struct k2i_report *report, const char *key, const struc
 	k2i_report_close(report, ']');
 }
 
+void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *stats)
+{
+	uint64_t values[K2I_RING_COUNTER_COUNT];
+
+	k2i_report_open(report, "ring_state", '{');
+	k2i_report_uuid(report, "uuid", stats->uuid);
+	k2i_report_number(report, "tail", stats->tail);
+	k2i_report_number(report, "read", stats->read);
+	k2i_report_number(report, "acked", stats->acked);
+	k2i_report_number(report, "head", stats->head);
+	k2i_report_close(report, '}');
+	k2i_ring_counters_get(stats, values);
+	k2i_report_counters(report, "ring", &k2i_ring_counter_table, values);
+}
+
+static const char *state_name(uint32_t state)
+{
+	static const char *const names[] = {"waiting", "connecting", "greeting", "connected"};
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+static const char *status_name(uint32_t status)
+{
+	static const char *const names[] = {"ok", "slow", "full", "failed"};
+
+	return status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
+}
+
+void k2i_report_client(struct k2i_report *report, const char *host, const char *port,
+		       const struct k2hft_client_stats *stats)
+{
+	k2i_report_open(report, "client", '{');
+	k2i_report_text(report, "host", host);
+	k2i_report_text(report, "port", port);
+	k2i_report_text(report, "state", state_name(stats->state));
+	k2i_report_text(report, "receiver_status", status_name(stats->status));
+	k2i_report_number(report, "acked", stats->acked);
+	k2i_report_number(report, "window_end", stats->window_end);
+	k2i_report_text(report, "error", stats->last_error);
+	k2i_report_close(report, '}');
+}
+
 /* Metrics -------------------------------------------------------------------------------------------------------- */
 
 void k2i_report_metrics_begin(struct k2i_report *report, const struct k2i_counter_table *table, uint64_t uptime_ns)

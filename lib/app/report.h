@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <k2hft/client.h>
+
 #include "counters.h"
 
 /*
@@ -35,6 +37,12 @@ void k2i_report_begin(struct k2i_report *report, const char *program, uint64_t u
 /* `values` in the order of the table: an object `key`, and an array `key`_lost with the losses that are not 0. */
 void k2i_report_counters(struct k2i_report *report, const char *key, const struct k2i_counter_table *table,
 			 const uint64_t *values);
+
+/* A ring: object "ring_state" with its identity and positions, and its counters as "ring". */
+void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *stats);
+/* A client: object "client" with receiver, state and what is wrong. */
+void k2i_report_client(struct k2i_report *report, const char *host, const char *port,
+		       const struct k2hft_client_stats *stats);
 
 /* HELP, TYPE and value of each: k2hft_PROGRAM_NAME, and _total behind it for a counter. */
 void k2i_report_metrics(struct k2i_report *report, const struct k2i_counter_table *table, const uint64_t *values);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "settings.h"
 
@@ -44,6 +45,8 @@ bool k2i_rule_passes_all(const struct k2i_rule_match *match);
 struct k2i_rule_scratch;
 int k2i_rule_scratch_create(struct k2i_rule_scratch **scratch);
 void k2i_rule_scratch_free(struct k2i_rule_scratch *scratch);
+/* How often that took too long since this was called last. */
+uint64_t k2i_rule_scratch_slow(struct k2i_rule_scratch *scratch);
 int k2i_rule_apply(const struct k2i_rule_match *match, struct k2i_rule_scratch *scratch, const char *record,
 		   size_t record_bytes, const char **output, size_t *output_bytes);
 

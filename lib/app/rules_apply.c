@@ -16,6 +16,7 @@ struct k2i_rule_scratch {
 	char *data;
 	size_t bytes, room;
 	struct k2i_log_limit too_long;
+	uint64_t slow;
 };
 
 int k2i_rule_scratch_create(struct k2i_rule_scratch **scratch)
@@ -40,6 +41,14 @@ void k2i_rule_scratch_free(struct k2i_rule_scratch *scratch)
 	free(scratch);
 }
 
+uint64_t k2i_rule_scratch_slow(struct k2i_rule_scratch *scratch)
+{
+	uint64_t slow = scratch->slow;
+
+	scratch->slow = 0;
+	return slow;
+}
+
 /* How much of the record patterns see: all but its line end. */
 static size_t line_bytes(const char *record, size_t bytes)
 {
@@ -54,6 +63,7 @@ static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_s
 {
 	struct timespec now;
 
+	scratch->slow++;
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
 	k2i_log_limited(&scratch->too_long, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
 			K2HFT_LOG_WARNING,

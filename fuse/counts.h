@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_MOUNT_COUNTS_H
+#define K2I_MOUNT_COUNTS_H
+
+#include <stdint.h>
+
+#include "counters.h"
+#include "shared.h"
+
+/*
+ * What the mount counts: counters.def. It is in the memory that outlives a worker, and what a step has counted that is not
+ * done when the worker dies is taken back with it, since the next one does it again. Gauges are set when somebody asks. One
+ * thread.
+ */
+struct k2i_mount_counts {
+#define K2I_MOUNT_COUNTER(name, kind, loss, help) uint64_t name;
+#include "counters.def"
+#undef K2I_MOUNT_COUNTER
+};
+
+enum {
+#define K2I_MOUNT_COUNTER(name, kind, loss, help) K2I_MOUNT_##name,
+#include "counters.def"
+#undef K2I_MOUNT_COUNTER
+	K2I_MOUNT_COUNTER_COUNT
+};
+
+static inline void k2i_mount_count(uint64_t *counter, uint64_t add)
+{
+	if (add == 0)
+		return;
+	K2I_SHARED_KEEP(counter);
+	*counter += add;
+}
+
+struct k2i_mount;
+/* A write whose writer gets an error, with a line in the log. */
+void k2i_mount_count_refused(struct k2i_mount *mount, int status);
+
+#endif

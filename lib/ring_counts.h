@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RING_COUNTS_H
+#define K2I_RING_COUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * What the ring's header counts of the way of its records: there it outlives the processes, and can be read by others,
+ * whoever feeds the ring and whoever empties it. A place is never given to another count; new ones go to the end. Fields
+ * of struct k2hft_ring_stats have these names.
+ */
+#define K2I_RING_COUNTS(each)                                                                                          \
+	each(dropped_records) each(expired_records) each(unknown_records) each(repaired_places) each(connects)         \
+		each(connect_failures) each(refusals) each(ledger_lost) each(discarded_ranges) each(sent_frames)       \
+			each(sent_records) each(sent_bytes) each(resent_frames) each(compressed_frames)
+
+enum k2i_ring_count {
+#define K2I_RING_COUNT_NUMBER(name) K2I_RING_##name,
+	K2I_RING_COUNTS(K2I_RING_COUNT_NUMBER)
+#undef K2I_RING_COUNT_NUMBER
+		K2I_RING_COUNT_COUNT
+};
+#define K2I_RING_COUNT_ROOM 64u
+
+struct k2hft_ring;
+struct k2hft_ring_stats;
+
+/* Any thread of any process. */
+void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add);
+
+/*
+ * k2hft_ring_stats of a ring that is not opened, by its file or a link to it: needs the right to read it, changes nothing
+ * and takes no place. `*served`: its consumer is there. -EPROTO it is not a ring; -ENOMEM; others as open(2) and read(2).
+ */
+int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *served);
+
+#endif
