@@ -55,7 +55,7 @@ static int open_one(struct k2i_mount *mount, const char *path, struct k2i_outlet
 	opened->path = k2i_shared_text(path);
 	status = opened->path ? 0 : -ENOMEM;
 	if (status == 0 && !opened->passes_all)
-		status = k2i_rule_scratch_create(&opened->scratch);
+		status = k2i_rule_scratch_create(match, &opened->scratch);
 	if (status == 0)
 		status = k2i_output_get(mount, match, path, &opened->output);
 	if (status == 0)
@@ -135,7 +135,8 @@ int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	for (; outlet && status == 0; outlet = outlet->next) {
 		outlet->scratch = NULL;
 		outlet->output = NULL;
-		status = outlet->passes_all ? 0 : k2i_rule_scratch_create(&outlet->scratch);
+		if (!outlet->passes_all)
+			status = k2i_rule_scratch_create(outlet->match, &outlet->scratch);
 		if (status == 0 && k2i_output_get(mount, outlet->match, outlet->path, &outlet->output))
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", outlet->path);
 		/* The ring has forgotten who declared streams, but not their numbers. */
@@ -235,43 +236,36 @@ static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, 
 	return status;
 }
 
-/* One record, or the first piece of one, through the rule. */
-static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *record)
+static void count_judged(struct k2i_mount *mount, const struct k2i_rule_counts *counts)
 {
-	struct k2i_records passed = *record;
-	int verdict = k2i_rule_apply(outlet->match, outlet->scratch, record->data, record->bytes, &passed.data,
-				     &passed.bytes);
-	bool replaced = verdict == 1 && passed.data != record->data;
-
-	if (verdict < 0)
-		return verdict;
-	if (verdict == 0)
-		k2i_mount_count(&mount->counts.filtered_records, 1);
-	if (replaced)
-		k2i_mount_count(&mount->counts.replaced_records, 1);
-	k2i_mount_count(&mount->counts.slow_patterns, k2i_rule_scratch_slow(outlet->scratch));
-	K2I_SHARED_KEEP(outlet);
-	outlet->rest_dropped = record->continues && (verdict == 0 || replaced);
-	if (verdict == 0)
-		return 0;
-	return outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed) : deliver(mount, outlet, &passed);
+	k2i_mount_count(&mount->counts.filtered_records, counts->filtered);
+	k2i_mount_count(&mount->counts.replaced_records, counts->replaced);
+	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);
 }
 
-static int judge_each(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+/* Whole records, or the first piece of one, through the rule. */
+static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
 {
-	const char *at = records->data, *end = records->data + records->bytes;
-	int status = 0;
+	struct k2i_records passed = *records;
+	struct k2i_rule_counts counts;
+	struct k2i_rule_output output;
+	int verdict, status = 0;
 
-	while (status == 0 && at < end) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		struct k2i_records record = *records;
-
-		record.data = at;
-		record.bytes = line_end ? (size_t)(line_end - at) + 1 : (size_t)(end - at);
-		status = judge(mount, outlet, &record);
-		at += record.bytes;
+	k2i_rule_begin(outlet->scratch, records->data, records->bytes);
+	verdict = k2i_rule_next(outlet->scratch, &output);
+	if (verdict >= 0) {
+		K2I_SHARED_KEEP(outlet);
+		outlet->rest_dropped = records->continues && (verdict == 0 || output.replaced);
 	}
-	return status;
+	for (; verdict > 0 && status == 0; verdict = status ? 0 : k2i_rule_next(outlet->scratch, &output)) {
+		passed.data = output.data;
+		passed.bytes = output.bytes;
+		status = outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed)
+					      : deliver(mount, outlet, &passed);
+	}
+	counts = k2i_rule_counts_take(outlet->scratch);
+	count_judged(mount, &counts);
+	return status ? status : verdict;
 }
 
 int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
@@ -279,7 +273,7 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 	if (records->continued)
 		return outlet->rest_dropped ? 0 : deliver(mount, outlet, records);
 	if (!outlet->passes_all)
-		return judge_each(mount, outlet, records);
+		return judge(mount, outlet, records);
 	if (outlet->rest_dropped) {
 		K2I_SHARED_KEEP(outlet);
 		outlet->rest_dropped = false;

@@ -53,19 +53,44 @@ static size_t escape_one(unsigned char byte, char *output)
 	return 6;
 }
 
+/* Of such a size the compiler makes a few vector instructions. */
+#define BLOCK_BYTES 32u
+
+/* Whether all of a block goes out as it is. Those from 0x80 on are negative as a signed char, so below 0x20 too. */
+static bool block_passes(const unsigned char *at)
+{
+	unsigned char stops = 0;
+
+	for (size_t i = 0; i < BLOCK_BYTES; i++)
+		stops |= (unsigned char)(((signed char)at[i] < 0x20) | (at[i] == '"') | (at[i] == '\\'));
+	return stops == 0;
+}
+
+/* Copies what goes out as it is; returns how much. A block is looked at and copied in one go, while it is in registers. */
+static size_t run_copy(const unsigned char *at, const unsigned char *end, char *out)
+{
+	const unsigned char *from = at;
+
+	while ((size_t)(end - at) >= BLOCK_BYTES && block_passes(at)) {
+		memcpy(out, at, BLOCK_BYTES);
+		at += BLOCK_BYTES;
+		out += BLOCK_BYTES;
+	}
+	while (at < end && passes(*at))
+		*out++ = (char)*at++;
+	return (size_t)(at - from);
+}
+
 size_t k2i_json_escape(const char *text, size_t bytes, char *output)
 {
 	const unsigned char *at = (const unsigned char *)text, *end = at + bytes;
 	char *out = output;
 
 	while (at < end) {
-		const unsigned char *run = at;
-		size_t length;
+		size_t length = run_copy(at, end, out);
 
-		while (at < end && passes(*at))
-			at++;
-		memcpy(out, run, (size_t)(at - run));
-		out += at - run;
+		at += length;
+		out += length;
 		if (at == end)
 			break;
 		if (*at < 0x80) {

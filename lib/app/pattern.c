@@ -34,6 +34,7 @@
 struct k2i_regex {
 	pcre2_code *code;
 	uint32_t group_count;
+	bool compiled; /* to instructions of the processor */
 };
 
 struct k2i_regex_scratch {
@@ -63,7 +64,7 @@ int k2i_regex_compile(const char *text, size_t bytes, struct k2i_regex **regex, 
 		return -EINVAL;
 	}
 	/* Where memory can't be made executable this fails, and pcre2_match works without. */
-	(void)pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE);
+	made->compiled = pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE) == 0;
 	(void)pcre2_pattern_info(made->code, PCRE2_INFO_CAPTURECOUNT, &made->group_count);
 	*regex = made;
 	return 0;
@@ -134,7 +135,9 @@ int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scr
 	int result;
 
 	(void)pcre2_set_match_limit(scratch->context, STEPS_MIN + (uint32_t)steps_more);
-	result = pcre2_match(regex->code, (PCRE2_SPTR)subject, bytes, 0, 0, scratch->data, scratch->context);
+	/* pcre2_match would come to the same, behind checks that cost as much as a short line. */
+	result = (regex->compiled ? pcre2_jit_match : pcre2_match)(regex->code, (PCRE2_SPTR)subject, bytes, 0, 0,
+								   scratch->data, scratch->context);
 	if (result >= 0) {
 		groups_read(regex, scratch, groups);
 		return 1;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "needle.h"
 #include "settings.h"
 
 /* One ALLOW or DENY, compiled: a text to look for, or a regular expression, perhaps with a replacement. */
@@ -45,10 +46,16 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 			  size_t message_room);
 void k2i_replacement_clear(struct k2i_replacement *replacement);
 
+/*
+ * Whatever it is, a line that it matches has one of the needles in it. Most lines have none, and to look for a text in
+ * all lines at once is cheaper by far than to match each.
+ */
 struct k2i_matcher {
-	char *text; /* looked for if there is no regex */
-	size_t text_bytes;
-	struct k2i_regex *regex;
+	struct k2i_needle *needles; /* none: every line has to be looked at */
+	size_t needle_count;
+	bool needles_suffice;    /* a line with one of them matches */
+	bool matches_all;        /* an empty text */
+	struct k2i_regex *regex; /* NULL: a text, which is the needle */
 	bool replaces;
 	struct k2i_replacement replacement;
 	const char *file; /* the pattern's */
@@ -59,7 +66,4 @@ struct k2i_matcher {
 int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *matcher, char *message,
 			size_t message_room);
 void k2i_matcher_clear(struct k2i_matcher *matcher);
-/* It matches every record and leaves it as it is. */
-bool k2i_matcher_matches_all(const struct k2i_matcher *matcher);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ini_read.h"
+#include "pattern_literal.h"
 
 /* What an expression in quotes says: its parts without the quotes, their backslashes as they are. */
 struct quoted {
@@ -45,10 +46,46 @@ static bool quoted_read(const char *text, struct quoted *quoted)
 	return text && !*text;
 }
 
+static int no_memory(char *message, size_t message_room)
+{
+	(void)snprintf(message, message_room, "no memory");
+	return -ENOMEM;
+}
+
+static int needle_add(struct k2i_matcher *matcher, const char *text, size_t bytes, char *message, size_t message_room)
+{
+	if (k2i_needle_set(&matcher->needles[matcher->needle_count], text, bytes))
+		return no_memory(message, message_room);
+	matcher->needle_count++;
+	return 0;
+}
+
+static int text_set(const char *text, struct k2i_matcher *matcher, char *message, size_t message_room)
+{
+	matcher->matches_all = *text == '\0';
+	matcher->needles_suffice = true;
+	return matcher->matches_all ? 0 : needle_add(matcher, text, strlen(text), message, message_room);
+}
+
+/* Groups, which a replacement can ask for, are known only by a match. */
+static int literals_set(const struct quoted *quoted, struct k2i_matcher *matcher, char *message, size_t message_room)
+{
+	struct k2i_literals literals;
+	bool suffice = k2i_literals_find(quoted->regex, quoted->regex_bytes, &literals);
+	int error = 0;
+
+	for (size_t i = 0; i < literals.count && !error; i++)
+		error = needle_add(matcher, literals.texts[i].text, literals.texts[i].bytes, message, message_room);
+	matcher->needles_suffice = suffice && !quoted->replacement;
+	return error;
+}
+
 static int regex_set(const struct quoted *quoted, struct k2i_matcher *matcher, char *message, size_t message_room)
 {
 	int error = k2i_regex_compile(quoted->regex, quoted->regex_bytes, &matcher->regex, message, message_room);
 
+	if (!error)
+		error = literals_set(quoted, matcher, message, message_room);
 	if (error || !quoted->replacement)
 		return error;
 	error = k2i_replacement_parse(quoted->replacement, quoted->replacement_bytes, &matcher->replacement, message,
@@ -70,44 +107,44 @@ static int regex_set(const struct quoted *quoted, struct k2i_matcher *matcher, c
 int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *matcher, char *message,
 			size_t message_room)
 {
-	const char *text = blanks_skip(pattern->text);
+	char *text = strdup(blanks_skip(pattern->text));
 	struct quoted quoted;
 	size_t bytes;
+	int error;
 
 	memset(matcher, 0, sizeof(*matcher));
 	matcher->file = pattern->file;
 	matcher->line = pattern->line;
-	matcher->text = strdup(text);
-	if (!matcher->text) {
-		(void)snprintf(message, message_room, "no memory");
-		return -ENOMEM;
+	matcher->needles = calloc(K2I_LITERALS_MAX, sizeof(*matcher->needles));
+	if (!text || !matcher->needles) {
+		free(text);
+		return no_memory(message, message_room);
 	}
 	if (*text == '"' && !quoted_read(text, &quoted)) {
 		(void)snprintf(
 			message, message_room,
 			"a pattern is text, or \"regular expression\", or \"regular expression\", \"replacement\"");
-		return -EINVAL;
+		error = -EINVAL;
+	} else if (*text == '"') {
+		error = regex_set(&quoted, matcher, message, message_room);
+	} else {
+		k2i_ini_unquote(text);
+		bytes = strlen(text);
+		if (bytes >= 2 && text[0] == '"' && text[bytes - 1] == '"' && quoted_read(text, &quoted))
+			error = regex_set(&quoted, matcher, message, message_room);
+		else
+			error = text_set(text, matcher, message, message_room);
 	}
-	if (*text == '"')
-		return regex_set(&quoted, matcher, message, message_room);
-	k2i_ini_unquote(matcher->text);
-	bytes = strlen(matcher->text);
-	if (bytes >= 2 && matcher->text[0] == '"' && matcher->text[bytes - 1] == '"' &&
-	    quoted_read(matcher->text, &quoted))
-		return regex_set(&quoted, matcher, message, message_room);
-	matcher->text_bytes = bytes;
-	return 0;
+	free(text);
+	return error;
 }
 
 void k2i_matcher_clear(struct k2i_matcher *matcher)
 {
-	free(matcher->text);
+	for (size_t i = 0; i < matcher->needle_count; i++)
+		k2i_needle_clear(&matcher->needles[i]);
+	free(matcher->needles);
 	k2i_regex_free(matcher->regex);
 	k2i_replacement_clear(&matcher->replacement);
 	memset(matcher, 0, sizeof(*matcher));
-}
-
-bool k2i_matcher_matches_all(const struct k2i_matcher *matcher)
-{
-	return !matcher->regex && matcher->text_bytes == 0;
 }

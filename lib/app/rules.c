@@ -68,8 +68,9 @@ static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *mat
 				       rule->default_allow ? "DENY" : "ALLOW", reason);
 			return error;
 		}
+		match->needle_count += matcher->needle_count;
 	}
-	match->passes_all = rule->default_allow ? count == 0 : count && k2i_matcher_matches_all(match->matchers);
+	match->passes_all = rule->default_allow ? count == 0 : count && match->matchers->matches_all;
 	return 0;
 }
 

@@ -37,17 +37,32 @@ const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match);
 bool k2i_rule_passes_all(const struct k2i_rule_match *match);
 
 /*
- * One record, its line end (LF or CR LF, which patterns do not see) included. 1: passes, as `*output` of
- * `*output_bytes` (the record itself, or memory of `scratch`, valid until the next call with it); 0: dropped; -ENOMEM.
- * A replacement keeps the record's line end. A regular expression that takes too long on a record does not match it,
- * which is logged. Thread-safe with a scratch for each thread.
+ * Records through a rule: k2i_rule_begin, then k2i_rule_next until it returns no more than 0. Thread-safe with a
+ * scratch for each thread. A regular expression that takes too long on a record does not match it, which is logged.
  */
 struct k2i_rule_scratch;
-int k2i_rule_scratch_create(struct k2i_rule_scratch **scratch);
+int k2i_rule_scratch_create(const struct k2i_rule_match *match, struct k2i_rule_scratch **scratch);
 void k2i_rule_scratch_free(struct k2i_rule_scratch *scratch);
-/* How often that took too long since this was called last. */
-uint64_t k2i_rule_scratch_slow(struct k2i_rule_scratch *scratch);
-int k2i_rule_apply(const struct k2i_rule_match *match, struct k2i_rule_scratch *scratch, const char *record,
-		   size_t record_bytes, const char **output, size_t *output_bytes);
+
+struct k2i_rule_counts {
+	uint64_t filtered, replaced; /* records */
+	uint64_t slow;               /* times that an expression took too long */
+};
+/* Since this was called last. */
+struct k2i_rule_counts k2i_rule_counts_take(struct k2i_rule_scratch *scratch);
+
+struct k2i_rule_output { /* records that pass */
+	const char *data;
+	size_t bytes;
+	bool replaced; /* one record, in memory of the scratch, until the next call; else as many as there are in a row */
+};
+
+/*
+ * Records one after the other, each with its line end (LF or CR LF, which patterns do not see); the last can lack one. A
+ * replacement keeps it. The data must stay until the last call of next.
+ */
+void k2i_rule_begin(struct k2i_rule_scratch *scratch, const char *data, size_t bytes);
+/* 1: these pass next, what is before them was dropped; 0: no more do; -ENOMEM. */
+int k2i_rule_next(struct k2i_rule_scratch *scratch, struct k2i_rule_output *output);
 
 #endif

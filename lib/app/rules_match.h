@@ -13,6 +13,7 @@ struct k2i_rule_match {
 	size_t target_bytes;
 	struct k2i_matcher *matchers; /* of ALLOW with DEFAULTALL=DENY, of DENY with DEFAULTALL=ALLOW */
 	size_t matcher_count;
+	size_t needle_count; /* of all matchers */
 	bool passes_all;
 };
 

@@ -7,6 +7,7 @@
 
 #include "fuzz.h"
 #include "pattern.h"
+#include "pattern_literal.h"
 #include "rules.h"
 
 #define ALLOW_ALL 1u
@@ -23,26 +24,42 @@ static char *field_take(const uint8_t **data, size_t *size)
 	return text;
 }
 
-static void record_run(const struct k2i_rule_match *match, const char *record, size_t bytes)
+/* What needles let pass is what PCRE2 matches: records judged all at once come out as each does by itself. */
+static size_t records_run(const struct k2i_rule_match *match, const char *records, size_t bytes, char *result,
+			  size_t room)
 {
 	struct k2i_rule_scratch *scratch;
-	const char *output = NULL;
-	size_t output_bytes = 0, sum = 0;
+	struct k2i_rule_output output;
+	size_t used = 0;
+	int status;
 
-	fuzz_check(k2i_rule_scratch_create(&scratch) == 0);
-	for (unsigned times = 0; times < 2; times++) {
-		int result = k2i_rule_apply(match, scratch, record, bytes, &output, &output_bytes);
-
-		fuzz_check(result == 0 || result == 1 || result == -ENOMEM);
-		fuzz_check(!k2i_rule_passes_all(match) || (result == 1 && output == record && output_bytes == bytes));
-		for (size_t at = 0; result == 1 && at < output_bytes; at++)
-			sum += (unsigned char)output[at];
-		/* A record's line end stays its line end. */
-		if (result == 1 && bytes && record[bytes - 1] == '\n')
-			fuzz_check(output_bytes && output[output_bytes - 1] == '\n');
+	fuzz_check(k2i_rule_scratch_create(match, &scratch) == 0);
+	k2i_rule_begin(scratch, records, bytes);
+	while ((status = k2i_rule_next(scratch, &output)) == 1) {
+		fuzz_check(output.bytes && (output.replaced ||
+					    (output.data >= records && output.data + output.bytes <= records + bytes)));
+		for (size_t at = 0; at < output.bytes && used < room; at++)
+			result[used++] = output.data[at];
 	}
-	(void)sum;
+	fuzz_check(status == 0 || status == -ENOMEM);
+	fuzz_check(!k2i_rule_passes_all(match) || used == bytes || used == room);
 	k2i_rule_scratch_free(scratch);
+	return used;
+}
+
+static void record_run(const struct k2i_rule_match *match, const char *records, size_t bytes)
+{
+	char all[4096], each[4096];
+	size_t all_bytes = records_run(match, records, bytes, all, sizeof(all)), each_bytes = 0;
+
+	for (const char *at = records, *end = records + bytes; at < end;) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		const char *next = line_end ? line_end + 1 : end;
+
+		each_bytes += records_run(match, at, (size_t)(next - at), each + each_bytes, sizeof(each) - each_bytes);
+		at = next;
+	}
+	fuzz_check(all_bytes == each_bytes && memcmp(all, each, all_bytes) == 0);
 }
 
 static void on_target(void *argument, const char *path, bool directory)
@@ -76,6 +93,19 @@ static void rules_run(const struct k2i_settings *settings, const char *record, s
 	k2i_rules_free(rules);
 }
 
+/* A match has one of the texts that are known to be needed; where those are all, each is a match. */
+static void literals_check(const char *text, size_t bytes, const char *subject, size_t subject_bytes, bool matched)
+{
+	struct k2i_literals literals;
+	bool suffice = k2i_literals_find(text, bytes, &literals), found = false;
+
+	for (size_t index = 0; index < literals.count; index++)
+		found |=
+			memmem(subject, subject_bytes, literals.texts[index].text, literals.texts[index].bytes) != NULL;
+	fuzz_check(!matched || found || literals.count == 0);
+	fuzz_check(!suffice || !found || matched);
+}
+
 /* Regular expressions with any byte in them. */
 static void regex_run(const char *text, size_t bytes, const char *subject, size_t subject_bytes)
 {
@@ -83,11 +113,15 @@ static void regex_run(const char *text, size_t bytes, const char *subject, size_
 	struct k2i_regex_scratch *scratch;
 	struct k2i_regex *regex;
 	char message[300];
+	int result;
 
 	if (k2i_regex_compile(text, bytes, &regex, message, sizeof(message)) != 0)
 		return;
 	fuzz_check(k2i_regex_scratch_create(&scratch) == 0);
-	if (k2i_regex_match(regex, scratch, subject, subject_bytes, groups) == 1) {
+	result = k2i_regex_match(regex, scratch, subject, subject_bytes, groups);
+	if (result >= 0)
+		literals_check(text, bytes, subject, subject_bytes, result == 1);
+	if (result == 1) {
 		for (unsigned index = 0; index < K2I_GROUPS_MAX; index++)
 			fuzz_check(groups[index].begin <= groups[index].end && groups[index].end <= subject_bytes);
 	}

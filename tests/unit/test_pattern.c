@@ -30,9 +30,13 @@ static void is_text(const char *pattern, const char *wanted)
 	struct k2i_matcher matcher = compiled(pattern);
 
 	assert_null(matcher.regex);
-	assert_string_equal(matcher.text, wanted);
-	assert_int_equal(matcher.text_bytes, strlen(wanted));
-	assert_int_equal(k2i_matcher_matches_all(&matcher), *wanted == '\0');
+	assert_int_equal(matcher.matches_all, *wanted == '\0');
+	assert_int_equal(matcher.needle_count, *wanted != '\0');
+	if (*wanted) {
+		assert_true(matcher.needles_suffice);
+		assert_int_equal(matcher.needles->bytes, strlen(wanted));
+		assert_memory_equal(matcher.needles->text, wanted, strlen(wanted));
+	}
 	k2i_matcher_clear(&matcher);
 }
 
@@ -44,7 +48,7 @@ static int match(const char *pattern, const char *subject, size_t bytes)
 	int result;
 
 	assert_non_null(matcher.regex);
-	assert_false(k2i_matcher_matches_all(&matcher));
+	assert_false(matcher.matches_all);
 	result = k2i_regex_match(matcher.regex, scratch, subject, bytes, groups);
 	k2i_matcher_clear(&matcher);
 	return result;

@@ -179,16 +179,19 @@ static const char *result_of(const struct sample *sample, const char *record, si
 {
 	static char result[256];
 	const struct k2i_rule_match *match = k2i_rules_find(sample->compiled, sample->rules[0].target);
+	struct k2i_rule_output output;
 	struct k2i_rule_scratch *scratch;
-	const char *output;
 	int passes;
 
-	assert_int_equal(k2i_rule_scratch_create(&scratch), 0);
-	passes = k2i_rule_apply(match, scratch, record, bytes, &output, result_bytes);
+	assert_int_equal(k2i_rule_scratch_create(match, &scratch), 0);
+	k2i_rule_begin(scratch, record, bytes);
+	passes = k2i_rule_next(scratch, &output);
 	assert_in_range(passes, 0, 1);
 	if (passes) {
-		assert_in_range(*result_bytes, 1, sizeof(result));
-		memcpy(result, output, *result_bytes);
+		assert_in_range(output.bytes, 1, sizeof(result));
+		memcpy(result, output.data, output.bytes);
+		*result_bytes = output.bytes;
+		assert_int_equal(k2i_rule_next(scratch, &output), 0);
 	}
 	k2i_rule_scratch_free(scratch);
 	return passes ? result : NULL;
@@ -334,6 +337,108 @@ static void hostile_record_does_not_match(void **state)
 	sample_free(sample);
 }
 
+/* Though the record behind the ones that pass is met twice, it is matched, and counted, once. */
+static void hostile_records_are_counted(void **state)
+{
+	static const char records[] = "aa\n"
+				      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\n"
+				      "aa\n";
+	struct sample *sample = SAMPLE({.target = "a", .allow = {"\"^(a+)+$\""}});
+	struct k2i_rule_counts counts;
+	struct k2i_rule_output output;
+	struct k2i_rule_scratch *scratch;
+
+	(void)state;
+	assert_int_equal(k2i_rule_scratch_create(k2i_rules_find(sample->compiled, "a"), &scratch), 0);
+	k2i_rule_begin(scratch, records, sizeof(records) - 1);
+	for (unsigned rows = 0; rows < 2; rows++) {
+		assert_int_equal(k2i_rule_next(scratch, &output), 1);
+		assert_int_equal(output.bytes, 3);
+	}
+	assert_int_equal(k2i_rule_next(scratch, &output), 0);
+	counts = k2i_rule_counts_take(scratch);
+	assert_int_equal(counts.slow, 1);
+	assert_int_equal(counts.filtered, 1);
+	assert_int_equal(counts.replaced, 0);
+	assert_int_equal(k2i_rule_counts_take(scratch).slow, 0);
+	k2i_rule_scratch_free(scratch);
+	sample_free(sample);
+}
+
+/* Records judged all at once: how many times what passes is handed out, and what it is altogether. */
+static unsigned rows_of(const struct sample *sample, const char *records, size_t bytes, char *passed,
+			size_t *passed_bytes)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(sample->compiled, sample->rules[0].target);
+	struct k2i_rule_output output;
+	struct k2i_rule_scratch *scratch;
+	unsigned rows = 0;
+
+	assert_int_equal(k2i_rule_scratch_create(match, &scratch), 0);
+	k2i_rule_begin(scratch, records, bytes);
+	for (*passed_bytes = 0; k2i_rule_next(scratch, &output) == 1; rows++) {
+		memcpy(passed + *passed_bytes, output.data, output.bytes);
+		*passed_bytes += output.bytes;
+	}
+	k2i_rule_scratch_free(scratch);
+	return rows;
+}
+
+static void records_in_a_row_come_out_together(void **state)
+{
+	static const char records[] = "an error\nwarn 1\nnothing\nerror\r\nwarn 2\nwarn x\nerr\n\nthe last error";
+	struct sample *allow = SAMPLE({.target = "a", .allow = {"error", "\"warn [0-9]\""}});
+	struct sample *deny = SAMPLE({.target = "a", .default_allow = true, .deny = {"error", "\"^warn .$\""}});
+	struct sample *replace = SAMPLE({.target = "a", .allow = {"\"warn ([0-9])\", \"<$1>\"", "error"}});
+	char passed[256];
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(rows_of(allow, records, sizeof(records) - 1, passed, &bytes), 3);
+	assert_int_equal(bytes, strlen("an error\nwarn 1\nerror\r\nwarn 2\nthe last error"));
+	assert_memory_equal(passed, "an error\nwarn 1\nerror\r\nwarn 2\nthe last error", bytes);
+	assert_int_equal(rows_of(deny, records, sizeof(records) - 1, passed, &bytes), 2);
+	assert_int_equal(bytes, strlen("nothing\nerr\n\n"));
+	assert_memory_equal(passed, "nothing\nerr\n\n", bytes);
+	assert_int_equal(rows_of(replace, records, sizeof(records) - 1, passed, &bytes), 5);
+	assert_int_equal(bytes, strlen("an error\n<1>\nerror\r\n<2>\nthe last error"));
+	assert_memory_equal(passed, "an error\n<1>\nerror\r\n<2>\nthe last error", bytes);
+	sample_free(allow);
+	sample_free(deny);
+	sample_free(replace);
+}
+
+/* Far more than a needle is looked for ahead, with needles at every distance from where a look begins and ends. */
+static void long_blocks_are_judged_line_by_line(void **state)
+{
+	struct sample *sample = SAMPLE({.target = "a", .allow = {"needle", "\"pin ?[0-9]\"", "\"(x|zz) hay$\""}});
+	const size_t lines = 40000;
+	char *records = malloc(lines * 32), *wanted = malloc(lines * 32), *passed = malloc(lines * 32);
+	size_t bytes = 0, wanted_bytes = 0, passed_bytes;
+
+	(void)state;
+	for (size_t i = 0; i < lines; i++) {
+		static const char *const texts[] = {"nothing", "x needle x", "pins", "apin 7",
+						    "needl",   "zz hay",     "hay",  ""};
+		static const bool pass[] = {false, true, false, true, false, true, false, false};
+		size_t which = (i * i / 7 + i / 3) % 8;
+		int length = snprintf(records + bytes, 32, "%s%s", texts[which], i % 5 ? "\n" : "\r\n");
+
+		if (pass[which]) {
+			memcpy(wanted + wanted_bytes, records + bytes, (size_t)length);
+			wanted_bytes += (size_t)length;
+		}
+		bytes += (size_t)length;
+	}
+	(void)rows_of(sample, records, bytes, passed, &passed_bytes);
+	assert_int_equal(passed_bytes, wanted_bytes);
+	assert_memory_equal(passed, wanted, wanted_bytes);
+	free(records);
+	free(wanted);
+	free(passed);
+	sample_free(sample);
+}
+
 static void mistakes_name_file_and_line(void **state)
 {
 	struct sample *sample = SAMPLE({.target = "a"}, {.target = "b", .allow = {"x", "\"(\""}});
@@ -372,6 +477,9 @@ int main(void)
 		cmocka_unit_test(first_match_decides),
 		cmocka_unit_test(any_deny_drops),
 		cmocka_unit_test(hostile_record_does_not_match),
+		cmocka_unit_test(hostile_records_are_counted),
+		cmocka_unit_test(records_in_a_row_come_out_together),
+		cmocka_unit_test(long_blocks_are_judged_line_by_line),
 		cmocka_unit_test(mistakes_name_file_and_line),
 	};
 
