@@ -27,6 +27,9 @@ static void line_keep(char *text)
 	for (; *text; text++) {
 		if ((unsigned char)*text < 32 || *text == 127)
 			*text = '?';
+		/* U+0080 to U+009F, which some terminals obey, too. */
+		else if (text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0)
+			text[0] = text[1] = '?';
 	}
 }
 

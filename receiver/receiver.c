@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@
 #define DESCRIPTORS_OTHER                                                                                              \
 	(64u + K2I_LOOPS_CROWD_MAX + K2I_CONTROL_CLIENTS_MAX) /* that are neither connections nor output files */
 #define OPEN_FILES_MAX 1024u
+#define MAPPED_BYTES_MIN (64 * 1024)
 
 enum { SIGNAL_TERM, SIGNAL_INT, SIGNAL_HUP, SIGNAL_USR1, SIGNAL_COUNT };
 
@@ -482,6 +484,11 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	if (!opened)
 		return K2I_EXIT_FAILED;
 	k2i_peers_start(&opened->service.peers);
+	/*
+	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes
+	 * back to the system. In the heap they would leave holes, and twice what BUFFERMAX allows would be in use.
+	 */
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
 	status = receiver_build(opened, settings, options);
 	if (status) {
 		(void)k2i_receiver_close(opened);

@@ -7,6 +7,7 @@
  *	hello RING EPOCH ACKED [LEVEL]	RING: up to 16 characters that become the uuid
  *	welcome				waits for it, prints it, goes on at its position
  *	stream ID text|binary PATH [HOST]
+ *	path ID HEX			the same of text, with a path of any bytes
  *	pid N				of the chunks that follow
  *	chunk ID FLAGS TEXT		adds one to the frame; \n \r \0 \\ in TEXT, the rest of the line
  *	blob ID BYTES SEED		the same with pseudo-random bytes in lines
@@ -40,6 +41,7 @@
 
 #include "bits.h"
 #include "frame_wire.h"
+#include "message.h"
 #include "wire.h"
 
 #define WAIT_MS 30000
@@ -398,6 +400,25 @@ static void command_raw(const char *hex)
 	}
 }
 
+/* As k2hft_stream_encode, which would refuse what is not allowed. */
+static void command_path(const char *id, const char *hex)
+{
+	uint8_t frame[K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX], path[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2i_message_writer writer;
+	size_t path_bytes = 0;
+	unsigned byte;
+
+	for (; path_bytes < sizeof(path) && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		path[path_bytes++] = (uint8_t)byte;
+	k2i_message_begin(&writer, frame, sizeof(frame));
+	k2i_message_put_u32(&writer, (uint32_t)strtoul(id, NULL, 10));
+	k2i_message_put_u32(&writer, K2HFT_STREAM_TEXT);
+	k2i_message_put_u16(&writer, (uint16_t)path_bytes);
+	k2i_message_put_bytes(&writer, path, path_bytes);
+	k2i_message_put_u16(&writer, 0);
+	send_message(k2i_message_end(&writer, K2HFT_FRAME_STREAM), frame);
+}
+
 static bool command_wait(const char *name, const char *argument)
 {
 	if (strcmp(name, "welcome") == 0) {
@@ -452,6 +473,8 @@ static bool command_talk(char *words[5])
 		command_hello(words[1], words[2], words[3], words[4]);
 	else if (strcmp(words[0], "stream") == 0)
 		command_stream(words[1], words[2], words[3], words[4]);
+	else if (strcmp(words[0], "path") == 0)
+		command_path(words[1], words[2]);
 	else if (strcmp(words[0], "discard") == 0)
 		command_discard(words[1], words[2], words[3]);
 	else if (strcmp(words[0], "ping") == 0)

@@ -48,6 +48,10 @@ static void test_one_line(void **state)
 	(void)state;
 	k2i_log(K2HFT_LOG_ERROR, "output: %s is gone", "a\nsession: all is well\r\x7f\t\x1b[2J\xc3\xa4");
 	assert_string_equal(seen, "output: a?session: all is well????[2J\xc3\xa4 is gone");
+	k2i_log(K2HFT_LOG_ERROR, "output: %s",
+		"\xc2\x9b"
+		"2J \xc2\xa0\xc2");
+	assert_string_equal(seen, "output: ??2J \xc2\xa0\xc2");
 }
 
 static void test_long(void **state)
