@@ -127,9 +127,10 @@ $(TOOLS): $(B)/tests/tools/%: $(B)/obj/tests/tools/%.o
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 # What a program consists of is tested without its main.
-$(B)/tests/test_admission $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(addprefix $(B)/tests/fuzz/,session connection ledger): \
+$(B)/tests/test_admission $(B)/tests/test_http $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(addprefix $(B)/tests/fuzz/,session connection ledger): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
+$(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/stat_%.o,json show)
 $(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o $(B)/obj/fuse/shared.o
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/http.h"
+
+static int ask(const char *text)
+{
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+
+	return k2i_http_request(text, strlen(text), &page);
+}
+
+static void test_pages(void **state)
+{
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+	const char *request = "GET /metrics?a=/b HTTP/1.0\nHost: x\n\n";
+
+	(void)state;
+	assert_int_equal(k2i_http_request(request, strlen(request), &page), 200);
+	assert_int_equal(page, K2I_HTTP_METRICS);
+	assert_int_equal(ask("GET /status HTTP/1.1\r\nA: b\r\n\r\n"), 200);
+	assert_int_equal(ask("GET / HTTP/1.1\r\n\r\nbehind"), 200);
+	assert_int_equal(ask("GET /status/ HTTP/1.1\r\n\r\n"), 404);
+	assert_int_equal(ask("GET /../status HTTP/1.1\r\n\r\n"), 404);
+	assert_int_equal(ask("GET http://x/status HTTP/1.1\r\n\r\n"), 404);
+	assert_int_equal(ask("POST /status HTTP/1.1\r\n\r\n"), 405);
+	assert_int_equal(ask("GETT /status HTTP/1.1\r\n\r\n"), 405);
+	assert_int_equal(ask("GET /status HTTP/1.2\r\n\r\n"), 400);
+	assert_int_equal(ask("GET /status HTTP/1.1 \r\n\r\n"), 400);
+	assert_int_equal(ask("GET\t/status HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(ask("\r\n\r\n"), 400);
+	assert_int_equal(ask("\n\n"), 400);
+	assert_int_equal(ask(" \n\n"), 400);
+}
+
+/* However a request comes, it is the same; nothing is read beyond what came. */
+static void test_pieces(void **state)
+{
+	const char *request = "GET /status HTTP/1.1\r\nHost: x\r\n\r\n";
+	char exact[64];
+	enum k2i_http_page page;
+	size_t bytes;
+
+	(void)state;
+	for (bytes = 1; bytes < strlen(request); bytes++) {
+		char *end = memcpy(exact + sizeof(exact) - bytes, request, bytes);
+
+		assert_int_equal(k2i_http_request(end, bytes, &page), 0);
+	}
+}
+
+static void test_long(void **state)
+{
+	char text[K2I_HTTP_HEADER_BYTES_MAX];
+	enum k2i_http_page page;
+
+	(void)state;
+	memset(text, 'G', sizeof(text));
+	assert_int_equal(k2i_http_request(text, sizeof(text) - 1, &page), 0);
+	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
+	memset(text, '\0', sizeof(text));
+	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

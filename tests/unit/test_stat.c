@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../tools/stat.h"
+#include "report.h"
+
+static void test_json_of_ours(void **state)
+{
+	struct k2i_report report = {0};
+	struct stat_values values = {0};
+	uint64_t numbers[K2I_RING_COUNTER_COUNT];
+	size_t at;
+
+	(void)state;
+	for (at = 0; at < K2I_RING_COUNTER_COUNT; at++)
+		numbers[at] = UINT64_MAX - at;
+	k2i_report_open(&report, NULL, '{');
+	k2i_report_text(&report, "text", "a\"\\\n\xff\xc3\xa4");
+	k2i_report_counters(&report, "ring", &k2i_ring_counter_table, numbers);
+	k2i_report_open(&report, "rows", '[');
+	k2i_report_open(&report, NULL, '{');
+	k2i_report_number(&report, "one", 1);
+	k2i_report_close(&report, '}');
+	k2i_report_close(&report, ']');
+	k2i_report_close(&report, '}');
+	assert_false(report.failed);
+	assert_int_equal(stat_json_read(report.text, &values), 0);
+	assert_string_equal(stat_value_find(&values, "text"), "a\"\\\n\xef\xbf\xbd\xc3\xa4");
+	assert_int_equal(stat_number_find(&values, "rows.0.one"), 1);
+	assert_null(stat_value_find(&values, "rows.1.one"));
+	assert_true(stat_table_there(&values, &k2i_ring_counter_table));
+	assert_false(stat_table_there(&values, &k2i_mount_counter_table));
+	for (at = 0; at < K2I_RING_COUNTER_COUNT; at++)
+		assert_true(stat_counter(&values, &k2i_ring_counter_table, at) == numbers[at]);
+	assert_true(stat_lossy(&values));
+	stat_values_free(&values);
+	free(report.text);
+}
+
+static void test_losses(void **state)
+{
+	uint64_t numbers[K2I_RING_COUNTER_COUNT] = {0};
+	struct stat_values values = {0};
+	struct k2i_report report = {0};
+
+	(void)state;
+	numbers[K2I_RING_COUNTER_resent_frames] = 7;
+	k2i_report_open(&report, NULL, '{');
+	k2i_report_counters(&report, "ring", &k2i_ring_counter_table, numbers);
+	numbers[K2I_RING_COUNTER_expired_records] = 1;
+	k2i_report_counters(&report, "other", &k2i_ring_counter_table, numbers);
+	k2i_report_close(&report, '}');
+	assert_int_equal(stat_json_read(report.text, &values), 0);
+	assert_false(stat_lossy(&values));
+	assert_string_equal(stat_value_find(&values, "other_lost.0"), "expired_records");
+	assert_null(stat_value_find(&values, "other_lost.1"));
+	stat_values_free(&values);
+	free(report.text);
+}
+
+static void test_json_of_others(void **state)
+{
+	static const char *const wrong[] = {
+		"",
+		"{",
+		"[",
+		"}",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":1,}",
+		"{a:1}",
+		"\"",
+		"\"\\",
+		"\"\\u12",
+		"\"\\u12g4\"",
+		"\"\\x\"",
+		"{\"a\":1}}",
+		"[1 2]",
+		"[1,",
+		"{\"a\" 1}",
+		"[[[[[[[[[1]]]]]]]]]",
+		"{\"a\":\"b}",
+		"\x01",
+	};
+	struct stat_values values = {0};
+	char deep[200000];
+	size_t at;
+
+	(void)state;
+	for (at = 0; at < sizeof(wrong) / sizeof(wrong[0]); at++) {
+		if (stat_json_read(wrong[at], &values) != -EBADMSG)
+			fail_msg("taken: %s", wrong[at]);
+		stat_values_free(&values);
+	}
+	memset(deep, '[', sizeof(deep) - 1);
+	deep[sizeof(deep) - 1] = '\0';
+	assert_int_equal(stat_json_read(deep, &values), -EBADMSG);
+	stat_values_free(&values);
+	/* A key is not longer than any that is known. */
+	memset(deep, 'k', sizeof(deep) - 1);
+	deep[0] = '{';
+	deep[1] = '"';
+	assert_int_equal(stat_json_read(deep, &values), -EBADMSG);
+	stat_values_free(&values);
+	assert_int_equal(stat_json_read(" { \"a\" : [ ] , \"b\" : { } , \"c\" : \"\\u20ac\\u0000\\/\" } \n", &values),
+			 0);
+	assert_string_equal(stat_value_find(&values, "c"), "\xe2\x82\xac?/");
+	stat_values_free(&values);
+}
+
+static void test_metrics(void **state)
+{
+	static const uint64_t mount[64] = {5};
+	struct k2i_report report = {0};
+
+	(void)state;
+	k2i_report_metrics(&report, &k2i_mount_counter_table, mount);
+	assert_non_null(strstr(report.text, "\n# TYPE k2hft_mount_filtered_records_total counter\n"
+					    "k2hft_mount_filtered_records_total 5\n"));
+	assert_non_null(strstr(report.text, "\n# TYPE k2hft_mount_open_files gauge\nk2hft_mount_open_files 0\n"));
+	free(report.text);
+}
+
+/* Names are for ever and for metrics; help is one line. */
+static void test_tables(void **state)
+{
+	size_t table, at, other;
+
+	(void)state;
+	for (table = 0; table < STAT_TABLE_COUNT; table++) {
+		const struct k2i_counter *counters = stat_tables[table]->counters;
+
+		for (at = 0; at < stat_tables[table]->count; at++) {
+			assert_int_equal(strspn(counters[at].name, "abcdefghijklmnopqrstuvwxyz_"),
+					 strlen(counters[at].name));
+			assert_null(strpbrk(counters[at].help, "\\\n\t\""));
+			assert_ptr_equal(k2i_counter_find(stat_tables[table], counters[at].name), &counters[at]);
+			for (other = 0; other < at; other++)
+				assert_string_not_equal(counters[other].name, counters[at].name);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json_of_ours),   cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_json_of_others), cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_tables),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

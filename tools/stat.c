@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "tools.h"
+
+#define STATUS_UNREACHABLE 1
+#define STATUS_USAGE 2
+#define STATUS_LOSSES 3
+#define INTERVAL_S_MAX 86400
+#define TIMEOUT_S_MAX 3600
+
+static const char usage[] =
+	"usage: k2hft stat [OPTION...] [TARGET...]\n\n"
+	"Says what became of records: of a receiver (HOST:CTLPORT, 127.0.0.1:8021 if there is no target), of a mount "
+	"(its\n"
+	"directory), of a ring (its file).\n\n"
+	"  -i, --interval SECONDS  again and again, with rates; in place on a terminal, else a line each time\n"
+	"  -n, --count N           so many times\n"
+	"  -a, --all               counters that are 0, too\n"
+	"      --json              the status as it is, for programs\n"
+	"      --metrics           counters in Prometheus's text format, of one target\n"
+	"      --check             exit status 3 if a counter of losses is above 0\n"
+	"      --timeout SECONDS   how long each target may take (5)\n"
+	"      --table             prints all counters, tab-separated: of what, name, counter or gauge, loss or fine,\n"
+	"                          meaning\n"
+	"  -h, --help              prints this\n\n"
+	"Exit status: 0; 1 a target could not be asked; 2 wrong arguments; 3 with --check: losses.\n";
+
+enum { OPTION_JSON = 256, OPTION_METRICS, OPTION_CHECK, OPTION_TIMEOUT, OPTION_TABLE };
+
+struct options {
+	uint64_t interval_s, count, timeout_s;
+	bool all, json, metrics, check;
+};
+
+struct target {
+	const char *name;
+	struct stat_values now, before;
+	struct timespec asked, asked_before;
+};
+
+static int usage_wrong(const char *program, const char *text)
+{
+	(void)fprintf(stderr, "%s: %s; try --help\n", program, text);
+	return STATUS_USAGE;
+}
+
+static int option_take(struct options *options, int option, const char *argument)
+{
+	switch (option) {
+	case 'i':
+		return number_parse(argument, 1, INTERVAL_S_MAX, &options->interval_s);
+	case 'n':
+		return number_parse(argument, 1, UINT64_MAX, &options->count);
+	case 'a':
+		options->all = true;
+		return 0;
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_METRICS:
+		options->metrics = true;
+		return 0;
+	case OPTION_CHECK:
+		options->check = true;
+		return 0;
+	default:
+		return number_parse(argument, 1, TIMEOUT_S_MAX, &options->timeout_s);
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int options_read(struct options *options, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"interval", required_argument, NULL, 'i'},
+		{"count", required_argument, NULL, 'n'},
+		{"all", no_argument, NULL, 'a'},
+		{"json", no_argument, NULL, OPTION_JSON},
+		{"metrics", no_argument, NULL, OPTION_METRICS},
+		{"check", no_argument, NULL, OPTION_CHECK},
+		{"timeout", required_argument, NULL, OPTION_TIMEOUT},
+		{"table", no_argument, NULL, OPTION_TABLE},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "i:n:ah", names, NULL)) != -1) {
+		if (option == '?')
+			return STATUS_USAGE;
+		if (option == 'h')
+			return fputs(usage, stdout) < 0 ? STATUS_UNREACHABLE : 0;
+		if (option == OPTION_TABLE)
+			return k2i_counters_print(stdout) ? STATUS_UNREACHABLE : 0;
+		if (option_take(options, option, optarg)) {
+			(void)fprintf(stderr, "%s: %s is not a number that can be here; try --help\n", argv[0], optarg);
+			return STATUS_USAGE;
+		}
+	}
+	if (options->json && options->metrics)
+		return usage_wrong(argv[0], "--json or --metrics, not both");
+	if (options->metrics && argc - optind > 1)
+		return usage_wrong(argv[0], "--metrics is of one target: names would come twice");
+	/* Once without an interval; for ever with one. */
+	if (!options->interval_s && options->count > 1)
+		options->interval_s = 1;
+	if (!options->interval_s)
+		options->count = 1;
+	return -1;
+}
+
+static void target_forget(struct target *target)
+{
+	stat_values_free(&target->before);
+	target->before = target->now;
+	target->asked_before = target->asked;
+	target->now = (struct stat_values){NULL, 0, 0};
+}
+
+static void target_show(const struct options *options, struct target *target, const char *text)
+{
+	double seconds = (double)(target->asked.tv_sec - target->asked_before.tv_sec) +
+			 (double)(target->asked.tv_nsec - target->asked_before.tv_nsec) / 1e9;
+
+	if (options->json)
+		stat_show_text(stdout, text, true);
+	else if (options->metrics)
+		(void)stat_show_metrics(stdout, &target->now);
+	else if (options->interval_s && !isatty(STDOUT_FILENO))
+		stat_show_line(stdout, target->name, &target->now);
+	else
+		stat_show_table(stdout, target->name, &target->now, target->before.count ? &target->before : NULL,
+				seconds, options->all);
+}
+
+/* The exit status that this target makes. */
+static int target_ask(const char *program, const struct options *options, struct target *target)
+{
+	char *text = stat_fetch(program, target->name, (int)options->timeout_s * 1000);
+	int status = 0;
+
+	if (!text)
+		return STATUS_UNREACHABLE;
+	target_forget(target);
+	(void)clock_gettime(CLOCK_MONOTONIC, &target->asked);
+	if (stat_json_read(text, &target->now) || !stat_value_find(&target->now, "program")) {
+		(void)fprintf(stderr, "%s: %s: its answer is not a status\n", program, target->name);
+		status = STATUS_UNREACHABLE;
+	} else {
+		target_show(options, target, text);
+		if (options->check && stat_lossy(&target->now))
+			status = STATUS_LOSSES;
+	}
+	free(text);
+	return status;
+}
+
+/* Unreachable counts more than losses: they can't be known. */
+static int worse(int one, int other)
+{
+	if (one == STATUS_UNREACHABLE || other == STATUS_UNREACHABLE)
+		return STATUS_UNREACHABLE;
+	return one > other ? one : other;
+}
+
+static int targets_ask(const char *program, const struct options *options, struct target *targets, size_t count)
+{
+	bool in_place = options->interval_s && isatty(STDOUT_FILENO) && !options->json && !options->metrics;
+	int status = 0;
+	size_t at;
+
+	if (in_place)
+		(void)fputs("\033[H\033[J", stdout);
+	for (at = 0; at < count; at++)
+		status = worse(status, target_ask(program, options, &targets[at]));
+	if (fflush(stdout) != 0) {
+		(void)fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno));
+		return STATUS_UNREACHABLE;
+	}
+	return status;
+}
+
+static int run(const char *program, const struct options *options, struct target *targets, size_t count)
+{
+	struct timespec pause = {.tv_sec = (time_t)options->interval_s};
+	uint64_t done = 0;
+	int status = 0;
+
+	for (;;) {
+		status = worse(status, targets_ask(program, options, targets, count));
+		/* Who no longer reads has had enough. */
+		if (++done == options->count || ferror(stdout))
+			return status;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+int k2i_command_stat(int argc, char **argv)
+{
+	struct options options = {.timeout_s = 5};
+	int status = options_read(&options, argc, argv);
+	size_t count, at;
+	struct target *targets;
+
+	if (status >= 0)
+		return status;
+	count = optind < argc ? (size_t)(argc - optind) : 1;
+	targets = calloc(count, sizeof(*targets));
+	if (!targets)
+		return STATUS_UNREACHABLE;
+	for (at = 0; at < count; at++)
+		targets[at].name = optind < argc ? argv[(size_t)optind + at] : STAT_TARGET_DEFAULT;
+	status = run(argv[0], &options, targets, count);
+	for (at = 0; at < count; at++) {
+		stat_values_free(&targets[at].now);
+		stat_values_free(&targets[at].before);
+	}
+	free(targets);
+	return status;
+}

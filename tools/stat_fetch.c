@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "report.h"
+#include "ring_counts.h"
+#include "stat.h"
+
+#define MOUNT_FILE ".k2hft-stat"
+
+static void complain(const char *program, const char *target, const char *reason)
+{
+	(void)fprintf(stderr, "%s: ", program);
+	stat_show_text(stderr, target, false);
+	(void)fputs(": ", stderr);
+	stat_show_text(stderr, reason, false);
+	(void)fputs("\n", stderr);
+}
+
+/* Up to the end of a file or pipe. NULL with errno. */
+static char *read_all(int descriptor)
+{
+	size_t bytes = 0, room = 65536;
+	char *text = malloc(room), *grown;
+	ssize_t got = 1;
+
+	while (text && got > 0) {
+		got = read(descriptor, text + bytes, room - bytes - 1);
+		if (got < 0 && errno == EINTR) {
+			got = 1;
+			continue;
+		}
+		bytes += got > 0 ? (size_t)got : 0;
+		if (room - bytes > 1 || got <= 0)
+			continue;
+		errno = EFBIG;
+		grown = room >= STAT_BYTES_MAX ? NULL : realloc(text, room *= 2);
+		if (!grown)
+			free(text);
+		text = grown;
+	}
+	if (text && got < 0) {
+		free(text);
+		return NULL;
+	}
+	if (text)
+		text[bytes] = '\0';
+	return text;
+}
+
+static char *mount_read(const char *directory, const char **reason)
+{
+	int root = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int file = root < 0 ? -1 : openat(root, MOUNT_FILE, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char *text = file < 0 ? NULL : read_all(file);
+
+	if (!text)
+		*reason = root >= 0 && errno == ENOENT ? "it is a directory, but not the root of a mount of k2hftfuse"
+			  : errno == ENOTCONN          ? "the mount is there, but nothing serves it"
+						       : strerror(errno);
+	if (file >= 0)
+		(void)close(file);
+	if (root >= 0)
+		(void)close(root);
+	return text;
+}
+
+static char *ring_read(const char *path, const char **reason)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2i_report report = {0};
+	bool served = false;
+	int error = k2i_ring_observe(path, &stats, &served);
+
+	if (error) {
+		*reason = error == -EPROTO ? "it is not a ring that this version knows" : strerror(-error);
+		return NULL;
+	}
+	k2i_report_open(&report, NULL, '{');
+	k2i_report_text(&report, "program", "ring");
+	k2i_report_text(&report, "sender", served ? "runs" : "does not run");
+	k2i_report_ring(&report, &stats);
+	k2i_report_close(&report, '}');
+	k2i_report_add(&report, "\n");
+	if (report.failed)
+		*reason = strerror(ENOMEM);
+	return report.failed ? NULL : report.text;
+}
+
+static int path_write(const char *program, const char *target, int output)
+{
+	const char *reason = "";
+	struct stat status;
+	char *text;
+	size_t bytes, at = 0;
+	ssize_t put = 1;
+
+	if (stat(target, &status) < 0) {
+		complain(program, target,
+			 errno == ENOTCONN ? "the mount is there, but nothing serves it" : strerror(errno));
+		return EXIT_FAILURE;
+	}
+	text = S_ISDIR(status.st_mode) ? mount_read(target, &reason) : ring_read(target, &reason);
+	if (!text) {
+		complain(program, target, reason);
+		return EXIT_FAILURE;
+	}
+	for (bytes = strlen(text); at < bytes && put > 0; at += put > 0 ? (size_t)put : 0)
+		put = write(output, text + at, bytes - at);
+	free(text);
+	return at == bytes ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
+static char *path_fetch(const char *program, const char *target, int timeout_ms)
+{
+	struct pollfd wait = {.events = POLLIN};
+	int ends[2], status = 0;
+	char *text = NULL;
+	bool late;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0) {
+		complain(program, target, strerror(errno));
+		return NULL;
+	}
+	if (child == 0)
+		_exit(path_write(program, target, ends[1]));
+	(void)close(ends[1]);
+	wait.fd = ends[0];
+	late = poll(&wait, 1, timeout_ms) <= 0;
+	if (late)
+		(void)kill(child, SIGKILL);
+	else
+		text = read_all(ends[0]);
+	(void)close(ends[0]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (late)
+		complain(program, target, "no answer in time");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static bool is_path(const char *target)
+{
+	return strchr(target, '/') || target[0] == '.' || access(target, F_OK) == 0;
+}
+
+char *stat_fetch(const char *program, const char *target, int timeout_ms)
+{
+	char *copy, *text, reason[256];
+	const char *host, *port;
+
+	if (is_path(target))
+		return path_fetch(program, target, timeout_ms);
+	copy = strdup(target);
+	if (!copy || !strchr(target, ':') || receiver_parse(copy, &host, &port)) {
+		complain(program, target, "it is neither a path nor HOST:CTLPORT");
+		free(copy);
+		return NULL;
+	}
+	text = stat_http_get(host, port, "/status", timeout_ms, reason, sizeof(reason));
+	if (!text)
+		complain(program, target, reason);
+	free(copy);
+	return text;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "report.h"
+#include "stat.h"
+
+#define ROWS_MAX 40u /* of connections and of files, for people */
+#define FIELDS_MAX 12u
+#define NUMBER_ROOM 32u
+
+const struct k2i_counter_table *const stat_tables[STAT_TABLE_COUNT] = {
+	&k2i_receiver_counter_table, &k2i_mount_counter_table, &k2i_ring_counter_table};
+
+void stat_show_text(FILE *output, const char *text, bool lines)
+{
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		(void)fputc((byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f ? '?' : byte, output);
+	}
+}
+
+static const char *counter_text(const struct stat_values *values, const struct k2i_counter_table *table, size_t at)
+{
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s.%s", table->program, table->counters[at].name);
+	return stat_value_find(values, path);
+}
+
+bool stat_table_there(const struct stat_values *values, const struct k2i_counter_table *table)
+{
+	return counter_text(values, table, 0) != NULL;
+}
+
+uint64_t stat_counter(const struct stat_values *values, const struct k2i_counter_table *table, size_t at)
+{
+	const char *text = counter_text(values, table, at);
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+/* The status itself says which counters are losses: it can be of a version that has others. */
+bool stat_lossy(const struct stat_values *values)
+{
+	char path[64];
+	size_t table;
+
+	for (table = 0; table < STAT_TABLE_COUNT; table++) {
+		(void)snprintf(path, sizeof(path), "%s_lost.0", stat_tables[table]->program);
+		if (stat_value_find(values, path))
+			return true;
+	}
+	return false;
+}
+
+static const char *number_text(uint64_t number, char text[NUMBER_ROOM])
+{
+	char plain[24];
+	size_t bytes = (size_t)snprintf(plain, sizeof(plain), "%" PRIu64, number), at, out = 0;
+
+	for (at = 0; at < bytes; at++) {
+		if (at > 0 && (bytes - at) % 3 == 0)
+			text[out++] = ',';
+		text[out++] = plain[at];
+	}
+	text[out] = '\0';
+	return text;
+}
+
+static void head_show(FILE *output, const char *target, const struct stat_values *now)
+{
+	static const char *const paths[] = {
+		"program",     "version",     "pid",          "uptime_s",     "mount_point",    "sender",
+		"client.host", "client.port", "client.state", "client.error", "ring_state.uuid"};
+	const char *text;
+	size_t at;
+
+	stat_show_text(output, target, false);
+	for (at = 0; at < sizeof(paths) / sizeof(paths[0]); at++) {
+		text = stat_value_find(now, paths[at]);
+		if (!text || !*text)
+			continue;
+		(void)fprintf(output, "%s%s ", at ? ", " : ": ", paths[at]);
+		stat_show_text(output, text, false);
+	}
+	(void)fputs("\n", output);
+}
+
+static void counters_show(FILE *output, const struct k2i_counter_table *table, const struct stat_values *now,
+			  const struct stat_values *before, double seconds, bool all)
+{
+	char number[NUMBER_ROOM], rate[NUMBER_ROOM + 2], per_second[NUMBER_ROOM];
+	size_t at;
+
+	for (at = 0; at < table->count; at++) {
+		const struct k2i_counter *counter = &table->counters[at];
+		uint64_t value = stat_counter(now, table, at), old = before ? stat_counter(before, table, at) : 0;
+
+		if (value == 0 && !all)
+			continue;
+		rate[0] = '\0';
+		if (before && counter->kind == K2I_COUNTER && value > old && seconds > 0)
+			(void)snprintf(rate, sizeof(rate), "%s/s",
+				       number_text((uint64_t)((double)(value - old) / seconds), per_second));
+		(void)fprintf(output, "  %s %-20s %20s %16s  %s\n", counter->loss && value ? "!" : " ", counter->name,
+			      number_text(value, number), rate, counter->help);
+	}
+}
+
+/* Elements of one array, a line each: what they have, as name and value. */
+static void array_show(FILE *output, const char *name, const struct stat_values *now)
+{
+	size_t name_bytes = strlen(name), at;
+	unsigned rows = 0;
+	unsigned long row, last = 0;
+	char *field;
+
+	for (at = 0; at < now->count; at++) {
+		const struct stat_value *value = &now->values[at];
+
+		if (strncmp(value->path, name, name_bytes) != 0 || value->path[name_bytes] != '.')
+			continue;
+		row = strtoul(value->path + name_bytes + 1, &field, 10) + 1;
+		if (row != last && rows++ < ROWS_MAX)
+			(void)fprintf(output, "%s  %s:", last ? "\n" : "", name);
+		last = row;
+		if (rows > ROWS_MAX || *field != '.' || !*value->text)
+			continue;
+		(void)fprintf(output, " %s ", field + 1);
+		stat_show_text(output, value->text, false);
+	}
+	if (rows)
+		(void)fputs("\n", output);
+	if (rows > ROWS_MAX)
+		(void)fprintf(output, "  %s: %u more, which --json has\n", name, rows - ROWS_MAX);
+}
+
+void stat_show_table(FILE *output, const char *target, const struct stat_values *now, const struct stat_values *before,
+		     double seconds, bool all)
+{
+	size_t table;
+
+	head_show(output, target, now);
+	for (table = 0; table < STAT_TABLE_COUNT; table++) {
+		if (stat_table_there(now, stat_tables[table]))
+			counters_show(output, stat_tables[table], now, before, seconds, all);
+	}
+	array_show(output, "connections", now);
+	array_show(output, "files", now);
+	if (stat_lossy(now))
+		(void)fputs("  Records were lost, or may be missing or there twice: see the lines with a !.\n", output);
+}
+
+void stat_show_line(FILE *output, const char *target, const struct stat_values *now)
+{
+	time_t second = time(NULL);
+	struct tm utc;
+	char text[32] = "";
+	size_t table, at;
+
+	if (gmtime_r(&second, &utc))
+		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	(void)fprintf(output, "%s ", text);
+	stat_show_text(output, target, false);
+	for (table = 0; table < STAT_TABLE_COUNT; table++) {
+		for (at = 0; stat_table_there(now, stat_tables[table]) && at < stat_tables[table]->count; at++) {
+			uint64_t value = stat_counter(now, stat_tables[table], at);
+
+			if (value)
+				(void)fprintf(output, " %s=%" PRIu64, stat_tables[table]->counters[at].name, value);
+		}
+	}
+	(void)fputs("\n", output);
+}
+
+static bool metrics_add(struct k2i_report *report, const struct k2i_counter_table *table, const struct stat_values *now)
+{
+	uint64_t *values = calloc(table->count, sizeof(*values));
+	size_t at;
+
+	if (!values)
+		return false;
+	for (at = 0; at < table->count; at++)
+		values[at] = stat_counter(now, table, at);
+	k2i_report_metrics(report, table, values);
+	free(values);
+	return true;
+}
+
+int stat_show_metrics(FILE *output, const struct stat_values *now)
+{
+	struct k2i_report report = {0};
+	bool made = true;
+	size_t table;
+
+	for (table = 0; table < STAT_TABLE_COUNT; table++) {
+		if (stat_table_there(now, stat_tables[table]))
+			made = metrics_add(&report, stat_tables[table], now) && made;
+	}
+	made = made && report.text && !report.failed && fputs(report.text, output) >= 0;
+	free(report.text);
+	return made ? 0 : -EIO;
+}
