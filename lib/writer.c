@@ -169,15 +169,46 @@ static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t
 	return status;
 }
 
-static void record_append(struct k2hft_writer *writer, const void *record, size_t bytes)
+static inline void record_end(struct k2hft_writer *writer, size_t bytes)
 {
-	if (bytes)
-		memcpy(writer->cursor, record, bytes);
 	writer->cursor[bytes] = '\n';
 	writer->cursor += bytes + 1;
 	writer->room -= bytes + 1;
 	k2i_counter_add(&writer->records, 1);
 	k2i_counter_add(&writer->bytes, bytes + 1);
+}
+
+static void record_append(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	if (bytes)
+		memcpy(writer->cursor, record, bytes);
+	record_end(writer, bytes);
+}
+
+static inline bool word_has_line_end(uint64_t word)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t zero = word ^ ones * '\n';
+
+	return (zero - ones) & ~zero & ones << 7;
+}
+
+/*
+ * Eight to sixteen bytes go as two words that overlap: looking for a line end and copying take two calls otherwise, which
+ * cost more than all the rest of a short record. False: there is one, and nothing was appended.
+ */
+static inline bool short_append(struct k2hft_writer *writer, const uint8_t *record, size_t bytes)
+{
+	uint64_t first, last;
+
+	memcpy(&first, record, sizeof(first));
+	memcpy(&last, record + bytes - sizeof(last), sizeof(last));
+	if (word_has_line_end(first) || word_has_line_end(last))
+		return false;
+	memcpy(writer->cursor, &first, sizeof(first));
+	memcpy(writer->cursor + bytes - sizeof(last), &last, sizeof(last));
+	record_end(writer, bytes);
+	return true;
 }
 
 /* No room in the open chunk, or none is open. */
@@ -201,7 +232,8 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 	return status;
 }
 
-int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+/* Of any length, also where no chunk is open. */
+static int any_write(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
 	int status = 0;
 
@@ -216,4 +248,20 @@ int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t b
 		status = record_write(writer, record, bytes);
 	k2i_writer_leave(writer);
 	return status;
+}
+
+int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	bool taken;
+
+	if (bytes - sizeof(uint64_t) > sizeof(uint64_t) || !record || writer->binary || writer->continued)
+		return any_write(writer, record, bytes);
+	k2i_writer_enter(writer);
+	if (bytes >= writer->room) {
+		k2i_writer_leave(writer);
+		return any_write(writer, record, bytes);
+	}
+	taken = short_append(writer, record, bytes);
+	k2i_writer_leave(writer);
+	return taken ? 0 : -EINVAL;
 }

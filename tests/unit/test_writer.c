@@ -139,6 +139,39 @@ static void a_line_end_inside_a_record_is_refused(void **state)
 	k2i_sender_free(sender);
 }
 
+static void lengths_and_bytes_do_not_matter(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+	uint8_t record[40], expected[4096];
+	size_t bytes, at, byte_count = 0;
+
+	(void)state;
+	for (bytes = 0; bytes <= sizeof(record); bytes++) {
+		for (at = 0; at < bytes; at++)
+			record[at] = (uint8_t)((bytes * 40 + at) % 256 == '\n' ? 0x8a : (bytes * 40 + at) % 256);
+		memcpy(expected + byte_count, record, bytes);
+		byte_count += bytes;
+		expected[byte_count++] = '\n';
+		assert_int_equal(k2hft_writer_write(writer, record, bytes), 0);
+		for (at = 0; at < bytes; at++) {
+			uint8_t byte = record[at];
+
+			record[at] = '\n';
+			assert_int_equal(k2hft_writer_write(writer, record, bytes), -EINVAL);
+			record[at] = byte;
+		}
+	}
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count, byte_count);
+	assert_memory_equal(taken.bytes, expected, byte_count);
+	assert_int_equal(taken.records, sizeof(record) + 1);
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(sender, 0), 0);
+}
+
 static void chunks_grow_while_they_fill_and_shrink_when_they_do_not(void **state)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
@@ -593,6 +626,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_share_a_chunk_until_it_is_sealed),
 		cmocka_unit_test(a_line_end_inside_a_record_is_refused),
+		cmocka_unit_test(lengths_and_bytes_do_not_matter),
 		cmocka_unit_test(chunks_grow_while_they_fill_and_shrink_when_they_do_not),
 		cmocka_unit_test(closing_a_writer_sends_what_it_holds),
 		cmocka_unit_test(the_rest_of_a_text_waits_for_its_line_end),
