@@ -52,7 +52,7 @@ MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih libpcre2-8 l
 COMPILE   := $(PUBLIC) -D_GNU_SOURCE -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih libssl libcrypto),-llz4 -linih -lssl -lcrypto) -pthread
-app_LIBS  := $(call pkg,--libs,libpcre2-8)
+app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
 fuse_LIBS := $(call pkg,--libs,fuse3)
 receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads)
 cmocka_LIBS   := $(call pkg,--libs,cmocka)
@@ -76,7 +76,7 @@ FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 
-.PHONY: all unit stress examples deps check demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
+.PHONY: all unit stress examples deps check bench demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
 all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
 unit: $(UNIT) $(TOOLS) $(FUZZERS)
@@ -131,6 +131,7 @@ $(B)/tests/test_admission $(B)/tests/test_http $(B)/tests/test_ledger $(B)/tests
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/stat_%.o,json show)
+$(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_report bench_markdown json)
 $(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o $(B)/obj/fuse/shared.o
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
@@ -164,6 +165,9 @@ check: deps             ## builds, lints and runs every test
 	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden) $(LINT)
 lint: deps              ## floors, banned constructs, sizes, layout of sources, shell scripts
 	$(call run_tests) $(LINT)
+bench: all              ## measures everything, about a quarter of an hour, into bench/; goes on where it was interrupted
+	$(Q)mkdir -p bench; $(B)/bin/k2hft bench --all --resume --json bench/results.json --html bench/results.html \
+		--markdown bench/RESULTS.md --note "$$(git describe --always --dirty 2>/dev/null)" $(BENCH)
 demo:                   ## sends real logs from here to here, both ways, and compares
 	@pkgconfig/install-deps build
 	$(call remake) all

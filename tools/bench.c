@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -12,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tools.h"
 
-#define BLOCK_BYTES (8u * 1024 * 1024)
+#define KEY_BYTES 32u
 
 static atomic_int interrupts;
 
@@ -27,9 +27,9 @@ static void interrupted(int number)
 	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
 }
 
-bool bench_interrupted(void)
+int bench_interrupted(void)
 {
-	return atomic_load_explicit(&interrupts, memory_order_relaxed) > 0;
+	return atomic_load_explicit(&interrupts, memory_order_relaxed);
 }
 
 uint64_t bench_clock_ns(void)
@@ -51,159 +51,168 @@ void bench_error(const char *format, ...)
 	(void)fputc('\n', stderr);
 }
 
-/* Digits that no two records of a block share, then letters that do not repeat either: nothing gains by sameness. */
-static void record_make(char *record, uint64_t size, uint64_t number)
+static uint64_t sender_records(const struct bench_run *run)
 {
-	uint64_t state = number * UINT64_C(0x9e3779b97f4a7c15) + 1, at;
+	const struct bench_point *point = &run->point;
+	uint64_t size = point->size ? point->size : run->block_bytes / run->block_records, all = point->records;
 
-	for (at = 0; at + 1 < size && at < 9; at++, number /= 10)
-		record[size < 10 ? size - 2 - at : 8 - at] = (char)('0' + number % 10);
-	for (; at + 1 < size; at++) {
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
-		record[at] = (char)('a' + state % 26);
-	}
-	record[size - 1] = '\n';
-}
-
-/* The block is written, not mapped: this process stays small, as what it forks counts its memory too. */
-static int block_make(struct bench_run *run)
-{
-	uint64_t count = BLOCK_BYTES / run->point.size, number;
-	char path[4200], *record = malloc((size_t)run->point.size);
-	FILE *block;
-
-	(void)snprintf(path, sizeof(path), "%s/block", run->work);
-	block = fopen(path, "we");
-	for (number = 0; record && block && number < count; number++) {
-		record_make(record, run->point.size, number);
-		(void)fwrite(record, (size_t)run->point.size, 1, block);
-	}
-	free(record);
-	run->block_bytes = count * run->point.size;
-	if (run->block >= 0)
-		(void)close(run->block);
-	run->block = -1;
-	if (record && block && fclose(block) == 0)
-		run->block = open(path, O_RDONLY | O_CLOEXEC);
-	if (run->block >= 0)
-		return 0;
-	bench_error("%s: %s", path, strerror(errno));
-	return -1;
-}
-
-static uint64_t sender_records(const struct bench_options *options, const struct bench_point *point)
-{
-	uint64_t all = options->records;
-
-	if (all == 0 && options->bytes)
-		all = options->bytes / point->size;
-	else if (all == 0 && options->rate)
-		all = options->seconds * options->rate;
+	if (all == 0 && point->bytes)
+		all = point->bytes / size;
+	else if (all == 0 && point->rate)
+		all = point->seconds * point->rate;
 	else if (all == 0)
 		return UINT64_MAX;
 	all /= point->senders;
 	return all ? all : 1;
 }
 
-static int number_compare(const void *left, const void *right)
+static void progress(const struct bench_report *report, const struct bench_result *result, uint64_t number,
+		     const struct bench_options *options)
 {
-	double a = *(const double *)left, b = *(const double *)right;
+	char text[BENCH_TEXT_ROOM];
 
-	return (a > b) - (a < b);
-}
-
-static double median(double *values, uint64_t count)
-{
-	if (isnan(values[0]))
-		return values[0];
-	qsort(values, count, sizeof(*values), number_compare);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
-static void progress(const struct bench_run *run, const struct bench_point *point, uint64_t number)
-{
-	if (run->options->quiet || !isatty(STDERR_FILENO))
+	if (options->quiet || !isatty(STDERR_FILENO))
 		return;
-	if (number == 0)
-		(void)fputs("\r\033[K", stderr);
-	else
-		(void)fprintf(stderr, "\r\033[K%s, %llu bytes, %llu senders: run %llu of %llu",
-			      bench_way_names[point->way], (unsigned long long)point->size,
-			      (unsigned long long)point->senders, (unsigned long long)number,
-			      (unsigned long long)run->options->runs);
+	(void)fputs("\r\033[K", stderr);
+	if (result) {
+		bench_point_text(&result->point, text, sizeof(text));
+		(void)fprintf(stderr, "[%u of %u] %s: run %llu of %llu", (unsigned)(result - report->results) + 1,
+			      report->count, text, (unsigned long long)number, (unsigned long long)options->runs);
+	}
 	(void)fflush(stderr);
 }
 
-static int point_measure(struct bench_run *run, struct bench_result *result)
+static int limited_run(struct bench_run *run, double metrics[BENCH_METRICS])
 {
-	double metrics[BENCH_METRICS], *values = calloc(BENCH_METRICS * run->options->runs, sizeof(*values));
-	uint64_t runs = run->options->runs, number;
-	unsigned metric;
-	int status = values ? block_make(run) : -1;
+	char why[BENCH_TEXT_ROOM];
+	int status;
 
-	run->point = result->point;
-	run->sender_records = sender_records(run->options, &run->point);
-	for (number = 0; status == 0 && number < runs; number++) {
-		progress(run, &result->point, number + 1);
-		status = bench_run(run, metrics);
-		for (metric = 0; status == 0 && metric < BENCH_METRICS; metric++)
-			values[metric * runs + number] = metrics[metric];
+	if (run->point.memory_limit == 0)
+		return bench_run(run, metrics);
+	if (bench_memory_limit(run->point.memory_limit, why)) {
+		bench_error("--memory-limit: %s", why);
+		return -1;
 	}
-	progress(run, &result->point, 0);
-	for (metric = 0; status == 0 && metric < BENCH_METRICS; metric++)
-		result->medians[metric] = median(values + metric * runs, runs);
-	free(values);
+	status = bench_run(run, metrics);
+	bench_memory_release();
 	return status;
 }
 
-static unsigned points_make(const struct bench_options *options, struct bench_result *results)
+static int result_measure(struct bench_run *run, struct bench_result *result, uint64_t number)
 {
-	unsigned way, size, per_write, senders, count = 0;
+	double metrics[BENCH_METRICS];
+	unsigned metric;
+	int status;
 
-	for (way = 0; way < options->ways.count; way++)
-		for (size = 0; size < options->sizes.count; size++)
-			for (per_write = 0; per_write < options->per_write.count; per_write++)
-				for (senders = 0; senders < options->senders.count; senders++)
-					results[count++].point =
-						(struct bench_point){.way = (enum bench_way)options->ways.values[way],
-								     .size = options->sizes.values[size],
-								     .per_write = options->per_write.values[per_write],
-								     .senders = options->senders.values[senders]};
-	return count;
+	run->point = result->point;
+	status = bench_block_make(run);
+	if (status == 0) {
+		run->sender_records = sender_records(run);
+		status = limited_run(run, metrics);
+	}
+	for (metric = 0; status == 0 && metric < BENCH_METRICS; metric++)
+		result->values[metric * run->options->runs + number] = metrics[metric];
+	if (run->series) {
+		free(result->series);
+		result->series = run->series;
+		result->series_count = run->series_count;
+		run->series = NULL;
+	}
+	return status;
 }
 
-static int measure_all(struct bench_run *run)
+/* Its members take turns, so that what others do on the machine meets all of them. */
+static int group_measure(struct bench_run *run, struct bench_report *report, unsigned first, unsigned count)
 {
-	const struct bench_options *options = run->options;
-	size_t room =
-		(size_t)options->ways.count * options->sizes.count * options->per_write.count * options->senders.count;
-	struct bench_result *results = calloc(room, sizeof(*results));
-	unsigned count, number;
+	uint64_t runs = run->options->runs, turn;
+	unsigned number;
 	int status = 0;
 
-	if (!results)
-		return -1;
-	count = points_make(options, results);
-	bench_table_head(options);
-	for (number = 0; status == 0 && number < count; number++) {
-		run->point = results[number].point;
-		status = point_measure(run, &results[number]);
-		if (status == 0)
-			bench_table_line(options, &results[number]);
+	for (number = first; number < first + count; number++) {
+		report->results[number].values = calloc(BENCH_METRICS * runs, sizeof(double));
+		if (!report->results[number].values)
+			return -1;
 	}
-	if (status == 0) {
-		bench_knees_print(options, results, count);
-		status = bench_files_write(options, results, count);
+	for (turn = 0; status == 0 && turn < runs; turn++)
+		for (number = first; status == 0 && number < first + count; number++) {
+			progress(report, &report->results[number], turn + 1, run->options);
+			status = result_measure(run, &report->results[number], turn);
+		}
+	progress(report, NULL, 0, run->options);
+	for (number = first; status == 0 && number < first + count; number++) {
+		report->results[number].runs = runs;
+		bench_result_sum(&report->results[number]);
 	}
-	free(results);
+	return status;
+}
+
+/* What an earlier run of the same plan has, if it has all of the group. */
+static bool group_resume(struct bench_report *report, struct bench_report *earlier, unsigned first, unsigned count,
+			 uint64_t runs)
+{
+	unsigned number, other, found = 0;
+	unsigned *places = calloc(count, sizeof(*places));
+
+	for (number = 0; places && number < count; number++)
+		for (other = 0; other < earlier->count; other++)
+			if (earlier->results[other].runs >= runs && earlier->results[other].values &&
+			    bench_point_equal(&earlier->results[other].point, &report->results[first + number].point)) {
+				places[found++] = other;
+				break;
+			}
+	for (number = 0; found == count && number < count; number++) {
+		unsigned group = report->results[first + number].group;
+
+		report->results[first + number] = earlier->results[places[number]];
+		report->results[first + number].group = group;
+	}
+	/* Handed over, not copied; the same point can be in two groups, each with its own. */
+	for (number = 0; found == count && number < count; number++)
+		earlier->results[places[number]] = (struct bench_result){0};
+	free(places);
+	return found == count;
+}
+
+static void group_print(struct bench_report *report, unsigned first, unsigned count)
+{
+	unsigned number;
+
+	for (number = first; report->row_count == 0 && number < first + count; number++)
+		bench_table_line(&report->results[number]);
+	for (number = 0; number < report->row_count; number++)
+		if (report->rows[number].result >= first && report->rows[number].result < first + count) {
+			bench_row_sum(&report->rows[number], report->results);
+			bench_row_print(&report->rows[number]);
+		}
+}
+
+static int groups_measure(struct bench_run *run, struct bench_report *report, struct bench_report *earlier)
+{
+	unsigned first, count;
+	int status = 0;
+
+	if (report->row_count == 0)
+		bench_table_head(run->options);
+	for (first = 0; status == 0 && first < report->count; first += count) {
+		for (count = 1; first + count < report->count &&
+				report->results[first + count].group == report->results[first].group;)
+			count++;
+		if (!group_resume(report, earlier, first, count, run->options->runs))
+			status = group_measure(run, report, first, count);
+		if (status)
+			break;
+		group_print(report, first, count);
+		/* After each, so that an interrupt costs one group only. */
+		if (bench_files_write(run->options, report))
+			status = -1;
+	}
 	return status;
 }
 
 static void work_remove(const char *work)
 {
-	static const char *const names[] = {"block", "server.ini", "slave.ini", "k2hftfusesvr.err", "k2hftfuse.err"};
+	static const char *const names[] = {"block",         "server.ini", "slave.ini", "k2hftfusesvr.err",
+					    "k2hftfuse.err", "key"};
 	char path[4200];
 	size_t number;
 
@@ -217,13 +226,66 @@ static void work_remove(const char *work)
 		bench_error("%s: %s", work, strerror(errno));
 }
 
-static int measure(const struct bench_options *options)
+/* For this run of the program only, readable by its user only. */
+static int key_make(struct bench_run *run)
+{
+	unsigned char key[KEY_BYTES];
+	char text[2 * KEY_BYTES + 2];
+	unsigned number;
+	int descriptor;
+	bool written;
+
+	if (run->options->shared_key) {
+		(void)snprintf(run->shared_key, sizeof(run->shared_key), "%s", run->options->shared_key);
+		return 0;
+	}
+	(void)snprintf(run->shared_key, sizeof(run->shared_key), "%s/key", run->work);
+	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
+		return -1;
+	for (number = 0; number < KEY_BYTES; number++)
+		(void)snprintf(text + 2 * (size_t)number, 3, "%02x", key[number]);
+	text[2 * KEY_BYTES] = '\n';
+	descriptor = open(run->shared_key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	written = descriptor >= 0 && write(descriptor, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1;
+	if (!written)
+		bench_error("%s: %s", run->shared_key, strerror(errno));
+	if (descriptor >= 0)
+		(void)close(descriptor);
+	return written ? 0 : -1;
+}
+
+static int work_do(struct bench_run *run, struct bench_report *report)
+{
+	const struct bench_options *options = run->options;
+	struct bench_report earlier = {0};
+	int status = -1;
+
+	if (options->resume && access(options->json_file, F_OK) == 0 && bench_json_read(options->json_file, &earlier)) {
+		bench_report_free(&earlier);
+		return -1;
+	}
+	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->shared != MAP_FAILED) {
+		status = key_make(run);
+		if (status == 0)
+			status = groups_measure(run, report, &earlier);
+		(void)munmap(run->shared, sizeof(*run->shared));
+	}
+	bench_report_free(&earlier);
+	if (status == 0) {
+		bench_knees_print(report);
+		(void)fputs(report->skipped, stdout);
+	}
+	return status;
+}
+
+static int measure(const struct bench_options *options, struct bench_report *report)
 {
 	const char *temporary = getenv("TMPDIR");
 	struct sigaction action = {.sa_handler = interrupted};
 	struct bench_run run = {.options = options, .block = -1};
 	char work[4096];
-	int status = -1;
+	int status;
 
 	/* Not SA_RESTART: what waits is to end. A sender that is gone must not end this process. */
 	(void)sigaction(SIGINT, &action, NULL);
@@ -239,23 +301,49 @@ static int measure(const struct bench_options *options)
 		(void)snprintf(run.host, sizeof(run.host), "%s", options->host);
 		(void)snprintf(run.port, sizeof(run.port), "%s", options->port);
 	}
-	run.shared = mmap(NULL, sizeof(*run.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (run.shared != MAP_FAILED) {
-		status = measure_all(&run);
-		(void)munmap(run.shared, sizeof(*run.shared));
-	}
+	status = work_do(&run, report);
 	if (run.block >= 0)
 		(void)close(run.block);
+	free(run.series);
 	work_remove(work);
+	if (status && bench_interrupted())
+		bench_error("interrupted");
 	return status ? BENCH_FAILED : BENCH_OK;
+}
+
+/* Of saved results: the same tables and files, nothing measured. */
+static int report_again(const struct bench_options *options, struct bench_report *report)
+{
+	unsigned number;
+
+	if (bench_json_read(options->from_file, report))
+		return BENCH_FAILED;
+	if (report->row_count == 0)
+		bench_table_head(options);
+	for (number = 0; report->row_count == 0 && number < report->count; number++)
+		bench_table_line(&report->results[number]);
+	for (number = 0; number < report->row_count; number++)
+		bench_row_print(&report->rows[number]);
+	bench_knees_print(report);
+	return bench_files_write(options, report);
 }
 
 int k2i_command_bench(int argc, char **argv)
 {
 	struct bench_options options = {0};
+	struct bench_report report = {0};
 	int status = bench_options_parse(&options, argc, argv);
 
 	if (status || options.help)
 		return status;
-	return measure(&options);
+	if (options.compare_file)
+		return bench_compare(&options);
+	if (options.from_file) {
+		status = report_again(&options, &report);
+	} else {
+		bench_machine_take(&report, &options, argc, argv);
+		status = bench_plan_make(&report, &options) ? BENCH_FAILED : measure(&options, &report);
+	}
+	bench_report_free(&report);
+	return status;
 }

@@ -3,55 +3,66 @@
 #define BENCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Exit statuses. */
 #define BENCH_OK 0
 #define BENCH_FAILED 1
 #define BENCH_USAGE 2
+#define BENCH_WORSE 3
 
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
+#define BENCH_RULES_MAX 16u
+#define BENCH_RUNS_MAX 1000u
+#define BENCH_TEXT_ROOM 256u
 
 struct bench_list {
 	uint64_t values[BENCH_LIST_MAX];
 	unsigned count;
 };
 
-enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_WAYS };
-extern const char *const bench_way_names[BENCH_WAYS];
+/* TMPFS is no way to a receiver: mount-append is measured against it. */
+enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_APPEND, BENCH_RECORD, BENCH_IDLE, BENCH_TMPFS };
+extern const char *const bench_way_names[], *const bench_level_names[], *const bench_compress_names[],
+										*const bench_format_names[];
 
-/* As k2hft-bench(1) has them. */
-struct bench_options {
-	bool help, quiet, json;
-	struct bench_list sizes, senders, per_write; /* per_write: 0 is the way's own */
-	struct bench_list ways;                      /* enum bench_way */
-	uint64_t records, bytes, seconds;            /* one is not 0 */
-	uint64_t rate;                               /* records a second of all senders; 0: as fast as it goes */
-	uint64_t runs;
-	uint32_t level, compress; /* indexes of their names */
-	char receiver[1100];      /* "": its own; else HOST of -r, terminated in place, then PORT */
-	const char *host, *port;
-	const char *tsv_file, *json_file;
-};
-extern const char *const bench_level_names[], *const bench_compress_names[];
-
-/* One line of the table. */
+/* What is measured: all that tells one line of the table from another. bench_report.c has their names. */
 struct bench_point {
-	enum bench_way way;
-	uint64_t size, senders, per_write;
+	uint64_t way, size, senders, per_write; /* size: of `input`, the mean; per_write: 0 is the way's own */
+	uint64_t records, bytes, seconds;       /* of one run; one is not 0 */
+	uint64_t rate;                          /* records a second of all senders; 0: as fast as it goes */
+	uint64_t sustain;                       /* 1: with a time series */
+	uint64_t format, unify, rules, input, tls, compress, level;
+	uint64_t link_mbit;    /* of the link between; 0: the loopback's */
+	uint64_t memory_limit; /* bytes; 0: none */
 };
+#define BENCH_PARAMETERS 18u
 
-/* What one run gives; NAN: was not measured. Their names are in bench_report.c. */
+struct bench_parameter {
+	const char *name;
+	size_t offset;
+	const char *const *words; /* NULL: a number */
+};
+extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
+
+/* What one run gives; NAN: was not measured. */
 enum bench_metric {
 	BENCH_BYTES,
 	BENCH_PRODUCED_RECORDS,
 	BENCH_COMMITTED_RECORDS,
 	BENCH_PRODUCED_MB,
 	BENCH_COMMITTED_MB,
+	BENCH_OUTPUT_MB,
 	BENCH_PIPE_MB,
 	BENCH_RATIO,
+	BENCH_TMPFS_MB,
+	BENCH_OF_TMPFS,
+	BENCH_LINE_MB,
+	BENCH_OF_LINE,
 	BENCH_CPU_WRITER,
 	BENCH_CPU_SENDER,
 	BENCH_CPU_RECEIVER,
@@ -64,12 +75,63 @@ enum bench_metric {
 	BENCH_LATENCY_P99,
 	BENCH_LATENCY_P999,
 	BENCH_LATENCY_MAX,
+	BENCH_RECORD_NS,
+	BENCH_IDLE_MOUNT,
+	BENCH_IDLE_RECEIVER,
+	BENCH_FIRST_MB,
+	BENCH_LAST_MB,
+	BENCH_LAST_OF_FIRST,
 	BENCH_METRICS
 };
 
+struct bench_metric_name {
+	const char *name;
+	int better; /* 1: more is; -1: less is; 0: neither */
+};
+extern const struct bench_metric_name bench_metrics[BENCH_METRICS];
+
 struct bench_result {
 	struct bench_point point;
-	double medians[BENCH_METRICS];
+	unsigned group; /* its members take turns, run by run */
+	uint64_t runs;  /* 0: not measured yet */
+	double *values; /* of each metric, of each run */
+	double medians[BENCH_METRICS], lowest[BENCH_METRICS], highest[BENCH_METRICS];
+	double *series; /* megabytes a second, of each second of the last run */
+	unsigned series_count;
+};
+
+/* A line of a preset's table: a figure of one result against a figure of another or the same, or against a constant. */
+struct bench_row {
+	char what[BENCH_TEXT_ROOM], unit[32], against_what[BENCH_TEXT_ROOM];
+	unsigned result, base, base_last;      /* base_last: of these, the one whose median is the best */
+	enum bench_metric metric, base_metric; /* BENCH_METRICS: `against` is it, or nothing if that is NAN */
+	double scale;
+	bool done;
+	uint64_t runs;
+	double value, against, ratio, lowest, highest; /* lowest, highest: of the ratio, else of the value */
+};
+
+struct bench_report {
+	char program[BENCH_TEXT_ROOM], date[BENCH_TEXT_ROOM], command[BENCH_TEXT_ROOM], note[BENCH_TEXT_ROOM];
+	char host[BENCH_TEXT_ROOM], kernel[BENCH_TEXT_ROOM], architecture[BENCH_TEXT_ROOM], processor[BENCH_TEXT_ROOM],
+		file_system[BENCH_TEXT_ROOM], input[BENCH_TEXT_ROOM];
+	uint64_t processors, memory_mib;
+	struct bench_result *results;
+	unsigned count;
+	struct bench_row *rows;
+	unsigned row_count;
+	char skipped[1024]; /* lines: what a preset left out, and why */
+};
+
+/* As k2hft-bench(1) has them. */
+struct bench_options {
+	bool help, quiet, seed_table, all, brief, resume, no_mount;
+	struct bench_list sizes, senders, per_write, ways;
+	struct bench_point base; /* what all points have in common */
+	uint64_t runs, sustain_s;
+	char receiver[1100]; /* "": its own; else HOST of -r, terminated in place, then PORT */
+	const char *host, *port, *shared_key, *input_file, *note;
+	const char *tsv_file, *json_file, *html_file, *markdown_file, *from_file, *compare_file, *compare_to;
 };
 
 /* What a sender tells its parent, in memory that they share. */
@@ -78,6 +140,7 @@ struct bench_slot {
 	uint64_t bytes, records;
 	double push_cpu_s;
 	uint64_t push_peak_kib;
+	double record_ns, idle_mount, idle_receiver;
 };
 
 struct bench_shared {
@@ -98,43 +161,110 @@ struct bench_run {
 	struct bench_point point;
 	const char *work;         /* the temporary directory */
 	char host[1100], port[8]; /* of the receiver */
+	char shared_key[4200];    /* file, with TLS */
 	int block;                /* file with the records */
-	uint64_t block_bytes;
+	struct bench_point block_point;
+	uint64_t block_bytes, block_records;
 	uint64_t sender_records; /* of each sender; UINT64_MAX: until the time is over */
 	struct bench_shared *shared;
-	struct bench_process receiver, mount;
+	struct bench_process receiver, mount, link;
 	pid_t senders[BENCH_SENDERS_MAX]; /* 0: ended */
 	double sender_cpu_s;
 	uint64_t sender_peak_kib;
 	uint64_t *latencies_ns; /* with a rate */
 	uint64_t latency_count;
+	double *series;
+	unsigned series_count;
+	uint64_t received_bytes; /* with a series, whose files are removed while they grow */
 };
 
 /* bench_options.c: BENCH_OK, or BENCH_USAGE with the message. */
 int bench_options_parse(struct bench_options *options, int argc, char **argv);
-/* bench_report.c: its table, and the files; BENCH_FAILED with the message. */
+
+/* bench_plan.c: fills in results and rows, not measured yet. -1 with the message. */
+int bench_plan_make(struct bench_report *report, const struct bench_options *options);
+/* The file with log lines that is used when none is given; NULL: there is none. */
+const char *bench_input_find(void);
+
+/* bench_figures.c: pure. */
+double bench_median(double *values, uint64_t count);
+/* From the values of its runs. */
+void bench_result_sum(struct bench_result *result);
+void bench_row_sum(struct bench_row *row, const struct bench_result *results);
+/* Means of the first and the last quarter of a series. */
+void bench_quarters(const double *series, unsigned count, double *first, double *last);
+/* 1: `b` is better than `a` by more than the spread of the runs; -1: worse; 0: neither can be said. */
+int bench_judge(enum bench_metric metric, const struct bench_result *a, const struct bench_result *b);
+/*
+ * Of the points that differ from results[first] in -g (of_senders) or -c only: the one with the best committed rate, and
+ * the lowest that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep. A
+ * preset has the same point in several groups: there a sweep is within one.
+ */
+unsigned bench_knee(const struct bench_report *report, unsigned first, bool of_senders, unsigned *best, unsigned *knee);
+bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, bool of_senders);
+#define BENCH_KNEE_SHARE 0.9
+bool bench_point_equal(const struct bench_point *a, const struct bench_point *b);
+
+/* bench_report.c: tables, and the files; BENCH_FAILED with the message. */
+void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
 void bench_table_head(const struct bench_options *options);
-void bench_table_line(const struct bench_options *options, const struct bench_result *result);
-void bench_knees_print(const struct bench_options *options, const struct bench_result *results, unsigned count);
-int bench_files_write(const struct bench_options *options, const struct bench_result *results, unsigned count);
+void bench_table_line(const struct bench_result *result);
+void bench_knees_print(const struct bench_report *report);
+void bench_row_print(const struct bench_row *row);
+int bench_files_write(const struct bench_options *options, const struct bench_report *report);
+/* "library, 10 bytes, -g 3", and what else is not the default. */
+void bench_point_text(const struct bench_point *point, char *text, size_t room);
+uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);
+
+/* bench_json.c */
+void bench_json_write(FILE *output, const struct bench_report *report);
+/* -1 with the message. bench_report_free in every case. */
+int bench_json_read(const char *path, struct bench_report *report);
+void bench_report_free(struct bench_report *report);
+/* bench_markdown.c, bench_html.c */
+void bench_markdown_write(FILE *output, const struct bench_report *report);
+void bench_html_write(FILE *output, const struct bench_report *report);
+/* bench_compare.c: exit status, BENCH_WORSE if a figure got worse. */
+int bench_compare(const struct bench_options *options);
+
+/* bench_block.c: the file that senders take their records from; 0, -1 with the message. */
+int bench_block_make(struct bench_run *run);
 /* bench_run.c: 0; -1 with the message. */
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS]);
+void bench_received_path(const struct bench_run *run, unsigned sender, char path[4200]);
+/* How many of them there are. */
+unsigned bench_received_count(const struct bench_run *run);
 /* bench_process.c */
 int bench_receiver_start(struct bench_run *run);
 int bench_mount_start(struct bench_run *run);
 /* Asks it to end, and takes what it used. -1 with the message: it failed. */
-int bench_process_stop(struct bench_process *process, const char *name);
+int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name);
 /* The path of one of the project's programs: beside this one, else its name, for PATH. */
 void bench_program_find(const char *name, char *path, size_t room);
+/* bench_link.c: a process between sender and receiver that lets so much through; changes the port. */
+int bench_link_start(struct bench_run *run);
 /* bench_send.c: a sender process; never returns. It waits until `gate` ends. */
 _Noreturn void bench_send(struct bench_run *run, unsigned number, int ready, int gate);
+bool bench_way_mounts(uint64_t way);
+/* bench_still.c: what is not a rate: the cost of one record, and what is used while nothing goes. -errno. */
+int bench_record_cost(struct bench_run *run, const char *block, struct bench_slot *slot);
+int bench_idle_use(struct bench_run *run, struct bench_slot *slot);
+/* bench_send.c */
+struct k2hft_sender;
+int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender);
 /* bench_latency.c: looks at the receiver's files until every record is there. -1 with the message. */
 int bench_latency_watch(struct bench_run *run);
 /* When the record is due, in nanoseconds from the start. */
 uint64_t bench_due_ns(const struct bench_run *run, unsigned sender, uint64_t record);
+/* bench_sustain.c: looks at the receiver's files each second until the senders are done. -1 with the message. */
+int bench_sustain_watch(struct bench_run *run);
+/* bench_memory.c: this process and those that it starts have so much memory from now on. -errno, and why not. */
+int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM]);
+void bench_memory_release(void);
 
 void bench_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-bool bench_interrupted(void);
+/* How often. */
+int bench_interrupted(void);
 uint64_t bench_clock_ns(void);
 
 #endif

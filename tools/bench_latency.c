@@ -57,7 +57,7 @@ static void files_look(struct watch *watch)
 	watch->all_open = true;
 	for (sender = 0; sender < watch->run->point.senders; sender++) {
 		if (watch->files[sender] < 0) {
-			(void)snprintf(path, sizeof(path), "%s/received/bench/%u", watch->run->work, sender);
+			bench_received_path(watch->run, sender, path);
 			watch->files[sender] = open(path, O_RDONLY | O_CLOEXEC);
 			if (watch->files[sender] >= 0 && inotify_add_watch(watch->notices, path, IN_MODIFY) < 0)
 				bench_error("inotify: %s", strerror(errno));

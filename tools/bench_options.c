@@ -12,69 +12,116 @@
 #define PER_WRITE_MAX 1000000u
 #define COUNT_MAX UINT64_C(1000000000000)
 #define TIMED_RECORDS_MAX UINT64_C(100000000)
-#define BYTES_DEFAULT (UINT64_C(256) * 1024 * 1024)
+#define SECONDS_MAX 86400
+#define MEMORY_MIN (UINT64_C(64) << 20)
 #define RATE_SECONDS_DEFAULT 5
-
-const char *const bench_way_names[BENCH_WAYS] = {"library", "push", "mount"};
-const char *const bench_level_names[] = {"received", "written", "synced", NULL};
-const char *const bench_compress_names[] = {"auto", "never", "always", NULL};
-static const char *const way_list[] = {"library", "push", "mount", NULL};
-static const char *const format_names[] = {"raw", "json", NULL};
 
 static void help_print(FILE *output)
 {
-	(void)fputs("usage: k2hft bench [OPTION]...\n"
-		    "Measures how fast records go to a receiver, by each way and against a plain TCP pipe.\n\n"
-		    "  -r, --receiver HOST[:PORT]  this one; without it, one is started here\n"
-		    "      --by WAY,...            library, push, mount (all that work here)\n"
-		    "      --size BYTES,...        of a record with its line end (10,1024,4096)\n"
-		    "  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
-		    "  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
-		    "  -n, --count RECORDS         in one run, of all senders\n"
-		    "      --bytes SIZE            in one run, with K, M or G (256M)\n"
-		    "      --seconds SECONDS       that one run takes\n"
-		    "      --rate RECORDS          a second, and measures latencies\n"
-		    "      --runs NUMBER           of each point; medians are printed (5)\n"
-		    "      --format FORMAT         raw or json, of the receiver's file (raw)\n"
-		    "      --compress MODE         auto, never or always (auto)\n"
-		    "      --level LEVEL           received, written or synced (written)\n"
-		    "      --tsv FILE              the results, as a table\n"
-		    "      --json FILE             the results, with parameters and machine\n"
-		    "  -q, --quiet                 no progress\n"
-		    "  -h, --help                  this text\n",
-		    output);
+	(void)fputs(
+		"usage: k2hft bench [OPTION]...\n"
+		"Measures how fast records go to a receiver, by each way and against a plain TCP pipe.\n\n"
+		"  -r, --receiver HOST[:PORT]  this one; without it, one is started here\n"
+		"      --by WAY,...            library, push, mount (all that work here), mount-append, record, idle\n"
+		"      --size BYTES,...        of a record with its line end (10,1024,4096)\n"
+		"      --input FILE            lines of this log, again and again, instead of made records\n"
+		"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
+		"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
+		"  -n, --count RECORDS         in one run, of all senders\n"
+		"      --bytes SIZE            in one run, with K, M or G (256M)\n"
+		"      --seconds SECONDS       that one run takes\n"
+		"      --sustain SECONDS       the same, with a time series; its last quarter against its first\n"
+		"      --rate RECORDS          a second, and measures latencies\n"
+		"      --runs NUMBER           of each point; medians are printed (5)\n"
+		"      --format FORMAT         raw or json, of the receiver's file (raw)\n"
+		"      --unify                 all senders into one file\n"
+		"      --rules NUMBER          ALLOW patterns that each line is tried with, 1 to 16; mounts only\n"
+		"      --compress MODE         auto, never or always (auto)\n"
+		"      --level LEVEL           received, written or synced (written)\n"
+		"      --tls                   encrypted, with a key made for it\n"
+		"      --psk FILE              encrypted, with this key\n"
+		"      --link MBIT             a link of so many Mbit/s between senders and receiver\n"
+		"      --memory-limit SIZE     for everything that is started, by a control group\n"
+		"      --seed-table            K2HFTFUSE's published table, theirs beside ours\n"
+		"      --all                   everything, as one table; about a quarter of an hour\n"
+		"      --brief                 --all or --seed-table with an eighth of the records\n"
+		"      --note TEXT             is kept with the results, such as a commit\n"
+		"      --tsv FILE              the results, as a table\n"
+		"      --json FILE             the results, with parameters and machine\n"
+		"      --resume                what the file of --json has already is not measured again\n"
+		"      --markdown FILE         a report as Markdown\n"
+		"      --html FILE             a report with charts, in one file\n"
+		"      --from FILE             measures nothing: reports of results that --json has saved\n"
+		"      --compare FILE FILE     measures nothing: what got worse, beyond the spread of the runs\n"
+		"  -q, --quiet                 no progress\n"
+		"  -h, --help                  this text\n",
+		output);
 }
 
 enum long_option {
 	OPTION_BY = 256,
 	OPTION_SIZE,
+	OPTION_INPUT,
 	OPTION_BYTES,
 	OPTION_SECONDS,
+	OPTION_SUSTAIN,
 	OPTION_RATE,
 	OPTION_RUNS,
 	OPTION_FORMAT,
+	OPTION_UNIFY,
+	OPTION_RULES,
 	OPTION_COMPRESS,
 	OPTION_LEVEL,
+	OPTION_TLS,
+	OPTION_PSK,
+	OPTION_LINK,
+	OPTION_MEMORY_LIMIT,
+	OPTION_SEED_TABLE,
+	OPTION_ALL,
+	OPTION_BRIEF,
+	OPTION_NOTE,
 	OPTION_TSV,
-	OPTION_JSON
+	OPTION_JSON,
+	OPTION_RESUME,
+	OPTION_MARKDOWN,
+	OPTION_HTML,
+	OPTION_FROM,
+	OPTION_COMPARE
 };
 
 static const struct option long_options[] = {
 	{"receiver", required_argument, NULL, 'r'},
 	{"by", required_argument, NULL, OPTION_BY},
 	{"size", required_argument, NULL, OPTION_SIZE},
+	{"input", required_argument, NULL, OPTION_INPUT},
 	{"senders", required_argument, NULL, 'g'},
 	{"per-write", required_argument, NULL, 'c'},
 	{"count", required_argument, NULL, 'n'},
 	{"bytes", required_argument, NULL, OPTION_BYTES},
 	{"seconds", required_argument, NULL, OPTION_SECONDS},
+	{"sustain", required_argument, NULL, OPTION_SUSTAIN},
 	{"rate", required_argument, NULL, OPTION_RATE},
 	{"runs", required_argument, NULL, OPTION_RUNS},
 	{"format", required_argument, NULL, OPTION_FORMAT},
+	{"unify", no_argument, NULL, OPTION_UNIFY},
+	{"rules", required_argument, NULL, OPTION_RULES},
 	{"compress", required_argument, NULL, OPTION_COMPRESS},
 	{"level", required_argument, NULL, OPTION_LEVEL},
+	{"tls", no_argument, NULL, OPTION_TLS},
+	{"psk", required_argument, NULL, OPTION_PSK},
+	{"link", required_argument, NULL, OPTION_LINK},
+	{"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
+	{"seed-table", no_argument, NULL, OPTION_SEED_TABLE},
+	{"all", no_argument, NULL, OPTION_ALL},
+	{"brief", no_argument, NULL, OPTION_BRIEF},
+	{"note", required_argument, NULL, OPTION_NOTE},
 	{"tsv", required_argument, NULL, OPTION_TSV},
 	{"json", required_argument, NULL, OPTION_JSON},
+	{"resume", no_argument, NULL, OPTION_RESUME},
+	{"markdown", required_argument, NULL, OPTION_MARKDOWN},
+	{"html", required_argument, NULL, OPTION_HTML},
+	{"from", required_argument, NULL, OPTION_FROM},
+	{"compare", required_argument, NULL, OPTION_COMPARE},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -109,7 +156,7 @@ static int list_parse(const char *option, char *given, const char *const *names,
 		status = names ? word_parse(item, names, &list->values[list->count])
 			       : size_parse(item, minimum, maximum, &list->values[list->count]);
 		if (status && names)
-			return refuse(option, item, "library, push and mount are the ways");
+			return refuse(option, item, "the ways are library, push, mount, mount-append, record and idle");
 		if (status) {
 			bench_error("%s %s: a number from %llu to %llu is needed", option, item,
 				    (unsigned long long)minimum, (unsigned long long)maximum);
@@ -138,57 +185,55 @@ static int receiver_take(struct bench_options *options)
 	return refuse("-r", optarg, "HOST or HOST:PORT is needed, with a port from 1 to 65535");
 }
 
-static int word_take(struct bench_options *options, int option)
+static int word_take(const char *option, const char *const *names, const char *needed, uint64_t *place)
 {
-	uint64_t place;
-
-	switch (option) {
-	case OPTION_FORMAT:
-		if (word_parse(optarg, format_names, &place))
-			return refuse("--format", optarg, "raw or json is needed");
-		options->json = place == 1;
-		return BENCH_OK;
-	case OPTION_COMPRESS:
-		if (word_parse(optarg, bench_compress_names, &place))
-			return refuse("--compress", optarg, "auto, never or always is needed");
-		options->compress = (uint32_t)place;
-		return BENCH_OK;
-	default:
-		if (word_parse(optarg, bench_level_names, &place))
-			return refuse("--level", optarg, "received, written or synced is needed");
-		options->level = (uint32_t)place;
-		return BENCH_OK;
-	}
+	return word_parse(optarg, names, place) ? refuse(option, optarg, needed) : BENCH_OK;
 }
 
-static int option_take(struct bench_options *options, int option)
+static int memory_take(struct bench_options *options)
+{
+	if (size_parse(optarg, MEMORY_MIN, COUNT_MAX, &options->base.memory_limit) == 0)
+		return BENCH_OK;
+	return refuse("--memory-limit", optarg, "a size from 64M is needed");
+}
+
+/* The options with a file or a text. */
+static int text_take(struct bench_options *options, int option)
+{
+	const char **const places[] = {[OPTION_INPUT - OPTION_BY] = &options->input_file,
+				       [OPTION_PSK - OPTION_BY] = &options->shared_key,
+				       [OPTION_NOTE - OPTION_BY] = &options->note,
+				       [OPTION_TSV - OPTION_BY] = &options->tsv_file,
+				       [OPTION_JSON - OPTION_BY] = &options->json_file,
+				       [OPTION_MARKDOWN - OPTION_BY] = &options->markdown_file,
+				       [OPTION_HTML - OPTION_BY] = &options->html_file,
+				       [OPTION_FROM - OPTION_BY] = &options->from_file,
+				       [OPTION_COMPARE - OPTION_BY] = &options->compare_file};
+
+	*places[option - OPTION_BY] = optarg;
+	return BENCH_OK;
+}
+
+static int flag_take(struct bench_options *options, int option)
 {
 	switch (option) {
-	case 'r':
-		return receiver_take(options);
-	case OPTION_BY:
-		return list_parse("--by", optarg, way_list, 0, 0, &options->ways);
-	case OPTION_SIZE:
-		return list_parse("--size", optarg, NULL, 2, RECORD_BYTES_MAX, &options->sizes);
-	case 'g':
-		return list_parse("-g", optarg, NULL, 1, BENCH_SENDERS_MAX, &options->senders);
-	case 'c':
-		return list_parse("-c", optarg, NULL, 0, PER_WRITE_MAX, &options->per_write);
-	case 'n':
-		return number_take("-n", COUNT_MAX, &options->records);
-	case OPTION_BYTES:
-		return number_take("--bytes", COUNT_MAX, &options->bytes);
-	case OPTION_SECONDS:
-		return number_take("--seconds", 86400, &options->seconds);
-	case OPTION_RATE:
-		return number_take("--rate", 10000000, &options->rate);
-	case OPTION_RUNS:
-		return number_take("--runs", 1000, &options->runs);
-	case OPTION_TSV:
-		options->tsv_file = optarg;
+	case OPTION_UNIFY:
+		options->base.unify = 1;
 		return BENCH_OK;
-	case OPTION_JSON:
-		options->json_file = optarg;
+	case OPTION_TLS:
+		options->base.tls = 1;
+		return BENCH_OK;
+	case OPTION_SEED_TABLE:
+		options->seed_table = true;
+		return BENCH_OK;
+	case OPTION_ALL:
+		options->all = true;
+		return BENCH_OK;
+	case OPTION_BRIEF:
+		options->brief = true;
+		return BENCH_OK;
+	case OPTION_RESUME:
+		options->resume = true;
 		return BENCH_OK;
 	case 'q':
 		options->quiet = true;
@@ -200,50 +245,194 @@ static int option_take(struct bench_options *options, int option)
 		(void)fputs("Try 'k2hft bench --help'.\n", stderr);
 		return BENCH_USAGE;
 	default:
-		return word_take(options, option);
+		return text_take(options, option);
+	}
+}
+
+static int point_take(struct bench_options *options, int option)
+{
+	struct bench_point *base = &options->base;
+
+	switch (option) {
+	case 'n':
+		return number_take("-n", COUNT_MAX, &base->records);
+	case OPTION_BYTES:
+		return number_take("--bytes", COUNT_MAX, &base->bytes);
+	case OPTION_SECONDS:
+		return number_take("--seconds", SECONDS_MAX, &base->seconds);
+	case OPTION_RATE:
+		return number_take("--rate", 10000000, &base->rate);
+	case OPTION_RULES:
+		return number_take("--rules", BENCH_RULES_MAX, &base->rules);
+	case OPTION_LINK:
+		return number_take("--link", 1000000, &base->link_mbit);
+	case OPTION_FORMAT:
+		return word_take("--format", bench_format_names, "raw or json is needed", &base->format);
+	case OPTION_COMPRESS:
+		return word_take("--compress", bench_compress_names, "auto, never or always is needed",
+				 &base->compress);
+	case OPTION_LEVEL:
+		return word_take("--level", bench_level_names, "received, written or synced is needed", &base->level);
+	default:
+		return flag_take(options, option);
+	}
+}
+
+static int option_take(struct bench_options *options, int option)
+{
+	switch (option) {
+	case 'r':
+		return receiver_take(options);
+	case OPTION_BY:
+		return list_parse("--by", optarg, bench_way_names, 0, 0, &options->ways);
+	case OPTION_SIZE:
+		return list_parse("--size", optarg, NULL, 2, RECORD_BYTES_MAX, &options->sizes);
+	case 'g':
+		return list_parse("-g", optarg, NULL, 1, BENCH_SENDERS_MAX, &options->senders);
+	case 'c':
+		return list_parse("-c", optarg, NULL, 0, PER_WRITE_MAX, &options->per_write);
+	case OPTION_SUSTAIN:
+		options->base.sustain = 1;
+		return number_take("--sustain", SECONDS_MAX, &options->sustain_s);
+	case OPTION_RUNS:
+		return number_take("--runs", BENCH_RUNS_MAX, &options->runs);
+	case OPTION_MEMORY_LIMIT:
+		return memory_take(options);
+	default:
+		return point_take(options, option);
 	}
 }
 
 static void defaults_set(struct bench_options *options)
 {
+	struct bench_point *base = &options->base;
+
+	options->no_mount = access("/dev/fuse", R_OK | W_OK) != 0;
 	if (options->ways.count == 0) {
 		options->ways = (struct bench_list){.values = {BENCH_LIBRARY, BENCH_PUSH}, .count = 2};
-		if (access("/dev/fuse", R_OK | W_OK) == 0 && options->level == 1)
+		if (base->rules)
+			options->ways.count = 0;
+		if (!options->no_mount && base->level == 1)
 			options->ways.values[options->ways.count++] = BENCH_MOUNT;
 	}
-	if (options->sizes.count == 0)
+	if (options->input_file && options->sizes.count == 0)
+		options->sizes = (struct bench_list){.count = 1};
+	else if (options->sizes.count == 0)
 		options->sizes = (struct bench_list){.values = {10, 1024, 4096}, .count = 3};
 	if (options->senders.count == 0)
 		options->senders = (struct bench_list){.values = {1}, .count = 1};
 	if (options->per_write.count == 0)
 		options->per_write = (struct bench_list){.values = {0}, .count = 1};
-	if (options->records + options->bytes + options->seconds == 0) {
-		if (options->rate)
-			options->seconds = RATE_SECONDS_DEFAULT;
-		else
-			options->bytes = BYTES_DEFAULT;
+	if (base->rate && base->records + base->bytes + base->seconds == 0)
+		base->seconds = RATE_SECONDS_DEFAULT;
+	if (options->shared_key)
+		base->tls = 1;
+	if (options->all && !options->input_file)
+		options->input_file = bench_input_find();
+	else if (options->input_file)
+		base->input = 1;
+}
+
+/* What can't be seen or set where the receiver is another's. */
+static int receiver_check(const struct bench_options *options)
+{
+	const struct bench_point *base = &options->base;
+
+	if (base->rate)
+		return refuse("--rate", "with -r", "latencies are seen in the receiver's files, which have to be here");
+	if (base->sustain)
+		return refuse("--sustain", "with -r", "rates are seen in the receiver's files, which have to be here");
+	if (base->format || base->unify)
+		return refuse(base->format ? "--format json" : "--unify", "with -r",
+			      "that receiver has settings of its own");
+	if (base->tls && !options->shared_key)
+		return refuse("--tls", "with -r", "that receiver has a key of its own, which --psk names");
+	if (base->link_mbit)
+		return refuse("--link", "with -r", "that receiver has a link of its own");
+	return BENCH_OK;
+}
+
+static int ways_check(const struct bench_options *options)
+{
+	const struct bench_point *base = &options->base;
+	unsigned number;
+
+	if (options->ways.count == 0)
+		return refuse("--rules", "", "patterns are the mount's, and there can be none here");
+	for (number = 0; number < options->ways.count; number++) {
+		uint64_t way = options->ways.values[number];
+
+		if (bench_way_mounts(way) && base->level != 1)
+			return refuse("--level", bench_level_names[base->level], "a mount asks for written only");
+		if (bench_way_mounts(way) && options->no_mount)
+			return refuse("--by", bench_way_names[way], "/dev/fuse can't be used here");
+		if (!bench_way_mounts(way) && base->rules)
+			return refuse("--rules", bench_way_names[way], "patterns are the mount's only");
+		if ((way == BENCH_RECORD || way == BENCH_IDLE) && (base->sustain || options->receiver[0]))
+			return refuse("--by", bench_way_names[way], "not with -r or --sustain");
+		if (way == BENCH_RECORD && base->input)
+			return refuse("--by", "record", "not with --input");
 	}
+	return BENCH_OK;
+}
+
+static int presets_check(const struct bench_options *options)
+{
+	const char *preset = options->all ? "--all" : "--seed-table";
+
+	if (options->resume && !options->json_file)
+		return refuse("--resume", "", "--json names the file to go on from");
+	if (!options->all && !options->seed_table)
+		return options->brief ? refuse("--brief", "", "it goes with --all or --seed-table") : BENCH_OK;
+	if (options->all && options->seed_table)
+		return refuse("--all, --seed-table", "", "one of them only");
+	if (options->receiver[0] || options->base.rate || options->base.bytes || options->base.records)
+		return refuse(preset, "", "it says itself what is sent to whom; --runs and --brief change it");
+	return BENCH_OK;
+}
+
+static int volume_check(const struct bench_options *options)
+{
+	const struct bench_point *base = &options->base;
+
+	if (!!base->records + !!base->bytes + !!base->seconds + !!base->sustain > 1)
+		return refuse("-n, --bytes, --seconds, --sustain", "", "one of them only");
+	if (base->rate && (base->unify || base->input))
+		return refuse("--rate", base->unify ? "--unify" : "--input",
+			      "it can't be told there when which record was written");
+	if (base->rate && base->sustain)
+		return refuse("--rate", "--sustain", "one of them only");
+	if (base->rate && (base->records > TIMED_RECORDS_MAX || base->seconds * base->rate > TIMED_RECORDS_MAX ||
+			   base->bytes > TIMED_RECORDS_MAX))
+		return refuse("--rate", "", "100000000 records or bytes in one run at most");
+	if (options->input_file && options->sizes.values[0] && base->input)
+		return refuse("--size", "--input", "lines of a log have their own sizes");
+	return BENCH_OK;
 }
 
 static int options_check(const struct bench_options *options, const char *left_over)
 {
-	unsigned number;
+	int status = volume_check(options);
 
 	if (left_over)
 		return refuse("argument", left_over, "there are options only");
-	if (!!options->records + !!options->bytes + !!options->seconds > 1)
-		return refuse("-n, --bytes, --seconds", "", "one of them only");
-	if (options->rate && options->receiver[0])
-		return refuse("--rate", "with -r", "latencies are seen in the receiver's files, which have to be here");
-	if (options->json && options->receiver[0])
-		return refuse("--format json", "with -r", "that receiver has a FORMAT of its own");
-	if (options->rate &&
-	    (options->records > TIMED_RECORDS_MAX || options->seconds * options->rate > TIMED_RECORDS_MAX ||
-	     options->bytes > TIMED_RECORDS_MAX))
-		return refuse("--rate", "", "100000000 records or bytes in one run at most");
-	for (number = 0; number < options->ways.count; number++)
-		if (options->ways.values[number] == BENCH_MOUNT && options->level != 1)
-			return refuse("--level", bench_level_names[options->level], "a mount asks for written only");
+	if (status == BENCH_OK)
+		status = presets_check(options);
+	if (status == BENCH_OK && options->receiver[0])
+		status = receiver_check(options);
+	return status ? status : ways_check(options);
+}
+
+static int files_check(struct bench_options *options, int argc, char **argv)
+{
+	if (options->compare_file) {
+		if (optind + 1 != argc)
+			return refuse("--compare", options->compare_file,
+				      "a second file is needed, and nothing behind");
+		options->compare_to = argv[optind];
+	} else if (argv[optind]) {
+		return refuse("argument", argv[optind], "there are options only");
+	}
 	return BENCH_OK;
 }
 
@@ -252,7 +441,7 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	int option, status;
 
 	options->runs = 5;
-	options->level = 1;
+	options->base.level = 1;
 	while ((option = getopt_long(argc, argv, "r:g:c:n:qh", long_options, NULL)) != -1) {
 		status = option_take(options, option);
 		if (status)
@@ -262,6 +451,12 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 			return BENCH_OK;
 		}
 	}
+	if (options->compare_file || options->from_file)
+		return files_check(options, argc, argv);
 	defaults_set(options);
-	return options_check(options, argv[optind]);
+	status = options_check(options, argv[optind]);
+	/* The time of a run like any other's, once it is known that no other was given. */
+	if (status == BENCH_OK && options->base.sustain)
+		options->base.seconds = options->sustain_s;
+	return status;
 }

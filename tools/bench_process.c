@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -146,18 +147,26 @@ static int config_open(const struct bench_run *run, const char *name, char path[
 	return -1;
 }
 
+static const char *tls_lines(const struct bench_run *run, char lines[4300])
+{
+	(void)snprintf(lines, 4300, "SSL = yes\nPSKFILE = %s\n", run->shared_key);
+	return run->point.tls ? lines : "";
+}
+
 int bench_receiver_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfusesvr";
-	char path[4200], program[] = "k2hftfusesvr", conf[] = "-conf", listen[] = "--listen", where[] = "127.0.0.1:0";
+	char path[4200], tls[4300], program[] = "k2hftfusesvr", conf[] = "-conf", listen[] = "--listen",
+				    where[] = "127.0.0.1:0";
 	char *arguments[] = {program, conf, path, listen, where, NULL};
 	FILE *config;
 
 	if (config_open(run, "server.ini", path, &config))
 		return -1;
-	(void)fprintf(config, "[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = %s/received\n%s",
-		      run->work,
-		      run->options->json ? "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n" : "");
+	(void)fprintf(config, "[GLOBAL]\nPORT = 8020\n%s[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = %s/received\n%s%s",
+		      tls_lines(run, tls), run->work,
+		      run->point.format ? "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n" : "",
+		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
 	(void)fclose(config);
 	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
 	if (process_start(run, &run->receiver, name, arguments))
@@ -165,19 +174,51 @@ int bench_receiver_start(struct bench_run *run)
 	return start_await(run, &run->receiver, name, receiver_listens);
 }
 
+/* As operators write them. Most lines fit the last only, so that each costs all of them, and each arrives. */
+static const char *const allowed[BENCH_RULES_MAX] = {
+	"\\b(error|fatal|panic)\\b",
+	" 5[0-9][0-9] [0-9]+$",
+	"user=[a-z]+ ip=[0-9.]+",
+	"segfault at [0-9a-f]+ ip",
+	"Out of memory: Killed process [0-9]+",
+	"Failed password for (invalid user )?[a-z0-9_]+ from [0-9.]+",
+	"session opened for user [a-z]+",
+	"[Ll]ink (up|down) at [0-9]+ Mbps",
+	"I/O error, dev [a-z0-9]+, sector [0-9]+",
+	"[Tt]imed? ?out after [0-9]+ ?m?s",
+	"retry [0-9]+ of [0-9]+",
+	"(GET|POST|PUT|DELETE) /api/v[0-9]+/",
+	"certificate .* expire[sd]? on",
+	"queue [a-z]+ (full|overflow)",
+	"^[A-Z][a-z]{2} +[0-9]+ [0-9:]{8} audit\\[",
+	"^",
+};
+
+static void rules_write(const struct bench_run *run, FILE *config)
+{
+	uint64_t number;
+
+	(void)fprintf(config, "[K2HFTFUSE_RULE_DIR]\nTARGET = bench\nTRUNS = on\nDEFAULTALL = %s\n",
+		      run->point.rules ? "DENY" : "ALLOW");
+	/* The last of them lets everything pass, however many there are. */
+	for (number = BENCH_RULES_MAX - run->point.rules; number < BENCH_RULES_MAX; number++)
+		(void)fprintf(config, "ALLOW = \"%s\"\n", allowed[number]);
+}
+
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse";
-	char path[4200], mount[4200], choice[4300], program[] = "k2hftfuse", option[] = "-o", foreground[] = "-f";
+	char path[4200], tls[4300], mount[4200], choice[4300], program[] = "k2hftfuse", option[] = "-o",
+							       foreground[] = "-f";
 	char *arguments[] = {program, mount, option, choice, foreground, NULL};
 	FILE *config;
 
 	if (config_open(run, "slave.ini", path, &config))
 		return -1;
 	(void)fprintf(config,
-		      "[GLOBAL]\nPORT = %s\n[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nCOMPRESS = %s\n"
-		      "[K2HFTFUSE_RULE_DIR]\nTARGET = bench\nTRUNS = on\nDEFAULTALL = ALLOW\n",
-		      run->port, run->host, bench_compress_names[run->options->compress]);
+		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nCOMPRESS = %s\n",
+		      run->port, tls_lines(run, tls), run->host, bench_compress_names[run->point.compress]);
+	rules_write(run, config);
 	(void)fclose(config);
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
 	(void)snprintf(choice, sizeof(choice), "conf=%s", path);
@@ -190,17 +231,42 @@ int bench_mount_start(struct bench_run *run)
 	return start_await(run, &run->mount, name, mount_is);
 }
 
-int bench_process_stop(struct bench_process *process, const char *name)
+/* What a second interrupt does: the mount's keeper is gone then, and the kernel has to be told. */
+static void process_kill(const struct bench_run *run, const struct bench_process *process)
 {
+	char mount[4200], program[] = "fusermount3", unmount[] = "-u", lazy[] = "-z", quiet[] = "-q";
+	char *arguments[] = {program, unmount, lazy, quiet, mount, NULL};
+	pid_t child;
+
+	(void)kill(process->pid, SIGKILL);
+	if (process != &run->mount)
+		return;
+	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
+	if (umount2(mount, MNT_DETACH) == 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		(void)execvp(program, arguments);
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+}
+
+int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name)
+{
+	int interrupts = bench_interrupted(), status;
 	struct rusage usage;
-	int status;
 
 	if (process->pid == 0)
 		return 0;
 	(void)kill(process->pid, SIGTERM);
-	while (wait4(process->pid, &status, 0, &usage) < 0)
+	while (wait4(process->pid, &status, 0, &usage) < 0) {
 		if (errno != EINTR)
 			return -1;
+		if (interrupts && bench_interrupted() > interrupts)
+			process_kill(run, process);
+	}
 	process->pid = 0;
 	process->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;

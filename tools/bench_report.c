@@ -1,40 +1,195 @@
 /* SPDX-License-Identifier: MIT */
+/* The names of all parameters and figures, the tables on the terminal, and the files. */
 #include "bench.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include <k2hft/version.h>
 
-/* A sweep's knee is where this part of its best is reached. */
-#define KNEE_SHARE 0.9
+#include "bench_chart.h"
 
-static const char *const metric_names[BENCH_METRICS] = {
-	"bytes",
-	"produced_records_per_s",
-	"committed_records_per_s",
-	"produced_mb_per_s",
-	"committed_mb_per_s",
-	"pipe_mb_per_s",
-	"committed_of_pipe",
-	"cpu_writer_s_per_gb",
-	"cpu_sender_s_per_gb",
-	"cpu_receiver_s_per_gb",
-	"cpu_all_s_per_gb",
-	"cpu_pipe_s_per_gb",
-	"peak_writer_mib",
-	"peak_sender_mib",
-	"peak_receiver_mib",
-	"latency_p50_us",
-	"latency_p99_us",
-	"latency_p999_us",
-	"latency_max_us",
+const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
+const char *const bench_level_names[] = {"received", "written", "synced", NULL};
+const char *const bench_compress_names[] = {"auto", "never", "always", NULL};
+const char *const bench_format_names[] = {"raw", "json", NULL};
+
+#define PARAMETER(name, words)                                                                                         \
+	{                                                                                                              \
+#name, offsetof(struct bench_point, name), words                                                       \
+	}
+
+const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
+	PARAMETER(way, bench_way_names),
+	PARAMETER(size, NULL),
+	PARAMETER(senders, NULL),
+	PARAMETER(per_write, NULL),
+	PARAMETER(records, NULL),
+	PARAMETER(bytes, NULL),
+	PARAMETER(seconds, NULL),
+	PARAMETER(rate, NULL),
+	PARAMETER(sustain, NULL),
+	PARAMETER(format, bench_format_names),
+	PARAMETER(unify, NULL),
+	PARAMETER(rules, NULL),
+	PARAMETER(input, NULL),
+	PARAMETER(tls, NULL),
+	PARAMETER(compress, bench_compress_names),
+	PARAMETER(level, bench_level_names),
+	PARAMETER(link_mbit, NULL),
+	PARAMETER(memory_limit, NULL),
 };
+_Static_assert(sizeof(struct bench_point) == BENCH_PARAMETERS * sizeof(uint64_t), "each parameter has its name");
+
+const struct bench_metric_name bench_metrics[BENCH_METRICS] = {
+	[BENCH_BYTES] = {"sent_bytes", 0},
+	[BENCH_PRODUCED_RECORDS] = {"produced_records_per_s", 1},
+	[BENCH_COMMITTED_RECORDS] = {"committed_records_per_s", 1},
+	[BENCH_PRODUCED_MB] = {"produced_mb_per_s", 1},
+	[BENCH_COMMITTED_MB] = {"committed_mb_per_s", 1},
+	[BENCH_OUTPUT_MB] = {"output_mb_per_s", 1},
+	[BENCH_PIPE_MB] = {"pipe_mb_per_s", 0},
+	[BENCH_RATIO] = {"committed_of_pipe", 1},
+	[BENCH_TMPFS_MB] = {"tmpfs_mb_per_s", 0},
+	[BENCH_OF_TMPFS] = {"produced_of_tmpfs", 1},
+	[BENCH_LINE_MB] = {"line_mb_per_s", 0},
+	[BENCH_OF_LINE] = {"committed_of_line", 1},
+	[BENCH_CPU_WRITER] = {"cpu_writer_s_per_gb", -1},
+	[BENCH_CPU_SENDER] = {"cpu_sender_s_per_gb", -1},
+	[BENCH_CPU_RECEIVER] = {"cpu_receiver_s_per_gb", -1},
+	[BENCH_CPU_ALL] = {"cpu_all_s_per_gb", -1},
+	[BENCH_CPU_PIPE] = {"cpu_pipe_s_per_gb", 0},
+	[BENCH_PEAK_WRITER] = {"peak_writer_mib", -1},
+	[BENCH_PEAK_SENDER] = {"peak_sender_mib", -1},
+	[BENCH_PEAK_RECEIVER] = {"peak_receiver_mib", -1},
+	[BENCH_LATENCY_P50] = {"latency_p50_us", -1},
+	[BENCH_LATENCY_P99] = {"latency_p99_us", -1},
+	[BENCH_LATENCY_P999] = {"latency_p999_us", -1},
+	[BENCH_LATENCY_MAX] = {"latency_max_us", -1},
+	[BENCH_RECORD_NS] = {"record_ns", -1},
+	[BENCH_IDLE_MOUNT] = {"idle_mount_percent", -1},
+	[BENCH_IDLE_RECEIVER] = {"idle_receiver_percent", -1},
+	[BENCH_FIRST_MB] = {"first_quarter_mb_per_s", 1},
+	[BENCH_LAST_MB] = {"last_quarter_mb_per_s", 1},
+	[BENCH_LAST_OF_FIRST] = {"last_of_first_quarter", 1},
+};
+
+uint64_t bench_parameter_get(const struct bench_point *point, unsigned number)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)point + bench_parameters[number].offset, sizeof(value));
+	return value;
+}
+
+static void text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void text_add(char *text, size_t room, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(text + used, room - used, format, arguments);
+	va_end(arguments);
+}
+
+void bench_point_text(const struct bench_point *point, char *text, size_t room)
+{
+	(void)snprintf(text, room, "%s", bench_way_names[point->way]);
+	if (point->input)
+		text_add(text, room, ", lines of a log");
+	else if (point->size && point->way != BENCH_IDLE)
+		text_add(text, room, ", %" PRIu64 " bytes", point->size);
+	if (point->senders > 1)
+		text_add(text, room, ", -g %" PRIu64, point->senders);
+	if (point->per_write)
+		text_add(text, room, ", -c %" PRIu64, point->per_write);
+	if (point->rate)
+		text_add(text, room, ", %" PRIu64 "/s", point->rate);
+	if (point->sustain)
+		text_add(text, room, ", %" PRIu64 " s", point->seconds);
+	text_add(text, room, "%s%s%s", point->format ? ", JSON" : "", point->unify ? ", unified" : "",
+		 point->tls ? ", TLS" : "");
+	if (point->rules)
+		text_add(text, room, ", %" PRIu64 " rules", point->rules);
+	if (point->link_mbit)
+		text_add(text, room, ", %" PRIu64 " Mbit/s", point->link_mbit);
+	if (point->memory_limit)
+		text_add(text, room, ", %" PRIu64 " MiB of memory", point->memory_limit >> 20);
+	if (point->compress)
+		text_add(text, room, ", compress %s", bench_compress_names[point->compress]);
+	if (point->level != 1)
+		text_add(text, room, ", %s", bench_level_names[point->level]);
+}
+
+/* "model name" of the first processor; "" where the kernel has none. */
+static void processor_name(char *name, size_t room)
+{
+	FILE *processors = fopen("/proc/cpuinfo", "re");
+	char line[256], *value;
+
+	while (processors && !name[0] && fgets(line, sizeof(line), processors)) {
+		value = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+		if (value)
+			(void)snprintf(name, room, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
+	}
+	if (processors)
+		(void)fclose(processors);
+}
+
+static void file_system_name(char *name, size_t room)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} known[] = {{0xef53, "ext4"}, {0x58465342, "xfs"},       {0x9123683e, "btrfs"}, {0x01021994, "tmpfs"},
+		     {0x6969, "nfs"},  {0x794c7630, "overlayfs"}, {0x2fc12fc1, "zfs"},   {0xf2f52010, "f2fs"}};
+	const char *temporary = getenv("TMPDIR");
+	struct statfs status;
+	size_t number;
+
+	if (statfs(temporary && *temporary ? temporary : "/tmp", &status))
+		return;
+	(void)snprintf(name, room, "type %lx", (unsigned long)status.f_type);
+	for (number = 0; number < sizeof(known) / sizeof(known[0]); number++)
+		if ((long)status.f_type == known[number].type)
+			(void)snprintf(name, room, "%s", known[number].name);
+}
+
+void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv)
+{
+	struct utsname system_name = {0};
+	struct sysinfo information = {0};
+	time_t now = time(NULL);
+	struct tm parts;
+	int number;
+
+	(void)uname(&system_name);
+	(void)sysinfo(&information);
+	(void)snprintf(report->program, sizeof(report->program), "k2hft %s", k2hft_version_string());
+	if (gmtime_r(&now, &parts))
+		(void)strftime(report->date, sizeof(report->date), "%Y-%m-%dT%H:%M:%SZ", &parts);
+	for (number = 0; number < argc; number++)
+		text_add(report->command, sizeof(report->command), "%s%s", number ? " " : "", argv[number]);
+	(void)snprintf(report->note, sizeof(report->note), "%s", options->note ? options->note : "");
+	(void)snprintf(report->host, sizeof(report->host), "%s", system_name.nodename);
+	(void)snprintf(report->kernel, sizeof(report->kernel), "%s", system_name.release);
+	(void)snprintf(report->architecture, sizeof(report->architecture), "%s", system_name.machine);
+	processor_name(report->processor, sizeof(report->processor));
+	file_system_name(report->file_system, sizeof(report->file_system));
+	(void)snprintf(report->input, sizeof(report->input), "%s", options->input_file ? options->input_file : "");
+	report->processors = (uint64_t)get_nprocs();
+	report->memory_mib = (uint64_t)information.totalram * information.mem_unit / (1024 * 1024);
+}
 
 static void number_print(int width, int digits, double number)
 {
@@ -46,228 +201,173 @@ static void number_print(int width, int digits, double number)
 
 void bench_table_head(const struct bench_options *options)
 {
-	(void)printf("%-7s %7s %4s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "-c", "produced/s", "committed/s",
-		     "MB/s", "pipe MB/s", "ratio");
-	(void)printf(options->rate ? " %9s %9s %9s %9s\n" : " %7s %8s %7s %7s\n", options->rate ? "p50 us" : "CPU/GB",
-		     options->rate ? "p99 us" : "its pipe", options->rate ? "p99.9 us" : "send MB",
-		     options->rate ? "max us" : "recv MB");
+	(void)printf("%-12s %7s %4s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "-c", "produced/s", "committed/s",
+		     "MB/s", "against", "ratio");
+	(void)printf(options->base.rate ? " %9s %9s %9s %9s\n" : " %7s %8s %7s %7s\n",
+		     options->base.rate ? "p50 us" : "CPU/GB", options->base.rate ? "p99 us" : "its pipe",
+		     options->base.rate ? "p99.9 us" : "send MB", options->base.rate ? "max us" : "recv MB");
 	(void)fflush(stdout);
 }
 
-void bench_table_line(const struct bench_options *options, const struct bench_result *result)
+static void still_print(const struct bench_result *result)
 {
-	const struct bench_point *point = &result->point;
 	const double *medians = result->medians;
+
+	if (result->point.way == BENCH_RECORD)
+		(void)printf("a record costs its writer %.1f ns\n", medians[BENCH_RECORD_NS]);
+	else
+		(void)printf("of a core, the mount %.3f %%, the receiver %.3f %%\n", medians[BENCH_IDLE_MOUNT],
+			     medians[BENCH_IDLE_RECEIVER]);
+}
+
+static void rates_print(const struct bench_result *result)
+{
+	const double *medians = result->medians;
+	bool appends = result->point.way == BENCH_APPEND, line = result->point.link_mbit != 0;
 	enum bench_metric metric;
 
-	(void)printf("%-7s %7llu %4llu %6llu", bench_way_names[point->way], (unsigned long long)point->size,
-		     (unsigned long long)point->senders, (unsigned long long)point->per_write);
 	number_print(12, 0, medians[BENCH_PRODUCED_RECORDS]);
 	number_print(12, 0, medians[BENCH_COMMITTED_RECORDS]);
 	number_print(9, 1, medians[BENCH_COMMITTED_MB]);
-	number_print(9, 1, medians[BENCH_PIPE_MB]);
-	number_print(6, 2, medians[BENCH_RATIO]);
-	if (options->rate) {
+	number_print(9, 1, medians[appends ? BENCH_TMPFS_MB : line ? BENCH_LINE_MB : BENCH_PIPE_MB]);
+	number_print(6, 2, medians[appends ? BENCH_OF_TMPFS : line ? BENCH_OF_LINE : BENCH_RATIO]);
+	if (result->point.rate) {
 		for (metric = BENCH_LATENCY_P50; metric <= BENCH_LATENCY_MAX; metric++)
 			number_print(9, 0, medians[metric]);
 	} else {
 		number_print(7, 2, medians[BENCH_CPU_ALL]);
 		number_print(8, 2, medians[BENCH_CPU_PIPE]);
-		number_print(7, 1, medians[point->way == BENCH_LIBRARY ? BENCH_PEAK_WRITER : BENCH_PEAK_SENDER]);
+		number_print(7, 1, medians[result->point.way == BENCH_LIBRARY ? BENCH_PEAK_WRITER : BENCH_PEAK_SENDER]);
 		number_print(7, 1, medians[BENCH_PEAK_RECEIVER]);
 	}
 	(void)putchar('\n');
+	if (result->point.sustain)
+		(void)printf("  %u seconds: first quarter %.1f MB/s, last quarter %.1f, ratio %.3f\n",
+			     result->series_count, medians[BENCH_FIRST_MB], medians[BENCH_LAST_MB],
+			     medians[BENCH_LAST_OF_FIRST]);
+}
+
+void bench_table_line(const struct bench_result *result)
+{
+	const struct bench_point *point = &result->point;
+
+	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %6" PRIu64 " ", bench_way_names[point->way], point->size,
+		     point->senders, point->per_write);
+	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE)
+		still_print(result);
+	else
+		rates_print(result);
 	(void)fflush(stdout);
 }
 
-/* Whether two points differ in what is swept only. */
-static bool same_sweep(const struct bench_point *a, const struct bench_point *b, bool of_senders)
+static void knee_print(const struct bench_report *report, unsigned first, bool of_senders)
 {
-	return a->way == b->way && a->size == b->size &&
-	       (of_senders ? a->per_write == b->per_write : a->senders == b->senders);
-}
+	const struct bench_point *point = &report->results[first].point;
+	const char *swept = of_senders ? "-g" : "-c";
+	unsigned best, knee;
 
-static void knee_print(const struct bench_result *results, unsigned count, unsigned first, bool of_senders)
-{
-	const struct bench_point *point = &results[first].point;
-	unsigned number, best = first, knee = UINT32_MAX;
-	uint64_t value, lowest = UINT64_MAX;
-
-	for (number = 0; number < count; number++) {
-		if (!same_sweep(&results[number].point, point, of_senders))
-			continue;
-		if (number < first)
-			return; /* was told then */
-		if (results[number].medians[BENCH_COMMITTED_MB] > results[best].medians[BENCH_COMMITTED_MB])
-			best = number;
-	}
-	for (number = first; number < count; number++) {
-		value = of_senders ? results[number].point.senders : results[number].point.per_write;
-		if (same_sweep(&results[number].point, point, of_senders) && value < lowest &&
-		    results[number].medians[BENCH_COMMITTED_MB] >=
-			    KNEE_SHARE * results[best].medians[BENCH_COMMITTED_MB]) {
-			lowest = value;
-			knee = number;
-		}
-	}
-	if (knee == UINT32_MAX)
+	if (bench_knee(report, first, of_senders, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
-	(void)printf("knee: %s, %llu bytes, %s %llu: at %s %llu, %.1f MB/s; the best, %.1f, at %llu\n",
-		     bench_way_names[point->way], (unsigned long long)point->size, of_senders ? "-c" : "-g",
-		     (unsigned long long)(of_senders ? point->per_write : point->senders), of_senders ? "-g" : "-c",
-		     (unsigned long long)lowest, results[knee].medians[BENCH_COMMITTED_MB],
-		     results[best].medians[BENCH_COMMITTED_MB],
-		     (unsigned long long)(of_senders ? results[best].point.senders : results[best].point.per_write));
+	(void)printf("knee: %s, %" PRIu64 " bytes, %s %" PRIu64 ": at %s %" PRIu64
+		     ", %.1f MB/s; the best, %.1f, at %" PRIu64 "\n",
+		     bench_way_names[point->way], point->size, of_senders ? "-c" : "-g",
+		     of_senders ? point->per_write : point->senders, swept,
+		     of_senders ? report->results[knee].point.senders : report->results[knee].point.per_write,
+		     report->results[knee].medians[BENCH_COMMITTED_MB],
+		     report->results[best].medians[BENCH_COMMITTED_MB],
+		     of_senders ? report->results[best].point.senders : report->results[best].point.per_write);
 }
 
-void bench_knees_print(const struct bench_options *options, const struct bench_result *results, unsigned count)
+void bench_knees_print(const struct bench_report *report)
 {
 	unsigned number;
 
-	for (number = 0; options->rate == 0 && number < count; number++) {
-		if (options->senders.count > 1)
-			knee_print(results, count, number, true);
-		if (options->per_write.count > 1)
-			knee_print(results, count, number, false);
+	for (number = 0; number < report->count; number++) {
+		if (report->results[number].point.rate || isnan(report->results[number].medians[BENCH_COMMITTED_MB]))
+			continue;
+		knee_print(report, number, true);
+		knee_print(report, number, false);
 	}
 }
 
-static void tsv_write(FILE *output, const struct bench_options *options, const struct bench_result *results,
-		      unsigned count)
+void bench_row_print(const struct bench_row *row)
 {
-	unsigned number, metric;
+	char value[BENCH_FIGURE_ROOM], against[BENCH_FIGURE_ROOM], lowest[BENCH_FIGURE_ROOM],
+		highest[BENCH_FIGURE_ROOM];
 
-	(void)fputs("way\tsize\tsenders\tper_write\tformat\tcompress\tlevel\trate\truns", output);
-	for (metric = 0; metric < BENCH_METRICS; metric++)
-		(void)fprintf(output, "\t%s", metric_names[metric]);
+	(void)printf("%-56s %11s %s", row->what, bench_figure_text(row->value, value), row->unit);
+	(void)bench_figure_text(row->lowest, lowest);
+	(void)bench_figure_text(row->highest, highest);
+	if (isnan(row->ratio))
+		(void)printf(" (%s to %s)\n", lowest, highest);
+	else
+		(void)printf(", %s %s: %.3f of it (%s to %s)\n", row->against_what,
+			     bench_figure_text(row->against, against), row->ratio, lowest, highest);
+	(void)fflush(stdout);
+}
+
+static void tsv_write(FILE *output, const struct bench_report *report)
+{
+	unsigned number, column;
+
+	for (column = 0; column < BENCH_PARAMETERS; column++)
+		(void)fprintf(output, "%s%s", column ? "\t" : "", bench_parameters[column].name);
+	(void)fputs("\truns", output);
+	for (column = 0; column < BENCH_METRICS; column++)
+		(void)fprintf(output, "\t%s", bench_metrics[column].name);
 	(void)fputc('\n', output);
-	for (number = 0; number < count; number++) {
-		const struct bench_point *point = &results[number].point;
+	for (number = 0; number < report->count; number++) {
+		const struct bench_result *result = &report->results[number];
 
-		(void)fprintf(output, "%s\t%llu\t%llu\t%llu\t%s\t%s\t%s\t%llu\t%llu", bench_way_names[point->way],
-			      (unsigned long long)point->size, (unsigned long long)point->senders,
-			      (unsigned long long)point->per_write, options->json ? "json" : "raw",
-			      bench_compress_names[options->compress], bench_level_names[options->level],
-			      (unsigned long long)options->rate, (unsigned long long)options->runs);
-		for (metric = 0; metric < BENCH_METRICS; metric++)
-			if (isnan(results[number].medians[metric]))
+		for (column = 0; column < BENCH_PARAMETERS; column++) {
+			uint64_t value = bench_parameter_get(&result->point, column);
+
+			if (bench_parameters[column].words)
+				(void)fprintf(output, "%s\t", bench_parameters[column].words[value]);
+			else
+				(void)fprintf(output, "%" PRIu64 "\t", value);
+		}
+		(void)fprintf(output, "%" PRIu64, result->runs);
+		for (column = 0; column < BENCH_METRICS; column++)
+			if (isnan(result->medians[column]))
 				(void)fputs("\t-", output);
 			else
-				(void)fprintf(output, "\t%.10g", results[number].medians[metric]);
+				(void)fprintf(output, "\t%.10g", result->medians[column]);
 		(void)fputc('\n', output);
 	}
 }
 
-static void json_text(FILE *output, const char *name, const char *text)
+/* Into a file beside it first: who looks at it, or goes on from it, has a whole one. */
+static int file_write(const char *path, const struct bench_report *report,
+		      void (*write)(FILE *output, const struct bench_report *report))
 {
-	(void)fprintf(output, "\"%s\": \"", name);
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\' || (unsigned char)*text < ' ')
-			(void)fprintf(output, "\\u%04x", (unsigned)(unsigned char)*text);
-		else
-			(void)fputc(*text, output);
-	(void)fputc('"', output);
-}
-
-/* "model name" of the first processor; "" where the kernel has none. */
-static void processor_name(char *name, size_t room)
-{
-	FILE *processors = fopen("/proc/cpuinfo", "re");
-	char line[256];
-
-	name[0] = '\0';
-	while (processors && !name[0] && fgets(line, sizeof(line), processors))
-		if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-			(void)snprintf(name, room, "%.*s", (int)strcspn(strchr(line, ':') + 1, "\n"),
-				       strchr(line, ':') + 1);
-	if (processors)
-		(void)fclose(processors);
-}
-
-static void machine_write(FILE *output)
-{
-	struct utsname system_name = {0};
-	struct sysinfo information = {0};
-	char processor[200], date[40] = "";
-	time_t now = time(NULL);
-	struct tm parts;
-
-	(void)uname(&system_name);
-	(void)sysinfo(&information);
-	processor_name(processor, sizeof(processor));
-	if (gmtime_r(&now, &parts))
-		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &parts);
-	(void)fputs("{\n  \"machine\": {", output);
-	json_text(output, "host", system_name.nodename);
-	(void)fputs(", ", output);
-	json_text(output, "kernel", system_name.release);
-	(void)fputs(", ", output);
-	json_text(output, "architecture", system_name.machine);
-	(void)fputs(", ", output);
-	json_text(output, "processor", processor + strspn(processor, " "));
-	(void)fprintf(output, ", \"processors\": %d, \"memory_bytes\": %llu},\n  ", get_nprocs(),
-		      (unsigned long long)information.totalram * information.mem_unit);
-	json_text(output, "version", k2hft_version_string());
-	(void)fputs(",\n  ", output);
-	json_text(output, "date", date);
-}
-
-static void json_write(FILE *output, const struct bench_options *options, const struct bench_result *results,
-		       unsigned count)
-{
-	unsigned number, metric;
-
-	machine_write(output);
-	(void)fputs(",\n  \"parameters\": {", output);
-	json_text(output, "receiver", options->receiver[0] ? options->host : "");
-	(void)fprintf(output,
-		      ", \"records\": %llu, \"bytes\": %llu, \"seconds\": %llu, \"rate\": %llu, \"runs\": %llu, "
-		      "\"format\": \"%s\", \"compress\": \"%s\", \"level\": \"%s\"},\n  \"results\": [",
-		      (unsigned long long)options->records, (unsigned long long)options->bytes,
-		      (unsigned long long)options->seconds, (unsigned long long)options->rate,
-		      (unsigned long long)options->runs, options->json ? "json" : "raw",
-		      bench_compress_names[options->compress], bench_level_names[options->level]);
-	for (number = 0; number < count; number++) {
-		const struct bench_point *point = &results[number].point;
-
-		(void)fprintf(output,
-			      "%s\n    {\"way\": \"%s\", \"size\": %llu, \"senders\": %llu, \"per_write\": %llu",
-			      number ? "," : "", bench_way_names[point->way], (unsigned long long)point->size,
-			      (unsigned long long)point->senders, (unsigned long long)point->per_write);
-		for (metric = 0; metric < BENCH_METRICS; metric++)
-			if (isnan(results[number].medians[metric]))
-				(void)fprintf(output, ", \"%s\": null", metric_names[metric]);
-			else
-				(void)fprintf(output, ", \"%s\": %.10g", metric_names[metric],
-					      results[number].medians[metric]);
-		(void)fputc('}', output);
-	}
-	(void)fputs("\n  ]\n}\n", output);
-}
-
-static int file_write(const char *path, const struct bench_options *options, const struct bench_result *results,
-		      unsigned count,
-		      void (*write)(FILE *output, const struct bench_options *options,
-				    const struct bench_result *results, unsigned count))
-{
-	FILE *output = path ? fopen(path, "we") : NULL;
+	char temporary[4200];
+	FILE *output;
 	bool failed;
 
 	if (!path)
 		return BENCH_OK;
+	(void)snprintf(temporary, sizeof(temporary), "%s.new", path);
+	output = fopen(temporary, "we");
 	if (output) {
-		write(output, options, results, count);
+		write(output, report);
 		failed = ferror(output) != 0;
-		if (fclose(output) == 0 && !failed)
+		if (fclose(output) == 0 && !failed && rename(temporary, path) == 0)
 			return BENCH_OK;
+		failed = errno != 0;
+		(void)remove(temporary);
 	}
 	bench_error("%s: %s", path, strerror(errno));
 	return BENCH_FAILED;
 }
 
-int bench_files_write(const struct bench_options *options, const struct bench_result *results, unsigned count)
+int bench_files_write(const struct bench_options *options, const struct bench_report *report)
 {
-	int status = file_write(options->tsv_file, options, results, count, tsv_write);
+	int status = file_write(options->tsv_file, report, tsv_write);
 
-	return file_write(options->json_file, options, results, count, json_write) ? BENCH_FAILED : status;
+	if (file_write(options->json_file, report, bench_json_write))
+		status = BENCH_FAILED;
+	if (file_write(options->markdown_file, report, bench_markdown_write))
+		status = BENCH_FAILED;
+	return file_write(options->html_file, report, bench_html_write) ? BENCH_FAILED : status;
 }

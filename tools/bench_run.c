@@ -20,6 +20,7 @@
 #include "bench_pipe.h"
 
 #define REMOVE_DESCRIPTORS 16
+#define PIPE_BYTES_MAX (UINT64_C(1) << 30)
 
 static int sender_start(struct bench_run *run, unsigned number, const int ready[2], const int gate[2])
 {
@@ -106,21 +107,36 @@ static int senders_wait(struct bench_run *run, bool stop)
 	return failed ? -1 : 0;
 }
 
-static int received_check(const struct bench_run *run, uint64_t bytes)
+unsigned bench_received_count(const struct bench_run *run)
 {
-	uint64_t received = 0;
+	return run->point.unify ? 1 : (unsigned)run->point.senders;
+}
+
+void bench_received_path(const struct bench_run *run, unsigned sender, char path[4200])
+{
+	if (run->point.unify)
+		(void)snprintf(path, 4200, "%s/received/unify.log", run->work);
+	else
+		(void)snprintf(path, 4200, "%s/received/bench/%u", run->work, sender);
+}
+
+/* What the receiver's files have, against what was sent. */
+static int received_take(const struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	uint64_t received = run->received_bytes, sent = (uint64_t)metrics[BENCH_BYTES];
 	struct stat status;
 	char path[4200];
 	unsigned number;
 
-	for (number = 0; number < run->point.senders; number++) {
-		(void)snprintf(path, sizeof(path), "%s/received/bench/%u", run->work, number);
+	for (number = 0; run->received_bytes == 0 && number < bench_received_count(run); number++) {
+		bench_received_path(run, number, path);
 		if (stat(path, &status) == 0)
 			received += (uint64_t)status.st_size;
 	}
-	if (run->options->json ? received > bytes : received == bytes)
+	metrics[BENCH_OUTPUT_MB] = metrics[BENCH_COMMITTED_MB] * (double)received / metrics[BENCH_BYTES];
+	if (run->point.format ? received > sent : received == sent)
 		return 0;
-	bench_error("the receiver's files have %" PRIu64 " bytes, %" PRIu64 " were sent", received, bytes);
+	bench_error("the receiver's files have %" PRIu64 " bytes, %" PRIu64 " were sent", received, sent);
 	return -1;
 }
 
@@ -145,15 +161,34 @@ static int parts_start(struct bench_run *run)
 {
 	if (!run->options->receiver[0] && bench_receiver_start(run))
 		return -1;
-	return run->point.way == BENCH_MOUNT ? bench_mount_start(run) : 0;
+	if (run->point.link_mbit && bench_link_start(run))
+		return -1;
+	return bench_way_mounts(run->point.way) ? bench_mount_start(run) : 0;
+}
+
+/* Those that get records end first. */
+static int parts_stop(struct bench_run *run)
+{
+	int mount = bench_process_stop(run, &run->mount, "k2hftfuse");
+	int receiver = bench_process_stop(run, &run->receiver, "k2hftfusesvr");
+
+	if (run->link.pid) {
+		(void)kill(run->link.pid, SIGKILL);
+		while (waitpid(run->link.pid, NULL, 0) < 0 && errno == EINTR)
+			continue;
+		run->link.pid = 0;
+	}
+	return mount || receiver ? -1 : 0;
 }
 
 static int senders_run(struct bench_run *run)
 {
 	int status = senders_start(run);
 
-	if (status == 0 && run->options->rate)
+	if (status == 0 && run->point.rate && run->point.way != BENCH_TMPFS)
 		status = bench_latency_watch(run);
+	else if (status == 0 && run->point.sustain && run->point.way != BENCH_TMPFS)
+		status = bench_sustain_watch(run);
 	return senders_wait(run, status != 0) ? -1 : status;
 }
 
@@ -182,7 +217,7 @@ static void latencies_take(struct bench_run *run, double metrics[BENCH_METRICS])
 	metrics[BENCH_LATENCY_MAX] = latency_us(run, 1);
 }
 
-static uint64_t rates_take(const struct bench_run *run, double metrics[BENCH_METRICS])
+static void rates_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	uint64_t bytes = 0, records = 0, produced = 0, committed = 0;
 	double produced_s, committed_s;
@@ -203,7 +238,18 @@ static uint64_t rates_take(const struct bench_run *run, double metrics[BENCH_MET
 	metrics[BENCH_COMMITTED_RECORDS] = (double)records / committed_s;
 	metrics[BENCH_PRODUCED_MB] = (double)bytes / 1e6 / produced_s;
 	metrics[BENCH_COMMITTED_MB] = (double)bytes / 1e6 / committed_s;
-	return bytes;
+}
+
+static void comparisons_take(const struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	if (run->point.link_mbit) {
+		metrics[BENCH_LINE_MB] = (double)run->point.link_mbit / 8;
+		metrics[BENCH_OF_LINE] = metrics[BENCH_COMMITTED_MB] / metrics[BENCH_LINE_MB];
+	}
+	if (run->point.sustain) {
+		bench_quarters(run->series, run->series_count, &metrics[BENCH_FIRST_MB], &metrics[BENCH_LAST_MB]);
+		metrics[BENCH_LAST_OF_FIRST] = metrics[BENCH_LAST_MB] / metrics[BENCH_FIRST_MB];
+	}
 }
 
 static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS])
@@ -233,8 +279,10 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 	}
 }
 
-static int pipe_run(const struct bench_run *run, uint64_t bytes, double metrics[BENCH_METRICS])
+/* As much as the run carried, but no more than takes a moment. */
+static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
+	uint64_t all = (uint64_t)metrics[BENCH_BYTES], bytes = all < PIPE_BYTES_MAX ? all : PIPE_BYTES_MAX;
 	struct bench_pipe carried = {.input = run->block, .bytes = bytes};
 	char output[4200];
 	int error;
@@ -250,38 +298,76 @@ static int pipe_run(const struct bench_run *run, uint64_t bytes, double metrics[
 	metrics[BENCH_PIPE_MB] = (double)bytes / 1e6 / carried.seconds;
 	metrics[BENCH_CPU_PIPE] = carried.cpu_seconds / ((double)bytes / 1e9);
 	/* At a rate that is given, a ratio to a pipe that carries as much as it can would say nothing. */
-	if (run->options->rate == 0)
+	if (run->point.rate == 0 && run->point.link_mbit == 0)
 		metrics[BENCH_RATIO] = metrics[BENCH_COMMITTED_MB] / metrics[BENCH_PIPE_MB];
 	return 0;
 }
 
+static void run_clear(struct bench_run *run)
+{
+	memset(run->shared, 0, sizeof(*run->shared));
+	run->sender_cpu_s = 0;
+	run->sender_peak_kib = 0;
+	run->mount = (struct bench_process){0};
+	run->receiver = (struct bench_process){0};
+	run->received_bytes = 0;
+	run->latency_count = 0;
+}
+
+/* The same appends, by the same program, to files that are memory. */
+static int tmpfs_run(struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	double other[BENCH_METRICS];
+	int status;
+
+	run->point.way = BENCH_TMPFS;
+	run_clear(run);
+	status = senders_run(run);
+	rates_take(run, other);
+	run->point.way = BENCH_APPEND;
+	metrics[BENCH_TMPFS_MB] = other[BENCH_PRODUCED_MB];
+	if (run->point.rate == 0)
+		metrics[BENCH_OF_TMPFS] = metrics[BENCH_PRODUCED_MB] / metrics[BENCH_TMPFS_MB];
+	return status;
+}
+
+static int figures_take(struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	if (run->point.way == BENCH_RECORD) {
+		metrics[BENCH_RECORD_NS] = run->shared->slots[0].record_ns;
+		return 0;
+	}
+	if (run->point.way == BENCH_IDLE) {
+		metrics[BENCH_IDLE_MOUNT] = run->shared->slots[0].idle_mount;
+		metrics[BENCH_IDLE_RECEIVER] = run->shared->slots[0].idle_receiver;
+		return 0;
+	}
+	rates_take(run, metrics);
+	usage_take(run, metrics);
+	latencies_take(run, metrics);
+	comparisons_take(run, metrics);
+	return run->options->receiver[0] ? 0 : received_take(run, metrics);
+}
+
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS])
 {
-	uint64_t bytes = 0;
 	unsigned number;
 	int status;
 
 	for (number = 0; number < BENCH_METRICS; number++)
 		metrics[number] = (double)NAN;
-	memset(run->shared, 0, sizeof(*run->shared));
-	run->sender_cpu_s = 0;
-	run->sender_peak_kib = 0;
+	run_clear(run);
 	status = parts_start(run);
 	if (status == 0)
 		status = senders_run(run);
-	if (bench_process_stop(&run->mount, "k2hftfuse"))
+	if (parts_stop(run))
 		status = -1;
-	if (bench_process_stop(&run->receiver, "k2hftfusesvr"))
-		status = -1;
-	if (status == 0) {
-		bytes = rates_take(run, metrics);
-		usage_take(run, metrics);
-		latencies_take(run, metrics);
-		status = run->options->receiver[0] ? 0 : received_check(run, bytes);
-	}
+	if (status == 0)
+		status = figures_take(run, metrics);
 	received_remove(run);
 	free(run->latencies_ns);
 	run->latencies_ns = NULL;
-	run->latency_count = 0;
-	return status == 0 ? pipe_run(run, bytes, metrics) : -1;
+	if (status || run->point.way == BENCH_RECORD || run->point.way == BENCH_IDLE)
+		return status;
+	return run->point.way == BENCH_APPEND ? tmpfs_run(run, metrics) : pipe_run(run, metrics);
 }

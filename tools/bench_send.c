@@ -41,19 +41,26 @@ uint64_t bench_due_ns(const struct bench_run *run, unsigned sender, uint64_t rec
 	uint64_t per_write = run->point.per_write ? run->point.per_write : 1;
 	double first = (double)(record - record % per_write) * (double)run->point.senders + sender;
 
-	return (uint64_t)(first * 1e9 / (double)run->options->rate);
+	return (uint64_t)(first * 1e9 / (double)run->point.rate);
 }
 
-static int library_open(struct sending *sending)
+int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender)
 {
-	const struct bench_run *run = sending->run;
+	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = run->shared_key};
 	struct k2hft_sender_options options = {.size = sizeof(options),
 					       .host = run->host,
 					       .port = run->port,
 					       .ring_bytes = RING_BYTES,
-					       .level = run->options->level + 1,
-					       .compress = run->options->compress};
-	int error = k2hft_sender_open(&options, &sending->sender);
+					       .level = (uint32_t)run->point.level + 1,
+					       .compress = (uint32_t)run->point.compress,
+					       .tls = run->point.tls ? &tls : NULL};
+
+	return k2hft_sender_open(&options, sender);
+}
+
+static int library_open(struct sending *sending)
+{
+	int error = bench_library_open(sending->run, &sending->sender);
 
 	return error ? error : k2hft_writer_open(sending->sender, sending->stream, &sending->writer);
 }
@@ -61,18 +68,23 @@ static int library_open(struct sending *sending)
 static _Noreturn void push_exec(const struct sending *sending, int input)
 {
 	const struct bench_run *run = sending->run;
-	char program[4096], receiver[1200], option[] = "-qr", stream[] = "-t", level[] = "--level",
-					    compress[] = "--compress", command[] = "push", name[64], level_name[16],
-					    compress_name[16];
-	char *arguments[] = {program, command,    option,   receiver,      stream, name,
-			     level,   level_name, compress, compress_name, NULL};
+	char program[4096], receiver[1200], key[4200], option[] = "-qr", stream[] = "-t", level[] = "--level",
+						       compress[] = "--compress", shared_key[] = "--psk",
+						       command[] = "push", name[64], level_name[16], compress_name[16];
+	char *arguments[] = {program,    command,  option,        receiver, stream, name, level,
+			     level_name, compress, compress_name, NULL,     NULL,   NULL};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bench_program_find("k2hft", program, sizeof(program));
 	(void)snprintf(receiver, sizeof(receiver), strchr(run->host, ':') ? "[%s]:%s" : "%s:%s", run->host, run->port);
 	(void)snprintf(name, sizeof(name), "%s", sending->stream);
-	(void)snprintf(level_name, sizeof(level_name), "%s", bench_level_names[run->options->level]);
-	(void)snprintf(compress_name, sizeof(compress_name), "%s", bench_compress_names[run->options->compress]);
+	(void)snprintf(level_name, sizeof(level_name), "%s", bench_level_names[run->point.level]);
+	(void)snprintf(compress_name, sizeof(compress_name), "%s", bench_compress_names[run->point.compress]);
+	if (run->point.tls) {
+		(void)snprintf(key, sizeof(key), "%s", run->shared_key);
+		arguments[10] = shared_key;
+		arguments[11] = key;
+	}
 	if (dup2(input, STDIN_FILENO) >= 0)
 		(void)execvp(program, arguments);
 	_exit(127);
@@ -93,12 +105,26 @@ static int push_open(struct sending *sending)
 	return sending->push < 0 ? -errno : 0;
 }
 
+bool bench_way_mounts(uint64_t way)
+{
+	return way == BENCH_MOUNT || way == BENCH_APPEND || way == BENCH_IDLE;
+}
+
+/* mount: as `cat >FILE` does. mount-append: as a program that logs does, each record when it is made. */
 static int mount_open(struct sending *sending)
 {
 	char path[4200];
+	int append = sending->run->point.way == BENCH_MOUNT ? 0 : O_APPEND;
 
 	(void)snprintf(path, sizeof(path), "%s/mnt/%s", sending->run->work, sending->stream);
-	sending->output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	sending->output = open(path, O_WRONLY | O_CREAT | append | O_CLOEXEC, 0644);
+	return sending->output < 0 ? -errno : 0;
+}
+
+/* Without a name from the start: it is gone with the process. */
+static int tmpfs_open(struct sending *sending)
+{
+	sending->output = open("/dev/shm", O_WRONLY | O_TMPFILE | O_APPEND | O_CLOEXEC, 0600);
 	return sending->output < 0 ? -errno : 0;
 }
 
@@ -132,30 +158,68 @@ static void due_wait(const struct sending *sending, uint64_t record)
 		continue;
 }
 
+/* Bytes of the next write, which ends with a record. */
+static uint64_t next_bytes(const struct sending *sending, uint64_t at, uint64_t left)
+{
+	const struct bench_run *run = sending->run;
+	uint64_t size = run->point.size, rest = run->block_bytes - at, most = rest < left ? rest : left, count;
+	const char *begin = sending->block + at, *end = begin;
+
+	if (size)
+		return sending->per_write * size < most ? sending->per_write * size : most;
+	if (sending->per_write == 0) {
+		end = memrchr(begin, '\n', most < WRITE_BYTES ? (size_t)most : WRITE_BYTES);
+		end = end ? end : memchr(begin, '\n', (size_t)rest);
+		return (uint64_t)(end + 1 - begin);
+	}
+	for (count = 0; count < sending->per_write && end < begin + rest; count++)
+		end = (const char *)memchr(end, '\n', (size_t)(begin + rest - end)) + 1;
+	return (uint64_t)(end - begin);
+}
+
+/* How many records are in what was sent: laps of the block and the begin of another. */
+static uint64_t records_of(const struct sending *sending, uint64_t bytes)
+{
+	const struct bench_run *run = sending->run;
+	const char *text = sending->block, *end = text + bytes % run->block_bytes;
+	uint64_t records = bytes / run->block_bytes * run->block_records;
+
+	if (run->point.size)
+		return bytes / run->point.size;
+	for (; (text = memchr(text, '\n', (size_t)(end - text))); text++)
+		records++;
+	return records;
+}
+
+static uint64_t sender_bytes(const struct bench_run *run)
+{
+	if (run->sender_records == UINT64_MAX)
+		return UINT64_MAX;
+	if (run->point.size)
+		return run->sender_records * run->point.size;
+	return run->sender_records * (run->block_bytes / run->block_records);
+}
+
 static int records_send(struct sending *sending)
 {
 	const struct bench_run *run = sending->run;
-	uint64_t size = run->point.size, left = run->sender_records, at = 0, count, calls = 0;
-	uint64_t end_ns = run->shared->start_ns + run->options->seconds * 1000000000u;
+	uint64_t all = sender_bytes(run), sent = 0, at = 0, bytes, calls = 0;
+	uint64_t end_ns = run->shared->start_ns + run->point.seconds * 1000000000u;
 	int error = 0;
 
-	while (left > 0 && error == 0) {
-		if (run->options->rate)
-			due_wait(sending, sending->slot->records);
-		else if (run->sender_records == UINT64_MAX && ++calls % CALLS_PER_CLOCK == 0 &&
-			 bench_clock_ns() >= end_ns)
+	while (sent < all && error == 0) {
+		if (run->point.rate)
+			due_wait(sending, sent / run->point.size);
+		else if (all == UINT64_MAX && ++calls % CALLS_PER_CLOCK == 0 && bench_clock_ns() >= end_ns)
 			break;
-		count = sending->per_write < left ? sending->per_write : left;
-		if (count > (run->block_bytes - at) / size)
-			count = (run->block_bytes - at) / size;
-		error = records_put(sending, sending->block + at, (size_t)(count * size));
-		at += count * size;
-		if (at == run->block_bytes)
-			at = 0;
-		left -= count;
-		sending->slot->records += count;
+		bytes = next_bytes(sending, at, all - sent);
+		error = records_put(sending, sending->block + at, (size_t)bytes);
+		sent += bytes;
+		at = at + bytes == run->block_bytes ? 0 : at + bytes;
 	}
-	sending->slot->bytes = sending->slot->records * size;
+	sending->slot->produced_ns = bench_clock_ns();
+	sending->slot->records = records_of(sending, sent);
+	sending->slot->bytes = sent;
 	return error;
 }
 
@@ -182,6 +246,8 @@ static int output_commit(struct sending *sending)
 		return k2hft_sender_flush(sending->sender, FLUSH_MS);
 	case BENCH_PUSH:
 		return push_end(sending);
+	case BENCH_TMPFS:
+		return 0;
 	default: /* the mount's fsync returns when the receiver has acknowledged */
 		return fsync(sending->output) ? -errno : 0;
 	}
@@ -194,20 +260,39 @@ static int output_open(struct sending *sending)
 		return library_open(sending);
 	case BENCH_PUSH:
 		return push_open(sending);
+	case BENCH_TMPFS:
+		return tmpfs_open(sending);
+	case BENCH_RECORD: /* they open what they need */
+	case BENCH_IDLE:
+		return 0;
 	default:
 		return mount_open(sending);
 	}
 }
 
+/* 0: of lines of a log, as many as WRITE_BYTES hold. */
 static uint64_t per_write_of(const struct bench_run *run)
 {
-	uint64_t records = WRITE_BYTES / run->point.size;
+	uint64_t records = run->point.size ? WRITE_BYTES / run->point.size : 0;
 
 	if (run->point.per_write)
 		return run->point.per_write;
-	if (run->point.way == BENCH_LIBRARY || run->options->rate || records == 0)
+	if (run->point.way == BENCH_LIBRARY || run->point.way == BENCH_APPEND || run->point.way == BENCH_TMPFS ||
+	    run->point.rate || (records == 0 && run->point.size))
 		return 1;
 	return records;
+}
+
+static int all_send(struct sending *sending)
+{
+	int error;
+
+	if (sending->run->point.way == BENCH_RECORD)
+		return bench_record_cost(sending->run, sending->block, sending->slot);
+	if (sending->run->point.way == BENCH_IDLE)
+		return bench_idle_use(sending->run, sending->slot);
+	error = records_send(sending);
+	return error ? error : output_commit(sending);
 }
 
 void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
@@ -228,10 +313,7 @@ void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 	if (error == 0 && (write(ready, &byte, 1) != 1 || read(gate, &byte, 1) != 0))
 		error = -EPIPE;
 	if (error == 0)
-		error = records_send(&sending);
-	sending.slot->produced_ns = bench_clock_ns();
-	if (error == 0)
-		error = output_commit(&sending);
+		error = all_send(&sending);
 	sending.slot->committed_ns = bench_clock_ns();
 	if (error)
 		bench_error("sender %u: %s", number, strerror(-error));

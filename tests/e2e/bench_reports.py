@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# k2hft bench: the published table, saved results that are gone on with, rendered again, and compared.
+import json
+import os
+import subprocess
+import tempfile
+import xml.dom.minidom
+
+K2HFT = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin", "k2hft"))
+
+
+def bench(work, *arguments, status=0):
+    done = subprocess.run([K2HFT, "bench", *arguments], capture_output=True, text=True, timeout=300, cwd=work,
+                          env={**os.environ, "TMPDIR": work})
+    assert done.returncode == status, f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def load(work, name):
+    with open(os.path.join(work, name), encoding="utf-8") as source:
+        return json.load(source)
+
+
+def save(work, name, report):
+    with open(os.path.join(work, name), "w", encoding="utf-8") as output:
+        json.dump(report, output)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        files = ["--json", "a.json", "--html", "a.html", "--markdown", "a.md"]
+        printed, _ = bench(work, "--by", "library", "--size", "100", "-g", "1,2,3", "-n", "3000", "--runs", "2",
+                           "--note", "commit <0> & more", *files)
+        assert "knee: " in printed, printed
+        report = load(work, "a.json")
+        assert report["note"] == "commit <0> & more" and len(report["results"]) == 3
+        with open(os.path.join(work, "a.html"), encoding="utf-8") as source:
+            html = source.read()
+        assert "commit &lt;0&gt; &amp; more" in html and "knee" in html and "<script" not in html
+        for part in html.split("<svg")[1:]:
+            xml.dom.minidom.parseString("<svg" + part.split("</svg>")[0] + "</svg>")
+        with open(os.path.join(work, "a.md"), encoding="utf-8") as source:
+            assert sum(line.startswith("| library, 100 bytes") for line in source) == 3
+
+        # The same results, the same page, without a measurement.
+        bench(work, "--from", "a.json", "--html", "b.html", "--json", "b.json")
+        with open(os.path.join(work, "b.html"), encoding="utf-8") as source:
+            assert source.read() == html
+        assert load(work, "b.json") == report
+
+        # With itself nothing got worse; with half of the rate something did, whatever the spread was.
+        printed, _ = bench(work, "--compare", "a.json", "b.json")
+        assert " 0 worse, 0 better" in printed, printed
+        values = report["results"][1]["of_each_run"]["committed_mb_per_s"]
+        report["results"][1]["of_each_run"]["committed_mb_per_s"] = [min(values) / 2 for _ in values]
+        save(work, "slow.json", report)
+        printed, _ = bench(work, "--compare", "a.json", "slow.json", status=3)
+        assert sum(line.endswith("WORSE") for line in printed.splitlines()) == 1, printed
+        printed, _ = bench(work, "--compare", "slow.json", "a.json")
+        assert " 0 worse, 1 better" in printed, printed
+
+        # What the file has is not measured again: a figure that no run could give stays.
+        report["results"][0]["of_each_run"]["committed_mb_per_s"] = [7e12, 7e12]
+        del report["results"][2]
+        save(work, "part.json", report)
+        bench(work, "--by", "library", "--size", "100", "-g", "1,2,3", "-n", "3000", "--runs", "2", "--json", "part.json",
+              "--resume")
+        found = load(work, "part.json")["results"]
+        assert [r["senders"] for r in found] == [1, 2, 3] and found[0]["committed_mb_per_s"] == 7e12, found
+
+        for broken in ("{", "{}", '{"results": [{}]}'):
+            with open(os.path.join(work, "broken.json"), "w", encoding="utf-8") as output:
+                output.write(broken)
+            _, said = bench(work, "--from", "broken.json", status=1)
+            assert said.startswith("k2hft bench: broken.json: "), said
+            bench(work, "--compare", "a.json", "broken.json", status=1)
+        bench(work, "--from", "none.json", status=1)
+        bench(work, "--resume", status=2)
+
+        printed, _ = bench(work, "--seed-table", "--brief", "--runs", "1", "--json", "seed.json")
+        rows = load(work, "seed.json")["rows"]
+        assert [row["against"] for row in rows] == [937779, 8.9, 219578, 214.4, 64943, 253.7, 31.3, 130.2, 207.2], rows
+        assert all(row["ratio"] > 0 for row in rows) and printed.count("K2HFTFUSE, published") == 9, printed
+
+
+main()

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* k2hft bench: what is computed from the figures of the runs, drawn, saved and read again. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../tools/bench.h"
+#include "../../tools/bench_chart.h"
+#include "../../tools/json.h"
+
+static char said[1024];
+
+void bench_error(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(said, sizeof(said), format, arguments);
+	va_end(arguments);
+}
+
+static void near(double got, double wanted)
+{
+	assert_true(fabs(got - wanted) <= 1e-9 * fabs(wanted));
+}
+
+static void result_fill(struct bench_result *result, enum bench_metric metric, const double *values, uint64_t runs)
+{
+	uint64_t number;
+
+	result->runs = runs;
+	result->point.level = 1;
+	result->values = calloc(BENCH_METRICS * runs, sizeof(double));
+	assert_non_null(result->values);
+	for (number = 0; number < BENCH_METRICS * runs; number++)
+		result->values[number] = (double)NAN;
+	for (number = 0; number < runs; number++)
+		result->values[metric * runs + number] = values[number];
+	bench_result_sum(result);
+}
+
+static void medians(void **state)
+{
+	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, holed[] = {1, (double)NAN, 2};
+
+	(void)state;
+	near(bench_median(odd, 3), 2);
+	near(bench_median(even, 4), 2.5);
+	assert_true(isnan(bench_median(holed, 3)));
+	assert_true(isnan(bench_median(odd, 0)));
+}
+
+/* The ratio is of each run, and its median: not that of the medians. */
+static void rows(void **state)
+{
+	struct bench_result results[3] = {0};
+	struct bench_row row = {.result = 2,
+				.metric = BENCH_COMMITTED_MB,
+				.base = 0,
+				.base_last = 1,
+				.base_metric = BENCH_COMMITTED_MB,
+				.scale = 1,
+				.against = (double)NAN};
+	unsigned number;
+
+	(void)state;
+	result_fill(&results[0], BENCH_COMMITTED_MB, (double[]){1, 1, 1}, 3);
+	result_fill(&results[1], BENCH_COMMITTED_MB, (double[]){10, 20, 40}, 3);
+	result_fill(&results[2], BENCH_COMMITTED_MB, (double[]){10, 10, 10}, 3);
+	bench_row_sum(&row, results);
+	near(row.value, 10);
+	near(row.against, 20);
+	near(row.ratio, 0.5);
+	near(row.lowest, 0.25);
+	near(row.highest, 1);
+	row = (struct bench_row){.result = 1, .base_metric = BENCH_METRICS, .metric = BENCH_COMMITTED_MB, .scale = 2};
+	row.against = (double)NAN;
+	bench_row_sum(&row, results);
+	near(row.value, 40);
+	near(row.highest, 80);
+	assert_true(isnan(row.ratio));
+	row.against = 10;
+	bench_row_sum(&row, results);
+	near(row.ratio, 4);
+	for (number = 0; number < 3; number++)
+		free(results[number].values);
+}
+
+static void quarters(void **state)
+{
+	const double series[] = {8, 4, 0, 0, 0, 0, 1, 2, 9};
+	double first, last;
+
+	(void)state;
+	bench_quarters(series, 8, &first, &last);
+	near(first, 6);
+	near(last, 1.5);
+	bench_quarters(series, 9, &first, &last);
+	near(last, 5.5);
+	bench_quarters(series, 3, &first, &last);
+	assert_true(isnan(first) && isnan(last));
+}
+
+/* Ranges that overlap say nothing; less is better of a latency, and a pipe's rate is nobody's merit. */
+static void judgements(void **state)
+{
+	struct bench_result a = {0}, b = {0}, once = {0};
+
+	(void)state;
+	result_fill(&a, BENCH_COMMITTED_MB, (double[]){10, 11, 12}, 3);
+	result_fill(&b, BENCH_COMMITTED_MB, (double[]){7, 8, 9.9}, 3);
+	result_fill(&once, BENCH_COMMITTED_MB, (double[]){1}, 1);
+	assert_int_equal(bench_judge(BENCH_COMMITTED_MB, &a, &b), -1);
+	assert_int_equal(bench_judge(BENCH_COMMITTED_MB, &b, &a), 1);
+	assert_int_equal(bench_judge(BENCH_COMMITTED_MB, &a, &a), 0);
+	assert_int_equal(bench_judge(BENCH_COMMITTED_MB, &a, &once), 0);
+	b.highest[BENCH_COMMITTED_MB] = 10;
+	assert_int_equal(bench_judge(BENCH_COMMITTED_MB, &a, &b), 0);
+	a.lowest[BENCH_LATENCY_P99] = a.highest[BENCH_LATENCY_P99] = 5;
+	b.lowest[BENCH_LATENCY_P99] = b.highest[BENCH_LATENCY_P99] = 6;
+	assert_int_equal(bench_judge(BENCH_LATENCY_P99, &a, &b), -1);
+	a.lowest[BENCH_PIPE_MB] = a.highest[BENCH_PIPE_MB] = 5;
+	b.lowest[BENCH_PIPE_MB] = b.highest[BENCH_PIPE_MB] = 1;
+	assert_int_equal(bench_judge(BENCH_PIPE_MB, &a, &b), 0);
+	free(a.values);
+	free(b.values);
+	free(once.values);
+}
+
+static void knees(void **state)
+{
+	static const double rates[] = {10, 50, 91, 100, 60, 500};
+	struct bench_result results[6] = {0};
+	struct bench_report report = {.results = results, .count = 6};
+	unsigned best, knee, number;
+
+	(void)state;
+	for (number = 0; number < 6; number++) {
+		results[number].point.senders = UINT64_C(1) << number;
+		results[number].medians[BENCH_COMMITTED_MB] = rates[number];
+	}
+	results[5].point.size = 7; /* of another sweep */
+	assert_int_equal(bench_knee(&report, 0, true, &best, &knee), 5);
+	assert_int_equal(best, 3);
+	assert_int_equal(knee, 2);
+	assert_int_equal(bench_knee(&report, 1, true, &best, &knee), 0);
+	assert_int_equal(bench_knee(&report, 5, true, &best, &knee), 1);
+	/* In a preset, within a group. */
+	report.row_count = 1;
+	results[3].group = 1;
+	assert_int_equal(bench_knee(&report, 0, true, &best, &knee), 4);
+	assert_int_equal(best, 2);
+}
+
+static void steps(void **state)
+{
+	static const double most[] = {0.003, 0.9, 1, 7, 12, 99, 100, 1234, 98765, 1e9};
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < sizeof(most) / sizeof(most[0]); number++) {
+		double count = most[number] / bench_chart_step(most[number]);
+
+		assert_true(count >= 1.5 && count <= 10.5);
+	}
+	near(bench_chart_step(0), 1);
+	near(bench_chart_step((double)NAN), 1);
+}
+
+static void figures(void **state)
+{
+	static const struct {
+		double figure;
+		const char *text;
+	} known[] = {{0, "0"},
+		     {0.1234, "0.123"},
+		     {1, "1.00"},
+		     {12.34, "12.3"},
+		     {999.6, "1000"},
+		     {9999.4, "9999"},
+		     {9999.6, "10,000"},
+		     {1234567, "1,234,567"},
+		     {-1.5, "-1.50"},
+		     {-123456, "-123,456"},
+		     {(double)NAN, "-"},
+		     {1e300, "?"},
+		     {99.96, "100"},
+		     {100000, "100,000"},
+		     {(double)INFINITY, "?"}};
+	char text[BENCH_FIGURE_ROOM];
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < sizeof(known) / sizeof(known[0]); number++)
+		assert_string_equal(bench_figure_text(known[number].figure, text), known[number].text);
+}
+
+static char *written(void (*write)(FILE *output, const struct bench_report *report), const struct bench_report *report)
+{
+	size_t bytes;
+	char *text = NULL;
+	FILE *output = open_memstream(&text, &bytes);
+
+	assert_non_null(output);
+	write(output, report);
+	assert_int_equal(fclose(output), 0);
+	return text;
+}
+
+static void report_fill(struct bench_report *report)
+{
+	static const char hostile[] = "a \"<b>&\\\n\x01 c";
+
+	report->results = calloc(1, sizeof(*report->results));
+	report->rows = calloc(1, sizeof(*report->rows));
+	assert_true(report->results && report->rows);
+	report->count = report->row_count = 1;
+	(void)snprintf(report->note, sizeof(report->note), "%s", hostile);
+	(void)snprintf(report->rows[0].what, sizeof(report->rows[0].what), "%s", hostile);
+	report->processors = 12;
+	report->results[0].point.way = BENCH_APPEND;
+	report->results[0].point.size = 100;
+	report->results[0].point.memory_limit = UINT64_C(1) << 40;
+	report->results[0].group = 3;
+	report->results[0].series_count = 8;
+	report->results[0].series = calloc(8, sizeof(double));
+	assert_non_null(report->results[0].series);
+	report->results[0].series[7] = 2.5;
+	result_fill(&report->results[0], BENCH_COMMITTED_MB, (double[]){3, 1, 2}, 3);
+	report->rows[0] = (struct bench_row){
+		.base_metric = BENCH_METRICS, .metric = BENCH_COMMITTED_MB, .scale = 1, .against = 4};
+	(void)snprintf(report->rows[0].what, sizeof(report->rows[0].what), "%s", hostile);
+	bench_row_sum(&report->rows[0], report->results);
+}
+
+static void saved(void **state)
+{
+	struct bench_report report = {0}, again = {0};
+	char path[] = "/tmp/k2hft-test-bench.XXXXXX", *first, *second;
+	int descriptor = mkstemp(path);
+	FILE *output;
+
+	(void)state;
+	report_fill(&report);
+	first = written(bench_json_write, &report);
+	output = fdopen(descriptor, "w");
+	assert_non_null(output);
+	(void)fputs(first, output);
+	assert_int_equal(fclose(output), 0);
+	assert_int_equal(bench_json_read(path, &again), 0);
+	second = written(bench_json_write, &again);
+	assert_string_equal(first, second);
+	assert_string_equal(again.note, report.note);
+	near(again.results[0].medians[BENCH_COMMITTED_MB], 2);
+	free(first);
+	free(second);
+	bench_report_free(&report);
+	bench_report_free(&again);
+	(void)unlink(path);
+}
+
+/* What another wrote: refused with a message, never taken in part. */
+static void hostile(void **state)
+{
+	static const char *const texts[] = {"",
+					    "{",
+					    "nonsense",
+					    "{}",
+					    "[1]",
+					    "{\"results\": 1}",
+					    "{\"results\": [1]}",
+					    "{\"results\": [{\"way\": \"library\", \"runs\": 1e99}]}",
+					    "{\"results\": []} more"};
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < sizeof(texts) / sizeof(texts[0]); number++) {
+		struct bench_report report = {0};
+		char path[] = "/tmp/k2hft-test-bench.XXXXXX";
+		int descriptor = mkstemp(path);
+
+		said[0] = '\0';
+		assert_int_equal(write(descriptor, texts[number], strlen(texts[number])), strlen(texts[number]));
+		assert_int_equal(bench_json_read(path, &report), -1);
+		assert_non_null(strstr(said, path));
+		bench_report_free(&report);
+		(void)close(descriptor);
+		(void)unlink(path);
+	}
+}
+
+static void json_texts(void **state)
+{
+	static const char good[] =
+		" {\"a\": [1, -2.5e3, null, true, false, {}], \"b\": \"\\u0041\\n\\\\\\\"\", \"c\": []} ";
+	static const char *const bad[] = {"[1,]", "{\"a\"}", "\"\\",       "\"\\u00\"", "[",
+					  "nul",  "1 2",     "{\"a\":1,}", "-",         "\"\\q\""};
+	char deep[200];
+	size_t at;
+	struct json_value *value = json_parse(good, sizeof(good) - 1, &at);
+	unsigned number;
+
+	(void)state;
+	assert_non_null(value);
+	near(json_get(value, "a")->first->next->number, -2500);
+	assert_string_equal(json_text(value, "b"), "A\n\\\"");
+	assert_string_equal(json_text(value, "a"), "");
+	assert_null(json_get(value, "d"));
+	assert_null(json_get(NULL, "d"));
+	near(json_number(value, "b", 7), 7);
+	json_free(value);
+	for (number = 0; number < sizeof(bad) / sizeof(bad[0]); number++)
+		assert_null(json_parse(bad[number], strlen(bad[number]), &at));
+	/* Each begin of a good one. */
+	for (number = 0; number < sizeof(good) - 2; number++)
+		assert_null(json_parse(good, number, &at));
+	memset(deep, '[', sizeof(deep));
+	assert_null(json_parse(deep, sizeof(deep), &at));
+}
+
+/* No text of the results becomes a tag, and nothing is fetched from anywhere. */
+static void page(void **state)
+{
+	struct bench_report report = {0};
+	char *text, *at;
+
+	(void)state;
+	report_fill(&report);
+	report.results[0].point.sustain = 1;
+	text = written(bench_html_write, &report);
+	assert_null(strstr(text, "<b>"));
+	assert_non_null(strstr(text, "&lt;b&gt;&amp;"));
+	assert_null(strstr(text, "<script"));
+	assert_null(strstr(text, "http"));
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
+	assert_non_null(strstr(text, "</html>"));
+	for (at = text; (at = strstr(at, "<svg")); at++)
+		assert_non_null(strstr(at, "</svg>"));
+	free(text);
+	bench_report_free(&report);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(medians),    cmocka_unit_test(rows),  cmocka_unit_test(quarters),
+		cmocka_unit_test(judgements), cmocka_unit_test(knees), cmocka_unit_test(steps),
+		cmocka_unit_test(figures),    cmocka_unit_test(saved), cmocka_unit_test(hostile),
+		cmocka_unit_test(json_texts), cmocka_unit_test(page),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* Two saved results, figure by figure. */
+#include "bench.h"
+
+#include <math.h>
+
+struct tally {
+	unsigned compared, worse, better, single;
+};
+
+static const struct bench_result *twin_find(const struct bench_report *report, const struct bench_point *point)
+{
+	unsigned number;
+
+	for (number = 0; number < report->count; number++)
+		if (bench_point_equal(&report->results[number].point, point))
+			return &report->results[number];
+	return NULL;
+}
+
+static void figure_print(const struct bench_result *a, const struct bench_result *b, enum bench_metric metric,
+			 int judged)
+{
+	double before = a->medians[metric], after = b->medians[metric];
+
+	(void)printf("  %-26s %12.5g [%.5g to %.5g] %12.5g [%.5g to %.5g]", bench_metrics[metric].name, before,
+		     a->lowest[metric], a->highest[metric], after, b->lowest[metric], b->highest[metric]);
+	if (before != 0)
+		(void)printf(" %7.3f", after / before);
+	(void)printf("%s\n", judged < 0 ? "  WORSE" : judged > 0 ? "  better" : "");
+}
+
+static void pair_compare(const struct bench_result *a, const struct bench_result *b, struct tally *tally)
+{
+	char text[BENCH_TEXT_ROOM];
+	unsigned metric;
+	int judged;
+
+	bench_point_text(&a->point, text, sizeof(text));
+	(void)printf("%s\n", text);
+	tally->single += a->runs < 2 || b->runs < 2;
+	for (metric = 0; metric < BENCH_METRICS; metric++) {
+		if (isnan(a->medians[metric]) || isnan(b->medians[metric]) || metric == BENCH_BYTES)
+			continue;
+		judged = bench_judge(metric, a, b);
+		figure_print(a, b, metric, judged);
+		tally->compared++;
+		tally->worse += judged < 0;
+		tally->better += judged > 0;
+	}
+}
+
+static void side_print(const char *side, const char *path, const struct bench_report *report)
+{
+	(void)printf("%s: %s, %s%s%s, %s, %s, Linux %s\n", side, path, report->program, report->note[0] ? ", " : "",
+		     report->note, report->date, report->processor, report->kernel);
+}
+
+static void left_print(const struct bench_report *a, const struct bench_report *b, const char *side)
+{
+	char text[BENCH_TEXT_ROOM];
+	unsigned number;
+
+	for (number = 0; number < a->count; number++) {
+		if (twin_find(b, &a->results[number].point))
+			continue;
+		bench_point_text(&a->results[number].point, text, sizeof(text));
+		(void)printf("only in %s: %s\n", side, text);
+	}
+}
+
+static int reports_compare(const struct bench_report *a, const struct bench_report *b)
+{
+	struct tally tally = {0};
+	unsigned number;
+
+	for (number = 0; number < a->count; number++) {
+		const struct bench_result *twin = twin_find(b, &a->results[number].point);
+
+		if (twin)
+			pair_compare(&a->results[number], twin, &tally);
+	}
+	left_print(a, b, "A");
+	left_print(b, a, "B");
+	if (tally.compared == 0) {
+		bench_error("--compare: the two have no run in common");
+		return BENCH_FAILED;
+	}
+	(void)printf("%u figures: %u worse, %u better, beyond the spread of the runs\n", tally.compared, tally.worse,
+		     tally.better);
+	if (tally.single)
+		(void)printf("%u runs were made once only: such have no spread, and nothing is said about them\n",
+			     tally.single);
+	return tally.worse ? BENCH_WORSE : BENCH_OK;
+}
+
+int bench_compare(const struct bench_options *options)
+{
+	struct bench_report a = {0}, b = {0};
+	int status = BENCH_FAILED;
+
+	if (bench_json_read(options->compare_file, &a) == 0 && bench_json_read(options->compare_to, &b) == 0) {
+		side_print("A", options->compare_file, &a);
+		side_print("B", options->compare_to, &b);
+		(void)printf("  %-26s %12s %25s %25s\n", "", "A [lowest to highest]", "B [lowest to highest]",
+			     "B of A");
+		status = reports_compare(&a, &b);
+	}
+	bench_report_free(&a);
+	bench_report_free(&b);
+	return status;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Results as Markdown, to be kept beside a source. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench.h"
+#include "bench_chart.h"
+
+static void rows_write(FILE *output, const struct bench_report *report)
+{
+	char figure[BENCH_FIGURE_ROOM], other[BENCH_FIGURE_ROOM];
+	unsigned number;
+
+	(void)fputs("\n| what | measured | against | ratio | lowest to highest | runs |\n"
+		    "| --- | ---: | ---: | ---: | ---: | ---: |\n",
+		    output);
+	for (number = 0; number < report->row_count; number++) {
+		const struct bench_row *row = &report->rows[number];
+
+		if (!row->done)
+			continue;
+		(void)fprintf(output, "| %s | %s %s |", row->what, bench_figure_text(row->value, figure), row->unit);
+		if (isnan(row->ratio))
+			(void)fputs(" | |", output);
+		else
+			(void)fprintf(output, " %s: %s | %.3f |", row->against_what,
+				      bench_figure_text(row->against, figure), row->ratio);
+		(void)fprintf(output, " %s to %s | %" PRIu64 " |\n", bench_figure_text(row->lowest, figure),
+			      bench_figure_text(row->highest, other), row->runs);
+	}
+}
+
+static void results_write(FILE *output, const struct bench_report *report)
+{
+	static const enum bench_metric shown[] = {BENCH_PRODUCED_MB, BENCH_COMMITTED_MB, BENCH_PIPE_MB,
+						  BENCH_RATIO,       BENCH_CPU_ALL,      BENCH_CPU_PIPE,
+						  BENCH_LATENCY_P50, BENCH_LATENCY_P99};
+	char text[BENCH_TEXT_ROOM], figure[BENCH_FIGURE_ROOM];
+	unsigned number, column;
+
+	(void)fputs("\n| run | produced MB/s | committed MB/s | pipe MB/s | ratio | CPU s/GB | of the pipe | p50 us | "
+		    "p99 us |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+		    output);
+	for (number = 0; number < report->count; number++) {
+		if (report->results[number].runs == 0 || isnan(report->results[number].medians[BENCH_COMMITTED_MB]))
+			continue;
+		bench_point_text(&report->results[number].point, text, sizeof(text));
+		(void)fprintf(output, "| %s |", text);
+		for (column = 0; column < sizeof(shown) / sizeof(shown[0]); column++)
+			if (isnan(report->results[number].medians[shown[column]]))
+				(void)fputs(" |", output);
+			else
+				(void)fprintf(
+					output, " %s |",
+					bench_figure_text(report->results[number].medians[shown[column]], figure));
+		(void)fputc('\n', output);
+	}
+}
+
+static void skipped_write(FILE *output, const char *skipped)
+{
+	(void)fputs("\nNot measured:\n\n", output);
+	for (; *skipped; skipped += strcspn(skipped, "\n"), skipped += *skipped == '\n')
+		(void)fprintf(output, "- %.*s\n", (int)strcspn(skipped, "\n"), skipped);
+}
+
+void bench_markdown_write(FILE *output, const struct bench_report *report)
+{
+	(void)fprintf(
+		output,
+		"# Results of k2hft bench\n\n"
+		"Written by `%s`. Single figures say little on a machine that others use, too; the ratios compare\n"
+		"with what the same machine did in the same seconds: a plain pipe over TCP (read 256 KiB, send,\n"
+		"write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns.\n\n",
+		report->command);
+	(void)fprintf(output, "| | |\n| --- | --- |\n| program | %s%s%s |\n| date | %s |\n", report->program,
+		      report->note[0] ? ", " : "", report->note, report->date);
+	(void)fprintf(output,
+		      "| machine | %" PRIu64 " x %s, %" PRIu64 " MiB, %s |\n| kernel | Linux %s |\n"
+		      "| files on | %s |\n",
+		      report->processors, report->processor, report->memory_mib, report->architecture, report->kernel,
+		      report->file_system);
+	if (report->input[0])
+		(void)fprintf(output, "| lines of a log | %s |\n", report->input);
+	if (report->row_count)
+		rows_write(output, report);
+	(void)fputs("\n## All runs\n", output);
+	results_write(output, report);
+	if (report->skipped[0])
+		skipped_write(output, report->skipped);
+}

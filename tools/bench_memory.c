@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* A limit of memory for everything that is measured: a control group of its own, of either version. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <mntent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_ROOM 4096
+#define TRIES 500
+#define TRY_US 10000
+
+static char home[PATH_ROOM], group[PATH_ROOM + 64]; /* "": none was made */
+
+static int text_write(const char *folder, const char *name, const char *text)
+{
+	char path[2 * PATH_ROOM];
+	int descriptor, error = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	descriptor = open(path, O_WRONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return -errno;
+	if (write(descriptor, text, strlen(text)) < 0)
+		error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/* Where the hierarchy is mounted that limits memory: version 1's of that name, or version 2's. */
+static bool hierarchy_find(bool version_2, char *path, size_t room)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	const struct mntent *entry;
+	bool found = false;
+
+	while (mounts && !found && (entry = getmntent(mounts))) {
+		found = version_2 ? strcmp(entry->mnt_type, "cgroup2") == 0
+				  : strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, "memory");
+		if (found)
+			(void)snprintf(path, room, "%s", entry->mnt_dir);
+	}
+	if (mounts)
+		(void)endmntent(mounts);
+	return found;
+}
+
+/* The group of this process in it: "0::/PATH", or "NUMBER:memory:/PATH". */
+static bool home_find(bool version_2)
+{
+	char root[PATH_ROOM / 2], line[PATH_ROOM / 2], *name, *path;
+	FILE *groups = fopen("/proc/self/cgroup", "re");
+	bool found = false;
+
+	while (groups && hierarchy_find(version_2, root, sizeof(root)) && !found && fgets(line, sizeof(line), groups)) {
+		line[strcspn(line, "\n")] = '\0';
+		name = strchr(line, ':');
+		path = name ? strchr(name + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path++ = '\0';
+		found = version_2 ? name[1] == '\0' : strcmp(name + 1, "memory") == 0;
+		(void)snprintf(home, sizeof(home), "%s%s", root, strcmp(path, "/") == 0 ? "" : path);
+	}
+	if (groups)
+		(void)fclose(groups);
+	return found && access(home, F_OK) == 0;
+}
+
+static int group_enter(bool version_2, uint64_t bytes)
+{
+	char limit[32], process[32];
+	int error;
+
+	if (!home_find(version_2))
+		return -ENOENT;
+	/* Refused where other processes are in the group: then its children can have no limits. */
+	if (version_2)
+		(void)text_write(home, "cgroup.subtree_control", "+memory");
+	(void)snprintf(group, sizeof(group), "%s/k2hft-bench.%ld", home, (long)getpid());
+	(void)snprintf(limit, sizeof(limit), "%" PRIu64, bytes);
+	(void)snprintf(process, sizeof(process), "%ld", (long)getpid());
+	if (mkdir(group, 0755)) {
+		error = -errno;
+		group[0] = '\0';
+		return error;
+	}
+	error = text_write(group, version_2 ? "memory.max" : "memory.limit_in_bytes", limit);
+	if (error == 0)
+		error = text_write(group, "cgroup.procs", process);
+	if (error) {
+		(void)rmdir(group);
+		group[0] = '\0';
+	}
+	return error;
+}
+
+int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM])
+{
+	int version_2 = group_enter(true, bytes), version_1 = version_2 ? group_enter(false, bytes) : 0;
+	int error = version_1 == -ENOENT ? version_2 : version_1;
+
+	if (error)
+		(void)snprintf(why, BENCH_TEXT_ROOM,
+			       "no control group with a limit of memory can be made here (%s); it needs root, or "
+			       "\"systemd-run --user --scope -p Delegate=yes k2hft bench ...\"",
+			       strerror(-error));
+	return error;
+}
+
+void bench_memory_release(void)
+{
+	char process[32];
+	unsigned number;
+
+	if (!group[0])
+		return;
+	(void)snprintf(process, sizeof(process), "%ld", (long)getpid());
+	(void)text_write(home, "cgroup.procs", process);
+	/* A process that has ended is counted a moment longer. */
+	for (number = 0; number < TRIES && rmdir(group) && errno == EBUSY; number++)
+		(void)usleep(TRY_US);
+	group[0] = '\0';
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stddef.h>
+
+/* A JSON text as a tree, to read results that were saved. What it was made from is hostile until it is looked at. */
+enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json_value {
+	enum json_type type;
+	double number;
+	char *text, *name;               /* string; name in the object that it is in */
+	struct json_value *first, *next; /* members */
+};
+
+/* NULL: it is no JSON, deeper than 32 levels, or there is no memory; `*at` is where. */
+struct json_value *json_parse(const char *text, size_t bytes, size_t *at);
+void json_free(struct json_value *value);
+/* NULL: `object` is none (or NULL), or has no such member. */
+const struct json_value *json_get(const struct json_value *object, const char *name);
+/* A member's string, "" if there is none; its number, `missing` if there is none. */
+const char *json_text(const struct json_value *object, const char *name);
+double json_number(const struct json_value *object, const char *name, double missing);
+
+#endif
