@@ -105,30 +105,21 @@ static void files_cut(struct k2i_group *group, struct k2i_counters *counters, ui
 }
 
 static int file_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring,
-		      const struct k2i_group_file *file, bool sync)
+		      const struct k2i_group_file *file)
 {
-	int error;
-
 	if (file->error)
 		return k2i_quarantine_put(committer->destination->quarantine, ring->uuid, &committer->group, file);
-	error = k2i_output_write(&committer->writer, &committer->group, file);
-	if (error || !sync)
-		return error;
-	K2I_CRASH(output_sync_before);
-	if (fdatasync(file->output->descriptor) < 0)
-		error = -errno;
-	K2I_CRASH(output_synced);
-	return error;
+	return k2i_output_write(&committer->writer, &committer->group, file);
 }
 
-static int files_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+static int files_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring)
 {
 	struct k2i_group *group = &committer->group;
 	uint32_t i;
 	int error;
 
 	for (i = 0; i < group->file_count; i++) {
-		error = file_store(committer, ring, &group->files[i], sync);
+		error = file_store(committer, ring, &group->files[i]);
 		if (error) {
 			group->files[i].output->error = error;
 			files_cut(group, committer->destination->counters, i + 1);
@@ -138,7 +129,7 @@ static int files_store(struct k2i_committer *committer, const struct k2i_ledger_
 	return 0;
 }
 
-static int ledger_enter(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+static int ledger_enter(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
 {
 	struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX];
 	const struct k2i_group *group = &committer->group;
@@ -153,24 +144,24 @@ static int ledger_enter(struct k2i_committer *committer, const struct k2i_ledger
 		files[file_count++] = (struct k2i_ledger_file){output->device, output->inode, output->length,
 							       output->open_writer, NULL};
 	}
-	return k2i_ledger_commit(committer->destination->ledger, ring, files, file_count, sync);
+	return k2i_ledger_commit(committer->destination->ledger, ring, files, file_count);
 }
 
-static int commit_locked(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+static int commit_locked(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
 {
 	int error = files_prepare(committer);
 
 	if (!error)
-		error = files_store(committer, ring, sync);
+		error = files_store(committer, ring);
 	if (error)
 		return error;
-	error = ledger_enter(committer, ring, sync);
+	error = ledger_enter(committer, ring);
 	if (error)
 		files_cut(&committer->group, committer->destination->counters, committer->group.file_count);
 	return error;
 }
 
-int k2i_committer_commit(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, bool sync)
+int k2i_committer_commit(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
 {
 	struct k2i_counters *counters = committer->destination->counters;
 	struct k2i_group *group = &committer->group;
@@ -178,7 +169,7 @@ int k2i_committer_commit(struct k2i_committer *committer, const struct k2i_ledge
 
 	committer->writer.terminated_records = 0;
 	k2i_group_lock(group);
-	error = commit_locked(committer, ring, sync);
+	error = commit_locked(committer, ring);
 	k2i_group_unlock(group);
 	if (!error) {
 		k2i_count(&counters->commits, 1);

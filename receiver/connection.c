@@ -583,14 +583,26 @@ void k2i_connection_fence(struct k2i_connection *connection)
 	connection_end(connection);
 }
 
+void k2i_connection_finish(struct k2i_connection *connection)
+{
+	/* One that is held keeps what it has: nothing of that was acknowledged. */
+	if (!connection->lingering && !connection->held && connection->used > 0)
+		(void)input_take(connection);
+}
+
 void k2i_connection_bye(struct k2i_connection *connection)
 {
 	if (connection->lingering)
 		return;
-	/* One that is held keeps what it has: nothing of that was acknowledged. */
-	if (!connection->held && connection->used > 0)
-		(void)input_take(connection);
+	if (k2i_session_sync_wait(&connection->session))
+		k2i_session_ack(&connection->session);
 	connection_end(connection);
+}
+
+void k2i_connection_synced(struct k2i_connection *connection)
+{
+	if (!connection->lingering && k2i_session_synced(&connection->session))
+		connection_settle(connection);
 }
 
 static void timed_out(struct k2i_connection *connection, const char *text)

@@ -11,6 +11,8 @@ struct k2i_connection;
 
 /* Takes the descriptor in every case; one that is `crowded` is refused when it has greeted. Errors are logged. */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
+/* The syncer has done a round. It can be gone afterwards. */
+void k2i_connection_synced(struct k2i_connection *connection);
 /*
  * Once a second: time limits, and another try for those that are held; `late_ns` is how much later than that. It can be
  * gone afterwards.
@@ -23,7 +25,9 @@ struct k2i_connection *k2i_connection_next(const struct k2i_connection *connecti
 void k2i_connection_fence(struct k2i_connection *connection);
 /* The name of its host was looked up. It can be gone afterwards. */
 void k2i_connection_admit(struct k2i_connection *connection);
-/* Ends it in good order: what is complete is committed, BYE. It can be gone afterwards. */
+/* Commits what is complete: nothing more will be read. */
+void k2i_connection_finish(struct k2i_connection *connection);
+/* Ends it in good order, after all have finished: the last acknowledgement, BYE. It can be gone afterwards. */
 void k2i_connection_bye(struct k2i_connection *connection);
 /* At once. */
 void k2i_connection_free(struct k2i_connection *connection);

@@ -35,6 +35,7 @@ struct k2i_ledger {
 	struct k2i_known known;
 	uint64_t device, inode; /* of the log */
 	uint64_t end, allocated, rewrite_at;
+	uint64_t number; /* of the last commit */
 	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
 };
 
@@ -312,7 +313,7 @@ static void log_trim(struct k2i_ledger *ledger)
 }
 
 /* ledger->record, of `length` bytes (or an error). */
-static int record_append(struct k2i_ledger *ledger, int length, bool sync)
+static int record_append(struct k2i_ledger *ledger, int length)
 {
 	int error;
 
@@ -323,12 +324,6 @@ static int record_append(struct k2i_ledger *ledger, int length, bool sync)
 	if (!error)
 		error = write_whole(ledger->log, ledger->record, (size_t)length, ledger->end);
 	K2I_CRASH(ledger_appended);
-	if (!error && sync) {
-		K2I_CRASH(ledger_sync_before);
-		if (fdatasync(ledger->log) < 0)
-			error = -errno;
-		K2I_CRASH(ledger_synced);
-	}
 	if (!error)
 		ledger->end += (uint64_t)length;
 	return error;
@@ -372,6 +367,7 @@ int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i
 	memset(report, 0, sizeof(*report));
 	opened->directory = opened->lock = opened->log = -1;
 	opened->path = strdup(directory);
+	opened->number = 1;
 	memcpy(opened->boot_id, boot_id, sizeof(opened->boot_id));
 	(void)pthread_mutex_init(&opened->mutex, NULL);
 	error = ledger_start(opened, report);
@@ -431,7 +427,7 @@ int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_fi
 
 	(void)pthread_mutex_lock(&ledger->mutex);
 	log_trim(ledger);
-	error = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record), false);
+	error = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record));
 	if (!error)
 		error = k2i_known_file_add(&ledger->known, file);
 	(void)pthread_mutex_unlock(&ledger->mutex);
@@ -447,13 +443,13 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t
 	if (file) {
 		k2i_known_file_forget(&ledger->known, file);
 		/* Without the record the next start looks at a file more. */
-		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record), false);
+		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record));
 	}
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
 
-static int commit_locked(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
-			 const struct k2i_ledger_file *files, size_t file_count, bool sync)
+static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
+			 size_t file_count)
 {
 	bool known = k2i_known_ring_find(&ledger->known, ring->uuid) != NULL;
 	struct k2i_known_ring *place = k2i_known_ring_place(&ledger->known, ring->uuid);
@@ -462,27 +458,68 @@ static int commit_locked(struct k2i_ledger *ledger, const struct k2i_ledger_ring
 	/* What can fail in memory has to before anything is written. */
 	if (!place)
 		return -ENOMEM;
-	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record), sync);
+	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record));
 	if (error) {
 		if (!known)
 			k2i_known_ring_forget(&ledger->known, place);
 		return error;
 	}
+	ring->number = ++ledger->number;
 	place->ring = *ring;
 	k2i_known_files_update(&ledger->known, files, file_count);
 	return 0;
 }
 
-int k2i_ledger_commit(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
-		      const struct k2i_ledger_file *files, size_t file_count, bool sync)
+int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
+		      size_t file_count)
 {
 	int error;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
 	log_trim(ledger);
-	error = commit_locked(ledger, ring, files, file_count, sync);
+	error = commit_locked(ledger, ring, files, file_count);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return error;
+}
+
+uint64_t k2i_ledger_number(struct k2i_ledger *ledger)
+{
+	uint64_t number;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	number = ledger->number;
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return number;
+}
+
+/*
+ * Commits go on meanwhile. A log that is rewritten meanwhile is on the disk before it takes this one's place, with all
+ * that this one has.
+ */
+int k2i_ledger_sync(struct k2i_ledger *ledger)
+{
+	int file, error = 0;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	file = fcntl(ledger->log, F_DUPFD_CLOEXEC, 0);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	if (file < 0)
+		return -errno;
+	K2I_CRASH(ledger_sync_before);
+	if (fdatasync(file) < 0)
+		error = -errno;
+	K2I_CRASH(ledger_synced);
+	(void)close(file);
+	return error;
+}
+
+void k2i_ledger_doubt(struct k2i_ledger *ledger)
+{
+	(void)pthread_mutex_lock(&ledger->mutex);
+	k2i_table_each(&ledger->known.rings, ring_doubt, NULL);
+	/* If that can't be written either, nobody but a receiver that dies soon forgets it. */
+	(void)log_rewrite(ledger);
+	(void)pthread_mutex_unlock(&ledger->mutex);
 }
 
 /* The directory itself may have been removed, or another file system mounted over it. */
@@ -537,8 +574,8 @@ void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
 	if (!ledger)
 		return;
 	K2I_CRASH(ledger_clean_before);
-	if (clean && ledger->log >= 0)
-		(void)record_append(ledger, k2i_ledger_clean_encode(ledger->record), true);
+	if (clean && ledger->log >= 0 && !record_append(ledger, k2i_ledger_clean_encode(ledger->record)))
+		(void)fdatasync(ledger->log);
 	K2I_CRASH(ledger_clean);
 	k2i_known_free(&ledger->known);
 	if (ledger->log >= 0)

@@ -24,6 +24,8 @@ struct k2i_ledger_ring {
 	uint64_t epoch;
 	uint64_t position;
 	uint32_t flags;
+	/* Of the commit, in the order of all; not in the log: what was loaded has 1, what never was committed 0. */
+	uint64_t number;
 };
 
 struct k2i_ledger_file {
@@ -68,10 +70,20 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t
 
 /*
  * One commit group: `ring` stands at its position, and each of `files` (at most K2I_LEDGER_FILES_MAX, all opened) has
- * its length. `sync`: it survives a power cut when this returns. On an error, as pwrite(2), nothing is committed.
+ * its length. The ring gets the commit's number. On an error, as pwrite(2), nothing is committed.
  */
-int k2i_ledger_commit(struct k2i_ledger *ledger, const struct k2i_ledger_ring *ring,
-		      const struct k2i_ledger_file *files, size_t file_count, bool sync);
+int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
+		      size_t file_count);
+
+/* The number of the last commit. */
+uint64_t k2i_ledger_number(struct k2i_ledger *ledger);
+/* What was committed before this is called survives a power cut when it returns. Errors as fdatasync(2). */
+int k2i_ledger_sync(struct k2i_ledger *ledger);
+/*
+ * The disk has refused data of commits: whether a ring's position can be trusted is for its sender to say, as after a
+ * power cut. Until its next commit.
+ */
+void k2i_ledger_doubt(struct k2i_ledger *ledger);
 
 /*
  * To be called now and then: a ledger that somebody removed is written again. 0, 1 it was written again, or as open(2)

@@ -109,6 +109,7 @@ static int commit_apply(struct k2i_known *known, const struct k2i_ledger_record 
 	if (!ring)
 		return -ENOMEM;
 	ring->ring = record->ring;
+	ring->ring.number = 1;
 	k2i_known_files_update(known, record->files, record->file_count);
 	return 0;
 }

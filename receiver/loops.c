@@ -16,6 +16,7 @@
 
 #include "connection.h"
 #include "log.h"
+#include "syncer.h"
 
 #define STOP_NS UINT64_C(3000000000)
 #define TICK_NS UINT64_C(1000000000)
@@ -35,6 +36,7 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	struct k2i_loop loop;
 	pthread_t thread;
 	bool started;
+	atomic_bool synced; /* since it was woken */
 	int wake;
 	struct event *woken, *tick;
 	uint64_t stop_ns, ticked_ns;
@@ -73,6 +75,30 @@ static void message_post(struct loop_whole *whole, struct message *message)
 		return;
 }
 
+/* After each round of the syncer, from its thread. */
+static void loops_synced(void *argument)
+{
+	struct k2i_loops *loops = argument;
+	uint64_t one = 1;
+	unsigned i;
+
+	for (i = 0; i < loops->loop_count; i++) {
+		atomic_store(&loops->loops[i].synced, true);
+		if (write(loops->loops[i].wake, &one, sizeof(one)) < 0)
+			continue; /* as in message_post */
+	}
+}
+
+static void connections_synced(struct loop_whole *whole)
+{
+	struct k2i_connection *connection, *next;
+
+	for (connection = whole->loop.connections; connection; connection = next) {
+		next = k2i_connection_next(connection);
+		k2i_connection_synced(connection);
+	}
+}
+
 static struct message *messages_take(struct loop_whole *whole)
 {
 	struct message *first;
@@ -91,6 +117,10 @@ static void loop_stop(struct loop_whole *whole)
 
 	whole->loop.stopping = true;
 	whole->stop_ns = k2i_loop_now_ns() + STOP_NS;
+	for (connection = whole->loop.connections; connection; connection = next) {
+		next = k2i_connection_next(connection);
+		k2i_connection_finish(connection);
+	}
 	for (connection = whole->loop.connections; connection; connection = next) {
 		next = k2i_connection_next(connection);
 		k2i_connection_bye(connection);
@@ -141,6 +171,8 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 		message_handle(whole, message);
 		free(message);
 	}
+	if (atomic_exchange(&whole->synced, false))
+		connections_synced(whole);
 	stop_check(whole);
 }
 
@@ -233,6 +265,8 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	whole->loop.service = service;
 	whole->loop.shared.rings = service->rings;
 	whole->loop.shared.committer = &whole->loop.committer;
+	whole->loop.shared.syncer = service->syncer;
+	whole->loop.shared.sync_always = service->sync_always;
 	whole->loop.shared.counters = service->counters;
 	whole->loop.shared.receiver_uuid = service->receiver_uuid;
 	whole->loop.shared.window_bytes = service->window_bytes;
@@ -285,10 +319,13 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 	}
 	if (!started->loops)
 		error = -ENOMEM;
-	if (error)
+	if (error) {
 		k2i_loops_stop(started);
-	else
-		*loops = started;
+		return error;
+	}
+	/* Nobody can connect yet, so nobody waits for it. */
+	k2i_syncer_listen(service->syncer, loops_synced, started);
+	*loops = started;
 	return error;
 }
 
@@ -335,6 +372,7 @@ void k2i_loops_stop(struct k2i_loops *loops)
 		if (loops->loops[i].started)
 			(void)pthread_join(loops->loops[i].thread, NULL);
 	}
+	k2i_syncer_listen(loops->service->syncer, NULL, NULL);
 	/* A connection can fence one of another loop until the last thread has ended. */
 	for (i = 0; i < loops->loop_count; i++)
 		loop_free(&loops->loops[i]);

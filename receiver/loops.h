@@ -22,6 +22,8 @@ struct k2i_service {
 	struct k2i_rings *rings;
 	struct k2i_counters *counters;
 	const uint8_t *receiver_uuid;
+	struct k2i_syncer *syncer;
+	bool sync_always;                /* FILE_SYNC = always */
 	struct k2i_secure *secure;       /* NULL: connections without TLS */
 	struct k2i_admission *admission; /* NULL: anybody may connect */
 	uint64_t window_bytes;

@@ -16,53 +16,12 @@
 #include "confine.h"
 #include "crash.h"
 #include "log.h"
+#include "output_whole.h"
 #include "table.h"
 #include "text.h"
 
 #define STATE_PREFIX ".k2hft"
 #define IDLE_CLOSE_NS UINT64_C(10000000000)
-
-struct output_whole { /* the whole of a struct k2i_output_file */
-	struct k2i_output_file output;
-	const char *label; /* the path as a log can take it */
-	pthread_mutex_t mutex;
-	unsigned generation; /* of the table when the file was opened */
-	struct k2i_log_limit changed_limit, replaced_limit;
-	/* Copies for who asks, who does not wait for the lock: a write can take long. */
-	atomic_uint_fast64_t shown_bytes;
-	atomic_int shown_error;
-	/* The table's lock guards what follows. */
-	struct k2i_table_node node;
-	unsigned references;
-	struct output_whole *older, *newer; /* among those without references */
-	uint64_t released_ns;
-};
-
-struct k2i_outputs {
-	char *base_path, *refused_prefix;
-	int lock; /* on the base directory */
-	size_t open_max;
-	struct k2i_store_options store;
-	struct k2i_ledger *ledger;
-	struct k2i_counters *counters;
-	atomic_size_t open_count;
-	atomic_uint generation;
-	atomic_bool unsynced; /* a file was closed whose data may not be on the disk */
-	/* Held for reading while `base` is used. */
-	pthread_rwlock_t base_lock;
-	int base;
-	uint64_t base_device, base_inode;
-	/* Guards what follows. */
-	pthread_mutex_t mutex;
-	struct k2i_table table;
-	struct output_whole *oldest, *newest;
-	uint64_t next_number;
-};
-
-static struct output_whole *output_whole(struct k2i_output_file *output)
-{
-	return (struct output_whole *)(void *)output;
-}
 
 static uint64_t now_coarse_ns(void)
 {
@@ -74,7 +33,7 @@ static uint64_t now_coarse_ns(void)
 
 /* The list of those without references -------------------------------------------------------------------------- */
 
-static void idle_add(struct k2i_outputs *outputs, struct output_whole *file)
+static void idle_add(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	file->newer = NULL;
 	file->older = outputs->newest;
@@ -85,7 +44,7 @@ static void idle_add(struct k2i_outputs *outputs, struct output_whole *file)
 	outputs->newest = file;
 }
 
-static void idle_remove(struct k2i_outputs *outputs, struct output_whole *file)
+static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	if (file->older)
 		file->older->newer = file->newer;
@@ -153,7 +112,7 @@ static void base_check(struct k2i_outputs *outputs)
 /* Opening and closing -------------------------------------------------------------------------------------------- */
 
 /* The caller holds the output's lock, or the table's while nobody refers to it. */
-static void file_close(struct k2i_outputs *outputs, struct output_whole *file)
+static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	if (file->output.descriptor < 0)
 		return;
@@ -161,13 +120,15 @@ static void file_close(struct k2i_outputs *outputs, struct output_whole *file)
 	(void)close(file->output.descriptor);
 	file->output.descriptor = -1;
 	atomic_fetch_sub(&outputs->open_count, 1);
-	atomic_store(&outputs->unsynced, true);
+	if (file->dirty)
+		atomic_store(&outputs->unsynced, true);
+	file->dirty = false;
 	/* A record that goes on must find its file again after a restart, too. */
 	if (outputs->ledger && !file->output.open_writer)
 		k2i_ledger_file_closed(outputs->ledger, file->output.device, file->output.inode);
 }
 
-static void file_free(struct k2i_outputs *outputs, struct output_whole *file)
+static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	k2i_table_remove(&outputs->table, &file->node);
 	(void)pthread_mutex_destroy(&file->mutex);
@@ -175,7 +136,7 @@ static void file_free(struct k2i_outputs *outputs, struct output_whole *file)
 }
 
 /* An output that nobody refers to. What it knows of a record that goes on is kept. */
-static void idle_close(struct k2i_outputs *outputs, struct output_whole *file)
+static void idle_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	file_close(outputs, file);
 	if (file->output.open_writer)
@@ -186,7 +147,7 @@ static void idle_close(struct k2i_outputs *outputs, struct output_whole *file)
 
 static void room_make(struct k2i_outputs *outputs)
 {
-	struct output_whole *file, *next;
+	struct k2i_output_whole *file, *next;
 
 	if (atomic_load(&outputs->open_count) < outputs->open_max)
 		return;
@@ -206,7 +167,7 @@ static int ledger_tell(struct k2i_outputs *outputs, const struct k2i_output_file
 	return outputs->ledger ? k2i_ledger_file_opened(outputs->ledger, &file) : 0;
 }
 
-static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
+static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	struct k2i_output_file *output = &file->output;
 	struct stat status;
@@ -229,6 +190,7 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
 	output->length = (uint64_t)status.st_size;
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
+	file->fresh = true;
 	atomic_fetch_add(&outputs->open_count, 1);
 	K2I_CRASH(output_opened);
 	return ledger_tell(outputs, output);
@@ -238,7 +200,7 @@ static int file_open(struct k2i_outputs *outputs, struct output_whole *file)
  * Somebody else wrote to the file or cut it (logrotate's copytruncate). The length is the base of what is cut off after
  * a failure, so that must not take what is not ours.
  */
-static int file_changed(struct k2i_outputs *outputs, struct output_whole *file, uint64_t length)
+static int file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
 {
 	k2i_count(&outputs->counters->changed_files, 1);
 	k2i_log_limited(&file->changed_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
@@ -252,7 +214,7 @@ static int file_changed(struct k2i_outputs *outputs, struct output_whole *file, 
 }
 
 /* Whether the open file is what its path names. */
-static bool file_in_place(const struct k2i_outputs *outputs, const struct output_whole *file, uint64_t *length)
+static bool file_in_place(const struct k2i_outputs *outputs, const struct k2i_output_whole *file, uint64_t *length)
 {
 	const struct k2i_output_file *output = &file->output;
 	struct stat status;
@@ -265,7 +227,7 @@ static bool file_in_place(const struct k2i_outputs *outputs, const struct output
 }
 
 /* After SIGHUP, and when the base directory is another, that is no news. */
-static void file_replaced(struct k2i_outputs *outputs, struct output_whole *file)
+static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	if (file->generation == atomic_load(&outputs->generation)) {
 		k2i_count(&outputs->counters->replaced_files, 1);
@@ -284,7 +246,7 @@ static bool path_below(const char *path, const char *prefix)
 
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
-	struct output_whole *file = output_whole(output);
+	struct k2i_output_whole *file = k2i_output_whole(output);
 	uint64_t length = 0;
 	int error = 0;
 
@@ -307,6 +269,7 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer)
 {
 	output->length += writer->written_bytes;
+	k2i_output_whole(output)->dirty = true;
 	k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
 }
 
@@ -341,23 +304,23 @@ bool k2i_output_error_own(int error)
 
 /* The table ------------------------------------------------------------------------------------------------------ */
 
-static struct output_whole *file_find(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+static struct k2i_output_whole *file_find(struct k2i_outputs *outputs, const char *path, uint64_t hash)
 {
 	struct k2i_table_node *node = NULL;
-	struct output_whole *file;
+	struct k2i_output_whole *file;
 
 	while ((node = k2i_table_find(&outputs->table, hash, node)) != NULL) {
-		file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+		file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
 		if (strcmp(file->output.path, path) == 0)
 			return file;
 	}
 	return NULL;
 }
 
-static struct output_whole *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+static struct k2i_output_whole *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
 {
 	size_t path_room = strlen(path) + 1;
-	struct output_whole *file = calloc(1, sizeof(*file) + 2 * path_room);
+	struct k2i_output_whole *file = calloc(1, sizeof(*file) + 2 * path_room);
 
 	if (!file)
 		return NULL;
@@ -367,34 +330,39 @@ static struct output_whole *file_make(struct k2i_outputs *outputs, const char *p
 	}
 	file->output.path = memcpy((char *)(file + 1), path, path_room);
 	file->label = k2i_text_clean(path, (char *)(file + 1) + path_room, path_room);
+	file->references = 1;
 	file->output.number = outputs->next_number++;
 	file->output.descriptor = -1;
 	(void)pthread_mutex_init(&file->mutex, NULL);
 	return file;
 }
 
+void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	if (file->references++ == 0)
+		idle_remove(outputs, file);
+}
+
 int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output)
 {
 	uint64_t hash = k2i_table_hash(path, strlen(path));
-	struct output_whole *file;
+	struct k2i_output_whole *file;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	file = file_find(outputs, path, hash);
-	if (file && file->references == 0)
-		idle_remove(outputs, file);
-	if (!file)
+	if (file)
+		k2i_output_refer(outputs, file);
+	else
 		file = file_make(outputs, path, hash);
-	if (file) {
-		file->references++;
+	if (file)
 		*output = &file->output;
-	}
 	(void)pthread_mutex_unlock(&outputs->mutex);
 	return file ? 0 : -ENOMEM;
 }
 
 void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
-	struct output_whole *file = output_whole(output);
+	struct k2i_output_whole *file = k2i_output_whole(output);
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	if (--file->references == 0) {
@@ -409,14 +377,14 @@ void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *out
 
 void k2i_output_lock(struct k2i_output_file *output)
 {
-	(void)pthread_mutex_lock(&output_whole(output)->mutex);
+	(void)pthread_mutex_lock(&k2i_output_whole(output)->mutex);
 }
 
 void k2i_output_unlock(struct k2i_output_file *output)
 {
-	atomic_store_explicit(&output_whole(output)->shown_bytes, output->length, memory_order_relaxed);
-	atomic_store_explicit(&output_whole(output)->shown_error, output->error, memory_order_relaxed);
-	(void)pthread_mutex_unlock(&output_whole(output)->mutex);
+	atomic_store_explicit(&k2i_output_whole(output)->shown_bytes, output->length, memory_order_relaxed);
+	atomic_store_explicit(&k2i_output_whole(output)->shown_error, output->error, memory_order_relaxed);
+	(void)pthread_mutex_unlock(&k2i_output_whole(output)->mutex);
 }
 
 struct showing {
@@ -426,7 +394,7 @@ struct showing {
 
 static void file_show(void *argument, struct k2i_table_node *node)
 {
-	struct output_whole *file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
 	const struct showing *showing = argument;
 	const struct k2i_output_shown shown = {
 		.path = file->output.path,
@@ -454,7 +422,7 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
 
 static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
 {
-	struct output_whole *file, *next;
+	struct k2i_output_whole *file, *next;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	for (file = outputs->oldest; file && file->released_ns <= released_ns; file = next) {
@@ -501,6 +469,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->ledger = options->ledger;
 	made->counters = options->counters;
 	made->base = made->lock = -1;
+	atomic_store(&made->unsynced, options->killed);
 	made->next_number = 1;
 	(void)pthread_rwlock_init(&made->base_lock, NULL);
 	(void)pthread_mutex_init(&made->mutex, NULL);
@@ -526,23 +495,10 @@ const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outp
 	return &outputs->store;
 }
 
-struct sync_all {
-	int error;
-};
-
-static void file_sync(void *argument, struct k2i_table_node *node)
-{
-	struct output_whole *file = K2I_TABLE_ENTRY(node, struct output_whole, node);
-	struct sync_all *all = argument;
-
-	if (file->output.descriptor >= 0 && fdatasync(file->output.descriptor) < 0)
-		all->error = -errno;
-}
-
 /* Not idle_close: the ledger's last word on these files is their length. */
 static void file_end(void *argument, struct k2i_table_node *node)
 {
-	struct output_whole *file = K2I_TABLE_ENTRY(node, struct output_whole, node);
+	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
 
 	(void)argument;
 	if (file->output.descriptor >= 0)
@@ -551,29 +507,13 @@ static void file_end(void *argument, struct k2i_table_node *node)
 	free(file);
 }
 
-static int base_sync(const char *base_path)
-{
-	int base = open(base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = 0;
-
-	if (base < 0)
-		return -errno;
-	if (syncfs(base) < 0)
-		error = -errno;
-	(void)close(base);
-	return error;
-}
-
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 {
-	struct sync_all all = {0};
+	int error;
 
 	if (!outputs)
 		return 0;
-	if (sync) {
-		k2i_table_each(&outputs->table, file_sync, &all);
-		if (!all.error && atomic_load(&outputs->unsynced))
-			all.error = base_sync(outputs->base_path);
-	}
+	error = sync ? k2i_outputs_sync(outputs) : 0;
 	k2i_table_each(&outputs->table, file_end, NULL);
 	k2i_table_free(&outputs->table);
 	if (outputs->base >= 0)
@@ -585,69 +525,5 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 	free(outputs->refused_prefix);
 	free(outputs->base_path);
 	free(outputs);
-	return all.error;
-}
-
-/* A record that went on when the receiver ended goes on in the same file. */
-static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_file *file)
-{
-	struct k2i_output_file *output;
-
-	if (!file->open_writer || k2i_output_acquire(outputs, file->path, &output))
-		return;
-	output->device = file->device;
-	output->inode = file->inode;
-	output->open_writer = file->open_writer;
-	k2i_output_release(outputs, output);
-}
-
-static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
-{
-	K2I_CRASH(tail_cut_before);
-	if (ftruncate(descriptor, (off_t)wanted) < 0) {
-		k2i_count(&outputs->counters->uncut_files, 1);
-		k2i_log(K2HFT_LOG_ERROR,
-			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", label,
-			length - wanted, k2i_text_error(-errno));
-		return;
-	}
-	K2I_CRASH(tail_cut);
-	k2i_count(&outputs->counters->cut_bytes, length - wanted);
-	k2i_log(K2HFT_LOG_WARNING,
-		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,
-		length - wanted);
-}
-
-static void length_check(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted,
-			 uint64_t length, bool cut)
-{
-	if (length < wanted) {
-		k2i_count(&outputs->counters->short_files, 1);
-		k2i_log(K2HFT_LOG_WARNING, "output: %s is %" PRIu64 " bytes shorter than it was committed", label,
-			wanted - length);
-	} else if (length > wanted && cut) {
-		tail_cut(outputs, descriptor, label, wanted, length);
-	} else if (length > wanted) {
-		k2i_count(&outputs->counters->uncertain_bytes, length - wanted);
-		k2i_log(K2HFT_LOG_WARNING, "output: %s keeps %" PRIu64 " bytes that may not have been acknowledged",
-			label, length - wanted);
-	}
-}
-
-void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
-{
-	int descriptor = k2i_confine_open(outputs->base, file->path, 0);
-	struct stat status;
-	char label[256];
-
-	(void)k2i_text_clean(file->path, label, sizeof(label));
-	if (descriptor < 0 || fstat(descriptor, &status) < 0 || status.st_dev != file->device ||
-	    status.st_ino != file->inode) {
-		k2i_log(K2HFT_LOG_INFO, "output: %s is another file now", label);
-	} else {
-		writer_keep(outputs, file);
-		length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
-	}
-	if (descriptor >= 0)
-		(void)close(descriptor);
+	return error;
 }

@@ -34,6 +34,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 struct k2i_outputs_options {
 	const char *base_directory; /* made if missing */
 	const char *refused_prefix; /* below it: a path that streams must not name; NULL: none but .k2hft */
+	bool killed;                /* who wrote there before may not have brought it to the disk */
 	size_t open_max;            /* files; those in use count but are not closed */
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger; /* told of every file before it is written */
@@ -44,6 +45,12 @@ struct k2i_outputs_options {
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs);
 /* `sync`: all that was written is on the disk when this returns; else an error, as fdatasync(2). NULL is allowed. */
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
+
+/*
+ * What was written before this is called survives a power cut when it returns, the names of new files too. Writing goes on
+ * meanwhile. Errors as fdatasync(2) and syncfs(2).
+ */
+int k2i_outputs_sync(struct k2i_outputs *outputs);
 
 /* How its files are written. */
 const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct k2i_quarantine {
 	char *path;
 	struct k2i_counters *counters;
 	uint64_t bytes_max;
+	atomic_bool dirty;
 	pthread_mutex_t mutex; /* of what follows */
 	struct k2i_log_limit limit, full_limit;
 	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
@@ -210,6 +212,24 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 		}
 		index = entry->next;
 	} while (!error && index);
+	/* Behind the writing: whoever syncs from here on has it. */
+	atomic_store(&quarantine->dirty, true);
 	(void)close(directory);
+	return error;
+}
+
+int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
+{
+	int directory, error = 0;
+
+	if (!atomic_exchange(&quarantine->dirty, false))
+		return 0;
+	directory = open(quarantine->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 || syncfs(directory) < 0)
+		error = -errno;
+	if (directory >= 0)
+		(void)close(directory);
+	if (error)
+		atomic_store(&quarantine->dirty, true);
 	return error;
 }

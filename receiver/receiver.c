@@ -26,6 +26,7 @@
 #include "log.h"
 #include "loops.h"
 #include "secure.h"
+#include "syncer.h"
 #include "text.h"
 
 #define STATE_DIRECTORY ".k2hft"
@@ -46,6 +47,7 @@ struct k2i_receiver {
 	struct k2i_quarantine *quarantine;
 	struct k2i_format *format;
 	struct k2i_rings *rings;
+	struct k2i_syncer *syncer;
 	struct k2i_secure *secure;
 	struct k2i_admission *admission;
 	struct k2i_listener *listener;
@@ -348,6 +350,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 		return K2I_EXIT_FAILED;
 	options.ledger = receiver->ledger;
 	options.refused_prefix = receiver->refused_prefix;
+	options.killed = report.found && !report.clean;
 	error = k2i_outputs_create(&options, &receiver->outputs);
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "output: can't use FILE_BASEDIR %s: %s", settings->base_directory,
@@ -391,6 +394,13 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	receiver->service.window_bytes =
 		settings->window_bytes < settings->frame_bytes_max ? settings->frame_bytes_max : settings->window_bytes;
 	atomic_store(&receiver->service.next_id, 1);
+	error = k2i_syncer_start(&receiver->destination,
+				 settings->file_sync == K2I_FILE_SYNC_INTERVAL ? settings->file_sync_ms : 0,
+				 &receiver->syncer);
+	if (error)
+		return error;
+	receiver->service.syncer = receiver->syncer;
+	receiver->service.sync_always = settings->file_sync == K2I_FILE_SYNC_ALWAYS;
 	return k2i_loops_start(&receiver->service, settings->loop_count ? settings->loop_count : 1, &receiver->loops);
 }
 
@@ -517,6 +527,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	k2i_admission_stop(receiver->admission);
 	k2i_loops_stop(receiver->loops);
 	k2i_admission_free(receiver->admission);
+	k2i_syncer_stop(receiver->syncer);
 	k2i_secure_free(receiver->secure);
 	error = k2i_outputs_free(receiver->outputs, receiver->started);
 	if (error)

@@ -133,8 +133,8 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 	if (ledger->flags & K2I_LEDGER_UNCERTAIN) {
 		k2i_count(&rings->counters->uncertain_ranges, 1);
 		k2i_log(K2HFT_LOG_WARNING,
-			"session: this machine went down: ring %s goes on at %" PRIu64 ", the ledger says %" PRIu64
-			": records between may be there twice or not at all",
+			"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
+			", the ledger says %" PRIu64 ": records between may be there twice or not at all",
 			uuid, greeting->acked, ledger->position);
 		return greeting->acked;
 	}
@@ -161,6 +161,7 @@ static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, cons
 	*position = resume_position(rings, &ledger, greeting, *known);
 	whole->ring.ledger.epoch = greeting->epoch;
 	whole->ring.ledger.position = *position;
+	whole->ring.ledger.number = ledger.number;
 	return 0;
 }
 

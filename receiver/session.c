@@ -13,6 +13,8 @@
 #include "hash.h"
 #include "log.h"
 #include "session_report.h"
+#include "session_sync.h"
+#include "syncer.h"
 #include "text.h"
 #include "tls.h"
 
@@ -93,6 +95,8 @@ void k2i_session_ack(struct k2i_session *session)
 
 	if (session->state != K2I_SESSION_OPEN || answer_room(session) < K2I_SESSION_ANSWER_BYTES)
 		return;
+	if (k2i_session_deferred(session))
+		ack.position = session->durable;
 	/* A destination that can't take what is there gets no more than it was promised. */
 	if (session->status == K2HFT_STATUS_OK)
 		session->window_end = session->committed + session->shared->window_bytes;
@@ -177,7 +181,7 @@ static int stream_declare(struct k2i_session *session, const struct k2hft_stream
 
 /* Commit --------------------------------------------------------------------------------------------------------- */
 
-static void commit_account(struct k2i_session *session, uint64_t chunk_count, uint64_t record_count,
+static void commit_account(struct k2i_session *session, bool group_made, uint64_t chunk_count, uint64_t record_count,
 			   uint64_t payload_bytes)
 {
 	struct k2i_counters *counters = session->shared->counters;
@@ -193,7 +197,11 @@ static void commit_account(struct k2i_session *session, uint64_t chunk_count, ui
 	session->pending_frames = session->pending_duplicates = 0;
 	session->status = K2HFT_STATUS_OK;
 	session->hold_error = 0;
-	session->ack_due = true;
+	/* What was there already is acknowledged when what is being synced is. */
+	if (k2i_session_deferred(session) && group_made)
+		k2i_session_committed(session);
+	else
+		session->ack_due = true;
 }
 
 static int commit_entered(struct k2i_session *session)
@@ -202,8 +210,8 @@ static int commit_entered(struct k2i_session *session)
 	int error;
 
 	ledger.position = session->expected;
-	ledger.flags = 0;
-	error = k2i_committer_commit(session->shared->committer, &ledger, session->level == K2HFT_LEVEL_SYNCED);
+	ledger.flags = k2i_session_commit_flags(session);
+	error = k2i_committer_commit(session->shared->committer, &ledger);
 	if (!error)
 		session->ring->ledger = ledger;
 	return error;
@@ -219,7 +227,7 @@ static int session_commit(struct k2i_session *session)
 
 	if (session->expected == session->committed) {
 		if (session->pending_frames)
-			commit_account(session, 0, 0, 0);
+			commit_account(session, false, 0, 0, 0);
 		return 0;
 	}
 	error = k2i_ring_enter(session->ring, session->owner);
@@ -228,7 +236,7 @@ static int session_commit(struct k2i_session *session)
 		k2i_ring_leave(session->ring);
 	}
 	if (!error)
-		commit_account(session, chunk_count, record_count, payload_bytes);
+		commit_account(session, true, chunk_count, record_count, payload_bytes);
 	return error;
 }
 
@@ -302,7 +310,7 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 	struct k2hft_welcome message = {
 		.version = K2HFT_FRAME_VERSION,
 		.position = position,
-		.level = hello->level == K2HFT_LEVEL_SYNCED ? K2HFT_LEVEL_SYNCED : K2HFT_LEVEL_WRITTEN,
+		.level = session->level,
 		.flags = known ? K2HFT_WELCOME_KNOWN : 0,
 		.frame_bytes_max = frame_bytes_grant(session, hello->frame_bytes_max),
 		.software = SOFTWARE,
@@ -310,9 +318,8 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 	char uuid[K2I_TEXT_UUID_ROOM];
 
 	session->state = K2I_SESSION_OPEN;
-	session->level = message.level;
 	session->frame_bytes = message.frame_bytes_max;
-	session->committed = session->expected = position;
+	session->committed = session->durable = session->expected = position;
 	session->window_end = message.window_end = position + session->shared->window_bytes;
 	memcpy(message.receiver_uuid, session->shared->receiver_uuid, sizeof(message.receiver_uuid));
 	answer_added(session, k2hft_welcome_encode(&message, answer_at(session), answer_room(session)));
@@ -352,6 +359,11 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more ring");
 	if (at_its_end(session, position))
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
+	session->level = k2i_session_level_grant(session, hello.level);
+	/* WELCOME acknowledges, too: what an earlier connection has committed must be on the disk. */
+	if (k2i_session_deferred(session) && known &&
+	    k2i_syncer_wait(session->shared->syncer, session->ring->ledger.number))
+		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be brought to the disk");
 	welcome(session, &hello, position, known);
 	return 0;
 }
@@ -418,6 +430,8 @@ static int pong_take(struct k2i_session *session, const uint8_t *body, size_t bo
 
 static int bye_take(struct k2i_session *session)
 {
+	/* There is no later: the last acknowledgement goes out now. */
+	(void)k2i_session_sync_wait(session);
 	k2i_session_ack(session);
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
@@ -647,6 +661,8 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 		return length == -EAGAIN ? K2I_SESSION_HOLD : K2I_SESSION_CLOSE;
 	*consumed = offset;
 	session->reread_end = 0;
+	if (k2i_session_deferred(session))
+		k2i_session_sync_want(session);
 	if (session->ack_due)
 		k2i_session_ack(session);
 	return K2I_SESSION_MORE;

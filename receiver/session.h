@@ -27,6 +27,8 @@
 struct k2i_session_shared { /* by all sessions of a thread */
 	struct k2i_rings *rings;
 	struct k2i_committer *committer;
+	struct k2i_syncer *syncer; /* NULL: none, so level written is the highest */
+	bool sync_always;          /* every sender gets level synced */
 	struct k2i_counters *counters;
 	const uint8_t *receiver_uuid;
 	uint64_t window_bytes;
@@ -45,6 +47,11 @@ enum k2i_session_result {
 
 enum k2i_session_state { K2I_SESSION_NEW, K2I_SESSION_OPEN, K2I_SESSION_ENDED };
 
+struct k2i_session_range { /* of commits, by their numbers; the first is 0: none */
+	uint64_t first, last;
+	uint64_t position; /* behind the last */
+};
+
 struct k2i_session {
 	struct k2i_session_shared *shared;
 	struct k2i_owner owner;
@@ -56,7 +63,9 @@ struct k2i_session {
 	struct k2i_stream *stream; /* that was used last */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	uint64_t epoch;
-	uint64_t committed;   /* acknowledged or to be acknowledged */
+	uint64_t committed; /* acknowledged or to be acknowledged */
+	uint64_t durable;   /* level synced: what can be acknowledged now */
+	struct k2i_session_range syncing, waiting;
 	uint64_t expected;    /* end of what was received */
 	uint64_t reread_end;  /* below it a hold can make bytes come again that were counted already */
 	uint64_t window_end;  /* as last told */
@@ -90,6 +99,10 @@ size_t k2i_session_input_max(const struct k2i_session *session);
 void k2i_session_ping(struct k2i_session *session);
 /* Tells a held peer that it is held. */
 void k2i_session_ack(struct k2i_session *session);
+/* The syncer has done a round. Whether there is something to send, or to end. */
+bool k2i_session_synced(struct k2i_session *session);
+/* Level synced: waits for the disk. Whether more can be acknowledged then. */
+bool k2i_session_sync_wait(struct k2i_session *session);
 /* Ends from this side: BYE, or ERROR with a code, which is logged here or, of refuse, was before. */
 void k2i_session_bye(struct k2i_session *session);
 void k2i_session_refuse(struct k2i_session *session, uint16_t code, const char *text);

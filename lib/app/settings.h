@@ -17,6 +17,7 @@
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
 enum k2i_full { K2I_FULL_BLOCK, K2I_FULL_DROP };
 enum k2i_compress { K2I_COMPRESS_AUTO, K2I_COMPRESS_NEVER, K2I_COMPRESS_ALWAYS };
+enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
 enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
@@ -115,6 +116,8 @@ struct k2i_settings {
 	uint64_t write_bytes;          /* WRITEBUF */
 	enum k2i_store_mode open_mode; /* OPENMODE */
 	enum k2i_store_cache cache;    /* CACHE */
+	enum k2i_file_sync file_sync;  /* FILE_SYNC */
+	uint64_t file_sync_ms;         /* FILE_SYNC_MS */
 	uint64_t quarantine_bytes;     /* QUARANTINEMAX */
 	uint64_t window_bytes;         /* WINDOW */
 	uint64_t frame_bytes_max;      /* FRAMEMAX */

@@ -107,6 +107,12 @@ static const struct k2i_word open_modes[] = {
 	{0},
 };
 static const struct k2i_word caches[] = {{"drop", K2I_STORE_DROP, false}, {"keep", K2I_STORE_KEEP, false}, {0}};
+static const struct k2i_word file_syncs[] = {
+	{"none", K2I_FILE_SYNC_NONE, false},
+	{"interval", K2I_FILE_SYNC_INTERVAL, false},
+	{"always", K2I_FILE_SYNC_ALWAYS, false},
+	{0},
+};
 
 const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 {
@@ -116,6 +122,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_COMPRESS] = compressions, [K2I_TYPE_VERDICT] = verdicts,
 		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
 		[K2I_TYPE_OPEN_MODE] = open_modes,  [K2I_TYPE_CACHE] = caches,
+		[K2I_TYPE_FILE_SYNC] = file_syncs,
 	};
 
 	return words[type];

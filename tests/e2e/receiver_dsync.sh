@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# timeout: 300
 # With OPENMODE = dsync and sync, and with small writes, the receiver does what it does with the page cache.
 set -u
 here=$(dirname "$0")

@@ -140,14 +140,14 @@ static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring)
 	(void)k2i_ledger_find(ledger, ring->uuid, ring);
 	ring->position += 8;
 	fuzz_check(k2i_ledger_file_opened(ledger, &file) == 0);
-	fuzz_check(k2i_ledger_commit(ledger, ring, &file, 1, false) == 0);
+	fuzz_check(k2i_ledger_commit(ledger, ring, &file, 1) == 0);
 	fuzz_check(k2i_ledger_check(ledger) == 0);
 }
 
 static void ledger_run(unsigned flags)
 {
 	static const uint8_t boots[ROUNDS][16] = {"boot", "reboot"};
-	struct k2i_ledger_ring ring = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 1, 0, 0}, again;
+	struct k2i_ledger_ring ring = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 1, 0, 0, 0}, again;
 	const uint8_t *boot = boots[(flags & REBOOT) != 0];
 	struct k2i_ledger_report report;
 	struct k2i_ledger *ledger;

@@ -85,7 +85,7 @@ static void commit(struct k2i_ledger *ledger, const char *name, uint64_t positio
 {
 	struct k2i_ledger_ring ring = ring_make(name, position);
 
-	assert_int_equal(k2i_ledger_commit(ledger, &ring, NULL, 0, false), 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, NULL, 0), 0);
 }
 
 static uint64_t position_of(struct k2i_ledger *ledger, const char *name)
@@ -196,7 +196,7 @@ static void test_files(void **state)
 	assert_int_equal(k2i_ledger_file_opened(ledger, &second), 0);
 	first.length = 50;
 	first.open_writer = 77;
-	assert_int_equal(k2i_ledger_commit(ledger, &ring, &first, 1, true), 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, &first, 1), 0);
 	k2i_ledger_file_closed(ledger, 1, 101);
 	k2i_ledger_close(ledger, false);
 	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
@@ -361,7 +361,7 @@ static void test_rewritten_when_large(void **state)
 	assert_int_equal(k2i_ledger_file_opened(ledger, &file), 0);
 	for (i = 1; i <= 250000; i++) {
 		ring.position = file.length = i * 8;
-		assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1, false), 0);
+		assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
 	}
 	assert_int_equal(stat(folder->log, &status), 0);
 	assert_true(status.st_size < 18 * 1024 * 1024);

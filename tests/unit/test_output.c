@@ -136,7 +136,7 @@ static void add(struct place *place, struct k2i_stream *stream, unsigned flags, 
 
 static int commit(struct place *place)
 {
-	return k2i_committer_commit(&place->committer, &place->ring, false);
+	return k2i_committer_commit(&place->committer, &place->ring);
 }
 
 static struct k2i_stream stream_make(uint32_t id, const char *path)

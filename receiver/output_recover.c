@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "crash.h"
+#include "log.h"
+#include "output_whole.h"
+#include "text.h"
+
+/* A record that went on when the receiver ended goes on in the same file. */
+static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_file *file)
+{
+	struct k2i_output_file *output;
+
+	if (!file->open_writer || k2i_output_acquire(outputs, file->path, &output))
+		return;
+	output->device = file->device;
+	output->inode = file->inode;
+	output->open_writer = file->open_writer;
+	k2i_output_release(outputs, output);
+}
+
+static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
+{
+	K2I_CRASH(tail_cut_before);
+	if (ftruncate(descriptor, (off_t)wanted) < 0) {
+		k2i_count(&outputs->counters->uncut_files, 1);
+		k2i_log(K2HFT_LOG_ERROR,
+			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", label,
+			length - wanted, k2i_text_error(-errno));
+		return;
+	}
+	K2I_CRASH(tail_cut);
+	k2i_count(&outputs->counters->cut_bytes, length - wanted);
+	k2i_log(K2HFT_LOG_WARNING,
+		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,
+		length - wanted);
+}
+
+static void length_check(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted,
+			 uint64_t length, bool cut)
+{
+	if (length < wanted) {
+		k2i_count(&outputs->counters->short_files, 1);
+		k2i_log(K2HFT_LOG_WARNING, "output: %s is %" PRIu64 " bytes shorter than it was committed", label,
+			wanted - length);
+	} else if (length > wanted && cut) {
+		tail_cut(outputs, descriptor, label, wanted, length);
+	} else if (length > wanted) {
+		k2i_count(&outputs->counters->uncertain_bytes, length - wanted);
+		k2i_log(K2HFT_LOG_WARNING, "output: %s keeps %" PRIu64 " bytes that may not have been acknowledged",
+			label, length - wanted);
+	}
+}
+
+void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
+{
+	int descriptor = k2i_confine_open(outputs->base, file->path, 0);
+	struct stat status;
+	char label[256];
+
+	(void)k2i_text_clean(file->path, label, sizeof(label));
+	if (descriptor < 0 || fstat(descriptor, &status) < 0 || status.st_dev != file->device ||
+	    status.st_ino != file->inode) {
+		k2i_log(K2HFT_LOG_INFO, "output: %s is another file now", label);
+	} else {
+		writer_keep(outputs, file);
+		length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
+	}
+	if (descriptor >= 0)
+		(void)close(descriptor);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crash.h"
+#include "output_whole.h"
+
+/*
+ * Files are synced side by side: file systems with a journal commit it once for all that come together, and a disk
+ * sorts what it has to do.
+ */
+#define THREADS_MAX 8u
+
+struct collection {
+	struct k2i_outputs *outputs;
+	struct k2i_output_whole **files;
+	size_t count;
+	atomic_size_t next; /* whose turn it is */
+	atomic_int error;
+};
+
+static void file_collect(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+	struct collection *collection = argument;
+
+	k2i_output_refer(collection->outputs, file);
+	collection->files[collection->count++] = file;
+}
+
+/* All of the table, each with a reference: which of them were written is known under their own locks only. */
+static int files_collect(struct k2i_outputs *outputs, struct collection *collection)
+{
+	int error = 0;
+
+	memset(collection, 0, sizeof(*collection));
+	collection->outputs = outputs;
+	(void)pthread_mutex_lock(&outputs->mutex);
+	collection->files = malloc((outputs->table.count + 1) * sizeof(struct k2i_output_whole *));
+	if (collection->files)
+		k2i_table_each(&outputs->table, file_collect, collection);
+	else
+		error = -ENOMEM;
+	(void)pthread_mutex_unlock(&outputs->mutex);
+	return error;
+}
+
+static int directory_sync(int base, const char *path)
+{
+	int directory = openat(base, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = 0;
+
+	/* One that is gone has no names to keep. */
+	if (directory < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
+	if (fsync(directory) < 0)
+		error = -errno;
+	(void)close(directory);
+	return error;
+}
+
+/* The file's name, and those of all directories that may have been made for it. */
+static int names_sync(struct k2i_outputs *outputs, const char *path)
+{
+	char *part = strdup(path), *slash;
+	int error = part ? 0 : -ENOMEM;
+
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	while (!error && (slash = strrchr(part, '/')) != NULL) {
+		*slash = '\0';
+		error = directory_sync(outputs->base, part);
+	}
+	if (!error)
+		error = directory_sync(outputs->base, ".");
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	free(part);
+	return error;
+}
+
+/* Without the file's lock while it waits for the disk: writing goes on. */
+static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	int descriptor = -1, error = 0;
+	bool fresh;
+
+	k2i_output_lock(&file->output);
+	fresh = file->fresh;
+	if (file->dirty && file->output.descriptor >= 0)
+		descriptor = fcntl(file->output.descriptor, F_DUPFD_CLOEXEC, 0);
+	if (file->dirty && descriptor < 0)
+		error = -errno;
+	if (descriptor >= 0)
+		file->dirty = file->fresh = false;
+	k2i_output_unlock(&file->output);
+	if (descriptor < 0)
+		return error;
+	K2I_CRASH(output_sync_before);
+	if (fdatasync(descriptor) < 0)
+		error = -errno;
+	(void)close(descriptor);
+	if (!error && fresh)
+		error = names_sync(outputs, file->output.path);
+	K2I_CRASH(output_synced);
+	if (error) {
+		k2i_output_lock(&file->output);
+		file->dirty = file->fresh = true;
+		file->output.error = error;
+		k2i_output_unlock(&file->output);
+	}
+	return error;
+}
+
+static int base_sync(struct k2i_outputs *outputs)
+{
+	int base, error = 0;
+
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	base = openat(outputs->base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	if (base < 0)
+		return -errno;
+	if (syncfs(base) < 0)
+		error = -errno;
+	(void)close(base);
+	return error;
+}
+
+static void *files_sync(void *argument)
+{
+	struct collection *collection = argument;
+	struct k2i_output_whole *file;
+	size_t index;
+	int error;
+
+	while ((index = atomic_fetch_add(&collection->next, 1)) < collection->count) {
+		file = collection->files[index];
+		error = file_sync(collection->outputs, file);
+		if (error)
+			atomic_store(&collection->error, error);
+		k2i_output_release(collection->outputs, &file->output);
+	}
+	return NULL;
+}
+
+int k2i_outputs_sync(struct k2i_outputs *outputs)
+{
+	struct collection collection;
+	pthread_t threads[THREADS_MAX - 1];
+	unsigned thread_count = 0;
+	int error = files_collect(outputs, &collection);
+
+	/* A thread that can't be made leaves its work to the others. */
+	while (thread_count < THREADS_MAX - 1 && thread_count + 1 < collection.count &&
+	       !pthread_create(&threads[thread_count], NULL, files_sync, &collection))
+		thread_count++;
+	(void)files_sync(&collection);
+	while (thread_count > 0)
+		(void)pthread_join(threads[--thread_count], NULL);
+	free(collection.files);
+	if (!error)
+		error = atomic_load(&collection.error);
+	/* Last: a file that was closed before its turn has said so here. */
+	if (!error && atomic_exchange(&outputs->unsynced, false)) {
+		error = base_sync(outputs);
+		if (error)
+			atomic_store(&outputs->unsynced, true);
+	}
+	return error;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OUTPUT_WHOLE_H
+#define K2I_OUTPUT_WHOLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "log.h"
+#include "output.h"
+#include "table.h"
+
+/* What the files output*.c share. */
+
+struct k2i_output_whole { /* the whole of a struct k2i_output_file */
+	struct k2i_output_file output;
+	const char *label; /* the path as a log can take it */
+	pthread_mutex_t mutex;
+	unsigned generation; /* of the table when the file was opened */
+	/* Since the last sync it was written, or made. */
+	bool dirty, fresh;
+	struct k2i_log_limit changed_limit, replaced_limit;
+	/* Copies for who asks, who does not wait for the lock: a write can take long. */
+	atomic_uint_fast64_t shown_bytes;
+	atomic_int shown_error;
+	/* The table's lock guards what follows. */
+	struct k2i_table_node node;
+	unsigned references;
+	struct k2i_output_whole *older, *newer; /* among those without references */
+	uint64_t released_ns;
+};
+
+static inline struct k2i_output_whole *k2i_output_whole(struct k2i_output_file *output)
+{
+	return (struct k2i_output_whole *)(void *)output;
+}
+
+struct k2i_outputs {
+	char *base_path, *refused_prefix;
+	int lock; /* on the base directory */
+	size_t open_max;
+	struct k2i_store_options store;
+	struct k2i_ledger *ledger;
+	struct k2i_counters *counters;
+	atomic_size_t open_count;
+	atomic_uint generation;
+	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
+	/* Held for reading while `base` is used. */
+	pthread_rwlock_t base_lock;
+	int base;
+	uint64_t base_device, base_inode;
+	/* Guards what follows. */
+	pthread_mutex_t mutex;
+	struct k2i_table table;
+	struct k2i_output_whole *oldest, *newest;
+	uint64_t next_number;
+};
+
+/* One more reference; under the table's lock. */
+void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+
+#endif

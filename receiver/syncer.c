@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "syncer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "log.h"
+#include "text.h"
+
+struct k2i_syncer {
+	const struct k2i_destination *destination;
+	uint64_t interval_ms;
+	void (*tell)(void *argument);
+	void *tell_argument;
+	struct k2i_log_limit limit;
+	pthread_t thread;
+	bool started;
+	atomic_uint_fast64_t done, failed;
+	pthread_cond_t wake, told;
+	pthread_mutex_t mutex; /* of what follows */
+	bool wanted, stopping;
+	uint64_t rounds_failed;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int everything_sync(const struct k2i_destination *destination)
+{
+	int error = k2i_outputs_sync(destination->outputs);
+
+	if (!error)
+		error = k2i_quarantine_sync(destination->quarantine);
+	return error ? error : k2i_ledger_sync(destination->ledger);
+}
+
+/*
+ * After an error the kernel may have thrown the data away, and a second fdatasync(2) says that all is well. So who waits
+ * is not acknowledged by a later success, but sends again.
+ */
+static void round_failed(struct k2i_syncer *syncer, uint64_t number, int error)
+{
+	k2i_count(&syncer->destination->counters->sync_errors, 1);
+	k2i_log_limited(&syncer->limit, now_ns(), K2HFT_LOG_ERROR,
+			"output: files can't be brought to the disk: %s; senders that wait for that send again",
+			k2i_text_error(error));
+	/* This order: a commit that comes between is made with doubt, see session_sync.c. */
+	atomic_store(&syncer->failed, number);
+	k2i_ledger_doubt(syncer->destination->ledger);
+}
+
+static int sync_round(struct k2i_syncer *syncer)
+{
+	uint64_t number = k2i_ledger_number(syncer->destination->ledger);
+	int error = 0;
+
+	if (number > atomic_load(&syncer->done)) {
+		error = everything_sync(syncer->destination);
+		k2i_count(&syncer->destination->counters->syncs, 1);
+	}
+	if (error)
+		round_failed(syncer, number, error);
+	else
+		atomic_store(&syncer->done, number);
+	return error;
+}
+
+/* Until somebody wants a round, or it is time for one; with the lock. */
+static void round_await(struct k2i_syncer *syncer)
+{
+	uint64_t until_ns = now_ns() + syncer->interval_ms * 1000000u;
+	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+	int error = 0;
+
+	while (!syncer->wanted && !syncer->stopping && error != ETIMEDOUT)
+		error = syncer->interval_ms ? pthread_cond_timedwait(&syncer->wake, &syncer->mutex, &until)
+					    : pthread_cond_wait(&syncer->wake, &syncer->mutex);
+}
+
+static void *syncer_run(void *argument)
+{
+	struct k2i_syncer *syncer = argument;
+	int error;
+
+	(void)pthread_mutex_lock(&syncer->mutex);
+	for (;;) {
+		round_await(syncer);
+		if (syncer->stopping)
+			break;
+		syncer->wanted = false;
+		(void)pthread_mutex_unlock(&syncer->mutex);
+		error = sync_round(syncer);
+		(void)pthread_mutex_lock(&syncer->mutex);
+		syncer->rounds_failed += error != 0;
+		(void)pthread_cond_broadcast(&syncer->told);
+		if (syncer->tell)
+			syncer->tell(syncer->tell_argument);
+	}
+	(void)pthread_mutex_unlock(&syncer->mutex);
+	return NULL;
+}
+
+int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interval_ms, struct k2i_syncer **syncer)
+{
+	struct k2i_syncer *made = calloc(1, sizeof(*made));
+	pthread_condattr_t monotonic;
+	sigset_t all, before;
+	int error;
+
+	if (!made)
+		return -ENOMEM;
+	made->destination = destination;
+	made->interval_ms = interval_ms;
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&made->wake, &monotonic);
+	(void)pthread_cond_init(&made->told, NULL);
+	(void)pthread_condattr_destroy(&monotonic);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = -pthread_create(&made->thread, NULL, syncer_run, made);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	made->started = !error;
+	if (error)
+		k2i_syncer_stop(made);
+	else
+		*syncer = made;
+	return error;
+}
+
+void k2i_syncer_stop(struct k2i_syncer *syncer)
+{
+	if (!syncer)
+		return;
+	(void)pthread_mutex_lock(&syncer->mutex);
+	syncer->stopping = true;
+	(void)pthread_cond_signal(&syncer->wake);
+	(void)pthread_mutex_unlock(&syncer->mutex);
+	if (syncer->started)
+		(void)pthread_join(syncer->thread, NULL);
+	(void)pthread_cond_destroy(&syncer->wake);
+	(void)pthread_cond_destroy(&syncer->told);
+	(void)pthread_mutex_destroy(&syncer->mutex);
+	free(syncer);
+}
+
+void k2i_syncer_listen(struct k2i_syncer *syncer, void (*tell)(void *argument), void *argument)
+{
+	(void)pthread_mutex_lock(&syncer->mutex);
+	syncer->tell_argument = argument;
+	syncer->tell = tell;
+	(void)pthread_mutex_unlock(&syncer->mutex);
+}
+
+void k2i_syncer_want(struct k2i_syncer *syncer)
+{
+	(void)pthread_mutex_lock(&syncer->mutex);
+	syncer->wanted = true;
+	(void)pthread_cond_signal(&syncer->wake);
+	(void)pthread_mutex_unlock(&syncer->mutex);
+}
+
+uint64_t k2i_syncer_done(const struct k2i_syncer *syncer)
+{
+	return atomic_load(&syncer->done);
+}
+
+uint64_t k2i_syncer_failed(const struct k2i_syncer *syncer)
+{
+	return atomic_load(&syncer->failed);
+}
+
+int k2i_syncer_wait(struct k2i_syncer *syncer, uint64_t number)
+{
+	int error = 0;
+
+	(void)pthread_mutex_lock(&syncer->mutex);
+	while (!error && atomic_load(&syncer->done) < number) {
+		uint64_t rounds_failed = syncer->rounds_failed;
+
+		syncer->wanted = true;
+		(void)pthread_cond_signal(&syncer->wake);
+		(void)pthread_cond_wait(&syncer->told, &syncer->mutex);
+		if (syncer->rounds_failed != rounds_failed)
+			error = -EIO;
+	}
+	(void)pthread_mutex_unlock(&syncer->mutex);
+	return error;
+}
