@@ -36,7 +36,7 @@
  *	 2   header.tail        claim, give back             consumer; other claims     the slot's claim; unmarked room
  *	 3   slot.claim, rear   end of a claim               search for an owner        the mark, or the tail moved back
  *	 4   header.head        release, gaps skipped        claim                      that the room is not read any more
- *	 5   give_backs         discard                      around a search            that a claim has vanished
+ *	 5   give_backs         discard, slot taken over     around a search            that a claim has vanished
  *	 6   sleeping           sleep, and the mark          commit, and the mark       one of both sees the other (Dekker)
  *	 7   space_waiters      wait, head and tail          head and tail, wait        one of both sees the other (Dekker)
  *	 8   slot.owner         close                        open                       the slot's counters
@@ -60,13 +60,16 @@
  * that somebody else will mark. After R2 and before the mark, the consumer finds an unmarked entry at `read` and the
  * dead one's slot: the room up to the next mark, live claim or the tail is discarded (by I1 whatever else is claimed there
  * is one of these). With the mark, exactly the claim is. While it gives back its rear, its mark already says where the
- * claim ends, and the slot's `rear` stands for the rest. Nothing else of a producer is waited for.
+ * claim ends, and the slot's `rear` stands for the rest. While it wakes the consumer, `sleeping` still tells the next
+ * one to do so. Nothing else of a producer is waited for.
  *
  * Search for an owner (examine() of ring_repair.c, absence() of ring_consumer.c). Slots and marks are not read in one
  * instant. A claim that is missed in its slot because it ended has left its mark (A3), with one exception: it went back
  * as a whole, and the room may have been claimed again by one whose slot was passed already. But then give_backs was
  * raised before that slot was emptied; it is read before and after, and if it moved, nothing is concluded. Its increment
- * lies behind the move of the tail, so a search that sees it from the start sees the tail, too.
+ * lies behind the move of the tail, so a search that sees it from the start sees the tail, too. One that dies between
+ * the two raises nothing: so nothing is concluded from a death before another search, which begins after the death was
+ * known, has found the same; and who takes over the slot of a dead one raises give_backs in its stead.
  *
  * An attached process is not trusted with the consumer's life: what can't be an entry is -EBADMSG and then skipped and
  * counted. It can still destroy what is in the ring.

@@ -120,6 +120,7 @@ int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_t records_
 		position += size;
 	}
 	status = span->chunk_count ? 0 : absence(ring, &stands_in_way);
+	ring->claim_told = stands_in_way != 0;
 	if (claimed)
 		*claimed = stands_in_way;
 	if (span->chunk_count == 0)
@@ -219,15 +220,19 @@ int k2hft_ring_sleep(struct k2hft_ring *ring)
 	struct k2i_entry *entry = k2i_entry_at(ring, ring->read);
 	uint64_t size, tail;
 	unsigned kind;
+	bool claim;
 
 	if (!ring->consumer)
 		return -EINVAL;
+	ring->sleep_number += ring->sleep_number == UINT32_MAX ? 2 : 1;
 	/* R6 */
-	atomic_store_explicit(&ring->header->sleeping, 1, memory_order_seq_cst);
+	atomic_store_explicit(&ring->header->sleeping, ring->sleep_number, memory_order_seq_cst);
 	/* A1, A6: a commit that this does not see sees `sleeping`. */
 	kind = k2i_mark_read(ring, ring->read, atomic_load_explicit(&entry->mark, memory_order_seq_cst), &size);
 	tail = k2i_tail_load(ring);
-	if (kind == K2I_KIND_CLAIMED || tail <= ring->read || (!kind && k2i_position_claimed(ring, ring->read))) {
+	claim = kind == K2I_KIND_CLAIMED || (!kind && k2i_position_claimed(ring, ring->read));
+	/* A claim that the caller was not told of is news: its producer can be dead, and only who knows of it finds out. */
+	if (tail <= ring->read || (claim && ring->claim_told)) {
 		k2i_wake_arm(ring);
 		return 1;
 	}

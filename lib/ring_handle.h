@@ -35,6 +35,8 @@ struct k2hft_ring {
 	uint64_t head, acked, read;
 	uint64_t chunk_end; /* end of the last chunk that was returned: gap_bytes counts from here */
 	uint64_t tail_seen;
+	uint32_t sleep_number;                                /* of the last sleep, never 0 */
+	bool claim_told;                                      /* the last read found a claim in its way */
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
@@ -104,7 +106,8 @@ void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before
 
 /* Who has or makes a claim at a position. Read what the essay of ring.c says of looking for owners. */
 enum k2i_owner { K2I_OWNER_NONE, K2I_OWNER_DEAD, K2I_OWNER_LIVE };
-enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position);
+/* `*dead` tells one set of dead owners from another; 0: none. */
+enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, uint64_t *dead);
 bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
 /* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
 uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);

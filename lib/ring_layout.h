@@ -58,7 +58,7 @@ struct k2i_ring_header {
 	_Atomic uint64_t damaged_from, damaged_to; /* around what was damaged last */
 
 	/* Read by producers at each commit. */
-	alignas(K2I_LINE_BYTES) _Atomic uint32_t sleeping;
+	alignas(K2I_LINE_BYTES) _Atomic uint32_t sleeping; /* 0: awake; else the sleep's number */
 
 	/* Producers that wait for room. */
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t space_sequence; /* futex */

@@ -93,7 +93,8 @@ static void consumer_begin(struct k2hft_ring *ring)
 	atomic_store_explicit(&header->read, ring->read, memory_order_relaxed);
 	atomic_store_explicit(&header->sleeping, 0, memory_order_relaxed);
 	atomic_store_explicit(&header->clean, 0, memory_order_relaxed);
-	(void)atomic_fetch_add_explicit(&header->epoch, 1, memory_order_relaxed);
+	/* Other sleeps than those of the consumers before, which a slow producer can still be waking. */
+	ring->sleep_number = (uint32_t)atomic_fetch_add_explicit(&header->epoch, 1, memory_order_relaxed) << 20;
 	atomic_store_explicit(&header->consumer_namespace, ring->process.namespace, memory_order_relaxed);
 	/* R10 */
 	atomic_store_explicit(&header->consumer, ring->process.owner, memory_order_release);

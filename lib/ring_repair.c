@@ -68,8 +68,8 @@ static bool entry_whole(const struct k2hft_ring *ring, const struct walk *walk, 
 	return kind != K2I_KIND_CHUNK || k2i_chunk_read(ring, walk->position, size, &fields);
 }
 
-/* Says what stands at walk->position and sets walk->end. `ring.c` argues why the owner's search can be trusted. */
-static enum place examine(const struct k2hft_ring *ring, struct walk *walk)
+/* One look at walk->position; `*dead`: whose claims stand there, as k2i_owner_find. */
+static enum place look(const struct k2hft_ring *ring, struct walk *walk, uint64_t *dead)
 {
 	/* A5 */
 	uint64_t give_backs = atomic_load_explicit(&ring->header->give_backs, memory_order_acquire);
@@ -80,13 +80,14 @@ static enum place examine(const struct k2hft_ring *ring, struct walk *walk)
 	enum k2i_owner owner;
 
 	walk->end = walk->position + size;
+	*dead = 0;
 	if (tail <= walk->position)
 		return PLACE_LIVE;
 	if (whole && kind == K2I_KIND_CHUNK)
 		return PLACE_CHUNK;
 	if (whole && kind != K2I_KIND_CLAIMED)
 		return PLACE_GAP;
-	owner = k2i_owner_find(ring, walk->position);
+	owner = k2i_owner_find(ring, walk->position, dead);
 	if (owner == K2I_OWNER_LIVE)
 		return PLACE_LIVE;
 	if (!whole)
@@ -96,6 +97,23 @@ static enum place examine(const struct k2hft_ring *ring, struct walk *walk)
 	    atomic_load_explicit(&ring->header->give_backs, memory_order_acquire) != give_backs)
 		return PLACE_LIVE;
 	return owner == K2I_OWNER_DEAD || whole ? PLACE_DEAD : PLACE_DAMAGED;
+}
+
+/*
+ * Says what stands at walk->position and sets walk->end; `ring.c` argues why the owner's search can be trusted. Who was
+ * found dead can have given its claim back in the middle of the look, and have died before it said so. Once its death is
+ * known, another look sees all that it did.
+ */
+static enum place examine(const struct k2hft_ring *ring, struct walk *walk)
+{
+	uint64_t dead = 0, before;
+	enum place place;
+
+	do {
+		before = dead;
+		place = look(ring, walk, &dead);
+	} while (place == PLACE_DEAD && dead != before);
+	return place;
 }
 
 /* Makes [from, to) discarded entries, the first one last. */

@@ -64,8 +64,12 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &owner, ring->process.owner, memory_order_acquire,
 						     memory_order_relaxed))
 		return false;
+	/* R5: a dead one's claim can have gone back into the free room without its having said so, see ring.c. */
+	if (atomic_load_explicit(&slot->claim, memory_order_relaxed))
+		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);
+	/* R3: who finds it empty finds that, too. */
+	atomic_store_explicit(&slot->claim, 0, memory_order_release);
 	/* relaxed: nobody judges by them before a claim is made, and R2 publishes that. */
-	atomic_store_explicit(&slot->claim, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->rear, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->attachment, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->owner_namespace, ring->process.namespace, memory_order_relaxed);
@@ -160,11 +164,12 @@ bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position)
 	return false;
 }
 
-enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position)
+enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, uint64_t *dead)
 {
 	enum k2i_owner found = K2I_OWNER_NONE;
 	unsigned used = k2i_slots_used(ring);
 
+	*dead = 0;
 	for (unsigned at = 0; at < used; at++) {
 		struct k2i_slot *slot = &ring->slots[at];
 		uint64_t owner;
@@ -176,6 +181,7 @@ enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position)
 		if (owner && slot_alive(ring, slot, owner))
 			return K2I_OWNER_LIVE;
 		found = K2I_OWNER_DEAD;
+		*dead += (owner + 1) * (at + 1);
 	}
 	return found;
 }

@@ -83,21 +83,30 @@ void k2i_wake_arm(struct k2hft_ring *ring)
 		(void)timerfd_settime(ring->wake_timer, 0, &once, NULL);
 }
 
+/*
+ * The sleep is ended only after the wake is on its way: a producer that dies in between must not take it along. Several
+ * producers may knock for one sleep then, which is harmless; each sleep has a number of its own, so none of them ends a
+ * later one.
+ */
 void k2i_consumer_wake(struct k2hft_ring *ring)
 {
 	size_t knock_at = offsetof(struct k2i_ring_header, knock);
+	/* relaxed: not older than what the caller saw; what it wakes for is published by R1. */
+	uint32_t sleep = atomic_load_explicit(&ring->header->sleeping, memory_order_relaxed);
 	int kept = errno;
 	uint64_t one = 1;
 	uint8_t knock = 0;
 	ssize_t written;
 
-	/* relaxed: of several producers that saw it, one is enough; what it wakes for is published by R1. */
-	if (!atomic_exchange_explicit(&ring->header->sleeping, 0, memory_order_relaxed))
+	if (sleep == 0)
 		return;
 	do {
 		written = ring->consumer ? write(ring->wake_event, &one, sizeof(one))
 					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
 	} while (written < 0 && errno == EINTR);
+	/* relaxed: it saves the next producer the knocking, no more. */
+	(void)atomic_compare_exchange_strong_explicit(&ring->header->sleeping, &sleep, 0, memory_order_relaxed,
+						      memory_order_relaxed);
 	errno = kept;
 }
 

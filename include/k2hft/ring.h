@@ -237,7 +237,7 @@ K2HFT_API int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring);
 
 /*
  * To be called before waiting on k2hft_ring_wake_descriptor. 1: nothing is there, wait. 0: something came meanwhile,
- * don't. Consumer only. Since 0.1.0.
+ * don't: chunks, or a claim of which the last k2hft_ring_read did not tell. Consumer only. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_sleep(struct k2hft_ring *ring);
 

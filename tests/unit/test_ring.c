@@ -359,7 +359,25 @@ static void commit_wakes_the_sleeper(void **state)
 		assert_int_equal(readable(ring, 0), 0);
 		(void)take(ring, "wake");
 	}
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* Its producer can be dead: who sleeps without knowing of it would never ask. */
+static void sleep_waits_for_known_claims_only(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	struct k2hft_span span;
+	int claimed = 0;
+
+	(void)state;
+	assert_int_equal(k2hft_ring_read(ring, SMALL, 0, &span, &claimed), 0);
+	assert_int_equal(claimed, 0);
 	(void)reserve(producer, 8);
+	assert_int_equal(k2hft_ring_sleep(ring), 0);
+	assert_int_equal(k2hft_ring_read(ring, SMALL, 0, &span, &claimed), 0);
+	assert_int_equal(claimed, 1);
 	assert_int_equal(k2hft_ring_sleep(ring), 1);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
@@ -502,6 +520,7 @@ int main(void)
 		cmocka_unit_test(release_and_rewind),
 		cmocka_unit_test(rewind_into_acknowledged_gap),
 		cmocka_unit_test(commit_wakes_the_sleeper),
+		cmocka_unit_test(sleep_waits_for_known_claims_only),
 		cmocka_unit_test(space_wait_ends_with_room),
 		cmocka_unit_test(counts_survive_producers),
 		cmocka_unit_test(options_are_checked),
