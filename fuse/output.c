@@ -82,7 +82,7 @@ static int open_below(int directory_fd, const char *name, int flags, mode_t mode
 /* Opens `name`, with the directories above it, below `directory_fd`. */
 static int make_below(int directory_fd, const char *name)
 {
-	int fd = open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0644);
+	int fd = open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0600);
 	char part[PATH_MAX];
 
 	if (fd >= 0 || errno != ENOENT)
@@ -99,10 +99,10 @@ static int make_below(int directory_fd, const char *name)
 		fd = open_below(directory_fd, part, O_PATH | O_DIRECTORY, 0);
 		if (fd >= 0)
 			(void)close(fd);
-		else if (errno != ENOENT || mkdirat(directory_fd, part, 0755))
+		else if (errno != ENOENT || mkdirat(directory_fd, part, 0700))
 			return -1;
 	}
-	return open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0644);
+	return open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0600);
 }
 
 /* The name of `path` below the directory of its rule. */
@@ -210,7 +210,7 @@ static int make_directories(const char *path, size_t bytes)
 	for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
 			*slash = '\0';
-		if (mkdir(part, 0755) && errno != EEXIST)
+		if (mkdir(part, 0700) && errno != EEXIST)
 			return -errno;
 		if (!slash)
 			return 0;
@@ -252,7 +252,7 @@ static int open_directory(struct place *place, const char *path)
 
 static int open_file(struct place *place, const char *path)
 {
-	int status = output_from(open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644), &place->file);
+	int status = output_from(open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600), &place->file);
 
 	if (status == 0)
 		place->kind = PLACE_FILE;

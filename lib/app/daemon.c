@@ -58,7 +58,7 @@ int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const c
 	int fd = STDERR_FILENO;
 
 	if (file) {
-		fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+		fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
 		if (fd < 0)
 			return -errno;
 	}
