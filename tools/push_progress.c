@@ -96,6 +96,8 @@ static void remain_tell(struct push *push)
 		   push->host, push->port, reason(&stats));
 	if (ring_path && !(push->config.options.ring_flags & K2HFT_RING_TEMPORARY))
 		push_error("they are in %s: k2hft push --ring with an empty input sends them", ring_path);
+	else
+		push_error("they are lost; --ring FILE would keep them");
 }
 
 /* The last line on a terminal. */

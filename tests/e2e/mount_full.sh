@@ -33,6 +33,18 @@ gone $second && fail "the second writer is not blocked"
 kill -9 $second
 wait $second 2>/dev/null
 [ "$(quick stat -c %s "$sent/second")" = 0 ] || fail "the second writer's line was taken"
+# SIGINT, which is not ignored as in the background of a script, ends one just so.
+python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp("cat", ["cat"])' <"$work/in" \
+	>"$sent/fourth" &
+fourth=$!
+writes() { grep -qs '^fuse\|request_wait_answer' "/proc/$fourth/wchan" || grep -qs '^State:[[:space:]]*D' "/proc/$fourth/status"; }
+ended() { ! [ -e "/proc/$fourth" ] || grep -q '^State:[[:space:]]*Z' "/proc/$fourth/status"; }
+is_cat() { [ "$(cat "/proc/$fourth/comm")" = cat ]; }
+until_true 20 is_cat || fail "no cat"
+until_true 5 writes || echo "whether it waits can't be seen here"
+kill -INT $fourth
+until_true 20 ended || fail "SIGINT does not end a blocked writer"
+wait $fourth 2>/dev/null
 # So does one that a signal handler interrupts: EINTR, nothing taken.
 cat >"$work/interrupted.py" <<'END'
 import os, signal, sys
