@@ -264,6 +264,9 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 		bench_report_free(&earlier);
 		return -1;
 	}
+	/* One that is whole, or of another commit, is nothing to go on from. */
+	if (earlier.count >= earlier.planned || strcmp(earlier.note, report->note) != 0)
+		bench_report_free(&earlier);
 	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->shared != MAP_FAILED) {
 		status = key_make(run);

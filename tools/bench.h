@@ -115,7 +115,7 @@ struct bench_report {
 	char program[BENCH_TEXT_ROOM], date[BENCH_TEXT_ROOM], command[BENCH_TEXT_ROOM], note[BENCH_TEXT_ROOM];
 	char host[BENCH_TEXT_ROOM], kernel[BENCH_TEXT_ROOM], architecture[BENCH_TEXT_ROOM], processor[BENCH_TEXT_ROOM],
 		file_system[BENCH_TEXT_ROOM], input[BENCH_TEXT_ROOM];
-	uint64_t processors, memory_mib;
+	uint64_t processors, memory_mib, planned; /* planned: how many results there are when it is done */
 	struct bench_result *results;
 	unsigned count;
 	struct bench_row *rows;

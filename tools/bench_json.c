@@ -37,6 +37,7 @@ static const struct {
 } numbers[] = {
 	{"processors", offsetof(struct bench_report, processors)},
 	{"memory_mib", offsetof(struct bench_report, memory_mib)},
+	{"planned", offsetof(struct bench_report, planned)},
 };
 #define TEXTS (sizeof(texts) / sizeof(texts[0]))
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))

@@ -12,7 +12,9 @@
 
 #define PRESET_RESULTS 96u
 #define PRESET_ROWS 96u
-#define VOLUME (UINT64_C(512) << 20)
+#define VOLUME (UINT64_C(1) << 30)
+#define VOLUME_LOG (UINT64_C(256) << 20)
+#define SWEEP_SECONDS 3
 #define APPENDS UINT64_C(1000000)
 #define IDLE_SECONDS 5
 #define IDLE_BYTES 10 /* of the one record before it */
@@ -239,9 +241,11 @@ static void plan_log(struct plan *plan)
 	}
 	if (mounts(plan)) {
 		plan->group++;
-		point_add(plan, BENCH_MOUNT, 0)->input = 1;
 		point = point_add(plan, BENCH_MOUNT, 0);
 		point->input = 1;
+		point->bytes = part_of(plan, VOLUME_LOG);
+		*point_add(plan, BENCH_MOUNT, 0) = *point;
+		point = &plan->report->results[last(plan)].point;
 		point->rules = BENCH_RULES_MAX;
 		row_against_other(
 			row_add(plan, BENCH_COMMITTED_MB, "MB/s", "mount, 16 ALLOW patterns on lines of a log"), "none",
@@ -259,11 +263,17 @@ static void plan_log(struct plan *plan)
 static void plan_sweep(struct plan *plan)
 {
 	unsigned first = plan->report->count;
+	struct bench_point *point;
 	uint64_t senders;
 
 	plan->group++;
-	for (senders = 1; senders <= BENCH_SENDERS_MAX; senders *= 2)
-		point_add(plan, BENCH_LIBRARY, 1024)->senders = senders;
+	/* By time: what it takes to connect, and to touch a ring first, is to be little of it with many senders, too. */
+	for (senders = 1; senders <= BENCH_SENDERS_MAX; senders *= 2) {
+		point = point_add(plan, BENCH_LIBRARY, 1024);
+		point->senders = senders;
+		point->bytes = 0;
+		point->seconds = plan->options->brief ? 1 : SWEEP_SECONDS;
+	}
 	row_against_other(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "library, 128 senders at once, 1 KiB"),
 			  "best of 1 to 128", first, last(plan));
 }
@@ -429,7 +439,7 @@ static int lists_make(struct plan *plan)
 	if (!plan->report->results)
 		return -1;
 	if (!volume_given)
-		point.bytes = VOLUME / 2;
+		point.bytes = VOLUME / 4;
 	for (way = 0; way < options->ways.count; way++)
 		for (size = 0; size < options->sizes.count; size++)
 			for (per_write = 0; per_write < options->per_write.count; per_write++)
@@ -450,5 +460,6 @@ int bench_plan_make(struct bench_report *report, const struct bench_options *opt
 
 	if (status)
 		bench_error("out of memory");
+	report->planned = report->count;
 	return status;
 }

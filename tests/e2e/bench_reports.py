@@ -64,10 +64,17 @@ def main():
         report["results"][0]["of_each_run"]["committed_mb_per_s"] = [7e12, 7e12]
         del report["results"][2]
         save(work, "part.json", report)
-        bench(work, "--by", "library", "--size", "100", "-g", "1,2,3", "-n", "3000", "--runs", "2", "--json", "part.json",
-              "--resume")
+        again = ["--by", "library", "--size", "100", "-g", "1,2,3", "-n", "3000", "--runs", "2", "--json", "part.json",
+                 "--resume", "--note"]
+        bench(work, *again, report["note"])
         found = load(work, "part.json")["results"]
         assert [r["senders"] for r in found] == [1, 2, 3] and found[0]["committed_mb_per_s"] == 7e12, found
+        # One that is whole is begun anew, and so is one of another commit.
+        bench(work, *again, report["note"])
+        assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
+        save(work, "part.json", report)
+        bench(work, *again, "another")
+        assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
 
         for broken in ("{", "{}", '{"results": [{}]}'):
             with open(os.path.join(work, "broken.json"), "w", encoding="utf-8") as output:
