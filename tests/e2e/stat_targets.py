@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# k2hft stat: exit statuses, several targets, time limits and what a hostile server sends it; a terminal and a pipe.
+import os
+import pty
+import socket
+import subprocess
+import threading
+import time
+
+K2HFT = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin", "k2hft"))
+GOOD = b'{"program": "k2hftfusesvr", "receiver": {"connections": 4321, "records": 7}, "receiver_lost": []}'
+LOSSY = b'{"program": "k2hftfusesvr", "receiver": {"connections": 1, "ledger_lost": 2}, "receiver_lost": ["ledger_lost"]}'
+
+
+def stat(*arguments):
+    done = subprocess.run([K2HFT, "stat", *arguments], capture_output=True, timeout=120)
+    assert done.returncode in (0, 1, 2, 3), (arguments, done)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+class Server:
+    """Answers each connection with what `answer` does to it."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.target = f"127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            connection, _ = self.listener.accept()
+            with connection:
+                try:
+                    connection.recv(1000)
+                    self.answer(connection)
+                except OSError:
+                    pass
+
+
+def body(text, status=b"200 OK"):
+    return Server(lambda connection: connection.sendall(b"HTTP/1.1 " + status + b"\r\nA: b\r\n\r\n" + text))
+
+
+def endless(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b"[" * 65536)
+
+
+def slow(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(b" ")
+        time.sleep(0.1)
+
+
+def check_statuses():
+    good, lossy = body(GOOD), body(LOSSY)
+    assert stat(good.target)[0] == 0
+    status, said, _ = stat("--check", good.target, lossy.target)
+    assert status == 3 and "4,321" in said and "! ledger_lost" in said, said
+    assert stat(lossy.target)[0] == 0
+    # Whoever can't be asked counts more, and the others are shown.
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        nobody = f"127.0.0.1:{unused.getsockname()[1]}"
+    status, said, error = stat("--check", nobody, lossy.target)
+    assert status == 1 and "ledger_lost" in said and f"{nobody}: Connection refused" in error, (status, said, error)
+    for wrong in (["--frequency"], ["-i", "0"], ["-i", "x"], ["-n", "0"], ["--timeout", "-1"], ["--json", "--metrics"],
+                  ["--metrics", "a:1", "b:2"]):
+        status, said, error = stat(*wrong)
+        assert status == 2 and error.startswith("k2hft stat: ") and not said, (wrong, status, error)
+    for wrong in ("host", "host:", "host:0", "host:99999", ":8021", "[::1:8021"):
+        status, _, error = stat(wrong)
+        assert status == 1 and error.count("\n") == 1, (wrong, status, error)
+
+
+def check_forms():
+    good = body(GOOD)
+    assert stat("--json", good.target)[1].encode() == GOOD
+    metrics = stat("--metrics", good.target)[1]
+    assert "\nk2hft_receiver_connections_total 4321\n" in "\n" + metrics
+    assert "k2hft_mount" not in metrics
+    lines = stat("-n", "2", good.target)[1].splitlines()
+    assert len(lines) == 2 and all(f"Z {good.target} connections=4321 records=7" in line for line in lines), lines
+    assert "accept_errors" in stat("--all", good.target)[1]
+    table = [line.split("\t") for line in stat("--table")[1].splitlines()]
+    assert {row[0] for row in table} == {"receiver", "mount", "ring"} and all(len(row) == 5 for row in table)
+
+
+def check_terminal():
+    good = body(GOOD)
+    master, slave = pty.openpty()
+    with subprocess.Popen([K2HFT, "stat", "-n", "2", good.target], stdout=slave, close_fds=True) as process:
+        os.close(slave)
+        said = b""
+        try:
+            while part := os.read(master, 65536):
+                said += part
+        except OSError:
+            pass
+        assert process.wait(120) == 0
+    os.close(master)
+    assert said.count(b"\033[H\033[J") == 2 and said.count(b"4,321") == 2, said
+
+
+def check_hostile():
+    for server, limit in ((Server(endless), "60"), (Server(slow), "2"), (Server(lambda _: time.sleep(600)), "2"),
+                          (Server(lambda connection: None), "60"), (body(GOOD, b"404 Not Found"), "60"),
+                          (body(b"hello"), "60"), (body(b""), "60"), (body(b'{"program": 1'), "60"),
+                          (body(b"[" * 100000), "60"), (body(b'{"a": "b"}'), "60"), (body(GOOD[:-1]), "60"),
+                          (Server(lambda connection: connection.sendall(b"SSH-2.0\r\n")), "60")):
+        status, said, error = stat("--timeout", limit, server.target)
+        assert status == 1 and not said and error.count("\n") == 1, (status, said[:200], error)
+    # Nothing of what comes is obeyed by a terminal.
+    evil = body(b'{"program": "\\u001b[2J\\u0007evil\x1b]0;x\x07", "receiver": {"connections": 1}, '
+                b'"connections": [{"peer": "\\u001b[31m"}]}')
+    for option in ("--json", "--all", "--metrics"):
+        status, said, _ = stat(option, evil.target)
+        assert status == 0 and "\x1b" not in said and "\x07" not in said, said
+
+
+check_statuses()
+check_forms()
+check_terminal()
+check_hostile()
