@@ -22,6 +22,7 @@ static const struct command {
 	{"help", command_help, "explains a command, or a key of the configuration"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},
 	{"stat", k2i_command_stat, "says what became of records: of a receiver, a mount or a ring"},
+	{"testio", k2i_command_testio, "measures how fast files are written and read"},
 	{"verify", k2i_command_verify, "makes records, and checks that all arrived, once and in order"},
 	{"version", command_version, "prints the version"},
 };

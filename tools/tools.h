@@ -10,6 +10,7 @@ int k2i_command_bench(int argc, char **argv);
 int k2i_command_check(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
 int k2i_command_stat(int argc, char **argv);   /* 3 too: records were lost */
+int k2i_command_testio(int argc, char **argv); /* 128 and a signal's number: that ended it */
 int k2i_command_verify(int argc, char **argv); /* 3 too: records are missing, repeated or damaged */
 
 /* Explains a configuration key, in each section that has it. -ENOENT: there is no such key. */

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# testio measures a small grid and prints table, advice and files; it refuses what is wrong, and leaves nothing behind.
+set -u
+k2hft=${B:-build}/bin/k2hft
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/disk"
+
+fail() {
+	echo "$*"
+	cat "$dir/output" "$dir/errors"
+	exit 1
+}
+
+# expect STATUS TEXT ARGUMENT...: testio ends so, says so, and leaves the directory as it was
+expect() {
+	wanted=$1 text=$2
+	shift 2
+	before=$(ls -A "$dir/disk")
+	"$k2hft" testio "$@" >"$dir/output" 2>"$dir/errors" </dev/null
+	status=$?
+	[ $status = "$wanted" ] || fail "testio $*: status $status, not $wanted"
+	grep -q -e "$text" "$dir/output" "$dir/errors" || fail "testio $*: does not say: $text"
+	[ "$(ls -A "$dir/disk")" = "$before" ] || fail "testio $*: leaves $(ls -A "$dir/disk")"
+}
+
+grid='-s 2 -n 2 -b 4,64,1024 -w 1,2,3 -f 2 -m both'
+# shellcheck disable=SC2086
+expect 0 'best read: ' $grid --tsv "$dir/tsv" --json "$dir/json" "$dir/disk"
+grep -q 'warning: 4 MB are less than this machine.s memory' "$dir/errors" || fail "no warning about memory"
+[ "$(grep -c -E '^(4|64|1024) +(\|[0-9]+\.[0-9]{2} *){3}$' "$dir/output")" = 6 ] || fail "no two tables"
+[ "$(awk -F '\t' 'NR > 1 && NF == 4 && $4 > 0' "$dir/tsv" | wc -l)" = 18 ] || fail "tsv: $(cat "$dir/tsv")"
+python3 - "$dir/json" <<'END' || fail "json: $(cat "$dir/json")"
+import json, sys
+read = json.load(open(sys.argv[1], encoding="utf-8"))
+cells = {(cell["way"], cell["buffer_kb"], cell["threads"]) for cell in read["results"]}
+assert len(cells) == len(read["results"]) == 18 and min(cell["mb_per_s"] for cell in read["results"]) > 0
+assert read["files"] == 2 and read["buffers_kb"] == [4, 64, 1024] and read["direct"] is False
+END
+
+# What it says to put in the configuration is what that takes.
+{
+	sed -n '/^\[GLOBAL\]$/,$p' "$dir/output"
+	printf 'TYPE = file\nFILE_BASEDIR = /received\n[GLOBAL]\nPORT = 8020\n'
+} >"$dir/server.ini"
+grep -q '^WRITEBUF = ' "$dir/server.ini" || fail "no advice"
+"$k2hft" check "$dir/server.ini" >"$dir/checked" 2>&1 || fail "check: $(cat "$dir/checked")"
+grep -q ' 0 without effect$' "$dir/checked" || fail "the advice has no effect"
+expect 0 '^OPENMODE = sync$' -s 1 -n 1 -b 64 -w 1 -o sync "$dir/disk"
+expect 0 '^best read' -s 1 -n 1 -b 64,128 -w 1,2 -m read "$dir/disk"
+
+expect 1 'No such file' -s 1 "$dir/missing"
+expect 1 'it is no directory' -s 1 "$dir/tsv"
+expect 1 'MB are needed, .* MB are free' -s 100000000 -f 64 -w 64 "$dir/disk"
+expect 1 'No such file' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/missing/tsv" "$dir/disk"
+expect 2 'a directory is needed' -s 1
+expect 2 'no answer' -i
+expect 2 'dsync and sync are the modes' -o fast "$dir/disk"
+
+# A file of that name is somebody's.
+echo precious >"$dir/disk/test.io"
+expect 1 'it is there already, and is not overwritten' -s 1 -n 1 -b 64 -w 1 "$dir/disk"
+[ "$(cat "$dir/disk/test.io")" = precious ] || fail "it was overwritten"
+rm "$dir/disk/test.io"
+ln -s "$dir/elsewhere" "$dir/disk/test.io"
+expect 1 'it is there already, and is not overwritten' -s 1 -n 1 -b 64 -w 1 "$dir/disk"
+[ ! -e "$dir/elsewhere" ] || fail "it followed a symbolic link"
+rm "$dir/disk/test.io"
+
+# Ended in the middle. A limit of an hour, and more data than it can write before the signal.
+"$k2hft" testio -s 100 -n 1000 -t 3600 -b 4 -w 1 -o dsync "$dir/disk" >"$dir/output" 2>"$dir/errors" &
+testio=$!
+until grep -q '^Max # files' "$dir/output"; do
+	kill -0 $testio || fail "it ended by itself"
+	sleep 0.05
+done
+kill -TERM $testio
+wait $testio
+status=$?
+[ $status = 143 ] || fail "after SIGTERM: status $status"
+[ -z "$(ls -A "$dir/disk")" ] || fail "it left $(ls -A "$dir/disk")"

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# On a terminal testio asks for everything if there are no arguments, shows its progress, and ends at Ctrl-C.
+import os
+import pty
+import sys
+import tempfile
+
+K2HFT = os.environ.get("B", "build") + "/bin/k2hft"
+
+
+class Terminal:
+    def __init__(self, *arguments):
+        self.pid, self.side = pty.fork()
+        if self.pid == 0:
+            os.execv(K2HFT, ["k2hft", "testio", *arguments])
+        self.said = ""
+
+    def await_text(self, text):
+        """Reads until it is there, and forgets what was before it."""
+        while text not in self.said:
+            try:
+                more = os.read(self.side, 4096).decode()
+            except OSError:
+                more = ""
+            if not more:
+                sys.exit(f"no {text!r} in {self.said!r}")
+            self.said += more
+        self.said = self.said[self.said.index(text) + len(text):]
+
+    def answer(self, question, text):
+        self.await_text(question)
+        os.write(self.side, (text + "\n").encode())
+
+    def end(self):
+        try:
+            while more := os.read(self.side, 4096):
+                self.said += more.decode()
+        except OSError:
+            pass
+        os.close(self.side)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        terminal = Terminal()
+        for question, text in (("Directory to test (test.io is made there): ", folder), ("MB [500]: ", "0"),
+                               ("are needed", ""), ("seconds [60]: ", ""), ("setting [5]: ", "1"),
+                               ("KB [64,128,256,512,1024,2048,4096]: ", "64"), ("Threads [1,2,4,6,8]: ", "1,2"),
+                               ("than threads [1]: ", "2"), ("cache [no]: ", ""), ("sync [buffered]: ", "rw"),
+                               ("keep [drop]: ", ""), ("both [write]: ", "")):
+            if question == "are needed":  # 0 MB are none: it asks again
+                terminal.answer("MB [500]: ", "1")
+            else:
+                terminal.answer(question, text)
+        terminal.await_text("# of THREADS |1        |2")
+        terminal.await_text("WRITEBUF = 65536")
+        assert terminal.end() == 0
+
+        terminal = Terminal("-s", "100", "-n", "1000", "-t", "3600", "-b", "4", "-w", "1", "-o", "dsync", folder)
+        terminal.await_text("write, 4 KB, 1 threads, run 1 of 1000: ")
+        os.write(terminal.side, b"\x03")
+        status = terminal.end()
+        assert status == 130, status
+        assert not os.listdir(folder), os.listdir(folder)
+
+
+main()

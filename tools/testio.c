@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "testio.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "tools.h"
+
+/* What one run writes at most: the most files that a cell has, of the size that is asked for. */
+static uint64_t bytes_most(const struct testio_options *options)
+{
+	uint64_t threads = 0;
+
+	for (size_t i = 0; i < options->threads.count; i++) {
+		if (options->threads.values[i] > threads)
+			threads = options->threads.values[i];
+	}
+	return options->file_mb * 1000000 * (options->files < threads ? options->files : threads);
+}
+
+static int directory_check(const struct testio_options *options)
+{
+	uint64_t wanted = bytes_most(options), free_bytes;
+	struct statvfs system;
+	struct stat status;
+
+	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0) {
+		(void)fprintf(stderr, "k2hft testio: %s: %s\n", options->directory, strerror(errno));
+		return TESTIO_FAILED;
+	}
+	if (!S_ISDIR(status.st_mode)) {
+		(void)fprintf(stderr, "k2hft testio: %s: it is no directory\n", options->directory);
+		return TESTIO_FAILED;
+	}
+	free_bytes = (uint64_t)system.f_bavail * system.f_frsize;
+	if (wanted <= free_bytes)
+		return TESTIO_OK;
+	(void)fprintf(stderr, "k2hft testio: %s: %llu MB are needed, %llu MB are free\n", options->directory,
+		      (unsigned long long)(wanted / 1000000), (unsigned long long)(free_bytes / 1000000));
+	return TESTIO_FAILED;
+}
+
+static void memory_warn(const struct testio_options *options)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+	uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+
+	if (bytes_most(options) >= memory || options->store.direct)
+		return;
+	(void)fprintf(
+		stderr,
+		"k2hft testio: warning: %llu MB are less than this machine's memory, %llu MB, which can hold them: "
+		"the disk may be slower than it seems\n",
+		(unsigned long long)(bytes_most(options) / 1000000), (unsigned long long)(memory / 1000000));
+}
+
+/* One run of each way; rates are added up. */
+static int cell_run(struct testio_cell *cell, struct testio_files *files, double rates[TESTIO_WAYS])
+{
+	const bool *ways = cell->options->ways;
+	double rate = 0;
+	int error = 0;
+
+	if (ways[TESTIO_WRITE] || files->threads != cell->threads)
+		error = testio_run(cell, TESTIO_WRITE, files, &rate);
+	rates[TESTIO_WRITE] += rate;
+	if (!error && ways[TESTIO_READ]) {
+		error = testio_run(cell, TESTIO_READ, files, &rate);
+		rates[TESTIO_READ] += rate;
+	}
+	return error;
+}
+
+static int cell_measure(const struct testio_options *options, size_t buffer, size_t threads, struct testio_files *files,
+			struct testio_results *results)
+{
+	struct testio_cell cell = {
+		.options = options,
+		.write_bytes = (size_t)options->buffers_kb.values[buffer] * 1024,
+		.threads = (unsigned)options->threads.values[threads],
+		.count = options->buffers_kb.count * options->threads.count * options->runs,
+	};
+	double rates[TESTIO_WAYS] = {0};
+	int error = 0;
+
+	cell.files = options->files < cell.threads ? (unsigned)options->files : cell.threads;
+	for (uint64_t number = 0; number < options->runs && !error; number++) {
+		cell.number = (threads * options->buffers_kb.count + buffer) * options->runs + number + 1;
+		error = cell_run(&cell, files, rates);
+	}
+	for (int way = 0; way < TESTIO_WAYS && !error; way++) {
+		if (options->ways[way])
+			results->rates[way][buffer][threads] = rates[way] / (double)options->runs;
+	}
+	return error;
+}
+
+static int grid_measure(const struct testio_options *options, struct testio_results *results)
+{
+	struct testio_files files = {.count = 0};
+	int error = 0;
+
+	for (size_t threads = 0; threads < options->threads.count && !error; threads++) {
+		for (size_t buffer = 0; buffer < options->buffers_kb.count && !error; buffer++)
+			error = cell_measure(options, buffer, threads, &files, results);
+	}
+	testio_files_close(&files);
+	return error;
+}
+
+static int measure(const struct testio_options *options)
+{
+	struct testio_results results;
+
+	for (size_t i = 0; i < sizeof(results.rates) / sizeof(double); i++)
+		(&results.rates[0][0][0])[i] = -1;
+	if (directory_check(options) != TESTIO_OK)
+		return TESTIO_FAILED;
+	memory_warn(options);
+	testio_header_print(options, stdout);
+	(void)fflush(stdout);
+	if (testio_signals_catch() || grid_measure(options, &results))
+		return testio_signal() ? 128 + testio_signal() : TESTIO_FAILED;
+	for (int way = 0; way < TESTIO_WAYS; way++) {
+		if (options->ways[way])
+			testio_table_print(options, &results, (enum testio_way)way, stdout);
+	}
+	testio_advice_print(options, &results, stdout);
+	return testio_files_write(options, &results) ? TESTIO_FAILED : TESTIO_OK;
+}
+
+int k2i_command_testio(int argc, char **argv)
+{
+	struct testio_options options;
+	int status = testio_options_parse(argc, argv, &options);
+
+	if (status == TESTIO_OK)
+		status = measure(&options);
+	free(options.answer);
+	return status == TESTIO_HELP ? 0 : status;
+}

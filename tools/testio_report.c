@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "testio.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format_parts.h"
+
+static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
+static const char *const cache_names[] = {"drop", "keep"};
+
+static void list_print(const struct testio_list *list, const char *separator, FILE *output)
+{
+	for (size_t i = 0; i < list->count; i++)
+		(void)fprintf(output, "%s%llu", i ? separator : "", (unsigned long long)list->values[i]);
+}
+
+void testio_header_print(const struct testio_options *options, FILE *output)
+{
+	(void)fprintf(output,
+		      "file               %s/" TESTIO_FILE_NAME "\n"
+		      "size               %llu bytes\n"
+		      "timeout            %llu ms\n"
+		      "runs               %llu\n"
+		      "directIO           %s\n"
+		      "file mode          %s\n"
+		      "cache              %s\n"
+		      "Max # files to use %llu\n",
+		      options->directory, (unsigned long long)options->file_mb * 1000000,
+		      (unsigned long long)options->limit_s * 1000, (unsigned long long)options->runs,
+		      options->store.direct ? "true" : "false", testio_mode_name(options->store.mode),
+		      cache_names[options->store.cache], (unsigned long long)options->files);
+}
+
+/* FileCatalyst's layout. */
+void testio_table_print(const struct testio_options *options, const struct testio_results *results, enum testio_way way,
+			FILE *output)
+{
+	(void)fprintf(output, "\n%s, MB/s\n%-13s", way_names[way], "# of THREADS");
+	for (size_t threads = 0; threads < options->threads.count; threads++)
+		(void)fprintf(output, "|%-9llu", (unsigned long long)options->threads.values[threads]);
+	(void)fprintf(output, "\n%-13s", "Buffer size");
+	for (size_t threads = 0; threads < options->threads.count; threads++)
+		(void)fputs("+=========", output);
+	(void)fputs("+\n", output);
+	for (size_t buffer = 0; buffer < options->buffers_kb.count; buffer++) {
+		(void)fprintf(output, "%-13llu", (unsigned long long)options->buffers_kb.values[buffer]);
+		for (size_t threads = 0; threads < options->threads.count; threads++)
+			(void)fprintf(output, "|%-9.2f", results->rates[way][buffer][threads]);
+		(void)fputs("\n", output);
+	}
+}
+
+struct best {
+	size_t buffer, threads;
+	double rate;
+};
+
+/* Of cells that are as fast the one with the smaller buffer and the fewer threads. */
+static struct best best_find(const struct testio_options *options, const struct testio_results *results,
+			     enum testio_way way)
+{
+	struct best best = {0, 0, -1};
+
+	for (size_t buffer = 0; buffer < options->buffers_kb.count; buffer++) {
+		for (size_t threads = 0; threads < options->threads.count; threads++) {
+			if (results->rates[way][buffer][threads] > best.rate)
+				best = (struct best){buffer, threads, results->rates[way][buffer][threads]};
+		}
+	}
+	return best;
+}
+
+void testio_advice_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
+{
+	struct best best;
+
+	(void)fputs("\n", output);
+	for (int way = 0; way < TESTIO_WAYS; way++) {
+		if (!options->ways[way])
+			continue;
+		best = best_find(options, results, (enum testio_way)way);
+		(void)fprintf(output, "best %s: %llu KB, %llu threads, %.2f MB/s\n", way_names[way],
+			      (unsigned long long)options->buffers_kb.values[best.buffer],
+			      (unsigned long long)options->threads.values[best.threads], best.rate);
+	}
+	if (!options->ways[TESTIO_WRITE])
+		return;
+	best = best_find(options, results, TESTIO_WRITE);
+	if (options->store.direct)
+		(void)fputs(
+			"\nThe receiver does not write with O_DIRECT: measure without it for lines that set this.\n",
+			output);
+	else
+		(void)fprintf(output,
+			      "\nIn the receiver's configuration:\n\n"
+			      "[GLOBAL]\n"
+			      "SOCKTHREADCNT = %llu\n"
+			      "[K2HFTFUSESVR]\n"
+			      "WRITEBUF = %llu\n"
+			      "OPENMODE = %s\n"
+			      "CACHE = %s\n",
+			      (unsigned long long)options->threads.values[best.threads],
+			      (unsigned long long)options->buffers_kb.values[best.buffer] * 1024,
+			      testio_mode_name(options->store.mode), cache_names[options->store.cache]);
+}
+
+static void rates_each(const struct testio_options *options, const struct testio_results *results, FILE *output,
+		       void (*each)(FILE *output, bool first, const char *way, uint64_t buffer_kb, uint64_t threads,
+				    double rate))
+{
+	bool first = true;
+
+	for (int way = 0; way < TESTIO_WAYS; way++) {
+		for (size_t buffer = 0; options->ways[way] && buffer < options->buffers_kb.count; buffer++) {
+			for (size_t threads = 0; threads < options->threads.count; threads++) {
+				each(output, first, way_names[way], options->buffers_kb.values[buffer],
+				     options->threads.values[threads], results->rates[way][buffer][threads]);
+				first = false;
+			}
+		}
+	}
+}
+
+static void tsv_cell(FILE *output, bool first, const char *way, uint64_t buffer_kb, uint64_t threads, double rate)
+{
+	(void)first;
+	(void)fprintf(output, "%s\t%llu\t%llu\t%.2f\n", way, (unsigned long long)buffer_kb, (unsigned long long)threads,
+		      rate);
+}
+
+static void tsv_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
+{
+	(void)fputs("way\tbuffer_kb\tthreads\tmb_per_s\n", output);
+	rates_each(options, results, output, tsv_cell);
+}
+
+static void json_cell(FILE *output, bool first, const char *way, uint64_t buffer_kb, uint64_t threads, double rate)
+{
+	(void)fprintf(output, "%s  {\"way\": \"%s\", \"buffer_kb\": %llu, \"threads\": %llu, \"mb_per_s\": %.2f}",
+		      first ? "\n" : ",\n", way, (unsigned long long)buffer_kb, (unsigned long long)threads, rate);
+}
+
+static void string_print(const char *text, FILE *output)
+{
+	char *escaped = malloc(K2I_JSON_GROWTH * strlen(text) + 1);
+	size_t bytes = escaped ? k2i_json_escape(text, strlen(text), escaped) : 0;
+
+	(void)fprintf(output, "\"%.*s\"", (int)bytes, escaped ? escaped : "");
+	free(escaped);
+}
+
+static void json_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
+{
+	(void)fputs("{\n \"directory\": ", output);
+	string_print(options->directory, output);
+	(void)fprintf(
+		output,
+		",\n \"file_mb\": %llu,\n \"limit_s\": %llu,\n \"runs\": %llu,\n \"files\": %llu,\n \"direct\": %s,\n"
+		" \"open_mode\": \"%s\",\n \"cache\": \"%s\",\n \"buffers_kb\": [",
+		(unsigned long long)options->file_mb, (unsigned long long)options->limit_s,
+		(unsigned long long)options->runs, (unsigned long long)options->files,
+		options->store.direct ? "true" : "false", testio_mode_name(options->store.mode),
+		cache_names[options->store.cache]);
+	list_print(&options->buffers_kb, ", ", output);
+	(void)fputs("],\n \"threads\": [", output);
+	list_print(&options->threads, ", ", output);
+	(void)fputs("],\n \"results\": [", output);
+	rates_each(options, results, output, json_cell);
+	(void)fputs("\n ]\n}\n", output);
+}
+
+static int file_write(const char *path, const struct testio_options *options, const struct testio_results *results,
+		      void (*print)(const struct testio_options *, const struct testio_results *, FILE *))
+{
+	FILE *output = fopen(path, "we");
+	int error = 0;
+
+	if (!output) {
+		error = -errno;
+	} else {
+		print(options, results, output);
+		error = ferror(output) ? -EIO : 0;
+		if (fclose(output) && !error)
+			error = -errno;
+	}
+	if (error)
+		(void)fprintf(stderr, "k2hft testio: %s: %s\n", path, strerror(-error));
+	return error;
+}
+
+int testio_files_write(const struct testio_options *options, const struct testio_results *results)
+{
+	int error = options->tsv ? file_write(options->tsv, options, results, tsv_print) : 0;
+	int json_error = options->json ? file_write(options->json, options, results, json_print) : 0;
+
+	return error ? error : json_error;
+}
