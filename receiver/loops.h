@@ -29,6 +29,7 @@ struct k2i_service {
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
 	size_t connections_max;
+	struct k2i_stream_room streams;
 	size_t buffer_bytes_max;    /* see budget_take in connection.c */
 	atomic_size_t connections;  /* now, as all of these */
 	atomic_size_t buffer_bytes; /* beyond what each connection may have anyway */

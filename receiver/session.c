@@ -10,9 +10,9 @@
 
 #include <k2hft/version.h>
 
-#include "hash.h"
 #include "log.h"
 #include "session_report.h"
+#include "session_streams.h"
 #include "session_sync.h"
 #include "syncer.h"
 #include "text.h"
@@ -20,11 +20,6 @@
 
 #define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
-
-struct stream_node {
-	struct k2i_table_node node;
-	struct k2i_stream stream; /* strings: behind this structure */
-};
 
 /* Answers -------------------------------------------------------------------------------------------------------- */
 
@@ -103,80 +98,6 @@ void k2i_session_ack(struct k2i_session *session)
 	ack.window_end = session->window_end;
 	answer_added(session, k2hft_ack_encode(&ack, answer_at(session), answer_room(session)));
 	session->ack_due = false;
-}
-
-/* Streams -------------------------------------------------------------------------------------------------------- */
-
-static struct k2i_stream *stream_find(struct k2i_session *session, uint32_t id)
-{
-	struct k2i_table_node *node = NULL;
-	struct k2i_stream *stream;
-	uint64_t hash;
-
-	/* Chunks of one stream come in runs. */
-	if (session->stream && session->stream->id == id)
-		return session->stream;
-	hash = k2i_table_hash(&id, sizeof(id));
-	while ((node = k2i_table_find(&session->streams, hash, node)) != NULL) {
-		stream = &K2I_TABLE_ENTRY(node, struct stream_node, node)->stream;
-		if (stream->id == id)
-			return session->stream = stream;
-	}
-	return NULL;
-}
-
-static void stream_drop(void *argument, struct k2i_table_node *node)
-{
-	struct k2i_session *session = argument;
-
-	k2i_table_remove(&session->streams, node);
-	free(K2I_TABLE_ENTRY(node, struct stream_node, node));
-}
-
-static uint64_t writer_seed(const struct k2i_session *session, const char *path, const char *host)
-{
-	uint64_t parts[3] = {k2i_hash(session->ring->ledger.uuid, 16), k2i_hash(path, strlen(path)),
-			     k2i_hash(host, strlen(host))};
-
-	return k2i_hash(parts, sizeof(parts));
-}
-
-static struct stream_node *stream_make(struct k2i_session *session, const struct k2hft_stream_message *message)
-{
-	const char *host = message->host[0] ? message->host : session->host;
-	size_t path_room = strlen(message->path) + 1, host_room = strlen(host) + 1;
-	struct stream_node *node = calloc(1, sizeof(*node) + path_room + host_room);
-	char *strings;
-
-	if (!node)
-		return NULL;
-	strings = (char *)(node + 1);
-	node->stream.id = message->stream_id;
-	node->stream.mode = message->mode;
-	node->stream.path = memcpy(strings, message->path, path_room);
-	node->stream.host = memcpy(strings + path_room, host, host_room);
-	node->stream.writer_seed = writer_seed(session, message->path, host);
-	return node;
-}
-
-static int stream_declare(struct k2i_session *session, const struct k2hft_stream_message *message)
-{
-	struct k2i_stream *old = stream_find(session, message->stream_id);
-	struct stream_node *node;
-
-	if (!old && session->streams.count >= K2I_SESSION_STREAMS_MAX)
-		return -ENOSPC;
-	node = stream_make(session, message);
-	if (!node)
-		return -ENOMEM;
-	if (k2i_table_insert(&session->streams, &node->node, k2i_table_hash(&message->stream_id, 4))) {
-		free(node);
-		return -ENOMEM;
-	}
-	if (old)
-		stream_drop(session, &K2I_TABLE_ENTRY(old, struct stream_node, stream)->node);
-	session->stream = NULL;
-	return 0;
 }
 
 /* Commit --------------------------------------------------------------------------------------------------------- */
@@ -375,11 +296,15 @@ static int stream_take(struct k2i_session *session, const uint8_t *body, size_t 
 	if (k2hft_stream_decode(body, body_bytes, &message))
 		return rule_broken(session, K2HFT_ERROR_PROTOCOL,
 				   "STREAM is malformed, or names a path that is not allowed");
-	switch (stream_declare(session, &message)) {
+	switch (k2i_session_stream_declare(session, &message)) {
 	case 0:
 		return 0;
 	case -ENOSPC:
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "more than 4096 streams");
+	case -EDQUOT:
+		k2i_count(&session->shared->counters->refused_streams, 1);
+		return rule_broken(session, K2HFT_ERROR_LIMIT,
+				   "senders have more streams together than STREAMMAX of the receiver allows");
 	default:
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more stream");
 	}
@@ -460,7 +385,7 @@ static int chunks_check(struct k2i_session *session, const struct k2hft_frame *f
 			continue;
 		if (view.position < session->expected)
 			return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a chunk overlaps what was received before");
-		if (!stream_find(session, view.chunk.stream_id))
+		if (!k2i_session_stream_find(session, view.chunk.stream_id))
 			return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a chunk of a stream that was not declared");
 	}
 	return result < 0 ? rule_broken(session, K2HFT_ERROR_PROTOCOL, "a chunk is malformed") : 0;
@@ -469,7 +394,7 @@ static int chunks_check(struct k2i_session *session, const struct k2hft_frame *f
 static int chunk_add(struct k2i_session *session, const struct k2hft_chunk_view *view)
 {
 	struct k2i_committer *committer = session->shared->committer;
-	struct k2i_stream *stream = stream_find(session, view->chunk.stream_id);
+	struct k2i_stream *stream = k2i_session_stream_find(session, view->chunk.stream_id);
 	int error = k2i_committer_add(committer, stream, view);
 
 	/* A full group is committed in the middle of its frame: chunks have positions of their own. */
@@ -689,6 +614,5 @@ void k2i_session_end(struct k2i_session *session)
 		k2i_ring_detach(session->shared->rings, session->ring, session->owner);
 		session->ring = NULL;
 	}
-	k2i_table_each(&session->streams, stream_drop, session);
-	k2i_table_free(&session->streams);
+	k2i_session_streams_free(session);
 }

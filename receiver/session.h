@@ -2,6 +2,7 @@
 #ifndef K2I_SESSION_H
 #define K2I_SESSION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,12 +25,19 @@
 /* What the longest answer, an ERROR with its text, needs. Input is only taken while there is room for it. */
 #define K2I_SESSION_ANSWER_BYTES 512u
 
+/* For the streams of all sessions: each takes about a hundred bytes, and the lengths of its path and its host. */
+struct k2i_stream_room {
+	atomic_size_t count;
+	size_t count_max;
+};
+
 struct k2i_session_shared { /* by all sessions of a thread */
 	struct k2i_rings *rings;
 	struct k2i_committer *committer;
 	struct k2i_syncer *syncer; /* NULL: none, so level written is the highest */
 	bool sync_always;          /* every sender gets level synced */
 	struct k2i_counters *counters;
+	struct k2i_stream_room *streams;
 	const uint8_t *receiver_uuid;
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;

@@ -75,6 +75,7 @@ struct world {
 	struct k2i_destination destination;
 	struct k2i_committer committer;
 	struct k2i_format *format;
+	struct k2i_stream_room streams;
 	struct k2i_session_shared shared;
 };
 
@@ -124,10 +125,12 @@ static void world_open(struct world *world)
 	world->destination.counters = &world->counters;
 	fuzz_check(k2i_committer_start(&world->committer, &world->destination) == 0);
 	fault_every = world->faults;
+	world->streams.count_max = 100;
 	world->shared = (struct k2i_session_shared){
 		.rings = world->rings,
 		.committer = &world->committer,
 		.counters = &world->counters,
+		.streams = &world->streams,
 		.receiver_uuid = k2i_ledger_uuid(world->ledger),
 		.window_bytes = WINDOW_BYTES,
 		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,

@@ -28,6 +28,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -327,6 +328,7 @@ static void command_blob(uint32_t stream, size_t byte_count, uint64_t seed)
 static bool connect_try(const char *port)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
+	int on = 1;
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (peer >= 0)
@@ -334,7 +336,9 @@ static bool connect_try(const char *port)
 	input_bytes = body_bytes = 0;
 	window_end = 0;
 	peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	return peer >= 0 && connect(peer, (struct sockaddr *)&address, sizeof(address)) == 0;
+	/* What waits for an acknowledgement is sent at once. */
+	return peer >= 0 && connect(peer, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+	       setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0;
 }
 
 static void command_connect(const char *port)

@@ -7,6 +7,7 @@
  * program, which includes cmocka.h and what it needs before.
  */
 #include "../../receiver/session.h"
+#include "../../receiver/syncer.h"
 #include "bits.h"
 #include "frame_wire.h"
 #include "wire.h"
@@ -21,6 +22,7 @@ struct world {
 	struct k2i_destination destination;
 	struct k2i_committer committer;
 	struct k2i_format *format;
+	struct k2i_stream_room streams;
 	struct k2i_session_shared shared;
 	struct k2i_session session;
 	uint8_t input[2 << 20];
@@ -63,10 +65,12 @@ static void world_open(struct world *world)
 	world->destination.counters = &world->counters;
 	world->destination.format = world->format;
 	assert_int_equal(k2i_committer_start(&world->committer, &world->destination), 0);
+	world->streams.count_max = K2I_SESSION_STREAMS_MAX + 1;
 	world->shared = (struct k2i_session_shared){
 		.rings = world->rings,
 		.committer = &world->committer,
 		.counters = &world->counters,
+		.streams = &world->streams,
 		.receiver_uuid = k2i_ledger_uuid(world->ledger),
 		.window_bytes = WINDOW_BYTES,
 		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
@@ -276,6 +280,31 @@ static void open_session(struct world *world)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	(void)expect_welcome(world);
 	assert_int_equal(world->session.output_bytes, 0);
+}
+
+/* Greets for level synced, or gets it anyway, with a stream 1. */
+static struct k2i_syncer *synced_open(struct world *world, uint64_t acked, unsigned level, uint64_t position)
+{
+	struct k2hft_hello hello = hello_make("ring", 1, acked);
+	struct k2hft_welcome welcome;
+
+	if (!world->shared.syncer)
+		assert_int_equal(k2i_syncer_start(&world->destination, 0, &world->shared.syncer), 0);
+	hello.level = (uint8_t)level;
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_stream(world, 1, "file");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	welcome = expect_welcome(world);
+	assert_int_equal(welcome.level, K2HFT_LEVEL_SYNCED);
+	assert_int_equal(welcome.position, position);
+	return world->shared.syncer;
+}
+
+static void synced_close(struct world *world)
+{
+	k2i_session_end(&world->session);
+	k2i_syncer_stop(world->shared.syncer);
+	world->shared.syncer = NULL;
 }
 
 #endif

@@ -17,7 +17,6 @@
 
 #include <cmocka.h>
 
-#include "../../receiver/syncer.h"
 #include "session_world.h"
 
 /* Tests ---------------------------------------------------------------------------------------------------------- */
@@ -215,6 +214,28 @@ static void test_too_many_streams(void **state)
 	expect_error(world, K2HFT_ERROR_LIMIT);
 }
 
+static void test_too_many_streams_of_all(void **state)
+{
+	struct world *world = *state;
+
+	world->streams.count_max = 2;
+	open_session(world);
+	put_stream(world, 2, "two");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	put_stream(world, 3, "three");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_LIMIT);
+	assert_int_equal(atomic_load(&world->counters.refused_streams), 1);
+	/* What a session had is free when it ends. */
+	k2i_session_end(&world->session);
+	assert_int_equal(atomic_load(&world->streams.count), 0);
+	session_open(world, 2);
+	open_session(world);
+	put_stream(world, 2, "two");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(atomic_load(&world->streams.count), 2);
+}
+
 static void test_discard(void **state)
 {
 	struct world *world = *state;
@@ -392,30 +413,6 @@ static void test_fencing(void **state)
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_error(world, K2HFT_ERROR_FENCED);
 	assert_int_equal(fenced_id, 1);
-}
-
-static struct k2i_syncer *synced_open(struct world *world, uint64_t acked, unsigned level, uint64_t position)
-{
-	struct k2hft_hello hello = hello_make("ring", 1, acked);
-	struct k2hft_welcome welcome;
-
-	if (!world->shared.syncer)
-		assert_int_equal(k2i_syncer_start(&world->destination, 0, &world->shared.syncer), 0);
-	hello.level = (uint8_t)level;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
-	put_stream(world, 1, "file");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	welcome = expect_welcome(world);
-	assert_int_equal(welcome.level, K2HFT_LEVEL_SYNCED);
-	assert_int_equal(welcome.position, position);
-	return world->shared.syncer;
-}
-
-static void synced_close(struct world *world)
-{
-	k2i_session_end(&world->session);
-	k2i_syncer_stop(world->shared.syncer);
-	world->shared.syncer = NULL;
 }
 
 static void test_synced_waits(void **state)
@@ -672,6 +669,7 @@ int main(void)
 		SESSION_TEST(test_window),
 		SESSION_TEST(test_stream_declared_again),
 		SESSION_TEST(test_too_many_streams),
+		SESSION_TEST(test_too_many_streams_of_all),
 		SESSION_TEST(test_discard),
 		SESSION_TEST(test_positions_have_an_end),
 		SESSION_TEST(test_ping_and_bye),
