@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What proves that nothing is lost: faults under load, crash points, power cuts.
-.PHONY: check-faults check-crash crash-build
+.PHONY: check-faults check-crash crash-build check-power-cut
 
 check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faults.py; SEED=S; RECORD=1 keeps the result
 	$(call remake) all unit
@@ -12,3 +12,12 @@ crash-build: deps
 	$(call remake) B=$(B_CRASH) CPPFLAGS='$(CPPFLAGS) -DK2I_CRASH_POINTS' all $(B_CRASH)/tests/tools/ring_client
 check-crash: crash-build ## death at each of the points of lib/crash.def, once and five times in a row; SEED=S
 	$(Q)B=$(B_CRASH) tests/faults/crash.py $(if $(SEED),--seed $(SEED))
+
+check-power-cut: deps   ## CUTS power cuts (1000) of the receiver's machine, see tests/faults/power_cut.py; SEED=S
+	$(call remake) all unit
+	$(Q)B='$(B)' tests/faults/power_cut.py --cuts $(or $(CUTS),1000) $(if $(SEED),--seed $(SEED))
+unit: $(B)/tests/recorder.so
+$(B)/tests/recorder.so: $(B)/obj/tests/faults/recorder.o
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D); $(CC) -shared $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $< -ldl
+$(B)/obj/tests/faults/recorder.o: override CFLAGS += -U_FORTIFY_SOURCE -fvisibility=default

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The receiver's machine loses its power: what was acknowledged at level synced is there.
+
+    tests/faults/power_cut.py [--cuts N] [--seconds S] [--seed SEED] [-v]
+    make check-power-cut [CUTS=N] [SEED=S]
+
+A receiver under load is recorded (recorder.c): each change of its files, each sync, each answer to a sender. Then, for
+each of the cuts, its directory is made as a disk can have it when the power goes at a random moment (parts/disk.py), a
+receiver is started on it after what looks like a reboot, and the senders' rings are sent again, from where they were
+acknowledged then. At level synced every record must be there. What comes twice (the receiver had it, and had not
+acknowledged it) and which record is torn is counted, at level written also what is missing; the receiver must have said
+that it can be. Needs root, for the reboot. B is the build folder. Exit status 0, 1 something was lost or not said, 77
+skipped.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+from faults import interrupted, own_mounts
+from parts.crash import HEAD_AT
+from parts.disk import CONNECTED, SENT, WRITE, Disk, events_of
+from parts.process import Process, Trouble, quiet, wait_until
+
+CUTS_IN_RUN = 40
+FAILURES_MAX = 20
+RING_BYTES = 8 << 20
+ACK = 5
+FRAME = struct.Struct("<IBBHI")
+FRAME_HEADER_BYTES = 40
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+SENDERS = 3
+
+
+class Sender:
+    """k2hft push; `acked`: [(event, position)...]."""
+
+    def __init__(self, run, number):
+        self.run = run
+        self.name = f"sender{number}"
+        self.producer = number
+        self.stream = run.random.choice([self.name, f"deep/er/{self.name}"])
+        self.ring = run.path(f"{self.name}.ring")
+        self.acked = [(0, 0)]
+        self.count = run.random.randrange(200, 4000)
+        self.size = run.random.choice(["24-120", "100", "50-3000"])
+        self.rate = run.random.choice([500, 2000, 20000])
+
+    def push(self, ring, stdin):
+        return Process(self.name, [run_path(self.run, "k2hft"), "push", "-q", "-r", f"127.0.0.1:{self.run.port}",
+                                   "--ring", ring, "--ring-size", RING_BYTES, "--level", self.run.level, "-t", self.stream],
+                       self.run.path(f"{self.name}.log"), stdin=stdin)
+
+    def begin(self):
+        reading, writing = os.pipe()
+        self.pushing = self.push(self.ring, reading)
+        self.maker = Process("maker", [run_path(self.run, "k2hft"), "verify", "--make", "-q", "--seed", self.run.seed,
+                                       "--producer", self.producer, "-n", self.count, "--rate", self.rate, "--size",
+                                       self.size, "/dev/stdout"], self.run.path("maker.log"), stdout=writing)
+        os.close(reading)
+        os.close(writing)
+
+    def end(self, process):
+        status = process.wait(90)
+        if status:
+            raise Trouble(f"{self.name}: status {status}; {process.last_lines()}")
+
+    def again(self, cut, chance):
+        """The ring as it was at the cut, or a moment before: the last answers may not have come to it."""
+        known = [position for event, position in self.acked if event < cut]
+        back = chance.choice([1, 1, chance.randrange(1, len(known) + 1)])
+        copy = self.run.path(f"{self.name}.copy")
+        shutil.copyfile(self.ring, copy)
+        with open(copy, "r+b") as ring:
+            ring.seek(HEAD_AT)
+            ring.write(struct.pack("=QQQ", *[known[-back]] * 3))  # head, acked, read
+        self.pushing = self.push(copy, subprocess.DEVNULL)
+        return known[-1]
+
+
+def run_path(run, program):
+    return os.path.join(os.path.abspath(run.options.build), "bin", program)
+
+
+class Run:
+    """One recorded run, and cuts of it."""
+
+    def __init__(self, options, number):
+        self.options = options
+        self.random = random.Random(f"{options.seed}/{number}")
+        self.seed = self.random.randrange(1 << 30)
+        self.level = options.level or self.random.choice(["synced", "synced", "synced", "written"])
+        self.unify = self.random.random() < 0.4
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="k2hft-power-cut."))
+        self.out = self.path("out")
+        self.port = 0
+        self.counts = {"lost": 0, "repeated": 0, "late": 0, "damaged": 0}
+        self.problems = []
+        self.kept = {}
+        self.senders = [Sender(self, number) for number in range(1, SENDERS + 1)]
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def describe(self):
+        return f"{self.level}, {'unified' if self.unify else 'a file each'}"
+
+    def receiver_start(self, extra, prefix):
+        receiver = Process("receiver", prefix + [run_path(self, "k2hftfusesvr"), "-conf", self.path("server.ini"),
+                                                 "--listen", f"127.0.0.1:{self.port}"], self.path("receiver.log"),
+                           extra=extra)
+        wait_until(lambda: not receiver.alive() or "listening on" in receiver.said(), 30, "the receiver listens")
+        found = re.search(r"listening on [0-9.]+:(\d+)", receiver.said())
+        if not found:
+            raise Trouble(f"the receiver does not start; {receiver.last_lines()}")
+        self.port = int(found.group(1))
+        return receiver
+
+    def record(self):
+        with open(self.path("server.ini"), "w", encoding="utf-8") as file:
+            file.write("[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\nSSL = no\n[K2HFTFUSESVR]\nTYPE = file\n"
+                       f"FILE_BASEDIR = {self.out}\n" + ("FILE_UNIFY = all.log\n" if self.unify else ""))
+        os.mkdir(self.out)
+        self.root = os.stat(self.out).st_ino
+        receiver = self.receiver_start({"LD_PRELOAD": os.path.abspath(os.path.join(self.options.build, "tests",
+                                                                                   "recorder.so")),
+                                        "K2HFT_RECORD": self.path("record"), "K2HFT_RECORD_ROOT": self.out}, [])
+        for number, sender in enumerate(self.senders):
+            sender.begin()
+            # The order of connections tells which is whose.
+            wait_until(lambda wanted=number + 1: receiver.said().count(" connected, ring") >= wanted, 30, "a connection")
+        for sender in self.senders:
+            sender.end(sender.maker)
+            sender.end(sender.pushing)
+        receiver.kill()
+        self.events = events_of(self.path("record"))
+        self.find_acknowledged()
+        self.keep_inodes()
+
+    def find_acknowledged(self):
+        streams = {}
+        connections = 0
+        for number, event in enumerate(self.events):
+            if event.what == CONNECTED:
+                streams[event.number] = [connections, b""]
+                connections += 1
+            elif event.what == SENT and event.number in streams:
+                stream = streams[event.number]
+                stream[1] = self.take_frames(number, stream[0], stream[1] + event.data)
+        if connections != SENDERS:
+            raise Trouble(f"{connections} connections of {SENDERS} senders")
+
+    def take_frames(self, number, connection, data):
+        while len(data) >= FRAME_HEADER_BYTES:
+            _, _, kind, _, body_bytes = FRAME.unpack_from(data)
+            if len(data) < FRAME_HEADER_BYTES + body_bytes:
+                break
+            if kind == ACK:
+                self.senders[connection].acked.append((number, struct.unpack_from("<Q", data, FRAME_HEADER_BYTES)[0]))
+            data = data[FRAME_HEADER_BYTES + body_bytes:]
+        return data
+
+    def keep_inodes(self):
+        """A file is the same after a power cut; so that it can be here, each keeps a second name."""
+        os.mkdir(self.path("inodes"))
+        for folder, _, names in os.walk(self.out):
+            for name in names:
+                path = os.path.join(folder, name)
+                inode = os.lstat(path).st_ino
+                self.kept[inode] = self.path(f"inodes/{inode}")
+                os.link(path, self.kept[inode])
+
+    def restore(self, disk):
+        shutil.rmtree(self.out)
+        os.mkdir(self.out)
+        for path in sorted(disk.names):
+            target = os.path.join(self.out, path)
+            inode = disk.names[path]
+            if path in disk.directories:
+                os.mkdir(target, 0o700)
+                continue
+            if inode in self.kept:
+                os.link(self.kept[inode], target)
+            with open(target, "wb") as file:
+                file.write(disk.contents.get(inode, b""))
+
+    def cut(self, number):
+        """One power cut. True: nothing is wrong."""
+        chance = random.Random(f"{self.seed}/{number}")
+        writes = [at for at, event in enumerate(self.events) if event.what == WRITE]
+        at = chance.choice([chance.randrange(len(self.events) + 1), chance.choice(writes) + chance.randrange(6)])
+        at = min(at, len(self.events))
+        self.restore(Disk(self.events, self.root, at, chance))
+        boot = self.path("boot_id")
+        with open(boot, "w", encoding="ascii") as file:
+            file.write(f"{uuid.UUID(int=chance.getrandbits(128))}\n")
+        receiver = self.receiver_start(None, ["unshare", "-m", "sh", "-c",
+                                              f'mount --bind "{boot}" {BOOT_ID} && exec "$@"', "sh"])
+        acked = [sender.again(at, chance) for sender in self.senders]
+        for sender in self.senders:
+            sender.end(sender.pushing)
+        found = self.look()
+        said = receiver.said()
+        receiver.signal(signal.SIGTERM)
+        status = receiver.wait(30)
+        if status:
+            raise Trouble(f"the receiver ended with status {status}; {receiver.last_lines()}")
+        wrong = ", ".join(f"{count} {what}" for what, count in found.items() if count)
+        for what, count in found.items():
+            self.counts[what] += count
+        if found["lost"] and self.level == "synced":
+            self.problems.append(f"cut {number} behind event {at} of {len(self.events)}, acknowledged {acked}: {wrong}")
+        elif wrong and not re.search("uncertain|went down|acknowledged further|is damaged", said):
+            self.problems.append(f"cut {number}: {wrong}, and the receiver did not say that it can be")
+        if self.options.verbose:
+            print(f"    cut {number} behind event {at} of {len(self.events)}: {wrong or 'ok'}", flush=True)
+        return not self.problems
+
+    def look(self):
+        found = dict.fromkeys(self.counts, 0)
+        files = {"all.log" if self.unify else sender.stream for sender in self.senders}
+        seen = {}
+        for name in files:
+            path = os.path.join(self.out, name)
+            if not os.path.exists(path):
+                continue
+            done = subprocess.run([run_path(self, "k2hft"), "verify", "--json", path], stdin=subprocess.DEVNULL,
+                                  capture_output=True, check=False, timeout=120)
+            if done.returncode not in (0, 3):
+                raise Trouble(f"k2hft verify: {done.stderr.decode(errors='replace')}")
+            data = json.loads(done.stdout)
+            found["damaged"] += data["damaged"] + data["foreign"]
+            for producer in data["producers"]:
+                seen[producer["producer"]] = producer
+        for sender in self.senders:
+            producer = seen.get(sender.producer, {"missing": 0, "missing_tail": 0, "last": 0, "repeated": 0, "late": 0})
+            found["lost"] += producer["missing"] - producer["missing_tail"] + sender.count - producer["last"]
+            found["repeated"] += producer["repeated"]
+            found["late"] += producer["late"]
+        return found
+
+    def close(self, keep):
+        Process.end_all()
+        if keep:
+            print(f"  kept: {self.folder}", flush=True)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="tests/faults/power_cut.py", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--cuts", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=0, help="no cut is made later")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--level", choices=["synced", "written"], help="only this one")
+    parser.add_argument("--keep", action="store_true", help="keeps the folder of a run that failed")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    options.build = os.environ.get("B", "build")
+    if options.seed is None:
+        options.seed = int(os.environ.get("K2HFT_SEED") or random.SystemRandom().randrange(1 << 32))
+    return options
+
+
+def no_recording(build):
+    """Why nothing can be recorded, or there can be no other boot id; None: it can."""
+    bind = ["unshare", "-m", "mount", "--bind", "/proc/sys/kernel/osrelease", BOOT_ID]
+    if not quiet(*bind):
+        return "no right to a mount namespace"
+    with open(os.path.join(build, "bin", "k2hftfusesvr"), "rb") as file:
+        if re.search(b"__[at]san_init", file.read()):
+            return "a sanitizer does not bear what is loaded before it"
+    return None
+
+
+def main():
+    options = arguments()
+    if no_recording(options.build):
+        print(f"SKIP: {no_recording(options.build)}")
+        return 77
+    own_mounts()
+    signal.signal(signal.SIGTERM, interrupted)
+    signal.signal(signal.SIGINT, interrupted)
+    print(f"seed {options.seed}", flush=True)
+    started = time.monotonic()
+    failures = cuts = runs = 0
+    totals = {}
+    until = started + (options.seconds or float("inf"))
+    while cuts < options.cuts and failures < FAILURES_MAX and time.monotonic() < until:
+        run = Run(options, runs)
+        runs += 1
+        fine = False
+        try:
+            run.record()
+            for number in range(min(CUTS_IN_RUN, options.cuts - cuts)):
+                if time.monotonic() > until:
+                    break
+                cuts += 1
+                run.cut(number)
+            fine = not run.problems
+        except (Trouble, OSError, subprocess.SubprocessError) as trouble:
+            run.problems.append(str(trouble))
+        except KeyboardInterrupt:
+            run.problems.append("interrupted")
+            failures = FAILURES_MAX
+        finally:
+            run.close(options.keep and not fine)
+        failures += len(run.problems)
+        total = totals.setdefault(run.level, dict.fromkeys(run.counts, 0))
+        for what, count in run.counts.items():
+            total[what] += count
+        print(f"run {runs}: {run.describe()}, {len(getattr(run, 'events', []))} events, {cuts} cuts so far: "
+              f"{len(run.problems)} failures", flush=True)
+        for problem in run.problems[:5]:
+            print(f"  FAIL {problem}", flush=True)
+    for level, total in totals.items():
+        print(f"level {level}: " + ", ".join(f"{count} {what}" for what, count in total.items()))
+    print(f"{cuts} power cuts in {runs} runs, {failures} failures; seed {options.seed}, "
+          f"{time.monotonic() - started:.0f} s", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
