@@ -133,7 +133,7 @@ $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verif
 $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/stat_%.o,json show)
 $(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_report bench_markdown json)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report numbers)
-$(B)/tests/test_nodes: $(B)/obj/fuse/nodes.o $(B)/obj/fuse/shared.o
+$(B)/tests/test_cached $(B)/tests/test_nodes: $(B)/tests/test_%: $(B)/obj/fuse/%.o $(B)/obj/fuse/shared.o
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)

@@ -4,12 +4,34 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "collect.h"
 #include "fuse_api.h"
 #include "mount.h"
 #include "write.h"
 
 /* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
 #define LOOK_MS 10
+
+/* One file's bytes have been taken. */
+static void drain_file(struct k2i_mount *mount, void *argument)
+{
+	(void)argument;
+	if (--mount->drain_files == 0 && !mount->ending)
+		k2i_drain_begin(mount);
+}
+
+void k2i_drain_ask(struct k2i_mount *mount)
+{
+	if (mount->drain_files)
+		return;
+	/* One for the loop, which ends it if there is no file. */
+	mount->drain_files = 1;
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		mount->drain_files++;
+		k2i_collect_before(mount, file->node, drain_file, NULL);
+	}
+	drain_file(mount, NULL);
+}
 
 void k2i_drain_begin(struct k2i_mount *mount)
 {
@@ -38,17 +60,20 @@ int k2i_drain_report(struct k2i_mount *mount)
 	uint64_t records;
 
 	(void)k2hft_ring_stats(mount->ring, &stats);
+	if (mount->counts.lost_records)
+		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
+			mount->counts.lost_records);
 	records = stats.committed_records > stats.acked_records ? stats.committed_records - stats.acked_records : 0;
 	if (stats.head >= stats.tail || records == 0) {
 		k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
 			stats.committed_records);
-		return 0;
+		return mount->counts.lost_records ? -ENODATA : 0;
 	}
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s keeps them%s",
 			records, mount->settings->queue_file,
 			mount->settings->queue_fresh ? ", but K2HINIT = yes would start it afresh" : "");
-		return 0;
+		return mount->counts.lost_records ? -ENODATA : 0;
 	}
 	k2i_log(K2HFT_LOG_ERROR,
 		"mount: ended; %" PRIu64 " records are not acknowledged and lost with the ring's memory", records);

@@ -77,6 +77,8 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 	mount->handle_free = number + 1;
 	mount->handles_open++;
 	k2i_node_opened(mount->nodes, node);
+	if (outlet)
+		k2i_node_writers(mount->nodes, node, 1);
 	*handle = opened;
 	return 0;
 }
@@ -130,6 +132,8 @@ static void free_handle(struct k2i_mount *mount, struct k2i_handle *handle)
 	if (handle->number < mount->handle_free)
 		mount->handle_free = handle->number;
 	mount->handles_open--;
+	if (handle->outlet && !handle->stream)
+		k2i_node_writers(mount->nodes, handle->node, -1);
 	k2i_node_closed(mount->nodes, handle->node);
 	k2i_outlet_close(mount, handle->outlet);
 	k2i_output_put(handle->output);

@@ -7,6 +7,7 @@
 
 #include "text.h"
 
+struct k2i_cached_file;
 struct k2i_mount;
 struct k2i_outlet;
 struct k2i_output_file;
@@ -21,7 +22,9 @@ struct k2i_handle {
 	bool flushed;        /* closed by somebody since the last write, with an unterminated record */
 	struct k2i_handle *flushed_next, *flushed_previous;
 	char *path;                     /* when it was opened */
-	struct k2i_outlet *outlet;      /* NULL: not open for writing */
+	struct k2i_outlet *outlet;      /* NULL: not open for writing, or cached */
+	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
+	bool stream;                    /* the kernel does not know it, see collect.h */
 	struct k2i_output_file *output; /* what is read; NULL: nothing */
 	struct k2i_text text;
 };

@@ -5,12 +5,14 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect.h"
 #include "crash.h"
 #include "drain.h"
 #include "fuse_api.h"
@@ -38,6 +40,9 @@ struct request {
 	char *body;
 };
 
+_Static_assert(offsetof(struct fuse_notify_retrieve_in, offset) == offsetof(struct fuse_write_in, offset) &&
+		       sizeof(struct fuse_notify_retrieve_in) == sizeof(struct fuse_write_in),
+	       "an answer is made like a WRITE");
 _Static_assert(sizeof(((struct request *)0)->head) == K2I_REQUEST_HEAD_BYTES, "the kernel's header has no holes");
 
 void k2i_loop_progress(void *argument, uint64_t acked)
@@ -103,12 +108,30 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.unique = request->head.in.unique,
 		.handle = request->head.write.fh,
 		.writer_pid = request->head.in.pid,
+		.offset = request->head.write.offset,
+		.data = request->body,
+		.bytes = request->bytes - sizeof(request->head),
+		.answer_bytes = request->bytes - sizeof(request->head),
+		.claim = request->claim,
+	};
+
+	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
+		k2i_collect_write(mount, request->head.in.nodeid, &write);
+	else
+		k2i_write_request(mount, &write);
+}
+
+/* The kernel answers a question; it is made like a WRITE. */
+static void serve_answer(struct k2i_mount *mount, const struct request *request)
+{
+	struct k2i_write write = {
+		.offset = request->head.write.offset,
 		.data = request->body,
 		.bytes = request->bytes - sizeof(request->head),
 		.claim = request->claim,
 	};
 
-	k2i_write_request(mount, &write);
+	k2i_collect_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);
 }
 
 /* A worker that takes over tells its libfuse what the kernel told this one's. */
@@ -152,6 +175,12 @@ static void serve(struct k2i_mount *mount, struct request *request)
 		if (request->bytes >= sizeof(request->head) &&
 		    request->head.write.size == request->bytes - sizeof(request->head)) {
 			serve_write(mount, request);
+			return;
+		}
+		break;
+	case FUSE_NOTIFY_REPLY:
+		if (request->bytes >= sizeof(request->head)) {
+			serve_answer(mount, request);
 			return;
 		}
 		break;
@@ -200,7 +229,7 @@ static void end_by_signal(struct k2i_mount *mount)
 		return;
 	}
 	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal(abs(signal.ssi_int)));
-	k2i_drain_begin(mount);
+	k2i_drain_ask(mount);
 	k2i_shared_step();
 }
 
@@ -211,14 +240,28 @@ static void end_by_kernel(struct k2i_mount *mount, int status)
 		k2i_log(K2HFT_LOG_WARNING, "mount: /dev/fuse: %s", strerror(-status));
 	(void)close(mount->device_fd);
 	mount->device_fd = -1;
+	k2i_collect_abandon(mount);
 	if (!mount->ending)
 		k2i_drain_begin(mount);
 	k2i_shared_step();
 }
 
+/* Asks for what is in the page cache; when to come again, or -1. */
+static int collect(struct k2i_mount *mount)
+{
+	uint64_t now_ns;
+
+	if (!mount->cached_first)
+		return -1;
+	now_ns = k2i_mount_clock_ns();
+	k2i_collect_run(mount, now_ns);
+	return k2i_collect_timeout_ms(mount, now_ns);
+}
+
 static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
 {
 	bool waiting = !k2i_park_empty(mount) || mount->ending;
+	int timeout_ms;
 	uint64_t count;
 
 	/* See k2i_loop_progress. */
@@ -232,8 +275,11 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[3])
 	/* More would only be put beside what waits already. */
 	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
 		waits[0].events = 0;
+	timeout_ms = collect(mount);
+	if (timeout_ms < 0)
+		timeout_ms = waiting ? WAITING_MS : -1;
 	/* With nothing parked at the end, k2i_drain_done waits. */
-	if (poll(waits, 3, mount->ending && !mount->park.first ? 0 : waiting ? WAITING_MS : -1) < 0)
+	if (poll(waits, 3, mount->ending && !mount->park.first ? 0 : timeout_ms) < 0)
 		waits[0].revents = waits[1].revents = waits[2].revents = 0;
 	if (waits[1].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));

@@ -19,6 +19,7 @@
 #include "settings.h"
 #include "text.h"
 
+struct k2i_cached_file;
 struct k2i_mount_options;
 struct k2i_outputs;
 struct k2i_handle;
@@ -54,7 +55,8 @@ struct k2i_mount {
 	uint64_t started_ns;
 	bool begun; /* one of them was ready */
 	bool mounted;
-	bool resends; /* the kernel can send requests again */
+	bool resends;   /* the kernel can send requests again */
+	bool writeback; /* it caches what is written */
 	size_t init_bytes;
 	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
 	bool swallowing;               /* libfuse's answer to it is not wanted again */
@@ -67,8 +69,9 @@ struct k2i_mount {
 	int device_fd;   /* /dev/fuse; -1 when the kernel has ended the mount */
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
-	atomic_uint waiting; /* 1: somebody wants progress_fd */
-	bool ending;         /* draining: nothing new is accepted */
+	atomic_uint waiting;  /* 1: somebody wants progress_fd */
+	uint32_t drain_files; /* whose bytes are to be taken before that */
+	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;
 
 	char *request;          /* one whole request that does not go to the ring */
@@ -81,6 +84,10 @@ struct k2i_mount {
 	uint32_t handle_room, handle_free, handles_open;
 	struct k2i_handle *flushed_first; /* have an unterminated record, and a close since */
 	struct k2i_park park;
+	struct k2i_cached_file *cached_first;
+	uint32_t cached_count;
+	uint64_t collect_due_ns; /* when the first of them is to be asked about */
+	uint64_t questions_asked;
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit;

@@ -40,11 +40,18 @@ void k2i_node_keep(const struct k2i_node_entry *entry)
 	K2I_SHARED_KEEP(entry);
 }
 
-void k2i_node_grow(struct k2i_node_entry *entry, uint64_t bytes)
+void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end)
 {
 	k2i_shared_keep(&entry->size, offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
-	entry->size += bytes;
+	if (entry->size < end)
+		entry->size = end;
 	k2i_node_touch(entry);
+}
+
+void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
+{
+	K2I_SHARED_KEEP(&table->entries[node].writers);
+	table->entries[node].writers += (uint32_t)change;
 }
 
 void k2i_node_touch(struct k2i_node_entry *entry)

@@ -19,6 +19,7 @@
 #define K2I_NODE_NAME_BYTES_MAX 255u
 
 struct k2i_node_table;
+struct k2i_cached_file;
 
 struct k2i_node_entry {
 	uint64_t generation; /* of this index: another one each time that it names another node */
@@ -31,10 +32,15 @@ struct k2i_node_entry {
 	uint32_t hash_next;
 	uint32_t opens;
 	uint32_t child_directories;
+	uint32_t writers;               /* opens that write to it directly */
+	struct k2i_cached_file *cached; /* writes go through the page cache, see collect.h */
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
 	bool used, implied; /* implied: by a rule; neither removed nor renamed */
+	bool fed;           /* gets records from another file */
+	uint8_t cut_bytes;  /* of cut_mark; 0: no cut is on its way, see k2i_collect_cut */
+	uint64_t cut_mark;
 	uint8_t name_bytes;
 	char name[K2I_NODE_NAME_BYTES_MAX + 1];
 };
@@ -91,8 +97,10 @@ uint32_t k2i_nodes_used(const struct k2i_node_table *table);
 
 /* To be called before an entry is changed by hand. */
 void k2i_node_keep(const struct k2i_node_entry *entry);
-/* `bytes` more were written to it, now. */
-void k2i_node_grow(struct k2i_node_entry *entry, uint64_t bytes);
+/* It was written to, now, up to offset `end`. */
+void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end);
+/* A handle writes directly, or does so no more. */
+void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change);
 /* Contents changed now: modified and changed. */
 void k2i_node_touch(struct k2i_node_entry *entry);
 

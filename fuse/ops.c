@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "collect.h"
 #include "options.h"
 
 /* Requests that the kernel sends without waiting for their answers. */
@@ -16,12 +17,23 @@ struct k2i_mount *k2i_op_mount(fuse_req_t req)
 
 static void op_init(void *userdata, struct fuse_conn_info *connection)
 {
-	const unsigned unwanted = FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
-				  FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_AUTO_INVAL_DATA;
-	const struct k2i_mount *mount = userdata;
+	/*
+	 * ATOMIC_O_TRUNC: the kernel cuts the file once more after the answer to OPEN, without its lock in between: what was
+	 * appended to its cache then would be gone. So O_TRUNC comes as a SETATTR.
+	 */
+	const unsigned unwanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+				  FUSE_CAP_SPLICE_MOVE | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_HANDLE_KILLPRIV |
+				  FUSE_CAP_AUTO_INVAL_DATA;
+	struct k2i_mount *mount = userdata;
 
 	connection->want &= ~unwanted;
-	connection->want |= connection->capable & (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_ASYNC_DIO);
+	connection->want |= connection->capable & FUSE_CAP_ASYNC_DIO;
+	mount->writeback = k2i_collect_possible(mount) && connection->capable & FUSE_CAP_WRITEBACK_CACHE;
+	if (mount->writeback)
+		connection->want |= FUSE_CAP_WRITEBACK_CACHE;
+	else if (k2i_collect_possible(mount) && mount->workers == 1)
+		k2i_log(K2HFT_LOG_WARNING, "mount: this kernel can't cache what is written: every write comes "
+					   "directly, as with WRITEMODE = direct");
 	if (mount->options->umask_set)
 		connection->want |= connection->capable & FUSE_CAP_DONT_MASK;
 	connection->max_write = K2I_WRITE_BYTES_MAX;

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "collect.h"
 #include "output.h"
 #include "tree.h"
 
@@ -47,8 +49,8 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	info->st_mtim = entry->modified;
 	info->st_ctim = entry->changed;
 	info->st_blksize = K2I_WRITE_BYTES_MAX;
-	/* What is read is OUTPUTFILE, so that is how long it is. */
-	if (S_ISREG(entry->mode) && k2i_outputs_readable(mount->outputs) &&
+	/* What is read is OUTPUTFILE, so that is how long it is. With its cache the kernel knows better. */
+	if (!mount->writeback && S_ISREG(entry->mode) && k2i_outputs_readable(mount->outputs) &&
 	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&
 	    k2i_output_size(mount, path, &bytes) == 0)
 		info->st_size = (off_t)bytes;
@@ -153,30 +155,74 @@ static void set_times(struct k2i_node_entry *entry, const struct stat *wanted, i
 		entry->modified = wanted->st_mtim;
 }
 
+/* Attributes to be. */
+struct change {
+	fuse_req_t req;
+	uint32_t node;
+	struct stat wanted;
+	int to_set;
+};
+
+static void cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	k2i_collect_cut(mount, node, bytes);
+	entry->size = bytes;
+	k2i_node_touch(entry);
+}
+
+static void change_now(struct k2i_mount *mount, const struct change *change)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
+	const struct stat *wanted = &change->wanted;
+
+	k2i_node_keep(entry);
+	if (change->to_set & FUSE_SET_ATTR_MODE)
+		entry->mode = (entry->mode & S_IFMT) | (wanted->st_mode & 07777);
+	if (change->to_set & FUSE_SET_ATTR_UID)
+		entry->uid = wanted->st_uid;
+	if (change->to_set & FUSE_SET_ATTR_GID)
+		entry->gid = wanted->st_gid;
+	/* What was written is on its way: only the number changes. */
+	if (change->to_set & FUSE_SET_ATTR_SIZE)
+		cut(mount, change->node, (uint64_t)wanted->st_size);
+	set_times(entry, wanted, change->to_set);
+	entry->changed = now();
+	reply_stat(change->req, change->node);
+}
+
+static void change_later(struct k2i_mount *mount, void *argument)
+{
+	change_now(mount, argument);
+	free(argument);
+}
+
 void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)
 {
-	struct k2i_node_entry *entry = k2i_node_at(k2i_op_mount(req)->nodes, node);
+	struct k2i_mount *mount = k2i_op_mount(req);
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	struct change change = {.req = req, .node = (uint32_t)node, .wanted = *wanted, .to_set = to_set};
+	struct change *later;
 
 	(void)file;
 	if (!entry) {
 		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE ? EPERM : ENOENT);
 		return;
 	}
-	k2i_node_keep(entry);
-	if (to_set & FUSE_SET_ATTR_MODE)
-		entry->mode = (entry->mode & S_IFMT) | (wanted->st_mode & 07777);
-	if (to_set & FUSE_SET_ATTR_UID)
-		entry->uid = wanted->st_uid;
-	if (to_set & FUSE_SET_ATTR_GID)
-		entry->gid = wanted->st_gid;
-	if (to_set & FUSE_SET_ATTR_SIZE) {
-		/* What was written is on its way: only the number changes. */
-		entry->size = (uint64_t)wanted->st_size;
-		k2i_node_touch(entry);
+	if (!entry->cached || !(to_set & FUSE_SET_ATTR_SIZE)) {
+		change_now(mount, &change);
+		return;
 	}
-	set_times(entry, wanted, to_set);
-	entry->changed = now();
-	reply_stat(req, node);
+	/* The kernel throws away what it has when this is answered. */
+	later = malloc(sizeof(*later));
+	if (!later) {
+		(void)fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	*later = change;
+	k2i_collect_cut_done(mount, change.node);
+	k2i_collect_before(mount, change.node, change_later, later);
 }
 
 void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect.h"
 #include "handles.h"
 #include "ops_stat.h"
 #include "outlet.h"
@@ -67,47 +68,57 @@ static int open_output(struct k2i_mount *mount, const char *path, struct k2i_out
 	return match ? k2i_output_get(mount, match, path, output) : 0;
 }
 
-static int open_handle(struct k2i_mount *mount, uint32_t node, int flags, struct k2i_handle **handle)
+/* What is written goes directly to an outlet, or through the page cache. */
+static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
 {
+	int status = check_rule(mount, path);
+
+	if (status)
+		return status;
+	if (k2i_collect_wanted(mount, writer->node, k2i_rules_find(mount->rules, path), flags))
+		return k2i_collect_open(mount, writer->node, path, pid, &writer->cached);
+	return k2i_outlet_open(mount, path, &writer->outlet);
+}
+
+static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
+{
+	uint32_t pid = (uint32_t)fuse_req_ctx(req)->pid;
 	char path[K2I_PATH_BYTES_MAX + 1];
-	struct k2i_outlet *outlet = NULL;
-	struct k2i_output_file *output = NULL;
+	struct k2i_handle wanted = {.node = node};
 	int status = path_of(mount, node, NULL, path);
 
 	if (status < 0)
 		return status;
-	status = 0;
-	if ((flags & O_ACCMODE) != O_RDONLY) {
-		status = check_rule(mount, path);
-		if (status == 0)
-			status = k2i_outlet_open(mount, path, &outlet);
-	}
+	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : open_writer(mount, &wanted, path, pid, flags);
 	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
-		status = open_output(mount, path, &output);
+		status = open_output(mount, path, &wanted.output);
 	if (status == 0)
-		status = k2i_handle_open(mount, node, path, outlet, output, handle);
-	if (status) {
-		k2i_outlet_close(mount, outlet);
-		k2i_output_put(output);
+		status = k2i_handle_open(mount, node, path, wanted.outlet, wanted.output, handle);
+	if (status == 0) {
+		(*handle)->cached = wanted.cached;
+		return 0;
 	}
+	k2i_outlet_close(mount, wanted.outlet);
+	k2i_output_put(wanted.output);
+	if (wanted.cached)
+		k2i_collect_close(mount, wanted.cached);
 	return status;
 }
 
-static void truncate_node(struct k2i_mount *mount, uint32_t node)
-{
-	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-
-	k2i_node_keep(entry);
-	entry->size = 0;
-	k2i_node_touch(entry);
-}
-
-static void describe(struct fuse_file_info *file, const struct k2i_handle *handle)
+static void describe(const struct k2i_mount *mount, struct fuse_file_info *file, const struct k2i_handle *handle)
 {
 	file->fh = handle->number;
 	/* One request for one write(2), in order, whatever the offset. */
-	file->direct_io = 1;
-	file->keep_cache = 0;
+	file->direct_io = !handle->cached;
+	/* Without it the kernel writes all of a file's pages back whenever somebody opens it. */
+	file->keep_cache = mount->writeback;
+}
+
+static void release(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (handle->cached)
+		k2i_collect_close(mount, handle->cached);
+	k2i_write_release(mount, handle);
 }
 
 void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file)
@@ -119,7 +130,7 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	int status = make_file(req, parent, name, mode, &node);
 
 	if (status == 0) {
-		status = open_handle(mount, node, file->flags, &handle);
+		status = open_handle(mount, node, req, file->flags, &handle);
 		if (status)
 			(void)k2i_node_remove(mount->nodes, node);
 	}
@@ -127,18 +138,17 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 		(void)fuse_reply_err(req, -status);
 		return;
 	}
-	describe(file, handle);
+	describe(mount, file, handle);
 	k2i_op_entry(mount, node, &entry);
 	if (fuse_reply_create(req, &entry, file) == -ENOENT) {
 		k2i_node_forget(mount->nodes, node, 1);
-		k2i_write_release(mount, handle);
+		release(mount, handle);
 	}
 }
 
 void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	struct k2i_handle *handle;
 	int status;
 
@@ -146,16 +156,15 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 		k2i_op_open_stat(req, file);
 		return;
 	}
-	status = entry ? open_handle(mount, (uint32_t)node, file->flags, &handle) : -ENOENT;
+	status = k2i_node_at(mount->nodes, node) ? open_handle(mount, (uint32_t)node, req, file->flags, &handle)
+						 : -ENOENT;
 	if (status) {
 		(void)fuse_reply_err(req, -status);
 		return;
 	}
-	if (file->flags & O_TRUNC)
-		truncate_node(mount, (uint32_t)node);
-	describe(file, handle);
+	describe(mount, file, handle);
 	if (fuse_reply_open(req, file) == -ENOENT)
-		k2i_write_release(mount, handle);
+		release(mount, handle);
 }
 
 void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
@@ -187,7 +196,9 @@ void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
 
 	(void)node;
-	if (handle && handle->outlet)
+	if (handle && handle->cached)
+		k2i_collect_flushed(mount, handle->cached);
+	else if (handle && handle->outlet)
 		k2i_handle_flushed(mount, handle);
 	(void)fuse_reply_err(req, 0);
 }
@@ -200,6 +211,6 @@ void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	if (node == K2I_STAT_NODE)
 		k2i_stat_close(mount, file->fh);
 	else if (handle)
-		k2i_write_release(mount, handle);
+		release(mount, handle);
 	(void)fuse_reply_err(req, 0);
 }

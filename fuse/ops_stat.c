@@ -37,9 +37,9 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 
 	/* The keeper counts those. */
 	counts.worker_deaths = mount->workers ? mount->workers - 1 : 0;
-	counts.open_files = mount->handles_open;
+	counts.open_files = mount->handles_open - mount->cached_count;
 	counts.names = k2i_nodes_used(mount->nodes);
-	counts.waiting_bytes = mount->park.bytes;
+	counts.waiting_bytes = mount->park.bytes + mount->park.cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "counters.def"
 #undef K2I_MOUNT_COUNTER

@@ -78,6 +78,8 @@ static int open_next(struct k2i_mount *mount, struct k2i_outlet *outlet, const c
 	if (status == 0) {
 		outlet->next->node = node;
 		k2i_node_opened(mount->nodes, node);
+		k2i_node_keep(k2i_node_at(mount->nodes, node));
+		k2i_node_at(mount->nodes, node)->fed = true;
 	}
 	return status;
 }
@@ -179,8 +181,9 @@ static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outle
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, outlet->node);
 
+	/* The size of a file that is written through the cache is its watermark. */
 	if (entry)
-		k2i_node_grow(entry, bytes);
+		k2i_node_grow(entry, entry->cached ? 0 : entry->size + bytes);
 }
 
 static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)

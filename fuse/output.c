@@ -131,6 +131,13 @@ int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, 
 	return 0;
 }
 
+bool k2i_output_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
+{
+	const struct place *place = place_of(mount, match);
+
+	return place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY;
+}
+
 int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path, char *inside,
 		      size_t room)
 {

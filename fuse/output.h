@@ -30,6 +30,8 @@ int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, 
 		   struct k2i_output_file **output);
 void k2i_output_put(struct k2i_output_file *output);
 
+/* Whether it has one outside. */
+bool k2i_output_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match);
 /* The path in the mount to which the records of `path` go on: its length, 0: nowhere; -ENAMETOOLONG. */
 int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path, char *inside,
 		      size_t room);

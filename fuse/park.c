@@ -31,7 +31,7 @@ int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const c
 	} else
 		park->first = added;
 	park->last = added;
-	park->bytes += data_bytes;
+	*(item->cached ? &park->cached_bytes : &park->bytes) += data_bytes;
 	item->handle->parked++;
 	return 0;
 }
@@ -43,7 +43,7 @@ static void free_item(struct k2i_mount *mount, struct k2i_parked *item)
 	K2I_SHARED_KEEP(&mount->park);
 	K2I_SHARED_KEEP(&handle->parked);
 	if (item->data)
-		mount->park.bytes -= item->bytes;
+		*(item->cached ? &mount->park.cached_bytes : &mount->park.bytes) -= item->bytes;
 	k2i_shared_free(item);
 	handle->parked--;
 	k2i_handle_free_if_done(mount, handle);
@@ -52,7 +52,7 @@ static void free_item(struct k2i_mount *mount, struct k2i_parked *item)
 void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int status)
 {
 	if (item->kind == K2I_PARKED_WRITE && (status == 0 || item->taken))
-		k2i_reply_written(mount, item->unique, item->taken);
+		k2i_reply_written(mount, item->unique, item->answer_bytes ? item->answer_bytes : item->taken);
 	else
 		k2i_reply_status(mount, item->unique, status);
 }
@@ -114,11 +114,15 @@ static struct k2i_parked *take_first(struct k2i_park *park)
 	return item;
 }
 
-static void last_record_lost(struct k2i_mount *mount, int status)
+/* Records that were accepted, and nobody waits to hear of. */
+static void lose(struct k2i_mount *mount, const struct k2i_parked *item, int status)
 {
-	k2i_mount_count(&mount->counts.lost_records, 1);
-	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
-			"mount: the last record of a file is lost: %s", strerror(-status));
+	bool data = item->kind == K2I_PARKED_WRITE && item->data;
+
+	k2i_mount_count(&mount->counts.lost_records,
+			data ? k2i_text_records(item->data + item->taken, item->bytes - item->taken) : 1);
+	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: records of %s are lost: %s",
+			item->handle->path, strerror(-status));
 }
 
 static void run_queue(struct k2i_mount *mount)
@@ -136,7 +140,7 @@ static void run_queue(struct k2i_mount *mount)
 			begin_sync(mount, item);
 		} else {
 			if (status && item->unique == 0)
-				last_record_lost(mount, status);
+				lose(mount, item, status);
 			finish(mount, item, status);
 		}
 	}
@@ -169,7 +173,7 @@ static void forget_request(struct k2i_parked *item)
 {
 	K2I_SHARED_KEEP(item);
 	item->unique = 0;
-	if (item->kind == K2I_PARKED_WRITE || item->kind == K2I_PARKED_SYNC)
+	if ((item->kind == K2I_PARKED_WRITE && !item->cached) || item->kind == K2I_PARKED_SYNC)
 		item->kind = K2I_PARKED_REST;
 }
 
@@ -242,6 +246,8 @@ static void abandon_list(struct k2i_mount *mount, struct k2i_parked *item, int e
 	while (item) {
 		struct k2i_parked *next = item->next;
 
+		if (item->kind == K2I_PARKED_WRITE && item->cached)
+			lose(mount, item, error);
 		finish(mount, item, error);
 		item = next;
 	}

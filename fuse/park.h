@@ -29,19 +29,29 @@ struct k2i_parked {
 	uint32_t writer_pid;
 	uint64_t time_ns;
 	uint64_t position; /* SYNC: what must be acknowledged */
+	uint64_t offset;   /* WRITE: of the data in the file */
+	bool cached;       /* WRITE: out of the page cache: the node's size counts it already */
 	size_t bytes, taken;
-	char *data;  /* WRITE */
-	bool unseen; /* a successor has not got the request again yet */
+	size_t answer_bytes; /* 0: those that were taken */
+	char *data;          /* WRITE */
+	bool unseen;         /* a successor has not got the request again yet */
 };
 
 struct k2i_park {
 	struct k2i_parked *first, *last; /* for room */
 	struct k2i_parked *syncs;        /* for acknowledgement */
 	size_t bytes;                    /* of parked data */
+	size_t cached_bytes;             /* the same, out of the page cache */
 };
 
 /* Parked data beyond this: no more requests are taken from the kernel. */
 #define K2I_PARK_BYTES_MAX (64u * 1024 * 1024)
+/*
+ * What comes out of the page cache is answered when it is parked, up to this; the kernel keeps the rest. It has no more
+ * than BACKGROUND_MAX (ops.c) requests on their way, and whoever closes such a file can't be killed while it waits for
+ * them.
+ */
+#define K2I_PARK_CACHED_BYTES_MAX (16u * 1024 * 1024)
 
 /* Adds a copy of `item`, with a copy of `data` unless that is NULL; -ENOMEM. The handle is kept until it is through. */
 int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const char *data);

@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "collect.h"
 #include "daemon.h"
 #include "fuse_api.h"
 #include "handles.h"
@@ -111,6 +112,8 @@ static void begin(struct k2i_mount *mount)
 	mount->request = mount->body = NULL;
 	mount->signal_fd = mount->progress_fd = -1;
 	mount->swallowing = mount->resuming = false;
+	mount->drain_files = 0;
+	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
@@ -123,6 +126,7 @@ static int start(struct k2i_mount *mount)
 		status = open_ring(mount);
 	if (status == 0)
 		status = k2i_handles_inherit(mount);
+	k2i_collect_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
 	return status ? status : open_client(mount);

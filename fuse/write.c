@@ -2,9 +2,11 @@
 #include "write.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "collect.h"
 #include "handles.h"
 #include "mount.h"
 #include "outlet.h"
@@ -36,12 +38,20 @@ static void count_too_long(struct k2i_mount *mount)
 			(unsigned long long)mount->limits.record_bytes_max);
 }
 
-static void account(struct k2i_mount *mount, const struct k2i_handle *handle, size_t bytes)
+/* The file reaches to `end` now, as the kernel counts it. */
+static void account(struct k2i_mount *mount, const struct k2i_handle *handle, uint64_t end)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, handle->node);
 
-	if (entry && bytes)
-		k2i_node_grow(entry, bytes);
+	if (entry)
+		k2i_node_grow(entry, end);
+}
+
+/* What is parked out of the page cache was counted then: the file can have been cut since. */
+static void account_taken(struct k2i_mount *mount, const struct k2i_parked *item)
+{
+	if (!item->cached && item->taken)
+		account(mount, item->handle, item->offset + item->taken);
 }
 
 /* ---- by way of the outlet's pending memory */
@@ -114,7 +124,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 	}
 	K2I_SHARED_KEEP(item);
 	item->taken += taken;
-	account(mount, item->handle, taken);
+	account_taken(mount, item);
 	return 0;
 }
 
@@ -132,7 +142,7 @@ static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
 		return status;
 	K2I_SHARED_KEEP(item);
 	item->taken = item->bytes;
-	account(mount, item->handle, item->bytes);
+	account_taken(mount, item);
 	return 0;
 }
 
@@ -274,6 +284,14 @@ static size_t settle(const struct k2i_write *write, size_t before)
 	return before;
 }
 
+/* The answer that ends the step, if the kernel waits for one. */
+static bool prepare_answer(const struct k2i_write *write)
+{
+	if (write->unique)
+		k2i_reply_prepare_written(write->unique, write->answer_bytes);
+	return write->unique != 0;
+}
+
 /* Publishes the first `whole` bytes of the data with what is held in front of them, and holds the rest. */
 static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
 {
@@ -299,10 +317,9 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 		return status;
 	}
 	text->continued = false;
-	account(mount, handle, write->bytes);
+	account(mount, handle, write->offset + write->bytes);
 	k2i_outlet_copy(mount, handle->outlet, begin, before + whole);
-	k2i_reply_prepare_written(write->unique, write->bytes);
-	return k2i_shared_commit(mount->producer, &chunk, data_at - before, before + whole, true);
+	return k2i_shared_commit(mount->producer, &chunk, data_at - before, before + whole, prepare_answer(write));
 }
 
 static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
@@ -315,10 +332,9 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 	};
 	size_t data_at = settle(write, 0);
 
-	account(mount, handle, write->bytes);
+	account(mount, handle, write->offset + write->bytes);
 	k2i_outlet_copy(mount, handle->outlet, write->claim + data_at, write->bytes);
-	k2i_reply_prepare_written(write->unique, write->bytes);
-	return k2i_shared_commit(mount->producer, &chunk, data_at, write->bytes, true);
+	return k2i_shared_commit(mount->producer, &chunk, data_at, write->bytes, prepare_answer(write));
 }
 
 /* Whether the data may stay in the claim that it was read to; `*whole` of it is published. */
@@ -352,16 +368,25 @@ static void refuse(struct k2i_mount *mount, const struct k2i_write *write, int s
 	k2i_reply_status(mount, write->unique, status);
 }
 
-static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
+static struct k2i_parked item_of(const struct k2i_write *write, struct k2i_handle *handle)
 {
-	struct k2i_parked item = {
+	return (struct k2i_parked){
 		.kind = K2I_PARKED_WRITE,
 		.unique = write->unique,
 		.handle = handle,
 		.writer_pid = write->writer_pid,
 		.time_ns = wall_clock_ns(),
+		.offset = write->offset,
 		.bytes = write->bytes,
 	};
+}
+
+/*
+ * Parks the data, even if it can go on at once: a successor finds there how far it came. `item` is what is parked; the
+ * claim is given back.
+ */
+static int park_data(struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_parked *item)
+{
 	const char *data = write->data;
 	bool claimed = write->claim != NULL;
 	int status;
@@ -372,56 +397,133 @@ static void request_by_copy(struct k2i_mount *mount, const struct k2i_write *wri
 		(void)k2hft_producer_discard(mount->producer);
 		claimed = false;
 	}
-	end_closed(mount, handle);
-	/* Even if it can go on at once: a successor finds there how far it came. */
-	status = k2i_park_add(mount, &item, data);
+	end_closed(mount, item->handle);
+	status = k2i_park_add(mount, item, data);
 	if (claimed)
 		(void)k2hft_producer_discard(mount->producer);
-	if (status)
-		refuse(mount, write, status);
-	else
-		k2i_park_run(mount);
+	return status;
+}
+
+static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
+{
+	if (write->claim)
+		(void)k2hft_producer_discard(mount->producer);
+}
+
+/* Whether it was committed where it stands, and answered. */
+static bool commit_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
+			    int *status)
+{
+	size_t whole;
+
+	handle->writer_pid = write->writer_pid;
+	k2i_handle_not_flushed(mount, handle);
+	if (!fits_in_place(mount, write, handle, &whole))
+		return false;
+	*status =
+		mount->settings->binary ? commit_block(mount, write, handle) : commit_text(mount, write, handle, whole);
+	if (*status == 0 && write->unique)
+		k2i_reply_prepared(mount);
+	return *status == 0;
 }
 
 /* -EBADF not open for writing, -ECONNABORTED the mount is ending. */
 static int find_writer(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle **handle)
 {
 	*handle = k2i_handle_at(mount, write->handle);
-	if (!*handle || !(*handle)->outlet)
+	if (!*handle || !(*handle)->outlet || (*handle)->stream)
 		return -EBADF;
 	return mount->ending ? -ECONNABORTED : 0;
 }
 
-void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
+static void take_request(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	struct k2i_handle *handle;
 	int status = find_writer(mount, write, &handle);
-	size_t whole;
+	struct k2i_parked item;
+
+	if (status == 0 && commit_in_place(mount, write, handle, &status))
+		return;
+	if (status == 0) {
+		item = item_of(write, handle);
+		status = park_data(mount, write, &item);
+	} else {
+		give_back(mount, write);
+	}
+	if (status)
+		refuse(mount, write, status);
+	else
+		k2i_park_run(mount);
+}
+
+/* A request that waits for what others wrote before through the cache; its data is behind it. */
+static void take_later(struct k2i_mount *mount, void *argument)
+{
+	take_request(mount, argument);
+	free(argument);
+}
+
+void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
+{
+	const struct k2i_handle *handle = k2i_handle_at(mount, write->handle);
+	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
+	struct k2i_write *later;
 
 	if (k2i_park_resent(mount, write->unique)) {
-		if (write->claim)
-			(void)k2hft_producer_discard(mount->producer);
+		give_back(mount, write);
 		return;
 	}
-	if (status == 0) {
-		handle->writer_pid = write->writer_pid;
-		k2i_handle_not_flushed(mount, handle);
+	if (!entry || !entry->cached) {
+		take_request(mount, write);
+		return;
 	}
-	if (status == 0 && fits_in_place(mount, write, handle, &whole)) {
-		status = mount->settings->binary ? commit_block(mount, write, handle)
-						 : commit_text(mount, write, handle, whole);
-		if (status == 0) {
-			k2i_reply_prepared(mount);
-			return;
-		}
+	later = malloc(sizeof(*later) + write->bytes);
+	if (later) {
+		*later = *write;
+		later->claim = NULL;
+		later->data = memcpy(later + 1, write->data, write->bytes);
 	}
-	if (status) {
-		if (write->claim)
-			(void)k2hft_producer_discard(mount->producer);
+	give_back(mount, write);
+	k2i_collect_cut_done(mount, handle->node);
+	if (later)
+		k2i_collect_before(mount, handle->node, take_later, later);
+	else
+		refuse(mount, write, -ENOMEM);
+}
+
+int k2i_write_park_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
+{
+	bool answered = mount->park.cached_bytes < K2I_PARK_CACHED_BYTES_MAX;
+	struct k2i_parked item = item_of(write, stream);
+	int status;
+
+	item.cached = true;
+	item.answer_bytes = write->answer_bytes;
+	if (answered)
+		item.unique = 0;
+	status = park_data(mount, write, &item);
+	if (status)
+		return status;
+	account(mount, stream, write->offset + write->bytes);
+	if (answered)
+		k2i_reply_written(mount, write->unique, write->answer_bytes);
+	return 0;
+}
+
+void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
+{
+	int status = 0;
+
+	if (commit_in_place(mount, write, stream, &status))
+		return;
+	if (status == 0)
+		status = k2i_write_park_cached(mount, stream, write);
+	else
+		give_back(mount, write);
+	if (status && write->unique)
 		refuse(mount, write, status);
-		return;
-	}
-	request_by_copy(mount, write, handle);
+	else if (status == 0)
+		k2i_park_run(mount);
 }
 
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
@@ -436,6 +538,8 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 		k2i_reply_status(mount, unique, -EBADF);
 		return;
 	}
+	if (handle->cached)
+		handle = handle->cached->stream;
 	for (uint32_t at = 0; handle->outlet && at < mount->handle_room; at++) {
 		struct k2i_handle *other = mount->handles[at];
 
@@ -450,11 +554,16 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 		k2i_reply_status(mount, unique, status);
 }
 
-void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
+void k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	k2i_handle_not_flushed(mount, handle);
 	if (handle->text.held_bytes)
 		enqueue_held(mount, handle, K2I_PARKED_END);
+}
+
+void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	k2i_write_end(mount, handle);
 	K2I_SHARED_KEEP(handle);
 	handle->released = true;
 	k2i_handle_free_if_done(mount, handle);

@@ -11,12 +11,14 @@ struct k2i_handle;
 struct k2i_parked;
 
 struct k2i_write {
-	uint64_t unique;
+	uint64_t unique; /* 0: nobody waits for an answer */
 	uint64_t handle;
 	uint32_t writer_pid;
+	uint64_t offset;
 	const char *data;
 	size_t bytes;
-	char *claim; /* begin of the ring memory in which the data is; NULL: it is elsewhere */
+	size_t answer_bytes; /* of the request: what its writer is told */
+	char *claim;         /* begin of the ring memory in which the data is; NULL: it is elsewhere */
 };
 
 /*
@@ -25,9 +27,19 @@ struct k2i_write {
  */
 void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write);
 
+/*
+ * What follows the watermark of a file that is written through the page cache; the same, but the request is answered as
+ * soon as the data is in the ring or parked.
+ */
+void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
+/* Parks it in any case; does not go on with what is parked, and ends no step unless there is something to answer. -ENOMEM */
+int k2i_write_park_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
+
 /* An FSYNC request: is answered when all that was written before is acknowledged. */
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);
 
+/* Its last record ends here. */
+void k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle);
 /* The kernel has released the handle: its last record ends here. */
 void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle);
 

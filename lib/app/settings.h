@@ -16,6 +16,7 @@
 
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
 enum k2i_full { K2I_FULL_BLOCK, K2I_FULL_DROP };
+enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_CACHED, K2I_WRITE_MODE_DIRECT };
 enum k2i_compress { K2I_COMPRESS_AUTO, K2I_COMPRESS_NEVER, K2I_COMPRESS_ALWAYS };
 enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
 enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
@@ -60,6 +61,7 @@ struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
 	bool transfer;     /* TRUNS */
 	char *output_file; /* OUTPUTFILE; NULL: none (also /dev/null) */
 	bool default_allow;
+	enum k2i_write_mode write_mode; /* WRITEMODE; unset: that of K2HFTFUSE */
 	struct k2i_pattern *allow, *deny;
 	size_t allow_count, deny_count;
 	const char *file;
@@ -88,6 +90,8 @@ struct k2i_settings {
 	bool queue_fresh;               /* K2HINIT */
 	uint64_t ring_bytes;            /* RINGSIZE */
 	enum k2i_full full;             /* RINGFULL */
+	enum k2i_write_mode write_mode; /* WRITEMODE of K2HFTFUSE */
+	uint64_t flush_ms;              /* FLUSHMS */
 	bool binary;                    /* BINTRANS of K2HFTFUSE */
 	uint64_t batch_records_max;     /* TRANSLINECNT */
 	uint64_t record_bytes_limit;    /* BYTELIMIT: longer records are not sent; 0: none */

@@ -101,6 +101,23 @@ static void check_queue(const struct checker *checker)
 		      "LINEMAX must be at most half of RINGSIZE");
 }
 
+/* A cache joins what was written apart, so it can't hold blocks. */
+static void check_write_modes(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	static const char text[] =
+		"WRITEMODE = cached is not possible with BINTRANS = yes: each write is a record then";
+
+	if (!settings->binary)
+		return;
+	if (settings->write_mode == K2I_WRITE_MODE_CACHED)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "WRITEMODE"), text);
+	for (size_t number = 0; number < settings->rule_count; number++)
+		if (settings->rules[number].write_mode == K2I_WRITE_MODE_CACHED)
+			error(checker, (struct k2i_place){settings->rules[number].file, settings->rules[number].line},
+			      text);
+}
+
 static void check_patterns(const struct checker *checker, const struct k2i_rule *rule)
 {
 	const struct k2i_pattern *idle = rule->default_allow ? rule->allow : rule->deny;
@@ -196,6 +213,7 @@ void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_place
 	if (settings->fuse_present) {
 		check_servers(&checker);
 		check_queue(&checker);
+		check_write_modes(&checker);
 	}
 	for (number = 0; number < settings->rule_count; number++)
 		check_rule(&checker, &settings->rules[number]);

@@ -82,6 +82,12 @@ static const struct k2i_word queues[] = {
 	{0},
 };
 static const struct k2i_word fulls[] = {{"block", K2I_FULL_BLOCK, false}, {"drop", K2I_FULL_DROP, false}, {0}};
+static const struct k2i_word write_modes[] = {
+	{"auto", K2I_WRITE_MODE_AUTO, false},
+	{"cached", K2I_WRITE_MODE_CACHED, false},
+	{"direct", K2I_WRITE_MODE_DIRECT, false},
+	{0},
+};
 static const struct k2i_word compressions[] = {
 	{"auto", K2I_COMPRESS_AUTO, false},
 	{"never", K2I_COMPRESS_NEVER, false},
@@ -122,7 +128,7 @@ const struct k2i_word *k2i_type_words(enum k2i_value_type type)
 		[K2I_TYPE_COMPRESS] = compressions, [K2I_TYPE_VERDICT] = verdicts,
 		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
 		[K2I_TYPE_OPEN_MODE] = open_modes,  [K2I_TYPE_CACHE] = caches,
-		[K2I_TYPE_FILE_SYNC] = file_syncs,
+		[K2I_TYPE_FILE_SYNC] = file_syncs,  [K2I_TYPE_WRITE_MODE] = write_modes,
 	};
 
 	return words[type];

@@ -17,15 +17,25 @@ quick sh -c "{ printf a; /bin/true; printf 'b\n'; } >'$sent/one'" || fail printf
 printf 'ab\n' >"$work/one"
 arrives "$work/one" senddir/one
 
-# What one writer has not ended does not get into another's line.
-quick python3 - "$sent/two" <<'END' || fail "two writers"
+# Two writers who do not write whole lines get what they get in any file.
+cat >"$work/two.py" <<'END'
 import os, sys
 one, other = (os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT) for _ in range(2))
 for descriptor, text in (one, b"eight "), (other, b"nine\n"), (one, b"goes on\n"):
     os.write(descriptor, text)
 END
-printf 'nine\neight goes on\n' >"$work/two"
+quick python3 "$work/two.py" "$sent/two" || fail "two writers"
+printf 'eight nine\ngoes on\n' >"$work/two"
 arrives "$work/two" senddir/two
+stop_mount || fail "status $? of k2hftfuse"
+
+# The direct way: what one of them has not ended does not get into the other's line.
+settings='WRITEMODE = direct'
+start_mount
+quick python3 "$work/two.py" "$sent/direct" || fail "two writers"
+printf 'nine\neight goes on\n' >"$work/direct"
+arrives "$work/direct" senddir/direct
+settings=
 stop_mount || fail "status $? of k2hftfuse"
 
 # In one file for all, each unterminated record is a line of its own.

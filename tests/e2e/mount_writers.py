@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Eight processes write lines of 1 byte to 200 KB to two files, in pieces of any size, some with fsync in between, through
-a ring of 1 MiB that is mostly full: every line arrives whole, once, in its writer's order."""
+a ring of 1 MiB that is mostly full: every line arrives whole, once, in its writer's order. The direct way: through the
+page cache pieces of lines come between each other, as they do in any file."""
 import hashlib
 import random
 import subprocess
@@ -26,7 +27,8 @@ os.close(descriptor)
 SCRIPT = f"""
 . tests/tools/mount.sh
 settings='RINGSIZE = 1M
-LINEMAX = 250000'
+LINEMAX = 250000
+WRITEMODE = direct'
 start_receiver
 start_mount
 pids=

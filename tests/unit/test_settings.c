@@ -109,6 +109,8 @@ static void test_sender_defaults(void **state)
 	assert_int_equal(settings->ring_bytes, 64 << 20);
 	assert_int_equal(settings->full, K2I_FULL_BLOCK);
 	assert_false(settings->binary);
+	assert_int_equal(settings->write_mode, K2I_WRITE_MODE_AUTO);
+	assert_int_equal(settings->flush_ms, 5);
 	assert_int_equal(settings->record_bytes_max, 1 << 20);
 	assert_int_equal(settings->batch_records_max, 0);
 	assert_int_equal(settings->expire_s, 0);
@@ -175,7 +177,9 @@ static void test_every_setting(void **state)
 	struct k2i_settings *settings =
 		load("[GLOBAL]\nPORT=1\nSSL=off\nSOCKTHREADCNT=8\n[SVRNODE]\nNAME=b\nssl=NO\n"
 		     "[K2HFTFUSE]\nk2htype=FILE\nK2HFILE=/var/q\nK2HINIT=n\nRINGSIZE=1g\nRINGFULL=drop\nLINEMAX=64K\n"
-		     "TRANSLINECNT=10000\nBYTELIMIT=5\nEXPIRE=9\nCOMPRESS=Never\nDRAINTIMEOUT=0\n"
+		     "TRANSLINECNT=10000\nBYTELIMIT=5\nEXPIRE=9\nCOMPRESS=Never\nDRAINTIMEOUT=0\nWRITEMODE="
+		     "Cached\nFLUSHMS=1\n"
+		     "[K2HFTFUSE_RULE]\nTARGET=a\nWRITEMODE=direct\n[K2HFTFUSE_RULE]\nTARGET=b\n"
 		     "[K2HFTFUSESVR]\nTYPE=F\nFILE_BASEDIR='/srv/a b'\nFILE_UNIFY=log/%Y.log\n"
 		     "FORMAT=\"%T {'m':'%l'}\\n\" # text\nFILE_TIMEFORM=\"%F %T.%-\"\nSTATEDIR=/s\nLISTEN=::1\n"
 		     "WINDOW=4M\nFRAMEMAX=2M\n");
@@ -197,10 +201,14 @@ static void test_every_setting(void **state)
 	assert_int_equal(settings->expire_s, 9);
 	assert_int_equal(settings->compress, K2I_COMPRESS_NEVER);
 	assert_int_equal(settings->drain_timeout_s, 0);
+	assert_int_equal(settings->write_mode, K2I_WRITE_MODE_CACHED);
+	assert_int_equal(settings->flush_ms, 1);
+	assert_int_equal(settings->rules[0].write_mode, K2I_WRITE_MODE_DIRECT);
+	assert_int_equal(settings->rules[1].write_mode, K2I_WRITE_MODE_UNSET);
 	assert_string_equal(settings->base_directory, "/srv/a b");
 	assert_string_equal(settings->unify_file, "log/%Y.log");
 	assert_string_equal(settings->format, "%T {'m':'%l'}\\n");
-	assert_int_equal(settings->format_line, 24);
+	assert_int_equal(settings->format_line, 31);
 	assert_string_equal(settings->format_file, settings->file);
 	assert_string_equal(settings->time_format, "%F %T.%-");
 	assert_string_equal(settings->state_directory, "/s");
@@ -227,6 +235,8 @@ static void test_values_refused(void **state)
 		{"EXPIRE= +1", "not a whole number"},
 		{"TRANSLINECNT=x", "TRANSLINECNT = x is not a whole number"},
 		{"DRAINTIMEOUT=86401", "use 0 to 86400 seconds"},
+		{"WRITEMODE=fast", "WRITEMODE = fast is not known; use one of auto, cached, direct"},
+		{"FLUSHMS=0", "FLUSHMS = 0 is out of range; use 1 to 10000 milliseconds"},
 		{"K2HINIT=maybe", "K2HINIT = maybe is not known; use one of yes, no, on, off, y, n"},
 		{"K2HTYPE=disk", "use one of mem, temp, file"},
 		{"K2HTYPE=file", "K2HTYPE = file needs K2HFILE"},
@@ -421,6 +431,10 @@ static void test_rules_refused(void **state)
 	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\n[K2HFTFUSE_RULE]\nTARGET=a\n"
 		     "DEFAULTALL=ALLOW\nDENY=x\n",
 		     9, "can't be used with BINTRANS");
+	expect_error(
+		"[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\nWRITEMODE=cached\n[K2HFTFUSE_RULE]\nTARGET=a\n"
+		"DEFAULTALL=ALLOW\n",
+		6, "WRITEMODE = cached is not possible with BINTRANS");
 #undef RULE
 #undef RULE_DIR
 }

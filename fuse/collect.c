@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "handles.h"
+#include "hash.h"
+#include "mount.h"
+#include "outlet.h"
+#include "output.h"
+#include "park.h"
+#include "reply.h"
+#include "rules.h"
+#include "shared.h"
+#include "write.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+/* So many answers without anything new, and a file is asked about less often. */
+#define IDLE_AFTER 40u
+/* How much less: the files that are idle share what may be asked. */
+#define IDLE_MS_MIN 20u
+#define IDLE_MS_PER_FILE 5u
+#define IDLE_MS_MAX 1000u
+/* What is due so soon is asked now: one wake-up for all. */
+#define TOGETHER_NS NS_PER_MS
+/* The kernel did not take the mark of a cut: only a later request tells that it is done. */
+#define MARK_UNKNOWN UINT8_MAX
+
+struct k2i_collect_wait {
+	struct k2i_collect_wait *next;
+	k2i_collect_then *then;
+	void *argument;
+};
+
+/* ---- which files */
+
+static enum k2i_write_mode mode_of(const struct k2i_mount *mount, const struct k2i_rule *rule)
+{
+	return rule->write_mode == K2I_WRITE_MODE_UNSET ? mount->settings->write_mode : rule->write_mode;
+}
+
+bool k2i_collect_possible(const struct k2i_mount *mount)
+{
+	bool outside = k2i_outputs_readable(mount->outputs);
+
+	for (size_t number = 0; !mount->settings->binary && number < mount->settings->rule_count; number++) {
+		enum k2i_write_mode mode = mode_of(mount, &mount->settings->rules[number]);
+
+		if (mode == K2I_WRITE_MODE_CACHED || (mode == K2I_WRITE_MODE_AUTO && !outside))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * For appending only: others write where they are in the file, and two of them to the same pages. Nor may the file be
+ * read through the descriptor, since pages that were taken have no content here, nor be written past the cache. A file
+ * that somebody writes directly stays so: what he has written may not be counted yet.
+ */
+bool k2i_collect_wanted(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match, int flags)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	enum k2i_write_mode mode = mode_of(mount, k2i_rule_settings(match));
+
+	if (!mount->writeback || mode == K2I_WRITE_MODE_DIRECT || entry->fed)
+		return false;
+	if (mode == K2I_WRITE_MODE_AUTO && k2i_output_outside(mount, match))
+		return false;
+	if ((flags & O_ACCMODE) != O_WRONLY || !(flags & O_APPEND) || flags & O_DIRECT)
+		return false;
+	return entry->cached || entry->writers == 0;
+}
+
+static struct k2i_cached_file *file_of(const struct k2i_mount *mount, uint64_t node)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	return entry ? entry->cached : NULL;
+}
+
+/* The watermark is the file's size, as the kernel counts it. */
+static uint64_t watermark_of(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	return k2i_node_at(mount->nodes, file->node)->size;
+}
+
+/* ---- open and close */
+
+static void due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
+{
+	file->due_ns = at_ns;
+	if (at_ns < mount->collect_due_ns)
+		mount->collect_due_ns = at_ns;
+}
+
+static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
+{
+	struct k2i_outlet *outlet = NULL;
+	int status = k2i_outlet_open(mount, path, &outlet);
+
+	if (status == 0)
+		status = k2i_handle_open(mount, node, path, outlet, NULL, stream);
+	if (status) {
+		k2i_outlet_close(mount, outlet);
+		return status;
+	}
+	(*stream)->stream = true;
+	/* It is no writer of its own. */
+	k2i_node_writers(mount->nodes, node, -1);
+	return 0;
+}
+
+static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_cached_file **file)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	struct k2i_cached_file *begun = k2i_shared_alloc(sizeof(*begun));
+	int status = begun ? 0 : -ENOMEM;
+
+	if (status == 0) {
+		memset(begun, 0, sizeof(*begun));
+		status = open_stream(mount, node, path, &begun->stream);
+	}
+	if (status) {
+		k2i_shared_free(begun);
+		return status;
+	}
+	k2i_node_keep(entry);
+	k2i_shared_keep(&mount->cached_first, sizeof(mount->cached_first));
+	K2I_SHARED_KEEP(&mount->cached_count);
+	entry->cached = begun;
+	begun->node = node;
+	begun->next = mount->cached_first;
+	mount->cached_first = begun;
+	mount->cached_count++;
+	*file = begun;
+	return 0;
+}
+
+int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
+		     struct k2i_cached_file **file)
+{
+	int status;
+
+	*file = k2i_node_at(mount->nodes, node)->cached;
+	if (*file) {
+		/* All that wrote to it have closed it: a record that they left without its end has it. */
+		if ((*file)->stream->flushed)
+			k2i_write_end(mount, (*file)->stream);
+		K2I_SHARED_KEEP(*file);
+		if ((*file)->writer_pid != pid)
+			(*file)->writer_pid = 0;
+	} else {
+		status = begin(mount, node, path, file);
+		if (status)
+			return status;
+		(*file)->writer_pid = pid;
+	}
+	(*file)->writers++;
+	(*file)->idle = 0;
+	due(mount, *file, k2i_mount_clock_ns() + mount->settings->flush_ms * NS_PER_MS);
+	return 0;
+}
+
+void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	if (file->writers == 1)
+		k2i_handle_flushed(mount, file->stream);
+}
+
+static void run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	while (file->waits) {
+		struct k2i_collect_wait *wait = file->waits;
+
+		file->waits = wait->next;
+		wait->then(mount, wait->argument);
+		free(wait);
+	}
+}
+
+void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
+	struct k2i_cached_file **place = &mount->cached_first;
+
+	K2I_SHARED_KEEP(file);
+	if (--file->writers)
+		return;
+	run_waits(mount, file);
+	while (*place != file)
+		place = &(*place)->next;
+	k2i_shared_keep(place, sizeof(*place));
+	K2I_SHARED_KEEP(&mount->cached_count);
+	k2i_node_keep(entry);
+	*place = file->next;
+	mount->cached_count--;
+	entry->cached = NULL;
+	k2i_cached_forget(&file->pieces);
+	k2i_write_release(mount, file->stream);
+	k2i_shared_free(file);
+}
+
+void k2i_collect_inherit(struct k2i_mount *mount)
+{
+	uint64_t now_ns = k2i_mount_clock_ns();
+
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		file->asked = 0;
+		file->idle = 0;
+		file->waits = NULL;
+		due(mount, file, now_ns);
+	}
+}
+
+/* ---- what comes */
+
+/* What was kept and has its turn now: each piece goes from there to what is parked, in one step. */
+static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct k2i_cached_part part;
+
+	while (k2i_cached_next(&file->pieces, watermark_of(mount, file), &part)) {
+		struct k2i_write write = {
+			.writer_pid = file->writer_pid,
+			.offset = watermark_of(mount, file),
+			.data = part.data,
+			.bytes = part.bytes,
+		};
+
+		if (k2i_write_park_cached(mount, file->stream, &write)) {
+			k2i_log(K2HFT_LOG_ERROR, "mount: no memory: what %s was given waits", file->stream->path);
+			return;
+		}
+		k2i_cached_advance(&file->pieces, watermark_of(mount, file));
+		k2i_shared_step();
+		k2i_park_run(mount);
+	}
+	k2i_cached_advance(&file->pieces, watermark_of(mount, file));
+}
+
+static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
+{
+	if (write->claim)
+		(void)k2hft_producer_discard(mount->producer);
+}
+
+/* Takes what is new of it, and answers it. */
+static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
+{
+	uint64_t watermark = watermark_of(mount, file);
+	struct k2i_write taken = *write;
+	struct k2i_cached_part part;
+	int status = k2i_cached_give(&file->pieces, watermark, write->offset, write->data, write->bytes, &part);
+
+	taken.data = part.data;
+	taken.bytes = part.bytes;
+	taken.offset = watermark;
+	taken.writer_pid = file->writer_pid;
+	/* Not after the mount has begun to end: its records have been ended. */
+	if (status == 0 && mount->ending && (part.bytes || write->offset > watermark))
+		status = -ECONNABORTED;
+	if (status == 0 && part.bytes) {
+		k2i_write_cached(mount, file->stream, &taken);
+	} else {
+		give_back(mount, write);
+		if (status && write->unique)
+			k2i_mount_count_refused(mount, status);
+		if (status)
+			k2i_reply_status(mount, write->unique, status);
+		else
+			k2i_reply_written(mount, write->unique, write->answer_bytes);
+	}
+	k2i_shared_step();
+	take_kept(mount, file);
+}
+
+void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write)
+{
+	struct k2i_cached_file *file = file_of(mount, node);
+
+	/* It writes nothing back while a file is being cut. */
+	k2i_collect_cut_done(mount, (uint32_t)node);
+	if (!file || k2i_park_resent(mount, write->unique)) {
+		give_back(mount, write);
+		if (!file)
+			k2i_reply_status(mount, write->unique, -EBADF);
+		return;
+	}
+	take(mount, file, write);
+}
+
+/* ---- what is asked */
+
+static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	uint64_t flush_ms = mount->settings->flush_ms, idle_ms = (uint64_t)mount->cached_count * IDLE_MS_PER_FILE;
+
+	if (file->idle < IDLE_AFTER)
+		return flush_ms * NS_PER_MS;
+	idle_ms = idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : idle_ms > IDLE_MS_MAX ? IDLE_MS_MAX : idle_ms;
+	return (idle_ms > flush_ms ? idle_ms : flush_ms) * NS_PER_MS;
+}
+
+/* Writes to the kernel's copy of a page, which is not written back. */
+static bool store(const struct k2i_mount *mount, uint32_t node, uint64_t offset, const void *data, size_t bytes)
+{
+	struct fuse_notify_store_out place = {.nodeid = node, .offset = offset, .size = (uint32_t)bytes};
+	struct fuse_out_header header = {
+		.len = (uint32_t)(sizeof(header) + sizeof(place) + bytes),
+		.error = FUSE_NOTIFY_STORE,
+	};
+	struct iovec parts[] = {
+		{.iov_base = &header, .iov_len = sizeof(header)},
+		{.iov_base = &place, .iov_len = sizeof(place)},
+		{.iov_base = (void *)(uintptr_t)data, .iov_len = bytes},
+	};
+
+	return writev(mount->device_fd, parts, 3) == (ssize_t)header.len;
+}
+
+/*
+ * A mark is left at the new end, where old pages have something to tell: as long as the kernel shows it, it has not done
+ * the cut. What follows the end is taken already, and nobody reads a file by its pages.
+ */
+void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
+
+	k2i_collect_cut_done(mount, node);
+	if (entry->cached)
+		k2i_cached_forget(&entry->cached->pieces);
+	if (!mount->writeback || gone == 0)
+		return;
+	k2i_node_keep(entry);
+	entry->cut_mark = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
+	entry->cut_bytes = gone < sizeof(entry->cut_mark) ? (uint8_t)gone : sizeof(entry->cut_mark);
+	if (!store(mount, node, bytes, &entry->cut_mark, entry->cut_bytes))
+		entry->cut_bytes = MARK_UNKNOWN;
+}
+
+void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	if (!entry || entry->cut_bytes == 0)
+		return;
+	k2i_node_keep(entry);
+	entry->cut_bytes = 0;
+}
+
+/* false: there will be no answer. */
+static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct fuse_notify_retrieve_out question = {
+		.notify_unique = ++mount->questions_asked,
+		.nodeid = file->node,
+		.offset = watermark_of(mount, file),
+		.size = K2I_WRITE_BYTES_MAX,
+	};
+	struct fuse_out_header header = {.len = sizeof(header) + sizeof(question), .error = FUSE_NOTIFY_RETRIEVE};
+	struct iovec parts[] = {
+		{.iov_base = &header, .iov_len = sizeof(header)},
+		{.iov_base = &question, .iov_len = sizeof(question)},
+	};
+
+	if (mount->device_fd < 0 || writev(mount->device_fd, parts, 2) != (ssize_t)header.len)
+		return false;
+	file->asked = question.notify_unique;
+	file->asked_in_time = true;
+	file->probe = k2i_node_at(mount->nodes, file->node)->cut_bytes != 0;
+	return true;
+}
+
+/* All that was there when `waits` came is taken when an answer to a younger question has nothing more. */
+static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes, uint64_t now_ns)
+{
+	file->idle = new_bytes ? 0 : file->idle + 1;
+	due(mount, file, now_ns + (new_bytes >= K2I_WRITE_BYTES_MAX ? 0 : pause_ns(mount, file)));
+	if (!file->waits)
+		return;
+	if ((new_bytes == 0 && file->asked_in_time) || !ask(mount, file))
+		run_waits(mount, file);
+}
+
+/*
+ * Whether the mark is gone. What else the answer has is not taken: its length can be the old one and its pages new, as
+ * they are read later.
+ */
+static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
+	bool there = entry->cut_bytes == MARK_UNKNOWN ||
+		     (write->bytes >= entry->cut_bytes && memcmp(write->data, &entry->cut_mark, entry->cut_bytes) == 0);
+
+	give_back(mount, write);
+	if (entry->cut_bytes && write->bytes && !there)
+		k2i_collect_cut_done(mount, file->node);
+	file->idle = entry->cut_bytes ? file->idle + 1 : 0;
+	due(mount, file, k2i_mount_clock_ns() + (entry->cut_bytes ? pause_ns(mount, file) : 0));
+	if (file->waits && !ask(mount, file))
+		run_waits(mount, file);
+}
+
+void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write)
+{
+	struct k2i_cached_file *file = file_of(mount, node);
+	uint64_t before;
+
+	/* Of a question that a worker asked who died since, or about another file. */
+	if (!file || file->asked != number) {
+		give_back(mount, write);
+		return;
+	}
+	file->asked = 0;
+	if (file->probe) {
+		probed(mount, file, write);
+		return;
+	}
+	before = watermark_of(mount, file);
+	take(mount, file, write);
+	go_on(mount, file, watermark_of(mount, file) - before, k2i_mount_clock_ns());
+}
+
+void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns)
+{
+	if (!mount->cached_first || mount->ending || mount->park.first || now_ns < mount->collect_due_ns)
+		return;
+	mount->collect_due_ns = UINT64_MAX;
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		if (file->asked)
+			continue;
+		if (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file))
+			continue;
+		due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + pause_ns(mount, file));
+	}
+}
+
+int k2i_collect_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
+{
+	if (!mount->cached_first || mount->ending || mount->park.first || mount->collect_due_ns == UINT64_MAX)
+		return -1;
+	if (mount->collect_due_ns <= now_ns)
+		return 0;
+	return (int)((mount->collect_due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
+{
+	struct k2i_cached_file *file = file_of(mount, node);
+	struct k2i_collect_wait *wait, **place;
+
+	wait = file && mount->device_fd >= 0 ? malloc(sizeof(*wait)) : NULL;
+	if (!wait) {
+		then(mount, argument);
+		return;
+	}
+	*wait = (struct k2i_collect_wait){.then = then, .argument = argument};
+	for (place = &file->waits; *place; place = &(*place)->next)
+		continue;
+	*place = wait;
+	file->asked_in_time = false;
+	if (!file->asked && !ask(mount, file))
+		run_waits(mount, file);
+}
+
+void k2i_collect_abandon(struct k2i_mount *mount)
+{
+	struct k2i_cached_file *file = mount->cached_first, *next;
+
+	for (; file; file = next) {
+		next = file->next;
+		run_waits(mount, file);
+	}
+}

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Appends go through the page cache: they wait for nobody, they arrive although nobody closes the file, fsync waits for
+# them, and a last line without its end comes when the last writer closes.
+. tests/tools/mount.sh
+. tests/tools/kill_worker.sh
+start_receiver
+start_mount
+
+# While the worker stands still, an append returns and another write does not. (The kernel asks for the file's attributes
+# once a second: such an attempt counts for nothing.)
+cat >"$work/write.py" <<'END'
+import os, select, signal, sys
+path, flags, worker = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+descriptor = os.open(path, os.O_CREAT | flags, 0o600)
+os.write(descriptor, b"first\n")
+os.kill(worker, signal.SIGSTOP)
+done, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    os.write(descriptor, b"second\n")
+    os.write(tell, b"!")
+    os._exit(0)
+returned = select.select([done], [], [], 0.5)[0]
+os.kill(worker, signal.SIGCONT)
+os.waitpid(child, 0)
+sys.exit(0 if returned else 3)
+END
+# returns PATH FLAGS: whether one of some writes returned.
+returns() {
+	attempts=6
+	while [ $attempts -gt 0 ]; do
+		attempts=$((attempts - 1))
+		quick python3 "$work/write.py" "$1" "$(python3 -c "import os; print($2)")" "$worker"
+		case $? in
+		0) return 0 ;;
+		3) ;;
+		*) fail "write.py" ;;
+		esac
+	done
+	return 1
+}
+worker_of "$mount_pid" || fail "no worker"
+worker=${worker%% *}
+returns "$sent/appended" 'os.O_WRONLY | os.O_APPEND' || fail "an append waits for the worker"
+returns "$sent/plain" os.O_WRONLY && fail "a write without O_APPEND goes through the cache"
+returns "$sent/both" 'os.O_RDWR | os.O_APPEND' && fail "a descriptor that can read goes through the cache"
+
+# It arrives although the file stays open; nothing more than that says so.
+exec 3>>"$sent/open"
+printf 'a\n' >&3
+printf 'a\n' >"$work/open"
+arrives "$work/open" senddir/open
+printf 'b\nhalf' >&3
+printf 'a\nb\n' >"$work/open"
+arrives "$work/open" senddir/open
+[ "$(quick stat -c %s "$sent/open")" = 8 ] || fail "size: $(stat "$sent/open")"
+
+# The last line without its end comes when the last of two writers closes.
+exec 4>>"$sent/open"
+exec 4>&-
+printf ' a line\nno end' >&3
+printf 'a\nb\nhalf a line\n' >"$work/open"
+arrives "$work/open" senddir/open
+exec 3>&-
+printf 'a\nb\nhalf a line\nno end' >"$work/open"
+arrives "$work/open" senddir/open
+
+# Many writers of one file: each one's lines in order, none torn.
+pids=
+for writer in 1 2 3 4 5 6; do
+	sh -c "for i in \$(seq 2000); do echo writer $writer line \$i; done >>'$sent/many'" &
+	pids="$pids $!"
+done
+for pid in $pids; do wait "$pid" || fail "a writer failed"; done
+quick sync "$sent/many" || fail sync
+for writer in 1 2 3 4 5 6; do
+	grep "^writer $writer " "$received/senddir/many" >"$work/got"
+	seq -f "writer $writer line %.0f" 2000 | cmp - "$work/got" || fail "lines of writer $writer"
+done
+[ "$(wc -l <"$received/senddir/many")" = 12000 ] || fail "$(wc -l <"$received/senddir/many") lines of 12000"
+
+# Ten bytes at a time, and in what is larger than a request.
+seq 1 200000 >"$work/in"
+head -c 300000 "$work/in" >"$work/small"
+quick dd if="$work/small" of="$sent/small" bs=10 oflag=append conv=notrunc status=none || fail dd
+arrives "$work/small" senddir/small
+quick dd if="$work/in" of="$sent/large" bs=3M oflag=append conv=notrunc status=none || fail dd
+arrives "$work/in" senddir/large
+
+# A writer without O_APPEND beside one with: what was written first comes first, and nothing is overwritten.
+exec 3>>"$sent/mixed"
+for i in 1 2 3 4 5 6 7 8 9; do
+	echo "cached $i" >&3
+	echo "direct $i" | quick dd of="$sent/mixed" conv=notrunc status=none || fail dd
+	printf 'cached %s\ndirect %s\n' $i $i
+done >"$work/mixed"
+exec 3>&-
+arrives "$work/mixed" senddir/mixed
+# And the other way round: the file stays direct while that writer has it.
+exec 3>"$sent/reverse"
+for i in 1 2 3 4 5 6 7 8 9; do
+	echo "direct $i" >&3
+	echo "append $i" >>"$sent/reverse" || fail append
+	printf 'direct %s\nappend %s\n' $i $i
+done >"$work/reverse"
+exec 3>&-
+arrives "$work/reverse" senddir/reverse
+for i in 1 2 3; do
+	echo "later $i" >>"$sent/reverse"
+	echo "later $i" >>"$work/reverse"
+done
+arrives "$work/reverse" senddir/reverse
+
+# SIGTERM takes what the cache has, also of files that are open.
+exec 3>>"$sent/ending"
+seq 1 5000 >&3
+kill "$mount_pid"
+wait_mount || fail "status $? of k2hftfuse"
+exec 3>&-
+seq 1 5000 | cmp - "$received/senddir/ending" || fail "what was in the cache at SIGTERM"

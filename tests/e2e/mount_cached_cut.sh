@@ -1,0 +1,72 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Writers append through the page cache while others cut the file, by O_TRUNC, ftruncate(2) and logrotate's copytruncate,
+# and the worker is killed: no line is lost, none comes twice, each writer's are in order.
+. tests/tools/mount.sh
+. tests/tools/kill_worker.sh
+start_receiver
+start_mount
+cat >"$work/append.py" <<'END'
+import os, sys
+path, name = sys.argv[1:]
+descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+number = 0
+while number < 2000 or not os.path.exists(sys.argv[1].replace("/mnt/senddir/", "/") + ".stop"):
+    for _ in range(50):
+        os.write(descriptor, b"%s %d\n" % (name.encode(), number))
+        number += 1
+    os.fstat(descriptor)
+os.close(descriptor)
+END
+# cut_while_appending NAME COMMAND...: two writers append to NAME, COMMAND cuts it 60 times.
+cut_while_appending() {
+	file=$sent/$1
+	name=$1
+	shift
+	quick python3 "$work/append.py" "$file" one &
+	one=$!
+	quick python3 "$work/append.py" "$file" two &
+	two=$!
+	until_true 20 test -s "$received/senddir/$name" || fail "$name: nothing arrives"
+	for round in $(seq 60); do
+		quick "$@" "$file" || fail "$*, round $round"
+	done
+	: >"$work/$name.stop"
+	wait $one || fail "a writer of $name failed"
+	wait $two || fail "a writer of $name failed"
+	printf 'end\n' >>"$file"
+	check() { tail -n 1 "$received/senddir/$name" | grep -q '^end$'; }
+	until_true 30 check || fail "$name: the end does not arrive"
+	for writer in one two; do
+		grep -a "^$writer " "$received/senddir/$name" >"$work/got"
+		seq -f "$writer %.0f" 0 $(($(wc -l <"$work/got") - 1)) | cmp - "$work/got" || fail "$name: lines of $writer"
+		[ "$(wc -l <"$work/got")" -ge 2000 ] || fail "$name: too few lines of $writer"
+	done
+	grep -a -v '^one [0-9]*$\|^two [0-9]*$\|^end$' "$received/senddir/$name" && fail "$name: another line"
+}
+# shellcheck disable=SC2016
+cut_while_appending opened sh -c ': >"$1"' sh
+cut_while_appending truncated truncate -s 0
+cut_while_appending grown truncate -s 5
+start_killing 0.2
+cut_while_appending killed truncate -s 0
+# shellcheck disable=SC2016
+cut_while_appending killed_open sh -c ': >"$1"' sh
+stop_killing 1
+stop_mount || fail "status $? of k2hftfuse"
+
+# What was written a moment before and nobody has seen yet.
+start_mount
+quick python3 - "$sent/moment" <<'END' || fail "a moment before"
+import os, sys
+descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+for number in range(500):
+    os.write(descriptor, b"line %d\n" % number)
+    if number % 3 == 0:
+        os.truncate(sys.argv[1], 0)
+    elif number % 3 == 1:
+        os.close(os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC))
+    assert number % 3 == 2 or os.fstat(descriptor).st_size == 0, os.fstat(descriptor)
+END
+stop_mount || fail "status $? of k2hftfuse"
+seq -f 'line %.0f' 0 499 | cmp - "$received/senddir/moment" || fail "a moment before"
