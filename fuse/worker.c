@@ -43,8 +43,11 @@ static int open_descriptors(struct k2i_mount *mount)
 	mount->request = malloc(K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
 	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
 		return fail("descriptors", errno ? -errno : -ENOMEM);
-	/* All of its pages are there when the kernel writes to it, see populate.h. */
-	memset(mount->request, 0, K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
+	/*
+	 * All of its pages are there when the kernel writes to it, see populate.h. With memset the compiler makes a calloc of
+	 * it, and that touches no page.
+	 */
+	explicit_bzero(mount->request, K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
 	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
