@@ -48,10 +48,10 @@ PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
 pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 # One by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
 cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
-MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih libpcre2-8 libssl libcrypto cmocka
+MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
 COMPILE   := $(PUBLIC) -D_GNU_SOURCE -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
-lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih libssl libcrypto),-llz4 -linih -lssl -lcrypto) -pthread
+lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
 fuse_LIBS := $(call pkg,--libs,fuse3)
 receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads)
@@ -61,7 +61,7 @@ cmocka_LIBS   := $(call pkg,--libs,cmocka)
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
 # k2hft_sender_open_config reads configuration files, so these of lib/app/ are in the library too.
-LIB_OBJECTS := $(call objects,$(addprefix lib/,*.c app/sender_config.c app/settings*.c app/ini*.c app/nearest.c))
+LIB_OBJECTS := $(call objects,$(addprefix lib/,*.c app/sender_config.c app/settings*.c app/ini*.c app/yaml*.c app/nearest.c))
 APP_OBJECTS := $(filter-out $(LIB_OBJECTS),$(call objects,lib/app/*.c))
 LIB_SO   := $(B)/lib/libk2hft.so
 LIB_A    := $(B)/lib/libk2hft.a

@@ -13,7 +13,7 @@
 
 #define PROGRAM "k2hftfuse"
 
-enum { KEY_IGNORED, KEY_JSON };
+enum { KEY_IGNORED };
 
 /* FUSE_OPT_KEY, whose -1U clang refuses under -Wconversion. */
 #define OPTION_KEY(template, key)                                                                                      \
@@ -47,7 +47,7 @@ static const struct fuse_opt option_table[] = {
 	OPTION("enable_run_chmpx", without_effect, 1),
 	OPTION("disable_run_chmpx", without_effect, 0),
 	OPTION("chmpxlog=%s", ignored_text, 0),
-	OPTION_KEY("json=", KEY_JSON),
+	OPTION("json=%s", config, 0),
 	/* One thread serves; what mount(8) and fstab(5) say to themselves. */
 	OPTION_KEY("-s", KEY_IGNORED),
 	OPTION_KEY("clone_fd", KEY_IGNORED),
@@ -98,10 +98,6 @@ static int take_argument(void *data, const char *argument, int key, struct fuse_
 	switch (key) {
 	case KEY_IGNORED:
 		return 0;
-	case KEY_JSON:
-		fprintf(stderr, PROGRAM ": json= is not supported by this version: write the settings to a file, "
-					"conf=FILE\n");
-		return -1;
 	case FUSE_OPT_KEY_NONOPT:
 		return take_word(data, argument);
 	default:
@@ -143,7 +139,8 @@ static int check_level(struct k2i_mount_options *options)
 
 static int check_words(struct k2i_mount_options *options)
 {
-	const char *config = getenv("K2HFTCONFFILE");
+	const char *file = getenv("K2HFTCONFFILE"), *json = getenv("K2HFTJSONCONF");
+	const char *config = file && *file ? file : json;
 
 	if (!options->mount_point) {
 		fprintf(stderr, PROGRAM ": where to mount? " PROGRAM " MNT -o conf=FILE\n");
@@ -217,6 +214,7 @@ void k2i_mount_options_help(void)
 	       "Mounts MNT: what is written to the files below it is sent to a receiver.\n"
 	       "\n"
 	       "  -o conf=FILE        configuration, k2hft.conf(5); or K2HFTCONFFILE in the environment\n"
+	       "  -o json=TEXT        the configuration itself, as JSON; or K2HFTJSONCONF\n"
 	       "  -o umask=OCTAL      permissions that files and directories of rules do not have\n"
 	       "  -o uid=N, gid=N     their owner\n"
 	       "  -o dbglevel=LEVEL   silent, err, wan, msg (default), dump\n"

@@ -31,6 +31,7 @@ void k2i_options_usage(void)
 		   "Receives records of k2hft senders and writes them to files.\n"
 		   "\n"
 		   "  -conf FILE, --config FILE   configuration, else environment variable K2HFTSVRCONFFILE\n"
+		   "  -json TEXT                  the configuration itself, as JSON, else K2HFTSVRJSONCONF\n"
 		   "  -d LEVEL, --debug LEVEL     messages up to: silent, err, wan, msg (default), dump;\n"
 		   "                              else environment variable K2HFTDBGMODE\n"
 		   "  --listen ADDRESS:PORT       instead of what the configuration says; port 0: any\n"
@@ -64,6 +65,7 @@ static int option_take(struct k2i_options *options, enum option option, const ch
 {
 	switch (option) {
 	case OPTION_CONFIG:
+	case OPTION_JSON:
 		options->config = value;
 		return 0;
 	case OPTION_LEVEL:
@@ -71,8 +73,6 @@ static int option_take(struct k2i_options *options, enum option option, const ch
 	case OPTION_LISTEN:
 		options->listen = value;
 		return 0;
-	case OPTION_JSON:
-		return complain("%s is not supported by this version, write the configuration to a file", "-json");
 	case OPTION_HELP:
 		options->help = true;
 		return 0;
@@ -109,6 +109,8 @@ static int environment_take(struct k2i_options *options)
 	const char *level = getenv("K2HFTDBGMODE");
 
 	options->config = getenv("K2HFTSVRCONFFILE");
+	if (!options->config || !*options->config)
+		options->config = getenv("K2HFTSVRJSONCONF");
 	options->log_file = getenv("K2HFTDBGFILE");
 	return level && *level ? level_take(options, level) : 0;
 }

@@ -2,6 +2,8 @@
 #ifndef K2I_INI_READ_H
 #define K2I_INI_READ_H
 
+#include <stdbool.h>
+
 struct k2i_ini_entry {
 	const char *file;
 	unsigned line;
@@ -9,6 +11,7 @@ struct k2i_ini_entry {
 	unsigned section_number; /* counts headers: tells two sections of one name apart */
 	const char *name;        /* NULL: this is the section's header */
 	const char *value;       /* all behind the first '=', without blanks around it and without a comment */
+	bool literal;            /* quotes in the value are part of it */
 };
 
 struct k2i_ini_calls {

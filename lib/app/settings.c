@@ -9,6 +9,7 @@
 
 #include "ini_read.h"
 #include "settings_table.h"
+#include "yaml_read.h"
 
 struct loader {
 	struct k2i_settings *settings;
@@ -276,7 +277,8 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 		loader->status = -ENOMEM;
 		return;
 	}
-	k2i_ini_unquote(value);
+	if (!entry->literal)
+		k2i_ini_unquote(value);
 	status = k2i_value_parse(setting, value, section_object(loader), message, sizeof(message));
 	if (status == -ENOMEM)
 		loader->status = status;
@@ -327,17 +329,21 @@ static int defaults(struct k2i_settings *settings)
 	return status;
 }
 
-static int read_file(struct loader *loader, const char *file)
+/* What begins so is no path, but the configuration itself; a shell or fstab can have left backslashes in front. */
+static bool is_json(const char *file)
+{
+	return file[strspn(file, " \t\r\n\\")] == '{';
+}
+
+static int read_file(struct loader *loader, const char *file, const char *json)
 {
 	struct k2i_ini_calls calls = {on_entry, on_fault, loader};
 	int status;
 
-	if (name_ends(file, ".yaml") || name_ends(file, ".yml") || name_ends(file, ".json")) {
-		finding(loader, K2I_FINDING_ERROR, file, 0,
-			"this version reads INI files only, not YAML or JSON; write it as an INI file");
-		return 0;
-	}
-	status = k2i_ini_read(file, &calls);
+	if (json || name_ends(file, ".yaml") || name_ends(file, ".yml") || name_ends(file, ".json"))
+		status = k2i_yaml_read(file, json, &calls);
+	else
+		status = k2i_ini_read(file, &calls);
 	if (!status)
 		status = loader->status;
 	if (!status)
@@ -348,6 +354,7 @@ static int read_file(struct loader *loader, const char *file)
 int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings)
 {
 	struct loader loader = {.report = report, .argument = argument, .section = K2I_SECTION_COUNT};
+	const char *json = is_json(file) ? strchr(file, '{') : NULL;
 	int status = -ENOMEM;
 
 	*settings = NULL;
@@ -355,11 +362,11 @@ int k2i_settings_check(const char *file, k2i_settings_report *report, void *argu
 	loader.said_in = calloc(k2i_settings_table_count, sizeof(*loader.said_in));
 	loader.settings = calloc(1, sizeof(*loader.settings));
 	if (loader.places.keys && loader.said_in && loader.settings) {
-		loader.settings->file = strdup(file);
+		loader.settings->file = strdup(json ? "(JSON)" : file);
 		if (loader.settings->file)
 			status = defaults(loader.settings);
 		if (!status)
-			status = read_file(&loader, loader.settings->file);
+			status = read_file(&loader, loader.settings->file, json);
 	}
 	free(loader.places.keys);
 	free(loader.said_in);
@@ -396,7 +403,7 @@ int k2i_settings_load(const char *file, struct k2i_settings **settings, char *me
 	int status = k2i_settings_check(file, first_error_keep, &first, settings);
 
 	if (status < 0)
-		(void)snprintf(message, message_room, "%s: %s", file, strerror(-status));
+		(void)snprintf(message, message_room, "%s: %s", is_json(file) ? "(JSON)" : file, strerror(-status));
 	if (status <= 0)
 		return status;
 	k2i_settings_free(*settings);

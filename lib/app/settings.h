@@ -130,8 +130,8 @@ struct k2i_settings {
 
 /*
  * Reads and checks a file completely. 0, or -errno with one line "FILE:LINE: what is wrong; what to do" in `message`
- * (the first error; `report` below gives all). Form by the name: .yaml, .yml, .json are refused with a clear text by a
- * version without them; everything else is INI.
+ * (the first error; `report` below gives all). Form by the name: .yaml, .yml and .json are read as YAML, everything else
+ * as INI; what begins with { is no name but JSON itself, and its FILE is "(JSON)".
  */
 int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
 void k2i_settings_free(struct k2i_settings *settings);

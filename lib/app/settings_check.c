@@ -66,9 +66,10 @@ static void check_servers(const struct checker *checker)
 static void check_senders(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
-	const struct k2i_sender_node *node = settings->senders, *end = node + settings->sender_count;
 
-	for (; node < end; node++) {
+	for (size_t number = 0; number < settings->sender_count; number++) {
+		const struct k2i_sender_node *node = &settings->senders[number];
+
 		if (!settings->receiver_present)
 			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->file, node->line,
 					 "[SLVNODE] has no effect: the receiver's file says who may connect");

@@ -21,7 +21,7 @@ refused 2 'unknown option -q' "$mnt" -q
 refused 2 'one mount point' a b c
 refused 2 'dbglevel=loud' "$mnt" -o "conf=$conf,dbglevel=loud"
 refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
-refused 2 'json= is not supported' "$mnt" -o 'json={}'
+refused 2 'nothing to run' "$mnt" -o 'json={}'
 for form in -f ''; do
 	# shellcheck disable=SC2086
 	refused 1 "option" "$mnt" $form -o "conf=$conf,no_such_option"

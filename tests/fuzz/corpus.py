@@ -183,6 +183,11 @@ def texts():
         b"SSL = maybe\nINCLUDE fuzz.conf\nINCLUDE\nMODE='open\n\0\n[K2HFTFUSESVR]\nFORMAT = \"%q\"\nWINDOW=1T\n")
     put("settings", "twice", b"INCLUDE = fuzz.conf\nINCLUDE \"fuzz.conf\"\n[K2HFTFUSESVR]\nTYPE=file\nTYPE=file\n"
         b"[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n[K2HFTFUSE_RULE]\nTARGET=a//b/\nTARGET=../x\n[K2HFTFUSE_RULE]\nTARGET=a/b\n")
+    put("yaml", "yaml", b"GLOBAL: {PORT: 1, SSL: no}\nSVRNODE:\n  - NAME: localhost\nK2HFTFUSE:\n  K2HFTFUSE_RULE_DIR:\n"
+        b"    - TARGET: app\n      TRUNS: true\n      DEFAULTALL: DENY\n      ALLOW:\n        - some 'text' # x\n"
+        b"        - ['^a\"b', $0]\n        - '\"x\", \"y\"'\n  RINGSIZE: 64K\n")
+    put("yaml", "json", b'{"GLOBAL":{"PORT":1},"K2HFTFUSESVR":{"FILE_BASEDIR":"/tmp","FORMAT":"{\\"m\\":\\"%J\\"}\\n"}}')
+    put("yaml", "wrong", b"GLOBL: 1\nGLOBAL: &a {PORT: [1, {A: *a}], port: !!x 2}\nK2HFTFUSE: [{K2HTYPE: >\n  mem\n  x}]\n--- |\n")
     put("format", "json", b"\0" + b"{\"m\":\"%J\",\"h\":\"%H\",\"p\":%P,\"f\":\"%F\"}\\n\0%F %T.%-\0dir/name\0host\0"
         b"a \"line\"\n\xff\xfe\xc3\xa9 \xf0\x9f\x98\x80\n\0rest")
     put("format", "plain", b"\0%L\0\0a\0b\0one\ntwo\n")

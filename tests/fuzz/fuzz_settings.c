@@ -8,6 +8,11 @@
 #include "fuzz.h"
 #include "settings.h"
 
+/* fuzz_yaml.c is this with another one. */
+#ifndef FUZZ_SUFFIX
+#define FUZZ_SUFFIX ".conf"
+#endif
+
 static void on_finding(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
 {
 	unsigned *errors = argument;
@@ -62,12 +67,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t bytes;
 	int status;
 
-	(void)snprintf(path, sizeof(path), "%s/fuzz.conf", fuzz_folder());
+	(void)snprintf(path, sizeof(path), "%s/fuzz" FUZZ_SUFFIX, fuzz_folder());
 	file_write(path, data, size);
 	status = k2i_settings_check(path, on_finding, &errors, &settings);
 	fuzz_check(status >= 0 && (unsigned)status == errors);
 	text = printed(settings, &bytes);
 	k2i_settings_free(settings);
+	(void)snprintf(path, sizeof(path), "%s/fuzz.conf", fuzz_folder());
 	if (errors == 0)
 		again_check(path, text, bytes);
 	free(text);
