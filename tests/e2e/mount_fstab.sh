@@ -6,7 +6,7 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "SKIP: mount(8) is for root"; exit 77; }
 	[ -x /sbin/mount.fuse3 ] || [ -x /usr/sbin/mount.fuse3 ] || { echo "SKIP: no mount.fuse3"; exit 77; }
 	unshare -m true || { echo "SKIP: no mount namespaces"; exit 77; }
-	IN_NAMESPACE=yes exec unshare -m "$0"
+	IN_NAMESPACE=yes exec tests/tools/own_mounts.sh "$0"
 fi
 mount --bind "${B:-build}/bin" /usr/local/bin || exit 1
 . tests/tools/mount.sh

@@ -6,7 +6,7 @@
 if [ "$(id -u)" = 0 ] && [ -z "${IN_NAMESPACE:-}" ]; then
 	command -v setpriv >/dev/null || { echo "SKIP: no setpriv"; exit 77; }
 	unshare -m true || { echo "SKIP: no mount namespaces"; exit 77; }
-	IN_NAMESPACE=yes exec unshare -m "$0"
+	IN_NAMESPACE=yes exec tests/tools/own_mounts.sh "$0"
 fi
 command -v fusermount3 >/dev/null || { echo "SKIP: no fusermount3"; exit 77; }
 # A folder that other users can get to.

@@ -224,7 +224,8 @@ def own_mounts():
     if os.environ.get(OWN_MOUNTS) or not quiet("unshare", "-m", "true"):
         return
     os.environ[OWN_MOUNTS] = "yes"
-    os.execvp("unshare", ["unshare", "-m", sys.executable] + sys.argv)
+    command = os.path.join(os.path.dirname(__file__), "..", "tools", "own_mounts.sh")
+    os.execv(command, [command, sys.executable] + sys.argv)
 
 
 def main():
