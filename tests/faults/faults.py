@@ -9,8 +9,8 @@ The senders are k2hft push, an application of the library and a mount, each with
 numbered records for a second or two, while one fault is injected at a random moment; then `k2hft verify` looks at every
 record: all that was accepted must be there, once, in order. A fault of which k2hft-delivery(7) says that it can lose
 or repeat says so in its class (parts/kinds.py), and what it cost is counted apart. A dozen laps share a world: a
-receiver, a mount, ring files and a ledger, which go on from lap to lap; some worlds have two hosts (network namespaces)
-with a cable between them, some a proxy that spoils bytes.
+receiver, a mount, ring files and a ledger, which go on from lap to lap; some worlds have TLS, some two
+hosts (network namespaces) with a cable between them, some a proxy that spoils bytes.
 
 The same seed gives the same laps, as far as moments can be the same; K2HFT_SEED or --seed sets it. --faults 0: until
 the time (--seconds) is over. A lap that failed keeps its logs in $B/faults. B is the build folder. Linux, Python 3;

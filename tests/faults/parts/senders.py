@@ -130,7 +130,8 @@ class PushSender(Sender):
         reading, writing = os.pipe()
         self.push = Process("push", [os.path.join(self.world.bin, "k2hft"), "push", "-r", f"{host}:{port}", "--ring",
                                      self.ring(), "--ring-size", self.world.ring_bytes, "--level", self.world.level,
-                                     "--compress", self.world.compress, "--timeout", 100, "-t", self.stream],
+                                     "--compress", self.world.compress, "--timeout", 100, "-t", self.stream] +
+                            (["--psk", self.world.path("key")] if self.world.tls else []),
                             self.log(), self.world.sender_host(), stdin=reading,
                             extra=self.world.environment(self.name))
         self.maker = Process("push's input", self.verify() + ["--make", "-q"] + self.load.words(part.producer) +

@@ -34,6 +34,7 @@ class World:
         self.disk = self.path("disk")
         self.output = os.path.join(self.disk, "out")
         self.mount_point = self.path("mnt")
+        self.tls = random.random() < 0.25
         self.own_disk = False
         self.plans = {}
 
@@ -46,6 +47,8 @@ class World:
             self.link = Link(self.path("hosts.log"))
             if self.link.problem:
                 raise Trouble(self.link.problem)
+        with open(os.open(self.path("key"), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as key:
+            key.write(self.random.randbytes(32).hex() + "\n")
         self.write_receiver_config()
         self.receiver_start()
         if self.kind == "proxy":
@@ -55,13 +58,17 @@ class World:
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def ssl_words(self):
+        """Of a configuration: TLS with a key that both sides have, or none."""
+        return f"SSL = yes\nPSKFILE = {self.path('key')}\n" if self.tls else "SSL = no\n"
+
     def environment(self, role):
         """Of a process that is made to die at a point: see crash.py."""
         return {"K2HFT_CRASH": self.plans[role].path} if role in self.plans else None
 
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
-                f"compress {self.compress}")
+                f"compress {self.compress}{', TLS' if self.tls else ''}")
 
     def sender_host(self):
         return self.link.left if self.link else None
@@ -76,7 +83,7 @@ class World:
 
     def write_receiver_config(self):
         with open(self.path("server.ini"), "w", encoding="utf-8") as file:
-            file.write("[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\nSSL = no\n[K2HFTFUSESVR]\nTYPE = file\n"
+            file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\n{self.ssl_words()}[K2HFTFUSESVR]\nTYPE = file\n"
                        f"FILE_BASEDIR = {self.output}\n" + ("FILE_UNIFY = unify.log\n" if self.unify else ""))
 
     def receiver_spawn(self):
@@ -122,7 +129,8 @@ class World:
         """Of a sender; its rules are for the mount."""
         host, port = self.target()
         with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(f"[GLOBAL]\nPORT = {port}\nSSL = no\n[SVRNODE]\nNAME = {host}\n[K2HFTFUSE]\nK2HTYPE = file\n"
+            file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}[SVRNODE]\nNAME = {host}\n"
+                       "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
                        "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n")
 
