@@ -21,10 +21,12 @@
 #include "write.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* So many answers without anything new, and a file is asked about less often. */
+/* So many answers without anything new, and a file is asked about less often; then again. */
 #define IDLE_AFTER 40u
+#define ASLEEP_AFTER 140u
 /* How much less: the files that are idle share what may be asked. */
-#define IDLE_MS_MIN 20u
+#define IDLE_MS 20u
+#define ASLEEP_MS 50u
 #define IDLE_MS_PER_FILE 5u
 #define IDLE_MS_MAX 1000u
 /* What is due so soon is asked now: one wake-up for all. */
@@ -297,14 +299,20 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 
 /* ---- what is asked */
 
+static uint64_t at_least(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
 static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
 	uint64_t flush_ms = mount->settings->flush_ms, idle_ms = (uint64_t)mount->cached_count * IDLE_MS_PER_FILE;
 
 	if (file->idle < IDLE_AFTER)
 		return flush_ms * NS_PER_MS;
-	idle_ms = idle_ms < IDLE_MS_MIN ? IDLE_MS_MIN : idle_ms > IDLE_MS_MAX ? IDLE_MS_MAX : idle_ms;
-	return (idle_ms > flush_ms ? idle_ms : flush_ms) * NS_PER_MS;
+	idle_ms = at_least(idle_ms < IDLE_MS_MAX ? idle_ms : IDLE_MS_MAX,
+			   file->idle < ASLEEP_AFTER ? IDLE_MS : ASLEEP_MS);
+	return at_least(idle_ms, flush_ms) * NS_PER_MS;
 }
 
 /* Writes to the kernel's copy of a page, which is not written back. */
