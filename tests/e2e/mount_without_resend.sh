@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A kernel that can't send requests again, which a library in front of readv(2) makes of this one: the mount says so at its
+# start, works, and ends with its worker as any FUSE mount does.
+. tests/tools/mount.sh
+. tests/tools/kill_worker.sh
+compiler=${CC:-cc}
+command -v "${compiler%% *}" >/dev/null || { rm -rf "$work"; echo "SKIP: no C compiler"; exit 77; }
+# A sanitizer wants to be the first library.
+grep -q -e __asan_init -e __tsan_init "$bin/k2hftfuse" && { rm -rf "$work"; echo "SKIP: a build with sanitizers"; exit 77; }
+cat >"$work/old.c" <<'END'
+#define _GNU_SOURCE
+#include <linux/fuse.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+ssize_t readv(int fd, const struct iovec *parts, int count)
+{
+	ssize_t bytes = syscall(SYS_readv, fd, parts, count);
+	struct fuse_in_header *header = parts[0].iov_base;
+	struct fuse_init_in *init = (struct fuse_init_in *)(header + 1);
+
+	if (bytes >= (ssize_t)(sizeof(*header) + 8) && parts[0].iov_len >= sizeof(*header) + 8 &&
+	    header->opcode == FUSE_INIT && header->len == bytes && init->minor > 39)
+		init->minor = 39;
+	return bytes;
+}
+END
+$compiler -shared -fPIC -o "$work/old.so" "$work/old.c" || fail "the library can't be compiled"
+start_receiver
+LD_PRELOAD=$work/old.so
+export LD_PRELOAD
+start_mount
+unset LD_PRELOAD
+said() {
+	grep -q "this kernel can't send requests again: if the worker dies, the mount ends" "$work/mount.err"
+}
+until_true 20 said || fail "no word at the start"
+seq 1 100000 >"$work/in"
+quick cp "$work/in" "$sent/direct" || fail cp
+quick sh -c "cat '$work/in' >>'$sent/cached'" || fail append
+arrives "$work/in" senddir/direct
+arrives "$work/in" senddir/cached
+exec 3>>"$sent/open"
+worker_of "$mount_pid" || fail "no worker"
+kill -9 "${worker%% *}"
+wait_mount && fail "status 0 although the worker was killed"
+grep -q 'ends with it' "$work/mount.err" || fail "no word at the end"
+exec 3>&-
+! quick ls "$sent" >/dev/null 2>&1 || fail "the mount is still there"
