@@ -161,6 +161,10 @@ class Crash(Fault):
             self.again()
         elif status:
             raise Trouble(f"{process.name} ended with status {status}; {process.last_lines()}")
+        elif more and self.point.need == "damage":
+            # What was damaged had been committed, only its acknowledgement was still on the way.
+            self.damage()
+            self.sender.go()
         elif more:
             self.sender.finish(20)
             self.again()

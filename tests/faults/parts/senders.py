@@ -188,7 +188,10 @@ class MountSender(Sender):
                              self.load.words(part.producer) + [path], self.world.path("mount-writer.log"))
 
     def kill(self, exactly):
-        """The whole daemon: writers see errors, and what they were told is written must be there."""
+        """
+        The whole daemon: writers see errors, and what they were told is written must be there, or in the ring at least
+        where the kernel's page cache had it: that is lost with the mount.
+        """
         part = self.parts[-1]
         for worker in self.world.mount_workers():
             quiet("kill", "-KILL", worker)
@@ -200,6 +203,9 @@ class MountSender(Sender):
             if not found:
                 raise Trouble(f"the writer does not tell how far it came; {self.maker.last_lines()}")
             part.at_least = int(found.group(1)) - 1
+            if self.world.write_mode == "cached":
+                part.at_least = 0
+                part.committed = max(0, self.committed() - self.committed_before)
             # A write whose answer got lost; in a write that gathers many, all of them.
             part.at_most = self.load.count
 

@@ -35,6 +35,7 @@ class World:
         self.output = os.path.join(self.disk, "out")
         self.mount_point = self.path("mnt")
         self.tls = random.random() < 0.25
+        self.write_mode = random.choice(["cached", "direct"])
         self.own_disk = False
         self.plans = {}
 
@@ -68,7 +69,7 @@ class World:
 
     def describe(self):
         return (f"{self.kind}, {'unified' if self.unify else 'a file each'}, {self.level}, ring {self.ring_bytes}, "
-                f"compress {self.compress}{', TLS' if self.tls else ''}")
+                f"compress {self.compress}, {self.write_mode} mount{', TLS' if self.tls else ''}")
 
     def sender_host(self):
         return self.link.left if self.link else None
@@ -132,6 +133,7 @@ class World:
             file.write(f"[GLOBAL]\nPORT = {port}\n{self.ssl_words()}[SVRNODE]\nNAME = {host}\n"
                        "[K2HFTFUSE]\nK2HTYPE = file\n"
                        f"K2HFILE = {ring}\nK2HINIT = no\nRINGSIZE = {self.ring_bytes}\n"
+                       f"WRITEMODE = {self.write_mode}\n"
                        "[K2HFTFUSE_RULE_DIR]\nTARGET = senddir\nTRUNS = on\nDEFAULTALL = ALLOW\n")
 
     def mount_start(self):
