@@ -247,16 +247,39 @@ int k2i_start_mount(struct k2i_mount *mount)
 	return status;
 }
 
+/*
+ * What its worker has unmounted must not be unmounted again, yet only so does libfuse free the name. It leaves the mount
+ * point alone if its descriptor says that the other end is gone: a pipe's does.
+ */
+static void forget_mount(struct fuse_session *session)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	(void)close(ends[0]);
+	if (dup2(ends[1], fuse_session_fd(session)) >= 0)
+		fuse_session_unmount(session);
+	(void)close(ends[1]);
+}
+
+static void undo_session(struct k2i_mount *mount)
+{
+	if (mount->mounted)
+		fuse_session_unmount(mount->session);
+	else if (mount->begun)
+		forget_mount(mount->session);
+	fuse_session_destroy(mount->session);
+}
+
 void k2i_start_undo(struct k2i_mount *mount)
 {
 	if (!mount)
 		return;
-	if (mount->mounted)
-		fuse_session_unmount(mount->session);
 	if (mount->device_fd >= 0)
 		(void)close(mount->device_fd);
 	if (mount->session)
-		fuse_session_destroy(mount->session);
+		undo_session(mount);
 	if (mount->ring_fd >= 0)
 		(void)close(mount->ring_fd);
 	k2i_nodes_free(mount->nodes);
