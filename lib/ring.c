@@ -34,12 +34,12 @@
  *	     word               R                            A                          what goes along
  *	 1   entry.mark         commit, discard, reserve     consumer, repair           the entry; the slot's claim
  *	 2   header.tail        claim, give back             consumer; other claims     the slot's claim; unmarked room
- *	 3   slot.claim, rear   end of a claim               search for an owner        the mark, or the tail moved back
+ *	 3   slot.claim, rear   end of a claim, the next one search for an owner        the mark, or the tail moved back
  *	 4   header.head        release, gaps skipped        claim                      that the room is not read any more
  *	 5   give_backs         discard, slot taken over     around a search            that a claim has vanished
  *	 6   sleeping           sleep, and the mark          commit, and the mark       one of both sees the other (Dekker)
  *	 7   space_waiters      wait, head and tail          head and tail, wait        one of both sees the other (Dekker)
- *	 8   slot.owner         close                        open                       the slot's counters
+ *	 8   slot.owner         close                        open; search for an owner  the slot's counters; the mark
  *	 9   stream.generation  declare                      find                       the stream's text
  *	10   header.consumer    open, close                  attach                     that the ring is ready
  *	11   space_sequence     wake                         wait                       what was freed

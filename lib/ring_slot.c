@@ -48,8 +48,9 @@ static bool claim_settled(const struct k2hft_ring *ring, uint64_t word)
 
 void k2i_slot_free(struct k2i_slot *slot)
 {
+	/* R3: as at the end of a claim. */
+	atomic_store_explicit(&slot->claim, 0, memory_order_release);
 	/* relaxed: R8 below makes all of it visible together. */
-	atomic_store_explicit(&slot->claim, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->rear, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->attachment, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->owner_namespace, 0, memory_order_relaxed);
@@ -176,8 +177,11 @@ enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, 
 
 		if (!slot_claims(slot, position))
 			continue;
-		/* relaxed: a later owner than that of the claim is alive, and the caller then looks again later. */
-		owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+		/*
+		 * A8: that nobody is there any more is read together with the mark that the claim has ended with. A later
+		 * owner than that of the claim is alive, and the caller then looks again later.
+		 */
+		owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 		if (owner && slot_alive(ring, slot, owner))
 			return K2I_OWNER_LIVE;
 		found = K2I_OWNER_DEAD;
@@ -203,8 +207,8 @@ uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, u
 		uint64_t claim = atomic_load_explicit(&slot->claim, memory_order_acquire);
 		uint64_t rear = atomic_load_explicit(&slot->rear, memory_order_acquire);
 		uint64_t nearest = nearer(rear, position, nearer(claim, position, limit));
-		/* relaxed: as in k2i_owner_find. */
-		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+		/* A8: as in k2i_owner_find. */
+		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 
 		if (nearest < limit && owner && slot_alive(ring, slot, owner))
 			limit = nearest;
