@@ -163,7 +163,7 @@ E2E      := $(call SCRIPTS,e2e)
 
 check: deps             ## builds, lints and runs every test
 	$(call remake) all unit stress examples
-	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden) $(LINT)
+	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden model) $(LINT)
 lint: deps              ## floors, banned constructs, sizes, layout of sources, shell scripts
 	$(call run_tests) $(LINT)
 bench: all              ## measures everything, about a quarter of an hour, into bench/; goes on where it was interrupted
@@ -190,7 +190,7 @@ check-fuzz:             ## each fuzz target for 60 seconds
 	$(call fuzz,$(FUZZ),60)
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
-include tests/faults/faults.mk
+include tests/faults/faults.mk tests/model/model.mk
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
