@@ -37,7 +37,7 @@
  *	 3   slot.claim, rear   end of a claim, the next one search for an owner        the mark, or the tail moved back
  *	 4   header.head        release, gaps skipped        claim                      that the room is not read any more
  *	 5   give_backs         discard, slot taken over     around a search            that a claim has vanished
- *	 6   sleeping           sleep, and the mark          commit, and the mark       one of both sees the other (Dekker)
+ *	 6   sleeping           sleep; mark, tail            commit; mark, tail         one of both sees the other (Dekker)
  *	 7   space_waiters      wait, head and tail          head and tail, wait        one of both sees the other (Dekker)
  *	 8   slot.owner         close                        open; search for an owner  the slot's counters; the mark
  *	 9   stream.generation  declare                      find                       the stream's text

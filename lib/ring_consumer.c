@@ -229,7 +229,9 @@ int k2hft_ring_sleep(struct k2hft_ring *ring)
 	atomic_store_explicit(&ring->header->sleeping, ring->sleep_number, memory_order_seq_cst);
 	/* A1, A6: a commit that this does not see sees `sleeping`. */
 	kind = k2i_mark_read(ring, ring->read, atomic_load_explicit(&entry->mark, memory_order_seq_cst), &size);
-	tail = k2i_tail_load(ring);
+	/* A6: a claim before one whose commit found nobody asleep is seen, even if its owner died in it. */
+	(void)atomic_load_explicit(&ring->header->tail, memory_order_seq_cst);
+	tail = k2i_tail_load(ring); /* not older than that */
 	claim = kind == K2I_KIND_CLAIMED || (!kind && k2i_position_claimed(ring, ring->read));
 	/* A claim that the caller was not told of is news: its producer can be dead, and only who knows of it finds out. */
 	if (tail <= ring->read || (claim && ring->claim_told)) {

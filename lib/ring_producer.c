@@ -77,8 +77,8 @@ static int claim(struct k2hft_producer *producer, uint64_t size)
 		/* R3: R2 below publishes it, but a search for the last claim's owner that finds it must find that mark. */
 		atomic_store_explicit(&producer->slot->claim, tail | 1, memory_order_release);
 		K2I_CRASH(ring_claim_before);
-		/* R2, A2: room that a producer gave back comes with what it wrote there. relaxed on failure: a guess. */
-	} while (!atomic_compare_exchange_weak_explicit(&header->tail, &tail, tail + size, memory_order_acq_rel,
+		/* R2, A2, R6: room that a producer gave back comes with what it wrote there. relaxed on failure: a guess. */
+	} while (!atomic_compare_exchange_weak_explicit(&header->tail, &tail, tail + size, memory_order_seq_cst,
 							memory_order_relaxed));
 	K2I_CRASH(ring_claimed);
 	producer->position = tail;

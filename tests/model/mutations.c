@@ -3,15 +3,14 @@
 
 /*
  * What the explorer must find, else its silence on the ring as it is says nothing. Each changes one access of the ring:
- * a weaker order, or a store that is left out. A scenario and a memory in which it shows stand beside it.
+ * a weaker order, or a store that is left out. A scenario and a memory in which it shows stand beside it. That the mark is
+ * seq_cst does not show: the tail is, too, and behind a claim that it was told of the consumer looks again by itself.
  */
 const struct model_mutation model_mutations[] = {
 	{"commit relaxed", "wrap", true, "publish", "mark", MODEL_WEAKEN},
 	{"read relaxed", "wrap", true, "entry_kind", "mark", MODEL_WEAKEN},
-	{"commit not seq_cst", "wrap", true, "publish", "mark", MODEL_TO_RELEASE},
 	{"look for a sleeper not seq_cst", "wrap", true, "publish", "sleeping", MODEL_TO_RELEASE},
 	{"sleep not seq_cst", "wrap", true, "k2hft_ring_sleep", "sleeping", MODEL_TO_RELEASE},
-	{"last look not seq_cst", "wrap", true, "k2hft_ring_sleep", "mark", MODEL_TO_RELEASE},
 	{"sleep not told", "wrap", false, "k2hft_ring_sleep", "sleeping", MODEL_DROP},
 	{"release relaxed", "full", true, "head_move", "head", MODEL_WEAKEN},
 	{"room taken relaxed", "full", true, "claim", "head", MODEL_WEAKEN},
