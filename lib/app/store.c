@@ -219,10 +219,11 @@ void k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_
 	if (end < behind->started + K2I_STORE_BEHIND_BYTES)
 		return;
 	range_start(options, descriptor, behind->started, end);
-	if (behind->started > behind->done)
-		range_finish(options, descriptor, behind->done, behind->started);
-	behind->done = behind->started;
 	behind->started = end;
+	if (end - behind->done <= K2I_STORE_WAITING_BYTES)
+		return;
+	range_finish(options, descriptor, behind->done, end - K2I_STORE_WAITING_BYTES);
+	behind->done = end - K2I_STORE_WAITING_BYTES;
 }
 
 void k2i_store_behind_end(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,

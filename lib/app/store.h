@@ -66,10 +66,11 @@ ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, 
 
 /*
  * Write-behind of one file, so that dirty memory is bounded: the kernel is told to write a stretch as soon as that is
- * full, and who writes waits for the stretch before it. So the kernel always has one to write, and a disk that is slower
- * than the data is felt at once.
+ * full, and who writes waits for the one that lies K2I_STORE_WAITING_BYTES before it. So the kernel always has some to
+ * write, a burst goes at the speed of memory, and a disk that stays slower than the data is felt.
  */
-#define K2I_STORE_BEHIND_BYTES (UINT64_C(8) << 20)
+#define K2I_STORE_BEHIND_BYTES  (UINT64_C(8) << 20)
+#define K2I_STORE_WAITING_BYTES (UINT64_C(64) << 20)
 struct k2i_store_behind {
 	uint64_t done;    /* up to there it is on the disk, as far as this knows */
 	uint64_t started; /* up to there the kernel writes */
