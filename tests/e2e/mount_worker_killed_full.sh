@@ -49,7 +49,7 @@ done
 for pid in $writer1 $writer2 $writer3 $filtered $odd; do
 	wait "$pid" || fail "status $? of a writer"
 done
-stop_killing 10
+stop_killing 3
 stop_mount || fail "status $? of k2hftfuse"
 grep 7 "$work/in" | cmp - "$received/filtered/f" || fail "filtered"
 cmp "$work/in" "$received/senddir/odd" || fail "odd"
