@@ -88,6 +88,14 @@ static void progress(const struct bench_run *run, double rate)
 			      (unsigned long long)run->point.seconds, rate);
 }
 
+/* For each second that has passed: several, if looking took so long. */
+static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
+{
+	while (run->series_count < run->point.seconds && run->series_count < passed_ns / TICK_NS)
+		run->series[run->series_count++] = rate;
+	progress(run, rate);
+}
+
 /* One point for each whole second in which senders write; what is committed after is in the total only. */
 static int series_take(struct bench_run *run, struct growing *growing)
 {
@@ -96,14 +104,10 @@ static int series_take(struct bench_run *run, struct growing *growing)
 	while (senders_run(run)) {
 		if (bench_interrupted())
 			return -EINTR;
-		tick_wait(last + TICK_NS);
-		now = bench_clock_ns();
+		tick_wait(last + TICK_NS - (last - begin) % TICK_NS);
 		bytes = all_bytes(run, growing);
-		if (run->series_count < run->point.seconds) {
-			run->series[run->series_count++] =
-				(double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9);
-			progress(run, run->series[run->series_count - 1]);
-		}
+		now = bench_clock_ns();
+		points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9));
 		before = bytes;
 		last = now;
 		if (now - begin > run->point.seconds * TICK_NS + END_LIMIT_NS)

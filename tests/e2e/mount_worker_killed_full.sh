@@ -14,7 +14,7 @@ ALLOW = \"7\""
 start_receiver
 start_mount
 seq 1 1000000 >"$work/in"
-start_killing 0.07
+start_killing 0.04
 quick cat "$work/in" >"$mnt/filtered/f" &
 filtered=$!
 quick dd if="$work/in" of="$sent/odd" bs=1237 status=none &
@@ -49,7 +49,7 @@ done
 for pid in $writer1 $writer2 $writer3 $filtered $odd; do
 	wait "$pid" || fail "status $? of a writer"
 done
-stop_killing 3
+stop_killing 10
 stop_mount || fail "status $? of k2hftfuse"
 grep 7 "$work/in" | cmp - "$received/filtered/f" || fail "filtered"
 cmp "$work/in" "$received/senddir/odd" || fail "odd"
