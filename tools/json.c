@@ -46,24 +46,38 @@ static bool word_taken(struct parser *parser, const char *word)
 	return true;
 }
 
-/* A code point below 128 as it is; others, which the results have as UTF-8, as "?". */
-static bool code_parse(struct parser *parser, char *to)
+/* As UTF-8: three bytes at most, halves of surrogates included, and less than what stood there. */
+static char *code_put(char *out, unsigned long code)
 {
-	char digits[5] = {0}, *end;
-	unsigned long code;
-
-	if (parser->bytes - parser->at < 4)
-		return false;
-	memcpy(digits, parser->text + parser->at, 4);
-	code = strtoul(digits, &end, 16);
-	if (*end || strspn(digits, "0123456789abcdefABCDEF") != 4)
-		return false;
-	*to = code > 0 && code < 128 ? (char)code : '?';
-	parser->at += 4;
-	return true;
+	if (code >= 0x800) {
+		*out++ = (char)(0xe0 | code >> 12);
+		*out++ = (char)(0x80 | (code >> 6 & 0x3f));
+	} else if (code >= 0x80) {
+		*out++ = (char)(0xc0 | code >> 6);
+	} else {
+		*out++ = (char)(code ? code : '?');
+		return out;
+	}
+	*out++ = (char)(0x80 | (code & 0x3f));
+	return out;
 }
 
-static bool escape_parse(struct parser *parser, char *to)
+/* NULL: these are no four digits. */
+static char *code_parse(struct parser *parser, char *out)
+{
+	char digits[5] = {0};
+
+	if (parser->bytes - parser->at < 4)
+		return NULL;
+	memcpy(digits, parser->text + parser->at, 4);
+	if (strspn(digits, "0123456789abcdefABCDEF") != 4)
+		return NULL;
+	parser->at += 4;
+	return code_put(out, strtoul(digits, NULL, 16));
+}
+
+/* Behind the backslash. NULL: there is no such escape. */
+static char *escape_parse(struct parser *parser, char *out)
 {
 	static const char from[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
 	char code = peek(parser);
@@ -71,10 +85,10 @@ static bool escape_parse(struct parser *parser, char *to)
 
 	parser->at++;
 	if (code == 'u')
-		return code_parse(parser, to);
+		return code_parse(parser, out);
 	if (place)
-		*to = meant[place - from];
-	return place != NULL;
+		*out++ = meant[place - from];
+	return place ? out : NULL;
 }
 
 /* Behind its first quote: how many bytes there are up to its last one. */
@@ -90,24 +104,23 @@ static bool string_measure(const struct parser *parser, size_t *bytes)
 
 static char *string_parse(struct parser *parser)
 {
-	size_t bytes, used = 0, end;
-	bool good = true;
-	char *text;
+	char *text, *out;
+	size_t bytes, end;
 
 	if (!string_measure(parser, &bytes))
 		return NULL;
 	end = parser->at + bytes;
-	text = malloc(bytes + 1); /* an escape gets shorter */
-	while (text && good && parser->at < end) {
+	text = out = malloc(bytes + 1); /* an escape gets shorter */
+	while (out && parser->at < end) {
 		if (parser->text[parser->at] != '\\') {
-			text[used++] = parser->text[parser->at++];
+			*out++ = parser->text[parser->at++];
 			continue;
 		}
 		parser->at++;
-		good = escape_parse(parser, &text[used++]);
+		out = escape_parse(parser, out);
 	}
-	if (text && good && parser->at == end) {
-		text[used] = '\0';
+	if (out && parser->at == end) {
+		*out = '\0';
 		parser->at++;
 		return text;
 	}
@@ -115,7 +128,7 @@ static char *string_parse(struct parser *parser)
 	return NULL;
 }
 
-static bool number_take(struct parser *parser, double *number)
+static bool number_take(struct parser *parser, struct json_value *value)
 {
 	char copy[NUMBER_BYTES_MAX + 1], *end;
 	size_t bytes = 0;
@@ -126,11 +139,12 @@ static bool number_take(struct parser *parser, double *number)
 		bytes++;
 	}
 	copy[bytes] = '\0';
-	*number = strtod(copy, &end);
+	value->number = strtod(copy, &end);
 	if (bytes == 0 || *end)
 		return false;
 	parser->at += bytes;
-	return true;
+	value->text = strdup(copy);
+	return value->text != NULL;
 }
 
 static bool members_parse(struct parser *parser, struct json_value *whole, char close, unsigned depth)
@@ -176,7 +190,7 @@ static bool value_fill(struct parser *parser, struct json_value *value, unsigned
 		      : word_taken(parser, "true")  ? JSON_TRUE
 		      : word_taken(parser, "false") ? JSON_FALSE
 						    : JSON_NUMBER;
-	return value->type != JSON_NUMBER || number_take(parser, &value->number);
+	return value->type != JSON_NUMBER || number_take(parser, value);
 }
 
 static struct json_value *value_parse(struct parser *parser, unsigned depth)

@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-/* A JSON text as a tree, to read results that were saved. What it was made from is hostile until it is looked at. */
+/* A JSON text as a tree, of results that were saved and of a status. What it was made from is hostile until it is looked at. */
 enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json_value {
 	enum json_type type;
 	double number;
-	char *text, *name;               /* string; name in the object that it is in */
+	char *text, *name;               /* a string, or a number as it stood there; name in the object that it is in */
 	struct json_value *first, *next; /* members */
 };
 

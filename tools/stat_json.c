@@ -1,118 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON, as much of it as a status has, into a flat list. Whoever sent it can have sent anything. */
+/* A status into a flat list. Whoever sent it can have sent anything. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "stat.h"
 
 #define DEPTH_MAX 8u
 #define PATH_BYTES_MAX 256u
 
-struct reader {
-	const char *at;
+struct place {
 	struct stat_values *values;
 	char path[PATH_BYTES_MAX];
 	size_t path_bytes;
 	unsigned depth;
 };
 
-static int value_read(struct reader *reader);
-
-static void blanks_skip(struct reader *reader)
+static int value_add(struct place *place, const char *text)
 {
-	reader->at += strspn(reader->at, " \t\r\n");
-}
-
-static bool taken(struct reader *reader, char wanted)
-{
-	blanks_skip(reader);
-	if (*reader->at != wanted)
-		return false;
-	reader->at++;
-	return true;
-}
-
-static int hex_read(struct reader *reader, unsigned *code)
-{
-	unsigned at;
-
-	*code = 0;
-	for (at = 0; at < 4; at++) {
-		static const char digits[] = "0123456789abcdef";
-		const char lower = (char)(*reader->at | 0x20), *digit = lower ? strchr(digits, lower) : NULL;
-
-		if (*reader->at == '\0' || !digit)
-			return -EBADMSG;
-		*code = *code * 16 + (unsigned)(digit - digits);
-		reader->at++;
-	}
-	return 0;
-}
-
-/* As UTF-8: three bytes at most, halves of surrogates included, and less than what stood there. */
-static char *code_put(char *out, unsigned code)
-{
-	if (code >= 0x800) {
-		*out++ = (char)(0xe0 | code >> 12);
-		*out++ = (char)(0x80 | (code >> 6 & 0x3f));
-	} else if (code >= 0x80) {
-		*out++ = (char)(0xc0 | code >> 6);
-	} else {
-		*out++ = (char)(code ? code : '?');
-		return out;
-	}
-	*out++ = (char)(0x80 | (code & 0x3f));
-	return out;
-}
-
-static int escape_read(struct reader *reader, char **out)
-{
-	static const char names[] = "bfnrt\"\\/", letters[] = "\b\f\n\r\t\"\\/";
-	char name = *reader->at++;
-	const char *known = name ? strchr(names, name) : NULL;
-	unsigned code;
-
-	if (known) {
-		*(*out)++ = letters[known - names];
-		return 0;
-	}
-	if (name != 'u' || hex_read(reader, &code))
-		return -EBADMSG;
-	*out = code_put(*out, code);
-	return 0;
-}
-
-/* Behind the first quote. `out` has room for all that is left. */
-static int string_read(struct reader *reader, char *out)
-{
-	while (*reader->at && *reader->at != '"') {
-		if (*reader->at != '\\') {
-			*out++ = *reader->at++;
-			continue;
-		}
-		reader->at++;
-		if (*reader->at == '\0' || escape_read(reader, &out))
-			return -EBADMSG;
-	}
-	*out = '\0';
-	return *reader->at++ == '"' ? 0 : -EBADMSG;
-}
-
-static size_t string_room(const char *at)
-{
-	size_t bytes = 0;
-
-	while (at[bytes] && at[bytes] != '"')
-		bytes += at[bytes] == '\\' && at[bytes + 1] ? 2 : 1;
-	return bytes + 1;
-}
-
-static int value_add(struct reader *reader, char *text)
-{
-	struct stat_values *values = reader->values;
-	struct stat_value *grown;
-	char *path;
+	struct stat_values *values = place->values;
+	struct stat_value *grown, added;
 
 	if (values->count == values->room) {
 		grown = reallocarray(values->values, values->room * 2 + 64, sizeof(*grown));
@@ -121,105 +29,77 @@ static int value_add(struct reader *reader, char *text)
 		values->values = grown;
 		values->room = values->room * 2 + 64;
 	}
-	path = strdup(reader->path);
-	if (!path)
-		return -ENOMEM;
-	values->values[values->count++] = (struct stat_value){path, text};
-	return 0;
+	added = (struct stat_value){strdup(place->path), strdup(text)};
+	if (added.path && added.text) {
+		values->values[values->count++] = added;
+		return 0;
+	}
+	free(added.path);
+	free(added.text);
+	return -ENOMEM;
 }
 
-static int text_add(struct reader *reader)
+static int path_push(struct place *place, const char *part)
 {
-	char *text = malloc(string_room(reader->at));
-	int error = text ? string_read(reader, text) : -ENOMEM;
+	size_t bytes = strlen(part), dot = place->path_bytes ? 1 : 0;
 
-	if (!error)
-		error = value_add(reader, text);
-	if (error)
-		free(text);
-	return error;
-}
-
-static int word_add(struct reader *reader)
-{
-	size_t bytes = strspn(reader->at, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
-	char *text = bytes ? strndup(reader->at, bytes) : NULL;
-	int error;
-
-	if (!text)
-		return bytes ? -ENOMEM : -EBADMSG;
-	reader->at += bytes;
-	error = value_add(reader, text);
-	if (error)
-		free(text);
-	return error;
-}
-
-static int path_push(struct reader *reader, const char *part)
-{
-	size_t bytes = strlen(part), dot = reader->path_bytes ? 1 : 0;
-
-	if (reader->path_bytes + dot + bytes >= sizeof(reader->path))
+	if (place->path_bytes + dot + bytes >= sizeof(place->path))
 		return -EBADMSG;
 	if (dot)
-		reader->path[reader->path_bytes] = '.';
-	memcpy(reader->path + reader->path_bytes + dot, part, bytes + 1);
-	reader->path_bytes += dot + bytes;
+		place->path[place->path_bytes] = '.';
+	memcpy(place->path + place->path_bytes + dot, part, bytes + 1);
+	place->path_bytes += dot + bytes;
 	return 0;
 }
 
-static int key_push(struct reader *reader)
-{
-	char key[PATH_BYTES_MAX];
+static int members_add(struct place *place, const struct json_value *whole);
 
-	if (!taken(reader, '"') || string_room(reader->at) > sizeof(key) || string_read(reader, key) ||
-	    !taken(reader, ':'))
-		return -EBADMSG;
-	return path_push(reader, key);
+static int any_add(struct place *place, const struct json_value *value)
+{
+	switch (value->type) {
+	case JSON_NULL:
+		return value_add(place, "null");
+	case JSON_FALSE:
+		return value_add(place, "false");
+	case JSON_TRUE:
+		return value_add(place, "true");
+	case JSON_NUMBER:
+	case JSON_STRING:
+		return value_add(place, value->text);
+	default:
+		return members_add(place, value);
+	}
 }
 
-static int members_read(struct reader *reader, char end)
+static int members_add(struct place *place, const struct json_value *whole)
 {
-	const size_t path_bytes = reader->path_bytes;
+	const size_t path_bytes = place->path_bytes;
+	const struct json_value *member;
 	unsigned number = 0;
 	char index[16];
-	int error;
+	int error = place->depth++ == DEPTH_MAX ? -EBADMSG : 0;
 
-	if (taken(reader, end))
-		return 0;
-	do {
+	for (member = whole->first; !error && member; member = member->next) {
 		(void)snprintf(index, sizeof(index), "%u", number++);
-		error = end == '}' ? key_push(reader) : path_push(reader, index);
+		error = path_push(place, member->name ? member->name : index);
 		if (!error)
-			error = value_read(reader);
-		reader->path_bytes = path_bytes;
-		reader->path[path_bytes] = '\0';
-	} while (!error && taken(reader, ','));
-	return error ? error : taken(reader, end) ? 0 : -EBADMSG;
-}
-
-static int value_read(struct reader *reader)
-{
-	int error;
-
-	if (taken(reader, '"'))
-		return text_add(reader);
-	if (*reader->at != '{' && *reader->at != '[')
-		return word_add(reader);
-	if (reader->depth++ == DEPTH_MAX)
-		return -EBADMSG;
-	error = members_read(reader, *reader->at++ == '{' ? '}' : ']');
-	reader->depth--;
+			error = any_add(place, member);
+		place->path_bytes = path_bytes;
+		place->path[path_bytes] = '\0';
+	}
+	place->depth--;
 	return error;
 }
 
 int stat_json_read(const char *text, struct stat_values *values)
 {
-	struct reader reader = {.at = text, .values = values};
-	int error = value_read(&reader);
+	struct place place = {.values = values};
+	size_t at;
+	struct json_value *value = json_parse(text, strlen(text), &at);
+	int error = value ? any_add(&place, value) : -EBADMSG;
 
-	blanks_skip(&reader);
-	return !error && *reader.at ? -EBADMSG : error;
+	json_free(value);
+	return error;
 }
 
 void stat_values_free(struct stat_values *values)
