@@ -2,16 +2,18 @@
 # What proves that nothing is lost: faults under load, crash points, power cuts.
 .PHONY: check-faults check-crash crash-build check-power-cut
 
-check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faults.py; SEED=S; RECORD=1 keeps the result
+# Mostly these wait: with more jobs than processors they are done sooner.
+in_jobs = --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record)
+check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faults.py; SEED=S JOBS=N; RECORD=1 keeps the result
 	$(call remake) all unit
-	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record)
+	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(in_jobs)
 
 # The build in which processes can be made to die at each point of lib/crash.def.
 B_CRASH := build-crash
 crash-build: deps
 	$(call remake) B=$(B_CRASH) CPPFLAGS='$(CPPFLAGS) -DK2I_CRASH_POINTS' all $(B_CRASH)/tests/tools/ring_client
-check-crash: crash-build ## death at each of the points of lib/crash.def, once and five times in a row; SEED=S
-	$(Q)B=$(B_CRASH) tests/faults/crash.py $(if $(SEED),--seed $(SEED))
+check-crash: crash-build ## death at each of the points of lib/crash.def, once and five times in a row; SEED=S JOBS=N RECORD=1
+	$(Q)B=$(B_CRASH) tests/faults/crash.py $(in_jobs)
 
 check-power-cut: deps   ## CUTS power cuts (1000) of the receiver's machine, see tests/faults/power_cut.py; SEED=S
 	$(call remake) all unit

@@ -27,7 +27,7 @@ import tempfile
 import time
 import uuid
 
-from faults import interrupted, own_mounts
+from parts.harness import interrupted, own_mounts
 from parts.crash import HEAD_AT
 from parts.disk import CONNECTED, SENT, WRITE, Disk, events_of
 from parts.process import Process, Trouble, quiet, wait_until

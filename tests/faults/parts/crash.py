@@ -76,9 +76,13 @@ class Crash(Fault):
     points = point = role = None
     times = 1
 
+    def __init_subclass__(cls):
+        """Not one of kinds.ALL."""
+
     @classmethod
     def of(cls, points, point, role, times):
-        return type(f"Crash_{point.name}", (cls,), {"points": points, "point": point, "role": role, "times": times})
+        return type(f"Crash_{point.name}", (cls,),
+                    {"name": point.name, "points": points, "point": point, "role": role, "times": times})
 
     def __init__(self, lap):
         super().__init__(lap)

@@ -203,6 +203,7 @@ class World:
         return found
 
     def close(self, keep=False):
+        """Returns where its logs are kept, if they are."""
         for process in list(Process.all):
             process.go_on()
         self.abort_requests()
@@ -211,12 +212,12 @@ class World:
         if self.proxy:
             self.proxy.close()
         Process.end_all()
-        if keep:
-            self.keep_logs()
+        kept = self.keep_logs() if keep else None
         if self.own_disk:
             quiet("umount", "-l", self.disk)
         if not self.mounted() and not os.path.ismount(self.disk):
             shutil.rmtree(self.folder, ignore_errors=True)
+        return kept
 
     def keep_logs(self):
         """Of a world in which something went wrong, for a look."""
@@ -226,4 +227,4 @@ class World:
             if name.endswith((".log", ".ini", ".json")):
                 shutil.copy(self.path(name), target)
         shutil.copytree(self.output, os.path.join(target, "out"), dirs_exist_ok=True, symlinks=True)
-        print(f"  kept: {target}", flush=True)
+        return target
