@@ -27,7 +27,8 @@ class World:
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="k2hft-faults."))
         self.unify = random.random() < 0.25
         self.level = "synced" if random.random() < 0.15 else "written"
-        self.ring_bytes = random.choice(["256K", "1M", "4M", "16M"])
+        # In one file others' records may come between the pieces of a long one (k2hftfusesvr(8)): then it has none.
+        self.ring_bytes = random.choice(["1M", "4M", "16M"] if self.unify else ["256K", "1M", "4M", "16M"])
         # Longer records go in pieces: k2hft-push(1), --ring-size.
         self.piece_bytes = {"256K": 32, "1M": 128, "4M": 512, "16M": 2048}[self.ring_bytes] << 10
         self.compress = random.choice(["auto", "never", "always"])
