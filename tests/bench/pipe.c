@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The measure for rate.sh. `pipe copy IN OUT` sends a file over loopback TCP to another process that writes it, with
+ * The measure for the scripts of this folder. `pipe copy IN OUT` sends a file over loopback TCP to another process that writes it, with
  * nothing in between; `pipe timed OUT BYTES COMMAND...` runs a command and waits until OUT is BYTES long. Both print
  * the seconds that this took.
  */

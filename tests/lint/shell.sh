@@ -14,7 +14,7 @@ command -v shellcheck >/dev/null || {
 	echo "SKIP: no shellcheck"
 	exit 77
 }
-find tests fuse receiver tools examples -name "*.sh" -print0 2>/dev/null |
+find tests fuse receiver tools examples man -name "*.sh" -print0 2>/dev/null |
 	xargs -0 shellcheck -x .ci/run pkgconfig/install-deps ||
 	status=1
 exit $status

@@ -19,6 +19,7 @@ logs=${K2HFT_LOGS:-../shared/logs}
 mount_pid=
 receiver_pid=
 port=
+receiver_address=127.0.0.1
 rules='[K2HFTFUSE_RULE_DIR]
 TARGET = senddir
 TRUNS = on
@@ -51,6 +52,7 @@ abort_connection() {
 
 clean() {
 	trap - EXIT INT TERM
+	set +e
 	if mounted; then
 		abort_connection
 		umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
@@ -145,7 +147,7 @@ sender_config() {
 [GLOBAL]
 PORT = $port$global_settings
 [SVRNODE]
-NAME = 127.0.0.1
+NAME = $receiver_address
 [K2HFTFUSE]
 $settings
 $rules
