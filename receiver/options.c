@@ -27,7 +27,7 @@ static const struct {
 
 void k2i_options_usage(void)
 {
-	(void)puts("Usage: k2hftfusesvr -conf FILE [-d LEVEL] [--listen ADDRESS:PORT]\n"
+	(void)puts("usage: k2hftfusesvr -conf FILE [-d LEVEL] [--listen ADDRESS:PORT]\n"
 		   "Receives records of k2hft senders and writes them to files.\n"
 		   "\n"
 		   "  -conf FILE, --config FILE   configuration, else environment variable K2HFTSVRCONFFILE\n"

@@ -61,7 +61,7 @@ static void log_line(void *argument, enum k2hft_log_level level, const char *tex
 
 static void help_print(FILE *output)
 {
-	(void)fputs("Usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
+	(void)fputs("usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
 		    "Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
 		    "  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT " if none is given\n"
 		    "  -c, --config FILE           receiver and ring as this configuration file has them\n"
@@ -69,7 +69,7 @@ static void help_print(FILE *output)
 		    "\" for standard input\n"
 		    "      --binary                blocks of bytes, not lines\n"
 		    "      --ring FILE             keep in FILE what is not acknowledged, and send what is left there\n"
-		    "      --ring-size SIZE            of the ring, with K, M or G (8M in memory, 64M in a file)\n"
+		    "      --ring-size SIZE        of the ring, with K, M or G (8M in memory, 64M in a file)\n"
 		    "      --timeout SECONDS       wait at most this long for a connection, and in the end for an\n"
 		    "                              acknowledgement (30)\n"
 		    "      --host NAME             what this host calls itself\n"

@@ -23,7 +23,7 @@ void verify_error(const char *format, ...)
 }
 
 static const char help[] =
-	"Usage: k2hft verify [OPTION]... FILE...\n"
+	"usage: k2hft verify [OPTION]... FILE...\n"
 	"   or: k2hft verify --make [OPTION]... FILE\n"
 	"   or: k2hft verify --make [OPTION]... {-r HOST[:PORT] | -c FILE | --attach RING} -t STREAM\n"
 	"Makes records with producer, counter and checksum; and reads where they arrived, the files one after the\n"

@@ -38,7 +38,7 @@ printf '[GLOBAL]\nPORT = many\n' >"$dir/wrong.ini"
 expect 1 'wrong.ini:2:' -c "$dir/wrong.ini"
 "$k2hft" push --unknown 2>"$dir/errors"
 [ $? = 2 ] || fail "unknown option"
-"$k2hft" push --help | grep -q 'Usage: k2hft push' || fail "--help"
+"$k2hft" push --help | grep -q 'usage: k2hft push' || fail "--help"
 
 # Nothing listens: the port was somebody's a moment ago.
 receiver_config ""
