@@ -24,7 +24,7 @@ Q   := $(if $(filter 1,$(V)),,@)
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 say  = $(if $(filter 1,$(V))$(silent),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-# ---- version: written in version.h and nowhere else; the map must have a node for it
+# ---- version: written in version.h; the map must have a node for it, and debian/ is checked by tests/install/debian.sh
 
 version_part = $(shell sed -n 's/^.define K2HFT_VERSION_$(1) *\([0-9]*\)$$/\1/p' include/k2hft/version.h)
 SO_MAJOR := $(call version_part,MAJOR)

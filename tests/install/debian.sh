@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# debian/ goes with the rest: it has this version, wants what building needs, and its packages share out everything that
+# is installed.
+set -eu
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+status=0
+wrong()
+{
+	echo "$*"
+	status=1
+}
+
+version=$(sed -n 's/^.define K2HFT_VERSION_STRING "\(.*\)"/\1/p' include/k2hft/version.h)
+packaged=$(sed -n '1s/^k2hft (\([^)]*\)).*/\1/p' debian/changelog)
+[ "$version" = "$packaged" ] || wrong "debian/changelog has version $packaged, not $version"
+grep -q "K2HFT_$version" debian/libk2hft*.symbols || wrong "debian/libk2hft*.symbols does not have K2HFT_$version"
+
+# Of what pkgconfig/install-deps names for building, the compiler is there wherever packages are built.
+sed -n "/^wanted_for_build=/,/^'/s/^[a-z]*:[^ ]*  *\([^ ]*\).*/\1/p" pkgconfig/install-deps |
+	grep -v -x -e gcc -e libc6-dev -e fuse3 >"$root/wanted"
+[ -s "$root/wanted" ] || wrong "pkgconfig/install-deps names nothing"
+while read -r package; do
+	sed -n '/^Build-Depends:/,/^Standards/p' debian/control | grep -q "[ :]$package\(,\| \|$\)" ||
+		wrong "debian/control: Build-Depends does not have $package"
+done <"$root/wanted"
+
+${K2HFT_MAKE:-make} -s install B="${B:-build}" DESTDIR="$root/d" prefix=/usr libdir=/usr/lib/here \
+	unitdir=/lib/systemd/system
+(
+	cd "$root/d"
+	find . ! -type d | sed 's|^\./||' | sort >"$root/installed"
+	# Globs, each with what is below it.
+	while read -r glob _; do
+		# shellcheck disable=SC2086
+		find $glob ! -type d >>"$root/packaged" 2>/dev/null || echo "nothing is installed as $glob" >>"$root/wrong"
+	done
+) <<END
+$(cat debian/*.install debian/not-installed)
+END
+[ ! -e "$root/wrong" ] || wrong "$(cat "$root/wrong")"
+sort "$root/packaged" | uniq -d >"$root/twice"
+sort -u "$root/packaged" | comm -23 "$root/installed" - >"$root/nowhere"
+[ ! -s "$root/twice" ] || wrong "in two packages:" "$(cat "$root/twice")"
+[ ! -s "$root/nowhere" ] || wrong "in no package:" "$(cat "$root/nowhere")"
+exit $status
