@@ -3,6 +3,7 @@
 # timeout: 180
 # What a mount drops, cuts, gives up and sends again is counted, and k2hft stat says so: of the mount, and of its ring.
 . tests/tools/mount.sh
+. tests/tools/kill_worker.sh
 k2hft=$bin/k2hft
 
 # counter TARGET NAME
@@ -66,7 +67,7 @@ becomes_at_least "$mnt/.k2hft-ring" ring_expired_records 100
 
 # A mount that does not answer is no reason to hang.
 kill -STOP "$mount_pid"
-worker=$(tr -d ' ' <"/proc/$mount_pid/task/$mount_pid/children")
+worker_of "$mount_pid" || fail "no worker"
 kill -STOP "$worker"
 quick "$k2hft" stat --timeout 1 "$mnt" 2>"$work/said"
 status=$?

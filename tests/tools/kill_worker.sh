@@ -4,9 +4,13 @@
 # For tests of what a mount's worker leaves behind, which source this after mount.sh: start_killing SECONDS kills it with
 # SIGKILL again and again, until stop_killing, which says how often.
 
+# An ordinary user's keeper has fusermount3 as a child as well, for a moment after the mount is there.
 worker_of() {
-	worker=$(tr -d ' ' 2>/dev/null <"/proc/$1/task/$1/children")
-	[ -n "$worker" ]
+	children=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
+	for worker in $children; do
+		[ "$(cat "/proc/$worker/comm" 2>/dev/null)" != k2hftfuse ] || return 0
+	done
+	return 1
 }
 
 # A worker with the thread sanitizer needs longer until it serves, and somebody must be served.

@@ -25,7 +25,6 @@ END
 # returns PATH FLAGS: whether one of some writes returned.
 returns() {
 	worker_of "$mount_pid" || fail "no worker"
-	worker=${worker%% *}
 	attempts=6
 	while [ $attempts -gt 0 ]; do
 		attempts=$((attempts - 1))
