@@ -20,8 +20,14 @@
 #define CIPHERS_1_3 "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 #define CIPHERS_SHARED_KEY "TLS_AES_128_GCM_SHA256" /* as tls_key.c has it */
 
-/* Several records by one recv(2); such a buffer is there only while it holds something. */
-#define READ_BUFFER_BYTES ((size_t)64 * 1024)
+/*
+ * Several records by one recv(2). Such a buffer is there only while it holds something: one that malloc gives back to the
+ * system each time, from 64 KiB on, costs more than the calls that it saves.
+ */
+#define READ_BUFFER_BYTES ((size_t)32 * 1024)
+
+/* Of a client's certificates, whoever it is: a server makes room for them when it hears how long they are. */
+#define CERTIFICATES_BYTES_MAX (32 * 1024)
 
 __attribute__((format(printf, 3, 4))) static int wrong(struct k2i_tls_problem *problem, enum k2i_tls_part part,
 						       const char *format, ...)
@@ -202,6 +208,8 @@ static int context_prepare(struct k2i_tls_context *context, const struct k2i_tls
 	(void)SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
 	(void)SSL_CTX_set_read_ahead(ssl, 1);
 	SSL_CTX_set_default_read_buffer_len(ssl, READ_BUFFER_BYTES);
+	if (settings->server)
+		(void)SSL_CTX_set_max_cert_list(ssl, CERTIFICATES_BYTES_MAX);
 	SSL_CTX_set_default_passwd_cb(ssl, no_passphrase);
 	return SSL_CTX_set_min_proto_version(ssl, version) == 1 && SSL_CTX_set_cipher_list(ssl, CIPHERS_1_2) == 1 &&
 			       SSL_CTX_set_ciphersuites(ssl, CIPHERS_1_3) == 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +15,12 @@
  * a write again with the very same bytes, which the client could not promise; and no SIGPIPE comes.
  */
 #define OUTPUT_BYTES_MIN 4096u
+
+/*
+ * OpenSSL makes room for all of a message as soon as its length is announced, 128 KiB for a ClientHello, by whoever can
+ * connect. Those that are in use have hundreds of bytes, and some kilobytes with keys that withstand quantum computers.
+ */
+#define HELLO_BYTES_MAX 16384u
 
 static int output_grow(struct k2i_tls *tls, size_t bytes)
 {
@@ -47,6 +54,28 @@ static int socket_write(BIO *bio, const char *bytes, int byte_count)
 	return byte_count;
 }
 
+/* Looks at the length of a ClientHello before OpenSSL does. False: it is not to be read. */
+static bool hello_allowed(struct k2i_tls *tls, const char *bytes, size_t byte_count)
+{
+	const unsigned char *hello = tls->hello;
+	size_t missing = sizeof(tls->hello) - tls->hello_bytes;
+
+	if (!tls->context->server || missing == 0)
+		return true;
+	if (byte_count > missing)
+		byte_count = missing;
+	memcpy(tls->hello + tls->hello_bytes, bytes, byte_count);
+	tls->hello_bytes += byte_count;
+	if (byte_count < missing)
+		return true;
+	/* The message's header must be in one record, or these would not be its bytes. */
+	if ((hello[3] != 0 || hello[4] >= 4) && (hello[6] << 16 | hello[7] << 8 | hello[8]) <= (int)HELLO_BYTES_MAX)
+		return true;
+	(void)snprintf(tls->reason, sizeof(tls->reason), "its ClientHello is longer than 16 KiB, or in crumbs");
+	tls->error = -EPROTO;
+	return false;
+}
+
 static int socket_read(BIO *bio, char *bytes, int room)
 {
 	struct k2i_tls *tls = BIO_get_data(bio);
@@ -64,6 +93,8 @@ static int socket_read(BIO *bio, char *bytes, int room)
 		BIO_set_retry_read(bio);
 	else if (count < 0)
 		tls->error = -errno;
+	else if (!hello_allowed(tls, bytes, (size_t)count))
+		return -1;
 	return (int)count;
 }
 

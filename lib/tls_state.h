@@ -14,6 +14,7 @@
 #define K2I_TLS_IDENTITY_BYTES_MAX 128u
 #define K2I_TLS_SHARED_KEY_BYTES_MIN 16u
 #define K2I_TLS_SHARED_KEY_BYTES_MAX 64u
+#define K2I_TLS_HELLO_HEADER_BYTES 9u /* of a record, and of the message in it */
 
 struct k2i_tls_shared_key {
 	char identity[K2I_TLS_IDENTITY_BYTES_MAX + 1];
@@ -38,7 +39,9 @@ struct k2i_tls {
 	int error;             /* -errno of the socket, or of TLS; 0: none. Nothing goes any more */
 	unsigned char *output; /* records that wait for the socket */
 	size_t output_sent, output_bytes, output_room;
-	uint64_t key_records; /* written with the key of now */
+	uint64_t key_records;                            /* written with the key of now */
+	unsigned char hello[K2I_TLS_HELLO_HEADER_BYTES]; /* of a client, its first bytes */
+	size_t hello_bytes;
 	char reason[256];
 };
 

@@ -230,11 +230,45 @@ static void test_begins(void **state)
 	assert_false(k2i_tls_begins("", 0));
 }
 
+/* What a server says to a client that begins with these bytes, which are sent one by one. */
+static int hello_begin(const unsigned char *bytes, size_t byte_count)
+{
+	struct pair pair;
+	int result = -EAGAIN;
+
+	pair_open(&pair, KEY, KEY);
+	for (size_t at = 0; at < byte_count && result == -EAGAIN; at++) {
+		assert_int_equal(send(pair.ends[0].descriptor, bytes + at, 1, 0), 1);
+		result = k2i_transport_handshake(&pair.ends[1]);
+		assert_true(result == -EAGAIN || at == K2I_TLS_HELLO_HEADER_BYTES - 1);
+	}
+	if (result != -EAGAIN)
+		assert_non_null(strstr(k2i_transport_reason(&pair.ends[1], result), "its ClientHello is longer"));
+	pair_close(&pair);
+	return result;
+}
+
+/* Room for a message is not made before its length is known to be sensible. */
+static void test_long_hello(void **state)
+{
+	static const unsigned char longest[] = {0x16, 3, 1, 0x40, 0, 1, 0, 0x40, 0};
+	static const unsigned char too_long[] = {0x16, 3, 1, 0x40, 0, 1, 0, 0x40, 1};
+	static const unsigned char much_too_long[] = {0x16, 3, 1, 0x40, 0, 1, 2, 0, 0};
+	/* The length's middle byte is in another record, and these are that record's header. */
+	static const unsigned char crumbs[] = {0x16, 3, 1, 0, 2, 1, 0, 0x16, 3};
+
+	(void)state;
+	assert_int_equal(hello_begin(longest, sizeof(longest)), -EAGAIN);
+	assert_int_equal(hello_begin(too_long, sizeof(too_long)), -EPROTO);
+	assert_int_equal(hello_begin(much_too_long, sizeof(much_too_long)), -EPROTO);
+	assert_int_equal(hello_begin(crumbs, sizeof(crumbs)), -EPROTO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_differ), cmocka_unit_test(test_bytes),  cmocka_unit_test(test_full),
-		cmocka_unit_test(test_ends),        cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_ends),        cmocka_unit_test(test_begins), cmocka_unit_test(test_long_hello),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
