@@ -121,8 +121,7 @@ $(B)/bin/k2hftfusesvr: $(call objects,receiver/*.c)
 $(B)/bin/k2hftfusesvr: LIBS = $(receiver_LIBS)
 $(B)/bin/k2hft: $(call objects,tools/*.c)
 $(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o
-$(STRESS): $(B)/tests/stress/%: $(B)/obj/tests/stress/%.o
-$(TOOLS): $(B)/tests/tools/%: $(B)/obj/tests/tools/%.o
+$(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 # With libFuzzer's main where that is compiled for, else with one that runs files.
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
@@ -134,6 +133,7 @@ $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json)
 $(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_report bench_markdown json)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report numbers)
 $(B)/tests/test_cached $(B)/tests/test_nodes: $(B)/tests/test_%: $(B)/obj/fuse/%.o $(B)/obj/fuse/shared.o
+$(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,nodes outlet output shared text tree)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)

@@ -324,10 +324,11 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 		chunk.flags |= K2HFT_CHUNK_CONTINUES;
 	if (outlet->pending_continued)
 		chunk.flags |= K2HFT_CHUNK_CONTINUED;
-	chunk.record_count = binary ? 1 : k2i_text_records(data, count);
 	status = k2hft_producer_reserve(mount->producer, count, &payload);
 	if (status)
 		return status;
+	/* Not sooner: while the ring is full, every request that is served comes by here. */
+	chunk.record_count = binary ? 1 : k2i_text_records(data, count);
 	memcpy(payload, data, count);
 	K2I_SHARED_KEEP(outlet);
 	outlet->pending_from += count;

@@ -21,10 +21,12 @@ quick dd if="$work/in" of="$sent/odd" bs=1237 status=none &
 odd=$!
 stop_receiver
 fixed_port=yes
-quick python3 - "$sent" <<'END' || fail "names"
+quick python3 - "$sent" "$work/kills" <<'END' || fail "names"
 import os, sys
-at = sys.argv[1]
-for number in range(150):
+at, kills = sys.argv[1:]
+number = 0
+while number < 150 or os.path.getsize(kills) < 10:
+    number += 1
     first, second = f"{at}/a{number}", f"{at}/b{number}"
     os.mkdir(first)
     os.rename(first, second)

@@ -13,12 +13,20 @@ worker_of() {
 	return 1
 }
 
-# A worker with the thread sanitizer needs longer until it serves, and somebody must be served.
+served() {
+	yes "$mnt" | head -n 100 | tr '\n' '\0' | quick xargs -0 stat -f >"$work/served"
+}
+
+# A worker with the thread sanitizer needs longer until it serves, and somebody must be served: it answers some requests
+# then, before its time begins.
 start_killing() {
 	pause=$1
-	grep -q __tsan_init "$bin/k2hftfuse" && pause=1
+	first=:
+	grep -q __tsan_init "$bin/k2hftfuse" && first=served
 	: >"$work/kills"
-	while [ ! -e "$work/stop" ]; do
+	: >"$work/killing" # goes with $work, too
+	while [ -e "$work/killing" ]; do
+		$first
 		sleep "$pause"
 		worker_of "$mount_pid" && kill -9 "$worker" 2>/dev/null && echo >>"$work/kills"
 	done &
@@ -26,9 +34,8 @@ start_killing() {
 }
 
 stop_killing() {
-	: >"$work/stop"
+	rm "$work/killing"
 	wait "$killer_pid"
-	rm "$work/stop"
 	kills=$(wc -l <"$work/kills")
 	[ "$kills" -ge "$1" ] || fail "the worker was killed $kills times only"
 }
