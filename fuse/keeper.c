@@ -25,8 +25,9 @@
 #define YOUNG_NS UINT64_C(50000000)
 #define PAUSE_NS UINT64_C(100000000)
 #define PAUSE_NS_MAX UINT64_C(1000000000)
-/* Workers in a row that can't begin. */
-#define TRIES_MAX 20u
+/* A worker that fails before it has served for so long was of no use; after so many in a row the next would not be. */
+#define OF_USE_NS UINT64_C(1000000000)
+#define FAILURES_MAX 20u
 
 static void block_signals(sigset_t *signals)
 {
@@ -53,7 +54,7 @@ static void forward(pid_t worker, int number)
 
 /* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next. */
-static int wait_for_end(pid_t worker, int *asked, const sigset_t *signals)
+static int wait_for_end(pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	int status = 0;
 
@@ -64,8 +65,10 @@ static int wait_for_end(pid_t worker, int *asked, const sigset_t *signals)
 
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
 			return status;
-		if (number == SIGUSR1)
+		if (number == SIGUSR1) {
+			*ready_ns = k2i_mount_clock_ns();
 			k2i_daemon_ready();
+		}
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
 			forward(worker, *asked = number);
 	}
@@ -101,7 +104,7 @@ static bool ended(int status)
 }
 
 /* One worker's life: its status, or that of one that could not begin. */
-static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals)
+static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	pid_t worker;
 
@@ -109,20 +112,50 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 	worker = fork();
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
-	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(worker, asked, signals);
+	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(worker, asked, signals, ready_ns);
+}
+
+/*
+ * SIGKILL comes from outside, be it from a kernel that lacks memory, and says nothing of the next worker: whatever is
+ * killed is replaced for ever. What dies otherwise does so by itself.
+ */
+static bool failed(int status)
+{
+	return !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;
+}
+
+static unsigned failures_after(unsigned failures, int status, uint64_t served_ns)
+{
+	if (failed(status))
+		return served_ns < OF_USE_NS ? failures + 1 : 0;
+	return served_ns ? 0 : failures;
+}
+
+/* Whether the mount ends with the worker that died. */
+static bool give_up(const struct k2i_mount *mount, unsigned failures)
+{
+	const char *mount_point = mount->options->mount_point;
+
+	if (mount->init_bytes && !mount->resends) {
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount_point);
+		return true;
+	}
+	if (failures == FAILURES_MAX)
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends: %u workers in a row failed soon", mount_point, failures);
+	return failures == FAILURES_MAX;
 }
 
 int k2i_keeper_run(struct k2i_mount *mount)
 {
-	unsigned young = 0, tries = 0;
+	unsigned young = 0, failures = 0;
 	int asked = 0; /* to end, by this signal */
 	sigset_t signals;
 
 	mount->keeper = getpid();
 	block_signals(&signals);
 	for (;;) {
-		uint64_t began_ns = k2i_mount_clock_ns();
-		int status = let_work(mount, &asked, &signals);
+		uint64_t began_ns = k2i_mount_clock_ns(), ready_ns = 0, died_ns;
+		int status = let_work(mount, &asked, &signals, &ready_ns);
 
 		if (ended(status)) {
 			if (!mount->begun)
@@ -130,13 +163,13 @@ int k2i_keeper_run(struct k2i_mount *mount)
 			return WEXITSTATUS(status);
 		}
 		say_died(status);
-		tries = WIFEXITED(status) ? tries + 1 : 0;
-		if ((mount->init_bytes && !mount->resends) || tries == TRIES_MAX) {
-			k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount->options->mount_point);
+		died_ns = k2i_mount_clock_ns();
+		failures = failures_after(failures, status, ready_ns ? died_ns - ready_ns : 0);
+		if (give_up(mount, failures)) {
 			k2i_daemon_failed(K2I_STATUS_FAILED);
 			return K2I_STATUS_FAILED;
 		}
-		young = k2i_mount_clock_ns() - began_ns < YOUNG_NS ? young + 1 : 0;
-		pause_for(pause_after(young));
+		young = died_ns - began_ns < YOUNG_NS ? young + 1 : 0;
+		pause_for(pause_after(young > failures ? young : failures));
 	}
 }
