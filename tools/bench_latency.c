@@ -89,11 +89,15 @@ int bench_latency_watch(struct bench_run *run)
 	unsigned sender;
 	int error = 0;
 
+	watch.notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (watch.notices < 0) {
+		bench_error("inotify: %s", strerror(errno));
+		return -1;
+	}
 	run->latency_count = 0;
 	run->latencies_ns = calloc(all, sizeof(*run->latencies_ns));
-	watch.notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (!run->latencies_ns || watch.notices < 0)
-		error = -errno;
+	if (!run->latencies_ns)
+		error = -ENOMEM;
 	for (sender = 0; sender < BENCH_SENDERS_MAX; sender++)
 		watch.files[sender] = -1;
 	while (error == 0) {
@@ -105,8 +109,7 @@ int bench_latency_watch(struct bench_run *run)
 	for (sender = 0; sender < BENCH_SENDERS_MAX; sender++)
 		if (watch.files[sender] >= 0)
 			(void)close(watch.files[sender]);
-	if (watch.notices >= 0)
-		(void)close(watch.notices);
+	(void)close(watch.notices);
 	if (error)
 		bench_error("the records do not arrive: %s", strerror(-error));
 	return error ? -1 : 0;

@@ -270,13 +270,15 @@ static unsigned jobs_start(struct run *run, struct job *jobs, const struct testi
 	run->running = run->cell->threads;
 	for (; started < run->cell->threads; started++) {
 		struct job *job = &jobs[started];
+		int error;
 
 		job->run = run;
 		share_set(job, files, run->cell, started);
 		if (run->way == TESTIO_READ)
 			job->to = files->written_to[started];
-		job->error = -pthread_create(&job->thread, NULL, job_main, job);
-		if (job->error) {
+		error = pthread_create(&job->thread, NULL, job_main, job);
+		if (error) {
+			job->error = -error;
 			job->failed = "thread";
 			break;
 		}

@@ -45,6 +45,5 @@ openssl s_server -accept 127.0.0.1:0 -cert "$dir/receiver.pem" -key "$dir/receiv
 other=$!
 wait_until grep -q ACCEPT "$dir/other"
 port=$(sed -n 's/^ACCEPT .*:\([0-9]*\)$/\1/p' "$dir/other")
-echo x | push --timeout 1 --ca "$dir/root.pem" -t x && fail "TLS 1.1 of the receiver"
-grep -q "the receiver's TLS is older than SSL_MIN_VER\|the receiver wants a later TLS\|refuses the handshake" "$dir/pushed" ||
-	fail "$(cat "$dir/pushed")"
+push_fails "the receiver's TLS is older than SSL_MIN_VER\|the receiver wants a later TLS\|refuses the handshake" \
+	--ca "$dir/root.pem" -t x
