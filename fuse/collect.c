@@ -21,14 +21,14 @@
 #include "write.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-/* So many answers without anything new, and a file is asked about less often; then again. */
-#define IDLE_AFTER 40u
-#define ASLEEP_AFTER 140u
-/* How much less: the files that are idle share what may be asked. */
-#define IDLE_MS 20u
-#define ASLEEP_MS 50u
-#define IDLE_MS_PER_FILE 5u
-#define IDLE_MS_MAX 1000u
+/* So many answers without anything new in a row, and a file is left alone. */
+#define LEAVE_AFTER 40u
+/*
+ * A write(2) that was under way then can end later, in theory any time later, if it has to wait for the memory that it
+ * takes its bytes from. So there are looks, twice as far apart each time, up to this; the files share what that costs.
+ */
+#define LOOK_MS 1000u
+#define LOOK_MS_PER_FILE 50u
 /* What is due so soon is asked now: one wake-up for all. */
 #define TOGETHER_NS NS_PER_MS
 /* The kernel did not take the mark of a cut: only a later request tells that it is done. */
@@ -164,6 +164,7 @@ int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, u
 		(*file)->writer_pid = pid;
 	}
 	(*file)->writers++;
+	(*file)->left = false;
 	(*file)->idle = 0;
 	due(mount, *file, k2i_mount_clock_ns() + mount->settings->flush_ms * NS_PER_MS);
 	return 0;
@@ -214,6 +215,7 @@ void k2i_collect_inherit(struct k2i_mount *mount)
 
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
 		file->asked = 0;
+		file->left = false;
 		file->idle = 0;
 		file->waits = NULL;
 		due(mount, file, now_ns);
@@ -299,37 +301,76 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 
 /* ---- what is asked */
 
-static uint64_t at_least(uint64_t one, uint64_t other)
+/* Tells the kernel something that it does not answer, or not here. */
+static bool notify(const struct k2i_mount *mount, int code, const struct iovec *body, const struct iovec *data)
 {
-	return one > other ? one : other;
+	struct fuse_out_header header = {
+		.len = (uint32_t)(sizeof(header) + body->iov_len + (data ? data->iov_len : 0)),
+		.error = code,
+	};
+	struct iovec parts[3] = {{.iov_base = &header, .iov_len = sizeof(header)}, *body};
+
+	if (data)
+		parts[2] = *data;
+	return mount->device_fd >= 0 && writev(mount->device_fd, parts, data ? 3 : 2) == (ssize_t)header.len;
 }
 
 static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
-	uint64_t flush_ms = mount->settings->flush_ms, idle_ms = (uint64_t)mount->cached_count * IDLE_MS_PER_FILE;
+	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->cached_count * LOOK_MS_PER_FILE;
 
-	if (file->idle < IDLE_AFTER)
-		return flush_ms * NS_PER_MS;
-	idle_ms = at_least(idle_ms < IDLE_MS_MAX ? idle_ms : IDLE_MS_MAX,
-			   file->idle < ASLEEP_AFTER ? IDLE_MS : ASLEEP_MS);
-	return at_least(idle_ms, flush_ms) * NS_PER_MS;
+	look_ms = look_ms > LOOK_MS ? look_ms : LOOK_MS;
+	for (unsigned looks = LEAVE_AFTER; file->left && looks < file->idle && pause_ms < look_ms; looks++)
+		pause_ms = pause_ms * 2 < look_ms ? pause_ms * 2 : look_ms;
+	return pause_ms * NS_PER_MS;
+}
+
+/* Its attributes are not to be believed any longer; its pages stay. */
+static bool leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	struct fuse_notify_inval_inode_out attributes = {.ino = file->node, .off = -1};
+
+	return notify(mount, FUSE_NOTIFY_INVAL_INODE,
+		      &(struct iovec){.iov_base = &attributes, .iov_len = sizeof(attributes)}, NULL);
+}
+
+/* When to ask again after an answer, which had something new or not. */
+static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool news)
+{
+	if (news && file->left) {
+		k2i_mount_count(&mount->counts.late_appends, 1);
+		file->left = false;
+	}
+	file->idle = news ? 0 : file->idle + 1;
+	if (!file->left && file->idle >= LEAVE_AFTER)
+		file->left = leave(mount, file);
+	due(mount, file, k2i_mount_clock_ns() + pause_ns(mount, file));
+}
+
+void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	uint64_t at_ns = k2i_mount_clock_ns() + mount->settings->flush_ms * NS_PER_MS;
+
+	if (file->left)
+		k2i_mount_count(&mount->counts.announced_appends, 1);
+	file->left = false;
+	file->idle = 0;
+	if (file->due_ns > at_ns)
+		due(mount, file, at_ns);
+}
+
+bool k2i_collect_left(const struct k2i_node_entry *entry)
+{
+	return entry->cached && entry->cached->left;
 }
 
 /* Writes to the kernel's copy of a page, which is not written back. */
 static bool store(const struct k2i_mount *mount, uint32_t node, uint64_t offset, const void *data, size_t bytes)
 {
 	struct fuse_notify_store_out place = {.nodeid = node, .offset = offset, .size = (uint32_t)bytes};
-	struct fuse_out_header header = {
-		.len = (uint32_t)(sizeof(header) + sizeof(place) + bytes),
-		.error = FUSE_NOTIFY_STORE,
-	};
-	struct iovec parts[] = {
-		{.iov_base = &header, .iov_len = sizeof(header)},
-		{.iov_base = &place, .iov_len = sizeof(place)},
-		{.iov_base = (void *)(uintptr_t)data, .iov_len = bytes},
-	};
 
-	return writev(mount->device_fd, parts, 3) == (ssize_t)header.len;
+	return notify(mount, FUSE_NOTIFY_STORE, &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
+		      &(struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = bytes});
 }
 
 /*
@@ -372,13 +413,9 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 		.offset = watermark_of(mount, file),
 		.size = K2I_WRITE_BYTES_MAX,
 	};
-	struct fuse_out_header header = {.len = sizeof(header) + sizeof(question), .error = FUSE_NOTIFY_RETRIEVE};
-	struct iovec parts[] = {
-		{.iov_base = &header, .iov_len = sizeof(header)},
-		{.iov_base = &question, .iov_len = sizeof(question)},
-	};
 
-	if (mount->device_fd < 0 || writev(mount->device_fd, parts, 2) != (ssize_t)header.len)
+	if (!notify(mount, FUSE_NOTIFY_RETRIEVE, &(struct iovec){.iov_base = &question, .iov_len = sizeof(question)},
+		    NULL))
 		return false;
 	file->asked = question.notify_unique;
 	file->asked_in_time = true;
@@ -387,10 +424,11 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 }
 
 /* All that was there when `waits` came is taken when an answer to a younger question has nothing more. */
-static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes, uint64_t now_ns)
+static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
-	file->idle = new_bytes ? 0 : file->idle + 1;
-	due(mount, file, now_ns + (new_bytes >= K2I_WRITE_BYTES_MAX ? 0 : pause_ns(mount, file)));
+	answered(mount, file, new_bytes > 0);
+	if (new_bytes >= K2I_WRITE_BYTES_MAX)
+		due(mount, file, 0);
 	if (!file->waits)
 		return;
 	if ((new_bytes == 0 && file->asked_in_time) || !ask(mount, file))
@@ -410,8 +448,11 @@ static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const 
 	give_back(mount, write);
 	if (entry->cut_bytes && write->bytes && !there)
 		k2i_collect_cut_done(mount, file->node);
-	file->idle = entry->cut_bytes ? file->idle + 1 : 0;
-	due(mount, file, k2i_mount_clock_ns() + (entry->cut_bytes ? pause_ns(mount, file) : 0));
+	answered(mount, file, false);
+	if (entry->cut_bytes == 0) {
+		file->idle = 0;
+		due(mount, file, 0);
+	}
 	if (file->waits && !ask(mount, file))
 		run_waits(mount, file);
 }
@@ -433,7 +474,7 @@ void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number,
 	}
 	before = watermark_of(mount, file);
 	take(mount, file, write);
-	go_on(mount, file, watermark_of(mount, file) - before, k2i_mount_clock_ns());
+	go_on(mount, file, watermark_of(mount, file) - before);
 }
 
 void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns)

@@ -9,6 +9,7 @@
 
 struct k2i_mount;
 struct k2i_handle;
+struct k2i_node_entry;
 struct k2i_collect_wait;
 struct k2i_rule_match;
 struct k2i_write;
@@ -19,6 +20,10 @@ struct k2i_write;
  * waits for nothing and needs no descriptor below the mount: one would keep it busy, and a server that waits for its own
  * mount can't be killed. The same bytes come once more when the kernel writes its pages back, as it does when a writer
  * closes; they are below the watermark then.
+ *
+ * A file that nobody appends to is left alone: the kernel is told that its attributes no longer hold, and believes none
+ * until the next write(2) through the cache, which must know the size and asks for it with its handle (GETATTR), before
+ * anything else. So an append after a pause announces itself.
  *
  * In shared memory, from the first such open until the last writer has closed.
  */
@@ -34,6 +39,7 @@ struct k2i_cached_file {
 	uint64_t asked; /* number of the question that has no answer yet; 0: none */
 	uint64_t due_ns;
 	unsigned idle;      /* answers with nothing new, in a row */
+	bool left;          /* alone: the next append announces itself */
 	bool asked_in_time; /* the question is younger than `waits` */
 	bool probe;         /* it only asks whether a cut is done */
 	struct k2i_collect_wait *waits;
@@ -52,6 +58,11 @@ void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file);
 void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* In place of a process that died. */
 void k2i_collect_inherit(struct k2i_mount *mount);
+
+/* The kernel asks for attributes with a writer's handle: something may be appended as soon as it has them. */
+void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file);
+/* Whether an append to it is to announce itself: attributes that the kernel believes for a while would be in its way. */
+bool k2i_collect_left(const struct k2i_node_entry *entry);
 
 /* The kernel writes pages back: a WRITE with FUSE_WRITE_CACHE. */
 void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write);

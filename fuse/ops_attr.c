@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "handles.h"
 #include "output.h"
 #include "tree.h"
 
@@ -58,12 +59,20 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	return 0;
 }
 
+static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	return entry && k2i_collect_left(entry) ? 0 : K2I_CACHE_SECONDS;
+}
+
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)
 {
 	memset(entry, 0, sizeof(*entry));
 	entry->ino = node;
 	entry->generation = k2i_node_at(mount->nodes, node)->generation;
-	entry->attr_timeout = entry->entry_timeout = K2I_CACHE_SECONDS;
+	entry->attr_timeout = attributes_seconds(mount, node);
+	entry->entry_timeout = K2I_CACHE_SECONDS;
 	(void)k2i_op_stat(mount, node, &entry->attr);
 	k2i_node_looked_up(mount->nodes, node);
 }
@@ -126,12 +135,17 @@ static void reply_stat(fuse_req_t req, uint64_t node)
 	if (status)
 		(void)fuse_reply_err(req, -status);
 	else
-		(void)fuse_reply_attr(req, &info, K2I_CACHE_SECONDS);
+		(void)fuse_reply_attr(req, &info, attributes_seconds(k2i_op_mount(req), node));
 }
 
 void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
-	(void)file;
+	struct k2i_mount *mount = k2i_op_mount(req);
+	const struct k2i_handle *handle = file ? k2i_handle_at(mount, file->fh) : NULL;
+
+	/* stat(2) and fstat(2) ask without a handle. */
+	if (handle && handle->cached && handle->node == node)
+		k2i_collect_announced(mount, handle->cached);
 	reply_stat(req, node);
 }
 

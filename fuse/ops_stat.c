@@ -35,6 +35,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	struct k2i_mount_counts counts = mount->counts;
 	size_t at = 0;
 
+	counts.cache_questions = mount->questions_asked;
 	/* The keeper counts those. */
 	counts.worker_deaths = mount->workers ? mount->workers - 1 : 0;
 	counts.open_files = mount->handles_open - mount->cached_count;

@@ -4,30 +4,7 @@
 # MNT/.k2hft-stat says what became of the records; it is not listed, can't be written, and its counters survive the worker.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
-command -v python3 >/dev/null || {
-	echo "SKIP: no python3"
-	exit 77
-}
-stat=$mnt/.k2hft-stat
-
-# value NAME: what .k2hft-stat says, "a.b" for b of a
-value() {
-	quick cat "$stat" | python3 -c '
-import json, sys
-value = json.load(sys.stdin)
-for part in sys.argv[1].split("."):
-    value = value[part]
-print(value)' "$1"
-}
-
-is() {
-	[ "$(value "$1")" = "$2" ]
-}
-
-becomes() {
-	until_true 30 is "$1" "$2" || fail "$1 is $(value "$1"), not $2"
-}
-
+. tests/tools/values.sh
 rules='[K2HFTFUSE_RULE_DIR]
 TARGET = senddir
 TRUNS = on
