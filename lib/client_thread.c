@@ -8,19 +8,12 @@
 #include <unistd.h>
 
 #include "client_state.h"
+#include "clock.h"
 #include "ring_counts.h"
 #include "options.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MILLISECOND_NS UINT64_C(1000000)
-
-static uint64_t now_get(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 /*
  * Up to where nothing is waiting or on its way; `*all`: nothing is in the ring. A claim that came to nothing leaves a
@@ -113,10 +106,10 @@ static void *thread_main(void *argument)
 	(void)pthread_setname_np(pthread_self(), "k2hft-client");
 	while (error == 0 && !atomic_load_explicit(&client->stop, memory_order_relaxed)) {
 		struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
-		int wait_ms = k2hft_client_timeout_ms(client, now_get());
+		int wait_ms = k2hft_client_timeout_ms(client, k2i_clock_ns(CLOCK_MONOTONIC));
 		int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, wait_ms);
 
-		error = k2i_client_step(client, events, count < 0 ? 0 : count, now_get());
+		error = k2i_client_step(client, events, count < 0 ? 0 : count, k2i_clock_ns(CLOCK_MONOTONIC));
 	}
 	(void)pthread_mutex_lock(&client->lock);
 	client->thread_failed = error < 0;
@@ -154,7 +147,7 @@ void k2i_client_thread_stop(struct k2hft_client *client)
 
 static void deadline_set(struct timespec *deadline, int timeout_ms)
 {
-	uint64_t at_ns = now_get() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * MILLISECOND_NS;
+	uint64_t at_ns = k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * MILLISECOND_NS;
 
 	deadline->tv_sec = (time_t)(at_ns / SECOND_NS);
 	deadline->tv_nsec = (long)(at_ns % SECOND_NS);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "client.h"
+#include "clock.h"
 #include "options.h"
 #include "writer.h"
 
@@ -16,22 +17,14 @@
 /* How often a sender that is attached looks whether the ring's own sender got on. */
 #define ATTACHED_POLL_NS 2000000L
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t k2i_deadline_ns(int timeout_ms)
 {
-	return timeout_ms < 0 ? K2I_DEADLINE_NONE : monotonic_ns() + (uint64_t)timeout_ms * 1000000;
+	return timeout_ms < 0 ? K2I_DEADLINE_NONE : k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
 }
 
 int k2i_deadline_left_ms(uint64_t deadline_ns)
 {
-	uint64_t now = monotonic_ns(), left_ms;
+	uint64_t now = k2i_clock_ns(CLOCK_MONOTONIC), left_ms;
 
 	if (deadline_ns == K2I_DEADLINE_NONE)
 		return -1;
@@ -141,6 +134,18 @@ void k2i_sender_free(struct k2hft_sender *sender)
 	free(sender);
 }
 
+/* `status` is that of opening its ring. */
+static int ring_take(struct k2hft_sender *made, int status, struct k2hft_sender **sender)
+{
+	if (status == 0)
+		status = sizes_set(made);
+	if (status)
+		k2i_sender_free(made);
+	else
+		*sender = made;
+	return status;
+}
+
 int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender)
 {
 	struct k2hft_sender *made;
@@ -150,15 +155,7 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 		return status;
 	made->full = full;
 	made->asymmetric = k2i_seal_asymmetric();
-	status = k2hft_ring_open(ring_options, &made->ring);
-	if (status == 0)
-		status = sizes_set(made);
-	if (status) {
-		k2i_sender_free(made);
-		return status;
-	}
-	*sender = made;
-	return 0;
+	return ring_take(made, k2hft_ring_open(ring_options, &made->ring), sender);
 }
 
 int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
@@ -198,15 +195,7 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 	if (status)
 		return status;
 	made->attached = true;
-	status = k2hft_ring_attach(ring_path, &made->ring);
-	if (status == 0)
-		status = sizes_set(made);
-	if (status) {
-		k2i_sender_free(made);
-		return status;
-	}
-	*sender = made;
-	return 0;
+	return ring_take(made, k2hft_ring_attach(ring_path, &made->ring), sender);
 }
 
 /* Another process's client sends: all that can be done is to look. Only this process's records are of interest, but

@@ -41,6 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "writer.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -73,13 +74,11 @@ static bool heavy_fence(struct k2hft_sender *sender)
 {
 	int saved_errno = errno;
 	int status = sender->asymmetric ? membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) : 0;
-	struct timespec now;
 
 	errno = saved_errno;
 	if (status == 0)
 		return true;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	k2i_log_limited(&sender->seal_limit, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, K2HFT_LOG_ERROR,
+	k2i_log_limited(&sender->seal_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"sender: membarrier: %s: records wait for the next call of their writer", strerror(-status));
 	return false;
 }

@@ -137,7 +137,6 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
 			    size_t offset, size_t bytes);
 void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count);
-uint64_t k2i_writer_clock_ns(void);
 
 /* writer_text.c */
 

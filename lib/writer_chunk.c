@@ -7,34 +7,19 @@
 #include <time.h>
 
 #include "client.h"
+#include "clock.h"
 #include "ring_handle.h"
 #include "sender.h"
 
 /* A wait for room looks around at least this often. */
 #define ROOM_WAIT_MS 1000
 
-uint64_t k2i_writer_clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
 {
 	struct k2hft_sender *sender = writer->sender;
 	k2i_counter_add(&writer->dropped_records, record_count);
 	k2i_ring_count(sender->ring, K2I_RING_dropped_records, record_count);
-	k2i_log_limited(&sender->drop_limit, monotonic_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"sender: the ring is full: %llu records dropped", (unsigned long long)record_count);
 }
 
@@ -144,7 +129,7 @@ int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)
 		atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
 		return status;
 	}
-	writer->open_time_ns = k2i_writer_clock_ns();
+	writer->open_time_ns = k2i_clock_ns(CLOCK_REALTIME);
 	writer->begin = memory;
 	writer->cursor = memory;
 	writer->room = bytes;
@@ -166,7 +151,8 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
 		memcpy(memory, piece->first, piece->first_bytes);
 	if (piece->second_bytes)
 		memcpy((uint8_t *)memory + piece->first_bytes, piece->second, piece->second_bytes);
-	return k2i_writer_commit_claim(writer, k2i_writer_clock_ns(), piece->record_count, piece->flags, 0, needed);
+	return k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), piece->record_count, piece->flags, 0,
+				       needed);
 }
 
 void k2i_writer_announce(struct k2hft_writer *writer)

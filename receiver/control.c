@@ -23,6 +23,7 @@
 #include <event2/listener.h>
 
 #include "http.h"
+#include "listener.h"
 #include "log.h"
 #include "text.h"
 
@@ -236,14 +237,9 @@ static void on_stop(evutil_socket_t descriptor, short what, void *argument)
 
 static int socket_listen(const struct addrinfo *address)
 {
-	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
+	int descriptor = k2i_listen_bind(address), error;
 
-	if (descriptor < 0)
-		return -errno;
-	(void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (address->ai_family == AF_INET6)
-		(void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0 && listen(descriptor, BACKLOG) == 0)
+	if (descriptor < 0 || listen(descriptor, BACKLOG) == 0)
 		return descriptor;
 	error = -errno;
 	(void)close(descriptor);

@@ -90,7 +90,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 
 /* Sockets -------------------------------------------------------------------------------------------------------- */
 
-static int socket_bind(const struct addrinfo *address)
+int k2i_listen_bind(const struct addrinfo *address)
 {
 	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
 
@@ -155,7 +155,7 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 			port_set(address->ai_addr, chosen);
 		if (address_repeated(first, address))
 			continue;
-		descriptor = socket_bind(address);
+		descriptor = k2i_listen_bind(address);
 		if (descriptor >= 0) {
 			listener->sockets[listener->socket_count++] = descriptor;
 			chosen = socket_name(descriptor, name, sizeof(name));

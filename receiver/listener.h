@@ -24,8 +24,12 @@ struct k2i_listen_choice {
  */
 int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice);
 
+struct addrinfo;
 struct event_base;
 struct k2i_listener;
+
+/* A socket that is bound to the address: a descriptor, or -errno. */
+int k2i_listen_bind(const struct addrinfo *address);
 
 /* Binds, which can need privileges; whoever connects is refused as yet. An error was logged. */
 int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener);

@@ -14,6 +14,7 @@
 
 #include <event2/event.h>
 
+#include "clock.h"
 #include "connection.h"
 #include "log.h"
 #include "syncer.h"
@@ -53,10 +54,7 @@ struct k2i_loops {
 
 uint64_t k2i_loop_now_ns(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return k2i_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Messages ------------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "confine.h"
 #include "crash.h"
 #include "log.h"
@@ -22,14 +23,6 @@
 
 #define STATE_PREFIX ".k2hft"
 #define IDLE_CLOSE_NS UINT64_C(10000000000)
-
-static uint64_t now_coarse_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The list of those without references -------------------------------------------------------------------------- */
 
@@ -203,7 +196,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 static int file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
 {
 	k2i_count(&outputs->counters->changed_files, 1);
-	k2i_log_limited(&file->changed_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&file->changed_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
 			"output: %s was changed by somebody else from %" PRIu64 " to %" PRIu64 " bytes", file->label,
 			file->output.length, length);
 	if (length == 0)
@@ -231,7 +224,7 @@ static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_whole *
 {
 	if (file->generation == atomic_load(&outputs->generation)) {
 		k2i_count(&outputs->counters->replaced_files, 1);
-		k2i_log_limited(&file->replaced_limit, now_coarse_ns(), K2HFT_LOG_INFO,
+		k2i_log_limited(&file->replaced_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
 				"output: %s was removed or renamed by somebody: it is begun anew", file->label);
 	}
 	file_close(outputs, file);
@@ -366,7 +359,7 @@ void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *out
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	if (--file->references == 0) {
-		file->released_ns = now_coarse_ns();
+		file->released_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
 		if (output->descriptor < 0 && !output->open_writer)
 			file_free(outputs, file);
 		else

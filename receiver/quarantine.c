@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "text.h"
 
@@ -113,19 +114,11 @@ static int entry_put(int directory, const uint8_t ring_uuid[16], const struct k2
 	return file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
 {
 	char path[256];
 
-	k2i_log_limited(&quarantine->limit, now_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&quarantine->limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
 			"quarantine: what %s sends to \"%s\" can't be stored there (%s) and goes to %s",
 			entry->stream->host, k2i_text_clean(entry->stream->path, path, sizeof(path)),
 			k2i_text_error(reason), quarantine->path);
@@ -171,7 +164,7 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 	if (!error)
 		return 0;
 	k2i_count(&quarantine->counters->quarantine_full, 1);
-	k2i_log_limited(&quarantine->full_limit, now_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&quarantine->full_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
 			"quarantine: %s has QUARANTINEMAX; whose records belong there is held until you move files "
 			"away or raise it",
 			quarantine->path);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "clock.h"
 #include "log.h"
 #include "text.h"
 
@@ -27,14 +28,6 @@ struct k2i_syncer {
 	uint64_t rounds_failed;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int everything_sync(const struct k2i_destination *destination)
 {
 	int error = k2i_outputs_sync(destination->outputs);
@@ -51,7 +44,7 @@ static int everything_sync(const struct k2i_destination *destination)
 static void round_failed(struct k2i_syncer *syncer, uint64_t number, int error)
 {
 	k2i_count(&syncer->destination->counters->sync_errors, 1);
-	k2i_log_limited(&syncer->limit, now_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&syncer->limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"output: files can't be brought to the disk: %s; senders that wait for that send again",
 			k2i_text_error(error));
 	/* This order: a commit that comes between is made with doubt, see session_sync.c. */
@@ -78,7 +71,7 @@ static int sync_round(struct k2i_syncer *syncer)
 /* Until somebody wants a round, or it is time for one; with the lock. */
 static void round_await(struct k2i_syncer *syncer)
 {
-	uint64_t until_ns = now_ns() + syncer->interval_ms * 1000000u;
+	uint64_t until_ns = k2i_clock_ns(CLOCK_MONOTONIC) + syncer->interval_ms * 1000000u;
 	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
 	int error = 0;
 

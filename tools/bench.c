@@ -5,14 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools.h"
@@ -30,25 +28,6 @@ static void interrupted(int number)
 int bench_interrupted(void)
 {
 	return atomic_load_explicit(&interrupts, memory_order_relaxed);
-}
-
-uint64_t bench_clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-void bench_error(const char *format, ...)
-{
-	va_list arguments;
-
-	(void)fputs("k2hft bench: ", stderr);
-	va_start(arguments, format);
-	(void)vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	(void)fputc('\n', stderr);
 }
 
 static uint64_t sender_records(const struct bench_run *run)

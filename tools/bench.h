@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "clock.h"
+#include "errors.h"
+
 /* Exit statuses. */
 #define BENCH_OK 0
 #define BENCH_FAILED 1
@@ -262,9 +265,8 @@ int bench_sustain_watch(struct bench_run *run);
 int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM]);
 void bench_memory_release(void);
 
-void bench_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define bench_error(...) command_error("bench", __VA_ARGS__)
 /* How often. */
 int bench_interrupted(void);
-uint64_t bench_clock_ns(void);
 
 #endif

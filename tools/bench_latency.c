@@ -42,7 +42,7 @@ static void file_read(struct watch *watch, unsigned sender)
 	ssize_t got;
 
 	while ((got = read(watch->files[sender], bytes, sizeof(bytes))) > 0) {
-		now = bench_clock_ns();
+		now = k2i_clock_ns(CLOCK_MONOTONIC);
 		watch->grown_ns = now;
 		for (at = bytes; (at = memchr(at, '\n', (size_t)(bytes + got - at))); at++)
 			record_seen(watch, sender, now);
@@ -79,12 +79,12 @@ static int growth_wait(struct watch *watch)
 		return -errno;
 	if (bench_interrupted())
 		return -EINTR;
-	return bench_clock_ns() - watch->grown_ns > LIMIT_NS ? -ETIMEDOUT : 0;
+	return k2i_clock_ns(CLOCK_MONOTONIC) - watch->grown_ns > LIMIT_NS ? -ETIMEDOUT : 0;
 }
 
 int bench_latency_watch(struct bench_run *run)
 {
-	struct watch watch = {.run = run, .grown_ns = bench_clock_ns()};
+	struct watch watch = {.run = run, .grown_ns = k2i_clock_ns(CLOCK_MONOTONIC)};
 	uint64_t all = run->sender_records * run->point.senders;
 	unsigned sender;
 	int error = 0;

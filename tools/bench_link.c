@@ -43,7 +43,7 @@ struct link {
 
 static void credit_take(struct link *link)
 {
-	uint64_t now = bench_clock_ns();
+	uint64_t now = k2i_clock_ns(CLOCK_MONOTONIC);
 
 	link->credit += (double)(now - link->paid_ns) * link->bytes_per_ns;
 	if (link->credit > link->credit_max)
@@ -147,7 +147,7 @@ static _Noreturn void link_serve(struct link *link)
 	link->down = calloc(BENCH_SENDERS_MAX, sizeof(*link->down));
 	if (!link->up || !link->down)
 		_exit(1);
-	link->paid_ns = bench_clock_ns();
+	link->paid_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	/* Of a slow link, enough for one piece all the same. */
 	link->credit_max = BURST_NS * link->bytes_per_ns > PIECE_BYTES ? BURST_NS * link->bytes_per_ns : PIECE_BYTES;
 	for (;;) {

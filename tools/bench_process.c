@@ -88,7 +88,7 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 		       bool (*started)(struct bench_run *run))
 {
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
-	uint64_t begin = bench_clock_ns();
+	uint64_t begin = k2i_clock_ns(CLOCK_MONOTONIC);
 
 	while (!started(run)) {
 		if (waitpid(process->pid, NULL, WNOHANG) == process->pid) {
@@ -97,7 +97,7 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 			messages_copy(run, name);
 			return -1;
 		}
-		if (bench_interrupted() || bench_clock_ns() - begin > START_LIMIT_NS) {
+		if (bench_interrupted() || k2i_clock_ns(CLOCK_MONOTONIC) - begin > START_LIMIT_NS) {
 			bench_error("%s is not there in time", name);
 			return -1;
 		}

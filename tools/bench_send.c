@@ -210,14 +210,14 @@ static int records_send(struct sending *sending)
 	while (sent < all && error == 0) {
 		if (run->point.rate)
 			due_wait(sending, sent / run->point.size);
-		else if (all == UINT64_MAX && ++calls % CALLS_PER_CLOCK == 0 && bench_clock_ns() >= end_ns)
+		else if (all == UINT64_MAX && ++calls % CALLS_PER_CLOCK == 0 && k2i_clock_ns(CLOCK_MONOTONIC) >= end_ns)
 			break;
 		bytes = next_bytes(sending, at, all - sent);
 		error = records_put(sending, sending->block + at, (size_t)bytes);
 		sent += bytes;
 		at = at + bytes == run->block_bytes ? 0 : at + bytes;
 	}
-	sending->slot->produced_ns = bench_clock_ns();
+	sending->slot->produced_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	sending->slot->records = records_of(sending, sent);
 	sending->slot->bytes = sent;
 	return error;
@@ -314,7 +314,7 @@ void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 		error = -EPIPE;
 	if (error == 0)
 		error = all_send(&sending);
-	sending.slot->committed_ns = bench_clock_ns();
+	sending.slot->committed_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	if (error)
 		bench_error("sender %u: %s", number, strerror(-error));
 	_exit(error ? 1 : 0);

@@ -106,7 +106,7 @@ static int series_take(struct bench_run *run, struct growing *growing)
 			return -EINTR;
 		tick_wait(last + TICK_NS - (last - begin) % TICK_NS);
 		bytes = all_bytes(run, growing);
-		now = bench_clock_ns();
+		now = k2i_clock_ns(CLOCK_MONOTONIC);
 		points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9));
 		before = bytes;
 		last = now;

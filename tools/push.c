@@ -7,7 +7,6 @@
 #include <getopt.h>
 #include <netdb.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/log.h>
 
+#include "clock.h"
 #include "numbers.h"
 #include "sender.h"
 #include "tools.h"
@@ -38,17 +38,6 @@ static void interrupted(int number)
 {
 	(void)number;
 	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
-}
-
-void push_error(const char *format, ...)
-{
-	va_list arguments;
-
-	(void)fputs("k2hft push: ", stderr);
-	va_start(arguments, format);
-	(void)vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	(void)fputc('\n', stderr);
 }
 
 static void log_line(void *argument, enum k2hft_log_level level, const char *text)
@@ -380,7 +369,7 @@ static int push_run(struct push *push, char **names)
 					       : strerror(-status));
 		return PUSH_FAILED;
 	}
-	push->started_ns = push_clock_ns();
+	push->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);
 	drained = push_drain(push);

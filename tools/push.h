@@ -8,6 +8,7 @@
 
 #include <k2hft/sender.h>
 
+#include "errors.h"
 #include "sender_config.h"
 
 /* Exit statuses, also of other subcommands. */
@@ -37,8 +38,7 @@ struct push {
 	uint64_t acked, progress_ns; /* last seen, and when it moved */
 };
 
-uint64_t push_clock_ns(void);
-void push_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define push_error(...) command_error("push", __VA_ARGS__)
 /* How often SIGINT or SIGTERM came. */
 int push_interrupts(void);
 

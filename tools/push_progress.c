@@ -6,16 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
+
 #define SHOW_NS UINT64_C(200000000)
 #define SLICE_MS 100
-
-uint64_t push_clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static double megabytes(uint64_t bytes)
 {
@@ -31,7 +25,7 @@ static void stats_get(const struct push *push, struct k2hft_sender_stats *stats)
 
 void push_progress(struct push *push)
 {
-	uint64_t now_ns = push_clock_ns();
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	struct k2hft_sender_stats stats;
 	double seconds = (double)(now_ns - push->started_ns) / 1e9;
 
@@ -60,7 +54,7 @@ int push_connection_check(struct push *push)
 {
 	struct k2hft_sender_stats stats;
 
-	if (push_clock_ns() - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
+	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
 		return PUSH_OK;
 	stats_get(push, &stats);
 	if (stats.client.connects)
@@ -73,7 +67,7 @@ int push_connection_check(struct push *push)
 
 bool push_stalled(struct push *push)
 {
-	uint64_t now_ns = push_clock_ns();
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	struct k2hft_sender_stats stats;
 
 	if (push_interrupts() > 1)
@@ -103,7 +97,7 @@ static void remain_tell(struct push *push)
 /* The last line on a terminal. */
 static void sum_show(struct push *push)
 {
-	double seconds = (double)(push_clock_ns() - push->started_ns) / 1e9;
+	double seconds = (double)(k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns) / 1e9;
 	struct k2hft_sender_stats stats;
 
 	if (!push->show)

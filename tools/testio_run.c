@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 #define BLOCK_BYTES UINT64_C(4096)
 #define SHOW_NS UINT64_C(250000000)
 #define SECOND_NS UINT64_C(1000000000)
@@ -63,14 +65,6 @@ int testio_signals_catch(void)
 	return 0;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 void testio_files_close(struct testio_files *files)
 {
 	for (unsigned i = 0; i < files->count; i++)
@@ -117,7 +111,7 @@ static int files_make(const struct testio_cell *cell, struct testio_files *files
 
 static bool over(const struct run *run)
 {
-	return testio_signal() != 0 || clock_ns() >= run->deadline_ns;
+	return testio_signal() != 0 || k2i_clock_ns(CLOCK_MONOTONIC) >= run->deadline_ns;
 }
 
 static int failed(struct job *job, const char *what, int error)
@@ -195,7 +189,7 @@ static void share_do(struct job *job)
 		return;
 	}
 	job->error = write ? share_write(job, descriptor) : share_read(job, descriptor);
-	job->end_ns = clock_ns();
+	job->end_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	(void)close(descriptor);
 }
 
@@ -221,7 +215,7 @@ static void progress_show(const struct run *run, uint64_t started_ns)
 	(void)fprintf(stderr, "\r%s, %zu KB, %u threads, run %llu of %llu: %.0f MB, %.0f MB/s\033[K",
 		      run->way == TESTIO_WRITE ? "write" : "read", cell->write_bytes / 1024, cell->threads,
 		      (unsigned long long)cell->number, (unsigned long long)cell->count, (double)bytes / 1e6,
-		      (double)bytes * 1e3 / (double)(clock_ns() - started_ns + 1));
+		      (double)bytes * 1e3 / (double)(k2i_clock_ns(CLOCK_MONOTONIC) - started_ns + 1));
 	(void)fflush(stderr);
 }
 
@@ -236,7 +230,7 @@ static void jobs_await(struct run *run, uint64_t started_ns)
 	(void)pthread_mutex_lock(&run->lock);
 	while (run->running) {
 		struct timespec until;
-		uint64_t until_ns = clock_ns() + SHOW_NS;
+		uint64_t until_ns = k2i_clock_ns(CLOCK_MONOTONIC) + SHOW_NS;
 
 		until.tv_sec = (time_t)(until_ns / SECOND_NS);
 		until.tv_nsec = (long)(until_ns % SECOND_NS);
@@ -310,7 +304,7 @@ static int jobs_judge(const struct run *run, const struct job *jobs)
 static int jobs_run(struct run *run, struct testio_files *files, double *rate)
 {
 	struct job jobs[TESTIO_THREADS_MAX];
-	uint64_t started_ns = clock_ns(), end_ns = started_ns + 1, bytes = 0;
+	uint64_t started_ns = k2i_clock_ns(CLOCK_MONOTONIC), end_ns = started_ns + 1, bytes = 0;
 	unsigned started;
 
 	memset(jobs, 0, sizeof(jobs));

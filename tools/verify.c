@@ -2,25 +2,11 @@
 /* k2hft verify: makes records that can be told apart, and checks what arrived of them. */
 #include "verify.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "numbers.h"
 #include "tools.h"
-
-void verify_error(const char *format, ...)
-{
-	va_list arguments;
-
-	flockfile(stderr);
-	(void)fputs("k2hft verify: ", stderr);
-	va_start(arguments, format);
-	(void)vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	(void)fputc('\n', stderr);
-	funlockfile(stderr);
-}
 
 static const char help[] =
 	"usage: k2hft verify [OPTION]... FILE...\n"

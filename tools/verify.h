@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "errors.h"
+
 /* Exit statuses. */
 #define VERIFY_OK 0
 #define VERIFY_FAILED 1
@@ -55,6 +57,6 @@ int verify_options_parse(struct verify_options *options, int argc, char **argv);
 int verify_make(const struct verify_options *options);
 int verify_read(const struct verify_options *options);
 
-void verify_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define verify_error(...) command_error("verify", __VA_ARGS__)
 
 #endif

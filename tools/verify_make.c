@@ -13,6 +13,7 @@
 
 #include <k2hft/log.h>
 
+#include "clock.h"
 #include "verify_output.h"
 #include "verify_record.h"
 
@@ -53,14 +54,6 @@ static bool stopping(void)
 	return atomic_load_explicit(&stop_asked, memory_order_relaxed);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t made_count(const struct producer *producer)
 {
 	return producer->record.counter - producer->making->options->first;
@@ -78,7 +71,8 @@ static bool enough(const struct producer *producer)
 	return stopping() || producer->record.counter > counter_max(producer->making) ||
 	       (options->count && made_count(producer) >= options->count) ||
 	       (options->bytes && producer->made_bytes >= options->bytes) ||
-	       (options->seconds && clock_ns() - producer->making->started_ns >= options->seconds * NS_PER_S);
+	       (options->seconds &&
+		k2i_clock_ns(CLOCK_MONOTONIC) - producer->making->started_ns >= options->seconds * NS_PER_S);
 }
 
 /* Waits until a record is due. How many are. */
@@ -90,7 +84,7 @@ static uint64_t due_wait(const struct producer *producer)
 	if (!rate)
 		return UINT64_MAX;
 	due_ns = count / rate * NS_PER_S + count % rate * NS_PER_S / rate;
-	passed_ns = clock_ns() - producer->making->started_ns;
+	passed_ns = k2i_clock_ns(CLOCK_MONOTONIC) - producer->making->started_ns;
 	if (passed_ns >= due_ns)
 		return passed_ns / NS_PER_S * rate + passed_ns % NS_PER_S * rate / NS_PER_S + 1 - count;
 	pause.tv_sec = (time_t)((due_ns - passed_ns) / NS_PER_S);
@@ -385,7 +379,7 @@ static void json_print(const struct making *making, const struct producer *produ
 
 static int summary_print(const struct making *making, const struct producer *producers)
 {
-	double seconds = (double)(clock_ns() - making->started_ns) / 1e9, megabytes = 0;
+	double seconds = (double)(k2i_clock_ns(CLOCK_MONOTONIC) - making->started_ns) / 1e9, megabytes = 0;
 	uint64_t records = 0;
 
 	for (uint32_t at = 0; at < making->options->producers; at++) {
@@ -426,7 +420,7 @@ static int make_all(struct making *making, struct producer *producers)
 	if (through_library)
 		status = verify_sender_open(options, &sender);
 	if (status == VERIFY_OK) {
-		making->started_ns = clock_ns();
+		making->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 		producers_start(making, producers, sender.sender);
 		producers_wait(making, producers, &signals);
 		made = producers_end(producers, (uint32_t)options->producers);

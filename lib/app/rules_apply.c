@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "log.h"
 #include "rules_match.h"
 
@@ -98,12 +99,8 @@ static void record_find(const struct k2i_rule_scratch *scratch, struct record *r
 
 static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, size_t bytes)
 {
-	struct timespec now;
-
 	scratch->counts.slow++;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	k2i_log_limited(&scratch->too_long, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-			K2HFT_LOG_WARNING,
+	k2i_log_limited(&scratch->too_long, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
 			"rules: %s:%u: the regular expression takes too long on a record of %zu bytes, which counts as "
 			"no match",
 			matcher->file, matcher->line, bytes);

@@ -3,7 +3,6 @@
  * A ledger that is damaged: it is loaded, what it says of output files is acted on, and it goes on as a good one. The
  * input: a byte of flags, then the file.
  */
-#include <errno.h>
 #include <fcntl.h>
 
 #include "../../receiver/ledger.h"
@@ -11,6 +10,7 @@
 #include "../../receiver/output.h"
 #include "fuzz.h"
 #include "hash.h"
+#include "no_fallocate.h"
 #include "wire.h"
 
 #define LEAVE 1u  /* checksums stay as they are */
@@ -20,17 +20,6 @@
 
 #define RECORD_CHECKSUM_AT 8u
 #define RECORD_BODY_AT 16u
-
-/* In place of libc's: a ledger then grows without its zeros being written, which took most of the time. */
-int fallocate(int descriptor, int mode, off_t offset, off_t bytes)
-{
-	(void)descriptor;
-	(void)mode;
-	(void)offset;
-	(void)bytes;
-	errno = EOPNOTSUPP;
-	return -1;
-}
 
 static struct {
 	char base[300], state[300], log[320], file[320];

@@ -9,6 +9,7 @@
 
 #include "../../receiver/session.h"
 #include "frames.h"
+#include "no_fallocate.h"
 
 /*
  * What is behind a session of the receiver: ledger, rings, output files, quarantine, in a temporary folder; and a disk
@@ -52,17 +53,6 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offse
 	if (fault_calls % 2 && byte_count > 1)
 		return syscall(SYS_pwrite64, descriptor, bytes, byte_count / 2, offset);
 	errno = ENOSPC;
-	return -1;
-}
-
-/* In place of libc's: a ledger then grows without its zeros being written, which took half of the time. */
-int fallocate(int descriptor, int mode, off_t offset, off_t bytes)
-{
-	(void)descriptor;
-	(void)mode;
-	(void)offset;
-	(void)bytes;
-	errno = EOPNOTSUPP;
 	return -1;
 }
 

@@ -18,10 +18,11 @@
 
 static char said[1024];
 
-void bench_error(const char *format, ...)
+void command_error(const char *command, const char *format, ...)
 {
 	va_list arguments;
 
+	assert_string_equal(command, "bench");
 	va_start(arguments, format);
 	(void)vsnprintf(said, sizeof(said), format, arguments);
 	va_end(arguments);
