@@ -126,11 +126,11 @@ $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 # What a program consists of is tested without its main.
-$(B)/tests/test_admission $(B)/tests/test_http $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(addprefix $(B)/tests/fuzz/,session connection ledger): \
+$(B)/tests/test_admission $(B)/tests/test_buffer $(B)/tests/test_http $(B)/tests/test_ledger $(B)/tests/test_output $(B)/tests/test_session $(addprefix $(B)/tests/fuzz/,session connection ledger): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json)
-$(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_report bench_markdown json)
+$(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report numbers)
 $(B)/tests/test_cached $(B)/tests/test_nodes: $(B)/tests/test_%: $(B)/obj/fuse/%.o $(B)/obj/fuse/shared.o
 $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,nodes outlet output shared text tree)

@@ -27,13 +27,10 @@
 #define PING_NS (5 * SECOND_NS)
 #define DEAD_NS (15 * SECOND_NS)
 #define LINGER_NS (2 * SECOND_NS)
-#define BUFFER_IDLE_NS (2 * SECOND_NS)
 #define STARVING_NS (5 * SECOND_NS) /* how long one frame may take while others wait for its memory */
 
-#define BUFFER_BYTES_MIN ((size_t)64 * 1024)
-#define BATCH_BYTES ((size_t)1024 * 1024) /* how far small frames may gather */
-#define EXACT_BYTES ((size_t)256 * 1024)  /* a frame from this length on is received to its end and no further */
-#define ROUNDS_MAX 4                      /* of recv(2) before others have their turn */
+#define EXACT_BYTES ((size_t)256 * 1024) /* a frame from this length on is received to its end and no further */
+#define ROUNDS_MAX 4                     /* of recv(2) before others have their turn */
 
 struct k2i_connection {
 	struct k2i_connection *next, *previous;
@@ -42,8 +39,8 @@ struct k2i_connection {
 	bool securing;  /* the TLS handshake is not done, or not begun */
 	bool admitting; /* it is not known yet whether it may connect, and nothing is read */
 	struct event *readable, *writable;
-	uint8_t *buffer;
-	size_t capacity, used, wanted;
+	struct k2i_buffer buffer;
+	size_t wanted;
 	bool held, lingering;
 	bool starved;      /* the frame that is coming needs more memory than there is now */
 	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
@@ -58,23 +55,6 @@ struct k2i_connection {
 	k2i_refusal_log(&(connection)->loop->shared.refusals, k2i_loop_now_ns(), (connection)->session.host,           \
 			(connection)->peer, __VA_ARGS__)
 
-/* Memory --------------------------------------------------------------------------------------------------------- */
-
-/* What a buffer takes of the budget that all connections share: a small one is everybody's right. */
-static size_t budget_share(size_t capacity)
-{
-	return capacity > BUFFER_BYTES_MIN ? capacity - BUFFER_BYTES_MIN : 0;
-}
-
-static bool budget_take(struct k2i_service *service, size_t bytes)
-{
-	/* Others may be above the limit for a moment: that must not keep anybody from what costs nothing. */
-	if (bytes == 0 || atomic_fetch_add(&service->buffer_bytes, bytes) + bytes <= service->buffer_bytes_max)
-		return true;
-	atomic_fetch_sub(&service->buffer_bytes, bytes);
-	return false;
-}
-
 static void starved_set(struct k2i_connection *connection, bool starved)
 {
 	struct k2i_service *service = connection->loop->service;
@@ -83,19 +63,11 @@ static void starved_set(struct k2i_connection *connection, bool starved)
 		return;
 	connection->starved = starved;
 	if (!starved) {
-		atomic_fetch_sub(&service->starved, 1);
+		atomic_fetch_sub(&service->budget.starved, 1);
 		return;
 	}
-	atomic_fetch_add(&service->starved, 1);
+	atomic_fetch_add(&service->budget.starved, 1);
 	k2i_count(&service->counters->starved, 1);
-}
-
-static void buffer_free(struct k2i_connection *connection)
-{
-	atomic_fetch_sub(&connection->loop->service->buffer_bytes, budget_share(connection->capacity));
-	free(connection->buffer);
-	connection->buffer = NULL;
-	connection->capacity = connection->used = 0;
 }
 
 /* Making and ending ---------------------------------------------------------------------------------------------- */
@@ -118,7 +90,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 	if (connection->next)
 		connection->next->previous = connection->previous;
 	starved_set(connection, false);
-	buffer_free(connection);
+	k2i_buffer_release(&loop->buffers, &connection->buffer);
 	free(connection);
 	atomic_fetch_sub(&loop->service->connections, 1);
 	if (loop->stopping && !loop->connections)
@@ -200,7 +172,7 @@ static void linger_begin(struct k2i_connection *connection)
 	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
 	k2i_session_end(&connection->session);
 	starved_set(connection, false);
-	buffer_free(connection);
+	k2i_buffer_release(&connection->loop->buffers, &connection->buffer);
 	connection->wanted = 1;
 }
 
@@ -226,16 +198,16 @@ static void hold_update(struct k2i_connection *connection, enum k2i_session_resu
 /* Lets the session have what is there. */
 static enum k2i_session_result input_take(struct k2i_connection *connection)
 {
+	struct k2i_buffer *buffer = &connection->buffer;
 	enum k2i_session_result result;
 	size_t consumed;
 
-	result = k2i_session_input(&connection->session, connection->buffer, connection->used, &consumed,
-				   &connection->wanted);
-	connection->used -= consumed;
+	result = k2i_session_input(&connection->session, buffer->bytes, buffer->used, &consumed, &connection->wanted);
+	buffer->used -= consumed;
 	if (consumed > 0)
 		connection->frame_ns = k2i_loop_now_ns();
-	if (consumed > 0 && connection->used > 0)
-		memmove(connection->buffer, connection->buffer + consumed, connection->used);
+	if (consumed > 0 && buffer->used > 0)
+		memmove(buffer->bytes, buffer->bytes + consumed, buffer->used);
 	hold_update(connection, result);
 	k2i_peer_update(&connection->loop->service->peers, &connection->shown, &connection->session, connection->held);
 	return result;
@@ -268,73 +240,58 @@ static void connection_settle(struct k2i_connection *connection)
 	}
 	if (connection->session.state == K2I_SESSION_ENDED)
 		linger_begin(connection);
-	if (connection->used == 0 && connection->capacity > BUFFER_BYTES_MIN &&
-	    atomic_load(&connection->loop->service->starved) > 0)
-		buffer_free(connection);
+	k2i_buffer_settle(&connection->loop->buffers, &connection->buffer);
 	events_update(connection);
-}
-
-/* Memory follows what has come, never what was announced. -ENOBUFS: others have it now. */
-static int buffer_grow(struct k2i_connection *connection)
-{
-	size_t limit = k2i_session_input_max(&connection->session), capacity = connection->capacity * 2, added;
-	uint8_t *buffer;
-
-	if (limit < BATCH_BYTES && connection->session.state == K2I_SESSION_OPEN)
-		limit = BATCH_BYTES;
-	if (capacity > limit)
-		capacity = limit;
-	if (capacity < BUFFER_BYTES_MIN)
-		capacity = BUFFER_BYTES_MIN;
-	if (capacity <= connection->capacity)
-		return 0;
-	added = budget_share(capacity) - budget_share(connection->capacity);
-	if (!budget_take(connection->loop->service, added))
-		return -ENOBUFS;
-	buffer = realloc(connection->buffer, capacity);
-	if (!buffer) {
-		atomic_fetch_sub(&connection->loop->service->buffer_bytes, added);
-		return -ENOMEM;
-	}
-	connection->buffer = buffer;
-	connection->capacity = capacity;
-	return 0;
 }
 
 static size_t receive_room(const struct k2i_connection *connection)
 {
-	size_t room = connection->capacity - connection->used, exact;
+	const struct k2i_buffer *buffer = &connection->buffer;
+	size_t room = buffer->capacity - buffer->used, exact;
 
 	if (connection->wanted < EXACT_BYTES)
 		return room;
 	/* To the end of a large frame and the next one's header: what is behind would have to be moved. */
-	exact = connection->wanted - connection->used + K2HFT_FRAME_HEADER_BYTES;
+	exact = connection->wanted - buffer->used + K2HFT_FRAME_HEADER_BYTES;
 	return exact < room ? exact : room;
+}
+
+/* 0, also if there was room; else as k2i_buffer_grow. */
+static int room_make(struct k2i_connection *connection)
+{
+	struct k2i_buffer *buffer = &connection->buffer;
+	int error = 0;
+
+	if (buffer->used == buffer->capacity)
+		error = k2i_buffer_grow(&connection->loop->buffers, buffer,
+					k2i_session_input_max(&connection->session));
+	starved_set(connection, error == -ENOBUFS);
+	return error;
 }
 
 /* 1: something came and more may be there; 0: nothing more now; -EPIPE: the connection is over. */
 static int input_receive(struct k2i_connection *connection)
 {
-	int error = connection->used == connection->capacity ? buffer_grow(connection) : 0;
+	struct k2i_buffer *buffer = &connection->buffer;
+	int error = room_make(connection);
 	size_t room;
 	ssize_t got;
 
-	starved_set(connection, error == -ENOBUFS);
 	if (error)
 		return error == -ENOBUFS ? 0 : -EPIPE;
-	if (connection->used == 0)
+	if (buffer->used == 0)
 		connection->frame_ns = k2i_loop_now_ns();
 	room = receive_room(connection);
 	if (room == 0)
 		return 0;
-	got = k2i_transport_read(&connection->transport, connection->buffer + connection->used, room);
+	got = k2i_transport_read(&connection->transport, buffer->bytes + buffer->used, room);
 	if (got == -EAGAIN)
 		return 0;
 	if (got == -EPROTO)
 		refusal_log(connection, "breaks off: %s", k2i_transport_reason(&connection->transport, -EPROTO));
 	if (got <= 0)
 		return -EPIPE;
-	connection->used += (size_t)got;
+	buffer->used += (size_t)got;
 	connection->heard_ns = k2i_loop_now_ns();
 	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
@@ -344,11 +301,8 @@ static int connection_round(struct k2i_connection *connection)
 {
 	int more = input_receive(connection);
 
-	if (more < 0 || connection->used < connection->wanted)
+	if (more < 0 || connection->buffer.used < connection->wanted)
 		return more;
-	/* Room for all that comes at once makes for fewer and larger groups. */
-	if (more && connection->used == connection->capacity && connection->capacity < BATCH_BYTES)
-		(void)buffer_grow(connection);
 	(void)input_take(connection);
 	if (connection_advance(connection))
 		return -EPIPE;
@@ -362,6 +316,7 @@ static void connection_pump(struct k2i_connection *connection)
 {
 	int more = 1, rounds = 0;
 
+	k2i_buffer_widen(&connection->loop->buffers, &connection->buffer);
 	while (more > 0 && rounds++ < ROUNDS_MAX)
 		more = connection_round(connection);
 	if (more < 0)
@@ -586,7 +541,7 @@ void k2i_connection_fence(struct k2i_connection *connection)
 void k2i_connection_finish(struct k2i_connection *connection)
 {
 	/* One that is held keeps what it has: nothing of that was acknowledged. */
-	if (!connection->lingering && !connection->held && connection->used > 0)
+	if (!connection->lingering && !connection->held && connection->buffer.used > 0)
 		(void)input_take(connection);
 }
 
@@ -619,7 +574,7 @@ static void timed_out(struct k2i_connection *connection, const char *text)
 /* Who has to wait for memory can wait long; who has it must use it while others wait. */
 static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
 {
-	if (connection->capacity > BUFFER_BYTES_MIN && connection->used > 0 &&
+	if (connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && connection->buffer.used > 0 &&
 	    now_ns >= connection->frame_ns + STARVING_NS) {
 		timed_out(connection, "memory for frames is short (BUFFERMAX), and this frame took longer than 5 s");
 		return;
@@ -631,8 +586,8 @@ static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
 static bool hungry(const struct k2i_connection *connection, uint64_t now_ns)
 {
 	return connection->starved ||
-	       (atomic_load(&connection->loop->service->starved) > 0 && connection->used > 0 &&
-		connection->capacity > BUFFER_BYTES_MIN && now_ns >= connection->frame_ns + STARVING_NS);
+	       (atomic_load(&connection->loop->service->budget.starved) > 0 && connection->buffer.used > 0 &&
+		connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && now_ns >= connection->frame_ns + STARVING_NS);
 }
 
 static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
@@ -642,9 +597,6 @@ static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 	if (idle_ns >= DEAD_NS) {
 		timed_out(connection, "nothing came for 15 s");
 		return;
-	}
-	if (idle_ns >= BUFFER_IDLE_NS && connection->used == 0) {
-		buffer_free(connection);
 	}
 	if (idle_ns >= PING_NS && now_ns - connection->pinged_ns >= PING_NS) {
 		connection->pinged_ns = now_ns;
@@ -660,6 +612,8 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 	connection->heard_ns += late_ns;
 	connection->started_ns += late_ns;
 	connection->frame_ns += late_ns;
+	if (now_ns >= connection->frame_ns + SECOND_NS)
+		k2i_buffer_fit(&connection->loop->buffers, &connection->buffer);
 	if (connection->lingering) {
 		if (now_ns >= connection->linger_end_ns)
 			k2i_connection_free(connection);

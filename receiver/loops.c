@@ -190,6 +190,7 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 		next = k2i_connection_next(connection);
 		k2i_connection_tick(connection, now_ns, late_ns);
 	}
+	k2i_buffer_pool_tick(&whole->loop.buffers);
 	stop_check(whole);
 }
 
@@ -261,6 +262,7 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	(void)pthread_mutex_init(&whole->mutex, NULL);
 	whole->last = &whole->first;
 	whole->loop.service = service;
+	k2i_buffer_pool_start(&whole->loop.buffers, &service->budget);
 	whole->loop.shared.rings = service->rings;
 	whole->loop.shared.committer = &whole->loop.committer;
 	whole->loop.shared.syncer = service->syncer;
@@ -299,6 +301,7 @@ static void loop_free(struct loop_whole *whole)
 	if (whole->wake >= 0)
 		(void)close(whole->wake);
 	k2i_committer_free(&whole->loop.committer);
+	k2i_buffer_pool_free(&whole->loop.buffers);
 	free(whole->loop.shared.raw);
 	(void)pthread_mutex_destroy(&whole->mutex);
 }

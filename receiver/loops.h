@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "buffer.h"
 #include "commit.h"
 #include "counts.h"
 #include "peers.h"
@@ -30,10 +31,8 @@ struct k2i_service {
 	uint32_t frame_bytes_max;
 	size_t connections_max;
 	struct k2i_stream_room streams;
-	size_t buffer_bytes_max;    /* see budget_take in connection.c */
-	atomic_size_t connections;  /* now, as all of these */
-	atomic_size_t buffer_bytes; /* beyond what each connection may have anyway */
-	atomic_size_t starved;      /* connections that wait for such bytes */
+	struct k2i_buffer_budget budget;
+	atomic_size_t connections; /* now */
 	atomic_uint_fast64_t next_id;
 	struct k2i_peers peers;
 };
@@ -67,6 +66,7 @@ struct k2i_loop {
 	struct event_base *base;
 	struct k2i_session_shared shared;
 	struct k2i_committer committer;
+	struct k2i_buffer_pool buffers;
 	struct k2i_connection *connections; /* a list */
 	bool stopping;
 };

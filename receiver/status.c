@@ -24,8 +24,8 @@ static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECE
 	k2i_peers_each(&service->peers, held_count, &held);
 	gauge_set(&counters->held_now, held);
 	gauge_set(&counters->connections_open, atomic_load(&service->connections));
-	gauge_set(&counters->starved_now, atomic_load(&service->starved));
-	gauge_set(&counters->buffer_bytes, atomic_load(&service->buffer_bytes));
+	gauge_set(&counters->starved_now, atomic_load(&service->budget.starved));
+	gauge_set(&counters->buffer_bytes, atomic_load(&service->budget.taken));
 	gauge_set(&counters->files_open, k2i_outputs_open_count(status->outputs));
 	k2i_counters_copy(counters, values);
 }

@@ -57,10 +57,11 @@ static void site_open(struct site *site, const uint8_t *control)
 	site->service.window_bytes = site->world.shared.window_bytes;
 	site->service.frame_bytes_max = site->world.shared.frame_bytes_max;
 	site->service.connections_max = PEERS;
-	site->service.buffer_bytes_max = 1024u * 1024;
+	site->service.budget.bytes_max = 1024u * 1024;
 	site->service.next_id = 1;
 	k2i_peers_start(&site->service.peers);
 	site->loop.service = &site->service;
+	k2i_buffer_pool_start(&site->loop.buffers, &site->service.budget);
 	site->loop.shared = site->world.shared;
 	site->loop.base = event_base_new();
 	fuzz_check(site->loop.base);
@@ -105,6 +106,8 @@ static void site_close(struct site *site)
 	while (site->loop.connections)
 		k2i_connection_free(site->loop.connections);
 	fuzz_check(atomic_load(&site->service.connections) == 0);
+	k2i_buffer_pool_free(&site->loop.buffers);
+	fuzz_check(atomic_load(&site->service.budget.taken) == 0);
 	event_base_free(site->loop.base);
 	site->world.shared = site->loop.shared; /* its memory */
 	world_end(&site->world);
