@@ -14,7 +14,8 @@
 #define PRESET_ROWS 96u
 #define VOLUME (UINT64_C(1) << 30)
 #define VOLUME_LOG (UINT64_C(256) << 20)
-#define SWEEP_SECONDS 3
+/* Many senders: 128 rings that are touched first are 1 GiB, which must be little of what a run carries. */
+#define SWEEP_SECONDS 10
 #define APPENDS UINT64_C(1000000)
 #define IDLE_SECONDS 5
 #define IDLE_BYTES 10 /* of the one record before it */
@@ -270,7 +271,6 @@ static void plan_sweep(struct plan *plan)
 	uint64_t senders;
 
 	plan->group++;
-	/* By time: what it takes to connect, and to touch a ring first, is to be little of it with many senders, too. */
 	for (senders = 1; senders <= BENCH_SENDERS_MAX; senders *= 2) {
 		point = point_add(plan, BENCH_LIBRARY, 1024);
 		point->senders = senders;
@@ -391,7 +391,7 @@ static int seed_make(struct plan *plan)
 /* One point for what its way makes of an option that has no meaning there. */
 static void point_fit(const struct bench_options *options, struct bench_point *point, bool volume_given)
 {
-	if (point->way == BENCH_APPEND && !volume_given && !point->rate) {
+	if (point->way == BENCH_APPEND && !volume_given && !point->rate && !point->seconds) {
 		point->bytes = 0;
 		point->records = APPENDS;
 	}
@@ -428,6 +428,17 @@ static void combination_add(struct plan *plan, const struct bench_point *point, 
 		report->results[report->count++] = (struct bench_result){.point = fitted, .group = ++plan->group};
 }
 
+static uint64_t senders_most(const struct bench_options *options)
+{
+	uint64_t most = 0;
+	unsigned number;
+
+	for (number = 0; number < options->senders.count; number++)
+		if (options->senders.values[number] > most)
+			most = options->senders.values[number];
+	return most;
+}
+
 /* Each combination of the lists, each a group of its own. */
 static int lists_make(struct plan *plan)
 {
@@ -441,7 +452,9 @@ static int lists_make(struct plan *plan)
 				       sizeof(*plan->report->results));
 	if (!plan->report->results)
 		return -1;
-	if (!volume_given)
+	if (!volume_given && senders_most(options) > 1)
+		point.seconds = SWEEP_SECONDS;
+	else if (!volume_given)
 		point.bytes = VOLUME / 4;
 	for (way = 0; way < options->ways.count; way++)
 		for (size = 0; size < options->sizes.count; size++)

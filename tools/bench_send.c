@@ -21,7 +21,9 @@
 /* As k2hft push has it: 128 rings of the library's default size would not fit. */
 #define RING_BYTES (8u * 1024 * 1024)
 #define FLUSH_MS 120000
-#define CALLS_PER_CLOCK 64u
+/* How often a run by time looks whether it is over: after so many steps, or one of so many bytes. */
+#define STEPS_PER_CLOCK 64u
+#define STEP_BYTES (64u * 1024)
 
 struct sending {
 	struct bench_run *run;
@@ -33,7 +35,7 @@ struct sending {
 	struct k2hft_sender *sender; /* library */
 	struct k2hft_writer *writer;
 	const char *block;
-	uint64_t per_write;
+	uint64_t per_write, per_step;
 };
 
 uint64_t bench_due_ns(const struct bench_run *run, unsigned sender, uint64_t record)
@@ -140,12 +142,25 @@ static int write_all(int output, const char *bytes, size_t count)
 	return 0;
 }
 
+/* Each by a call of its own. A program that has ten bytes to write does not do more around it than this. */
+static int each_write(struct k2hft_writer *writer, const char *records, size_t bytes, size_t size)
+{
+	const char *end = records + bytes;
+	int error = 0;
+
+	for (; records < end && error == 0; records += size)
+		error = k2hft_writer_write(writer, records, size - 1);
+	return error;
+}
+
 static int records_put(struct sending *sending, const char *records, size_t bytes)
 {
+	size_t size = (size_t)sending->run->point.size;
+
 	if (sending->run->point.way != BENCH_LIBRARY)
 		return write_all(sending->output, records, bytes);
 	if (sending->per_write == 1)
-		return k2hft_writer_write(sending->writer, records, bytes - 1);
+		return each_write(sending->writer, records, bytes, size ? size : bytes);
 	return k2hft_writer_lines(sending->writer, records, bytes, NULL);
 }
 
@@ -158,7 +173,7 @@ static void due_wait(const struct sending *sending, uint64_t record)
 		continue;
 }
 
-/* Bytes of the next write, which ends with a record. */
+/* Bytes of the next step, which ends with a record. */
 static uint64_t next_bytes(const struct sending *sending, uint64_t at, uint64_t left)
 {
 	const struct bench_run *run = sending->run;
@@ -166,7 +181,7 @@ static uint64_t next_bytes(const struct sending *sending, uint64_t at, uint64_t 
 	const char *begin = sending->block + at, *end = begin;
 
 	if (size)
-		return sending->per_write * size < most ? sending->per_write * size : most;
+		return sending->per_step * size < most ? sending->per_step * size : most;
 	if (sending->per_write == 0) {
 		end = memrchr(begin, '\n', most < WRITE_BYTES ? (size_t)most : WRITE_BYTES);
 		end = end ? end : memchr(begin, '\n', (size_t)rest);
@@ -203,14 +218,15 @@ static uint64_t sender_bytes(const struct bench_run *run)
 static int records_send(struct sending *sending)
 {
 	const struct bench_run *run = sending->run;
-	uint64_t all = sender_bytes(run), sent = 0, at = 0, bytes, calls = 0;
+	uint64_t all = sender_bytes(run), sent = 0, at = 0, bytes = 0, steps = 0;
 	uint64_t end_ns = run->shared->start_ns + run->point.seconds * 1000000000u;
 	int error = 0;
 
 	while (sent < all && error == 0) {
 		if (run->point.rate)
 			due_wait(sending, sent / run->point.size);
-		else if (all == UINT64_MAX && ++calls % CALLS_PER_CLOCK == 0 && k2i_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+		else if (all == UINT64_MAX && (++steps % STEPS_PER_CLOCK == 0 || bytes >= STEP_BYTES) &&
+			 k2i_clock_ns(CLOCK_MONOTONIC) >= end_ns)
 			break;
 		bytes = next_bytes(sending, at, all - sent);
 		error = records_put(sending, sending->block + at, (size_t)bytes);
@@ -283,6 +299,16 @@ static uint64_t per_write_of(const struct bench_run *run)
 	return records;
 }
 
+/* How many records go between two looks at the clock and at what is left. */
+static uint64_t per_step_of(const struct sending *sending)
+{
+	const struct bench_point *point = &sending->run->point;
+
+	if (point->way != BENCH_LIBRARY || sending->per_write != 1 || point->rate || point->size == 0)
+		return sending->per_write;
+	return point->size < STEP_BYTES ? STEP_BYTES / point->size : 1;
+}
+
 static int all_send(struct sending *sending)
 {
 	int error;
@@ -302,6 +328,7 @@ void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 	int error;
 	char byte = 0;
 
+	sending.per_step = per_step_of(&sending);
 	(void)snprintf(sending.stream, sizeof(sending.stream), "bench/%u", number);
 	error = output_open(&sending);
 	if (error == 0) {

@@ -350,13 +350,43 @@ static void page(void **state)
 	bench_report_free(&report);
 }
 
+/* What a line measures when nothing says how much: all lines of a list in the same way. */
+static void volumes(void **state)
+{
+	struct bench_options options = {.sizes = {.values = {1024}, .count = 1},
+					.per_write = {.count = 1},
+					.ways = {.values = {BENCH_LIBRARY, BENCH_APPEND}, .count = 2},
+					.senders = {.values = {1, 128}, .count = 1}};
+	struct bench_report report = {0};
+	unsigned number;
+
+	(void)state;
+	assert_int_equal(bench_plan_make(&report, &options), 0);
+	assert_int_equal(report.count, 2);
+	assert_int_equal(report.results[0].point.bytes, 256u << 20);
+	assert_int_equal(report.results[0].point.seconds, 0);
+	assert_true(report.results[1].point.records > 0);
+	assert_int_equal(report.results[1].point.bytes + report.results[1].point.seconds, 0);
+	free(report.results);
+	options.senders.count = 2;
+	report = (struct bench_report){0};
+	assert_int_equal(bench_plan_make(&report, &options), 0);
+	assert_int_equal(report.count, 4);
+	for (number = 0; number < report.count; number++) {
+		assert_int_equal(report.results[number].point.senders, options.senders.values[number % 2]);
+		assert_int_equal(report.results[number].point.seconds, 10);
+		assert_int_equal(report.results[number].point.bytes + report.results[number].point.records, 0);
+	}
+	free(report.results);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(medians),    cmocka_unit_test(rows),  cmocka_unit_test(quarters),
 		cmocka_unit_test(judgements), cmocka_unit_test(knees), cmocka_unit_test(steps),
 		cmocka_unit_test(figures),    cmocka_unit_test(saved), cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts), cmocka_unit_test(page),
+		cmocka_unit_test(json_texts), cmocka_unit_test(page),  cmocka_unit_test(volumes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
