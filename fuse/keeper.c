@@ -134,15 +134,17 @@ static unsigned failures_after(unsigned failures, int status, uint64_t served_ns
 /* Whether the mount ends with the worker that died. */
 static bool give_up(const struct k2i_mount *mount, unsigned failures)
 {
-	const char *mount_point = mount->options->mount_point;
+	const char *mount_point = mount->options->mount_point, *file = mount->ring_file;
 
-	if (mount->init_bytes && !mount->resends) {
+	if (mount->init_bytes && !mount->resends)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount_point);
-		return true;
-	}
-	if (failures == FAILURES_MAX)
+	else if (failures == FAILURES_MAX)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends: %u workers in a row failed soon", mount_point, failures);
-	return failures == FAILURES_MAX;
+	else
+		return false;
+	k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged %s%s", file ? "stays in " : "is lost",
+		file ? file : "");
+	return true;
 }
 
 int k2i_keeper_run(struct k2i_mount *mount)

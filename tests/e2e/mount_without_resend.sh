@@ -48,5 +48,6 @@ worker_of "$mount_pid" || fail "no worker"
 kill -9 "${worker%% *}"
 wait_mount && fail "status 0 although the worker was killed"
 grep -q 'ends with it' "$work/mount.err" || fail "no word at the end"
+grep -q 'what is not acknowledged is lost' "$work/mount.err" || fail "no word of what remains"
 exec 3>&-
 ! quick ls "$sent" >/dev/null 2>&1 || fail "the mount is still there"
