@@ -11,7 +11,15 @@ returns "$sent/appended" 'os.O_WRONLY | os.O_APPEND' || fail "an append waits fo
 returns "$sent/plain" os.O_WRONLY && fail "a write without O_APPEND goes through the cache"
 returns "$sent/both" 'os.O_RDWR | os.O_APPEND' && fail "a descriptor that can read goes through the cache"
 
-# It arrives although the file stays open; nothing more than that says so.
+# It arrives although the file stays open and nobody closes a descriptor, as each program does that a shell has started.
+quick python3 - "$sent/held" "$received/senddir/held" <<'END' || fail "it does not arrive while its file is open"
+import os, sys, time
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+for number in range(1, 101):
+    os.write(file, b"line\n")
+    while not os.path.exists(sys.argv[2]) or os.path.getsize(sys.argv[2]) != 5 * number:
+        time.sleep(0.001)
+END
 exec 3>>"$sent/open"
 printf 'a\n' >&3
 printf 'a\n' >"$work/open"

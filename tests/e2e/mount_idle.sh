@@ -37,18 +37,21 @@ append cat
 announced cat
 
 # Also sooner than the kernel would ask for attributes anyway, which is a second after it had them: of five lines each one,
-# but for the first. (A machine that is busy with other things needs longer than these pauses until a file is left alone.)
+# but for the first. They arrive while nobody closes a descriptor, as each program does that a shell has started: the
+# kernel hands over what it has then. (A machine that is busy with other things needs longer than these pauses until a file is left alone.)
 tries=8
 while [ $tries -gt 0 ]; do
 	tries=$((tries - 1))
 	before=$(value mount.announced_appends)
-	quick python3 - "$sent/log" $count >>"$work/log" <<'END' || fail "five lines"
+	quick python3 - "$sent/log" "$received/senddir/log" $count >>"$work/log" <<'END' || fail "five lines"
 import os, sys, time
-file, first = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), int(sys.argv[2]) + 1
+file, first, bytes = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND), int(sys.argv[3]) + 1, os.path.getsize(sys.argv[2])
 for number in range(first, first + 5):
-    os.write(file, b"line %d\n" % number)
+    bytes += os.write(file, b"line %d\n" % number)
     print("line", number)
     time.sleep(0.6)
+    while os.path.getsize(sys.argv[2]) != bytes:
+        time.sleep(0.01)
 END
 	count=$((count + 5))
 	arrives "$work/log" senddir/log
@@ -134,13 +137,17 @@ seq -f 'line %.0f' 0 3 >"$work/waits"
 arrives "$work/waits" senddir/waits
 
 # Many files: one is written to, the others stay alone; then all are.
-python3 - "$sent" <<'END' || fail "many files"
+quick python3 - "$sent" "$received/senddir" <<'END' || fail "many files"
 import os, sys, time
 files = [os.open(f"{sys.argv[1]}/many{n}", os.O_WRONLY | os.O_APPEND | os.O_CREAT) for n in range(50)]
 for round in range(4):
     for file in files if round % 2 else files[:1]:
         os.write(file, b"round %d\n" % round)
     time.sleep(1)
+def arrived(name):
+    return os.path.exists(name) and os.path.getsize(name)
+while any(arrived(f"{sys.argv[2]}/many{n}") != (16 if n else 32) for n in range(50)):
+    time.sleep(0.01)
 END
 printf 'round 1\nround 3\n' >"$work/many"
 for number in 1 7 49; do
