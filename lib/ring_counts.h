@@ -13,7 +13,8 @@
 #define K2I_RING_COUNTS(each)                                                                                          \
 	each(dropped_records) each(expired_records) each(unknown_records) each(repaired_places) each(connects)         \
 		each(connect_failures) each(refusals) each(ledger_lost) each(discarded_ranges) each(sent_frames)       \
-			each(sent_records) each(sent_bytes) each(resent_frames) each(compressed_frames)
+			each(sent_records) each(sent_bytes) each(resent_frames) each(compressed_frames)                \
+				each(refused_writes) each(pieces)
 
 enum k2i_ring_count {
 #define K2I_RING_COUNT_NUMBER(name) K2I_RING_##name,

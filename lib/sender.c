@@ -273,6 +273,8 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 		known.dropped_records += atomic_load_explicit(&writer->dropped_records, memory_order_relaxed);
 	}
 	(void)pthread_mutex_unlock(&sender->mutex);
+	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
+	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
 	status = k2hft_ring_stats(sender->ring, &known.ring);
 	if (status == 0 && sender->client)
 		status = k2hft_client_stats(sender->client, &known.client);

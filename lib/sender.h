@@ -3,6 +3,7 @@
 #define K2I_SENDER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,7 +28,9 @@ struct k2hft_sender {
 	uint64_t seal_ticket; /* last given */
 	/* of writers that are closed */
 	uint64_t closed_records, closed_bytes, closed_dropped;
-	struct k2i_log_limit drop_limit, seal_limit;
+	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
+
+	_Atomic(uint64_t) refused_writes, pieces; /* of all writers */
 };
 
 /* sender.c: a sender without a client, whose caller consumes the ring; and its end, with a client or not. */

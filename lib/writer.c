@@ -233,7 +233,7 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 }
 
 /* Of any length, also where no chunk is open. */
-static int any_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+static int record_take(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
 	int status = 0;
 
@@ -250,6 +250,11 @@ static int any_write(struct k2hft_writer *writer, const void *record, size_t byt
 	return status;
 }
 
+static int any_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	return k2i_writer_answer(writer, record_take(writer, record, bytes));
+}
+
 int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
 	bool taken;
@@ -263,5 +268,5 @@ int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t b
 	}
 	taken = short_append(writer, record, bytes);
 	k2i_writer_leave(writer);
-	return taken ? 0 : -EINVAL;
+	return taken ? 0 : k2i_writer_answer(writer, -EINVAL);
 }

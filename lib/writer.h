@@ -137,6 +137,8 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
 			    size_t offset, size_t bytes);
 void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count);
+/* What a call of the application answers: counted and logged unless it is 0. */
+int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
 /* writer_text.c */
 

@@ -23,6 +23,29 @@ void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
 			"sender: the ring is full: %llu records dropped", (unsigned long long)record_count);
 }
 
+int k2i_writer_answer(struct k2hft_writer *writer, int status)
+{
+	struct k2hft_sender *sender = writer->sender;
+
+	if (status == 0)
+		return 0;
+	/* relaxed, this and the next: nothing else is ordered by a counter. */
+	(void)atomic_fetch_add_explicit(&sender->refused_writes, 1, memory_order_relaxed);
+	k2i_ring_count(sender->ring, K2I_RING_refused_writes, 1);
+	k2i_log_limited(&sender->refused_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
+			"sender: a write is refused, and its writer told so: %s",
+			status == -EAGAIN ? "the ring is full" : strerror(-status));
+	return status;
+}
+
+static void count_piece(struct k2hft_sender *sender)
+{
+	(void)atomic_fetch_add_explicit(&sender->pieces, 1, memory_order_relaxed);
+	k2i_ring_count(sender->ring, K2I_RING_pieces, 1);
+	k2i_log_limited(&sender->piece_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_INFO,
+			"sender: a record over %zu bytes goes in pieces", sender->piece_bytes_max);
+}
+
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
 			    size_t offset, size_t bytes)
 {
@@ -35,13 +58,16 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 	};
 	int status = k2hft_producer_commit(writer->producer, &chunk, offset, bytes);
 
+	if (status == 0 && flags & K2HFT_CHUNK_CONTINUES)
+		count_piece(writer->sender);
 	if (status == 0)
 		return 0;
 	/* Only if somebody wrote over the ring's own words; the records can't be saved, the count can. */
 	(void)k2hft_producer_discard(writer->producer);
 	k2i_counter_add(&writer->dropped_records, record_count);
 	k2i_ring_count(writer->sender->ring, K2I_RING_dropped_records, record_count);
-	k2i_log(K2HFT_LOG_ERROR, "sender: %u records lost: commit: %s", record_count, strerror(-status));
+	k2i_log_limited(&writer->sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
+			"sender: %u records lost: commit: %s", record_count, strerror(-status));
 	return status;
 }
 

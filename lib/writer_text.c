@@ -200,7 +200,7 @@ int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t byt
 	if (taken)
 		*taken = 0;
 	if (writer->binary || writer->reserved || (bytes && !text))
-		return -EINVAL;
+		return k2i_writer_answer(writer, -EINVAL);
 	k2i_writer_enter(writer);
 	for (; done < bytes && status == 0; done += status ? 0 : step)
 		status = text_step(writer, from + done, bytes - done, &step);
@@ -209,7 +209,7 @@ int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t byt
 	k2i_writer_leave(writer);
 	if (taken)
 		*taken = done;
-	return status;
+	return k2i_writer_answer(writer, status);
 }
 
 int k2i_writer_tail_end(struct k2hft_writer *writer)

@@ -98,6 +98,8 @@ struct k2hft_ring_stats {
 	uint64_t connects, connect_failures, refusals,
 		ledger_lost; /* as in struct k2hft_client_stats, as what follows */
 	uint64_t discarded_ranges, sent_frames, sent_records, sent_bytes, resent_frames, compressed_frames;
+	uint64_t refused_writes; /* calls of k2hft_writer_* that took nothing, or not all, and said so */
+	uint64_t pieces;         /* of records that writers cut since they were too long, but for the last of each */
 };
 
 /*

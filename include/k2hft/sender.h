@@ -55,6 +55,8 @@ struct k2hft_sender_stats {
 	uint64_t unacked_records; /* accepted, not yet acknowledged */
 	struct k2hft_ring_stats ring;
 	struct k2hft_client_stats client;
+	uint64_t refused_writes; /* calls of writers that took nothing, or not all, and said so */
+	uint64_t pieces;         /* of records that were too long, but for the last of each */
 };
 
 /*

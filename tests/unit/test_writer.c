@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <k2hft/frame.h>
+#include <k2hft/log.h>
 #include <k2hft/sender.h>
 
 #include "sender.h"
@@ -38,6 +39,32 @@ static struct k2hft_writer *writer_make(struct k2hft_sender *sender)
 
 	assert_int_equal(k2hft_writer_open(sender, "a/b.log", &writer), 0);
 	return writer;
+}
+
+/* Lines of the log with `text` in them. */
+struct said {
+	const char *text;
+	unsigned count;
+};
+
+static void said_count(void *argument, enum k2hft_log_level level, const char *text)
+{
+	struct said *said = argument;
+
+	(void)level;
+	said->count += strstr(text, said->text) != NULL;
+}
+
+/* What a sender says of the calls that it refused and the records that it cut, and its ring, too. */
+static void assert_counted(struct k2hft_sender *sender, uint64_t refused_writes, uint64_t pieces)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+
+	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	assert_int_equal(stats.refused_writes, refused_writes);
+	assert_int_equal(stats.pieces, pieces);
+	assert_int_equal(stats.ring.refused_writes, refused_writes);
+	assert_int_equal(stats.ring.pieces, pieces);
 }
 
 /* What came out of a ring. */
@@ -133,8 +160,12 @@ static void a_line_end_inside_a_record_is_refused(void **state)
 	(void)state;
 	assert_int_equal(k2hft_writer_write(writer, "a\nb", 3), -EINVAL);
 	assert_int_equal(k2hft_writer_write(writer, NULL, 3), -EINVAL);
+	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
+	assert_int_equal(k2hft_writer_write(writer, "as short\nas that", 16), -EINVAL);
+	assert_counted(sender, 3, 0);
 	take(sender, &taken);
-	assert_int_equal(taken.byte_count, 0);
+	assert_taken(&taken, "one\n");
+	free(taken.bytes);
 	k2hft_writer_close(writer);
 	k2i_sender_free(sender);
 }
@@ -242,10 +273,12 @@ static void the_rest_of_a_text_waits_for_its_line_end(void **state)
 static void long_records_go_in_pieces(void **state)
 {
 	static const size_t sizes[] = {MEBI - 2, MEBI - 1, MEBI, MEBI + 1, 2 * MEBI - 1, 2 * MEBI, 5 * MEBI + 17};
+	struct said said = {.text = "goes in pieces"};
 	char *record = malloc(6 * MEBI);
 
 	(void)state;
 	assert_non_null(record);
+	k2hft_log_callback_set(said_count, &said, K2HFT_LOG_INFO);
 	for (size_t i = 0; i < 6 * MEBI; i++)
 		record[i] = (char)('a' + i % 23);
 	for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
@@ -262,10 +295,14 @@ static void long_records_go_in_pieces(void **state)
 		assert_memory_equal(taken.bytes + 7 + sizes[at], "\nbehind\n", 8);
 		assert_int_equal(taken.records, 3);
 		assert_int_equal(taken.chunks, 3 + sizes[at] / MEBI);
+		assert_counted(sender, 0, sizes[at] / MEBI);
+		assert_int_equal(said.count, sizes[at] >= MEBI);
+		said.count = 0;
 		free(taken.bytes);
 		k2hft_writer_close(writer);
 		k2i_sender_free(sender);
 	}
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	free(record);
 }
 
@@ -273,6 +310,7 @@ static void full_fails_and_nothing_is_written(void **state)
 {
 	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
 	struct k2hft_writer *writer = writer_make(sender);
+	struct said said = {.text = "a write is refused, and its writer told so: the ring is full"};
 	struct taken taken = {0};
 	char record[1000];
 	uint64_t written = 0;
@@ -281,6 +319,7 @@ static void full_fails_and_nothing_is_written(void **state)
 
 	(void)state;
 	assert_non_null(large);
+	k2hft_log_callback_set(said_count, &said, K2HFT_LOG_WARNING);
 	memset(record, 'r', sizeof(record) - 1);
 	record[sizeof(record) - 1] = '\n';
 	while (k2hft_writer_write(writer, record, sizeof(record) - 1) == 0)
@@ -291,6 +330,9 @@ static void full_fails_and_nothing_is_written(void **state)
 	assert_true(written > 50);
 	assert_int_equal(k2hft_writer_write(writer, large, 20000), -EAGAIN);
 	assert_int_equal(k2hft_writer_write(writer, large, K2HFT_RING_BYTES_MIN), -EMSGSIZE);
+	assert_counted(sender, 5, 0);
+	assert_int_equal(said.count, 1);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	take(sender, &taken);
 	assert_int_equal(taken.byte_count, written * 1000);
 	assert_int_equal(taken.records, written);
