@@ -238,7 +238,8 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 		};
 
 		if (k2i_write_park_cached(mount, file->stream, &write)) {
-			k2i_log(K2HFT_LOG_ERROR, "mount: no memory: what %s was given waits", file->stream->path);
+			k2i_log_limited(&mount->wait_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+					"mount: no memory: what %s was given waits", file->stream->path);
 			return;
 		}
 		k2i_cached_advance(&file->pieces, watermark_of(mount, file));
@@ -292,8 +293,10 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 	k2i_collect_cut_done(mount, (uint32_t)node);
 	if (!file || k2i_park_resent(mount, write->unique)) {
 		give_back(mount, write);
-		if (!file)
+		if (!file) {
+			k2i_mount_count_refused(mount, -EBADF);
 			k2i_reply_status(mount, write->unique, -EBADF);
+		}
 		return;
 	}
 	take(mount, file, write);

@@ -48,6 +48,15 @@ static void op_fsyncdir(fuse_req_t req, fuse_ino_t node, int data_only, struct f
 	(void)fuse_reply_err(req, 0);
 }
 
+void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status)
+{
+	k2i_mount_count(&mount->counts.refused_opens, 1);
+	k2i_log_limited(&mount->open_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s is not opened: %s", path,
+			status == -ENFILE   ? "as many files as there can be are open"
+			: status == -ENOSPC ? "as many names as there can be are there"
+					    : strerror(-status));
+}
+
 struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode)
 {
 	const struct k2i_mount_options *options = k2i_op_mount(req)->options;

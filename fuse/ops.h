@@ -36,6 +36,8 @@ void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_para
 uint64_t k2i_op_special(uint64_t parent, const char *name);
 /* The node `name` in `parent`: reserved names and names that are too long are refused. */
 int k2i_op_check_name(uint64_t parent, const char *name);
+/* Counts and logs that `path` is not opened or made, for other reasons than that it may not be. */
+void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status);
 /* Of a new file or directory. */
 struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode);
 

@@ -42,6 +42,8 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 		status = check_mkdir(mount, (uint32_t)parent, name);
 	if (status == 0)
 		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, &node);
+	if (status == -ENOSPC)
+		k2i_op_count_unopened(mount, name, status);
 	if (status) {
 		(void)fuse_reply_err(req, -status);
 		return;

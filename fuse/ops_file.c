@@ -41,7 +41,12 @@ static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 		status = path_of(mount, parent, name, path);
 		status = status < 0 ? status : check_rule(mount, path);
 	}
-	return status ? status : k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, node);
+	if (status)
+		return status;
+	status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, node);
+	if (status == -ENOSPC)
+		k2i_op_count_unopened(mount, path, status);
+	return status;
 }
 
 void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
@@ -71,10 +76,6 @@ static int open_output(struct k2i_mount *mount, const char *path, struct k2i_out
 /* What is written goes directly to an outlet, or through the page cache. */
 static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
 {
-	int status = check_rule(mount, path);
-
-	if (status)
-		return status;
 	if (k2i_collect_wanted(mount, writer->node, k2i_rules_find(mount->rules, path), flags))
 		return k2i_collect_open(mount, writer->node, path, pid, &writer->cached);
 	return k2i_outlet_open(mount, path, &writer->outlet);
@@ -89,7 +90,11 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 
 	if (status < 0)
 		return status;
-	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : open_writer(mount, &wanted, path, pid, flags);
+	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : check_rule(mount, path);
+	if (status)
+		return status;
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		status = open_writer(mount, &wanted, path, pid, flags);
 	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
 		status = open_output(mount, path, &wanted.output);
 	if (status == 0)
@@ -98,6 +103,7 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 		(*handle)->cached = wanted.cached;
 		return 0;
 	}
+	k2i_op_count_unopened(mount, path, status);
 	k2i_outlet_close(mount, wanted.outlet);
 	k2i_output_put(wanted.output);
 	if (wanted.cached)

@@ -29,10 +29,8 @@ static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const cha
 	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
 		return -ENAMETOOLONG;
 	status = k2hft_stream_declare(mount->ring, &stream, &outlet->stream_id);
-	if (status == -ENOSPC) {
-		k2i_log(K2HFT_LOG_ERROR, "mount: %s: too many files are open at once: no stream number is free", path);
+	if (status == -ENOSPC) /* no number is free */
 		return -ENFILE;
-	}
 	outlet->declared = status == 0;
 	return status;
 }
@@ -239,8 +237,12 @@ static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, 
 	return status;
 }
 
-static void count_judged(struct k2i_mount *mount, const struct k2i_rule_counts *counts)
+static void count_judged(struct k2i_mount *mount, const struct k2i_outlet *outlet, const struct k2i_rule_counts *counts)
 {
+	if (counts->filtered)
+		k2i_log_limited(&mount->filter_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
+				"mount: %s: %llu records that its rule does not let pass", outlet->path,
+				(unsigned long long)counts->filtered);
 	k2i_mount_count(&mount->counts.filtered_records, counts->filtered);
 	k2i_mount_count(&mount->counts.replaced_records, counts->replaced);
 	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);
@@ -267,7 +269,7 @@ static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struc
 					      : deliver(mount, outlet, &passed);
 	}
 	counts = k2i_rule_counts_take(outlet->scratch);
-	count_judged(mount, &counts);
+	count_judged(mount, outlet, &counts);
 	return status ? status : verdict;
 }
 
@@ -298,6 +300,15 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	k2i_ring_count(mount->ring, K2I_RING_dropped_records, records);
 	k2i_log_limited(&mount->full_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
 			"mount: the ring is full: %llu records were dropped", (unsigned long long)records);
+}
+
+void k2i_outlet_count_piece(struct k2i_mount *mount, const struct k2i_outlet *outlet)
+{
+	k2i_mount_count(&mount->counts.pieces, 1);
+	k2i_log_limited(&mount->piece_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
+			"mount: a record of %s goes in pieces: it is over LINEMAX (%zu bytes), or fsync(2) came in the "
+			"middle of it",
+			outlet->path, mount->limits.piece_bytes_max);
 }
 
 /* One chunk of what is pending. */
@@ -333,6 +344,8 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	K2I_SHARED_KEEP(outlet);
 	outlet->pending_from += count;
 	outlet->pending_continued = cut;
+	if (cut)
+		k2i_outlet_count_piece(mount, outlet);
 	status = k2i_shared_commit(mount->producer, &chunk, 0, count, false);
 	if (status) {
 		outlet->pending_from -= count;

@@ -60,6 +60,8 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet);
 /* The same bytes to OUTPUTFILE only, for records that are in the ring already; errors are logged and counted. */
 void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes);
+/* Counts and logs that a record goes on in another chunk. */
+void k2i_outlet_count_piece(struct k2i_mount *mount, const struct k2i_outlet *outlet);
 /* Whether what is pending is a piece, which must be alone. */
 bool k2i_outlet_flagged(const struct k2i_outlet *outlet);
 size_t k2i_outlet_pending(const struct k2i_outlet *outlet);

@@ -57,12 +57,18 @@ void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int
 		k2i_reply_status(mount, item->unique, status);
 }
 
+/* A writer who is told that some was taken comes again with the rest. What the page cache gave is lost instead. */
+static bool is_refusal(const struct k2i_parked *item)
+{
+	return item->kind == K2I_PARKED_WRITE && item->unique && item->taken == 0 && !item->cached;
+}
+
 /* The item goes with its answer, in one step. */
 static void finish(struct k2i_mount *mount, struct k2i_parked *item, int status)
 {
 	struct k2i_parked answered = *item;
 
-	if (status && item->kind == K2I_PARKED_WRITE)
+	if (status && is_refusal(item))
 		k2i_mount_count_refused(mount, status);
 	free_item(mount, item);
 	k2i_park_answer(mount, &answered, status);
@@ -139,7 +145,7 @@ static void run_queue(struct k2i_mount *mount)
 		if (item->kind == K2I_PARKED_SYNC) {
 			begin_sync(mount, item);
 		} else {
-			if (status && item->unique == 0)
+			if (status && (item->unique == 0 || item->cached))
 				lose(mount, item, status);
 			finish(mount, item, status);
 		}
@@ -192,6 +198,8 @@ void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique)
 	for (item = mount->park.first; item; item = item->next) {
 		if (unique == 0 || item->unique != unique)
 			continue;
+		if (is_refusal(item))
+			k2i_mount_count_refused(mount, -EINTR);
 		answered.unique = item->unique;
 		answered.kind = item->kind;
 		answered.taken = item->taken;

@@ -80,7 +80,7 @@ static int give(struct k2i_mount *mount, const struct k2i_parked *item, const st
 	int status = 0;
 
 	if (continues)
-		k2i_mount_count(&mount->counts.pieces, 1);
+		k2i_outlet_count_piece(mount, item->handle->outlet);
 	/* A piece stands alone in its chunk. */
 	if (records.continued || records.continues)
 		status = k2i_outlet_push(mount, item->handle->outlet);

@@ -201,6 +201,11 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
 	client->stats.connects++;
 	client->stats.last_error[0] = '\0';
+	if (client->batch.read < client->sent_max)
+		k2i_log_limited(&client->resent_limit, now_ns, K2HFT_LOG_INFO,
+				"client: positions %" PRIu64 " to %" PRIu64
+				" were sent before, but not acknowledged: they are sent again",
+				client->batch.read, client->sent_max);
 	if (!k2i_log_limit_due(&client->connected_limit, now_ns))
 		return;
 	k2i_log(K2HFT_LOG_INFO, "client: connected to %s:%s (%s), from position %" PRIu64 " on", client->host,

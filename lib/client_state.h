@@ -129,7 +129,8 @@ struct k2hft_client {
 	size_t input_bytes;
 
 	uint8_t status_logged;
-	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit;
+	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit,
+		resent_limit;
 	char failure_logged[256];
 	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
 	struct k2hft_client_stats stats;
