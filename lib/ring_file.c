@@ -80,8 +80,64 @@ static int name_give(const char *from, const char *path, bool replace)
 		return rename(from, path) ? -errno : 0;
 	if (link(from, path))
 		return -errno;
+	K2I_CRASH(ring_file_linked);
 	(void)unlink(from);
 	return 0;
+}
+
+static bool still_named(int descriptor, const char *path)
+{
+	struct stat opened, named;
+
+	return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+	       opened.st_ino == named.st_ino;
+}
+
+/* The name that a ring has while it is made; whoever makes it has its lock. */
+static int making_name(const char *path, char making[PATH_MAX])
+{
+	return snprintf(making, PATH_MAX, "%s.k2hft-new", path) >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/*
+ * What a process that died has left. -EBUSY: somebody is making one and was not waited for.
+ */
+static int leftover_remove(const char *making, bool wait)
+{
+	int descriptor = open(making, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), error;
+	struct stat file;
+
+	if (descriptor < 0)
+		return errno == ENOENT ? 0 : -errno;
+	error = fstat(descriptor, &file) ? -errno : 0;
+	if (!error && !S_ISREG(file.st_mode))
+		error = -EEXIST;
+	if (!error)
+		error = wait ? k2i_ring_lock(descriptor, K2I_LOCK_OPEN) : k2i_ring_lock_try(descriptor, K2I_LOCK_OPEN);
+	if (!error && still_named(descriptor, making) && unlink(making))
+		error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/* -EAGAIN: another process was faster. */
+static int making_open(const char *making)
+{
+	int error = leftover_remove(making, true), descriptor;
+
+	if (error)
+		return error;
+	descriptor = open(making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (descriptor < 0)
+		return errno == EEXIST ? -EAGAIN : -errno;
+	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
+	/* One who came before the lock may have taken it for left behind. */
+	if (!error && !still_named(descriptor, making))
+		error = -EAGAIN;
+	if (!error)
+		return descriptor;
+	(void)close(descriptor);
+	return error;
 }
 
 /*
@@ -90,14 +146,14 @@ static int name_give(const char *from, const char *path, bool replace)
  */
 static int file_create(const char *path, bool replace, uint64_t capacity, uint64_t *seed)
 {
-	char temporary[PATH_MAX];
-	int descriptor, error;
+	char making[PATH_MAX];
+	int error = making_name(path, making), descriptor;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
-		return -ENAMETOOLONG;
-	descriptor = mkostemp(temporary, O_CLOEXEC);
+	if (error)
+		return error;
+	descriptor = making_open(making);
 	if (descriptor < 0)
-		return -errno;
+		return descriptor;
 	error = allocate(descriptor, capacity);
 	K2I_CRASH(ring_file_allocated);
 	if (!error)
@@ -106,11 +162,11 @@ static int file_create(const char *path, bool replace, uint64_t capacity, uint64
 		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
 	K2I_CRASH(ring_file_formatted);
 	if (!error)
-		error = name_give(temporary, path, replace);
+		error = name_give(making, path, replace);
 	K2I_CRASH(ring_file_named);
 	if (!error)
 		return descriptor;
-	(void)unlink(temporary);
+	(void)unlink(making);
 	(void)close(descriptor);
 	return error;
 }
@@ -136,20 +192,28 @@ bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
 	return k2i_ring_locked(descriptor, K2I_LOCK_CONSUMER);
 }
 
-static bool still_named(int descriptor, const char *path)
-{
-	struct stat opened, named;
-
-	return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
-	       opened.st_ino == named.st_ino;
-}
-
 /* Takes the consumer's place: the lock, or in spite of it if only a child of a dead consumer holds it. */
 static int place_take(int descriptor, const struct k2i_ring_header *header, bool header_valid)
 {
 	if (k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER) == 0)
 		return header_valid && k2i_consumer_alive(descriptor, header) ? -EBUSY : 0;
 	return header_valid && !k2i_consumer_alive(descriptor, header) ? 0 : -EBUSY;
+}
+
+/*
+ * What is beside a ring that has its name: room on the disk that nothing else would ever give back. The second name of the
+ * ring itself is nobody's: whoever made it had the lock that `descriptor` has.
+ */
+static void leftover_forget(int descriptor, const char *path)
+{
+	char making[PATH_MAX];
+
+	if (making_name(path, making))
+		return;
+	if (still_named(descriptor, making))
+		(void)unlink(making);
+	else
+		(void)leftover_remove(making, false);
 }
 
 /* What was cut off comes back as zeros, which the ring takes for damage. */
@@ -181,6 +245,7 @@ static int existing_take(int descriptor, const char *path, bool fresh, uint64_t 
 		return error;
 	if (!still_named(descriptor, path))
 		return -EAGAIN;
+	leftover_forget(descriptor, path);
 	if (fresh || file.st_size == 0)
 		return 1;
 	if (cut)

@@ -225,6 +225,8 @@ class Crash(Fault):
     def after(self):
         if self.point.need == "damage":
             self.lap.forget_rings.append(self.sender)
+        elif self.point.need == "new ring" and os.path.exists(self.sender.ring() + ".k2hft-new"):
+            raise Trouble(f"{self.point.name}: a file that was being made is left")
 
     def excuses(self, sender, what):
         """Of a record in pieces the last of which was not committed; of what was damaged."""

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* A ring's file while it is made, by processes that die or compete. */
+#include "ring_help.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "ring_handle.h"
+
+struct files {
+	char *folder;
+	char path[512], leftover[512]; /* the ring, and its name while it is made */
+};
+
+static int files_make(void **state)
+{
+	struct files *files = calloc(1, sizeof(*files));
+
+	files->folder = folder_make();
+	(void)snprintf(files->path, sizeof(files->path), "%s/ring", files->folder);
+	(void)snprintf(files->leftover, sizeof(files->leftover), "%s/ring.k2hft-new", files->folder);
+	*state = files;
+	return 0;
+}
+
+static int files_remove(void **state)
+{
+	struct files *files = *state;
+
+	(void)unlink(files->path);
+	if (rmdir(files->folder))
+		return -1;
+	free(files->folder);
+	free(files);
+	return 0;
+}
+
+static int open_answer(const char *path)
+{
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .ring_bytes = SMALL};
+	struct k2hft_ring *ring;
+	int status = k2hft_ring_open(&options, &ring);
+
+	if (status == 0)
+		k2hft_ring_close(ring);
+	return status;
+}
+
+static bool there(const char *path)
+{
+	struct stat file;
+
+	return lstat(path, &file) == 0;
+}
+
+/* What a process left that died while it made a ring's file is removed by the next, which makes or opens that ring. */
+static void leftovers_go(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring;
+
+	for (uint32_t made = 0; made < 3; made++) {
+		int descriptor = open(files->leftover, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		assert_true(descriptor >= 0);
+		assert_int_equal(ftruncate(descriptor, 12345), 0);
+		(void)close(descriptor);
+		/* None is there; one is; one is to be replaced. */
+		k2hft_ring_close(file_ring(files->path, made == 2 ? K2HFT_RING_FRESH : 0));
+		assert_false(there(files->leftover));
+	}
+	/* It died when the whole ring had both names. */
+	ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	assert_int_equal(push(producer, stream_of(ring, "s"), "kept"), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	assert_int_equal(link(files->path, files->leftover), 0);
+	ring = file_ring(files->path, 0);
+	assert_false(there(files->leftover));
+	(void)take(ring, "kept");
+	k2hft_ring_close(ring);
+}
+
+/* A file that is being made is nobody else's to remove, nor is anything that is no file. */
+static void what_is_being_made_stays(void **state)
+{
+	struct files *files = *state;
+	int descriptor;
+
+	k2hft_ring_close(file_ring(files->path, 0));
+	descriptor = open(files->leftover, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(descriptor >= 0);
+	assert_int_equal(k2i_ring_lock_try(descriptor, K2I_LOCK_OPEN), 0);
+	k2hft_ring_close(file_ring(files->path, 0));
+	assert_true(there(files->leftover));
+	(void)close(descriptor);
+	k2hft_ring_close(file_ring(files->path, 0));
+	assert_false(there(files->leftover));
+
+	assert_int_equal(unlink(files->path), 0);
+	assert_int_equal(mkdir(files->leftover, 0700), 0);
+	assert_int_equal(open_answer(files->path), -EISDIR);
+	assert_int_equal(rmdir(files->leftover), 0);
+	assert_int_equal(symlink("elsewhere", files->leftover), 0);
+	assert_int_equal(open_answer(files->path), -ELOOP);
+	assert_int_equal(unlink(files->leftover), 0);
+	assert_false(there(files->path));
+}
+
+/* 0: it became the consumer and stayed until `end` was closed; 1: another one is; 2: something else. */
+static int compete(const char *path, const int go[2], const int end[2])
+{
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .ring_bytes = SMALL};
+	struct k2hft_ring *ring;
+	char byte;
+	int status;
+
+	(void)close(go[1]);
+	(void)close(end[1]);
+	(void)!read(go[0], &byte, 1);
+	status = k2hft_ring_open(&options, &ring);
+	if (status)
+		return status == -EBUSY ? 1 : 2;
+	(void)!read(end[0], &byte, 1);
+	return 0;
+}
+
+static int child_status(void)
+{
+	int status;
+
+	assert_true(waitpid(-1, &status, 0) > 0);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Of many that make the same ring at once one is its consumer, and nothing is left beside it. */
+static void one_of_many_makes_it(void **state)
+{
+	struct files *files = *state;
+
+	for (unsigned round = 0; round < 20; round++) {
+		int go[2], end[2];
+
+		assert_int_equal(pipe(go), 0);
+		assert_int_equal(pipe(end), 0);
+		for (unsigned child = 0; child < 8; child++) {
+			if (fork() == 0)
+				_exit(compete(files->path, go, end));
+		}
+		(void)close(go[0]);
+		(void)close(end[0]);
+		(void)close(go[1]);
+		for (unsigned child = 0; child < 7; child++)
+			assert_int_equal(child_status(), 1);
+		(void)close(end[1]);
+		assert_int_equal(child_status(), 0);
+		assert_false(there(files->leftover));
+		assert_int_equal(unlink(files->path), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
