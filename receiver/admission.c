@@ -34,9 +34,10 @@ struct entry {
 };
 
 struct k2i_admission {
-	struct k2i_hosts *hosts;
 	const struct k2i_lookup *lookup;
 	pthread_mutex_t mutex;    /* guards all else, and the matching */
+	struct k2i_hosts *hosts;  /* NULL: anybody may connect */
+	uint64_t changes;         /* of hosts: a verdict from before the last counts no more */
 	k2i_admission_tell *tell; /* NULL: stopped */
 	unsigned holders;         /* threads, and who opened it */
 	unsigned thread_count;
@@ -51,9 +52,19 @@ static bool named(struct k2i_admission *admission, const char *name)
 	bool found;
 
 	(void)pthread_mutex_lock(&admission->mutex);
-	found = k2i_hosts_match(admission->hosts, name);
+	found = !admission->hosts || k2i_hosts_match(admission->hosts, name);
 	(void)pthread_mutex_unlock(&admission->mutex);
 	return found;
+}
+
+static bool anybody(struct k2i_admission *admission)
+{
+	bool any;
+
+	(void)pthread_mutex_lock(&admission->mutex);
+	any = !admission->hosts;
+	(void)pthread_mutex_unlock(&admission->mutex);
+	return any;
 }
 
 /* Looks an address up: whether it is admitted, or why not. False: the name server could not tell. */
@@ -124,12 +135,17 @@ static void entry_run(struct k2i_admission *admission, struct entry *entry)
 {
 	struct entry found = {.address = entry->address};
 	const struct waiter *waiter;
+	uint64_t changes = admission->changes;
 	bool clear;
 
 	entry->state = ENTRY_RUNNING;
 	(void)pthread_mutex_unlock(&admission->mutex);
 	clear = entry_find(admission, &found);
 	(void)pthread_mutex_lock(&admission->mutex);
+	if (changes != admission->changes) {
+		entry->state = ENTRY_WAITING;
+		return;
+	}
 	entry->state = ENTRY_KNOWN;
 	entry->admitted = found.admitted;
 	memcpy(entry->reason, found.reason, sizeof(entry->reason));
@@ -259,6 +275,8 @@ enum k2i_verdict k2i_admission_ask(struct k2i_admission *admission, const struct
 	char text[K2I_LOOKUP_NAME_ROOM];
 	enum k2i_verdict verdict;
 
+	if (anybody(admission))
+		return K2I_VERDICT_ADMITTED;
 	(void)snprintf(reason, K2I_ADMISSION_REASON_ROOM, "it has no address");
 	if (!k2i_lookup_address(peer, &address))
 		return K2I_VERDICT_REFUSED;
@@ -278,8 +296,6 @@ int k2i_admission_open(struct k2i_hosts *hosts, const struct k2i_lookup *lookup,
 	struct k2i_admission *opened;
 
 	*admission = NULL;
-	if (!hosts)
-		return 0;
 	opened = calloc(1, sizeof(*opened));
 	if (!opened || pthread_mutex_init(&opened->mutex, NULL)) {
 		free(opened);
@@ -292,6 +308,22 @@ int k2i_admission_open(struct k2i_hosts *hosts, const struct k2i_lookup *lookup,
 	opened->holders = 1;
 	*admission = opened;
 	return 0;
+}
+
+void k2i_admission_change(struct k2i_admission *admission, struct k2i_hosts *hosts)
+{
+	struct k2i_hosts *former;
+	struct entry *entry;
+
+	(void)pthread_mutex_lock(&admission->mutex);
+	former = admission->hosts;
+	admission->hosts = hosts;
+	admission->changes++;
+	for (entry = admission->entries; entry < admission->entries + HOSTS_MAX; entry++)
+		if (entry->state == ENTRY_KNOWN)
+			entry->state = ENTRY_FREE;
+	(void)pthread_mutex_unlock(&admission->mutex);
+	k2i_hosts_free(former);
 }
 
 void k2i_admission_stop(struct k2i_admission *admission)

@@ -27,10 +27,12 @@ enum k2i_verdict {
 };
 #define K2I_ADMISSION_REASON_ROOM 512u
 
-/* Takes `hosts`, also with an error; NULL, for which `*admission` is NULL: anybody may connect. -ENOMEM. */
+/* Takes `hosts`, also with an error; NULL: anybody may connect. -ENOMEM. */
 typedef void k2i_admission_tell(struct k2i_owner owner);
 int k2i_admission_open(struct k2i_hosts *hosts, const struct k2i_lookup *lookup, k2i_admission_tell *tell,
 		       struct k2i_admission **admission);
+/* Takes other `hosts`, for those who ask from now on or are still waiting. */
+void k2i_admission_change(struct k2i_admission *admission, struct k2i_hosts *hosts);
 /* Nothing is told any more. NULL is allowed, also below. */
 void k2i_admission_stop(struct k2i_admission *admission);
 /* When nobody asks any more; look-ups that are under way are not waited for. */

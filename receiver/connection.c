@@ -356,19 +356,17 @@ static void admission_refuse(struct k2i_connection *connection, enum k2i_verdict
 static void admission_step(struct k2i_connection *connection)
 {
 	struct k2i_admission *admission = connection->loop->service->admission;
-	enum k2i_verdict verdict = K2I_VERDICT_ADMITTED;
+	enum k2i_verdict verdict;
 	char reason[K2I_ADMISSION_REASON_ROOM];
 	struct sockaddr_storage peer = {0};
 	socklen_t peer_bytes = sizeof(peer);
 
-	if (admission && getpeername(connection->transport.descriptor, (struct sockaddr *)&peer, &peer_bytes) < 0) {
+	if (getpeername(connection->transport.descriptor, (struct sockaddr *)&peer, &peer_bytes) < 0) {
 		k2i_connection_free(connection);
 		return;
 	}
-	if (admission) {
-		verdict = k2i_admission_ask(admission, (struct sockaddr *)&peer, connection->transport.tls,
-					    connection->session.owner, reason);
-	}
+	verdict = k2i_admission_ask(admission, (struct sockaddr *)&peer, connection->transport.tls,
+				    connection->session.owner, reason);
 	connection->admitting = verdict == K2I_VERDICT_LATER;
 	if (verdict == K2I_VERDICT_ADMITTED)
 		connection_pump(connection);
@@ -517,7 +515,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	if (connection_events(connection)) {
 		k2i_log(K2HFT_LOG_ERROR, "session: %s: no memory", connection->peer);
 		k2i_connection_free(connection);
-	} else if (loop->service->admission && !connection->securing) {
+	} else if (!connection->securing) {
 		admission_step(connection);
 	}
 }

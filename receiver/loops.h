@@ -26,7 +26,7 @@ struct k2i_service {
 	struct k2i_syncer *syncer;
 	bool sync_always;                /* FILE_SYNC = always */
 	struct k2i_secure *secure;       /* NULL: connections without TLS */
-	struct k2i_admission *admission; /* NULL: anybody may connect */
+	struct k2i_admission *admission; /* who may connect */
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
 	size_t connections_max;

@@ -56,9 +56,52 @@ struct k2i_receiver {
 	struct k2i_status status;
 	struct event_base *base;
 	struct event *signals[SIGNAL_COUNT], *tick;
+	const char *config; /* as the command line has it */
 	char state_path[PATH_MAX], *refused_prefix;
 	bool started;
 };
+
+/* Who may connect ------------------------------------------------------------------------------------------------ */
+
+static void hosts_report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
+{
+	(void)argument;
+	if (finding == K2I_FINDING_ERROR)
+		k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", file, line, text);
+}
+
+static int admission_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
+{
+	struct k2i_hosts *hosts;
+	int error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
+
+	if (!error)
+		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->admission);
+	return error ? K2I_EXIT_CONFIGURATION : 0;
+}
+
+/* SLVNODE as the configuration has it now. What is wrong with any of it changes nothing. */
+static void admission_reload(struct k2i_receiver *receiver)
+{
+	struct k2i_settings *settings = NULL;
+	struct k2i_hosts *hosts = NULL;
+	char message[1024] = "no memory";
+	int error = k2i_settings_load(receiver->config, &settings, message, sizeof(message));
+
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "%s", message);
+	else
+		error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
+	k2i_settings_free(settings);
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"receiver: NAMEs of [SLVNODE] are not read again: the former say who may connect");
+		return;
+	}
+	k2i_log(K2HFT_LOG_INFO, "receiver: %s may make new connections",
+		hosts ? "hosts for which a NAME of [SLVNODE] is now" : "any host, since there is no [SLVNODE] now,");
+	k2i_admission_change(receiver->admission, hosts);
+}
 
 /* Signals and time ----------------------------------------------------------------------------------------------- */
 
@@ -72,6 +115,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
 		k2i_outputs_reopen(receiver->outputs);
 		k2i_secure_reload(receiver->secure);
+		admission_reload(receiver);
 		break;
 	case SIGUSR1:
 		/* Who asks wants to see it, whatever the level of messages. */
@@ -150,23 +194,6 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 		return K2I_EXIT_CONFIGURATION;
 	}
 	return 0;
-}
-
-static void hosts_report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
-{
-	(void)argument;
-	if (finding == K2I_FINDING_ERROR)
-		k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", file, line, text);
-}
-
-static int admission_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
-{
-	struct k2i_hosts *hosts;
-	int error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
-
-	if (!error)
-		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->admission);
-	return error ? K2I_EXIT_CONFIGURATION : 0;
 }
 
 /* More descriptors than a shell allows; fewer connections rather than none. */
@@ -494,6 +521,7 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 
 	if (!opened)
 		return K2I_EXIT_FAILED;
+	opened->config = options->config;
 	k2i_peers_start(&opened->service.peers);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes

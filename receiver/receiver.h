@@ -11,7 +11,7 @@ struct k2i_receiver;
 #define K2I_EXIT_FAILED 1
 #define K2I_EXIT_CONFIGURATION 2
 
-/* 0, or the exit status; what is wrong was logged. */
+/* 0, or the exit status; what is wrong was logged. Strings of `options` are used as long as it runs. */
 int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,
 		      struct k2i_receiver **receiver);
 /* Until SIGTERM or SIGINT. */

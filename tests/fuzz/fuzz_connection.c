@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include "../../receiver/admission.h"
 #include "../../receiver/connection.h"
 #include "receiver_world.h"
 
@@ -59,6 +60,7 @@ static void site_open(struct site *site, const uint8_t *control)
 	site->service.connections_max = PEERS;
 	site->service.budget.bytes_max = 1024u * 1024;
 	site->service.next_id = 1;
+	fuzz_check(k2i_admission_open(NULL, &k2i_lookup_system, k2i_loops_admit, &site->service.admission) == 0);
 	k2i_peers_start(&site->service.peers);
 	site->loop.service = &site->service;
 	k2i_buffer_pool_start(&site->loop.buffers, &site->service.budget);
@@ -108,6 +110,8 @@ static void site_close(struct site *site)
 	fuzz_check(atomic_load(&site->service.connections) == 0);
 	k2i_buffer_pool_free(&site->loop.buffers);
 	fuzz_check(atomic_load(&site->service.budget.taken) == 0);
+	k2i_admission_stop(site->service.admission);
+	k2i_admission_free(site->service.admission);
 	event_base_free(site->loop.base);
 	site->world.shared = site->loop.shared; /* its memory */
 	world_end(&site->world);

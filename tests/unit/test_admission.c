@@ -88,16 +88,22 @@ static int leads_to(const char *name, const struct sockaddr_storage *address)
 
 static const struct k2i_lookup lookup = {name_of, leads_to};
 
-static struct k2i_admission *opened(const char *name)
+static struct k2i_hosts *hosts_of(const char *name)
 {
 	struct k2i_sender_node node = {(char *)(uintptr_t)name, "f.ini", 3};
-	const struct k2i_settings settings = {.senders = &node, .sender_count = 1};
-	struct k2i_admission *admission;
+	const struct k2i_settings settings = {.senders = &node, .sender_count = name ? 1 : 0};
 	struct k2i_hosts *hosts;
 
-	told = asked = 0;
 	assert_int_equal(k2i_hosts_compile(&settings, report, NULL, &hosts), 0);
-	assert_int_equal(k2i_admission_open(hosts, &lookup, tell, &admission), 0);
+	return hosts;
+}
+
+static struct k2i_admission *opened(const char *name)
+{
+	struct k2i_admission *admission;
+
+	told = asked = 0;
+	assert_int_equal(k2i_admission_open(hosts_of(name), &lookup, tell, &admission), 0);
 	assert_non_null(admission);
 	return admission;
 }
@@ -161,6 +167,43 @@ static void test_names(void **state)
 	closed(admission);
 }
 
+/* What was found out by names that are not those of now counts no more. */
+static void test_change(void **state)
+{
+	struct k2i_admission *admission = opened(NULL);
+
+	(void)state;
+	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
+	assert_int_equal(asked, 0);
+	k2i_admission_change(admission, hosts_of("h3.example"));
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
+	k2i_admission_change(admission, hosts_of("h9.example"));
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_REFUSED);
+	k2i_admission_change(admission, hosts_of("192.0.2.3"));
+	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
+	k2i_admission_change(admission, hosts_of("h3.example"));
+
+	/* Looked up by the former names, and told of when it was looked up by the new ones. */
+	assert_int_equal(ask(admission, "198.51.100.3", 1), K2I_VERDICT_LATER);
+	(void)pthread_mutex_lock(&mutex);
+	while (stuck < 1)
+		(void)pthread_cond_wait(&changed, &mutex);
+	(void)pthread_mutex_unlock(&mutex);
+	k2i_admission_change(admission, hosts_of("h9.example"));
+	(void)pthread_mutex_lock(&mutex);
+	released = true;
+	(void)pthread_cond_broadcast(&changed);
+	(void)pthread_mutex_unlock(&mutex);
+	wait_told(3);
+	assert_int_equal(ask(admission, "198.51.100.3", 1), K2I_VERDICT_REFUSED);
+	assert_string_equal(reason, "its name is h3.example");
+	assert_int_equal(told, 3);
+	k2i_admission_change(admission, NULL);
+	assert_int_equal(ask(admission, "198.51.100.3", 1), K2I_VERDICT_ADMITTED);
+	closed(admission);
+	released = false;
+}
+
 static void test_stuck(void **state)
 {
 	struct k2i_admission *admission = opened("h[3-5].example");
@@ -207,6 +250,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_stuck),
 	};
 
