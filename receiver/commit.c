@@ -10,6 +10,7 @@
 #include "confine.h"
 #include "crash.h"
 #include "log.h"
+#include "loops.h"
 #include "text.h"
 
 int k2i_unify_path(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
@@ -86,8 +87,9 @@ static int files_prepare(struct k2i_committer *committer)
 }
 
 /* Files 0 .. file_count - 1 were written, the last of them perhaps in part. */
-static void files_cut(struct k2i_group *group, struct k2i_counters *counters, uint32_t file_count)
+static void files_cut(struct k2i_committer *committer, uint32_t file_count)
 {
+	struct k2i_group *group = &committer->group;
 	struct k2i_group_file *file;
 	int error;
 
@@ -97,10 +99,11 @@ static void files_cut(struct k2i_group *group, struct k2i_counters *counters, ui
 		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
 		if (!error)
 			continue;
-		k2i_count(&counters->uncut_files, 1);
-		k2i_log(K2HFT_LOG_ERROR,
-			"output: a file can't be cut back to %" PRIu64 " bytes (%s): records can be there twice",
-			file->length_before, k2i_text_error(error));
+		k2i_count(&committer->destination->counters->uncut_files, 1);
+		k2i_log_limited(&committer->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+				"output: a file can't be cut back to %" PRIu64
+				" bytes (%s): records can be there twice",
+				file->length_before, k2i_text_error(error));
 	}
 }
 
@@ -122,7 +125,7 @@ static int files_store(struct k2i_committer *committer, const struct k2i_ledger_
 		error = file_store(committer, ring, &group->files[i]);
 		if (error) {
 			group->files[i].output->error = error;
-			files_cut(group, committer->destination->counters, i + 1);
+			files_cut(committer, i + 1);
 			return error;
 		}
 	}
@@ -157,7 +160,7 @@ static int commit_locked(struct k2i_committer *committer, struct k2i_ledger_ring
 		return error;
 	error = ledger_enter(committer, ring);
 	if (error)
-		files_cut(&committer->group, committer->destination->counters, committer->group.file_count);
+		files_cut(committer, committer->group.file_count);
 	return error;
 }
 

@@ -27,7 +27,8 @@ struct k2i_committer {
 	const struct k2i_destination *destination;
 	struct k2i_group group;
 	struct k2i_output_writer writer;
-	int64_t unify_second; /* that unify_path is for */
+	struct k2i_log_limit uncut_limit; /* while a destination is held it is tried again and again */
+	int64_t unify_second;             /* that unify_path is for */
 	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 };
 

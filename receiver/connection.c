@@ -493,6 +493,8 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	int on = 1;
 
 	if (!connection) {
+		k2i_count(&loop->service->counters->accept_errors, 1);
+		k2i_refusal_log(&loop->shared.refusals, k2i_loop_now_ns(), "", peer, "refused: no memory");
 		(void)close(descriptor);
 		atomic_fetch_sub(&loop->service->connections, 1);
 		return;
@@ -513,7 +515,8 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	loop->connections = connection;
 	k2i_peer_add(&loop->service->peers, &connection->shown, connection->peer);
 	if (connection_events(connection)) {
-		k2i_log(K2HFT_LOG_ERROR, "session: %s: no memory", connection->peer);
+		k2i_count(&loop->service->counters->accept_errors, 1);
+		refusal_log(connection, "refused: no memory");
 		k2i_connection_free(connection);
 	} else if (!connection->securing) {
 		admission_step(connection);

@@ -22,6 +22,7 @@
 #include "text.h"
 
 #define STATE_PREFIX ".k2hft"
+#define RECOVER_LINES 100u /* in ten seconds */
 #define IDLE_CLOSE_NS UINT64_C(10000000000)
 
 /* The list of those without references -------------------------------------------------------------------------- */
@@ -461,6 +462,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->store = options->store;
 	made->ledger = options->ledger;
 	made->counters = options->counters;
+	made->recover_limit.burst = made->uncut_limit.burst = RECOVER_LINES;
 	made->base = made->lock = -1;
 	atomic_store(&made->unsynced, options->killed);
 	made->next_number = 1;

@@ -7,6 +7,7 @@
 #include "confine.h"
 #include "crash.h"
 #include "log.h"
+#include "loops.h"
 #include "output_whole.h"
 #include "text.h"
 
@@ -28,16 +29,16 @@ static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *la
 	K2I_CRASH(tail_cut_before);
 	if (ftruncate(descriptor, (off_t)wanted) < 0) {
 		k2i_count(&outputs->counters->uncut_files, 1);
-		k2i_log(K2HFT_LOG_ERROR,
-			"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice", label,
-			length - wanted, k2i_text_error(-errno));
+		k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+				"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice",
+				label, length - wanted, k2i_text_error(-errno));
 		return;
 	}
 	K2I_CRASH(tail_cut);
 	k2i_count(&outputs->counters->cut_bytes, length - wanted);
-	k2i_log(K2HFT_LOG_WARNING,
-		"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,
-		length - wanted);
+	k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+			"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,
+			length - wanted);
 }
 
 static void length_check(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted,
@@ -45,15 +46,39 @@ static void length_check(struct k2i_outputs *outputs, int descriptor, const char
 {
 	if (length < wanted) {
 		k2i_count(&outputs->counters->short_files, 1);
-		k2i_log(K2HFT_LOG_WARNING, "output: %s is %" PRIu64 " bytes shorter than it was committed", label,
-			wanted - length);
+		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+				"output: %s is %" PRIu64 " bytes shorter than it was committed", label,
+				wanted - length);
 	} else if (length > wanted && cut) {
 		tail_cut(outputs, descriptor, label, wanted, length);
 	} else if (length > wanted) {
 		k2i_count(&outputs->counters->uncertain_bytes, length - wanted);
-		k2i_log(K2HFT_LOG_WARNING, "output: %s keeps %" PRIu64 " bytes that may not have been acknowledged",
-			label, length - wanted);
+		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+				"output: %s keeps %" PRIu64 " bytes that may not have been acknowledged", label,
+				length - wanted);
 	}
+}
+
+/* Whether the name leads to nothing, or to what no output can be. */
+static bool is_gone(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENXIO || error == -EISDIR ||
+	       error == -EXDEV;
+}
+
+static void not_opened(struct k2i_outputs *outputs, const char *label, int error, bool cut)
+{
+	if (is_gone(error)) {
+		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
+				"output: %s is another file now", label);
+		return;
+	}
+	if (cut)
+		k2i_count(&outputs->counters->uncut_files, 1);
+	k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+			"output: %s can't be opened (%s): %s", label, k2i_text_error(error),
+			cut ? "what was not acknowledged in it can't be cut off, and will be there twice"
+			    : "how long it is can't be compared");
 }
 
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
@@ -63,13 +88,16 @@ void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_fi
 	char label[256];
 
 	(void)k2i_text_clean(file->path, label, sizeof(label));
-	if (descriptor < 0 || fstat(descriptor, &status) < 0 || status.st_dev != file->device ||
-	    status.st_ino != file->inode) {
-		k2i_log(K2HFT_LOG_INFO, "output: %s is another file now", label);
+	if (descriptor < 0) {
+		not_opened(outputs, label, descriptor, cut);
+		return;
+	}
+	if (fstat(descriptor, &status) < 0 || status.st_dev != file->device || status.st_ino != file->inode) {
+		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
+				"output: %s is another file now", label);
 	} else {
 		writer_keep(outputs, file);
 		length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
 	}
-	if (descriptor >= 0)
-		(void)close(descriptor);
+	(void)close(descriptor);
 }

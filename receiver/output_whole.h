@@ -41,6 +41,7 @@ struct k2i_outputs {
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
+	struct k2i_log_limit recover_limit, uncut_limit; /* of what was found at the start, where files can be many */
 	atomic_size_t open_count;
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */

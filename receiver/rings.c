@@ -8,8 +8,12 @@
 #include <string.h>
 
 #include "log.h"
+#include "loops.h"
 #include "table.h"
 #include "text.h"
+
+/* In ten seconds: each is about another ring. */
+#define LINES 20u
 
 struct ring_whole { /* the whole of a struct k2i_ring */
 	struct k2i_ring ring;
@@ -24,6 +28,7 @@ struct k2i_rings {
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	k2i_owner_fenced *fenced;
+	struct k2i_log_limit lost_limit, uncertain_limit; /* anybody can invent rings */
 	pthread_mutex_t mutex;
 	struct k2i_table table;
 };
@@ -43,6 +48,7 @@ int k2i_rings_create(struct k2i_ledger *ledger, struct k2i_counters *counters, k
 	made->ledger = ledger;
 	made->counters = counters;
 	made->fenced = fenced;
+	made->lost_limit.burst = made->uncertain_limit.burst = LINES;
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	*rings = made;
 	return 0;
@@ -120,9 +126,10 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 	(void)k2i_text_uuid(greeting->uuid, uuid);
 	if (!known) {
 		/* Without its ledger a receiver is another one, too: it can't tell a lost ledger from a sender that moved. */
-		if (greeting->acked_here || greeting->acked > 0) {
+		if (greeting->acked > 0) {
 			k2i_count(&rings->counters->ledger_lost, 1);
-			k2i_log(K2HFT_LOG_ERROR,
+			k2i_log_limited(
+				&rings->lost_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
 				"session: ring %s is not in the ledger, but was acknowledged further, up to %" PRIu64
 				" and %s: records behind that may come twice",
 				uuid, greeting->acked,
@@ -132,20 +139,20 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 	}
 	if (ledger->flags & K2I_LEDGER_UNCERTAIN) {
 		k2i_count(&rings->counters->uncertain_ranges, 1);
-		k2i_log(K2HFT_LOG_WARNING,
-			"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
-			", the ledger says %" PRIu64 ": records between may be there twice or not at all",
-			uuid, greeting->acked, ledger->position);
+		k2i_log_limited(&rings->uncertain_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+				"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
+				", the ledger says %" PRIu64 ": records between may be there twice or not at all",
+				uuid, greeting->acked, ledger->position);
 		return greeting->acked;
 	}
 	if (ledger->position >= greeting->acked)
 		return ledger->position;
 	if (greeting->acked_here) {
 		k2i_count(&rings->counters->ledger_lost, 1);
-		k2i_log(K2HFT_LOG_ERROR,
-			"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
-			": it is old, records behind the first may come twice",
-			uuid, greeting->acked, ledger->position);
+		k2i_log_limited(&rings->lost_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+				"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
+				": it is old, records behind the first may come twice",
+				uuid, greeting->acked, ledger->position);
 	}
 	return greeting->acked;
 }

@@ -2,10 +2,11 @@
 /*
  * Sends a file through the library, for the tests:
  *
- *	library_send PORT STREAM lines|records|blocks FILE [RING]
+ *	library_send PORT STREAM lines|records|blocks|refused FILE [RING]
  *
  * lines: parts of any length; records: a write for each line, a rest without line end as a part; blocks: parts as
- * records of a binary stream. Ends with 0 when everything is acknowledged.
+ * records of a binary stream. Ends with 0 when everything is acknowledged. refused: records that do not wait for room,
+ * up to the first that is refused; ends with 0 if that came, and does not wait for acknowledgements.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -111,7 +112,7 @@ static int send_all(struct k2hft_sender *sender, char **argv)
 	if (status == 0) {
 		if (blocks)
 			status = blocks_send(writer, text, bytes);
-		else if (strcmp(argv[3], "records") == 0)
+		else if (strcmp(argv[3], "lines") != 0)
 			status = records_send(writer, text, bytes);
 		else
 			status = lines_send(writer, text, bytes);
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 		return 2;
 	options.port = argv[1];
 	options.ring_path = argv[5];
+	options.full = strcmp(argv[3], "refused") == 0 ? K2HFT_FULL_FAIL : K2HFT_FULL_BLOCK;
 	status = k2hft_sender_open(&options, &sender);
 	if (status) {
 		fprintf(stderr, "sender: %s\n", strerror(-status));
@@ -139,6 +141,10 @@ int main(int argc, char **argv)
 	status = send_all(sender, argv);
 	if (status)
 		fprintf(stderr, "writer: %s\n", strerror(-status));
+	if (options.full == K2HFT_FULL_FAIL) {
+		(void)k2hft_sender_close(sender, 0);
+		return status != -EAGAIN;
+	}
 	closed = k2hft_sender_close(sender, TIMEOUT_MS);
 	if (closed)
 		fprintf(stderr, "close: %s\n", strerror(-closed));

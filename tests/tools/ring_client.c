@@ -5,6 +5,7 @@
  *	ring_client RING count		prints how many bytes were ever committed to it; also if nobody sends it
  *	ring_client RING hold STREAM	sends each line of standard input as a chunk of its own, reserves one more, writes
  *					into it, prints "held" and waits to be killed
+ *	ring_client RING released	sends a record of a stream that nobody has declared any more
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -88,6 +89,25 @@ static int hold(struct k2hft_ring *ring, const char *path)
 		(void)pause();
 }
 
+static int released(struct k2hft_ring *ring)
+{
+	const struct k2hft_stream stream = {.path = "released", .mode = K2HFT_STREAM_TEXT};
+	struct k2hft_producer *producer;
+	uint32_t stream_id;
+	int status = k2hft_stream_declare(ring, &stream, &stream_id);
+
+	if (status == 0)
+		status = k2hft_stream_release(ring, stream_id);
+	if (status)
+		return failed("stream", status);
+	status = k2hft_producer_open(ring, &producer);
+	if (status)
+		return failed("producer", status);
+	status = line_push(ring, producer, stream_id, "nobody's\n");
+	k2hft_producer_close(producer);
+	return status ? failed("push", status) : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct k2hft_ring *ring;
@@ -104,9 +124,12 @@ int main(int argc, char **argv)
 		return failed(argv[1], status);
 	if (strcmp(argv[2], "hold") == 0 && argc == 4)
 		return hold(ring, argv[3]);
-	if (strcmp(argv[2], "count") != 0)
+	if (strcmp(argv[2], "released") == 0)
+		status = released(ring);
+	else if (strcmp(argv[2], "count") == 0)
+		status = count_print(ring);
+	else
 		return 2;
-	status = count_print(ring);
 	k2hft_ring_close(ring);
 	return status;
 }

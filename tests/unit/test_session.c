@@ -349,6 +349,7 @@ static void test_refused_greetings(void **state)
 	hello.features_required = 4;
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
 	refuse_first(world, K2HFT_ERROR_VERSION);
+	assert_int_equal(atomic_load(&world->counters.version_errors), 2);
 	memcpy(world->input, "GET / HTTP/1.1\r\n\r\n", 18);
 	world->input_bytes = 18;
 	refuse_first(world, 0);
@@ -544,6 +545,13 @@ static void test_lost_ledger(void **state)
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(expect_welcome(world).position, 400);
+	/* One that nothing was acknowledged to yet has lost nothing. */
+	hello = hello_make("idle", 1, 0);
+	memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
+	k2i_session_end(&world->session);
+	session_open(world, 2);
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.ledger_lost), 1);
 }
 

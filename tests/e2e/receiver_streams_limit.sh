@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# timeout: 90
+# STREAMMAX bounds the streams of all senders together: who needs one more is told so, disconnected and counted, with what
+# came before acknowledged; others go on; it comes in by itself when there is room.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+control=$((12000 + $$ * 17 % 8000))
+while grep -q ":$(printf '%04X' $control) 00000000:0000 0A" /proc/net/tcp; do
+	control=$((control + 1))
+done
+counter() {
+	"${B:-build}/bin/k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" |
+		sed -n "s/^k2hft_receiver_$1\(_total\)\{0,1\} //p"
+}
+is() { [ "$(counter "$1")" = "$2" ]; }
+above() { [ "$(counter "$1")" -gt "$2" ]; }
+
+receiver_config 'STREAMMAX = 3' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
+receiver_start
+mkfifo "$dir/pipe"
+wire <"$dir/pipe" >"$dir/first" &
+first=$!
+exec 3>"$dir/pipe"
+printf '%s\n' 'hello first 1 0' welcome 'stream 1 text a' 'stream 2 text b' 'chunk 1 0 one\n' flush ack >&3
+wait_until grep -q '^ack' "$dir/first"
+
+is refused_streams 0 || fail "refused streams: $(counter refused_streams)"
+wire <<'END' >"$dir/second" || fail "$(cat "$dir/second")"
+hello second 1 0
+welcome
+stream 1 text c
+chunk 1 0 before\n
+flush
+ack
+stream 2 text d
+error
+closed
+END
+grep -q '^error 6 senders have more streams together than STREAMMAX of the receiver allows' "$dir/second" ||
+	fail "$(cat "$dir/second")"
+is refused_streams 1 || fail "refused streams: $(counter refused_streams)"
+is limit_errors 1 || fail "limit errors: $(counter limit_errors)"
+logged 'wirehost (127.0.0.1:[0-9]*) refused: senders have more streams' || fail "no word of it"
+[ "$(cat "$dir/out/c")" = before ] || fail "what came before is not there"
+[ ! -e "$dir/out/d" ] || fail "a file of a stream that was refused"
+
+# What the second had is free; a file of the first is as before. A third takes the last place, and a fourth waits.
+cat >"$dir/script" <<'END'
+hello third 1 0
+welcome
+stream 1 text e
+chunk 1 0 third\n
+flush
+ack
+closed
+END
+(
+	exec 3>&-
+	wire <"$dir/script" >"$dir/third"
+) &
+third=$!
+wait_until grep -q '^ack' "$dir/third"
+echo waits | "${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" -t f --timeout 60 2>"$dir/pushed" 3>&- &
+fourth=$!
+wait_until above refused_streams 1
+kill -0 $fourth || fail "it does not wait: $(cat "$dir/pushed")"
+printf '%s\n' 'chunk 2 0 two\n' flush ack bye >&3
+exec 3>&-
+wait $first || fail "the first: $(cat "$dir/first")"
+wait $fourth || fail "the fourth: $(cat "$dir/pushed")"
+grep -q 'senders have more streams' "$dir/pushed" || fail "it was not told: $(cat "$dir/pushed")"
+# Whoever was acknowledged nothing yet has lost nothing.
+is ledger_lost 0 || fail "ledger lost: $(counter ledger_lost)"
+for file in a:one b:two e:third f:waits; do
+	[ "$(cat "$dir/out/${file%:*}")" = "${file#*:}" ] || fail "file ${file%:*}"
+done
+receiver_stop TERM
+wait $third || fail "the third: $(cat "$dir/third")"
+[ "$status" = 0 ] || fail "status $status"
