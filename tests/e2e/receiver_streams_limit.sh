@@ -5,6 +5,8 @@
 # came before acknowledged; others go on; it comes in by itself when there is room.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
+fourth=
+trap '[ -z "$fourth" ] || kill "$fourth" 2>/dev/null; receiver_cleanup' EXIT
 control=$((12000 + $$ * 17 % 8000))
 while grep -q ":$(printf '%04X' $control) 00000000:0000 0A" /proc/net/tcp; do
 	control=$((control + 1))
@@ -69,6 +71,7 @@ printf '%s\n' 'chunk 2 0 two\n' flush ack bye >&3
 exec 3>&-
 wait $first || fail "the first: $(cat "$dir/first")"
 wait $fourth || fail "the fourth: $(cat "$dir/pushed")"
+fourth=
 grep -q 'senders have more streams' "$dir/pushed" || fail "it was not told: $(cat "$dir/pushed")"
 # Whoever was acknowledged nothing yet has lost nothing.
 is ledger_lost 0 || fail "ledger lost: $(counter ledger_lost)"

@@ -4,6 +4,8 @@
 # Counters of what is rare at a receiver: no descriptor left, a sender's ERROR, a ledger that was torn, another boot.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
+crowd=
+trap '[ -z "$crowd" ] || kill "$crowd" 2>/dev/null; receiver_cleanup' EXIT
 k2hft=${B:-build}/bin/k2hft
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v prlimit >/dev/null; then
 	echo "SKIP: not root, or no prlimit"
@@ -74,6 +76,7 @@ wait_until above starved_now 0
 above starved 0 || fail "starved"
 kill $crowd
 wait $crowd
+crowd=
 wait_until is starved_now 0
 wait_until is buffer_bytes 0
 

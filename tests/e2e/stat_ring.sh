@@ -4,6 +4,9 @@
 # What becomes of a ring's records is counted in it, whoever feeds and sends it; k2hft stat reads it from its file.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
+pushing=
+holding=
+trap '[ -z "$pushing$holding" ] || kill $pushing $holding 2>/dev/null; receiver_cleanup' EXIT
 bin=${B:-build}/bin
 tools=${B:-build}/tests/tools
 
@@ -75,6 +78,7 @@ wait_until test -s "$dir/held"
 claims=$(counter again discarded_claims)
 kill -9 $holding
 wait $holding 2>/dev/null
+holding=
 wait_until above again discarded_claims "$claims"
 is again unknown_records 0 || fail "unknown records"
 lossy again && fail "a loss: $(cat "$dir/shown")"
@@ -84,6 +88,7 @@ above again discarded_ranges 0 || fail "no discarded range"
 lossy again || fail "no loss"
 exec 3>&-
 wait $pushing || fail "status $? of push"
+pushing=
 printf 'one\ntwo\nthree\n' | cmp - "$dir/out/again" || fail "what arrived"
 
 # Without a receiver: attempts, and writes that are refused.
