@@ -28,8 +28,9 @@ static int run(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2i_start_mount(mount);
 	if (status) {
-		k2i_daemon_failed(K2I_STATUS_FAILED);
-		return K2I_STATUS_FAILED;
+		status = status == K2I_STATUS_USAGE ? K2I_STATUS_USAGE : K2I_STATUS_FAILED;
+		k2i_daemon_failed(status);
+		return status;
 	}
 	return k2i_keeper_run(mount);
 }

@@ -194,14 +194,19 @@ static int make_ring(struct k2i_mount *mount)
 	return status ? fail(link, status) : 0;
 }
 
-/* libfuse's own messages, some of which are in several pieces. */
+/* libfuse's own messages, some of which come in several pieces: a line ends with LF. */
 static void take_fuse_log(enum fuse_log_level level, const char *format, va_list arguments)
 {
-	char text[512];
-	int bytes = vsnprintf(text, sizeof(text), format, arguments);
+	static _Thread_local char text[512];
+	static _Thread_local size_t length;
+	int bytes = vsnprintf(text + length, sizeof(text) - length, format, arguments);
 
 	if (bytes <= 0)
 		return;
+	length = strlen(text);
+	if (text[length - 1] != '\n' && length < sizeof(text) - 1)
+		return;
+	length = 0;
 	text[strcspn(text, "\n")] = '\0';
 	if (text[0])
 		k2i_log(level <= FUSE_LOG_ERR       ? K2HFT_LOG_ERROR
@@ -217,8 +222,8 @@ static int mount_it(struct k2i_mount *mount)
 
 	fuse_set_log_func(take_fuse_log);
 	mount->session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
-	if (!mount->session) /* it has said why */
-		return -EINVAL;
+	if (!mount->session) /* it has said which option it does not know */
+		return K2I_STATUS_USAGE;
 	if (access("/dev/fuse", F_OK))
 		return fail("/dev/fuse", -errno);
 	if (fuse_session_mount(mount->session, mount->options->mount_point)) {

@@ -14,7 +14,7 @@ struct k2i_mount_options;
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount);
 /* Goes to the background unless the options say foreground. 0 or -errno. */
 int k2i_start_background(struct k2i_mount *mount);
-/* Ring, tree, mount: all that outlives a worker. 0 or -errno; logs what is wrong. */
+/* Ring, tree, mount: all that outlives a worker. 0, -errno or K2I_STATUS_USAGE; logs what is wrong. */
 int k2i_start_mount(struct k2i_mount *mount);
 /* Takes back whatever was done; NULL is allowed. */
 void k2i_start_undo(struct k2i_mount *mount);

@@ -24,7 +24,7 @@ refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
 refused 2 'nothing to run' "$mnt" -o 'json={}'
 for form in -f ''; do
 	# shellcheck disable=SC2086
-	refused 1 "option" "$mnt" $form -o "conf=$conf,no_such_option"
+	refused 2 "unknown option.*no_such_option" "$mnt" $form -o "conf=$conf,no_such_option"
 	# shellcheck disable=SC2086
 	refused 1 "$work/none: No such file" "$work/none" $form -o "conf=$conf"
 	# shellcheck disable=SC2086
