@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# k2hft bench: the published table, saved results that are gone on with, rendered again, and compared.
+# k2hft bench: saved results that are gone on with, rendered again, and compared.
 import json
 import os
 import subprocess
@@ -84,11 +84,6 @@ def main():
             bench(work, "--compare", "a.json", "broken.json", status=1)
         bench(work, "--from", "none.json", status=1)
         bench(work, "--resume", status=2)
-
-        printed, _ = bench(work, "--seed-table", "--brief", "--runs", "1", "--json", "seed.json")
-        rows = load(work, "seed.json")["rows"]
-        assert [row["against"] for row in rows] == [937779, 8.9, 219578, 214.4, 64943, 253.7, 31.3, 130.2, 207.2], rows
-        assert all(row["ratio"] > 0 for row in rows) and printed.count("K2HFTFUSE, published") == 9, printed
 
 
 main()
