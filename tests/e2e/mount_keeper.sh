@@ -6,7 +6,7 @@
 . tests/tools/kill_worker.sh
 start_receiver
 start_mount
-worker_of "$mount_pid" || fail "no worker"
+until_true 20 worker_of "$mount_pid" || fail "no worker"
 first=$worker
 another() {
 	worker_of "$mount_pid" && [ "$worker" != "$first" ]
@@ -32,7 +32,7 @@ grep -q 'everything is acknowledged' "$work/mount.err" || fail "not drained"
 printf 'one\ntwo\nthree\n' | cmp - "$received/senddir/f" || fail "what was written"
 
 start_mount
-worker_of "$mount_pid"
+until_true 20 worker_of "$mount_pid" || fail "no worker"
 kill -STOP "$worker"
 kill -TERM "$mount_pid"
 sleep 0.2
@@ -40,7 +40,7 @@ kill -9 "$worker"
 wait_mount || fail "status $? of k2hftfuse whose worker died with the order to end"
 
 start_mount
-worker_of "$mount_pid"
+until_true 20 worker_of "$mount_pid" || fail "no worker"
 kill -9 "$mount_pid"
 wait "$mount_pid" 2>/dev/null
 until_true 20 gone "$worker" || fail "the worker outlives its keeper"

@@ -44,7 +44,7 @@ quick sh -c "cat '$work/in' >>'$sent/cached'" || fail append
 arrives "$work/in" senddir/direct
 arrives "$work/in" senddir/cached
 exec 3>>"$sent/open"
-worker_of "$mount_pid" || fail "no worker"
+until_true 20 worker_of "$mount_pid" || fail "no worker"
 kill -9 "${worker%% *}"
 wait_mount && fail "status 0 although the worker was killed"
 grep -q 'ends with it' "$work/mount.err" || fail "no word at the end"

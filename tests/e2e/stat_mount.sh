@@ -67,7 +67,7 @@ becomes_at_least "$mnt/.k2hft-ring" ring_expired_records 100
 
 # A mount that does not answer is no reason to hang.
 kill -STOP "$mount_pid"
-worker_of "$mount_pid" || fail "no worker"
+until_true 20 worker_of "$mount_pid" || fail "no worker"
 kill -STOP "$worker"
 quick "$k2hft" stat --timeout 1 "$mnt" 2>"$work/said"
 status=$?

@@ -24,7 +24,7 @@ sys.exit(0 if returned else 3)
 END
 # returns PATH FLAGS: whether one of some writes returned.
 returns() {
-	worker_of "$mount_pid" || fail "no worker"
+	until_true 20 worker_of "$mount_pid" || fail "no worker"
 	attempts=6
 	while [ $attempts -gt 0 ]; do
 		attempts=$((attempts - 1))
