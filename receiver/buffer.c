@@ -17,10 +17,12 @@ static size_t share(size_t capacity)
 	return capacity > K2I_BUFFER_BYTES_MIN ? capacity - K2I_BUFFER_BYTES_MIN : 0;
 }
 
-static bool budget_take(struct k2i_buffer_budget *budget, size_t bytes)
+static bool budget_take(struct k2i_buffer_budget *budget, size_t bytes, bool proved)
 {
+	size_t limit = proved ? budget->bytes_max : budget->bytes_max - budget->bytes_max / 8;
+
 	/* Others may be above the limit for a moment: that must not keep anybody from what costs nothing. */
-	if (bytes == 0 || atomic_fetch_add(&budget->taken, bytes) + bytes <= budget->bytes_max)
+	if (bytes == 0 || atomic_fetch_add(&budget->taken, bytes) + bytes <= limit)
 		return true;
 	atomic_fetch_sub(&budget->taken, bytes);
 	return false;
@@ -34,7 +36,7 @@ static void memory_free(struct k2i_buffer_pool *pool, uint8_t *bytes, size_t cap
 
 /* Spares --------------------------------------------------------------------------------------------------------- */
 
-static uint8_t *spare_take(struct k2i_buffer_pool *pool)
+static uint8_t *spare_take(struct k2i_buffer_pool *pool, bool proved)
 {
 	uint8_t *bytes;
 
@@ -45,7 +47,7 @@ static uint8_t *spare_take(struct k2i_buffer_pool *pool)
 		return bytes;
 	}
 	pool->count_min = 0;
-	if (!budget_take(pool->budget, share(K2I_BUFFER_BYTES)))
+	if (!budget_take(pool->budget, share(K2I_BUFFER_BYTES), proved))
 		return NULL;
 	bytes = malloc(K2I_BUFFER_BYTES);
 	if (!bytes)
@@ -105,7 +107,7 @@ void k2i_buffer_widen(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer)
 
 	if (buffer->capacity > K2I_BUFFER_BYTES_MIN)
 		return;
-	bytes = spare_take(pool);
+	bytes = spare_take(pool, buffer->proved);
 	if (!bytes)
 		return;
 	if (buffer->used > 0)
@@ -118,7 +120,7 @@ void k2i_buffer_widen(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer)
 void k2i_buffer_release(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer)
 {
 	memory_give(pool, buffer->bytes, buffer->capacity);
-	*buffer = (struct k2i_buffer){0};
+	*buffer = (struct k2i_buffer){.proved = buffer->proved};
 }
 
 void k2i_buffer_settle(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer)
@@ -152,8 +154,11 @@ int k2i_buffer_grow(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer, siz
 	if (capacity <= buffer->capacity)
 		return 0;
 	added = share(capacity) - share(buffer->capacity);
-	if (!budget_take(pool->budget, added))
-		return -ENOBUFS;
+	if (!budget_take(pool->budget, added, buffer->proved)) {
+		spares_free(pool, pool->count);
+		if (!budget_take(pool->budget, added, buffer->proved))
+			return -ENOBUFS;
+	}
 	bytes = realloc(buffer->bytes, capacity);
 	if (!bytes) {
 		atomic_fetch_sub(&pool->budget->taken, added);

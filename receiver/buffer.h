@@ -3,6 +3,7 @@
 #define K2I_BUFFER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@
 
 /* Shared by all connections: what a buffer has beyond K2I_BUFFER_BYTES_MIN, which is everybody's right, is taken of it. */
 struct k2i_buffer_budget {
-	size_t bytes_max;
+	size_t bytes_max; /* the last eighth of it only for who has proved worth it */
 	atomic_size_t taken;
 	atomic_size_t starved; /* connections that wait for such bytes */
 };
@@ -26,6 +27,7 @@ struct k2i_buffer_budget {
 struct k2i_buffer {
 	uint8_t *bytes;
 	size_t capacity, used;
+	bool proved; /* its connection has brought something a short while ago */
 };
 
 struct k2i_buffer_pool { /* of a loop, for its thread */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,6 +29,9 @@
 #define DEAD_NS (15 * SECOND_NS)
 #define LINGER_NS (2 * SECOND_NS)
 #define STARVING_NS (5 * SECOND_NS) /* how long one frame may take while others wait for its memory */
+#define STILL_NS (SECOND_NS / 2)    /* how long nothing to speak of may come of it */
+#define STILL_BYTES ((size_t)4096)
+#define PROVED_NS (2 * SECOND_NS) /* how long who has brought records is preferred */
 
 #define EXACT_BYTES ((size_t)256 * 1024) /* a frame from this length on is received to its end and no further */
 #define ROUNDS_MAX 4                     /* of recv(2) before others have their turn */
@@ -44,6 +48,9 @@ struct k2i_connection {
 	bool held, lingering;
 	bool starved;      /* the frame that is coming needs more memory than there is now */
 	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
+	uint64_t moved_ns; /* when the last STILL_BYTES of it had come */
+	size_t moved_bytes;
+	uint64_t proved_ns; /* when records were written */
 	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
 	struct k2i_hold hold;
 	char peer[K2I_PEER_BYTES_MAX];
@@ -68,6 +75,53 @@ static void starved_set(struct k2i_connection *connection, bool starved)
 	}
 	atomic_fetch_add(&service->budget.starved, 1);
 	k2i_count(&service->counters->starved, 1);
+}
+
+static bool memory_held(const struct k2i_connection *connection)
+{
+	return connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && connection->buffer.used > 0;
+}
+
+/* Whether nothing more has come: what was not read yet, because the disk took long, is not the sender's fault. */
+static bool all_read(const struct k2i_connection *connection)
+{
+	int bytes = 0;
+
+	return ioctl(connection->transport.descriptor, FIONREAD, &bytes) < 0 || bytes == 0;
+}
+
+/* Of those that hold memory and could go on, the one of whose frame nothing came for the longest time; NULL: none. */
+static struct k2i_connection *stillest_find(const struct k2i_connection *claimant)
+{
+	uint64_t still_ns = k2i_loop_now_ns() - STILL_NS;
+	struct k2i_connection *other, *stillest = NULL;
+
+	for (other = claimant->loop->connections; other; other = other->next) {
+		if (other != claimant && memory_held(other) && !other->held && !other->starved &&
+		    other->moved_ns <= still_ns && (!stillest || other->moved_ns < stillest->moved_ns) &&
+		    all_read(other))
+			stillest = other;
+	}
+	return stillest;
+}
+
+/*
+ * A frame that stands still gives way to one that is there: what a thousand senders begin and do not end must not stop
+ * those that do. True: there may be memory now.
+ */
+static bool memory_claim(const struct k2i_connection *claimant)
+{
+	struct k2i_connection *stillest = stillest_find(claimant);
+
+	if (!stillest)
+		return false;
+	k2i_count(&stillest->loop->service->counters->timeouts, 1);
+	k2i_session_fail(&stillest->session, K2HFT_ERROR_LIMIT,
+			 "memory for frames is short (BUFFERMAX), and this frame stood still");
+	k2i_buffer_release(&stillest->loop->buffers, &stillest->buffer);
+	/* Not at once: it can be the next in a list that is being gone through. */
+	event_active(stillest->writable, EV_WRITE, 1);
+	return true;
 }
 
 /* Making and ending ---------------------------------------------------------------------------------------------- */
@@ -199,13 +253,16 @@ static void hold_update(struct k2i_connection *connection, enum k2i_session_resu
 static enum k2i_session_result input_take(struct k2i_connection *connection)
 {
 	struct k2i_buffer *buffer = &connection->buffer;
+	uint64_t payload_bytes = connection->session.payload_bytes;
 	enum k2i_session_result result;
 	size_t consumed;
 
 	result = k2i_session_input(&connection->session, buffer->bytes, buffer->used, &consumed, &connection->wanted);
 	buffer->used -= consumed;
 	if (consumed > 0)
-		connection->frame_ns = k2i_loop_now_ns();
+		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
+	if (connection->session.payload_bytes != payload_bytes)
+		connection->proved_ns = k2i_loop_now_ns();
 	if (consumed > 0 && buffer->used > 0)
 		memmove(buffer->bytes, buffer->bytes + consumed, buffer->used);
 	hold_update(connection, result);
@@ -259,12 +316,17 @@ static size_t receive_room(const struct k2i_connection *connection)
 /* 0, also if there was room; else as k2i_buffer_grow. */
 static int room_make(struct k2i_connection *connection)
 {
+	struct k2i_buffer_pool *pool = &connection->loop->buffers;
+	size_t limit = k2i_session_input_max(&connection->session);
 	struct k2i_buffer *buffer = &connection->buffer;
 	int error = 0;
 
 	if (buffer->used == buffer->capacity)
-		error = k2i_buffer_grow(&connection->loop->buffers, buffer,
-					k2i_session_input_max(&connection->session));
+		error = k2i_buffer_grow(pool, buffer, limit);
+	while (error == -ENOBUFS && memory_claim(connection)) {
+		k2i_buffer_widen(pool, buffer);
+		error = buffer->used == buffer->capacity ? k2i_buffer_grow(pool, buffer, limit) : 0;
+	}
 	starved_set(connection, error == -ENOBUFS);
 	return error;
 }
@@ -280,7 +342,7 @@ static int input_receive(struct k2i_connection *connection)
 	if (error)
 		return error == -ENOBUFS ? 0 : -EPIPE;
 	if (buffer->used == 0)
-		connection->frame_ns = k2i_loop_now_ns();
+		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
 	room = receive_room(connection);
 	if (room == 0)
 		return 0;
@@ -293,6 +355,11 @@ static int input_receive(struct k2i_connection *connection)
 		return -EPIPE;
 	buffer->used += (size_t)got;
 	connection->heard_ns = k2i_loop_now_ns();
+	connection->moved_bytes += (size_t)got;
+	if (connection->moved_bytes >= STILL_BYTES) {
+		connection->moved_bytes = 0;
+		connection->moved_ns = connection->heard_ns;
+	}
 	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
 
@@ -316,6 +383,7 @@ static void connection_pump(struct k2i_connection *connection)
 {
 	int more = 1, rounds = 0;
 
+	connection->buffer.proved = connection->proved_ns > 0 && k2i_loop_now_ns() < connection->proved_ns + PROVED_NS;
 	k2i_buffer_widen(&connection->loop->buffers, &connection->buffer);
 	while (more > 0 && rounds++ < ROUNDS_MAX)
 		more = connection_round(connection);
@@ -575,8 +643,7 @@ static void timed_out(struct k2i_connection *connection, const char *text)
 /* Who has to wait for memory can wait long; who has it must use it while others wait. */
 static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
 {
-	if (connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && connection->buffer.used > 0 &&
-	    now_ns >= connection->frame_ns + STARVING_NS) {
+	if (memory_held(connection) && now_ns >= connection->frame_ns + STARVING_NS) {
 		timed_out(connection, "memory for frames is short (BUFFERMAX), and this frame took longer than 5 s");
 		return;
 	}
@@ -586,9 +653,8 @@ static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
 
 static bool hungry(const struct k2i_connection *connection, uint64_t now_ns)
 {
-	return connection->starved ||
-	       (atomic_load(&connection->loop->service->budget.starved) > 0 && connection->buffer.used > 0 &&
-		connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && now_ns >= connection->frame_ns + STARVING_NS);
+	return connection->starved || (atomic_load(&connection->loop->service->budget.starved) > 0 &&
+				       memory_held(connection) && now_ns >= connection->frame_ns + STARVING_NS);
 }
 
 static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
@@ -613,6 +679,7 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 	connection->heard_ns += late_ns;
 	connection->started_ns += late_ns;
 	connection->frame_ns += late_ns;
+	connection->moved_ns += late_ns;
 	if (now_ns >= connection->frame_ns + SECOND_NS)
 		k2i_buffer_fit(&connection->loop->buffers, &connection->buffer);
 	if (connection->lingering) {

@@ -21,6 +21,7 @@
 
 #define STOP_NS UINT64_C(3000000000)
 #define TICK_NS UINT64_C(1000000000)
+#define STARVED_TICK_US 200000
 
 enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STOP };
 
@@ -174,6 +175,14 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
+/* Who waits for memory is tried sooner. */
+static int tick_add(struct loop_whole *whole)
+{
+	struct timeval starved = {0, STARVED_TICK_US}, second = {1, 0};
+
+	return event_add(whole->tick, atomic_load(&whole->loop.service->budget.starved) > 0 ? &starved : &second);
+}
+
 static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct loop_whole *whole = argument;
@@ -191,6 +200,7 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 		k2i_connection_tick(connection, now_ns, late_ns);
 	}
 	k2i_buffer_pool_tick(&whole->loop.buffers);
+	(void)tick_add(whole);
 	stop_check(whole);
 }
 
@@ -230,14 +240,12 @@ static void *loop_run(void *argument)
 
 static int loop_events(struct loop_whole *whole)
 {
-	struct timeval second = {1, 0};
-
 	whole->loop.base = event_base_new();
 	if (!whole->loop.base)
 		return -ENOMEM;
 	whole->woken = event_new(whole->loop.base, whole->wake, EV_READ | EV_PERSIST, on_wake, whole);
-	whole->tick = event_new(whole->loop.base, -1, EV_PERSIST, on_tick, whole);
-	if (!whole->woken || !whole->tick || event_add(whole->woken, NULL) || event_add(whole->tick, &second))
+	whole->tick = event_new(whole->loop.base, -1, 0, on_tick, whole);
+	if (!whole->woken || !whole->tick || event_add(whole->woken, NULL) || tick_add(whole))
 		return -ENOMEM;
 	return 0;
 }

@@ -64,9 +64,9 @@ wait_until logged '127.0.0.1 is refused: there are as many connections as CONNMA
 kill "$a" "$b" 2>/dev/null
 crowd_end
 
-crowd 1000000 fast 32768
+crowd 1000000 fast 1048576
 kill -USR1 "$pid"
 wait_until logged ' starved=[1-9]'
-# Who takes memory that others wait for and does not finish its frame loses it.
-wait_until logged 'memory for frames is short'
+# Who takes memory that others wait for and does not go on with its frame loses it.
+wait_until logged 'memory for frames is short (BUFFERMAX), and this frame stood still'
 crowd_end

@@ -11,6 +11,8 @@
 #include "../../receiver/buffer.h"
 
 #define LARGE_SHARE (K2I_BUFFER_BYTES - K2I_BUFFER_BYTES_MIN)
+/* An eighth of it is not for everybody: the rest is four large buffers. */
+#define BUDGET_BYTES ((4 * LARGE_SHARE * 8 + 6) / 7)
 
 static struct k2i_buffer_budget budget;
 static struct k2i_buffer_pool pool;
@@ -18,7 +20,7 @@ static struct k2i_buffer_pool pool;
 static int setup(void **state)
 {
 	(void)state;
-	budget = (struct k2i_buffer_budget){.bytes_max = 4 * LARGE_SHARE};
+	budget = (struct k2i_buffer_budget){.bytes_max = BUDGET_BYTES};
 	k2i_buffer_pool_start(&pool, &budget);
 	return 0;
 }
@@ -155,6 +157,54 @@ static void a_small_one_is_everybodys_right(void **state)
 		k2i_buffer_release(&pool, &large[index]);
 }
 
+/* Who begins and does not end can't take everything from those that have ended something. */
+static void an_eighth_is_for_who_has_proved_worth_it(void **state)
+{
+	struct k2i_buffer large[4] = {{0}}, begun = {0}, proved = {.proved = true};
+
+	(void)state;
+	for (unsigned index = 0; index < 4; index++)
+		k2i_buffer_widen(&pool, &large[index]);
+	assert_int_equal(k2i_buffer_grow(&pool, &begun, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(k2i_buffer_grow(&pool, &begun, K2I_BUFFER_BYTES), -ENOBUFS);
+	assert_int_equal(k2i_buffer_grow(&pool, &proved, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(k2i_buffer_grow(&pool, &proved, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(proved.capacity, 2 * K2I_BUFFER_BYTES_MIN);
+	k2i_buffer_release(&pool, &proved);
+	assert_true(proved.proved);
+	k2i_buffer_widen(&pool, &proved);
+	assert_null(proved.bytes);
+	/* What one gives up is the next one's, whoever that is. */
+	atomic_store(&budget.starved, 1);
+	k2i_buffer_release(&pool, &large[0]);
+	k2i_buffer_widen(&pool, &begun);
+	assert_int_equal(begun.capacity, K2I_BUFFER_BYTES);
+	k2i_buffer_release(&pool, &begun);
+	for (unsigned index = 1; index < 4; index++)
+		k2i_buffer_release(&pool, &large[index]);
+}
+
+/* A spare is of one size: who needs another size gets its memory. */
+static void a_frame_that_grows_takes_the_spares_memory(void **state)
+{
+	struct k2i_buffer large[3] = {{0}}, buffer = {0};
+
+	(void)state;
+	k2i_buffer_widen(&pool, &buffer);
+	for (unsigned index = 0; index < 3; index++)
+		k2i_buffer_widen(&pool, &large[index]);
+	k2i_buffer_release(&pool, &large[0]);
+	assert_int_equal(pool.count, 1);
+	receive(&buffer, K2I_BUFFER_BYTES);
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, K2I_BUFFER_BYTES + LARGE_SHARE), 0);
+	assert_int_equal(pool.count, 0);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES + LARGE_SHARE);
+	assert_true(received(&buffer));
+	k2i_buffer_release(&pool, &buffer);
+	k2i_buffer_release(&pool, &large[1]);
+	k2i_buffer_release(&pool, &large[2]);
+}
+
 static void what_nobody_needs_is_given_up(void **state)
 {
 	struct k2i_buffer buffers[3] = {{0}};
@@ -214,6 +264,8 @@ int main(void)
 		CASE(a_long_rest_stays_where_it_is),
 		CASE(a_rest_that_stays_long_takes_what_it_needs),
 		CASE(a_small_one_is_everybodys_right),
+		CASE(an_eighth_is_for_who_has_proved_worth_it),
+		CASE(a_frame_that_grows_takes_the_spares_memory),
 		CASE(what_nobody_needs_is_given_up),
 		CASE(a_loop_keeps_one_spare_while_others_starve),
 	};
