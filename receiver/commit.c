@@ -67,14 +67,25 @@ void k2i_committer_abort(struct k2i_committer *committer)
 	k2i_group_clear(&committer->group);
 }
 
-static int files_prepare(struct k2i_committer *committer)
+/* 1: the ledger has to be synced before anything is written. */
+static int file_prepare(const struct k2i_destination *destination, struct k2i_output_file *output, bool deferred)
+{
+	int error = k2i_output_prepare(destination->outputs, output);
+
+	return error ? error : k2i_output_tell(destination->outputs, output, deferred);
+}
+
+/* 1: as file_prepare. */
+static int files_prepare(struct k2i_committer *committer, bool deferred)
 {
 	const struct k2i_destination *destination = committer->destination;
 	struct k2i_group_file *file = committer->group.files, *end = file + committer->group.file_count;
-	int error;
+	int error, told = 0;
 
 	for (; file < end; file++) {
-		error = k2i_output_prepare(destination->outputs, file->output);
+		error = file_prepare(destination, file->output, deferred);
+		told |= error > 0;
+		error = error > 0 ? 0 : error;
 		file->length_before = file->output->length;
 		file->writer_before = file->output->open_writer;
 		file->output->error = error;
@@ -83,7 +94,21 @@ static int files_prepare(struct k2i_committer *committer)
 			return error;
 		file->error = error;
 	}
-	return 0;
+	return told;
+}
+
+/* One sync for all files, that no byte gets to the disk of which the ledger does not know there. */
+static int files_begin(struct k2i_committer *committer, const struct k2i_ledger_ring *ring)
+{
+	struct k2i_group *group = &committer->group;
+	int error = files_prepare(committer, ring->flags & K2I_LEDGER_DEFERRED);
+	uint32_t i;
+
+	if (error > 0)
+		error = k2i_ledger_sync(committer->destination->ledger);
+	for (i = 0; error && i < group->file_count; i++)
+		group->files[i].output->told = K2I_OUTPUT_UNTOLD;
+	return error;
 }
 
 /* Files 0 .. file_count - 1 were written, the last of them perhaps in part. */
@@ -144,15 +169,17 @@ static int ledger_enter(struct k2i_committer *committer, struct k2i_ledger_ring 
 		if (group->files[i].error)
 			continue;
 		output = group->files[i].output;
-		files[file_count++] = (struct k2i_ledger_file){output->device, output->inode, output->length,
-							       output->open_writer, NULL};
+		files[file_count++] = (struct k2i_ledger_file){.device = output->device,
+							       .inode = output->inode,
+							       .length = output->length,
+							       .open_writer = output->open_writer};
 	}
 	return k2i_ledger_commit(committer->destination->ledger, ring, files, file_count);
 }
 
 static int commit_locked(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
 {
-	int error = files_prepare(committer);
+	int error = files_begin(committer, ring);
 
 	if (!error)
 		error = files_store(committer, ring);

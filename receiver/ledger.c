@@ -35,6 +35,9 @@ struct k2i_ledger {
 	struct k2i_known known;
 	uint64_t device, inode; /* of the log */
 	uint64_t end, allocated, rewrite_at;
+	uint64_t synced_end; /* the log up to here is on the disk */
+	bool stale;      /* what the log says is not what is known: it has to be written anew before it is relied on */
+	bool resumed;    /* it was loaded from a process that died while the machine went on */
 	uint64_t number; /* of the last commit */
 	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
 };
@@ -54,7 +57,8 @@ static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_b
 		offset += (size_t)length;
 	}
 	if (!error && (length < 0 || offset == log_bytes)) {
-		report->torn = k2i_ledger_record_torn(log, log_bytes, offset);
+		report->torn = k2i_ledger_record_torn(log, log_bytes, offset) ||
+			       (!report->same_boot && !k2i_ledger_record_proven(log, log_bytes, offset));
 		report->damaged = !report->torn;
 		report->clean = false;
 		report->lost_bytes = log_bytes - offset;
@@ -116,12 +120,6 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 	return error;
 }
 
-static void ring_doubt(void *argument, struct k2i_table_node *node)
-{
-	(void)argument;
-	K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring.flags |= K2I_LEDGER_UNCERTAIN;
-}
-
 /* What went wrong stays for a look; that is not worth failing for. */
 static void damaged_keep(int directory)
 {
@@ -144,8 +142,14 @@ static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *repo
 		return error;
 	if (report->damaged)
 		damaged_keep(ledger->directory);
-	if (!report->clean && !report->same_boot)
-		k2i_table_each(&ledger->known.rings, ring_doubt, NULL);
+	ledger->resumed = report->same_boot && !report->clean && !report->damaged;
+	if (report->clean || report->same_boot)
+		return 0;
+	/* A checkpoint that was on the disk may be among what is lost: then there is none to go back to. */
+	if (report->damaged)
+		k2i_known_doubt(&ledger->known);
+	else
+		k2i_known_fall_back(&ledger->known);
 	return 0;
 }
 
@@ -205,21 +209,21 @@ static void snapshot_add(struct snapshot *snapshot, int length)
 
 static void snapshot_ring(void *argument, struct k2i_table_node *node)
 {
+	const struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
 	uint8_t *bytes = snapshot_room(argument);
 
 	if (bytes)
-		snapshot_add(argument,
-			     k2i_ledger_commit_encode(&K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring, NULL,
-						      0, bytes));
+		snapshot_add(argument, k2i_ledger_ring_encode(&ring->ring, &ring->entry.stages, bytes));
 }
 
 static void snapshot_file(void *argument, struct k2i_table_node *node)
 {
+	const struct k2i_known_file *known = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+	struct k2i_ledger_file file = k2i_known_file_shown(known);
 	uint8_t *bytes = snapshot_room(argument);
 
 	if (bytes)
-		snapshot_add(argument, k2i_ledger_opened_encode(
-					       &K2I_TABLE_ENTRY(node, struct k2i_known_file, node)->file, bytes));
+		snapshot_add(argument, k2i_ledger_file_encode(&file, &known->entry.stages, bytes));
 }
 
 static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
@@ -232,6 +236,9 @@ static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
 	snapshot->used = K2I_LEDGER_HEADER_BYTES;
 	k2i_table_each(&ledger->known.rings, snapshot_ring, snapshot);
 	k2i_table_each(&ledger->known.files, snapshot_file, snapshot);
+	bytes = snapshot_room(snapshot);
+	if (bytes)
+		snapshot_add(snapshot, k2i_ledger_empty_encode(K2I_LEDGER_WHOLE, bytes));
 	return snapshot->error;
 }
 
@@ -299,7 +306,8 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	ledger->log = file;
 	ledger->device = status.st_dev;
 	ledger->inode = status.st_ino;
-	ledger->end = snapshot.used;
+	ledger->end = ledger->synced_end = snapshot.used;
+	ledger->stale = false;
 	ledger->allocated = allocated;
 	ledger->rewrite_at = snapshot.used * 2 > REWRITE_BYTES ? snapshot.used * 2 : REWRITE_BYTES;
 	return 0;
@@ -312,14 +320,14 @@ static void log_trim(struct k2i_ledger *ledger)
 		ledger->rewrite_at = ledger->end + ALLOCATE_BYTES;
 }
 
-/* ledger->record, of `length` bytes (or an error). */
-static int record_append(struct k2i_ledger *ledger, int length)
+/* ledger->record, of `length` bytes (or an error), and `spare` bytes more that those behind it find allocated. */
+static int record_append(struct k2i_ledger *ledger, int length, uint64_t spare)
 {
 	int error;
 
 	if (length < 0)
 		return length;
-	error = log_allocate(ledger->log, &ledger->allocated, ledger->end + (uint64_t)length);
+	error = log_allocate(ledger->log, &ledger->allocated, ledger->end + (uint64_t)length + spare);
 	K2I_CRASH(ledger_append_before);
 	if (!error)
 		error = write_whole(ledger->log, ledger->record, (size_t)length, ledger->end);
@@ -387,7 +395,11 @@ static void each_file_call(void *argument, struct k2i_table_node *node)
 {
 	struct each_file *call = argument;
 
-	call->each(call->argument, &K2I_TABLE_ENTRY(node, struct k2i_known_file, node)->file);
+	const struct k2i_known_file *known = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+	struct k2i_ledger_file file = k2i_known_file_shown(known);
+
+	if (known->entry.stages.marks & K2I_LEDGER_MARK_OPEN)
+		call->each(call->argument, &file);
 }
 
 void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
@@ -403,7 +415,10 @@ int k2i_ledger_begin(struct k2i_ledger *ledger)
 	int error;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	k2i_known_files_forget(&ledger->known);
+	if (ledger->resumed)
+		k2i_known_files_closed(&ledger->known);
+	else
+		k2i_known_files_forget(&ledger->known);
 	error = log_rewrite(ledger);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return error;
@@ -416,22 +431,24 @@ bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k
 	(void)pthread_mutex_lock(&ledger->mutex);
 	found = k2i_known_ring_find(&ledger->known, uuid);
 	if (found)
-		*ring = found->ring;
+		*ring = k2i_known_ring_shown(found);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return found != NULL;
 }
 
 int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file)
 {
-	int error;
+	int result;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
 	log_trim(ledger);
-	error = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record));
-	if (!error)
-		error = k2i_known_file_add(&ledger->known, file);
+	result = record_append(ledger, k2i_ledger_opened_encode(file, ledger->record), K2I_LEDGER_SYNC_BYTES);
+	if (!result)
+		result = k2i_known_file_opened(&ledger->known, file);
+	if (!result && ledger->stale)
+		result = 1;
 	(void)pthread_mutex_unlock(&ledger->mutex);
-	return error;
+	return result;
 }
 
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode)
@@ -441,9 +458,10 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t
 	(void)pthread_mutex_lock(&ledger->mutex);
 	file = k2i_known_file_find(&ledger->known, device, inode);
 	if (file) {
-		k2i_known_file_forget(&ledger->known, file);
+		k2i_known_file_closed(&ledger->known, file);
 		/* Without the record the next start looks at a file more. */
-		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record));
+		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record),
+				    K2I_LEDGER_SYNC_BYTES);
 	}
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
@@ -458,14 +476,16 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 	/* What can fail in memory has to before anything is written. */
 	if (!place)
 		return -ENOMEM;
-	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record));
+	/* A full disk must not keep what was committed from being acknowledged. */
+	error = record_append(ledger, k2i_ledger_commit_encode(ring, files, file_count, ledger->record),
+			      K2I_LEDGER_SYNC_BYTES);
 	if (error) {
 		if (!known)
 			k2i_known_ring_forget(&ledger->known, place);
 		return error;
 	}
 	ring->number = ++ledger->number;
-	place->ring = *ring;
+	k2i_known_ring_commit(&ledger->known, place, ring);
 	k2i_known_files_update(&ledger->known, files, file_count);
 	return 0;
 }
@@ -492,32 +512,80 @@ uint64_t k2i_ledger_number(struct k2i_ledger *ledger)
 	return number;
 }
 
+int k2i_ledger_mark(struct k2i_ledger *ledger, uint64_t *number)
+{
+	int error = 0;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	*number = ledger->number;
+	/* Not for what a failed sync has marked already: the log has room for one of each behind a commit. */
+	if (ledger->known.changed && !ledger->stale)
+		error = record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_MARK, ledger->record), 0);
+	if (!error)
+		k2i_known_mark(&ledger->known);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return error;
+}
+
+int k2i_ledger_checkpoint(struct k2i_ledger *ledger)
+{
+	int error = 0;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	if (!ledger->stale)
+		error = record_append(ledger, k2i_ledger_checkpoint_encode(ledger->synced_end, ledger->record), 0);
+	if (!error)
+		k2i_known_checkpoint(&ledger->known);
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	K2I_CRASH(ledger_checkpoint);
+	return error ? error : k2i_ledger_sync(ledger);
+}
+
+/* Whose `end` was brought to the disk in a log that may have been replaced since. */
+static void log_synced(struct k2i_ledger *ledger, uint64_t inode, uint64_t end, int error)
+{
+	(void)pthread_mutex_lock(&ledger->mutex);
+	/* The next fdatasync(2) can say that all is well, of pages that the kernel has thrown away. */
+	if (error)
+		ledger->stale = true;
+	else if (ledger->inode == inode && ledger->synced_end < end)
+		ledger->synced_end = end;
+	(void)pthread_mutex_unlock(&ledger->mutex);
+}
+
 /*
  * Commits go on meanwhile. A log that is rewritten meanwhile is on the disk before it takes this one's place, with all
  * that this one has.
  */
 int k2i_ledger_sync(struct k2i_ledger *ledger)
 {
+	uint64_t inode, end;
 	int file, error = 0;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
+	if (ledger->stale)
+		error = log_rewrite(ledger);
+	inode = ledger->inode;
+	end = ledger->end;
 	file = fcntl(ledger->log, F_DUPFD_CLOEXEC, 0);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	if (file < 0)
 		return -errno;
 	K2I_CRASH(ledger_sync_before);
-	if (fdatasync(file) < 0)
+	if (!error && fdatasync(file) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_synced);
 	(void)close(file);
+	log_synced(ledger, inode, end, error);
 	return error;
 }
 
 void k2i_ledger_doubt(struct k2i_ledger *ledger)
 {
 	(void)pthread_mutex_lock(&ledger->mutex);
-	k2i_table_each(&ledger->known.rings, ring_doubt, NULL);
+	k2i_known_doubt(&ledger->known);
 	/* If that can't be written either, nobody but a receiver that dies soon forgets it. */
+	ledger->stale = true;
 	(void)log_rewrite(ledger);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
@@ -574,7 +642,8 @@ void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)
 	if (!ledger)
 		return;
 	K2I_CRASH(ledger_clean_before);
-	if (clean && ledger->log >= 0 && !record_append(ledger, k2i_ledger_clean_encode(ledger->record)))
+	if (clean && ledger->log >= 0 && !ledger->stale &&
+	    !record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_CLEAN, ledger->record), 0))
 		(void)fdatasync(ledger->log);
 	K2I_CRASH(ledger_clean);
 	k2i_known_free(&ledger->known);

@@ -11,13 +11,22 @@
  * log of checksummed records; a commit group is one record, written with one pwrite(2) after the group's data and
  * before its acknowledgement. The log is rewritten to what is current when it has grown, and at every start.
  *
+ * A checkpoint says that the data of all commits up to one are on the disk. It is a cut through rings and files that fits:
+ * the files' lengths are what the rings' positions made them. Whoever waits for the disk is acknowledged up to the
+ * checkpoint and no further, so a machine that went down goes back to it: positions to the checkpoint's, and files that
+ * only such senders write to (deferred ones) to the checkpoint's length. Whatever is behind that comes again.
+ *
+ * A sender that does not wait is acknowledged at once: the tail of its files may be all that there is of it and stays.
+ *
  * One process at a time; any thread.
  */
 struct k2i_ledger;
 
 #define K2I_LEDGER_FILES_MAX 48u /* in one commit; each is locked, and the thread sanitizer knows 64 locks at most */
 
-#define K2I_LEDGER_UNCERTAIN 1u /* ring: the machine went down since; the position may be ahead of the disk or behind */
+/* Of a ring. */
+#define K2I_LEDGER_UNCERTAIN 1u /* the machine went down since; the position may be ahead of the disk or behind */
+#define K2I_LEDGER_DEFERRED 2u  /* its sender waits for the disk: behind the checkpoint nothing was acknowledged */
 
 struct k2i_ledger_ring {
 	uint8_t uuid[16];
@@ -26,6 +35,7 @@ struct k2i_ledger_ring {
 	uint32_t flags;
 	/* Of the commit, in the order of all; not in the log: what was loaded has 1, what never was committed 0. */
 	uint64_t number;
+	uint64_t synced; /* found: its position in the checkpoint; 0: it is not there */
 };
 
 struct k2i_ledger_file {
@@ -33,6 +43,7 @@ struct k2i_ledger_file {
 	uint64_t length;
 	uint64_t open_writer; /* output.h */
 	const char *path;     /* below the base directory; not needed for a commit */
+	bool deferred;        /* who writes to it waits for the disk; not needed for a commit */
 };
 
 /* What was found at start. */
@@ -40,7 +51,7 @@ struct k2i_ledger_report {
 	bool found;     /* there was a ledger */
 	bool clean;     /* its receiver ended in order */
 	bool same_boot; /* the machine has not been restarted since */
-	bool torn;      /* the last record was cut by the death of its writer */
+	bool torn;      /* the last record was cut by the death of its writer, or did not get to the disk */
 	bool damaged;   /* a record is wrong that was right once: what follows it is lost */
 	size_t record_count;
 	uint64_t lost_bytes; /* from the wrong record to the end of the log */
@@ -54,17 +65,26 @@ struct k2i_ledger_report {
 int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i_ledger **ledger,
 		    struct k2i_ledger_report *report);
 
-/* Each file of the loaded ledger, before k2i_ledger_begin. */
+/*
+ * Each file of the loaded ledger, before k2i_ledger_begin, with the length that it should have. When the machine went
+ * down that holds for deferred ones only.
+ */
 void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
 		      void *argument);
 
-/* Forgets the loaded files (the caller has dealt with them) and starts a new log. Errors as pwrite(2). */
+/*
+ * The caller has dealt with the loaded files, and what it cut off is on the disk: starts a new log. What a process that
+ * died here wrote stays behind the checkpoint until the next one. Errors as pwrite(2).
+ */
 int k2i_ledger_begin(struct k2i_ledger *ledger);
 
 /* A ring's last commit; false: not known. */
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring);
 
-/* A file is going to be written; `length` is what it has now. Must precede the first byte. Errors as pwrite(2). */
+/*
+ * A file is going to be written; `length` is what it has now. Must precede the first byte, and again when somebody comes
+ * who waits less than it says. 1: k2i_ledger_sync must precede it, too. Errors as pwrite(2).
+ */
 int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file);
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode);
 
@@ -77,7 +97,13 @@ int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, c
 
 /* The number of the last commit. */
 uint64_t k2i_ledger_number(struct k2i_ledger *ledger);
-/* What was committed before this is called survives a power cut when it returns. Errors as fdatasync(2). */
+/*
+ * Between them the caller brings to the disk the data of the commits up to `*number`, the last before mark; then they
+ * are the checkpoint, which survives a power cut. One thread. Errors as pwrite(2) and fdatasync(2).
+ */
+int k2i_ledger_mark(struct k2i_ledger *ledger, uint64_t *number);
+int k2i_ledger_checkpoint(struct k2i_ledger *ledger);
+/* What the ledger was told before this is called survives a power cut when it returns. Errors as fdatasync(2). */
 int k2i_ledger_sync(struct k2i_ledger *ledger);
 /*
  * The disk has refused data of commits: whether a ring's position can be trusted is for its sender to say, as after a

@@ -5,6 +5,89 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Entries and their lists --------------------------------------------------------------------------------------- */
+
+static struct k2i_known_file *entry_file(struct k2i_known_entry *entry)
+{
+	return (struct k2i_known_file *)(void *)entry;
+}
+
+static bool marked_with(const struct k2i_known_entry *entry, uint32_t mark)
+{
+	return entry->stages.marks & mark;
+}
+
+static void mark_set(struct k2i_known_entry *entry, uint32_t mark, bool set)
+{
+	entry->stages.marks = set ? entry->stages.marks | mark : entry->stages.marks & ~mark;
+}
+
+static void changed_add(struct k2i_known *known, struct k2i_known_entry *entry)
+{
+	if (marked_with(entry, K2I_LEDGER_MARK_CHANGED))
+		return;
+	mark_set(entry, K2I_LEDGER_MARK_CHANGED, true);
+	entry->next_changed = known->changed;
+	known->changed = entry;
+}
+
+static void marked_add(struct k2i_known *known, struct k2i_known_entry *entry)
+{
+	if (marked_with(entry, K2I_LEDGER_MARK_MARKED))
+		return;
+	mark_set(entry, K2I_LEDGER_MARK_MARKED, true);
+	entry->next_marked = known->marked;
+	known->marked = entry;
+}
+
+static struct k2i_known_entry *changed_take(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry = known->changed;
+
+	if (!entry)
+		return NULL;
+	known->changed = entry->next_changed;
+	mark_set(entry, K2I_LEDGER_MARK_CHANGED, false);
+	return entry;
+}
+
+static struct k2i_known_entry *marked_take(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry = known->marked;
+
+	if (!entry)
+		return NULL;
+	known->marked = entry->next_marked;
+	mark_set(entry, K2I_LEDGER_MARK_MARKED, false);
+	return entry;
+}
+
+static bool has_stages(const struct k2i_known_entry *entry)
+{
+	return !entry->is_file || marked_with(entry, K2I_LEDGER_MARK_DEFERRED);
+}
+
+static void file_free(struct k2i_known *known, struct k2i_known_file *file)
+{
+	k2i_table_remove(&known->files, &file->node);
+	free(file->path);
+	free(file);
+}
+
+/* A closed file is known until the checkpoint has it, which the next sync sees to. */
+static void entry_settle(struct k2i_known *known, struct k2i_known_entry *entry)
+{
+	if (!entry->is_file ||
+	    marked_with(entry, K2I_LEDGER_MARK_OPEN | K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED))
+		return;
+	if (has_stages(entry) && entry->stages.now.at != entry->stages.synced.at)
+		changed_add(known, entry);
+	else
+		file_free(known, entry_file(entry));
+}
+
+/* Rings ---------------------------------------------------------------------------------------------------------- */
+
 struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16])
 {
 	uint64_t hash = k2i_table_hash(uuid, 16);
@@ -42,6 +125,26 @@ void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring)
 	free(ring);
 }
 
+void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring)
+{
+	place->ring.epoch = ring->epoch;
+	place->ring.flags = ring->flags;
+	place->ring.number = ring->number;
+	place->entry.stages.now.at = ring->position;
+	changed_add(known, &place->entry);
+}
+
+struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring)
+{
+	struct k2i_ledger_ring shown = ring->ring;
+
+	shown.position = ring->entry.stages.now.at;
+	shown.synced = ring->entry.stages.synced.at;
+	return shown;
+}
+
+/* Files ---------------------------------------------------------------------------------------------------------- */
+
 static uint64_t file_hash(uint64_t device, uint64_t inode)
 {
 	uint64_t key[2] = {device, inode};
@@ -57,35 +160,86 @@ struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t dev
 
 	while ((node = k2i_table_find(&known->files, hash, node)) != NULL) {
 		file = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
-		if (file->file.device == device && file->file.inode == inode)
+		if (file->device == device && file->inode == inode)
 			return file;
 	}
 	return NULL;
 }
 
-void k2i_known_file_forget(struct k2i_known *known, struct k2i_known_file *file)
+struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file)
 {
-	k2i_table_remove(&known->files, &file->node);
-	free(file);
+	struct k2i_ledger_file shown = {
+		.device = file->device,
+		.inode = file->inode,
+		.length = file->entry.stages.now.at,
+		.open_writer = file->entry.stages.now.open_writer,
+		.path = file->path,
+		.deferred = marked_with(&file->entry, K2I_LEDGER_MARK_DEFERRED),
+	};
+
+	return shown;
 }
 
-int k2i_known_file_add(struct k2i_known *known, const struct k2i_ledger_file *file)
+/* The place for a file, with this path. */
+static struct k2i_known_file *file_place(struct k2i_known *known, const struct k2i_ledger_file *opened)
 {
-	struct k2i_known_file *old = k2i_known_file_find(known, file->device, file->inode), *added;
-	size_t path_room = strlen(file->path) + 1;
+	struct k2i_known_file *file = k2i_known_file_find(known, opened->device, opened->inode);
+	char *path = strdup(opened->path);
 
-	added = malloc(sizeof(*added) + path_room);
-	if (!added)
-		return -ENOMEM;
-	added->file = *file;
-	added->file.path = memcpy((char *)(added + 1), file->path, path_room);
-	if (k2i_table_insert(&known->files, &added->node, file_hash(file->device, file->inode))) {
-		free(added);
-		return -ENOMEM;
+	if (path && !file) {
+		file = calloc(1, sizeof(*file));
+		if (file && k2i_table_insert(&known->files, &file->node, file_hash(opened->device, opened->inode))) {
+			free(file);
+			file = NULL;
+		}
 	}
-	if (old)
-		k2i_known_file_forget(known, old);
-	return 0;
+	if (!path || !file) {
+		free(path);
+		return NULL;
+	}
+	free(file->path);
+	file->path = path;
+	file->device = opened->device;
+	file->inode = opened->inode;
+	file->entry.is_file = true;
+	return file;
+}
+
+/*
+ * A deferred file as it was left goes on with its checkpoint. In any other the checkpoint is what it has now: what was
+ * there before is not ours to cut off.
+ */
+int k2i_known_file_opened(struct k2i_known *known, const struct k2i_ledger_file *opened)
+{
+	struct k2i_known_file *file = file_place(known, opened);
+	struct k2i_ledger_stages *stages = file ? &file->entry.stages : NULL;
+	bool deferred;
+
+	if (!file)
+		return -ENOMEM;
+	deferred = marked_with(&file->entry, K2I_LEDGER_MARK_DEFERRED);
+	if (!deferred || !opened->deferred || stages->now.at != opened->length)
+		stages->marked = stages->synced = (struct k2i_ledger_point){opened->length, opened->open_writer};
+	stages->now = (struct k2i_ledger_point){opened->length, opened->open_writer};
+	mark_set(&file->entry, K2I_LEDGER_MARK_OPEN, true);
+	mark_set(&file->entry, K2I_LEDGER_MARK_DEFERRED, opened->deferred);
+	return deferred || opened->deferred;
+}
+
+void k2i_known_file_closed(struct k2i_known *known, struct k2i_known_file *file)
+{
+	mark_set(&file->entry, K2I_LEDGER_MARK_OPEN, false);
+	entry_settle(known, &file->entry);
+}
+
+static void file_node_close(void *argument, struct k2i_table_node *node)
+{
+	k2i_known_file_closed(argument, K2I_TABLE_ENTRY(node, struct k2i_known_file, node));
+}
+
+void k2i_known_files_closed(struct k2i_known *known)
+{
+	k2i_table_each(&known->files, file_node_close, known);
 }
 
 void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_file *files, size_t file_count)
@@ -97,38 +251,180 @@ void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_fil
 		file = k2i_known_file_find(known, files[i].device, files[i].inode);
 		if (!file)
 			continue;
-		file->file.length = files[i].length;
-		file->file.open_writer = files[i].open_writer;
+		file->entry.stages.now = (struct k2i_ledger_point){files[i].length, files[i].open_writer};
+		if (has_stages(&file->entry))
+			changed_add(known, &file->entry);
 	}
 }
 
+/* Checkpoints ---------------------------------------------------------------------------------------------------- */
+
+static bool ring_uncertain(const struct k2i_known_entry *entry)
+{
+	const struct k2i_known_ring *ring = (const struct k2i_known_ring *)(const void *)entry;
+
+	return !entry->is_file && (ring->ring.flags & K2I_LEDGER_UNCERTAIN);
+}
+
+void k2i_known_mark(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry;
+
+	while ((entry = changed_take(known)) != NULL) {
+		if (has_stages(entry) && !ring_uncertain(entry)) {
+			entry->stages.marked = entry->stages.now;
+			marked_add(known, entry);
+		}
+		entry_settle(known, entry);
+	}
+}
+
+void k2i_known_checkpoint(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry;
+
+	while ((entry = marked_take(known)) != NULL) {
+		if (has_stages(entry))
+			entry->stages.synced = entry->stages.marked;
+		entry_settle(known, entry);
+	}
+}
+
+static void marked_drop(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry;
+
+	while ((entry = marked_take(known)) != NULL)
+		entry_settle(known, entry);
+}
+
+static void ring_doubt(void *argument, struct k2i_table_node *node)
+{
+	(void)argument;
+	K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring.flags |= K2I_LEDGER_UNCERTAIN;
+}
+
+void k2i_known_doubt(struct k2i_known *known)
+{
+	k2i_table_each(&known->rings, ring_doubt, NULL);
+	marked_drop(known);
+}
+
+static void ring_fall_back(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+
+	(void)argument;
+	if (!(ring->ring.flags & K2I_LEDGER_DEFERRED)) {
+		ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
+		return;
+	}
+	ring->ring.flags = K2I_LEDGER_DEFERRED;
+	ring->entry.stages.now = ring->entry.stages.synced;
+}
+
+static void file_fall_back(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_known_file *file = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+
+	(void)argument;
+	if (!has_stages(&file->entry))
+		return;
+	mark_set(&file->entry, K2I_LEDGER_MARK_OPEN, true);
+	file->entry.stages.now = file->entry.stages.synced;
+}
+
+void k2i_known_fall_back(struct k2i_known *known)
+{
+	while (changed_take(known) != NULL)
+		continue;
+	while (marked_take(known) != NULL)
+		continue;
+	k2i_table_each(&known->rings, ring_fall_back, NULL);
+	k2i_table_each(&known->files, file_fall_back, NULL);
+}
+
+/* Records -------------------------------------------------------------------------------------------------------- */
+
 static int commit_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_ring *place = k2i_known_ring_place(known, record->ring.uuid);
+	struct k2i_ledger_ring ring = record->ring;
+
+	if (!place)
+		return -ENOMEM;
+	ring.number = 1;
+	k2i_known_ring_commit(known, place, &ring);
+	k2i_known_files_update(known, record->files, record->file_count);
+	return 0;
+}
+
+static void stages_apply(struct k2i_known *known, struct k2i_known_entry *entry, const struct k2i_ledger_stages *stages)
+{
+	uint32_t listed = entry->stages.marks & (K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED);
+
+	entry->stages = *stages;
+	entry->stages.marks = listed | (stages->marks & (K2I_LEDGER_MARK_OPEN | K2I_LEDGER_MARK_DEFERRED));
+	if (stages->marks & K2I_LEDGER_MARK_CHANGED)
+		changed_add(known, entry);
+	if (stages->marks & K2I_LEDGER_MARK_MARKED)
+		marked_add(known, entry);
+}
+
+static int ring_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
 	struct k2i_known_ring *ring = k2i_known_ring_place(known, record->ring.uuid);
 
 	if (!ring)
 		return -ENOMEM;
-	ring->ring = record->ring;
+	ring->ring.epoch = record->ring.epoch;
+	ring->ring.flags = record->ring.flags;
 	ring->ring.number = 1;
-	k2i_known_files_update(known, record->files, record->file_count);
+	stages_apply(known, &ring->entry, &record->stages);
+	return 0;
+}
+
+static int file_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_file *file = file_place(known, &record->files[0]);
+
+	if (!file)
+		return -ENOMEM;
+	stages_apply(known, &file->entry, &record->stages);
 	return 0;
 }
 
 int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
 	struct k2i_known_file *file;
+	int error;
 
 	switch (record->type) {
 	case K2I_LEDGER_COMMIT:
 		return commit_apply(known, record);
 	case K2I_LEDGER_OPENED:
-		return k2i_known_file_add(known, &record->files[0]);
+		error = k2i_known_file_opened(known, &record->files[0]);
+		return error < 0 ? error : 0;
 	case K2I_LEDGER_CLOSED:
 		file = k2i_known_file_find(known, record->files[0].device, record->files[0].inode);
 		if (file)
-			k2i_known_file_forget(known, file);
+			k2i_known_file_closed(known, file);
 		return 0;
 	case K2I_LEDGER_CLEAN:
+		k2i_known_mark(known);
+		k2i_known_checkpoint(known);
+		return 0;
+	case K2I_LEDGER_MARK:
+		k2i_known_mark(known);
+		return 0;
+	case K2I_LEDGER_CHECKPOINT:
+		k2i_known_checkpoint(known);
+		return 0;
+	case K2I_LEDGER_RING:
+		return ring_apply(known, record);
+	case K2I_LEDGER_FILE:
+		return file_apply(known, record);
+	case K2I_LEDGER_WHOLE:
 		break;
 	}
 	return 0;
@@ -136,7 +432,7 @@ int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *rec
 
 static void file_drop(void *argument, struct k2i_table_node *node)
 {
-	k2i_known_file_forget(argument, K2I_TABLE_ENTRY(node, struct k2i_known_file, node));
+	file_free(argument, K2I_TABLE_ENTRY(node, struct k2i_known_file, node));
 }
 
 static void ring_drop(void *argument, struct k2i_table_node *node)
@@ -144,14 +440,28 @@ static void ring_drop(void *argument, struct k2i_table_node *node)
 	k2i_known_ring_forget(argument, K2I_TABLE_ENTRY(node, struct k2i_known_ring, node));
 }
 
+static void ring_relist(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_known_entry *entry = &K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->entry;
+	uint32_t marks = entry->stages.marks;
+
+	mark_set(entry, K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED, false);
+	if (marks & K2I_LEDGER_MARK_CHANGED)
+		changed_add(argument, entry);
+	if (marks & K2I_LEDGER_MARK_MARKED)
+		marked_add(argument, entry);
+}
+
 void k2i_known_files_forget(struct k2i_known *known)
 {
 	k2i_table_each(&known->files, file_drop, known);
+	known->changed = known->marked = NULL;
+	k2i_table_each(&known->rings, ring_relist, known);
 }
 
 void k2i_known_free(struct k2i_known *known)
 {
-	k2i_known_files_forget(known);
+	k2i_table_each(&known->files, file_drop, known);
 	k2i_table_each(&known->rings, ring_drop, known);
 	k2i_table_free(&known->files);
 	k2i_table_free(&known->rings);

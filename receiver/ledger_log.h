@@ -11,13 +11,24 @@
  *	header	magic u64, version u32, 0 u32, receiver uuid 16, boot id 16, checksum u64
  *	record	bytes u32 (all of it, a multiple of 8), type u16, count u16, checksum u64, body
  *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, `count` times (device, inode, length, open writer) u64
- *	OPENED	device, inode, length, open writer u64, path bytes u32, 0 u32, path, zeros up to a multiple of 8
+ *	OPENED	device, inode, length, open writer u64, path bytes u32, marks u32, path, zeros up to a multiple of 8
  *	CLOSED	device, inode u64
  *	CLEAN	nothing
+ *	MARK	nothing
+ *	CHECKPOINT	end u64
+ *	RING	uuid 16, epoch u64, flags u32, marks u32, now, marked, synced u64
+ *	FILE	device, inode u64, now, marked, synced (length, open writer) u64, path bytes u32, marks u32, path as in OPENED
+ *	WHOLE	nothing
  *
  * A checksum is XXH3-64 over everything before it and, in a record, the body.
+ *
+ * CHECKPOINT: the data of all commits before the last MARK are on the disk; so was the log up to `end` when it was written.
+ * RING and FILE stand in a log that was written anew for what was in the old one; WHOLE is behind them, and such a log
+ * takes the old one's place when all of it is on the disk.
  */
 #define K2I_LEDGER_HEADER_BYTES 56u
+/* What a sync appends to the log. */
+#define K2I_LEDGER_SYNC_BYTES (16u + 24u)
 #define K2I_LEDGER_RECORD_BYTES_MAX 4096u
 
 enum k2i_ledger_record_type {
@@ -25,14 +36,36 @@ enum k2i_ledger_record_type {
 	K2I_LEDGER_OPENED = 2,
 	K2I_LEDGER_CLOSED = 3,
 	K2I_LEDGER_CLEAN = 4,
+	K2I_LEDGER_MARK = 5,
+	K2I_LEDGER_CHECKPOINT = 6,
+	K2I_LEDGER_RING = 7,
+	K2I_LEDGER_FILE = 8,
+	K2I_LEDGER_WHOLE = 9,
+};
+
+/* marks */
+#define K2I_LEDGER_MARK_DEFERRED 1u
+#define K2I_LEDGER_MARK_OPEN 2u
+#define K2I_LEDGER_MARK_CHANGED 4u /* since the last MARK */
+#define K2I_LEDGER_MARK_MARKED 8u  /* by it, and not yet by its CHECKPOINT */
+
+struct k2i_ledger_point { /* a ring's position, or a file's length and open writer */
+	uint64_t at, open_writer;
+};
+
+struct k2i_ledger_stages { /* as of the last commit, of the last MARK, and of the one before the last CHECKPOINT */
+	struct k2i_ledger_point now, marked, synced;
+	uint32_t marks;
 };
 
 struct k2i_ledger_record {
 	enum k2i_ledger_record_type type;
 	struct k2i_ledger_ring ring;
 	size_t file_count;
-	struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX]; /* OPENED, CLOSED: the first */
-	char path[1024];                                    /* OPENED: what files[0].path points to */
+	struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX]; /* OPENED, CLOSED, FILE: the first */
+	char path[1024];                                    /* OPENED, FILE: what files[0].path points to */
+	struct k2i_ledger_stages stages;                    /* RING, FILE */
+	uint64_t end;                                       /* CHECKPOINT */
 };
 
 void k2i_ledger_header_encode(const uint8_t uuid[16], const uint8_t boot_id[16],
@@ -45,7 +78,14 @@ int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2
 			     uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_closed_encode(uint64_t device, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_clean_encode(uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+/* CLEAN, MARK and WHOLE */
+int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+int k2i_ledger_checkpoint_encode(uint64_t end, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+/* Without the ring's position and the file's length, which are in the stages. */
+int k2i_ledger_ring_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_stages *stages,
+			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+int k2i_ledger_file_encode(const struct k2i_ledger_file *file, const struct k2i_ledger_stages *stages,
+			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 
 /* The record at the begin of `bytes`: its length; 0 none (zeros only, to the end); -EBADMSG it is wrong. */
 int k2i_ledger_record_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_record *record);
@@ -55,5 +95,11 @@ int k2i_ledger_record_decode(const uint8_t *bytes, size_t byte_count, struct k2i
  * kernel copies page by page, so such a record ends at a page boundary, with nothing behind.
  */
 bool k2i_ledger_record_torn(const uint8_t *log, size_t log_bytes, size_t offset);
+
+/*
+ * Whether the wrong record at `offset` was on the disk once, as records behind it tell. If not, a machine that went down
+ * can have left it so.
+ */
+bool k2i_ledger_record_proven(const uint8_t *log, size_t log_bytes, size_t offset);
 
 #endif

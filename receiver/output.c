@@ -153,14 +153,6 @@ static void room_make(struct k2i_outputs *outputs)
 	(void)pthread_mutex_unlock(&outputs->mutex);
 }
 
-static int ledger_tell(struct k2i_outputs *outputs, const struct k2i_output_file *output)
-{
-	struct k2i_ledger_file file = {output->device, output->inode, output->length, output->open_writer,
-				       output->path};
-
-	return outputs->ledger ? k2i_ledger_file_opened(outputs->ledger, &file) : 0;
-}
-
 static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	struct k2i_output_file *output = &file->output;
@@ -184,17 +176,18 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	output->length = (uint64_t)status.st_size;
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
+	output->told = K2I_OUTPUT_UNTOLD;
 	file->fresh = true;
 	atomic_fetch_add(&outputs->open_count, 1);
 	K2I_CRASH(output_opened);
-	return ledger_tell(outputs, output);
+	return 0;
 }
 
 /*
  * Somebody else wrote to the file or cut it (logrotate's copytruncate). The length is the base of what is cut off after
  * a failure, so that must not take what is not ours.
  */
-static int file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
+static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
 {
 	k2i_count(&outputs->counters->changed_files, 1);
 	k2i_log_limited(&file->changed_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
@@ -203,8 +196,8 @@ static int file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *fi
 	if (length == 0)
 		file->output.open_writer = 0;
 	file->output.length = length;
+	file->output.told = K2I_OUTPUT_UNTOLD;
 	k2i_store_behind_set(&file->output.behind, length);
-	return ledger_tell(outputs, &file->output);
 }
 
 /* Whether the open file is what its path names. */
@@ -253,11 +246,31 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 	if (output->descriptor < 0)
 		error = file_open(outputs, file);
 	else if (length != output->length)
-		error = file_changed(outputs, file, length);
+		file_changed(outputs, file, length);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
-	if (error)
-		file_close(outputs, file);
 	return error;
+}
+
+int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred)
+{
+	const struct k2i_ledger_file file = {.device = output->device,
+					     .inode = output->inode,
+					     .length = output->length,
+					     .open_writer = output->open_writer,
+					     .path = output->path,
+					     .deferred = deferred};
+	int result;
+
+	/* With others' records in its tail a file can't go back to what those who wait have seen of it. */
+	if (!outputs->ledger || output->told == (deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT) ||
+	    output->told == K2I_OUTPUT_KEPT)
+		return 0;
+	result = k2i_ledger_file_opened(outputs->ledger, &file);
+	if (result < 0)
+		file_close(outputs, k2i_output_whole(output));
+	else
+		output->told = deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT;
+	return result;
 }
 
 void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer)

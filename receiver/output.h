@@ -19,6 +19,12 @@
  */
 struct k2i_outputs;
 
+enum k2i_output_told { /* what the ledger was told of who writes to an open file */
+		       K2I_OUTPUT_UNTOLD,
+		       K2I_OUTPUT_DEFERRED, /* only who waits for the disk: what is behind its checkpoint goes after a power cut */
+		       K2I_OUTPUT_KEPT, /* others, too */
+};
+
 struct k2i_output_file { /* of the table; `number`, `path`: never change; the rest is the lock holder's */
 	uint64_t number;
 	const char *path;
@@ -26,6 +32,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	uint64_t device, inode;
 	uint64_t length;
 	struct k2i_store_behind behind;
+	enum k2i_output_told told;
 	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
 	uint64_t open_writer;
 	int error; /* why it could not be written; 0: it could */
@@ -37,7 +44,7 @@ struct k2i_outputs_options {
 	bool killed;                /* who wrote there before may not have brought it to the disk */
 	size_t open_max;            /* files; those in use count but are not closed */
 	struct k2i_store_options store;
-	struct k2i_ledger *ledger; /* told of every file before it is written */
+	struct k2i_ledger *ledger; /* told of every file before it is written; NULL: none */
 	struct k2i_counters *counters;
 };
 
@@ -73,6 +80,11 @@ void k2i_output_unlock(struct k2i_output_file *output);
  * k2i_confine_open; -EACCES its path is refused.
  */
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/*
+ * Tells the ledger of an output that is ready, before it is written: `deferred`, who writes waits for the disk. 1:
+ * k2i_ledger_sync must precede the first byte; if that fails, `told` is K2I_OUTPUT_UNTOLD again. Errors as pwrite(2).
+ */
+int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred);
 /* What `writer` has written to a locked output. */
 void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer);
 /* Takes a locked output back to `length`, after a write that failed. Errors as ftruncate(2). */
@@ -96,7 +108,10 @@ void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, 
 		      void *argument);
 size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
 
-/* After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`. */
+/*
+ * After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`, for good: it does
+ * not come back with a power cut.
+ */
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
 
 #endif

@@ -27,7 +27,8 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
 {
 	K2I_CRASH(tail_cut_before);
-	if (ftruncate(descriptor, (off_t)wanted) < 0) {
+	/* On the disk, too, since the ledger is about to forget it. */
+	if (ftruncate(descriptor, (off_t)wanted) < 0 || fdatasync(descriptor) < 0) {
 		k2i_count(&outputs->counters->uncut_files, 1);
 		k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice",

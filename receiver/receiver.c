@@ -271,24 +271,25 @@ static void ledger_report(struct k2i_receiver *receiver, const struct k2i_ledger
 	}
 	if (report->torn) {
 		k2i_count(&receiver->counters.ledger_torn, 1);
-		k2i_log(K2HFT_LOG_WARNING, "ledger: the last record was cut off when the receiver died; it is ignored");
+		k2i_log(K2HFT_LOG_WARNING, "ledger: its end was not whole when the receiver died; it is ignored");
 	}
 	if (report->found && !report->clean && !report->same_boot)
 		k2i_log(K2HFT_LOG_WARNING,
-			"ledger: the machine went down while the receiver ran; files are kept as they "
-			"are, senders say where they go on");
+			"ledger: the machine went down while the receiver ran; what senders of level synced were not "
+			"acknowledged comes again, of others files are kept as they are");
 }
 
 struct recovery {
 	struct k2i_receiver *receiver;
-	bool cut;
+	bool cut_all, cut_deferred;
 };
 
 static void file_recover(void *argument, const struct k2i_ledger_file *file)
 {
 	struct recovery *recovery = argument;
 
-	k2i_outputs_recover(recovery->receiver->outputs, file, recovery->cut);
+	k2i_outputs_recover(recovery->receiver->outputs, file,
+			    recovery->cut_all || (recovery->cut_deferred && file->deferred));
 }
 
 static int state_failed(struct k2i_receiver *receiver, int error)
@@ -384,8 +385,12 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 			error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
 		return K2I_EXIT_FAILED;
 	}
-	/* Only what this very machine run wrote behind the ledger's back is known not to have been acknowledged. */
-	recovery.cut = report.same_boot && !report.clean && !report.damaged;
+	/*
+	 * What this very machine run wrote behind the ledger's back is known not to have been acknowledged. After another
+	 * the ledger may not have all that was; of deferred files it has.
+	 */
+	recovery.cut_deferred = report.found && !report.clean && !report.damaged;
+	recovery.cut_all = recovery.cut_deferred && report.same_boot;
 	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
 	error = ledger_begin(receiver);
 	if (!error)

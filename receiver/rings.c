@@ -138,12 +138,14 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 		return greeting->acked;
 	}
 	if (ledger->flags & K2I_LEDGER_UNCERTAIN) {
+		uint64_t position = greeting->acked > ledger->synced ? greeting->acked : ledger->synced;
+
 		k2i_count(&rings->counters->uncertain_ranges, 1);
 		k2i_log_limited(&rings->uncertain_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
 				"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
 				", the ledger says %" PRIu64 ": records between may be there twice or not at all",
-				uuid, greeting->acked, ledger->position);
-		return greeting->acked;
+				uuid, position, ledger->position);
+		return position;
 	}
 	if (ledger->position >= greeting->acked)
 		return ledger->position;

@@ -15,13 +15,18 @@ bool k2i_session_deferred(const struct k2i_session *session)
 	return session->level == K2HFT_LEVEL_SYNCED && session->shared->syncer;
 }
 
-uint32_t k2i_session_commit_flags(const struct k2i_session *session)
+/* Whether a commit that is waited for may have failed to get to the disk. */
+static bool sync_failed(const struct k2i_session *session)
 {
 	uint64_t first = session->syncing.first ? session->syncing.first : session->waiting.first;
 
-	if (!first || k2i_syncer_failed(session->shared->syncer) < first)
-		return 0;
-	return K2I_LEDGER_UNCERTAIN;
+	return first && k2i_syncer_failed(session->shared->syncer) >= first;
+}
+
+uint32_t k2i_session_commit_flags(const struct k2i_session *session)
+{
+	return (k2i_session_deferred(session) ? K2I_LEDGER_DEFERRED : 0) |
+	       (sync_failed(session) ? K2I_LEDGER_UNCERTAIN : 0);
 }
 
 void k2i_session_committed(struct k2i_session *session)
@@ -68,7 +73,7 @@ bool k2i_session_sync_wait(struct k2i_session *session)
 	uint64_t last = session->waiting.last ? session->waiting.last : session->syncing.last;
 
 	if (session->state != K2I_SESSION_OPEN || !last || k2i_syncer_wait(session->shared->syncer, last) ||
-	    k2i_session_commit_flags(session))
+	    sync_failed(session))
 		return false;
 	session->durable = session->committed;
 	session->syncing = session->waiting = (struct k2i_session_range){0};

@@ -15,7 +15,7 @@ bool k2i_session_deferred(const struct k2i_session *session);
 void k2i_session_committed(struct k2i_session *session);
 /* Asks for what was committed, unless something was asked for before. */
 void k2i_session_sync_want(struct k2i_session *session);
-/* The flags of a commit: whether one before may have failed to get to the disk. */
+/* The flags of a commit: that it waits for the disk, and whether one before may have failed to get there. */
 uint32_t k2i_session_commit_flags(const struct k2i_session *session);
 
 #endif

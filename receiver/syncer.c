@@ -28,13 +28,16 @@ struct k2i_syncer {
 	uint64_t rounds_failed;
 };
 
-static int everything_sync(const struct k2i_destination *destination)
+/* `*number`: of the last commit that it was for. */
+static int everything_sync(const struct k2i_destination *destination, uint64_t *number)
 {
-	int error = k2i_outputs_sync(destination->outputs);
+	int error = k2i_ledger_mark(destination->ledger, number);
 
 	if (!error)
+		error = k2i_outputs_sync(destination->outputs);
+	if (!error)
 		error = k2i_quarantine_sync(destination->quarantine);
-	return error ? error : k2i_ledger_sync(destination->ledger);
+	return error ? error : k2i_ledger_checkpoint(destination->ledger);
 }
 
 /*
@@ -58,7 +61,7 @@ static int sync_round(struct k2i_syncer *syncer)
 	int error = 0;
 
 	if (number > atomic_load(&syncer->done)) {
-		error = everything_sync(syncer->destination);
+		error = everything_sync(syncer->destination, &number);
 		k2i_count(&syncer->destination->counters->syncs, 1);
 	}
 	if (error)

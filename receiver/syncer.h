@@ -11,9 +11,9 @@
  * waits for the disk the loops go on, and what they commit meanwhile is the next group. So one fdatasync(2) of each file
  * that was written, and one of the ledger, serve everybody who waits, and nobody else does.
  *
- * The kernel can write the ledger's pages before those of the data. That takes nothing from anybody: the positions of a
- * ledger that was not closed before its machine went down are not trusted (see rings.c), and an acknowledgement of level
- * synced goes out only when the data are on the disk, and the ledger after them.
+ * The kernel can write the ledger's pages before those of the data. That takes nothing from anybody: of a ledger that was
+ * not closed before its machine went down the last checkpoint counts, which is written when the data are on the disk,
+ * and an acknowledgement of level synced goes out when the checkpoint is there, too.
  */
 struct k2i_syncer;
 

@@ -4,7 +4,7 @@
 
 /*
  * A session with everything behind it in a temporary folder: frames are put in, answers are taken out. For one test
- * program, which includes cmocka.h and what it needs before.
+ * program, which includes cmocka.h and what it needs before; a receiver that was killed starts again.
  */
 #include "../../receiver/session.h"
 #include "../../receiver/syncer.h"
@@ -16,6 +16,7 @@
 
 struct world {
 	char root[200], base[240];
+	uint8_t boot_id[16];
 	struct k2i_counters counters;
 	struct k2i_ledger *ledger;
 	struct k2i_rings *rings;
@@ -44,20 +45,34 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 	return remove(path);
 }
 
+struct recovery {
+	struct k2i_outputs *outputs;
+	bool same_boot;
+};
+
+static void file_recover(void *argument, const struct k2i_ledger_file *file)
+{
+	const struct recovery *recovery = argument;
+
+	k2i_outputs_recover(recovery->outputs, file, recovery->same_boot || file->deferred);
+}
+
 static void world_open(struct world *world)
 {
 	struct k2i_outputs_options options = {
 		.base_directory = world->base, .open_max = 100, .store = {.write_bytes = 65536}};
 	struct k2i_ledger_report report;
+	struct recovery recovery;
 	char path[300], message[100];
-	uint8_t boot_id[16] = "boot";
 
 	(void)snprintf(path, sizeof(path), "%s/state", world->root);
-	assert_int_equal(k2i_ledger_open(path, boot_id, &world->ledger, &report), 0);
-	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
+	assert_int_equal(k2i_ledger_open(path, world->boot_id, &world->ledger, &report), 0);
 	options.ledger = world->ledger;
 	options.counters = &world->counters;
 	assert_int_equal(k2i_outputs_create(&options, &world->destination.outputs), 0);
+	recovery = (struct recovery){world->destination.outputs, report.same_boot};
+	k2i_ledger_files(world->ledger, file_recover, &recovery);
+	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
 	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile("%L", NULL, &world->format, message, sizeof(message)), 0);
 	assert_int_equal(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings), 0);
@@ -101,10 +116,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static void world_close(struct world *world)
 {
-	struct world *world = *state;
-
 	k2i_session_end(&world->session);
 	k2i_committer_free(&world->committer);
 	k2i_rings_free(world->rings);
@@ -113,6 +126,13 @@ static int teardown(void **state)
 	k2i_ledger_close(world->ledger, false);
 	k2i_format_free(world->format);
 	free(world->shared.raw);
+}
+
+static int teardown(void **state)
+{
+	struct world *world = *state;
+
+	world_close(world);
 	assert_int_equal(nftw(world->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 	free(world);
 	return 0;
@@ -244,18 +264,6 @@ static void expect_ack(struct world *world, uint64_t position, unsigned status)
 	assert_int_equal(ack.status, status);
 }
 
-static void expect_error(struct world *world, unsigned code)
-{
-	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
-	struct k2hft_error_message error;
-	size_t body_bytes;
-
-	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
-	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
-	assert_int_equal(error.code, code);
-	assert_int_equal(world->session.output_bytes, 0);
-}
-
 static void expect_file(const struct world *world, const char *name, const char *wanted)
 {
 	char path[300], bytes[1000];
@@ -280,31 +288,6 @@ static void open_session(struct world *world)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	(void)expect_welcome(world);
 	assert_int_equal(world->session.output_bytes, 0);
-}
-
-/* Greets for level synced, or gets it anyway, with a stream 1. */
-static struct k2i_syncer *synced_open(struct world *world, uint64_t acked, unsigned level, uint64_t position)
-{
-	struct k2hft_hello hello = hello_make("ring", 1, acked);
-	struct k2hft_welcome welcome;
-
-	if (!world->shared.syncer)
-		assert_int_equal(k2i_syncer_start(&world->destination, 0, &world->shared.syncer), 0);
-	hello.level = (uint8_t)level;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
-	put_stream(world, 1, "file");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	welcome = expect_welcome(world);
-	assert_int_equal(welcome.level, K2HFT_LEVEL_SYNCED);
-	assert_int_equal(welcome.position, position);
-	return world->shared.syncer;
-}
-
-static void synced_close(struct world *world)
-{
-	k2i_session_end(&world->session);
-	k2i_syncer_stop(world->shared.syncer);
-	world->shared.syncer = NULL;
 }
 
 #endif

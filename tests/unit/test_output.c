@@ -22,6 +22,8 @@
 
 struct place {
 	char root[200], base[240], outside[240];
+	uint8_t boot_id[16];
+	bool same_boot;
 	struct k2i_counters counters;
 	struct k2i_ledger *ledger;
 	struct k2i_destination destination;
@@ -59,21 +61,23 @@ static void outputs_open(struct place *place)
 
 static void file_recover(void *argument, const struct k2i_ledger_file *file)
 {
-	k2i_outputs_recover(argument, file, true);
+	struct place *place = argument;
+
+	k2i_outputs_recover(place->destination.outputs, file, place->same_boot || file->deferred);
 }
 
-/* After a place_close: as a receiver that was killed starts again. */
+/* After a place_close: as a receiver that was killed starts again; with another boot id its machine was. */
 static void place_open(struct place *place, const char *format, const char *unify_file)
 {
 	struct k2i_ledger_report report;
 	char state[300], quarantine[300], message[200];
-	uint8_t boot_id[16] = "boot";
 
 	path_in(state, sizeof(state), place->root, "state");
 	path_in(quarantine, sizeof(quarantine), place->root, "quarantine");
-	assert_int_equal(k2i_ledger_open(state, boot_id, &place->ledger, &report), 0);
+	assert_int_equal(k2i_ledger_open(state, place->boot_id, &place->ledger, &report), 0);
 	outputs_open(place);
-	k2i_ledger_files(place->ledger, file_recover, place->destination.outputs);
+	place->same_boot = report.same_boot;
+	k2i_ledger_files(place->ledger, file_recover, place);
 	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
 	assert_int_equal(
 		k2i_quarantine_create(quarantine, UINT64_MAX, &place->counters, &place->destination.quarantine), 0);
@@ -566,6 +570,69 @@ static void test_recovery(void **state)
 	place_close(place);
 }
 
+static void checkpoint(struct place *place)
+{
+	uint64_t number;
+
+	assert_int_equal(k2i_ledger_mark(place->ledger, &number), 0);
+	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_ledger_checkpoint(place->ledger), 0);
+}
+
+/* Of who waits for the disk each file goes back to the checkpoint, with the record that went on there; of others none. */
+static void test_recovery_from_power_cut(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), three = stream_make(3, "three");
+
+	place_open(place, "%L", NULL);
+	place->ring.flags = K2I_LEDGER_DEFERRED;
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	checkpoint(place);
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, " of the end\n");
+	add(place, &two, 0, 1, "later\n");
+	assert_int_equal(commit(place), 0);
+	place->ring.flags = 0;
+	add(place, &three, 0, 1, "acknowledged\n");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	memcpy(place->boot_id, "another", 7);
+	place_open(place, "%L", NULL);
+	expect_file(place, "one", "begin");
+	expect_file(place, "two", "");
+	expect_file(place, "three", "acknowledged\n");
+	assert_int_equal(atomic_load(&place->counters.cut_bytes), 18);
+	place_close(place);
+}
+
+static enum k2i_output_told commit_told(struct place *place, struct k2i_stream *stream, uint32_t flags,
+					const struct k2i_output_file *output)
+{
+	place->ring.flags = flags;
+	add(place, stream, 0, 1, "record\n");
+	assert_int_equal(commit(place), 0);
+	return output->told;
+}
+
+/* The first commit to a file says who writes to it; others then change that, and it stays so while it is open. */
+static void test_told_of_who_waits(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	struct k2i_output_file *output;
+
+	place_open(place, "%L", NULL);
+	assert_int_equal(k2i_output_acquire(place->destination.outputs, "one", &output), 0);
+	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
+	assert_int_equal(commit_told(place, &one, 0, output), K2I_OUTPUT_KEPT);
+	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_KEPT);
+	k2i_outputs_reopen(place->destination.outputs);
+	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
+	k2i_output_release(place->destination.outputs, output);
+	place_close(place);
+}
+
 static void test_formatted(void **state)
 {
 	struct place *place = *state;
@@ -620,6 +687,8 @@ int main(void)
 		PLACE_TEST(test_quarantine),
 		PLACE_TEST(test_unified),
 		PLACE_TEST(test_recovery),
+		PLACE_TEST(test_recovery_from_power_cut),
+		PLACE_TEST(test_told_of_who_waits),
 		PLACE_TEST(test_formatted),
 		PLACE_TEST(test_formatted_keeps_lines_apart),
 		cmocka_unit_test(test_unify_name),

@@ -19,6 +19,18 @@
 
 #include "session_world.h"
 
+static void expect_error(struct world *world, unsigned code)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_error_message error;
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	assert_int_equal(world->session.output_bytes, 0);
+}
+
 /* Tests ---------------------------------------------------------------------------------------------------------- */
 
 static void test_greeting(void **state)
@@ -416,96 +428,6 @@ static void test_fencing(void **state)
 	assert_int_equal(fenced_id, 1);
 }
 
-static void test_synced_waits(void **state)
-{
-	struct world *world = *state;
-	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
-	uint64_t number;
-
-	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	number = world->session.ring->ledger.number;
-	/* More can be committed meanwhile; it is acknowledged with the next round. */
-	put_data(world, 40, 0, 1, "bc");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(world->session.output_bytes, 0);
-	assert_int_equal(k2i_syncer_wait(syncer, number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 120, K2HFT_STATUS_OK);
-	assert_false(k2i_session_synced(&world->session));
-	expect_file(world, "file", "abc");
-	assert_true(atomic_load(&world->counters.syncs) >= 1);
-	/* A sender that ends gets its last acknowledgement before. */
-	put_data(world, 120, 0, 1, "d");
-	put_message(world,
-		    k2hft_ping_encode(K2HFT_FRAME_BYE, &(struct k2hft_ping){0}, input_end(world), input_room(world)));
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_ack(world, 160, K2HFT_STATUS_OK);
-	synced_close(world);
-}
-
-/* FILE_SYNC = always gives it to everybody; what an earlier connection wrote is on the disk before WELCOME says so. */
-static void test_synced_always(void **state)
-{
-	struct world *world = *state;
-	struct k2i_syncer *syncer;
-
-	open_session(world);
-	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	k2i_session_end(&world->session);
-	world->shared.sync_always = true;
-	session_open(world, 2);
-	syncer = synced_open(world, 40, K2HFT_LEVEL_WRITTEN, 40);
-	assert_true(k2i_syncer_done(syncer) >= world->session.ring->ledger.number);
-	synced_close(world);
-}
-
-/* What the disk refused is not acknowledged by a later success: the sender sends it again. */
-static void test_sync_fails(void **state)
-{
-	struct world *world = *state;
-	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
-	struct k2i_output_file *output;
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), good;
-
-	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
-	good = dup(output->descriptor);
-	assert_true(null >= 0 && good >= 0);
-	assert_true(dup2(null, output->descriptor) >= 0);
-	put_data(world, 40, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
-	assert_true(dup2(good, output->descriptor) >= 0);
-	assert_true(k2i_session_synced(&world->session));
-	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
-	assert_true(atomic_load(&world->counters.sync_errors) >= 1);
-	assert_int_equal(world->session.durable, 40);
-	k2i_session_end(&world->session);
-	session_open(world, 2);
-	/* The ledger says 80. */
-	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
-	put_data(world, 40, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 80, K2HFT_STATUS_OK);
-	expect_file(world, "file", "ab");
-	k2i_output_release(world->destination.outputs, output);
-	(void)close(null);
-	(void)close(good);
-	synced_close(world);
-}
-
 static void test_hold_and_resume(void **state)
 {
 	struct world *world = *state;
@@ -685,9 +607,6 @@ int main(void)
 		SESSION_TEST(test_refused_greetings),
 		SESSION_TEST(test_lengths_are_refused_at_once),
 		SESSION_TEST(test_fencing),
-		SESSION_TEST(test_synced_waits),
-		SESSION_TEST(test_synced_always),
-		SESSION_TEST(test_sync_fails),
 		SESSION_TEST(test_hold_and_resume),
 		SESSION_TEST(test_lost_ledger),
 		SESSION_TEST(test_many_small_chunks),
