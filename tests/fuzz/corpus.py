@@ -253,9 +253,19 @@ def ledgers():
     def record(kind, count, body):
         return struct.pack("<IHHQ", 16 + len(body), kind, count, 0) + body
 
-    def opened(path):
-        body = struct.pack("<QQQQII", 1, 2, 3, 4, len(path), 0) + path
+    def opened(path, marks=0):
+        body = struct.pack("<QQQQII", 1, 2, 3, 4, len(path), marks) + path
         return record(2, 1, body + bytes(-len(body) % 8))
+
+    def file(path, marks):
+        body = struct.pack("<QQQQQQQQII", 1, 2, 9, 4, 7, 4, 3, 4, len(path), marks) + path
+        return record(8, 1, body + bytes(-len(body) % 8))
+
+    def ring(flags, marks):
+        return record(7, 0, RING + struct.pack("<QIIQQQ", 1, flags, marks, 4096, 64, 8))
+
+    def checkpoint(end):
+        return record(6, 0, struct.pack("<Q", end))
 
     def commit(*files):
         body = RING + struct.pack("<QQII", 1, 4096, 0, 0) + b"".join(struct.pack("<QQQQ", *file) for file in files)
@@ -268,6 +278,12 @@ def ledgers():
     put("ledger", "torn", b"\0" + (whole + opened(b"x" * 1000) * 4)[:4096] + bytes(64))
     put("ledger", "cut", b"\1" + whole[:-5])
     put("ledger", "paths", b"\2" + begin + opened(b"../x") + opened(b"/etc/x") + opened(b"l\nf") + opened(b"a/b/c"))
+    mark, at_once = record(5, 0, b""), commit((1, 2, 5, 0))
+    waits = ring(2, 12) + file(b"a", 15) + ring(2, 4) + file(b"b", 9) + file(b"a", 3) + record(9, 0, b"")
+    for name, flags in (("checkpoint", 14), ("checkpoint-here", 10), ("checkpoint-other", 6)):
+        put("ledger", name, bytes([flags]) + begin + waits + at_once + mark + at_once + checkpoint(56) + mark +
+            opened(b"a", 1) + record(3, 1, struct.pack("<QQ", 1, 2)) + checkpoint(400) + at_once + bytes(400))
+    put("ledger", "proven", b"\15" + begin + waits + b"x" * 16 + mark + at_once + checkpoint(4000) + bytes(400))
     put("ledger", "version", b"\0" + begin.replace(b"\1\0\0\0", b"\2\0\0\0", 1))
 
 

@@ -16,6 +16,7 @@
 #define LEAVE 1u  /* checksums stay as they are */
 #define OURS 2u   /* files that were opened are the one that is there */
 #define REBOOT 4u /* the machine has been restarted since */
+#define WAITS 8u  /* the sender that comes then waits for the disk */
 #define ROUNDS 2u
 
 #define RECORD_CHECKSUM_AT 8u
@@ -64,7 +65,8 @@ static void records_mend(uint8_t *bytes, size_t byte_count, unsigned flags)
 		record_bytes = k2i_wire_u32(bytes);
 		if (record_bytes < RECORD_BODY_AT || record_bytes > byte_count)
 			return;
-		if (flags & OURS && k2i_wire_u16(bytes + 4) == K2I_LEDGER_OPENED &&
+		if (flags & OURS &&
+		    (k2i_wire_u16(bytes + 4) == K2I_LEDGER_OPENED || k2i_wire_u16(bytes + 4) == K2I_LEDGER_FILE) &&
 		    record_bytes >= RECORD_BODY_AT + 16) {
 			k2i_wire_u64_put(bytes + RECORD_BODY_AT, place.device);
 			k2i_wire_u64_put(bytes + RECORD_BODY_AT + 8, place.inode);
@@ -87,8 +89,10 @@ static void records_decode(const uint8_t *bytes, size_t byte_count)
 		int length = k2i_ledger_record_decode(copy, byte_count - at, &record);
 
 		fuzz_check(length <= (int)(byte_count - at));
-		if (length < 0)
+		if (length < 0) {
 			(void)k2i_ledger_record_torn(bytes, byte_count, at);
+			(void)k2i_ledger_record_proven(bytes, byte_count, at);
+		}
 		fuzz_check(length <= 0 || record.file_count <= K2I_LEDGER_FILES_MAX);
 		free(copy);
 	}
@@ -121,15 +125,19 @@ static int files_recover(struct k2i_ledger *ledger)
 }
 
 /* The ledger goes on from whatever there was. */
-static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring)
+static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, unsigned flags)
 {
-	struct k2i_ledger_file file = {place.device, place.inode, 100, 0, "a", false};
+	struct k2i_ledger_file file = {place.device, place.inode, 100, 0, "a", flags & WAITS};
+	uint64_t number;
 
 	fuzz_check(k2i_ledger_begin(ledger) == 0);
 	(void)k2i_ledger_find(ledger, ring->uuid, ring);
 	ring->position += 8;
-	fuzz_check(k2i_ledger_file_opened(ledger, &file) == 0);
+	ring->flags = flags & WAITS ? K2I_LEDGER_DEFERRED : 0;
+	fuzz_check(k2i_ledger_file_opened(ledger, &file) >= (flags & WAITS ? 1 : 0));
 	fuzz_check(k2i_ledger_commit(ledger, ring, &file, 1) == 0);
+	fuzz_check(k2i_ledger_mark(ledger, &number) == 0 && number == ring->number);
+	fuzz_check(k2i_ledger_checkpoint(ledger) == 0);
 	fuzz_check(k2i_ledger_check(ledger) == 0);
 }
 
@@ -146,11 +154,12 @@ static void ledger_run(unsigned flags)
 	if (error)
 		return;
 	(void)files_recover(ledger);
-	commit_some(ledger, &ring);
+	commit_some(ledger, &ring, flags);
 	k2i_ledger_close(ledger, true);
 	fuzz_check(k2i_ledger_open(place.state, boot, &ledger, &report) == 0);
 	fuzz_check(report.found && report.clean && report.same_boot && !report.torn && !report.damaged);
-	fuzz_check(k2i_ledger_find(ledger, ring.uuid, &again) && again.position == ring.position);
+	fuzz_check(k2i_ledger_find(ledger, ring.uuid, &again) && again.position == ring.position &&
+		   again.synced == ring.position);
 	fuzz_check(files_recover(ledger) == 1);
 	k2i_ledger_close(ledger, false);
 }
