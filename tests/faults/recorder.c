@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -444,8 +445,11 @@ int accept4(int listener, __SOCKADDR_ARG address, socklen_t *address_bytes, int 
 	int descriptor = REAL(accept4, listener, address, address_bytes, flags);
 
 	if (descriptor >= 0) {
+		const struct sockaddr_in *peer = (const struct sockaddr_in *)(const void *)address.__sockaddr__;
+
 		lock();
-		note((struct event){.what = CONNECTED, .number = (uint64_t)descriptor}, NULL, NULL, NULL, 0);
+		note((struct event){.what = CONNECTED, .offset = ntohs(peer->sin_port), .number = (uint64_t)descriptor},
+		     NULL, NULL, NULL, 0);
 		unlock();
 	}
 	return descriptor;

@@ -22,37 +22,56 @@ class Event:
         self.number = number
 
 
-def events_of(path):
-    with open(path, "rb") as file:
-        record = file.read()
-    at = 0
+def events_of(paths):
+    """Of several processes, one after the other: each may have been killed in the middle of its last event."""
     events = []
-    while at < len(record):
-        what, path_bytes, other_bytes, data_bytes, inode, offset, number = EVENT.unpack_from(record, at)
-        at += EVENT.size
-        parts = []
-        for size in (path_bytes, other_bytes, data_bytes):
-            parts.append(record[at:at + size])
-            at += size
-        events.append(Event(what, parts[0].decode(), parts[1].decode(), parts[2], inode, offset, number))
+    for process, path in enumerate(paths):
+        with open(path, "rb") as file:
+            record = file.read()
+        at = 0
+        while at + EVENT.size <= len(record):
+            what, path_bytes, other_bytes, data_bytes, inode, offset, number = EVENT.unpack_from(record, at)
+            at += EVENT.size
+            if at + path_bytes + other_bytes + data_bytes > len(record):
+                break
+            parts = []
+            for size in (path_bytes, other_bytes, data_bytes):
+                parts.append(record[at:at + size])
+                at += size
+            events.append(Event(what, parts[0].decode(), parts[1].decode(), parts[2], inode, offset,
+                                number + (process << 32)))
     return events
+
+
+def found_in(folder):
+    """{path: (inode, contents, or None of a directory)}"""
+    found = {}
+    for parent, directories, names in os.walk(folder):
+        for name in directories + names:
+            path = os.path.join(parent, name)
+            contents = None
+            if name in names:
+                with open(path, "rb") as file:
+                    contents = file.read()
+            found[os.path.relpath(path, folder)] = (os.lstat(path).st_ino, contents)
+    return found
 
 
 class Disk:
     """`names`: {path: inode}, `contents`: {inode: bytes}, after a cut behind the first `count` of `events`. `root`: the
-    inode of the directory that was recorded.
+    inode of the directory that was recorded; `before`: what was in it on the disk (found_in).
 
     What a sync that ended had before it is there. Of the rest: of each file's writes none, all, those up to one, or any,
     and of each that may be torn only some of its sectors; of names those up to one, and of later ones any.
     """
 
-    def __init__(self, events, root, count, random):
+    def __init__(self, events, root, count, random, before):
         self.root = root
         self.events = events[:count]
         self.random = random
-        self.inodes = {}
-        self.names = {}
-        self.contents = {}
+        self.before = before
+        self.names = {path: inode for path, (inode, _) in before.items()}
+        self.contents = {inode: bytearray(contents) for inode, contents in before.values() if contents is not None}
         self.find_synced()
         self.make_names()
         self.make_contents()
@@ -76,8 +95,8 @@ class Disk:
 
     def make_names(self):
         """A directory's sync is for the names in it; that of a file does nothing for its own name."""
-        directories = {"": self.root}
-        live = {}
+        directories = {"": self.root, **{path: inode for path, (inode, contents) in self.before.items() if contents is None}}
+        live = dict(self.names)
         prefix = self.random.choice([0, len(self.events), self.random.randrange(len(self.events) + 1)])
         later = self.random.choice([0, 0, 0.5])
         for number, event in enumerate(self.events):
@@ -108,7 +127,11 @@ class Disk:
     def make_contents(self):
         pending = {}
         for number, event in enumerate(self.events):
-            if event.what in CONTENTS:
+            if event.what == CREATE:
+                # The number can be that of a file that is gone.
+                self.contents.pop(event.inode, None)
+                pending.pop(event.inode, None)
+            elif event.what in CONTENTS:
                 if self.is_synced(number, event.inode):
                     self.content_apply(event, event.data)
                 else:
