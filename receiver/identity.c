@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "directory.h"
 #include "log.h"
 #include "text.h"
 
@@ -115,9 +116,9 @@ static int directory_give(const struct k2i_identity *identity, const char *path)
 
 static int directory_make(const struct k2i_identity *identity, const char *path)
 {
-	if (mkdir(path, 0700) == 0)
-		return directory_give(identity, path);
-	return errno == EEXIST || errno == EISDIR ? 0 : -errno;
+	int made = k2i_directory_make(path);
+
+	return made > 0 ? directory_give(identity, path) : made;
 }
 
 int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path)

@@ -14,6 +14,7 @@
 
 #include "bits.h"
 #include "crash.h"
+#include "directory.h"
 #include "ledger_known.h"
 #include "ledger_log.h"
 
@@ -341,8 +342,10 @@ static int record_append(struct k2i_ledger *ledger, int length, uint64_t spare)
 
 static int directory_open(struct k2i_ledger *ledger)
 {
-	if (mkdir(ledger->path, 0700) < 0 && errno != EEXIST)
-		return -errno;
+	int error = k2i_directory_make(ledger->path);
+
+	if (error < 0)
+		return error;
 	ledger->directory = open(ledger->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ledger->directory < 0)
 		return -errno;

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "confine.h"
 #include "crash.h"
+#include "directory.h"
 #include "log.h"
 #include "output_whole.h"
 #include "table.h"
@@ -57,17 +58,16 @@ int k2i_outputs_base_make(const char *base_directory)
 	char *path = strdup(base_directory), *slash = path;
 	int error = path ? 0 : -ENOMEM;
 
-	while (!error && slash) {
+	while (error >= 0 && slash) {
 		slash = strchr(slash + 1, '/');
 		if (slash)
 			*slash = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EISDIR)
-			error = -errno;
+		error = k2i_directory_make(path);
 		if (slash)
 			*slash = '/';
 	}
 	free(path);
-	return error;
+	return error < 0 ? error : 0;
 }
 
 static int base_open(struct k2i_outputs *outputs, int *base, struct stat *status)

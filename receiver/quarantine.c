@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "directory.h"
 #include "log.h"
 #include "text.h"
 
@@ -80,10 +81,10 @@ static int write_whole(int descriptor, const void *bytes, size_t byte_count)
 
 static int directory_open(const struct k2i_quarantine *quarantine)
 {
-	int directory;
+	int directory = k2i_directory_make(quarantine->path);
 
-	if (mkdir(quarantine->path, 0700) < 0 && errno != EEXIST)
-		return -errno;
+	if (directory < 0)
+		return directory;
 	directory = open(quarantine->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return directory < 0 ? -errno : directory;
 }

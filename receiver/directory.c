@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "directory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int parent_sync(const char *path)
+{
+	int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), parent, error = 0;
+
+	if (directory < 0)
+		return -errno;
+	parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* One that may be written but not read can't be synced, nor can any of some file systems: no reason not to start. */
+	if (parent < 0 && errno != EACCES)
+		error = -errno;
+	if (parent >= 0 && fsync(parent) < 0 && errno != EINVAL)
+		error = -errno;
+	if (parent >= 0)
+		(void)close(parent);
+	(void)close(directory);
+	return error;
+}
+
+int k2i_directory_make(const char *path)
+{
+	int error;
+
+	if (mkdir(path, 0700) < 0)
+		return errno == EEXIST || errno == EISDIR ? 0 : -errno;
+	error = parent_sync(path);
+	return error ? error : 1;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_DIRECTORY_H
+#define K2I_DIRECTORY_H
+
+/*
+ * Makes a directory whose parent exists, its owner's only, and brings its name to the disk: what is in it is lost to who
+ * looks for it after a power cut as long as that has no name. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
+ */
+int k2i_directory_make(const char *path);
+
+#endif
