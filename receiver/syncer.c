@@ -44,8 +44,11 @@ static int everything_sync(const struct k2i_destination *destination, uint64_t *
  * After an error the kernel may have thrown the data away, and a second fdatasync(2) says that all is well. So who waits
  * is not acknowledged by a later success, but sends again.
  */
-static void round_failed(struct k2i_syncer *syncer, uint64_t number, int error)
+static void round_failed(struct k2i_syncer *syncer, int error)
 {
+	/* Not the round's: what was written to a file before its sync failed is committed by now, and can be gone, too. */
+	uint64_t number = k2i_ledger_number(syncer->destination->ledger);
+
 	k2i_count(&syncer->destination->counters->sync_errors, 1);
 	k2i_log_limited(&syncer->limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"output: files can't be brought to the disk: %s; senders that wait for that send again",
@@ -65,7 +68,7 @@ static int sync_round(struct k2i_syncer *syncer)
 		k2i_count(&syncer->destination->counters->syncs, 1);
 	}
 	if (error)
-		round_failed(syncer, number, error);
+		round_failed(syncer, error);
 	else
 		atomic_store(&syncer->done, number);
 	return error;
