@@ -262,17 +262,19 @@ class Run:
         """One power cut, or a second one while what comes after the first is on its way."""
         chance = random.Random(f"{self.seed}/{number}")
         acked, where = self.life.cut(chance)
+        said = ""
         if chance.random() < 0.3:
             second = Life(self, "second", acked, self.reboot(chance))
             second.start()
             self.send_again(acked)
             second.end()
+            said = second.said
             acked, again = second.cut(chance)
             where += f", then {again}"
         receiver = self.receiver_start(None, self.reboot(chance))
         self.send_again(acked)
         found = self.look()
-        said = receiver.said()
+        said += receiver.said()
         receiver.signal(signal.SIGTERM)
         status = receiver.wait(30)
         if status:
