@@ -10,7 +10,7 @@
 #include "../../receiver/output.h"
 #include "fuzz.h"
 #include "hash.h"
-#include "no_fallocate.h"
+#include "quick_disk.h"
 #include "wire.h"
 
 #define LEAVE 1u  /* checksums stay as they are */

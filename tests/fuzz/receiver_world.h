@@ -9,7 +9,7 @@
 
 #include "../../receiver/session.h"
 #include "frames.h"
-#include "no_fallocate.h"
+#include "quick_disk.h"
 
 /*
  * What is behind a session of the receiver: ledger, rings, output files, quarantine, in a temporary folder; and a disk
