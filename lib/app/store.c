@@ -200,14 +200,18 @@ static void range_start(const struct k2i_store_options *options, int descriptor,
 		(void)sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
 }
 
+/* As far as the disk has it. */
+static void range_drop(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
+{
+	if (options->cache == K2I_STORE_DROP && !options->direct)
+		(void)posix_fadvise(descriptor, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
+}
+
 static void range_finish(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
 {
-	if (options->direct)
-		return;
-	if (options->mode == K2I_STORE_BUFFERED)
+	if (options->mode == K2I_STORE_BUFFERED && !options->direct)
 		(void)sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WAIT_BEFORE);
-	if (options->cache == K2I_STORE_DROP)
-		(void)posix_fadvise(descriptor, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
+	range_drop(options, descriptor, from, to);
 }
 
 void k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
@@ -219,6 +223,12 @@ void k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_
 	if (end < behind->started + K2I_STORE_BEHIND_BYTES)
 		return;
 	range_start(options, descriptor, behind->started, end);
+	/*
+	 * With many files the disk has what was started a stretch ago, and its pages are free for what comes next. What it
+	 * does not have yet is dropped further below, by the one who waits for it.
+	 */
+	if (behind->started >= behind->done + K2I_STORE_BEHIND_BYTES)
+		range_drop(options, descriptor, behind->started - K2I_STORE_BEHIND_BYTES, behind->started);
 	behind->started = end;
 	if (end - behind->done <= K2I_STORE_WAITING_BYTES)
 		return;

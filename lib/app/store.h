@@ -69,7 +69,7 @@ ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, 
  * full, and who writes waits for the one that lies K2I_STORE_WAITING_BYTES before it. So the kernel always has some to
  * write, a burst goes at the speed of memory, and a disk that stays slower than the data is felt.
  */
-#define K2I_STORE_BEHIND_BYTES (UINT64_C(8) << 20)
+#define K2I_STORE_BEHIND_BYTES (UINT64_C(4) << 20)
 #define K2I_STORE_WAITING_BYTES (UINT64_C(64) << 20)
 struct k2i_store_behind {
 	uint64_t done;    /* up to there it is on the disk, as far as this knows */
