@@ -37,7 +37,7 @@ struct fuse_session;
 
 /*
  * A mount, in shared memory: a keeper has made it and starts the process that serves it, and another if that dies. What
- * is the process's own is made by each. One thread serves; the client's thread touches `waiting` and
+ * is the process's own is made by each. One thread serves, and sends what is much; the client's touches `waiting` and
  * `progress_fd` only.
  */
 struct k2i_mount {
@@ -70,6 +70,8 @@ struct k2i_mount {
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
 	atomic_uint waiting;  /* 1: somebody wants progress_fd */
+	bool sends;           /* this thread has the client's turn */
+	uint64_t much_ns;     /* when much was last written at once; 0: less was since */
 	uint32_t drain_files; /* whose bytes are to be taken before that */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;

@@ -115,6 +115,8 @@ static void begin(struct k2i_mount *mount)
 	mount->request = mount->body = NULL;
 	mount->signal_fd = mount->progress_fd = -1;
 	mount->swallowing = mount->resuming = false;
+	mount->sends = false;
+	mount->much_ns = 0;
 	mount->drain_files = 0;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);

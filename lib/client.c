@@ -96,12 +96,19 @@ static int lock_open(struct k2hft_client *client)
 
 	if (error)
 		return -error;
+	error = pthread_mutex_init(&client->turn, NULL);
+	if (error) {
+		(void)pthread_mutex_destroy(&client->lock);
+		return -error;
+	}
 	(void)pthread_condattr_init(&attributes);
 	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	error = pthread_cond_init(&client->drained, &attributes);
 	(void)pthread_condattr_destroy(&attributes);
-	if (error)
+	if (error) {
+		(void)pthread_mutex_destroy(&client->turn);
 		(void)pthread_mutex_destroy(&client->lock);
+	}
 	return -error;
 }
 
@@ -163,6 +170,7 @@ void k2hft_client_close(struct k2hft_client *client)
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
 	(void)pthread_cond_destroy(&client->drained);
+	(void)pthread_mutex_destroy(&client->turn);
 	(void)pthread_mutex_destroy(&client->lock);
 	client_free(client);
 }

@@ -20,7 +20,8 @@
 #include "transport.h"
 
 /*
- * What the files of the client share. All of it belongs to the thread that is in process, but for the part at the end.
+ * What the files of the client share. All of it belongs to the thread that is in process (where the client has one of its
+ * own: to who has the turn), but for the part at the end.
  */
 #define K2I_CLIENT_CONTROL_BYTES (64u * 1024)
 #define K2I_CLIENT_INPUT_BYTES (16u * 1024)
@@ -134,6 +135,9 @@ struct k2hft_client {
 	char failure_logged[256];
 	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
 	struct k2hft_client_stats stats;
+
+	pthread_mutex_t turn; /* see client.h; before the lock */
+	uint64_t turns_taken; /* from the thread */
 
 	/* shared with other threads, under the lock */
 	pthread_mutex_t lock;

@@ -98,19 +98,57 @@ void k2i_client_interrupt(struct k2hft_client *client)
 	(void)!write(client->interrupt, &one, sizeof(one));
 }
 
+bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns)
+{
+	return client->state == K2HFT_CLIENT_CONNECTED && !client->tls_context &&
+	       !k2i_link_compress(&client->link, client->options.compress, now_ns);
+}
+
+bool k2i_client_turn_take(struct k2hft_client *client, uint64_t now_ns)
+{
+	if (pthread_mutex_trylock(&client->turn))
+		return false;
+	if (!k2i_client_turn_suits(client, now_ns)) {
+		(void)pthread_mutex_unlock(&client->turn);
+		return false;
+	}
+	client->turns_taken++;
+	return true;
+}
+
+void k2i_client_turn_give(struct k2hft_client *client)
+{
+	/* What the thread waits for is older than the turn: it looks anew. */
+	k2i_client_interrupt(client);
+	(void)pthread_mutex_unlock(&client->turn);
+}
+
+/* One wait and what it brought. With the turn, which others can take meanwhile. */
+static int thread_step(struct k2hft_client *client)
+{
+	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
+	uint64_t turns_taken = client->turns_taken;
+	int wait_ms = k2hft_client_timeout_ms(client, k2i_clock_ns(CLOCK_MONOTONIC)), count;
+
+	(void)pthread_mutex_unlock(&client->turn);
+	count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, wait_ms);
+	(void)pthread_mutex_lock(&client->turn);
+	/* The events can be of a socket that is closed since. What still holds comes again. */
+	if (count < 0 || turns_taken != client->turns_taken)
+		count = 0;
+	return k2i_client_step(client, events, count, k2i_clock_ns(CLOCK_MONOTONIC));
+}
+
 static void *thread_main(void *argument)
 {
 	struct k2hft_client *client = argument;
 	int error = 0;
 
 	(void)pthread_setname_np(pthread_self(), "k2hft-client");
-	while (error == 0 && !atomic_load_explicit(&client->stop, memory_order_relaxed)) {
-		struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
-		int wait_ms = k2hft_client_timeout_ms(client, k2i_clock_ns(CLOCK_MONOTONIC));
-		int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, wait_ms);
-
-		error = k2i_client_step(client, events, count < 0 ? 0 : count, k2i_clock_ns(CLOCK_MONOTONIC));
-	}
+	(void)pthread_mutex_lock(&client->turn);
+	while (error == 0 && !atomic_load_explicit(&client->stop, memory_order_relaxed))
+		error = thread_step(client);
+	(void)pthread_mutex_unlock(&client->turn);
 	(void)pthread_mutex_lock(&client->lock);
 	client->thread_failed = error < 0;
 	(void)pthread_cond_broadcast(&client->drained);

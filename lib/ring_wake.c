@@ -133,6 +133,12 @@ void k2hft_ring_awake(struct k2hft_ring *ring)
 	errno = kept;
 }
 
+void k2i_consumer_stir(struct k2hft_ring *ring)
+{
+	/* relaxed: as in k2hft_ring_awake. */
+	atomic_store_explicit(&ring->header->sleeping, 0, memory_order_relaxed);
+}
+
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
 	return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);

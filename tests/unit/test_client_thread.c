@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* A client that runs on a thread of its own. */
+#include "client_peer.h"
+
+#include <pthread.h>
+
+#include "client.h"
+#include "clock.h"
+
+/* Greets one connection and acknowledges all that comes, until it ends. */
+struct echo {
+	int listener;
+	uint64_t bytes;
+	pthread_t thread;
+};
+
+static bool receive_all(int peer, uint8_t *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t got = recv(peer, bytes, count, 0);
+
+		if (got <= 0)
+			return false;
+		bytes += got;
+		count -= (size_t)got;
+	}
+	return true;
+}
+
+static int echo_answer(const struct k2hft_frame *frame, const uint8_t *body, uint8_t *answer, size_t room)
+{
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	struct k2hft_ack ack = {.position = frame->position + frame->raw_bytes, .level = K2HFT_LEVEL_WRITTEN};
+	struct k2hft_hello hello;
+
+	ack.window_end = ack.position + PEER_WINDOW;
+	if (frame->type == K2HFT_FRAME_DATA)
+		return k2hft_ack_encode(&ack, answer, room);
+	if (frame->type != K2HFT_FRAME_HELLO || k2hft_hello_decode(body, frame->body_bytes, &hello) < 0)
+		return 0;
+	welcome.position = hello.acked;
+	welcome.window_end += hello.acked;
+	return k2hft_welcome_encode(&welcome, answer, room);
+}
+
+static void *echo_main(void *argument)
+{
+	struct echo *echo = argument;
+	struct pollfd listener = {.fd = echo->listener, .events = POLLIN};
+	uint8_t *body = malloc(PEER_BODY_BYTES), header[K2HFT_FRAME_HEADER_BYTES], answer[512];
+	struct k2hft_frame frame;
+
+	(void)poll(&listener, 1, 10000);
+	int peer = accept(echo->listener, NULL, NULL);
+	while (receive_all(peer, header, sizeof(header)) &&
+	       k2hft_frame_header_decode(header, sizeof(header), PEER_BODY_BYTES, &frame) == 0 &&
+	       receive_all(peer, body, frame.body_bytes)) {
+		int count = echo_answer(&frame, body, answer, sizeof(answer));
+
+		if (frame.type == K2HFT_FRAME_DATA)
+			echo->bytes += frame.raw_bytes;
+		if (count < 0 || (count > 0 && send(peer, answer, (size_t)count, MSG_NOSIGNAL) != count))
+			break;
+	}
+	(void)close(peer);
+	free(body);
+	return NULL;
+}
+
+static void echo_start(struct echo *echo, struct fixture *f)
+{
+	*echo = (struct echo){.listener = f->listener};
+	assert_int_equal(pthread_create(&echo->thread, NULL, echo_main, echo), 0);
+}
+
+static void echo_end(struct echo *echo, struct fixture *f)
+{
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	assert_int_equal(pthread_join(echo->thread, NULL), 0);
+}
+
+static void drain_waits_for_the_acknowledgement(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_drain(f->client, 0), -EINVAL);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), -EALREADY);
+	assert_int_equal(k2hft_client_drain(f->client, -1), 0); /* nothing is there */
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20), -ETIMEDOUT); /* nobody is there */
+	echo_start(&echo, f);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	/* Out of its sleep, time and again. */
+	for (unsigned time = 0; time < 200; time++) {
+		push(f, "more\n");
+		assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	}
+	end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+/* The client's thread is at work now and then, and gives way to others only when it waits. */
+static void turn_await(struct fixture *f)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	for (unsigned time = 0; time < 20000; time++) {
+		if (k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)))
+			return;
+		(void)nanosleep(&moment, NULL);
+	}
+	fail_msg("no turn in 20 s");
+}
+
+static void turn_is_for_who_is_connected(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_false(k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_false(k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	echo_start(&echo, f);
+	turn_await(f);
+	assert_false(k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	assert_true(k2i_client_turn_suits(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	k2i_client_turn_give(f->client);
+	echo_end(&echo, f);
+}
+
+/* Nobody else sends meanwhile, and afterwards the thread does, whatever it was told before. */
+static void turn_is_one_at_a_time(void **state)
+{
+	const struct timespec moment = {.tv_nsec = 50000000};
+	struct fixture *f = *state;
+	struct echo echo;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(&echo, f);
+	turn_await(f);
+	push(f, "in the turn\n");
+	(void)nanosleep(&moment, NULL);
+	assert_int_equal(stats_of(f).sent_records, 0);
+	assert_int_equal(k2hft_client_process(f->client, k2i_clock_ns(CLOCK_MONOTONIC)), 0);
+	assert_int_equal(stats_of(f).sent_records, 1);
+	push(f, "sent by the thread\n");
+	k2i_client_turn_give(f->client);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 2);
+	echo_end(&echo, f);
+}
+
+/* A producer that takes the turn when it can, beside a thread that sends what it can. */
+static void turns_lose_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+	unsigned turns = 0;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(&echo, f);
+	turn_await(f);
+	k2i_client_turn_give(f->client);
+	for (unsigned time = 0; time < 2000 || turns == 0; time++) {
+		bool turn = k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC));
+
+		push(f, "some\n");
+		if (turn) {
+			turns++;
+			assert_int_equal(k2hft_client_process(f->client, k2i_clock_ns(CLOCK_MONOTONIC)), 0);
+			push(f, "more\n");
+			k2i_client_turn_give(f->client);
+		}
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+static void drain_does_not_wait_for_what_was_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_producer *first, *second;
+	struct echo echo;
+	void *payload;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	for (unsigned time = 0; time < 2; time++) {
+		assert_int_equal(k2hft_producer_open(f->ring, &first), 0);
+		assert_int_equal(k2hft_producer_open(f->ring, &second), 0);
+		assert_int_equal(k2hft_producer_reserve(first, 100, &payload), 0);
+		assert_int_equal(k2hft_producer_reserve(second, 100, &payload), 0);
+		assert_int_equal(k2hft_producer_discard(first), 0);
+		k2hft_producer_close(first);
+		k2hft_producer_close(second);
+		/* Without a connection at first, then with one. */
+		assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+		if (time == 0) {
+			push(f, "one\n");
+			echo_start(&echo, f);
+			assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+		}
+	}
+	echo_end(&echo, f);
+}
+
+static void *drain_main(void *argument)
+{
+	struct fixture *f = argument;
+	static int answer;
+
+	answer = k2hft_client_drain(f->client, 20000);
+	return &answer;
+}
+
+/* What a drain waits for can be a claim that is given back: then the tail that it saw is never reached. */
+static void drain_ends_when_the_tail_goes_back(void **state)
+{
+	struct fixture *f = *state;
+	const struct timespec moment = {.tv_nsec = 20000000};
+	struct k2hft_producer *producer;
+	struct echo echo;
+	pthread_t drain;
+	void *payload, *answer;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_producer_open(f->ring, &producer), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	/* Without a connection in the beginning, then with one. */
+	for (unsigned time = 0; time < 3; time++) {
+		push(f, "one\n");
+		assert_int_equal(k2hft_producer_reserve(producer, 1000, &payload), 0);
+		assert_int_equal(pthread_create(&drain, NULL, drain_main, f), 0);
+		(void)nanosleep(&moment, NULL);
+		assert_int_equal(k2hft_producer_discard(producer), 0);
+		if (time == 0)
+			echo_start(&echo, f);
+		assert_int_equal(pthread_join(drain, &answer), 0);
+		assert_int_equal(*(int *)answer, 0);
+	}
+	k2hft_producer_close(producer);
+	echo_end(&echo, f);
+}
+
+static void a_thread_moves_a_full_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+	uint8_t *block = calloc(1, 100000);
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(&echo, f);
+	for (unsigned index = 0; index < 1000; index++) {
+		int error;
+
+		while ((error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN)
+			assert_int_equal(k2hft_ring_space_wait(f->ring, 20000), 0);
+		assert_int_equal(error, 0);
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 1000);
+	echo_end(&echo, f);
+	assert_true(echo.bytes >= 100000u * 1000);
+	free(block);
+}
+
+static void close_stops_a_thread_that_sleeps(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned time = 0; time < 3; time++) {
+		client_open(f);
+		assert_int_equal(k2hft_client_thread_start(f->client), 0);
+		k2hft_client_close(f->client);
+		f->client = NULL;
+	}
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(drain_waits_for_the_acknowledgement),
+		CASE(turn_is_for_who_is_connected),
+		CASE(turn_is_one_at_a_time),
+		CASE(turns_lose_nothing),
+		CASE(drain_does_not_wait_for_what_was_given_back),
+		CASE(drain_ends_when_the_tail_goes_back),
+		CASE(a_thread_moves_a_full_ring),
+		CASE(close_stops_a_thread_that_sleeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
