@@ -20,6 +20,7 @@
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
 #define BENCH_RULES_MAX 16u
+#define BENCH_RING_BYTES (8u * 1024 * 1024) /* of each sender */
 #define BENCH_RUNS_MAX 1000u
 #define BENCH_TEXT_ROOM 256u
 

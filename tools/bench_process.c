@@ -216,8 +216,10 @@ int bench_mount_start(struct bench_run *run)
 	if (config_open(run, "slave.ini", path, &config))
 		return -1;
 	(void)fprintf(config,
-		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nCOMPRESS = %s\n",
-		      run->port, tls_lines(run, tls), run->host, bench_compress_names[run->point.compress]);
+		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\n"
+		      "RINGSIZE = %u\nCOMPRESS = %s\n",
+		      run->port, tls_lines(run, tls), run->host, BENCH_RING_BYTES,
+		      bench_compress_names[run->point.compress]);
 	rules_write(run, config);
 	(void)fclose(config);
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);

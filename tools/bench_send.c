@@ -19,7 +19,6 @@
 #define WRITE_BYTES (256u * 1024)
 #define PIPE_BYTES (1024 * 1024)
 /* As k2hft push has it: 128 rings of the library's default size would not fit. */
-#define RING_BYTES (8u * 1024 * 1024)
 #define FLUSH_MS 120000
 /* How often a run by time looks whether it is over: after so many steps, or one of so many bytes. */
 #define STEPS_PER_CLOCK 64u
@@ -52,7 +51,7 @@ int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender
 	struct k2hft_sender_options options = {.size = sizeof(options),
 					       .host = run->host,
 					       .port = run->port,
-					       .ring_bytes = RING_BYTES,
+					       .ring_bytes = BENCH_RING_BYTES,
 					       .level = (uint32_t)run->point.level + 1,
 					       .compress = (uint32_t)run->point.compress,
 					       .tls = run->point.tls ? &tls : NULL};
