@@ -135,7 +135,7 @@ $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_re
 $(B)/tests/test_cached $(B)/tests/test_nodes $(B)/tests/test_shared: $(B)/tests/test_%: $(B)/obj/fuse/%.o $(B)/obj/fuse/shared.o
 $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,nodes outlet output shared text tree)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS)
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(if $(findstring test_client_data,$@),-Wl$(comma)--wrap=malloc)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

@@ -18,6 +18,8 @@
 #define CLAIM_FIRST_NS MILLISECOND_NS
 #define CLAIM_RECOVER_NS (100 * MILLISECOND_NS)
 
+#define MEMORY_RETRY_NS (100 * MILLISECOND_NS)
+
 #define DISCARD_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
 static int pause_until(struct k2hft_client *client, enum k2i_client_pause pause, uint64_t until_ns)
@@ -172,6 +174,14 @@ static int frame_set(struct k2hft_client *client, const struct k2hft_span *span,
 	return 1;
 }
 
+/* The records stay in the ring: memory that is short now is no reason to lose them. */
+static int memory_wait(struct k2hft_client *client, uint64_t now_ns)
+{
+	k2i_log_limited(&client->memory_limit, now_ns, K2HFT_LOG_WARNING,
+			"client: no memory to declare a stream; trying again");
+	return pause_until(client, K2I_CLIENT_PAUSE_MEMORY, now_ns + MEMORY_RETRY_NS);
+}
+
 static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uint64_t now_ns)
 {
 	int error = hole_announce(client, span);
@@ -179,6 +189,8 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 	if (error < 0)
 		return error;
 	int64_t bytes = k2i_client_streams_declare(client, span);
+	if (bytes == -ENOMEM)
+		return memory_wait(client, now_ns);
 	if (bytes < 0)
 		return (int)bytes;
 	if (bytes == 0) {

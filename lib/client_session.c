@@ -362,7 +362,8 @@ uint64_t k2i_client_deadline(const struct k2hft_client *client)
 	uint64_t deadline_ns = dead_at_ns(client);
 	if (!client->ping_out)
 		deadline_ns = earlier(deadline_ns, client->received_ns + K2I_CLIENT_PING_NS);
-	if (client->pause == K2I_CLIENT_PAUSE_CLAIM || client->pause == K2I_CLIENT_PAUSE_HOLD)
+	if (client->pause == K2I_CLIENT_PAUSE_CLAIM || client->pause == K2I_CLIENT_PAUSE_HOLD ||
+	    client->pause == K2I_CLIENT_PAUSE_MEMORY)
 		deadline_ns = earlier(deadline_ns, client->pause_until_ns);
 	return deadline_ns;
 }

@@ -59,6 +59,7 @@ enum k2i_client_pause {
 	K2I_CLIENT_PAUSE_CLAIM,
 	K2I_CLIENT_PAUSE_WINDOW, /* of bytes or of frames: an ACK must come */
 	K2I_CLIENT_PAUSE_HOLD,
+	K2I_CLIENT_PAUSE_MEMORY, /* short for the declaration of a stream */
 };
 
 enum k2i_client_retry { K2I_CLIENT_RETRY_SOON, K2I_CLIENT_RETRY_LATE };
@@ -131,7 +132,7 @@ struct k2hft_client {
 
 	uint8_t status_logged;
 	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit,
-		resent_limit;
+		resent_limit, memory_limit;
 	char failure_logged[256];
 	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
 	struct k2hft_client_stats stats;

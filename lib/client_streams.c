@@ -78,17 +78,19 @@ int64_t k2i_client_streams_declare(struct k2hft_client *client, const struct k2h
 	uint32_t last_id = 0;
 	bool last_valid = false;
 	size_t at = 0;
+	int error = 1;
 
 	while (at < span->bytes) {
 		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &glance) < 0)
 			return -EBADMSG;
 		if (!last_valid || glance.stream_id != last_id) {
-			if (declare(client, glance.stream_id) <= 0)
+			error = declare(client, glance.stream_id);
+			if (error <= 0)
 				break;
 			last_id = glance.stream_id;
 			last_valid = true;
 		}
 		at += glance.bytes;
 	}
-	return (int64_t)at;
+	return at == 0 && error == -ENOMEM ? -ENOMEM : (int64_t)at;
 }

@@ -215,6 +215,37 @@ static void chunks_of_no_stream_are_announced(void **state)
 	assert_int_equal(f->end, ring_stats_of(f).tail);
 }
 
+/* The linker has the library call these instead of malloc. */
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+static unsigned refusals_wanted, refusals;
+
+void *__wrap_malloc(size_t bytes)
+{
+	if (refusals == refusals_wanted)
+		return __real_malloc(bytes);
+	refusals++;
+	return NULL;
+}
+
+static void a_stream_waits_for_memory(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	push(f, "one\n");
+	refusals_wanted = refusals + 3;
+	(void)peer_data(f);
+	assert_int_equal(refusals, refusals_wanted);
+	assert_int_equal(f->end, ring_stats_of(f).tail);
+	assert_int_equal(stats_of(f).unknown_records, 0);
+	assert_int_equal(stats_of(f).discarded_ranges, 0);
+	assert_non_null(strstr(f->log, "1 client: no memory to declare a stream"));
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+}
+
 static void gaps_are_explained_in_the_frame(void **state)
 {
 	struct fixture *f = *state;
@@ -419,6 +450,7 @@ int main(void)
 		CASE(damage_to_the_end_is_announced),
 		CASE(expired_chunks_are_announced),
 		CASE(chunks_of_no_stream_are_announced),
+		CASE(a_stream_waits_for_memory),
 		CASE(gaps_are_explained_in_the_frame),
 		CASE(the_hook_is_asked_for_a_claim),
 		CASE(a_claim_is_waited_for),
