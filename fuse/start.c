@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "ops.h"
 #include "options.h"
@@ -22,10 +23,7 @@
 
 uint64_t k2i_mount_clock_ns(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return k2i_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- checks */

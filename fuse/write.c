@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "collect.h"
 #include "handles.h"
 #include "mount.h"
@@ -21,14 +21,6 @@
 
 /* Data of fewer bytes is moved within its claim. */
 #define MOVED_BYTES_MAX (128u * 1024)
-
-static uint64_t wall_clock_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void count_too_long(struct k2i_mount *mount)
 {
@@ -220,7 +212,7 @@ static void enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enu
 		.kind = kind,
 		.handle = handle,
 		.writer_pid = handle->writer_pid,
-		.time_ns = wall_clock_ns(),
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 	};
 
 	if (enqueue(mount, &item, NULL) == 0)
@@ -301,7 +293,7 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 	struct k2hft_chunk chunk = {
 		.stream_id = handle->outlet->stream_id,
 		.record_count = k2i_text_records(begin + before, whole),
-		.time_ns = wall_clock_ns(),
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.writer_pid = write->writer_pid,
 		.flags = text->continued ? K2HFT_CHUNK_CONTINUED : 0,
 	};
@@ -327,7 +319,7 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 	struct k2hft_chunk chunk = {
 		.stream_id = handle->outlet->stream_id,
 		.record_count = 1,
-		.time_ns = wall_clock_ns(),
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.writer_pid = write->writer_pid,
 	};
 	size_t data_at = settle(write, 0);
@@ -375,7 +367,7 @@ static struct k2i_parked item_of(const struct k2i_write *write, struct k2i_handl
 		.unique = write->unique,
 		.handle = handle,
 		.writer_pid = write->writer_pid,
-		.time_ns = wall_clock_ns(),
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.offset = write->offset,
 		.bytes = write->bytes,
 	};

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client_state.h"
+#include "clock.h"
 #include "crash.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
@@ -242,7 +242,7 @@ static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 
 static void limits_set(const struct k2hft_client *client, struct k2i_batch_limits *limits)
 {
-	struct timespec now;
+	uint64_t expire_ns = client->options.expire_s * SECOND_NS;
 
 	*limits = (struct k2i_batch_limits){.window_end = client->window_end,
 					    .frame_bytes_max = K2I_BATCH_FRAME_BYTES,
@@ -251,11 +251,9 @@ static void limits_set(const struct k2hft_client *client, struct k2i_batch_limit
 		limits->frame_bytes_max = client->frame_bytes_max;
 	if (client->options.expire_s == 0)
 		return;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	uint64_t seconds = (uint64_t)now.tv_sec;
-	uint64_t nanoseconds = (uint64_t)now.tv_nsec;
-	if (seconds > client->options.expire_s)
-		limits->expired_before_ns = (seconds - client->options.expire_s) * SECOND_NS + nanoseconds;
+	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
+	if (now_ns > expire_ns)
+		limits->expired_before_ns = now_ns - expire_ns;
 }
 
 static int fill(struct k2hft_client *client, const struct k2i_batch_limits *limits, int *claimed, uint64_t now_ns)

@@ -4,17 +4,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "clock.h"
 #include "text.h"
-
-static uint64_t now_coarse_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 void k2i_session_log(struct k2i_session *session, const char *format, ...)
 {
@@ -24,7 +16,8 @@ void k2i_session_log(struct k2i_session *session, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	k2i_refusal_log(&session->shared->refusals, now_coarse_ns(), session->host, session->peer, "%s", text);
+	k2i_refusal_log(&session->shared->refusals, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), session->host, session->peer,
+			"%s", text);
 }
 
 void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code)
@@ -47,7 +40,7 @@ void k2i_session_report_duplicates(struct k2i_session *session)
 	char uuid[K2I_TEXT_UUID_ROOM];
 
 	k2i_count(&session->shared->counters->duplicate_chunks, session->pending_duplicates);
-	k2i_log_limited(&session->shared->duplicate_limit, now_coarse_ns(), K2HFT_LOG_INFO,
+	k2i_log_limited(&session->shared->duplicate_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
 			"session: %s (%s), ring %s: %" PRIu64 " chunks below %" PRIu64
 			" were committed before and are skipped",
 			session->host, session->peer, k2i_text_uuid(session->ring->ledger.uuid, uuid),
@@ -57,7 +50,7 @@ void k2i_session_report_duplicates(struct k2i_session *session)
 /* A sender that gives up one chunk after the other says so each time. */
 void k2i_session_report_discard(struct k2i_session *session, const struct k2hft_discard *discard)
 {
-	k2i_log_limited(&session->shared->discard_limit, now_coarse_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&session->shared->discard_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
 			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64 " records, reason %u)",
 			session->host, discard->from, discard->to, discard->record_count, discard->reason);
 }
