@@ -227,6 +227,7 @@ static void progress_clear(const struct run *run)
 
 static void jobs_await(struct run *run, uint64_t started_ns)
 {
+	progress_show(run, started_ns);
 	(void)pthread_mutex_lock(&run->lock);
 	while (run->running) {
 		struct timespec until;
