@@ -53,7 +53,7 @@ struct k2i_ring_header {
 	_Atomic uint64_t acked;
 	_Atomic uint64_t read;
 	_Atomic uint64_t acked_records;
-	_Atomic uint64_t discarded_claims; /* by the consumer, for dead producers */
+	_Atomic uint64_t discarded_claims; /* of dead producers */
 	_Atomic uint64_t damaged_bytes;
 	_Atomic uint64_t damaged_from, damaged_to; /* around what was damaged last */
 
@@ -91,7 +91,7 @@ struct k2i_slot {
 	_Atomic uint64_t rear;            /* position | 1 of the end of it that it gives back; 0: none */
 	_Atomic uint64_t committed_records;
 	_Atomic uint64_t committed_bytes;
-	_Atomic uint64_t discarded_claims;
+	uint64_t spare;
 	_Atomic uint64_t attachment; /* 1: stands for a process that is attached, not for a producer */
 };
 

@@ -243,8 +243,6 @@ int k2hft_producer_discard(struct k2hft_producer *producer)
 		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);
 	else
 		publish(ring, producer->position, K2I_KIND_DISCARDED, producer->size);
-	/* relaxed: a counter. */
-	(void)atomic_fetch_add_explicit(&producer->slot->discarded_claims, 1, memory_order_relaxed);
 	claim_end(producer);
 	return 0;
 }

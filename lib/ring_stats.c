@@ -22,7 +22,6 @@ static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *
 
 		stats->committed_records += word(&slot->committed_records);
 		stats->committed_bytes += word(&slot->committed_bytes);
-		stats->discarded_claims += word(&slot->discarded_claims);
 		stats->producers += word(&slot->owner) != 0 && word(&slot->attachment) == 0;
 	}
 }

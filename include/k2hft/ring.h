@@ -86,7 +86,7 @@ struct k2hft_ring_stats {
 	uint64_t tail, read, acked, head;
 	uint64_t committed_records, committed_bytes; /* payload, since the ring was made */
 	uint64_t acked_records;
-	uint64_t discarded_claims; /* reserved by producers that died or discarded */
+	uint64_t discarded_claims; /* of producers that died before they committed */
 	uint64_t damaged_bytes;    /* skipped because an entry was not valid */
 	uint32_t producers;        /* attached now */
 	uint32_t streams;          /* declared now */

@@ -43,6 +43,9 @@ start_receiver
 start_mount
 echo first >"$sent/log"
 until_true 30 test -s "$received/senddir/log" || fail "the first record"
+# What the mount claims for each request and gives back is nobody's death.
+claims=$(counter "$mnt" ring_discarded_claims)
+[ "$claims" = 0 ] || fail "$claims discarded claims"
 lossy "$mnt" && fail "a loss already: $(cat "$work/shown")"
 
 seq -s ' ' 100 >"$sent/long"

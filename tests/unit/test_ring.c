@@ -247,7 +247,7 @@ static void discard_goes_back_or_is_skipped(void **state)
 	assert_nothing(ring, 1);
 	assert_int_equal(k2hft_producer_discard(first), 0);
 	assert_int_equal(take(ring, "behind"), 40);
-	assert_int_equal(stats_of(ring).discarded_claims, 100001);
+	assert_int_equal(stats_of(ring).discarded_claims, 0);
 	(void)reserve(first, 8);
 	k2hft_producer_close(first);
 	assert_nothing(ring, 0);
