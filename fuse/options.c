@@ -34,6 +34,10 @@ static const struct fuse_opt option_table[] = {
 	OPTION("uid=", uid_set, 1),
 	OPTION("gid=%u", gid_number, 0),
 	OPTION("gid=", gid_set, 1),
+	OPTION("allow_other", allow_other, 1),
+	OPTION_KEY("allow_other", FUSE_OPT_KEY_KEEP),
+	OPTION("allow_root", allow_root, 1),
+	OPTION_KEY("allow_root", FUSE_OPT_KEY_KEEP),
 	OPTION("-f", foreground, 1),
 	OPTION("-d", debug, 1),
 	OPTION("--debug", debug, 1),
@@ -168,6 +172,11 @@ static int prepare(struct k2i_mount_options *options)
 		options->umask_bits = mask;
 	if (options->umask_bits > 0777) {
 		fprintf(stderr, PROGRAM ": umask=%o: it is at most 777\n", options->umask_bits);
+		return -EINVAL;
+	}
+	if (options->allow_other && options->allow_root) {
+		fprintf(stderr,
+			PROGRAM ": allow_other, allow_root: they exclude each other: allow_other lets root in, too\n");
 		return -EINVAL;
 	}
 	if (options->debug)

@@ -16,7 +16,7 @@ struct k2i_mount_options {
 	char *log_level_text;
 	unsigned umask_bits, uid_number, gid_number;
 	int umask_set, uid_set, gid_set;
-	int foreground, debug, help, version;
+	int foreground, debug, help, version, allow_other, allow_root;
 	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
 	char *ignored_text;
 	enum k2hft_log_level level;

@@ -20,6 +20,7 @@ refused 2 'no configuration: -o conf=FILE' "$mnt" -f
 refused 2 'unknown option -q' "$mnt" -q
 refused 2 'one mount point' a b c
 refused 2 'dbglevel=loud' "$mnt" -o "conf=$conf,dbglevel=loud"
+refused 2 'allow_other, allow_root: they exclude each other' "$mnt" -o "conf=$conf,allow_root,allow_other"
 refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
 refused 2 'nothing to run' "$mnt" -o 'json={}'
 for form in -f ''; do
