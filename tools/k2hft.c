@@ -48,19 +48,40 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+static void nearest_consider(const char *name, const char **best, unsigned *best_distance)
+{
+	size_t number;
+
+	for (number = 0; number < COMMAND_COUNT; number++)
+		k2i_nearest_consider(name, commands[number].name, best, best_distance);
+}
+
 static int unknown(const char *name)
 {
 	const char *best = NULL;
 	unsigned best_distance = K2I_NEAREST_NONE;
-	size_t number;
 
-	for (number = 0; number < COMMAND_COUNT; number++)
-		k2i_nearest_consider(name, commands[number].name, &best, &best_distance);
+	nearest_consider(name, &best, &best_distance);
 	(void)fprintf(stderr, "k2hft: unknown command %s; ", name);
 	if (best)
 		(void)fprintf(stderr, "did you mean %s?\n", best);
 	else
 		(void)fputs("\"k2hft help\" lists them\n", stderr);
+	return STATUS_USAGE;
+}
+
+static int unexplained(const char *name)
+{
+	const char *best = NULL;
+	unsigned best_distance = K2I_NEAREST_NONE;
+
+	nearest_consider(name, &best, &best_distance);
+	k2i_key_nearest_consider(name, &best, &best_distance);
+	(void)fprintf(stderr, "k2hft help: %s is neither a command nor a key of the configuration; ", name);
+	if (best)
+		(void)fprintf(stderr, "did you mean %s?\n", best);
+	else
+		(void)fputs("\"k2hft help\" lists the commands, k2hft.conf(5) the keys\n", stderr);
 	return STATUS_USAGE;
 }
 
@@ -96,7 +117,7 @@ static int command_help(int argc, char **argv)
 		return run(command, 2, arguments);
 	if (k2i_key_explain(argv[1]) == 0)
 		return 0;
-	return unknown(argv[1]);
+	return unexplained(argv[1]);
 }
 
 int main(int argc, char **argv)

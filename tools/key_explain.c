@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "nearest.h"
 #include "settings_table.h"
 #include "tools.h"
 
@@ -43,6 +44,14 @@ static void setting_print(const struct k2i_setting *setting)
 		words_print(k2i_type_words(setting->type));
 	if (*setting->default_text)
 		(void)printf("  default %s\n", setting->default_text);
+}
+
+void k2i_key_nearest_consider(const char *name, const char **best, unsigned *best_distance)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+
+	for (; setting < end; setting++)
+		k2i_nearest_consider(name, setting->name, best, best_distance);
 }
 
 int k2i_key_explain(const char *name)

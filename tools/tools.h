@@ -15,5 +15,7 @@ int k2i_command_verify(int argc, char **argv); /* 3 too: records are missing, re
 
 /* Explains a configuration key, in each section that has it. -ENOENT: there is no such key. */
 int k2i_key_explain(const char *name);
+/* All keys, as k2i_nearest_consider. */
+void k2i_key_nearest_consider(const char *name, const char **best, unsigned *best_distance);
 
 #endif

@@ -24,5 +24,10 @@ expect 0 'usage: k2hft COMMAND' "$k2hft" --help
 expect 0 'usage: k2hft COMMAND' "$k2hft" help
 expect 0 'usage: k2hft check' "$k2hft" help check
 expect 0 'RINGSIZE in \[K2HFTFUSE\]' "$k2hft" help ringsize
+expect 2 'k2hft help: RINGSIZ is neither a command nor a key of the configuration; did you mean RINGSIZE?' \
+	"$k2hft" help RINGSIZ
+expect 2 'k2hft help: chek is neither .*; did you mean check?' "$k2hft" help chek
+expect 2 'nothing-like-it is neither .*; "k2hft help" lists the commands, k2hft.conf(5) the keys' \
+	"$k2hft" help nothing-like-it
 expect 0 '^k2hft [0-9]*\.[0-9]*\.[0-9]*$' "$k2hft" --version
 [ "$("$k2hft" --version)" = "$("$k2hft" version)" ]
