@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# timeout: 300
 # Shell scripts are clean for shellcheck, and all tests can be executed.
 set -u
 status=0
@@ -14,7 +15,9 @@ command -v shellcheck >/dev/null || {
 	echo "SKIP: no shellcheck"
 	exit 77
 }
-find tests fuse receiver tools examples man -name "*.sh" -print0 2>/dev/null |
-	xargs -0 shellcheck -x .ci/run pkgconfig/install-deps ||
-	status=1
+# Each script is judged together with what it sources, which takes most of the time: all processors share it.
+{
+	printf '%s\0' .ci/run pkgconfig/install-deps
+	find tests fuse receiver tools examples man -name "*.sh" -print0 2>/dev/null
+} | xargs -0 -n 16 -P "$(nproc)" shellcheck -x || status=1
 exit $status
