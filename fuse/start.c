@@ -173,16 +173,14 @@ static int make_ring(struct k2i_mount *mount)
 		.flags = config->ring_flags,
 	};
 	struct k2hft_ring *ring;
-	char link[32];
+	char link[32], message[1024];
 	int status = k2hft_ring_open(&options, &ring);
 
-	if (status == -EBUSY)
-		k2i_log(K2HFT_LOG_ERROR, "%s: another process sends from this file", options.path);
-	if (status == -EPROTO)
-		k2i_log(K2HFT_LOG_ERROR, "%s: it is not a ring that this version knows, or its header is damaged",
-			options.path);
-	if (status)
-		return fail(options.path ? options.path : "ring in memory", status);
+	if (status) {
+		k2i_sender_config_ring_failed(&mount->config, status, message, sizeof(message));
+		k2i_log(K2HFT_LOG_ERROR, "%s", message);
+		return status;
+	}
 	if (mount->settings->queue_type == K2I_QUEUE_FILE)
 		mount->ring_file = realpath(options.path, NULL);
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));

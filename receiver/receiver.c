@@ -161,36 +161,36 @@ static int events_open(struct k2i_receiver *receiver)
 
 /* Configuration -------------------------------------------------------------------------------------------------- */
 
-static int format_compile(const char *format, const char *time_format, const char *file, unsigned line,
+static int format_compile(const char *format, const char *time_format, const struct k2i_place *place,
 			  struct k2i_format **compiled)
 {
 	char message[512];
 
 	if (k2i_format_compile(format, time_format, compiled, message, sizeof(message)) == 0)
 		return 0;
-	k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", file ? file : "FORMAT", line, message);
+	k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", place->file ? place->file : "FORMAT", place->line, message);
 	return K2I_EXIT_CONFIGURATION;
 }
 
 static int format_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	char at[PATH_MAX + 16];
 	struct k2i_format *time_only = NULL;
 	int status = 0;
 
 	/* On its own first, so that its mistakes are reported at its own line. */
 	if (settings->time_format)
-		status = format_compile("%T", settings->time_format, settings->time_format_file,
-					settings->time_format_line, &time_only);
+		status = format_compile("%T", settings->time_format, &settings->time_format_place, &time_only);
 	k2i_format_free(time_only);
 	if (status == 0)
-		status = format_compile(settings->format, settings->time_format, settings->format_file,
-					settings->format_line, &receiver->format);
+		status = format_compile(settings->format, settings->time_format, &settings->format_place,
+					&receiver->format);
 	if (status)
 		return status;
 	if (settings->unify_file && k2i_unify_path(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" does not give a path below FILE_BASEDIR",
-			settings->file, settings->unify_file);
+			k2i_settings_place(settings, &settings->unify_place, at, sizeof(at)), settings->unify_file);
 		return K2I_EXIT_CONFIGURATION;
 	}
 	return 0;
@@ -292,16 +292,34 @@ static void file_recover(void *argument, const struct k2i_ledger_file *file)
 			    recovery->cut_all || (recovery->cut_deferred && file->deferred));
 }
 
-static int state_failed(struct k2i_receiver *receiver, int error)
+/* The key that says where the ledger is. */
+static int state_failed(struct k2i_receiver *receiver, const struct k2i_settings *settings, int error)
 {
+	bool own = settings->state_directory;
+	char at[PATH_MAX + 16];
+
+	k2i_settings_place(settings, own ? &settings->state_place : &settings->base_place, at, sizeof(at));
 	if (error == -EWOULDBLOCK)
 		k2i_log(K2HFT_LOG_ERROR,
-			"ledger: another receiver uses %s; end it, or give this one a STATEDIR of its own",
+			"ledger: %s: another receiver uses %s; end it, or give this one a STATEDIR of its own", at,
 			receiver->state_path);
 	else if (error == -EPROTO)
-		k2i_log(K2HFT_LOG_ERROR, "ledger: %s/ledger was made by a later version", receiver->state_path);
+		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: %s/ledger was made by a later version", at, receiver->state_path);
 	else
-		k2i_log(K2HFT_LOG_ERROR, "ledger: can't use %s: %s", receiver->state_path, k2i_text_error(error));
+		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: can't use %s%s: %s; give the receiver a %s that it can write", at,
+			own ? "STATEDIR " : "", receiver->state_path, k2i_text_error(error),
+			own ? "directory" : "FILE_BASEDIR or a STATEDIR");
+	return K2I_EXIT_FAILED;
+}
+
+/* What is to be done about a directory that can't be made or used. */
+static int base_failed(const struct k2i_settings *settings, const char *what, int error)
+{
+	char at[PATH_MAX + 16];
+
+	k2i_log(K2HFT_LOG_ERROR, "output: %s: can't %s FILE_BASEDIR %s: %s",
+		k2i_settings_place(settings, &settings->base_place, at, sizeof(at)), what, settings->base_directory,
+		error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
 	return K2I_EXIT_FAILED;
 }
 
@@ -316,7 +334,7 @@ static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	if (!error)
 		error = refused_prefix_find(receiver, settings->base_directory);
 	if (error)
-		return state_failed(receiver, error);
+		return state_failed(receiver, settings, error);
 	ledger_report(receiver, report);
 	return 0;
 }
@@ -369,22 +387,16 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 
 	if (!error)
 		error = state_path_set(receiver, settings);
-	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "output: can't make FILE_BASEDIR %s: %s", settings->base_directory,
-			k2i_text_error(error));
-		return K2I_EXIT_FAILED;
-	}
+	if (error)
+		return base_failed(settings, "make", error);
 	if (ledger_open(receiver, settings, &report))
 		return K2I_EXIT_FAILED;
 	options.ledger = receiver->ledger;
 	options.refused_prefix = receiver->refused_prefix;
 	options.killed = report.found && !report.clean;
 	error = k2i_outputs_create(&options, &receiver->outputs);
-	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "output: can't use FILE_BASEDIR %s: %s", settings->base_directory,
-			error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
-		return K2I_EXIT_FAILED;
-	}
+	if (error)
+		return base_failed(settings, "use", error);
 	/*
 	 * What this very machine run wrote behind the ledger's back is known not to have been acknowledged. After another
 	 * the ledger may not have all that was; of deferred files it has.
@@ -395,7 +407,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	error = ledger_begin(receiver);
 	if (!error)
 		error = quarantine_open(receiver, settings->quarantine_bytes);
-	return error ? state_failed(receiver, error) : 0;
+	return error ? state_failed(receiver, settings, error) : 0;
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */

@@ -124,9 +124,9 @@ static bool check_file(struct check *check, const char *file)
 		for (rule = settings->rules; rule < settings->rules + settings->rule_count; rule++)
 			check_patterns(check, rule);
 		check_senders(check, settings);
-		check_format(check, settings->format, NULL, settings->format_file, settings->format_line);
-		check_format(check, "%T", settings->time_format, settings->time_format_file,
-			     settings->time_format_line);
+		check_format(check, settings->format, NULL, settings->format_place.file, settings->format_place.line);
+		check_format(check, "%T", settings->time_format, settings->time_format_place.file,
+			     settings->time_format_place.line);
 		if (check->print && !check->errors && k2i_settings_print(settings, stdout))
 			report(check, K2I_FINDING_ERROR, "standard output", 0, strerror(EIO));
 	}

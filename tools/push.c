@@ -358,17 +358,26 @@ static int inputs_push(struct push *push, char **names)
 	return PUSH_OK;
 }
 
+static int ring_failed(const struct push *push, int error)
+{
+	char message[1024];
+
+	if (push->config.settings && push->config.options.ring_path && !push->options.ring_path)
+		k2i_sender_config_ring_failed(&push->config, error, message, sizeof(message));
+	else
+		(void)snprintf(message, sizeof(message), "%s: %s",
+			       push->options.ring_path ? push->options.ring_path : "ring",
+			       k2i_sender_config_ring_reason(error));
+	push_error("%s", message);
+	return PUSH_FAILED;
+}
+
 static int push_run(struct push *push, char **names)
 {
 	int status = k2hft_sender_open(&push->config.options, &push->sender), drained = PUSH_OK;
 
-	if (status) {
-		push_error("%s: %s", push->config.options.ring_path ? push->config.options.ring_path : "ring",
-			   status == -EBUSY    ? "another process sends from this ring now"
-			   : status == -EPROTO ? "it is not a ring that this version knows, or its header is damaged"
-					       : strerror(-status));
-		return PUSH_FAILED;
-	}
+	if (status)
+		return ring_failed(push, status);
 	push->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);

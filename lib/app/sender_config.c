@@ -91,6 +91,43 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	return 0;
 }
 
+const char *k2i_sender_config_ring_reason(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return "another process sends from this file; end it, or name another file";
+	case -EPROTO:
+		return "it is not a ring that this version knows, or its header is damaged; name another file";
+	case -ENOENT:
+		return "No such file or directory; make its directory, or name a file in another";
+	default:
+		return strerror(-error);
+	}
+}
+
+void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int error, char *message,
+				   size_t message_room)
+{
+	const struct k2i_settings *settings = config->settings;
+	char place[4200];
+
+	switch (settings->queue_type) {
+	case K2I_QUEUE_MEMORY:
+		(void)snprintf(message, message_room, "%s: no ring of RINGSIZE in memory: %s", settings->file,
+			       strerror(-error));
+		break;
+	case K2I_QUEUE_TEMPORARY:
+		(void)snprintf(message, message_room, "%s: K2HTYPE = temp: no file in %s, which TMPDIR may name: %s",
+			       settings->file, config->options.ring_path, strerror(-error));
+		break;
+	case K2I_QUEUE_FILE:
+		(void)snprintf(message, message_room, "%s: K2HFILE %s: %s",
+			       k2i_settings_place(settings, &settings->queue_place, place, sizeof(place)),
+			       settings->queue_file, k2i_sender_config_ring_reason(error));
+		break;
+	}
+}
+
 void k2i_sender_config_free(struct k2i_sender_config *config)
 {
 	k2i_settings_free(config->settings);
@@ -113,9 +150,10 @@ int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, cha
 	if (status)
 		return status;
 	status = k2hft_sender_open(&config.options, sender);
-	if (status)
-		(void)snprintf(message, message_room, "%s: %s",
-			       config.options.ring_path ? config.options.ring_path : file, strerror(-status));
+	if (status && config.options.ring_path)
+		k2i_sender_config_ring_failed(&config, status, message, message_room);
+	else if (status)
+		(void)snprintf(message, message_room, "%s: %s", file, strerror(-status));
 	k2i_sender_config_free(&config);
 	return status;
 }

@@ -229,20 +229,27 @@ static void said_again(struct loader *loader, const struct k2i_setting *setting,
 	*before = *place;
 }
 
-/* These two are compiled by others, who name the place of what is wrong. */
-static void format_place(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
+/* These are used by others, who name the place of what is wrong. */
+static void place_keep(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
 	struct k2i_settings *settings = loader->settings;
+	const struct {
+		size_t field_offset;
+		struct k2i_place *place;
+	} kept[] = {
+		{offsetof(struct k2i_settings, queue_file), &settings->queue_place},
+		{offsetof(struct k2i_settings, base_directory), &settings->base_place},
+		{offsetof(struct k2i_settings, state_directory), &settings->state_place},
+		{offsetof(struct k2i_settings, unify_file), &settings->unify_place},
+		{offsetof(struct k2i_settings, format), &settings->format_place},
+		{offsetof(struct k2i_settings, time_format), &settings->time_format_place},
+	};
 
-	if (setting->section != K2I_SECTION_K2HFTFUSESVR)
+	if (section_object(loader) != settings)
 		return;
-	if (setting->field_offset == offsetof(struct k2i_settings, format)) {
-		settings->format_file = place->file;
-		settings->format_line = place->line;
-	} else if (setting->field_offset == offsetof(struct k2i_settings, time_format)) {
-		settings->time_format_file = place->file;
-		settings->time_format_line = place->line;
-	}
+	for (size_t number = 0; number < sizeof(kept) / sizeof(kept[0]); number++)
+		if (setting->field_offset == kept[number].field_offset)
+			*kept[number].place = *place;
 }
 
 static void without_effect(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
@@ -287,7 +294,7 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 	else if (setting->type == K2I_TYPE_FILTER && *value)
 		without_effect(loader, setting, &place);
 	else
-		format_place(loader, setting, &place);
+		place_keep(loader, setting, &place);
 	free(value);
 }
 
@@ -409,6 +416,16 @@ int k2i_settings_load(const char *file, struct k2i_settings **settings, char *me
 	k2i_settings_free(*settings);
 	*settings = NULL;
 	return -EINVAL;
+}
+
+const char *k2i_settings_place(const struct k2i_settings *settings, const struct k2i_place *place, char *text,
+			       size_t room)
+{
+	if (place->file && place->line)
+		(void)snprintf(text, room, "%s:%u", place->file, place->line);
+	else
+		(void)snprintf(text, room, "%s", settings->file);
+	return text;
 }
 
 static void patterns_free(struct k2i_pattern *patterns, size_t count)

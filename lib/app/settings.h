@@ -33,6 +33,11 @@ struct k2i_tls_keys {
 	char *shared_key;                              /* PSKFILE */
 };
 
+struct k2i_place {
+	const char *file; /* NULL: not said */
+	unsigned line;
+};
+
 struct k2i_node { /* SVRNODE */
 	char *name;
 	unsigned port;         /* 0: GLOBAL's */
@@ -104,13 +109,10 @@ struct k2i_settings {
 	/* K2HFTFUSESVR */
 	bool receiver_present;
 	enum k2i_output output;
-	char *base_directory;    /* FILE_BASEDIR */
-	char *unify_file;        /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
-	char *time_format;       /* FILE_TIMEFORM */
-	char *format;            /* FORMAT */
-	const char *format_file; /* where FORMAT is said; NULL: nowhere */
-	const char *time_format_file;
-	unsigned format_line, time_format_line;
+	char *base_directory;          /* FILE_BASEDIR */
+	char *unify_file;              /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
+	char *time_format;             /* FILE_TIMEFORM */
+	char *format;                  /* FORMAT */
 	char *listen_address;          /* LISTEN: host name or address; NULL: the receiver chooses */
 	char *control_address;         /* CTLADDRESS; NULL: loopback */
 	char *run_user, *run_group;    /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
@@ -126,6 +128,8 @@ struct k2i_settings {
 	uint64_t quarantine_bytes;     /* QUARANTINEMAX */
 	uint64_t window_bytes;         /* WINDOW */
 	uint64_t frame_bytes_max;      /* FRAMEMAX */
+	/* Where keys are said whose mistakes show only in use. */
+	struct k2i_place queue_place, base_place, state_place, unify_place, format_place, time_format_place;
 };
 
 /*
@@ -135,6 +139,9 @@ struct k2i_settings {
  */
 int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
 void k2i_settings_free(struct k2i_settings *settings);
+/* "FILE:LINE" of a place, or "FILE" if nothing is said there. */
+const char *k2i_settings_place(const struct k2i_settings *settings, const struct k2i_place *place, char *text,
+			       size_t room);
 
 /*
  * Whether the first receiver is spoken to with TLS, and by which files: `server` the receiver's, else a sender's. The

@@ -99,11 +99,6 @@ bool k2i_value_set(const struct k2i_setting *setting, const void *object);
 void k2i_value_print_number(const struct k2i_setting *setting, uint64_t value, FILE *output);
 void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE *output);
 
-struct k2i_place {
-	const char *file; /* NULL: not said */
-	unsigned line;
-};
-
 /* Where a file says what: the last header of each section, and each key, indexed as the table. */
 struct k2i_places {
 	struct k2i_place sections[K2I_SECTION_COUNT];

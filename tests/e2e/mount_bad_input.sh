@@ -66,7 +66,7 @@ refused 2 'needs an .SVRNODE. with NAME' "$mnt" -f -o "conf=$conf"
 settings="K2HTYPE = file
 K2HFILE = $work/no/such/ring"
 sender_config
-refused 1 "$work/no/such/ring: No such file" "$mnt" -f -o "conf=$conf"
+refused 1 "slave.ini:7: K2HFILE $work/no/such/ring: No such file.*; make its directory" "$mnt" -f -o "conf=$conf"
 settings="K2HTYPE = file
 K2HINIT = no
 K2HFILE = $work/text"
@@ -78,7 +78,7 @@ K2HFILE = $work/ring"
 start_mount
 mkdir "$work/other"
 quick "$bin/k2hftfuse" "$work/other" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "two mounts with one ring file"
-grep -q "$work/ring: another process" "$work/out" || fail "$(cat "$work/out")"
+grep -q "slave.ini:7: K2HFILE $work/ring: another process.*; end it" "$work/out" || fail "$(cat "$work/out")"
 # The mount point: in use, and dead.
 quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "two mounts on one directory"
 grep -q "$mnt: something is mounted there already" "$work/out" || fail "$(cat "$work/out")"

@@ -23,9 +23,16 @@ sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf2"
 	echo 'FORMAT = "%Q"'
 } >"$dir/conf3"
 refused 1 "can't listen on 127.0.0.1 port $port: Address already in use" -conf "$dir/conf2" --listen "127.0.0.1:$port"
-refused 1 'another receiver uses .*/out/.k2hft' -conf "$dir/conf" --listen 127.0.0.1:0
+refused 1 'conf:[1-9][0-9]*: another receiver uses .*/out/.k2hft' -conf "$dir/conf" --listen 127.0.0.1:0
 sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/out\nSTATEDIR = $dir/base2|" "$dir/conf" >"$dir/conf4"
-refused 1 'FILE_BASEDIR .*/out: another receiver writes there' -conf "$dir/conf4" --listen 127.0.0.1:0
+refused 1 'conf4:[1-9][0-9]*: .*FILE_BASEDIR .*/out: another receiver writes there' -conf "$dir/conf4" --listen 127.0.0.1:0
+# What is in the way of a directory is a file.
+sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/conf/base|" "$dir/conf" >"$dir/conf5"
+refused 1 'conf5:[1-9][0-9]*: .*FILE_BASEDIR .*/conf/base: Not a directory' -conf "$dir/conf5" --listen 127.0.0.1:0
+sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/conf/state|" "$dir/conf" >"$dir/conf6"
+refused 1 'conf6:[1-9][0-9]*: .*STATEDIR .*/conf/state: Not a directory; give' -conf "$dir/conf6" --listen 127.0.0.1:0
+sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up|" "$dir/conf" >"$dir/conf7"
+refused 2 'conf7:[1-9][0-9]*: FILE_UNIFY ' -conf "$dir/conf7" --listen 127.0.0.1:0
 refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
 refused 2 '-conf FILE is missing'
 refused 2 'unknown option "-x"' -x
