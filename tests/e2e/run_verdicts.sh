@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tests/run tells passed, failed and skipped tests apart, ends what a test leaves behind and what takes too long, and
-# closes with one line of counts.
+# closes with one line of counts. Signals that whoever runs it ignores are not ignored in tests.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -34,8 +34,13 @@ a_test bad 'echo the reason; exit 3'
 a_test skipped 'echo "SKIP: no such thing"; exit 77'
 a_test slow 'setsid sleep 600 & echo $! >'"$work"'/slow.pid; wait'
 a_test leaves 'setsid sleep 601 & echo $! >'"$work"'/leaves.pid; exit 0'
+a_test interrupted "sh -c 'kill -INT \$\$; exit 3'; [ \$? = 130 ]"
 
 wanted 0 '1 passed, 0 failed, 0 skipped' good
+(
+	trap '' HUP INT QUIT
+	wanted 0 '1 passed, 0 failed, 0 skipped' interrupted
+)
 wanted 0 '1 passed, 0 failed, 1 skipped' good skipped
 grep -q '^SKIP .*: no such thing$' "$work/output"
 wanted 1 '1 passed, 1 failed, 0 skipped' good bad
