@@ -8,121 +8,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <event2/event.h>
 
 #include "admission.h"
+#include "connection_hunger.h"
+#include "connection_state.h"
 #include "crash.h"
-#include "hold.h"
 #include "log.h"
 #include "secure.h"
 #include "text.h"
 #include "tls.h"
-#include "transport.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define GREETING_NS (10 * SECOND_NS)
 #define PING_NS (5 * SECOND_NS)
 #define DEAD_NS (15 * SECOND_NS)
 #define LINGER_NS (2 * SECOND_NS)
-#define STARVING_NS (5 * SECOND_NS) /* how long one frame may take while others wait for its memory */
-#define STILL_NS (SECOND_NS / 2)    /* how long nothing to speak of may come of it */
-#define STILL_BYTES ((size_t)4096)
 #define PROVED_NS (2 * SECOND_NS) /* how long who has brought records is preferred */
 
 #define EXACT_BYTES ((size_t)256 * 1024) /* a frame from this length on is received to its end and no further */
 #define ROUNDS_MAX 4                     /* of recv(2) before others have their turn */
 
-struct k2i_connection {
-	struct k2i_connection *next, *previous;
-	struct k2i_loop *loop;
-	struct k2i_transport transport;
-	bool securing;  /* the TLS handshake is not done, or not begun */
-	bool admitting; /* it is not known yet whether it may connect, and nothing is read */
-	struct event *readable, *writable;
-	struct k2i_buffer buffer;
-	size_t wanted;
-	bool held, lingering;
-	bool starved;      /* the frame that is coming needs more memory than there is now */
-	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
-	uint64_t moved_ns; /* when the last STILL_BYTES of it had come */
-	size_t moved_bytes;
-	uint64_t proved_ns; /* when records were written */
-	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
-	struct k2i_hold hold;
-	char peer[K2I_PEER_BYTES_MAX];
-	struct k2i_peer shown;
-	struct k2i_session session;
-};
-
 #define refusal_log(connection, ...)                                                                                   \
 	k2i_refusal_log(&(connection)->loop->shared.refusals, k2i_loop_now_ns(), (connection)->session.host,           \
 			(connection)->peer, __VA_ARGS__)
-
-static void starved_set(struct k2i_connection *connection, bool starved)
-{
-	struct k2i_service *service = connection->loop->service;
-
-	if (connection->starved == starved)
-		return;
-	connection->starved = starved;
-	if (!starved) {
-		atomic_fetch_sub(&service->budget.starved, 1);
-		return;
-	}
-	atomic_fetch_add(&service->budget.starved, 1);
-	k2i_count(&service->counters->starved, 1);
-}
-
-static bool memory_held(const struct k2i_connection *connection)
-{
-	return connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && connection->buffer.used > 0;
-}
-
-/* Whether nothing more has come: what was not read yet, because the disk took long, is not the sender's fault. */
-static bool all_read(const struct k2i_connection *connection)
-{
-	int bytes = 0;
-
-	return ioctl(connection->transport.descriptor, FIONREAD, &bytes) < 0 || bytes == 0;
-}
-
-/* Of those that hold memory and could go on, the one of whose frame nothing came for the longest time; NULL: none. */
-static struct k2i_connection *stillest_find(const struct k2i_connection *claimant)
-{
-	uint64_t still_ns = k2i_loop_now_ns() - STILL_NS;
-	struct k2i_connection *other, *stillest = NULL;
-
-	for (other = claimant->loop->connections; other; other = other->next) {
-		if (other != claimant && memory_held(other) && !other->held && !other->starved &&
-		    other->moved_ns <= still_ns && (!stillest || other->moved_ns < stillest->moved_ns) &&
-		    all_read(other))
-			stillest = other;
-	}
-	return stillest;
-}
-
-/*
- * A frame that stands still gives way to one that is there: what a thousand senders begin and do not end must not stop
- * those that do. True: there may be memory now.
- */
-static bool memory_claim(const struct k2i_connection *claimant)
-{
-	struct k2i_connection *stillest = stillest_find(claimant);
-
-	if (!stillest)
-		return false;
-	k2i_count(&stillest->loop->service->counters->timeouts, 1);
-	k2i_session_fail(&stillest->session, K2HFT_ERROR_LIMIT,
-			 "memory for frames is short (BUFFERMAX), and this frame stood still");
-	k2i_buffer_release(&stillest->loop->buffers, &stillest->buffer);
-	/* Not at once: it can be the next in a list that is being gone through. */
-	event_active(stillest->writable, EV_WRITE, 1);
-	return true;
-}
 
 /* Making and ending ---------------------------------------------------------------------------------------------- */
 
@@ -143,7 +55,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 		loop->connections = connection->next;
 	if (connection->next)
 		connection->next->previous = connection->previous;
-	starved_set(connection, false);
+	k2i_hunger_set(connection, false);
 	k2i_buffer_release(&loop->buffers, &connection->buffer);
 	free(connection);
 	atomic_fetch_sub(&loop->service->connections, 1);
@@ -225,7 +137,7 @@ static void linger_begin(struct k2i_connection *connection)
 	connection->linger_end_ns = k2i_loop_now_ns() + LINGER_NS;
 	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
 	k2i_session_end(&connection->session);
-	starved_set(connection, false);
+	k2i_hunger_set(connection, false);
 	k2i_buffer_release(&connection->loop->buffers, &connection->buffer);
 	connection->wanted = 1;
 }
@@ -313,29 +225,11 @@ static size_t receive_room(const struct k2i_connection *connection)
 	return exact < room ? exact : room;
 }
 
-/* 0, also if there was room; else as k2i_buffer_grow. */
-static int room_make(struct k2i_connection *connection)
-{
-	struct k2i_buffer_pool *pool = &connection->loop->buffers;
-	size_t limit = k2i_session_input_max(&connection->session);
-	struct k2i_buffer *buffer = &connection->buffer;
-	int error = 0;
-
-	if (buffer->used == buffer->capacity)
-		error = k2i_buffer_grow(pool, buffer, limit);
-	while (error == -ENOBUFS && memory_claim(connection)) {
-		k2i_buffer_widen(pool, buffer);
-		error = buffer->used == buffer->capacity ? k2i_buffer_grow(pool, buffer, limit) : 0;
-	}
-	starved_set(connection, error == -ENOBUFS);
-	return error;
-}
-
 /* 1: something came and more may be there; 0: nothing more now; -EPIPE: the connection is over. */
 static int input_receive(struct k2i_connection *connection)
 {
 	struct k2i_buffer *buffer = &connection->buffer;
-	int error = room_make(connection);
+	int error = k2i_hunger_room(connection);
 	size_t room;
 	ssize_t got;
 
@@ -355,11 +249,7 @@ static int input_receive(struct k2i_connection *connection)
 		return -EPIPE;
 	buffer->used += (size_t)got;
 	connection->heard_ns = k2i_loop_now_ns();
-	connection->moved_bytes += (size_t)got;
-	if (connection->moved_bytes >= STILL_BYTES) {
-		connection->moved_bytes = 0;
-		connection->moved_ns = connection->heard_ns;
-	}
+	k2i_hunger_moved(connection, (size_t)got);
 	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
 
@@ -643,18 +533,12 @@ static void timed_out(struct k2i_connection *connection, const char *text)
 /* Who has to wait for memory can wait long; who has it must use it while others wait. */
 static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
 {
-	if (memory_held(connection) && now_ns >= connection->frame_ns + STARVING_NS) {
+	if (k2i_hunger_over(connection, now_ns)) {
 		timed_out(connection, "memory for frames is short (BUFFERMAX), and this frame took longer than 5 s");
 		return;
 	}
 	connection->heard_ns = now_ns;
 	connection_pump(connection);
-}
-
-static bool hungry(const struct k2i_connection *connection, uint64_t now_ns)
-{
-	return connection->starved || (atomic_load(&connection->loop->service->budget.starved) > 0 &&
-				       memory_held(connection) && now_ns >= connection->frame_ns + STARVING_NS);
 }
 
 static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
@@ -692,7 +576,7 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 		if (now_ns >= connection->started_ns + GREETING_NS)
 			timed_out(connection, connection->admitting ? "its name was not found out within 10 s"
 								    : "no HELLO came within 10 s");
-	} else if (hungry(connection, now_ns)) {
+	} else if (k2i_hunger_shared(connection, now_ns)) {
 		hungry_tick(connection, now_ns);
 	} else {
 		idle_tick(connection, now_ns);
