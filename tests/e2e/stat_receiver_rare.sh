@@ -116,7 +116,7 @@ END
 receiver_start_booted
 is ledger_torn 1 || fail "torn: $(counter ledger_torn)"
 is ledger_damaged 0 || fail "damaged: $(counter ledger_damaged)"
-logged 'the last record was cut off' || fail "no word of a torn ledger"
+logged 'its end was not whole' || fail "no word of a torn ledger"
 
 # Another boot: what is behind the last commit may have been acknowledged, so it stays, and the sender says where it goes on.
 printf '%s\n' 'hello ring 2 0' welcome 'stream 1 text g' 'chunk 1 0 two\n' flush ack bye | wire >"$dir/said" ||
