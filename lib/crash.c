@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,6 +28,8 @@ struct plan {
 
 static struct plan *plan;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Before the plan goes on: other threads, which still run on for a moment, must not take its next step for this death. */
+static atomic_bool dying;
 
 static void plan_map(void)
 {
@@ -50,13 +53,15 @@ void k2i_crash(enum k2i_crash_point point)
 		return;
 	(void)atomic_fetch_add(&plan->passed[point], 1);
 	step = atomic_load(&plan->step);
-	if (step >= atomic_load(&plan->step_count) || step >= STEPS || plan->steps[step].point != (uint32_t)point)
+	if (step >= atomic_load(&plan->step_count) || step >= STEPS || plan->steps[step].point != (uint32_t)point ||
+	    atomic_load(&dying))
 		return;
 	if (atomic_fetch_sub(&plan->steps[step].passes, 1) != 1)
 		return;
+	atomic_store(&dying, true);
 	atomic_store(&plan->step, step + 1);
 	(void)kill(getpid(), SIGKILL);
-	/* Other threads may still run on for a moment, as they do when somebody else kills the process; this one not. */
+	/* Others run on as they do when somebody else kills the process; this one not. */
 	for (;;)
 		(void)pause();
 }
