@@ -180,7 +180,8 @@ static int name_bind(struct k2i_listener *listener, const char *host, const char
 	int error = getaddrinfo(host, port, &hints, &found);
 
 	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "listener: can't find the address of %s: %s", shown, gai_strerror(error));
+		k2i_log(K2HFT_LOG_ERROR, "listener: can't find the address of LISTEN = %s: %s", shown,
+			gai_strerror(error));
 		return -EADDRNOTAVAIL;
 	}
 	error = addresses_bind(listener, found, shown, port, optional);
