@@ -111,10 +111,19 @@ int k2hft_producer_reserve(struct k2hft_producer *producer, size_t bytes, void *
 
 static void mark_store_relaxed(struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
 {
-	uint64_t mark = kind ? k2i_mark_make(ring, position, kind, size) : 0;
+	/* relaxed: nobody looks there before this claim's first mark is stored (R1). */
+	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, k2i_mark_make(ring, position, kind, size),
+			      memory_order_relaxed);
+}
 
-	/* relaxed: nobody looks there before this claim's first mark is stored (R1), or before R2 gives it back. */
-	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, mark, memory_order_relaxed);
+/* Takes the mark out of room that goes back with the tail. */
+static void mark_clear(struct k2hft_ring *ring, uint64_t position)
+{
+	/*
+	 * R1 where another process is the next to claim that room: R2 orders the two, but a tool that checks one process
+	 * only sees no other way from here to the consumer.
+	 */
+	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, 0, memory_order_release);
 }
 
 /* The first mark of the claim: with it everything behind it is the consumer's, who may have to be woken. */
@@ -154,7 +163,7 @@ static void rear_give_back(struct k2hft_producer *producer, uint64_t end)
 	uint64_t rear_bytes = producer->position + producer->size - end;
 	uint64_t mark = k2i_mark_make(ring, producer->position, K2I_KIND_CLAIMED, end - producer->position);
 
-	mark_store_relaxed(ring, end, 0, 0);
+	mark_clear(ring, end);
 	K2I_CRASH(ring_rear_before);
 	/* relaxed: R1 follows. */
 	atomic_store_explicit(&producer->slot->rear, end | 1, memory_order_relaxed);
@@ -237,7 +246,7 @@ int k2hft_producer_discard(struct k2hft_producer *producer)
 
 	if (!producer->size)
 		return -EINVAL;
-	mark_store_relaxed(ring, producer->position, 0, 0);
+	mark_clear(ring, producer->position);
 	if (tail_back(producer, producer->position))
 		/* R5: between the tail's way back and R3, so that a search for the owner notices, see ring.c. */
 		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);

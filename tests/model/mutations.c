@@ -25,7 +25,7 @@ const struct model_mutation model_mutations[] = {
 	{"close's claim relaxed", "comers", true, "k2i_slot_free", "claim", MODEL_WEAKEN},
 	{"place not told", "comers", false, "used_raise", "slots_used", MODEL_DROP},
 	{"discard not told", "discard-second", false, "k2hft_producer_discard", "give_backs", MODEL_DROP},
-	{"discard's mark left", "discard-both-killed", false, "mark_store_relaxed", "mark", MODEL_DROP},
+	{"discard's mark left", "discard-both-killed", false, "mark_clear", "mark", MODEL_DROP},
 	{"rear not in its slot", "middle-killed", false, "rear_give_back", "rear", MODEL_DROP},
 	{"claim not shortened", "middle-killed", false, "rear_give_back", "mark", MODEL_DROP},
 	{"room not told", "full-one", false, "k2i_space_wake", "space_sequence", MODEL_DROP},
