@@ -47,20 +47,7 @@ kill -INT $fourth
 until_true 20 ended || fail "SIGINT does not end a blocked writer"
 wait $fourth 2>/dev/null
 # So does one that a signal handler interrupts: EINTR, nothing taken.
-cat >"$work/interrupted.py" <<'END'
-import os, signal, sys
-class Alarm(Exception): pass
-def ring(*_): raise Alarm
-signal.signal(signal.SIGALRM, ring)
-descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
-signal.setitimer(signal.ITIMER_REAL, 0.3)
-try:
-    os.write(descriptor, b"third\n")
-    sys.exit("written")
-except Alarm:
-    sys.exit(0 if os.fstat(descriptor).st_size == 0 else "taken")
-END
-quick python3 "$work/interrupted.py" "$sent/third" || fail "an interrupted writer"
+quick python3 tests/tools/interrupted_write.py "$sent/third" || fail "an interrupted writer"
 start_receiver
 wait $writer || fail "status $? of the blocked writer"
 stop_mount || fail "status $? of k2hftfuse"

@@ -72,20 +72,7 @@ seq 1 100000 >"$work/in"
 cat "$work/in" >"$sent/blocked" &
 writer=$!
 becomes above mount_waiting_bytes 0
-cat >"$work/interrupted.py" <<'END'
-import os, signal, sys
-class Alarm(Exception): pass
-def ring(*_): raise Alarm
-signal.signal(signal.SIGALRM, ring)
-descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
-signal.setitimer(signal.ITIMER_REAL, 0.3)
-try:
-    os.write(descriptor, b"third\n")
-    sys.exit("written")
-except Alarm:
-    pass
-END
-quick python3 "$work/interrupted.py" "$sent/third" || fail "an interrupted writer"
+quick python3 tests/tools/interrupted_write.py "$sent/third" || fail "an interrupted writer"
 becomes is mount_refused_writes 1
 said 'a write is refused: Interrupted system call' || fail "no word of a write that was refused"
 start_receiver
