@@ -54,7 +54,7 @@ struct k2i_matcher {
 	struct k2i_needle *needles; /* none: every line has to be looked at */
 	size_t needle_count;
 	bool needles_suffice;    /* a line with one of them matches */
-	bool matches_all;        /* an empty text */
+	bool matches_all;        /* an empty text, or an expression as .* without a replacement */
 	struct k2i_regex *regex; /* NULL: a text, which is the needle */
 	bool replaces;
 	struct k2i_replacement replacement;

@@ -255,3 +255,17 @@ bool k2i_literals_find(const char *regex, size_t bytes, struct k2i_literals *lit
 		literals->count = 0;
 	return literals->count && reader.plain;
 }
+
+bool k2i_regex_takes_all(const char *regex, size_t bytes)
+{
+	struct reader reader = {.at = regex, .end = regex + bytes};
+	bool begins = peek(&reader, 0) == '^', any;
+
+	advance(&reader, begins);
+	any = peek(&reader, 0) == '.' && peek(&reader, 1) == '*';
+	advance(&reader, any ? 2 : 0);
+	/* Both ends of a line with nothing between them are those of an empty one. */
+	if (peek(&reader, 0) == '$' && (any || !begins))
+		advance(&reader, 1);
+	return reader.at == reader.end;
+}

@@ -23,4 +23,7 @@ struct k2i_literals {
  */
 bool k2i_literals_find(const char *regex, size_t bytes, struct k2i_literals *literals);
 
+/* For such an expression, too: whether it is one of those by which "every line" is written, as ^ and .* are. */
+bool k2i_regex_takes_all(const char *regex, size_t bytes);
+
 #endif

@@ -77,6 +77,7 @@ static int literals_set(const struct quoted *quoted, struct k2i_matcher *matcher
 	for (size_t i = 0; i < literals.count && !error; i++)
 		error = needle_add(matcher, literals.texts[i].text, literals.texts[i].bytes, message, message_room);
 	matcher->needles_suffice = suffice && !quoted->replacement;
+	matcher->matches_all = !quoted->replacement && k2i_regex_takes_all(quoted->regex, quoted->regex_bytes);
 	return error;
 }
 

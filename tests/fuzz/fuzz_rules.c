@@ -104,6 +104,7 @@ static void literals_check(const char *text, size_t bytes, const char *subject, 
 			memmem(subject, subject_bytes, literals.texts[index].text, literals.texts[index].bytes) != NULL;
 	fuzz_check(!matched || found || literals.count == 0);
 	fuzz_check(!suffice || !found || matched);
+	fuzz_check(matched || !k2i_regex_takes_all(text, bytes));
 }
 
 /* Regular expressions with any byte in them. */

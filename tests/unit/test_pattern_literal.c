@@ -96,6 +96,25 @@ static void what_is_not_read_makes_nothing_known(void **state)
 	knows("((((((((((((((((((abc))))))))))))))))))", "");
 }
 
+static void takes_all(const char *regex, bool wanted)
+{
+	if (k2i_regex_takes_all(regex, strlen(regex)) != wanted)
+		fail_msg("`%s' %s every line", regex, wanted ? "is not known to match" : "does not match");
+}
+
+static void what_every_line_matches_is_known(void **state)
+{
+	static const char *const all[] = {"", "^", "$", ".*", "^.*", ".*$", "^.*$"};
+	static const char *const some[] = {"^$", ".",    "..*", ".*x", ".*.",  ".+", "^^$",
+					   "*",  "\\.*", "^.",  "$^",  ".*?x", "x|"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		takes_all(all[i], true);
+	for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+		takes_all(some[i], false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +122,7 @@ int main(void)
 		cmocka_unit_test(the_longest_text_is_taken),
 		cmocka_unit_test(what_can_be_left_out_is_not_needed),
 		cmocka_unit_test(what_is_not_read_makes_nothing_known),
+		cmocka_unit_test(what_every_line_matches_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
