@@ -98,8 +98,8 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-# hash.c asks the processor before it calls what is in this file.
-$(B)/obj/lib/hash_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
+# Who calls what is in these files asks the processor before.
+$(B)/obj/lib/hash_avx2.o $(B)/obj/lib/app/needles_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
 
 $(LIB_A): $(LIB_OBJECTS) $(B)/files
 $(APP_A): $(APP_OBJECTS) $(B)/files

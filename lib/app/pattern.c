@@ -129,7 +129,7 @@ static void groups_read(const struct k2i_regex *regex, struct k2i_regex_scratch 
 }
 
 int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject, size_t bytes,
-		    struct k2i_group groups[K2I_GROUPS_MAX])
+		    struct k2i_group *groups)
 {
 	const size_t steps_more = bytes < UINT32_MAX / 2 / STEPS_PER_BYTE ? bytes * STEPS_PER_BYTE : UINT32_MAX / 2;
 	int result;
@@ -139,7 +139,8 @@ int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scr
 	result = (regex->compiled ? pcre2_jit_match : pcre2_match)(regex->code, (PCRE2_SPTR)subject, bytes, 0, 0,
 								   scratch->data, scratch->context);
 	if (result >= 0) {
-		groups_read(regex, scratch, groups);
+		if (groups)
+			groups_read(regex, scratch, groups);
 		return 1;
 	}
 	if (result == PCRE2_ERROR_NOMATCH)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "needle.h"
+#include "needles.h"
 #include "settings.h"
 
 /* One ALLOW or DENY, compiled: a text to look for, or a regular expression, perhaps with a replacement. */
@@ -27,9 +27,12 @@ struct k2i_group {
 	size_t begin, end; /* equal: empty, or took no part */
 };
 
-/* 1: it matches, and groups are filled in; 0: not; -ELOOP it takes too long on this subject; -ENOMEM. */
+/*
+ * 1: it matches, and K2I_GROUPS_MAX groups are filled in, unless that is NULL; 0: not; -ELOOP it takes too long on this
+ * subject; -ENOMEM.
+ */
 int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject, size_t bytes,
-		    struct k2i_group groups[K2I_GROUPS_MAX]);
+		    struct k2i_group *groups);
 
 struct k2i_replacement {
 	struct k2i_replacement_piece {
@@ -47,8 +50,8 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 void k2i_replacement_clear(struct k2i_replacement *replacement);
 
 /*
- * Whatever it is, a line that it matches has one of the needles in it. Most lines have none, and to look for a text in
- * all lines at once is cheaper by far than to match each.
+ * Whatever it is, a line that it matches has one of the needles in it. Most lines have none, and to look for texts in all
+ * lines at once is cheaper by far than to match each.
  */
 struct k2i_matcher {
 	struct k2i_needle *needles; /* none: every line has to be looked at */

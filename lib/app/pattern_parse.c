@@ -54,8 +54,13 @@ static int no_memory(char *message, size_t message_room)
 
 static int needle_add(struct k2i_matcher *matcher, const char *text, size_t bytes, char *message, size_t message_room)
 {
-	if (k2i_needle_set(&matcher->needles[matcher->needle_count], text, bytes))
+	struct k2i_needle *needle = &matcher->needles[matcher->needle_count];
+
+	needle->text = malloc(bytes);
+	if (!needle->text)
 		return no_memory(message, message_room);
+	needle->bytes = bytes;
+	memcpy(needle->text, text, bytes);
 	matcher->needle_count++;
 	return 0;
 }
@@ -143,7 +148,7 @@ int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *m
 void k2i_matcher_clear(struct k2i_matcher *matcher)
 {
 	for (size_t i = 0; i < matcher->needle_count; i++)
-		k2i_needle_clear(&matcher->needles[i]);
+		free(matcher->needles[i].text);
 	free(matcher->needles);
 	k2i_regex_free(matcher->regex);
 	k2i_replacement_clear(&matcher->replacement);

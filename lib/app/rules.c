@@ -43,6 +43,53 @@ static int rule_refuse(const struct k2i_rule *rule, const char *text, char *mess
 	return -EINVAL;
 }
 
+/* No line has a LF in it. */
+static bool needle_usable(const struct k2i_needle *needle)
+{
+	return !memchr(needle->text, '\n', needle->bytes);
+}
+
+static int needles_alloc(struct k2i_rule_match *match, struct k2i_needle **texts)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < match->matcher_count; i++)
+		count += match->matchers[i].needle_count;
+	match->words = match->matcher_count / K2I_MATCHER_BITS + 1;
+	match->always = calloc(match->words, sizeof(*match->always));
+	match->owners = calloc(count + 1, sizeof(*match->owners));
+	*texts = calloc(count + 1, sizeof(**texts));
+	return match->always && match->owners && *texts ? 0 : -ENOMEM;
+}
+
+/* What one search for the needles of all tells about a line. Behind a matcher that matches all none is asked. */
+static int needles_gather(struct k2i_rule_match *match)
+{
+	struct k2i_needle *texts;
+	int error = needles_alloc(match, &texts);
+
+	for (size_t i = 0; i < match->matcher_count && !match->rest && !error; i++) {
+		const struct k2i_matcher *matcher = &match->matchers[i];
+
+		if (matcher->matches_all)
+			match->rest = matcher;
+		else
+			match->walks |= matcher->needle_count == 0;
+		if (matcher->needle_count == 0)
+			match->always[i / K2I_MATCHER_BITS] |= UINT64_C(1) << i % K2I_MATCHER_BITS;
+		for (size_t j = 0; j < matcher->needle_count; j++) {
+			if (!needle_usable(&matcher->needles[j]))
+				continue;
+			match->owners[match->needle_count] = (uint32_t)i;
+			texts[match->needle_count++] = matcher->needles[j];
+		}
+	}
+	if (!error)
+		error = k2i_needles_create(texts, match->needle_count, &match->needles);
+	free(texts);
+	return error;
+}
+
 static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *match, char *message, size_t message_room)
 {
 	const struct k2i_pattern *patterns = rule->default_allow ? rule->deny : rule->allow;
@@ -68,10 +115,9 @@ static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *mat
 				       rule->default_allow ? "DENY" : "ALLOW", reason);
 			return error;
 		}
-		match->needle_count += matcher->needle_count;
 	}
 	match->passes_all = rule->default_allow ? count == 0 : count && match->matchers->matches_all;
-	return 0;
+	return needles_gather(match);
 }
 
 static void match_clear(struct k2i_rule_match *match)
@@ -79,6 +125,9 @@ static void match_clear(struct k2i_rule_match *match)
 	for (size_t i = 0; i < match->matcher_count; i++)
 		k2i_matcher_clear(&match->matchers[i]);
 	free(match->matchers);
+	k2i_needles_free(match->needles);
+	free(match->owners);
+	free(match->always);
 }
 
 /* Of rules with one target the last stays. */

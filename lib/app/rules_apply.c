@@ -10,27 +10,26 @@
 #include "clock.h"
 #include "log.h"
 #include "rules_match.h"
+#include "writer.h"
 
-/* So far ahead a needle is looked for: what all of them look at stays in the processor's cache meanwhile. */
-#define WINDOW_BYTES (32u * 1024)
+/* More hits at once than this say nothing that is soon of use. */
+#define HITS_AHEAD 64u
 
-struct cursor {
-	size_t clear; /* the needle does not begin between the line that was looked at last and this */
-	bool hit;     /* it begins there */
-};
-
-/* A record, and how much of it patterns see. */
-struct record {
+/* A record, and how much of it patterns see; or records in a row that are alike. */
+struct span {
 	size_t at, bytes, line_bytes;
-	const struct k2i_matcher *matcher; /* the first that matches it; NULL: none does */
+	bool many;
+	const struct k2i_matcher *matcher; /* the first that matches; NULL: none does */
 };
 
 struct k2i_rule_scratch {
 	const struct k2i_rule_match *match;
 	const char *block; /* the records */
 	size_t block_bytes, at;
-	struct cursor *cursors; /* for each needle of each matcher */
-	struct record record;   /* what is at `at`, if it is known already */
+	struct k2i_needle_hit *hits; /* in the records from `at` on, as far as the needles were looked for */
+	size_t hit_first, hit_count, hit_room, looked_to;
+	uint64_t *asked;  /* the matchers that a record is tried with */
+	struct span span; /* what is at `at`, if it is known already */
 	bool judged;
 	struct k2i_regex_scratch *regex;
 	struct k2i_group groups[K2I_GROUPS_MAX];
@@ -47,8 +46,10 @@ int k2i_rule_scratch_create(const struct k2i_rule_match *match, struct k2i_rule_
 
 	if (!error) {
 		made->match = match;
-		made->cursors = calloc(match->needle_count + 1, sizeof(*made->cursors));
-		error = made->cursors ? 0 : -ENOMEM;
+		made->hit_room = match->needle_count + HITS_AHEAD;
+		made->hits = calloc(made->hit_room, sizeof(*made->hits));
+		made->asked = calloc(match->words, sizeof(*made->asked));
+		error = made->hits && made->asked ? 0 : -ENOMEM;
 	}
 	if (error) {
 		k2i_rule_scratch_free(made);
@@ -63,7 +64,8 @@ void k2i_rule_scratch_free(struct k2i_rule_scratch *scratch)
 	if (!scratch)
 		return;
 	k2i_regex_scratch_free(scratch->regex);
-	free(scratch->cursors);
+	free(scratch->hits);
+	free(scratch->asked);
 	free(scratch->data);
 	free(scratch);
 }
@@ -82,19 +84,7 @@ void k2i_rule_begin(struct k2i_rule_scratch *scratch, const char *data, size_t b
 	scratch->block_bytes = bytes;
 	scratch->at = 0;
 	scratch->judged = false;
-	memset(scratch->cursors, 0, scratch->match->needle_count * sizeof(*scratch->cursors));
-}
-
-static void record_find(const struct k2i_rule_scratch *scratch, struct record *record)
-{
-	const char *begin = scratch->block + scratch->at;
-	const char *end = memchr(begin, '\n', scratch->block_bytes - scratch->at);
-
-	record->at = scratch->at;
-	record->bytes = end ? (size_t)(end - begin) + 1 : scratch->block_bytes - scratch->at;
-	record->line_bytes = record->bytes - (end != NULL);
-	if (end && record->line_bytes && begin[record->line_bytes - 1] == '\r')
-		record->line_bytes--;
+	scratch->hit_first = scratch->hit_count = scratch->looked_to = 0;
 }
 
 static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, size_t bytes)
@@ -106,96 +96,120 @@ static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_s
 			matcher->file, matcher->line, bytes);
 }
 
-static void needle_search(const struct k2i_rule_scratch *scratch, const struct k2i_needle *needle,
-			  struct cursor *cursor, size_t from)
+/* The next hit, if there is one that ends before `end`; it can be one behind that. NULL: there is none. */
+static const struct k2i_needle_hit *hit_next(struct k2i_rule_scratch *scratch, size_t end)
 {
-	size_t left = scratch->block_bytes - from;
-	/* As far as the needle can begin in the window. */
-	size_t bytes = left < WINDOW_BYTES + needle->bytes ? left : WINDOW_BYTES + needle->bytes - 1;
-	const char *found = k2i_needle_find(needle, scratch->block + from, bytes);
-
-	cursor->hit = found != NULL;
-	if (found)
-		cursor->clear = (size_t)(found - scratch->block);
-	else
-		cursor->clear = bytes == left ? scratch->block_bytes : from + WINDOW_BYTES;
-}
-
-static bool needle_in_line(const struct k2i_rule_scratch *scratch, const struct k2i_needle *needle,
-			   struct cursor *cursor, const struct record *record)
-{
-	const size_t end = record->at + record->line_bytes;
-
-	while (cursor->clear < end) {
-		if (cursor->hit && cursor->clear >= record->at)
-			return end - cursor->clear >= needle->bytes;
-		needle_search(scratch, needle, cursor, cursor->clear > record->at ? cursor->clear : record->at);
+	while (scratch->hit_first == scratch->hit_count) {
+		if (scratch->looked_to >= end)
+			return NULL;
+		scratch->hit_first = 0;
+		scratch->hit_count = k2i_needles_find(scratch->match->needles, scratch->block, scratch->block_bytes,
+						      &scratch->looked_to, scratch->hits, scratch->hit_room);
 	}
-	return false;
+	return &scratch->hits[scratch->hit_first];
 }
 
-/* Whether the line has any of a matcher's needles. */
-static bool needles_in_line(const struct k2i_rule_scratch *scratch, const struct k2i_matcher *matcher,
-			    struct cursor *cursors, const struct record *record)
+/* Where the next record begins that has to be looked at. */
+static size_t alike_end(struct k2i_rule_scratch *scratch)
 {
-	for (size_t i = 0; i < matcher->needle_count; i++) {
-		if (needle_in_line(scratch, &matcher->needles[i], &cursors[i], record))
-			return true;
-	}
-	return false;
+	const struct k2i_needle_hit *hit;
+	const char *line_end;
+
+	if (scratch->match->walks)
+		return scratch->at;
+	hit = hit_next(scratch, scratch->block_bytes);
+	if (!hit)
+		return scratch->block_bytes;
+	line_end = memrchr(scratch->block + scratch->at, '\n', hit->at - scratch->at);
+	return line_end ? (size_t)(line_end - scratch->block) + 1 : scratch->at;
 }
 
-/* 1, 0 or -ENOMEM; of a regular expression that was matched the groups are in the scratch. */
-static int matches(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, struct cursor *cursors,
-		   const struct record *record)
+static void record_find(const struct k2i_rule_scratch *scratch, struct span *record)
+{
+	const char *begin = scratch->block + scratch->at;
+	const char *end = memchr(begin, '\n', scratch->block_bytes - scratch->at);
+
+	record->bytes = end ? (size_t)(end - begin) + 1 : scratch->block_bytes - scratch->at;
+	record->line_bytes = record->bytes - (end != NULL);
+	if (end && record->line_bytes && begin[record->line_bytes - 1] == '\r')
+		record->line_bytes--;
+}
+
+/* Those that may match the record: they have a needle in it, or none at all. */
+static void matchers_ask(struct k2i_rule_scratch *scratch, const struct span *record)
+{
+	const struct k2i_rule_match *match = scratch->match;
+	const size_t end = record->at + record->bytes, line_end = record->at + record->line_bytes;
+	const struct k2i_needle_hit *hit;
+
+	memcpy(scratch->asked, match->always, match->words * sizeof(*scratch->asked));
+	while ((hit = hit_next(scratch, end)) != NULL && hit->at < end) {
+		const uint32_t owner = match->owners[hit->needle];
+
+		if (hit->at + hit->bytes <= line_end)
+			scratch->asked[owner / K2I_MATCHER_BITS] |= UINT64_C(1) << owner % K2I_MATCHER_BITS;
+		scratch->hit_first++;
+	}
+}
+
+/* 1, 0 or -ENOMEM; of an expression that replaces the groups are in the scratch. */
+static int matches(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, const struct span *record)
 {
 	int result;
 
-	if (matcher->matches_all)
-		return 1;
-	if (matcher->needle_count && !needles_in_line(scratch, matcher, cursors, record))
-		return 0;
-	if (matcher->needles_suffice)
+	if (matcher->matches_all || matcher->needles_suffice)
 		return 1;
 	result = k2i_regex_match(matcher->regex, scratch->regex, scratch->block + record->at, record->line_bytes,
-				 scratch->groups);
+				 matcher->replaces ? scratch->groups : NULL);
 	if (result != -ELOOP)
 		return result;
 	too_long_report(matcher, scratch, record->line_bytes);
 	return 0;
 }
 
-static int matcher_find(struct k2i_rule_scratch *scratch, struct record *record)
+static int matcher_find(struct k2i_rule_scratch *scratch, struct span *record)
 {
-	struct cursor *cursors = scratch->cursors;
+	matchers_ask(scratch, record);
+	for (size_t word = 0; word < scratch->match->words; word++) {
+		for (uint64_t asked = scratch->asked[word]; asked; asked &= asked - 1) {
+			const size_t index = word * K2I_MATCHER_BITS + (size_t)__builtin_ctzll(asked);
+			const struct k2i_matcher *matcher = &scratch->match->matchers[index];
+			int result = matches(matcher, scratch, record);
 
-	record->matcher = NULL;
-	for (size_t i = 0; i < scratch->match->matcher_count; i++) {
-		const struct k2i_matcher *matcher = &scratch->match->matchers[i];
-		int result = matches(matcher, scratch, cursors, record);
-
-		if (result < 0)
-			return result;
-		if (result) {
-			record->matcher = matcher;
-			return 0;
+			if (result)
+				record->matcher = matcher;
+			if (result)
+				return result < 0 ? result : 0;
 		}
-		cursors += matcher->needle_count;
 	}
 	return 0;
 }
 
 /* Once for each record, although the one that ends a row is met twice. */
-static int record_judge(struct k2i_rule_scratch *scratch)
+static int span_judge(struct k2i_rule_scratch *scratch)
 {
-	int error;
+	const size_t alike = alike_end(scratch) - scratch->at;
+	struct span *span = &scratch->span;
+	int error = 0;
 
-	if (scratch->judged)
-		return 0;
-	record_find(scratch, &scratch->record);
-	error = matcher_find(scratch, &scratch->record);
+	*span = (struct span){.at = scratch->at, .bytes = alike, .many = alike != 0};
+	if (alike) {
+		span->matcher = scratch->match->rest;
+	} else {
+		record_find(scratch, span);
+		error = matcher_find(scratch, span);
+	}
 	scratch->judged = !error;
 	return error;
+}
+
+static uint64_t span_records(const struct k2i_rule_scratch *scratch, const struct span *span)
+{
+	const char *begin = scratch->block + span->at;
+
+	if (!span->many)
+		return 1;
+	return k2i_line_ends_count((const uint8_t *)begin, span->bytes) + (begin[span->bytes - 1] != '\n');
 }
 
 static int scratch_append(struct k2i_rule_scratch *scratch, const char *text, size_t bytes)
@@ -235,7 +249,7 @@ static int replace(const struct k2i_replacement *replacement, struct k2i_rule_sc
 /* 1, or 0: there is nothing left, which is no record: a last line without line end can become that. */
 static int record_replace(struct k2i_rule_scratch *scratch, struct k2i_rule_output *output)
 {
-	const struct record *record = &scratch->record;
+	const struct span *record = &scratch->span;
 	const char *text = scratch->block + record->at;
 	int error = replace(&record->matcher->replacement, scratch, text);
 
@@ -250,28 +264,29 @@ static int record_replace(struct k2i_rule_scratch *scratch, struct k2i_rule_outp
 int k2i_rule_next(struct k2i_rule_scratch *scratch, struct k2i_rule_output *output)
 {
 	const bool allow = !scratch->match->rule->default_allow;
-	const struct record *record = &scratch->record;
+	const struct span *span = &scratch->span;
 
 	*output = (struct k2i_rule_output){.bytes = 0};
 	while (scratch->at < scratch->block_bytes) {
-		int status = record_judge(scratch);
+		int status = scratch->judged ? 0 : span_judge(scratch);
 		bool replaces, joins;
 
 		if (status)
 			return status;
-		replaces = allow && record->matcher && record->matcher->replaces;
-		joins = !replaces && allow == (record->matcher != NULL);
+		replaces = allow && span->matcher && span->matcher->replaces;
+		joins = !replaces && allow == (span->matcher != NULL);
 		if (!joins && output->bytes)
 			break;
-		scratch->at += record->bytes;
+		scratch->at += span->bytes;
 		scratch->judged = false;
 		if (joins && output->bytes == 0)
-			output->data = scratch->block + record->at;
+			output->data = scratch->block + span->at;
 		if (joins)
-			output->bytes += record->bytes;
+			output->bytes += span->bytes;
 		status = replaces ? record_replace(scratch, output) : 0;
 		scratch->counts.replaced += status == 1;
-		scratch->counts.filtered += !joins && status == 0;
+		if (!joins && status == 0)
+			scratch->counts.filtered += span_records(scratch, span);
 		if (status)
 			return status;
 	}
