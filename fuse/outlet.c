@@ -273,6 +273,27 @@ static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struc
 	return status ? status : verdict;
 }
 
+int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes)
+{
+	struct k2i_rule_counts counts;
+	struct k2i_rule_output output;
+	size_t passed = 0;
+	int verdict;
+
+	if (outlet->passes_all)
+		return 0;
+	k2i_rule_begin(outlet->scratch, records, *bytes);
+	while ((verdict = k2i_rule_next(outlet->scratch, &output)) > 0) {
+		if (output.data != records + passed)
+			memmove(records + passed, output.data, output.bytes);
+		passed += output.bytes;
+	}
+	*bytes = passed;
+	counts = k2i_rule_counts_take(outlet->scratch);
+	count_judged(mount, outlet, &counts);
+	return verdict;
+}
+
 int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
 {
 	if (records->continued)

@@ -284,15 +284,30 @@ static bool prepare_answer(const struct k2i_write *write)
 	return write->unique != 0;
 }
 
-/* Publishes the first `whole` bytes of the data with what is held in front of them, and holds the rest. */
+/* The end of the step: with nothing to publish, of the answer alone. */
+static int publish(struct k2i_mount *mount, const struct k2i_write *write, const struct k2hft_chunk *chunk,
+		   const char *begin, size_t bytes)
+{
+	bool answered = prepare_answer(write);
+
+	if (bytes)
+		return k2i_shared_commit(mount->producer, chunk, (size_t)(begin - write->claim), bytes, answered);
+	(void)k2hft_producer_discard(mount->producer);
+	if (answered)
+		k2i_shared_step_answered();
+	else
+		k2i_shared_step();
+	return 0;
+}
+
+/* Publishes what passes of the first `whole` bytes of the data with what is held in front, and holds the rest. */
 static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
 {
 	struct k2i_text *text = &handle->text;
-	size_t before = text->held_bytes, data_at = settle(write, before);
+	size_t before = text->held_bytes, data_at = settle(write, before), passing = before + whole;
 	char *begin = write->claim + data_at - before;
 	struct k2hft_chunk chunk = {
 		.stream_id = handle->outlet->stream_id,
-		.record_count = k2i_text_records(begin + before, whole),
 		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.writer_pid = write->writer_pid,
 		.flags = text->continued ? K2HFT_CHUNK_CONTINUED : 0,
@@ -301,17 +316,23 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 
 	if (before)
 		memcpy(begin, text->held, before);
+	status = k2i_outlet_sift(mount, handle->outlet, begin, &passing);
+	if (status)
+		return status;
 	k2i_text_let_go(text);
 	/* Before the commit, which gives the rear of the claim back. */
-	status = k2i_text_hold(text, begin + before + whole, write->bytes - whole);
+	status = k2i_text_hold(text, write->claim + data_at + whole, write->bytes - whole);
 	if (status) {
 		text->held_bytes = before;
 		return status;
 	}
 	text->continued = false;
 	account(mount, handle, write->offset + write->bytes);
-	k2i_outlet_copy(mount, handle->outlet, begin, before + whole);
-	return k2i_shared_commit(mount->producer, &chunk, data_at - before, before + whole, prepare_answer(write));
+	if (passing < MOVED_BYTES_MAX && begin != write->claim)
+		begin = memmove(write->claim, begin, passing);
+	chunk.record_count = k2i_text_records(begin, passing);
+	k2i_outlet_copy(mount, handle->outlet, begin, passing);
+	return publish(mount, write, &chunk, begin, passing);
 }
 
 static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
@@ -326,7 +347,7 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 
 	account(mount, handle, write->offset + write->bytes);
 	k2i_outlet_copy(mount, handle->outlet, write->claim + data_at, write->bytes);
-	return k2i_shared_commit(mount->producer, &chunk, data_at, write->bytes, prepare_answer(write));
+	return publish(mount, write, &chunk, write->claim + data_at, write->bytes);
 }
 
 /* Whether the data may stay in the claim that it was read to; `*whole` of it is published. */
@@ -337,7 +358,10 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	const struct k2i_text *text = &handle->text;
 	const char *end;
 
-	if (!write->claim || !outlet->passes_all || !outlet->transfer || outlet->next || mount->limits.record_bytes_max)
+	if (!write->claim || !outlet->transfer || outlet->next || mount->limits.record_bytes_max)
+		return false;
+	/* What judges records judges whole ones; what replaces them makes them longer. */
+	if (!outlet->passes_all && (text->continued || k2i_rule_replaces(outlet->match)))
 		return false;
 	if (write->bytes == 0 || anybody_closed_before(mount, handle))
 		return false;

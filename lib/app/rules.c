@@ -115,6 +115,7 @@ static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *mat
 				       rule->default_allow ? "DENY" : "ALLOW", reason);
 			return error;
 		}
+		match->replaces |= !rule->default_allow && matcher->replaces;
 	}
 	match->passes_all = rule->default_allow ? count == 0 : count && match->matchers->matches_all;
 	return needles_gather(match);
@@ -251,4 +252,9 @@ const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match)
 bool k2i_rule_passes_all(const struct k2i_rule_match *match)
 {
 	return match->passes_all;
+}
+
+bool k2i_rule_replaces(const struct k2i_rule_match *match)
+{
+	return match->replaces;
 }

@@ -35,6 +35,8 @@ void k2i_rules_targets(const struct k2i_rules *rules, void (*each)(void *argumen
 const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match);
 /* Every record passes unchanged: no per-record work is needed. */
 bool k2i_rule_passes_all(const struct k2i_rule_match *match);
+/* Some records pass as others than they were. */
+bool k2i_rule_replaces(const struct k2i_rule_match *match);
 
 /*
  * Records through a rule: k2i_rule_begin, then k2i_rule_next until it returns no more than 0. Thread-safe with a
@@ -59,7 +61,7 @@ struct k2i_rule_output { /* records that pass */
 
 /*
  * Records one after the other, each with its line end (LF or CR LF, which patterns do not see); the last can lack one. A
- * replacement keeps it. The data must stay until the last call of next.
+ * replacement keeps it. The data must stay until the last call of next, but for what is before the end of what passed.
  */
 void k2i_rule_begin(struct k2i_rule_scratch *scratch, const char *data, size_t bytes);
 /* 1: these pass next, what is before them was dropped; 0: no more do; -ENOMEM. */

@@ -25,6 +25,7 @@ struct k2i_rule_match {
 	const struct k2i_matcher *rest; /* what matches a line without needles; NULL: nothing does */
 	bool walks;                     /* that is not known before the line was looked at */
 	bool passes_all;
+	bool replaces;
 };
 
 #endif
