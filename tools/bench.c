@@ -45,12 +45,6 @@ static uint64_t sender_records(const struct bench_run *run)
 	return all ? all : 1;
 }
 
-/* Of a long run in a preset, one: it is compared with itself. */
-static uint64_t runs_of(const struct bench_options *options, const struct bench_result *result)
-{
-	return options->all && result->point.sustain ? 1 : options->runs;
-}
-
 static void progress(const struct bench_report *report, const struct bench_result *result, uint64_t number,
 		     const struct bench_options *options)
 {
@@ -62,8 +56,7 @@ static void progress(const struct bench_report *report, const struct bench_resul
 	if (result) {
 		bench_point_text(&result->point, text, sizeof(text));
 		(void)fprintf(stderr, "[%u of %u] %s: run %llu of %llu", (unsigned)(result - report->results) + 1,
-			      report->count, text, (unsigned long long)number,
-			      (unsigned long long)runs_of(options, result));
+			      report->count, text, (unsigned long long)number, (unsigned long long)options->runs);
 	}
 	(void)fflush(stderr);
 }
@@ -97,7 +90,7 @@ static int result_measure(struct bench_run *run, struct bench_result *result, ui
 		status = limited_run(run, metrics);
 	}
 	for (metric = 0; status == 0 && metric < BENCH_METRICS; metric++)
-		result->values[metric * runs_of(run->options, result) + number] = metrics[metric];
+		result->values[metric * run->options->runs + number] = metrics[metric];
 	if (run->series) {
 		free(result->series);
 		result->series = run->series;
@@ -110,7 +103,7 @@ static int result_measure(struct bench_run *run, struct bench_result *result, ui
 /* Its members take turns, so that what others do on the machine meets all of them. */
 static int group_measure(struct bench_run *run, struct bench_report *report, unsigned first, unsigned count)
 {
-	uint64_t runs = runs_of(run->options, &report->results[first]), turn;
+	uint64_t runs = run->options->runs, turn;
 	unsigned number;
 	int status = 0;
 
@@ -183,7 +176,7 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 		for (count = 1; first + count < report->count &&
 				report->results[first + count].group == report->results[first].group;)
 			count++;
-		if (!group_resume(report, earlier, first, count, runs_of(run->options, &report->results[first])))
+		if (!group_resume(report, earlier, first, count, run->options->runs))
 			status = group_measure(run, report, first, count);
 		if (status)
 			break;

@@ -20,7 +20,8 @@
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
 #define BENCH_RULES_MAX 16u
-#define BENCH_RING_BYTES (8u * 1024 * 1024) /* of each sender */
+/* Of each sender's ring: what it writes into is still in the processor's cache from the time around before. */
+#define BENCH_RING_BYTES (UINT64_C(2) << 20)
 #define BENCH_RUNS_MAX 1000u
 #define BENCH_TEXT_ROOM 256u
 
@@ -43,8 +44,9 @@ struct bench_point {
 	uint64_t format, unify, rules, input, tls, compress, level;
 	uint64_t link_mbit;    /* of the link between; 0: the loopback's */
 	uint64_t memory_limit; /* bytes; 0: none */
+	uint64_t ring_bytes;
 };
-#define BENCH_PARAMETERS 18u
+#define BENCH_PARAMETERS 19u
 
 struct bench_parameter {
 	const char *name;
@@ -52,6 +54,10 @@ struct bench_parameter {
 	const char *const *words; /* NULL: a number */
 };
 extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
+
+/* What a sweep goes along. */
+enum bench_axis { BENCH_SENDERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
+uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
 
 /* What one run gives; NAN: was not measured. */
 enum bench_metric {
@@ -130,7 +136,7 @@ struct bench_report {
 /* As k2hft-bench(1) has them. */
 struct bench_options {
 	bool help, quiet, seed_table, all, brief, resume, no_mount;
-	struct bench_list sizes, senders, per_write, ways;
+	struct bench_list sizes, senders, per_write, rings, ways;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
 	char receiver[1100]; /* "": its own; else HOST of -r, terminated in place, then PORT */
@@ -200,12 +206,13 @@ void bench_quarters(const double *series, unsigned count, double *first, double 
 /* 1: `b` is better than `a` by more than the spread of the runs; -1: worse; 0: neither can be said. */
 int bench_judge(enum bench_metric metric, const struct bench_result *a, const struct bench_result *b);
 /*
- * Of the points that differ from results[first] in -g (of_senders) or -c only: the one with the best committed rate, and
- * the lowest that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep. A
- * preset has the same point in several groups: there a sweep is within one.
+ * Of the points that differ from results[first] along one axis only: the one with the best committed rate, and the lowest
+ * that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep. A preset has the same
+ * point in several groups: there a sweep is within one.
  */
-unsigned bench_knee(const struct bench_report *report, unsigned first, bool of_senders, unsigned *best, unsigned *knee);
-bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, bool of_senders);
+unsigned bench_knee(const struct bench_report *report, unsigned first, enum bench_axis axis, unsigned *best,
+		    unsigned *knee);
+bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, enum bench_axis axis);
 #define BENCH_KNEE_SHARE 0.9
 bool bench_point_equal(const struct bench_point *a, const struct bench_point *b);
 

@@ -115,29 +115,34 @@ bool bench_point_equal(const struct bench_point *a, const struct bench_point *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, bool of_senders)
+uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis)
 {
-	const struct bench_result *result = &report->results[number];
+	return axis == BENCH_SENDERS     ? &point->senders
+	       : axis == BENCH_PER_WRITE ? &point->per_write
+					 : &point->ring_bytes;
+}
+
+bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, enum bench_axis axis)
+{
+	struct bench_result *result = &report->results[number];
 	struct bench_point other = report->results[first].point;
 
 	if (report->row_count && result->group != report->results[first].group)
 		return false;
-	if (of_senders)
-		other.senders = result->point.senders;
-	else
-		other.per_write = result->point.per_write;
+	*bench_axis_value(&other, axis) = *bench_axis_value(&result->point, axis);
 	return bench_point_equal(&other, &result->point);
 }
 
-unsigned bench_knee(const struct bench_report *report, unsigned first, bool of_senders, unsigned *best, unsigned *knee)
+unsigned bench_knee(const struct bench_report *report, unsigned first, enum bench_axis axis, unsigned *best,
+		    unsigned *knee)
 {
-	const struct bench_result *results = report->results;
+	struct bench_result *results = report->results;
 	unsigned number, members = 0;
 	uint64_t value, lowest = UINT64_MAX;
 
 	*best = *knee = first;
 	for (number = 0; number < report->count; number++) {
-		if (!bench_sweep_has(report, first, number, of_senders))
+		if (!bench_sweep_has(report, first, number, axis))
 			continue;
 		if (number < first)
 			return 0;
@@ -146,8 +151,8 @@ unsigned bench_knee(const struct bench_report *report, unsigned first, bool of_s
 			*best = number;
 	}
 	for (number = first; number < report->count; number++) {
-		value = of_senders ? results[number].point.senders : results[number].point.per_write;
-		if (value < lowest && bench_sweep_has(report, first, number, of_senders) &&
+		value = *bench_axis_value(&results[number].point, axis);
+		if (value < lowest && bench_sweep_has(report, first, number, axis) &&
 		    results[number].medians[BENCH_COMMITTED_MB] >=
 			    BENCH_KNEE_SHARE * results[*best].medians[BENCH_COMMITTED_MB]) {
 			lowest = value;

@@ -199,30 +199,31 @@ static void latencies_write(FILE *output, const struct bench_report *report)
 	free(bars);
 }
 
-static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, bool of_senders)
+static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
 {
+	static const char *const titles[BENCH_AXES] = {"senders at once", "records in one write", "bytes of the queue"};
 	double x[SWEEP_MAX], y[SWEEP_MAX], lowest[SWEEP_MAX], highest[SWEEP_MAX];
 	char note[BENCH_TEXT_ROOM], title[BENCH_TEXT_ROOM];
 	struct bench_line chart = {.x = x,
 				   .y = y,
 				   .lowest = lowest,
 				   .highest = highest,
-				   .x_axis = of_senders ? "senders at once" : "records in one write",
+				   .x_axis = titles[axis],
 				   .y_axis = "MB/s committed",
 				   .doubling = true,
 				   .note = note,
 				   .first = (double)NAN};
 	unsigned best, knee, number;
 
-	if (bench_knee(report, first, of_senders, &best, &knee) < 3)
+	if (bench_knee(report, first, axis, &best, &knee) < 3)
 		return;
 	for (number = first; number < report->count && chart.count < SWEEP_MAX; number++) {
-		const struct bench_result *result = &report->results[number];
+		struct bench_result *result = &report->results[number];
 
-		if (!bench_sweep_has(report, first, number, of_senders))
+		if (!bench_sweep_has(report, first, number, axis))
 			continue;
 		chart.noted = number == knee ? chart.count : chart.noted;
-		x[chart.count] = (double)(of_senders ? result->point.senders : result->point.per_write);
+		x[chart.count] = (double)*bench_axis_value(&result->point, axis);
 		y[chart.count] = result->medians[BENCH_COMMITTED_MB];
 		lowest[chart.count] = result->lowest[BENCH_COMMITTED_MB];
 		highest[chart.count++] = result->highest[BENCH_COMMITTED_MB];
@@ -297,7 +298,7 @@ static void results_write(FILE *output, const struct bench_report *report)
 
 void bench_html_write(FILE *output, const struct bench_report *report)
 {
-	unsigned number;
+	unsigned number, axis;
 
 	(void)fputs(head, output);
 	(void)fputs("<h1>k2hft bench</h1>\n", output);
@@ -309,8 +310,8 @@ void bench_html_write(FILE *output, const struct bench_report *report)
 	for (number = 0; number < report->count; number++) {
 		if (report->results[number].runs == 0)
 			continue;
-		sweep_write(output, report, number, true);
-		sweep_write(output, report, number, false);
+		for (axis = 0; axis < BENCH_AXES; axis++)
+			sweep_write(output, report, number, (enum bench_axis)axis);
 		series_write(output, &report->results[number]);
 	}
 	results_write(output, report);

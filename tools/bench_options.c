@@ -14,6 +14,9 @@
 #define TIMED_RECORDS_MAX UINT64_C(100000000)
 #define SECONDS_MAX 86400
 #define MEMORY_MIN (UINT64_C(64) << 20)
+/* RINGSIZE takes less, and much more; here it has to be in memory, and to hold what a run writes at once. */
+#define RING_MIN (UINT64_C(1) << 20)
+#define RING_MAX (UINT64_C(1) << 30)
 #define RATE_SECONDS_DEFAULT 5
 
 static void help_print(FILE *output)
@@ -27,6 +30,7 @@ static void help_print(FILE *output)
 		"      --input FILE            lines of this log, again and again, instead of made records\n"
 		"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
 		"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
+		"      --ring SIZE,...         queue of each sender, in memory (2M)\n"
 		"  -n, --count RECORDS         in one run, of all senders\n"
 		"      --bytes SIZE            in one run, with K, M or G (256M, of one sender)\n"
 		"      --seconds SECONDS       that one run takes (10, of several senders)\n"
@@ -43,7 +47,7 @@ static void help_print(FILE *output)
 		"      --link MBIT             a link of so many Mbit/s between senders and receiver\n"
 		"      --memory-limit SIZE     for everything that is started, by a control group\n"
 		"      --seed-table            K2HFTFUSE's published table, theirs beside ours\n"
-		"      --all                   everything, as one table; about 20 minutes\n"
+		"      --all                   everything, as one table; about 35 minutes\n"
 		"      --brief                 --all or --seed-table with an eighth of the records\n"
 		"      --note TEXT             is kept with the results, such as a commit\n"
 		"      --tsv FILE              the results, as a table\n"
@@ -67,6 +71,7 @@ enum long_option {
 	OPTION_SUSTAIN,
 	OPTION_RATE,
 	OPTION_RUNS,
+	OPTION_RING,
 	OPTION_FORMAT,
 	OPTION_UNIFY,
 	OPTION_RULES,
@@ -102,6 +107,7 @@ static const struct option long_options[] = {
 	{"sustain", required_argument, NULL, OPTION_SUSTAIN},
 	{"rate", required_argument, NULL, OPTION_RATE},
 	{"runs", required_argument, NULL, OPTION_RUNS},
+	{"ring", required_argument, NULL, OPTION_RING},
 	{"format", required_argument, NULL, OPTION_FORMAT},
 	{"unify", no_argument, NULL, OPTION_UNIFY},
 	{"rules", required_argument, NULL, OPTION_RULES},
@@ -291,6 +297,8 @@ static int option_take(struct bench_options *options, int option)
 		return list_parse("-g", optarg, NULL, 1, BENCH_SENDERS_MAX, &options->senders);
 	case 'c':
 		return list_parse("-c", optarg, NULL, 0, PER_WRITE_MAX, &options->per_write);
+	case OPTION_RING:
+		return list_parse("--ring", optarg, NULL, RING_MIN, RING_MAX, &options->rings);
 	case OPTION_SUSTAIN:
 		options->base.sustain = 1;
 		return number_take("--sustain", SECONDS_MAX, &options->sustain_s);
@@ -321,6 +329,8 @@ static void defaults_set(struct bench_options *options)
 		options->sizes = (struct bench_list){.values = {10, 1024, 4096}, .count = 3};
 	if (options->senders.count == 0)
 		options->senders = (struct bench_list){.values = {1}, .count = 1};
+	if (options->rings.count == 0)
+		options->rings = (struct bench_list){.values = {BENCH_RING_BYTES}, .count = 1};
 	if (options->per_write.count == 0)
 		options->per_write = (struct bench_list){.values = {0}, .count = 1};
 	if (base->rate && base->records + base->bytes + base->seconds == 0)
@@ -388,6 +398,8 @@ static int presets_check(const struct bench_options *options)
 		return refuse("--all, --seed-table", "", "one of them only");
 	if (options->receiver[0] || options->base.rate || options->base.bytes || options->base.records)
 		return refuse(preset, "", "it says itself what is sent to whom; --runs and --brief change it");
+	if (options->rings.count > 1)
+		return refuse(preset, "--ring", "with one size only");
 	return BENCH_OK;
 }
 

@@ -14,13 +14,14 @@
 #define PRESET_ROWS 96u
 #define VOLUME (UINT64_C(1) << 30)
 #define VOLUME_LOG (UINT64_C(256) << 20)
-/* Many senders: 128 rings that are touched first are 1 GiB, which must be little of what a run carries. */
+/* Many senders: 128 rings that are touched first are 256 MiB, which must be little of what a run carries. */
 #define SWEEP_SECONDS 10
 #define APPENDS UINT64_C(1000000)
 #define IDLE_SECONDS 5
 #define IDLE_BYTES 10 /* of the one record before it */
 #define LATENCY_SECONDS 3
 #define SUSTAIN_SECONDS 120
+#define LARGE_RING_BYTES (UINT64_C(64) << 20)
 #define LINK_MBIT 1000
 /* A link that is a process looks to a sender like a receiver that is slow, for which auto does not compress. */
 #define COMPRESS_ALWAYS 2
@@ -65,8 +66,12 @@ static struct bench_point *point_add(struct plan *plan, uint64_t way, uint64_t s
 	struct bench_result *result = &plan->report->results[plan->report->count++];
 
 	*result = (struct bench_result){.group = plan->group};
-	result->point = (struct bench_point){
-		.way = way, .size = size, .senders = 1, .level = 1, .bytes = part_of(plan, VOLUME)};
+	result->point = (struct bench_point){.way = way,
+					     .size = size,
+					     .senders = 1,
+					     .level = 1,
+					     .bytes = part_of(plan, VOLUME),
+					     .ring_bytes = plan->options->rings.values[0]};
 	return &result->point;
 }
 
@@ -143,6 +148,18 @@ static void plan_pipe(struct plan *plan)
 					      "library, records of 10 bytes from one thread, committed");
 		}
 	}
+}
+
+/* The ring as it is where nothing is set, which bridges outages but does not stay in the processor's cache. */
+static void plan_large_ring(struct plan *plan)
+{
+	if (!mounts(plan))
+		return;
+	plan->group++;
+	point_add(plan, BENCH_MOUNT, 1024)->ring_bytes = LARGE_RING_BYTES;
+	row_against(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "mount, RINGSIZE = 64M, 1 KiB, committed"), "pipe",
+		    BENCH_PIPE_MB);
+	row_against(row_add(plan, BENCH_CPU_ALL, "s/GB", "mount, RINGSIZE = 64M, 1 KiB, CPU"), "pipe", BENCH_CPU_PIPE);
 }
 
 static void plan_record(struct plan *plan)
@@ -264,21 +281,32 @@ static void plan_log(struct plan *plan)
 		    "line rate", BENCH_LINE_MB);
 }
 
-static void plan_sweep(struct plan *plan)
+static void plan_sweep(struct plan *plan, uint64_t way, const uint64_t *senders, unsigned count)
 {
-	unsigned first = plan->report->count;
+	unsigned first = plan->report->count, number;
 	struct bench_point *point;
-	uint64_t senders;
 
 	plan->group++;
-	for (senders = 1; senders <= BENCH_SENDERS_MAX; senders *= 2) {
-		point = point_add(plan, BENCH_LIBRARY, 1024);
-		point->senders = senders;
+	for (number = 0; number < count; number++) {
+		point = point_add(plan, way, 1024);
+		point->senders = senders[number];
 		point->bytes = 0;
 		point->seconds = plan->options->brief ? 1 : SWEEP_SECONDS;
 	}
-	row_against_other(row_add(plan, BENCH_COMMITTED_MB, "MB/s", "library, 128 senders at once, 1 KiB"),
-			  "best of 1 to 128", first, last(plan));
+	row_against_other(
+		row_add(plan, BENCH_COMMITTED_MB, "MB/s", "%s, 128 senders at once, 1 KiB", bench_way_names[way]),
+		"best of 1 to 128", first, last(plan));
+}
+
+static void plan_sweeps(struct plan *plan)
+{
+	static const uint64_t doubling[] = {1, 2, 4, 8, 16, 32, 64, 128};
+	/* Those of a mount share its ring and its connection, so the steps in between have little to tell. */
+	static const uint64_t few[] = {1, 8, 128};
+
+	plan_sweep(plan, BENCH_LIBRARY, doubling, 8);
+	if (mounts(plan))
+		plan_sweep(plan, BENCH_MOUNT, few, 3);
 }
 
 static void plan_idle(struct plan *plan)
@@ -333,6 +361,7 @@ static int all_make(struct plan *plan)
 	if (!mounts(plan))
 		skip(plan, "everything that goes through a mount: /dev/fuse can't be used here");
 	plan_pipe(plan);
+	plan_large_ring(plan);
 	plan_record(plan);
 	plan_unified(plan);
 	if (mounts(plan))
@@ -340,7 +369,7 @@ static int all_make(struct plan *plan)
 	plan_latencies(plan);
 	plan_formats(plan);
 	plan_log(plan);
-	plan_sweep(plan);
+	plan_sweeps(plan);
 	plan_idle(plan);
 	plan_sustain(plan);
 	return 0;
@@ -439,33 +468,41 @@ static uint64_t senders_most(const struct bench_options *options)
 	return most;
 }
 
+/* The value of a list that a combination's number stands for; `rest` is what stands for those of the other lists. */
+static uint64_t value_take(const struct bench_list *list, size_t *rest)
+{
+	uint64_t value = list->values[*rest % list->count];
+
+	*rest /= list->count;
+	return value;
+}
+
 /* Each combination of the lists, each a group of its own. */
 static int lists_make(struct plan *plan)
 {
 	const struct bench_options *options = plan->options;
-	unsigned way, size, per_write, senders;
+	size_t count = (size_t)options->ways.count * options->sizes.count * options->per_write.count *
+		       options->senders.count * options->rings.count;
 	struct bench_point point = options->base;
 	bool volume_given = options->base.records || options->base.seconds || options->base.bytes;
+	size_t number, rest;
 
-	plan->report->results = calloc((size_t)options->ways.count * options->sizes.count * options->per_write.count *
-					       options->senders.count,
-				       sizeof(*plan->report->results));
+	plan->report->results = calloc(count, sizeof(*plan->report->results));
 	if (!plan->report->results)
 		return -1;
 	if (!volume_given && senders_most(options) > 1)
 		point.seconds = SWEEP_SECONDS;
 	else if (!volume_given)
 		point.bytes = VOLUME / 4;
-	for (way = 0; way < options->ways.count; way++)
-		for (size = 0; size < options->sizes.count; size++)
-			for (per_write = 0; per_write < options->per_write.count; per_write++)
-				for (senders = 0; senders < options->senders.count; senders++) {
-					point.way = options->ways.values[way];
-					point.size = options->sizes.values[size];
-					point.per_write = options->per_write.values[per_write];
-					point.senders = options->senders.values[senders];
-					combination_add(plan, &point, volume_given);
-				}
+	for (number = 0; number < count; number++) {
+		rest = number;
+		point.ring_bytes = value_take(&options->rings, &rest);
+		point.senders = value_take(&options->senders, &rest);
+		point.per_write = value_take(&options->per_write, &rest);
+		point.size = value_take(&options->sizes, &rest);
+		point.way = value_take(&options->ways, &rest);
+		combination_add(plan, &point, volume_given);
+	}
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
@@ -217,8 +218,8 @@ int bench_mount_start(struct bench_run *run)
 		return -1;
 	(void)fprintf(config,
 		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\n"
-		      "RINGSIZE = %u\nCOMPRESS = %s\n",
-		      run->port, tls_lines(run, tls), run->host, BENCH_RING_BYTES,
+		      "RINGSIZE = %" PRIu64 "\nCOMPRESS = %s\n",
+		      run->port, tls_lines(run, tls), run->host, run->point.ring_bytes,
 		      bench_compress_names[run->point.compress]);
 	rules_write(run, config);
 	(void)fclose(config);

@@ -46,6 +46,7 @@ const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(level, bench_level_names),
 	PARAMETER(link_mbit, NULL),
 	PARAMETER(memory_limit, NULL),
+	PARAMETER(ring_bytes, NULL),
 };
 _Static_assert(sizeof(struct bench_point) == BENCH_PARAMETERS * sizeof(uint64_t), "each parameter has its name");
 
@@ -90,6 +91,20 @@ uint64_t bench_parameter_get(const struct bench_point *point, unsigned number)
 	return value;
 }
 
+/* 2M, as an option takes it. */
+static const char *size_text(uint64_t bytes, char text[BENCH_FIGURE_ROOM])
+{
+	static const char units[] = {'\0', 'K', 'M', 'G'};
+	unsigned unit = 0;
+
+	while (bytes && bytes % 1024 == 0 && unit < sizeof(units) - 1) {
+		bytes /= 1024;
+		unit++;
+	}
+	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64 "%.1s", bytes, &units[unit]);
+	return text;
+}
+
 static void text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static void text_add(char *text, size_t room, const char *format, ...)
@@ -104,6 +119,8 @@ static void text_add(char *text, size_t room, const char *format, ...)
 
 void bench_point_text(const struct bench_point *point, char *text, size_t room)
 {
+	char size[BENCH_FIGURE_ROOM];
+
 	(void)snprintf(text, room, "%s", bench_way_names[point->way]);
 	if (point->input)
 		text_add(text, room, ", lines of a log");
@@ -125,6 +142,8 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 		text_add(text, room, ", %" PRIu64 " Mbit/s", point->link_mbit);
 	if (point->memory_limit)
 		text_add(text, room, ", %" PRIu64 " MiB of memory", point->memory_limit >> 20);
+	if (point->ring_bytes != BENCH_RING_BYTES)
+		text_add(text, room, ", --ring %s", size_text(point->ring_bytes, size));
 	if (point->compress)
 		text_add(text, room, ", compress %s", bench_compress_names[point->compress]);
 	if (point->level != 1)
@@ -201,8 +220,8 @@ static void number_print(int width, int digits, double number)
 
 void bench_table_head(const struct bench_options *options)
 {
-	(void)printf("%-12s %7s %4s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "-c", "produced/s", "committed/s",
-		     "MB/s", "against", "ratio");
+	(void)printf("%-12s %7s %4s %6s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "-c", "--ring", "produced/s",
+		     "committed/s", "MB/s", "against", "ratio");
 	(void)printf(options->base.rate ? " %9s %9s %9s %9s\n" : " %7s %8s %7s %7s\n",
 		     options->base.rate ? "p50 us" : "CPU/GB", options->base.rate ? "p99 us" : "its pipe",
 		     options->base.rate ? "p99.9 us" : "send MB", options->base.rate ? "max us" : "recv MB");
@@ -250,9 +269,10 @@ static void rates_print(const struct bench_result *result)
 void bench_table_line(const struct bench_result *result)
 {
 	const struct bench_point *point = &result->point;
+	char ring[BENCH_FIGURE_ROOM];
 
-	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %6" PRIu64 " ", bench_way_names[point->way], point->size,
-		     point->senders, point->per_write);
+	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way], point->size,
+		     point->senders, point->per_write, size_text(point->ring_bytes, ring));
 	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE)
 		still_print(result);
 	else
@@ -260,33 +280,46 @@ void bench_table_line(const struct bench_result *result)
 	(void)fflush(stdout);
 }
 
-static void knee_print(const struct bench_report *report, unsigned first, bool of_senders)
+static const char *axis_text(struct bench_point *point, enum bench_axis axis, char text[BENCH_TEXT_ROOM])
 {
-	const struct bench_point *point = &report->results[first].point;
-	const char *swept = of_senders ? "-g" : "-c";
-	unsigned best, knee;
+	static const char *const options[BENCH_AXES] = {"-g", "-c", "--ring"};
+	char size[BENCH_FIGURE_ROOM];
+	uint64_t value = *bench_axis_value(point, axis);
 
-	if (bench_knee(report, first, of_senders, &best, &knee) < (report->row_count ? 3 : 2))
+	if (axis == BENCH_RINGS)
+		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %s", options[axis], size_text(value, size));
+	else
+		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %" PRIu64, options[axis], value);
+	return text;
+}
+
+static void knee_print(const struct bench_report *report, unsigned first, enum bench_axis swept)
+{
+	struct bench_point *point = &report->results[first].point;
+	char text[BENCH_TEXT_ROOM];
+	unsigned best, knee, axis;
+
+	if (bench_knee(report, first, swept, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
-	(void)printf("knee: %s, %" PRIu64 " bytes, %s %" PRIu64 ": at %s %" PRIu64
-		     ", %.1f MB/s; the best, %.1f, at %" PRIu64 "\n",
-		     bench_way_names[point->way], point->size, of_senders ? "-c" : "-g",
-		     of_senders ? point->per_write : point->senders, swept,
-		     of_senders ? report->results[knee].point.senders : report->results[knee].point.per_write,
-		     report->results[knee].medians[BENCH_COMMITTED_MB],
-		     report->results[best].medians[BENCH_COMMITTED_MB],
-		     of_senders ? report->results[best].point.senders : report->results[best].point.per_write);
+	(void)printf("knee: %s, %" PRIu64 " bytes", bench_way_names[point->way], point->size);
+	for (axis = 0; axis < BENCH_AXES; axis++)
+		if (axis != swept)
+			(void)printf(", %s", axis_text(point, (enum bench_axis)axis, text));
+	(void)printf(": at %s, %.1f MB/s", axis_text(&report->results[knee].point, swept, text),
+		     report->results[knee].medians[BENCH_COMMITTED_MB]);
+	(void)printf("; the best, %.1f, at %s\n", report->results[best].medians[BENCH_COMMITTED_MB],
+		     axis_text(&report->results[best].point, swept, text));
 }
 
 void bench_knees_print(const struct bench_report *report)
 {
-	unsigned number;
+	unsigned number, axis;
 
 	for (number = 0; number < report->count; number++) {
 		if (report->results[number].point.rate || isnan(report->results[number].medians[BENCH_COMMITTED_MB]))
 			continue;
-		knee_print(report, number, true);
-		knee_print(report, number, false);
+		for (axis = 0; axis < BENCH_AXES; axis++)
+			knee_print(report, number, (enum bench_axis)axis);
 	}
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender
 	struct k2hft_sender_options options = {.size = sizeof(options),
 					       .host = run->host,
 					       .port = run->port,
-					       .ring_bytes = BENCH_RING_BYTES,
+					       .ring_bytes = run->point.ring_bytes,
 					       .level = (uint32_t)run->point.level + 1,
 					       .compress = (uint32_t)run->point.compress,
 					       .tls = run->point.tls ? &tls : NULL};
@@ -71,9 +72,10 @@ static _Noreturn void push_exec(const struct sending *sending, int input)
 	const struct bench_run *run = sending->run;
 	char program[4096], receiver[1200], key[4200], option[] = "-qr", stream[] = "-t", level[] = "--level",
 						       compress[] = "--compress", shared_key[] = "--psk",
-						       command[] = "push", name[64], level_name[16], compress_name[16];
-	char *arguments[] = {program,    command,  option,        receiver, stream, name, level,
-			     level_name, compress, compress_name, NULL,     NULL,   NULL};
+						       command[] = "push", name[64], level_name[16], compress_name[16],
+						       ring[] = "--ring-size", ring_size[24];
+	char *arguments[] = {program,  command,       option, receiver,  stream, name, level, level_name,
+			     compress, compress_name, ring,   ring_size, NULL,   NULL, NULL};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bench_program_find("k2hft", program, sizeof(program));
@@ -81,10 +83,11 @@ static _Noreturn void push_exec(const struct sending *sending, int input)
 	(void)snprintf(name, sizeof(name), "%s", sending->stream);
 	(void)snprintf(level_name, sizeof(level_name), "%s", bench_level_names[run->point.level]);
 	(void)snprintf(compress_name, sizeof(compress_name), "%s", bench_compress_names[run->point.compress]);
+	(void)snprintf(ring_size, sizeof(ring_size), "%" PRIu64, run->point.ring_bytes);
 	if (run->point.tls) {
 		(void)snprintf(key, sizeof(key), "%s", run->shared_key);
-		arguments[10] = shared_key;
-		arguments[11] = key;
+		arguments[12] = shared_key;
+		arguments[13] = key;
 	}
 	if (dup2(input, STDIN_FILENO) >= 0)
 		(void)execvp(program, arguments);

@@ -149,15 +149,29 @@ static void knees(void **state)
 		results[number].medians[BENCH_COMMITTED_MB] = rates[number];
 	}
 	results[5].point.size = 7; /* of another sweep */
-	assert_int_equal(bench_knee(&report, 0, true, &best, &knee), 5);
+	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 5);
 	assert_int_equal(best, 3);
 	assert_int_equal(knee, 2);
-	assert_int_equal(bench_knee(&report, 1, true, &best, &knee), 0);
-	assert_int_equal(bench_knee(&report, 5, true, &best, &knee), 1);
+	assert_int_equal(bench_knee(&report, 1, BENCH_SENDERS, &best, &knee), 0);
+	assert_int_equal(bench_knee(&report, 5, BENCH_SENDERS, &best, &knee), 1);
+	/* Along another axis the points are not one sweep. */
+	assert_int_equal(bench_knee(&report, 0, BENCH_RINGS, &best, &knee), 1);
+	for (number = 0; number < 5; number++) {
+		results[number].point.ring_bytes = results[number].point.senders << 20;
+		results[number].point.senders = 1;
+	}
+	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 1);
+	assert_int_equal(bench_knee(&report, 0, BENCH_RINGS, &best, &knee), 5);
+	assert_int_equal(best, 3);
+	assert_int_equal(knee, 2);
+	for (number = 0; number < 5; number++) {
+		results[number].point.senders = results[number].point.ring_bytes >> 20;
+		results[number].point.ring_bytes = 0;
+	}
 	/* In a preset, within a group. */
 	report.row_count = 1;
 	results[3].group = 1;
-	assert_int_equal(bench_knee(&report, 0, true, &best, &knee), 4);
+	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 4);
 	assert_int_equal(best, 2);
 }
 
@@ -355,6 +369,7 @@ static void volumes(void **state)
 {
 	struct bench_options options = {.sizes = {.values = {1024}, .count = 1},
 					.per_write = {.count = 1},
+					.rings = {.values = {1u << 20, 8u << 20}, .count = 1},
 					.ways = {.values = {BENCH_LIBRARY, BENCH_APPEND}, .count = 2},
 					.senders = {.values = {1, 128}, .count = 1}};
 	struct bench_report report = {0};
@@ -376,6 +391,16 @@ static void volumes(void **state)
 		assert_int_equal(report.results[number].point.senders, options.senders.values[number % 2]);
 		assert_int_equal(report.results[number].point.seconds, 10);
 		assert_int_equal(report.results[number].point.bytes + report.results[number].point.records, 0);
+	}
+	free(report.results);
+	options.rings.count = 2;
+	report = (struct bench_report){0};
+	assert_int_equal(bench_plan_make(&report, &options), 0);
+	assert_int_equal(report.count, 8);
+	for (number = 0; number < report.count; number++) {
+		assert_int_equal(report.results[number].point.ring_bytes, options.rings.values[number % 2]);
+		assert_int_equal(report.results[number].point.senders, options.senders.values[number / 2 % 2]);
+		assert_int_equal(report.results[number].point.way, options.ways.values[number / 4]);
 	}
 	free(report.results);
 }
