@@ -20,8 +20,6 @@
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
 #define BENCH_RULES_MAX 16u
-/* Of each sender's ring: what it writes into is still in the processor's cache from the time around before. */
-#define BENCH_RING_BYTES (UINT64_C(2) << 20)
 #define BENCH_RUNS_MAX 1000u
 #define BENCH_TEXT_ROOM 256u
 
@@ -58,6 +56,8 @@ extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
 /* What a sweep goes along. */
 enum bench_axis { BENCH_SENDERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
 uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
+/* Of a way's ring, where --ring does not say it. */
+uint64_t bench_ring_bytes(uint64_t way);
 
 /* What one run gives; NAN: was not measured. */
 enum bench_metric {

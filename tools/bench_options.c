@@ -30,7 +30,7 @@ static void help_print(FILE *output)
 		"      --input FILE            lines of this log, again and again, instead of made records\n"
 		"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
 		"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
-		"      --ring SIZE,...         queue of each sender, in memory (2M)\n"
+		"      --ring SIZE,...         queue of each sender, in memory (2M, for mount-append 8M)\n"
 		"  -n, --count RECORDS         in one run, of all senders\n"
 		"      --bytes SIZE            in one run, with K, M or G (256M, of one sender)\n"
 		"      --seconds SECONDS       that one run takes (10, of several senders)\n"
@@ -330,7 +330,7 @@ static void defaults_set(struct bench_options *options)
 	if (options->senders.count == 0)
 		options->senders = (struct bench_list){.values = {1}, .count = 1};
 	if (options->rings.count == 0)
-		options->rings = (struct bench_list){.values = {BENCH_RING_BYTES}, .count = 1};
+		options->rings = (struct bench_list){.count = 1};
 	if (options->per_write.count == 0)
 		options->per_write = (struct bench_list){.values = {0}, .count = 1};
 	if (base->rate && base->records + base->bytes + base->seconds == 0)

@@ -142,7 +142,7 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 		text_add(text, room, ", %" PRIu64 " Mbit/s", point->link_mbit);
 	if (point->memory_limit)
 		text_add(text, room, ", %" PRIu64 " MiB of memory", point->memory_limit >> 20);
-	if (point->ring_bytes != BENCH_RING_BYTES)
+	if (point->ring_bytes != bench_ring_bytes(point->way))
 		text_add(text, room, ", --ring %s", size_text(point->ring_bytes, size));
 	if (point->compress)
 		text_add(text, room, ", compress %s", bench_compress_names[point->compress]);
