@@ -12,7 +12,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "collect.h"
 #include "crash.h"
 #include "drain.h"
@@ -21,20 +20,11 @@
 #include "park.h"
 #include "populate.h"
 #include "reply.h"
-#include "ring_handle.h"
 #include "shared.h"
 #include "write.h"
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
-
-/*
- * Who writes so much at once goes on doing so: this thread sends it then, while it is in the processor's cache. Less is
- * left to the client's thread, which makes larger frames of many requests.
- */
-#define MUCH_BYTES (64u * 1024)
-/* How long after it the client's thread is to be there again. */
-#define MUCH_IDLE_NS UINT64_C(2000000)
 
 enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_COUNT };
 
@@ -127,7 +117,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.claim = request->claim,
 	};
 
-	mount->much_ns = write.bytes >= MUCH_BYTES ? k2i_mount_clock_ns() : 0;
+	k2i_turn_committed(&mount->turn, write.bytes, k2i_mount_clock_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
 		k2i_collect_write(mount, request->head.in.nodeid, &write);
 	else
@@ -277,35 +267,13 @@ static int sooner(int one_ms, int other_ms)
 	return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
 }
 
-static void send_no_more(struct k2i_mount *mount)
-{
-	if (mount->sends)
-		k2i_client_turn_give(mount->client);
-	mount->sends = false;
-}
-
-/* Whether much was written just now, and this thread may send it. */
-static bool sends_much(struct k2i_mount *mount, uint64_t now_ns)
-{
-	if (mount->much_ns == 0 || now_ns - mount->much_ns > MUCH_IDLE_NS || mount->ending)
-		return false;
-	if (mount->sends)
-		return k2i_client_turn_suits(mount->client, now_ns);
-	mount->sends = k2i_client_turn_take(mount->client, now_ns);
-	return mount->sends;
-}
-
 /* Sends, if that is this thread's turn; when to come again, or -1. */
 static int send_much(struct k2i_mount *mount)
 {
-	uint64_t now_ns;
-
-	if (!mount->sends && mount->much_ns == 0)
-		return -1;
-	now_ns = k2i_mount_clock_ns();
-	if (sends_much(mount, now_ns) && k2hft_client_process(mount->client, now_ns) == 0)
-		return sooner(k2hft_client_timeout_ms(mount->client, now_ns), MUCH_IDLE_NS / 1000000);
-	send_no_more(mount);
+	if (mount->ending)
+		k2i_turn_end(&mount->turn);
+	else if (mount->turn.taken || mount->turn.much_ns)
+		return k2i_turn_send(&mount->turn, k2i_mount_clock_ns());
 	return -1;
 }
 
@@ -323,9 +291,7 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = POLLIN};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
-	waits[WAIT_CLIENT] = (struct pollfd){.fd = -1, .events = POLLIN};
-	if (mount->sends)
-		waits[WAIT_CLIENT].fd = k2hft_client_descriptor(mount->client);
+	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
 	/* More would only be put beside what waits already. */
 	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
 		waits[WAIT_DEVICE].events = 0;
@@ -338,9 +304,7 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 		waits[WAIT_DEVICE].revents = waits[WAIT_PROGRESS].revents = waits[WAIT_SIGNAL].revents = 0;
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
-	/* What is committed now is sent before the next wait. */
-	if (mount->sends)
-		k2i_consumer_stir(mount->ring);
+	k2i_turn_waited(&mount->turn);
 }
 
 /* ---- taking over */
@@ -448,7 +412,7 @@ static bool ended(struct k2i_mount *mount)
 	if (!mount->ending)
 		return false;
 	/* What is acknowledged now is the client's thread's to say. */
-	send_no_more(mount);
+	k2i_turn_end(&mount->turn);
 	return k2i_drain_done(mount);
 }
 

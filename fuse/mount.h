@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <k2hft/client.h>
 #include <k2hft/ring.h>
 
+#include "client.h"
 #include "counts.h"
 #include "log.h"
 #include "nodes.h"
@@ -70,8 +70,7 @@ struct k2i_mount {
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
 	atomic_uint waiting;  /* 1: somebody wants progress_fd */
-	bool sends;           /* this thread has the client's turn */
-	uint64_t much_ns;     /* when much was last written at once; 0: less was since */
+	struct k2i_turn turn; /* to send what is much */
 	uint32_t drain_files; /* whose bytes are to be taken before that */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;

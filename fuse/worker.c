@@ -100,6 +100,8 @@ static int open_client(struct k2i_mount *mount)
 	};
 	int status = k2hft_client_open(mount->ring, &options, &mount->client);
 
+	mount->turn.client = mount->client;
+
 	if (status == 0)
 		status = k2hft_client_thread_start(mount->client);
 	return status ? fail("client", status) : 0;
@@ -115,8 +117,7 @@ static void begin(struct k2i_mount *mount)
 	mount->request = mount->body = NULL;
 	mount->signal_fd = mount->progress_fd = -1;
 	mount->swallowing = mount->resuming = false;
-	mount->sends = false;
-	mount->much_ns = 0;
+	mount->turn = (struct k2i_turn){.client = NULL};
 	mount->drain_files = 0;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);

@@ -3,6 +3,8 @@
 #define K2I_CLIENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <k2hft/client.h>
 
@@ -26,5 +28,23 @@ void k2i_client_claim_begun(struct k2hft_client *client);
 bool k2i_client_turn_take(struct k2hft_client *client, uint64_t now_ns);
 bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns);
 void k2i_client_turn_give(struct k2hft_client *client);
+
+/* The same for one that does so as long as it commits much. Its loop: send, wait, waited, commit, committed. */
+struct k2i_turn {
+	struct k2hft_client *client;
+	bool taken;       /* this thread sends */
+	uint64_t much_ns; /* when much was last committed at once; 0: less was since */
+};
+
+/* `bytes` at once, which send may then send. */
+void k2i_turn_committed(struct k2i_turn *turn, size_t bytes, uint64_t now_ns);
+/* Sends, if it is this thread's turn: when to call again at the latest, in milliseconds. -1: it is not. */
+int k2i_turn_send(struct k2i_turn *turn, uint64_t now_ns);
+/* What a wait must end for, too, to be read from; -1: nothing. */
+int k2i_turn_descriptor(const struct k2i_turn *turn);
+/* After a wait: commits wake nobody, since what they bring is sent before the next wait. */
+void k2i_turn_waited(const struct k2i_turn *turn);
+/* Before any wait without the descriptor. The client's thread goes on. */
+void k2i_turn_end(struct k2i_turn *turn);
 
 #endif

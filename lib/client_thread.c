@@ -98,31 +98,6 @@ void k2i_client_interrupt(struct k2hft_client *client)
 	(void)!write(client->interrupt, &one, sizeof(one));
 }
 
-bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns)
-{
-	return client->state == K2HFT_CLIENT_CONNECTED && !client->tls_context &&
-	       !k2i_link_compress(&client->link, client->options.compress, now_ns);
-}
-
-bool k2i_client_turn_take(struct k2hft_client *client, uint64_t now_ns)
-{
-	if (pthread_mutex_trylock(&client->turn))
-		return false;
-	if (!k2i_client_turn_suits(client, now_ns)) {
-		(void)pthread_mutex_unlock(&client->turn);
-		return false;
-	}
-	client->turns_taken++;
-	return true;
-}
-
-void k2i_client_turn_give(struct k2hft_client *client)
-{
-	/* What the thread waits for is older than the turn: it looks anew. */
-	k2i_client_interrupt(client);
-	(void)pthread_mutex_unlock(&client->turn);
-}
-
 /* One wait and what it brought. With the turn, which others can take meanwhile. */
 static int thread_step(struct k2hft_client *client)
 {

@@ -378,6 +378,7 @@ static int push_run(struct push *push, char **names)
 
 	if (status)
 		return ring_failed(push, status);
+	push->turn.client = k2hft_sender_client(push->sender);
 	push->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);

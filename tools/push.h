@@ -8,6 +8,7 @@
 
 #include <k2hft/sender.h>
 
+#include "client.h"
 #include "errors.h"
 #include "sender_config.h"
 
@@ -32,7 +33,8 @@ struct push {
 	char receiver[1100];             /* HOST of options.receiver, terminated in place, then PORT */
 	const char *host, *port;
 	struct k2hft_sender *sender;
-	bool show; /* progress */
+	struct k2i_turn turn; /* to send what is read, if it is much at once */
+	bool show;            /* progress */
 	uint64_t input_bytes;
 	uint64_t started_ns, shown_ns;
 	uint64_t acked, progress_ns; /* last seen, and when it moved */

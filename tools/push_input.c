@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "writer.h"
 
 /* Waits look around this often: for an interrupt, for progress to show. */
@@ -15,19 +16,40 @@
 /* Beside the outcomes of push_input. */
 #define READ_MORE 100
 
+/*
+ * Sends, if that is for this thread to do, and waits for the input or for what the receiver says. True: there may be input.
+ * Without a descriptor it is the receiver only.
+ */
+static bool turn_wait(struct push *push, int descriptor)
+{
+	struct pollfd waits[] = {{.fd = descriptor, .events = POLLIN}, {.events = POLLIN}};
+	int turn_ms = k2i_turn_send(&push->turn, k2i_clock_ns(CLOCK_MONOTONIC)), ready;
+
+	waits[1].fd = k2i_turn_descriptor(&push->turn);
+	ready = poll(waits, 2, turn_ms < 0 ? SLICE_MS : turn_ms);
+	k2i_turn_waited(&push->turn);
+	return ready < 0 ? errno != EINTR : waits[0].revents != 0;
+}
+
+/* A file has always something to read. */
+static int file_step(struct push *push)
+{
+	(void)k2i_turn_send(&push->turn, k2i_clock_ns(CLOCK_MONOTONIC));
+	k2i_turn_waited(&push->turn);
+	return push_interrupts() ? -EINTR : 0;
+}
+
 /* Until there is something to read: a claim must not stand in the ring meanwhile. */
 static int readable_wait(struct push *push, int descriptor)
 {
-	struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
-
 	for (;;) {
-		int ready;
+		bool ready;
 
 		if (push_interrupts())
 			return -EINTR;
-		ready = poll(&wanted, 1, SLICE_MS);
+		ready = turn_wait(push, descriptor);
 		push_progress(push);
-		if (ready > 0 || (ready < 0 && errno != EINTR))
+		if (ready)
 			return 0;
 		if (push_connection_check(push))
 			return PUSH_FAILED;
@@ -37,7 +59,10 @@ static int readable_wait(struct push *push, int descriptor)
 /* The ring is full: something must be acknowledged first. */
 static int room_wait(struct push *push)
 {
-	(void)k2hft_ring_space_wait(k2hft_sender_ring(push->sender), SLICE_MS);
+	if (push->turn.taken)
+		(void)turn_wait(push, -1);
+	else
+		(void)k2hft_ring_space_wait(k2hft_sender_ring(push->sender), SLICE_MS);
 	push_progress(push);
 	return push_connection_check(push);
 }
@@ -69,6 +94,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, int descri
 	}
 	if (got > 0) {
 		push->input_bytes += (uint64_t)got;
+		k2i_turn_committed(&push->turn, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
 		return READ_MORE;
 	}
 	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN) {
@@ -105,12 +131,13 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 		return PUSH_FAILED;
 	}
 	do {
-		status = regular ? (push_interrupts() ? -EINTR : 0) : readable_wait(push, descriptor);
+		status = regular ? file_step(push) : readable_wait(push, descriptor);
 		if (status)
 			break;
 		status = block_read(push, writer, descriptor, name);
 		push_progress(push);
 	} while (status == READ_MORE);
+	k2i_turn_end(&push->turn);
 	rest = rest_send(push, writer);
 	k2hft_writer_close(writer);
 	return status ? status : rest;

@@ -163,6 +163,48 @@ static void turn_is_one_at_a_time(void **state)
 	echo_end(&echo, f);
 }
 
+/* The turn lasts while much is committed, and is then the thread's again. */
+static void much_is_sent_by_who_commits_it(void **state)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	struct fixture *f = *state;
+	struct k2i_turn turn = {.client = NULL};
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	struct echo echo;
+
+	f->options.progress = NULL;
+	client_open(f);
+	turn.client = f->client;
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(&echo, f);
+	turn_await(f);
+	k2i_client_turn_give(f->client);
+	k2i_turn_committed(&turn, 1000, now_ns);
+	assert_int_equal(k2i_turn_send(&turn, now_ns), -1);
+	assert_int_equal(k2i_turn_descriptor(&turn), -1);
+	/* The thread can be at work yet. */
+	for (unsigned time = 0; time < 20000 && !turn.taken; time++) {
+		now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+		k2i_turn_committed(&turn, 64 * 1024, now_ns);
+		if (k2i_turn_send(&turn, now_ns) < 0)
+			(void)nanosleep(&moment, NULL);
+	}
+	assert_true(turn.taken);
+	assert_int_equal(k2i_turn_descriptor(&turn), k2hft_client_descriptor(f->client));
+	k2i_turn_waited(&turn);
+	push(f, "in the turn\n");
+	assert_int_equal(stats_of(f).sent_records, 0);
+	assert_in_range(k2i_turn_send(&turn, now_ns), 0, 2);
+	assert_int_equal(stats_of(f).sent_records, 1);
+	push(f, "sent by the thread\n");
+	assert_int_equal(k2i_turn_send(&turn, now_ns + 2000001), -1);
+	assert_false(turn.taken);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 2);
+	k2i_turn_end(&turn);
+	echo_end(&echo, f);
+}
+
 /* A producer that takes the turn when it can, beside a thread that sends what it can. */
 static void turns_lose_nothing(void **state)
 {
@@ -307,6 +349,7 @@ int main(void)
 		CASE(drain_waits_for_the_acknowledgement),
 		CASE(turn_is_for_who_is_connected),
 		CASE(turn_is_one_at_a_time),
+		CASE(much_is_sent_by_who_commits_it),
 		CASE(turns_lose_nothing),
 		CASE(drain_does_not_wait_for_what_was_given_back),
 		CASE(drain_ends_when_the_tail_goes_back),
