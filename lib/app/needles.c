@@ -22,8 +22,9 @@
 struct entry {
 	const char *text;
 	size_t bytes;
-	size_t sign;   /* where its sign is in the text */
-	uint32_t next; /* of the same chain; NONE */
+	size_t at;           /* where its sign is in the text */
+	uint32_t sign, mask; /* its bytes, the first of them lowest, and which those are */
+	uint32_t next;       /* of the same chain; NONE */
 };
 
 struct k2i_needles {
@@ -76,11 +77,21 @@ static size_t sign_choose(const struct entry *entry)
 	return chosen;
 }
 
-static unsigned chain_of(const char *sign)
+/* Up to K2I_SIGN_BYTES of `text`, as they are in an entry. */
+static uint32_t sign_read(const char *text, size_t bytes)
 {
-	unsigned first = (unsigned char)sign[0], second = (unsigned char)sign[1];
+	uint32_t sign = (unsigned char)text[0];
 
-	return (first * 37 + second * 5) % CHAINS;
+	if (bytes > 1)
+		sign |= (uint32_t)(unsigned char)text[1] << 8;
+	if (bytes > 2)
+		sign |= (uint32_t)(unsigned char)text[2] << 16;
+	return sign;
+}
+
+static unsigned chain_of(uint32_t sign)
+{
+	return ((sign & 0xff) * 37 + (sign >> 8 & 0xff) * 5) % CHAINS;
 }
 
 static void table_set(struct k2i_sign_tables *tables, unsigned at, unsigned byte, unsigned bucket)
@@ -101,35 +112,57 @@ static void sign_set(struct k2i_sign_tables *tables, const struct entry *entry, 
 		for (unsigned byte = 0; at >= bytes && byte < 256; byte++)
 			table_set(tables, at, byte, bucket);
 		if (at < bytes)
-			table_set(tables, at, (unsigned char)entry->text[entry->sign + at], bucket);
+			table_set(tables, at, entry->sign >> 8 * at & 0xff, bucket);
 	}
 }
 
-static int sign_compare(const void *a, const void *b)
-{
-	const struct entry *left = *(const struct entry *const *)a, *right = *(const struct entry *const *)b;
-	const size_t left_bytes = sign_bytes(left), right_bytes = sign_bytes(right);
-	const size_t bytes = left_bytes < right_bytes ? left_bytes : right_bytes;
+/* What a bucket notices, by the halves of bytes at each place. */
+struct bucket {
+	uint16_t low[K2I_SIGN_BYTES], high[K2I_SIGN_BYTES];
+	uint64_t common; /* how often it does that, roughly */
+};
 
-	if (left_bytes != right_bytes)
-		return left_bytes < right_bytes ? -1 : 1;
-	return memcmp(left->text + left->sign, right->text + right->sign, bytes);
+static struct bucket bucket_with(struct bucket bucket, const struct entry *entry, const unsigned commonnesses[256])
+{
+	bucket.common = 1;
+	for (unsigned at = 0; at < K2I_SIGN_BYTES; at++) {
+		const uint32_t own = entry->sign >> 8 * at & 0xff;
+		const bool any = at >= sign_bytes(entry);
+		unsigned sum = 0;
+
+		bucket.low[at] |= (uint16_t)(any ? 0xffff : 1u << own % 16);
+		bucket.high[at] |= (uint16_t)(any ? 0xffff : 1u << own / 16);
+		for (unsigned byte = 0; byte < 256; byte++)
+			sum += (bucket.low[at] >> byte % 16 & bucket.high[at] >> byte / 16 & 1) * commonnesses[byte];
+		bucket.common *= sum;
+	}
+	return bucket;
 }
 
-/* Signs that are alike come into one bucket: it has fewer bytes then, and is noticed less often. */
-static int buckets_fill(struct k2i_needles *needles)
+/* Signs that are alike come into one bucket: of others it would notice every mixture. */
+static void buckets_fill(struct k2i_needles *needles)
 {
-	const struct entry **sorted = malloc((needles->count + 1) * sizeof(*sorted));
+	struct bucket buckets[K2I_SIGN_BUCKETS] = {0};
+	unsigned commonnesses[256];
 
-	if (!sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < needles->count; i++)
-		sorted[i] = &needles->entries[i];
-	qsort(sorted, needles->count, sizeof(*sorted), sign_compare);
-	for (size_t i = 0; i < needles->count; i++)
-		sign_set(&needles->tables, sorted[i], (unsigned)(i * K2I_SIGN_BUCKETS / needles->count));
-	free(sorted);
-	return 0;
+	for (unsigned byte = 0; byte < 256; byte++)
+		commonnesses[byte] = commonness((char)byte);
+	for (size_t i = 0; i < needles->count; i++) {
+		const struct entry *entry = &needles->entries[i];
+		uint64_t least = UINT64_MAX;
+		unsigned chosen = 0;
+
+		for (unsigned at = 0; at < K2I_SIGN_BUCKETS; at++) {
+			struct bucket with = bucket_with(buckets[at], entry, commonnesses);
+
+			if (with.common - buckets[at].common < least) {
+				least = with.common - buckets[at].common;
+				chosen = at;
+			}
+		}
+		buckets[chosen] = bucket_with(buckets[chosen], entry, commonnesses);
+		sign_set(&needles->tables, entry, chosen);
+	}
 }
 
 int k2i_needles_create(const struct k2i_needle *texts, size_t count, struct k2i_needles **needles)
@@ -148,15 +181,14 @@ int k2i_needles_create(const struct k2i_needle *texts, size_t count, struct k2i_
 
 		entry->text = texts[i].text;
 		entry->bytes = texts[i].bytes;
-		entry->sign = sign_choose(entry);
-		chain = entry->bytes < 2 ? &made->single : &made->chains[chain_of(entry->text + entry->sign)];
+		entry->at = sign_choose(entry);
+		entry->sign = sign_read(entry->text + entry->at, sign_bytes(entry));
+		entry->mask = (UINT32_C(1) << 8 * sign_bytes(entry)) - 1;
+		chain = entry->bytes < 2 ? &made->single : &made->chains[chain_of(entry->sign)];
 		entry->next = *chain;
 		*chain = i;
 	}
-	if (buckets_fill(made)) {
-		free(made);
-		return -ENOMEM;
-	}
+	buckets_fill(made);
 	*needles = made;
 	return 0;
 }
@@ -209,18 +241,19 @@ size_t k2i_signs_find(const struct k2i_sign_tables *tables, const char *data, si
 	return count;
 }
 
-/* Those of a chain that are where their sign is noticed. */
-static size_t chain_look(const struct k2i_needles *needles, uint32_t chain, const char *data, size_t bytes, size_t at,
-			 struct k2i_needle_hit *hits)
+/* Those of a chain whose sign is at `at`, and that are around it. */
+static size_t chain_look(const struct k2i_needles *needles, uint32_t chain, uint32_t sign, const char *data,
+			 size_t bytes, size_t at, struct k2i_needle_hit *hits)
 {
 	size_t count = 0;
 
 	for (uint32_t i = chain; i != NONE; i = needles->entries[i].next) {
 		const struct entry *entry = &needles->entries[i];
-		const size_t begin = at - entry->sign;
+		const size_t begin = at - entry->at;
 
-		if (entry->sign <= at && entry->bytes <= bytes - begin &&
-		    memcmp(data + begin, entry->text, entry->bytes) == 0)
+		if ((sign & entry->mask) != entry->sign || entry->at > at || entry->bytes > bytes - begin)
+			continue;
+		if (memcmp(data + begin, entry->text, entry->bytes) == 0)
 			hits[count++] = (struct k2i_needle_hit){begin, entry->bytes, i};
 	}
 	return count;
@@ -229,11 +262,10 @@ static size_t chain_look(const struct k2i_needles *needles, uint32_t chain, cons
 static size_t place_look(const struct k2i_needles *needles, const char *data, size_t bytes, size_t at,
 			 struct k2i_needle_hit *hits)
 {
-	size_t count = 0;
+	const uint32_t sign = sign_read(data + at, bytes - at);
+	size_t count = chain_look(needles, needles->chains[chain_of(sign)], sign, data, bytes, at, hits);
 
-	if (bytes - at >= 2)
-		count = chain_look(needles, needles->chains[chain_of(data + at)], data, bytes, at, hits);
-	return count + chain_look(needles, needles->single, data, bytes, at, hits + count);
+	return count + chain_look(needles, needles->single, sign, data, bytes, at, hits + count);
 }
 
 size_t k2i_needles_find_by(const struct k2i_needles *needles, const char *data, size_t bytes, size_t *from,
