@@ -185,7 +185,6 @@ struct bench_run {
 	uint64_t latency_count;
 	double *series;
 	unsigned series_count;
-	uint64_t received_bytes; /* with a series, whose files are removed while they grow */
 };
 
 /* bench_options.c: BENCH_OK, or BENCH_USAGE with the message. */

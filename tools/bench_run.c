@@ -123,12 +123,12 @@ void bench_received_path(const struct bench_run *run, unsigned sender, char path
 /* What the receiver's files have, against what was sent. */
 static int received_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
-	uint64_t received = run->received_bytes, sent = (uint64_t)metrics[BENCH_BYTES];
+	uint64_t received = 0, sent = (uint64_t)metrics[BENCH_BYTES];
 	struct stat status;
 	char path[4200];
 	unsigned number;
 
-	for (number = 0; run->received_bytes == 0 && number < bench_received_count(run); number++) {
+	for (number = 0; number < bench_received_count(run); number++) {
 		bench_received_path(run, number, path);
 		if (stat(path, &status) == 0)
 			received += (uint64_t)status.st_size;
@@ -310,7 +310,6 @@ static void run_clear(struct bench_run *run)
 	run->sender_peak_kib = 0;
 	run->mount = (struct bench_process){0};
 	run->receiver = (struct bench_process){0};
-	run->received_bytes = 0;
 	run->latency_count = 0;
 }
 

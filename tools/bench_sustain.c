@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A long run: what the receiver's files grow by in each second. A file that has become long is removed, and the receiver
- * makes it anew: so the disk does not fill, however long it takes.
+ * A long run: what the receiver's files grow by in each second. What is old of them gives its blocks back, so the disk does
+ * not fill, however long it takes; and it is on the disk already, so nobody waits for that. To remove whole files instead
+ * stops this process, and at times all that write, for seconds, until the disk has what nobody wants any more.
  */
 #include "bench.h"
 
@@ -14,49 +15,64 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS UINT64_C(1000000000)
-#define FILE_BYTES_MAX (UINT64_C(2) << 30) /* of all files together */
+#include "bits.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* How often files are looked at: a disk that is told to forget a second's bytes at once does nothing else meanwhile. */
+#define STEP_NS (SECOND_NS / 20)
+#define GIVEN_BYTES (UINT64_C(64) << 20)
+#define KEPT_BYTES (UINT64_C(512) << 20) /* of all files together: more than may wait for the disk */
 /* How long senders may take for their last acknowledgements. */
 #define END_LIMIT_NS UINT64_C(180000000000)
 
 struct growing {
 	int file;
-	uint64_t before; /* bytes of the files that were removed */
-	bool removed;
+	uint64_t given_back; /* bytes at its begin */
 };
 
-static uint64_t growing_bytes(struct bench_run *run, struct growing *growing, unsigned number)
+static int old_give_back(struct growing *growing, uint64_t length, uint64_t kept)
 {
-	uint64_t most = FILE_BYTES_MAX / bench_received_count(run);
-	struct stat there, open_now = {0};
-	char path[4200];
+	const int hole = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	uint64_t from = growing->given_back, to = length > kept ? k2i_align_down(length - kept, GIVEN_BYTES) : 0;
 
-	bench_received_path(run, number, path);
-	if (growing->file >= 0 && fstat(growing->file, &open_now))
-		return growing->before;
-	if (stat(path, &there) == 0 && (growing->file < 0 || there.st_ino != open_now.st_ino)) {
-		if (growing->file >= 0) {
-			growing->before += (uint64_t)open_now.st_size;
-			(void)close(growing->file);
-		}
-		growing->removed = false;
-		growing->file = open(path, O_RDONLY | O_CLOEXEC);
-		if (growing->file < 0 || fstat(growing->file, &open_now))
-			return growing->before;
-	}
-	if (!growing->removed && (uint64_t)open_now.st_size > most)
-		growing->removed = unlink(path) == 0;
-	return growing->before + (uint64_t)open_now.st_size;
+	if (to <= from)
+		return 0;
+	if (fallocate(growing->file, hole, (off_t)from, (off_t)(to - from)))
+		return errno == EINTR ? 0 : -errno;
+	growing->given_back = to;
+	return 0;
 }
 
-static uint64_t all_bytes(struct bench_run *run, struct growing *growing)
+/* -1 with the message. */
+static int growing_look(struct bench_run *run, struct growing *growing, unsigned number, uint64_t *bytes)
 {
-	uint64_t bytes = 0;
+	struct stat status;
+	char path[4200];
+	int error;
+
+	bench_received_path(run, number, path);
+	if (growing->file < 0)
+		growing->file = open(path, O_RDWR | O_CLOEXEC);
+	if (growing->file < 0 || fstat(growing->file, &status))
+		return 0;
+	*bytes += (uint64_t)status.st_size;
+	error = old_give_back(growing, (uint64_t)status.st_size, KEPT_BYTES / bench_received_count(run));
+	if (error)
+		bench_error("%s: no hole can be made in it: %s: --sustain would fill this file system, TMPDIR names "
+			    "another",
+			    path, strerror(-error));
+	return error ? -1 : 0;
+}
+
+static int all_look(struct bench_run *run, struct growing *growing, uint64_t *bytes)
+{
+	int status = 0;
 	unsigned number;
 
-	for (number = 0; number < bench_received_count(run); number++)
-		bytes += growing_bytes(run, &growing[number], number);
-	return bytes;
+	*bytes = 0;
+	for (number = 0; status == 0 && number < bench_received_count(run); number++)
+		status = growing_look(run, &growing[number], number, bytes);
+	return status;
 }
 
 static bool senders_run(const struct bench_run *run)
@@ -73,9 +89,9 @@ static bool senders_run(const struct bench_run *run)
 	return false;
 }
 
-static void tick_wait(uint64_t due)
+static void step_wait(uint64_t due)
 {
-	struct timespec until = {.tv_sec = (time_t)(due / TICK_NS), .tv_nsec = (long)(due % TICK_NS)};
+	struct timespec until = {.tv_sec = (time_t)(due / SECOND_NS), .tv_nsec = (long)(due % SECOND_NS)};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR && !bench_interrupted())
 		continue;
@@ -91,7 +107,7 @@ static void progress(const struct bench_run *run, double rate)
 /* For each second that has passed: several, if looking took so long. */
 static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
 {
-	while (run->series_count < run->point.seconds && run->series_count < passed_ns / TICK_NS)
+	while (run->series_count < run->point.seconds && run->series_count < passed_ns / SECOND_NS)
 		run->series[run->series_count++] = rate;
 	progress(run, rate);
 }
@@ -99,19 +115,24 @@ static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
 /* One point for each whole second in which senders write; what is committed after is in the total only. */
 static int series_take(struct bench_run *run, struct growing *growing)
 {
-	uint64_t begin = run->shared->start_ns, before = 0, bytes, last = begin, now;
+	uint64_t begin = run->shared->start_ns, before = 0, bytes, last = begin, now = begin;
 
 	while (senders_run(run)) {
 		if (bench_interrupted())
-			return -EINTR;
-		tick_wait(last + TICK_NS - (last - begin) % TICK_NS);
-		bytes = all_bytes(run, growing);
+			return -1;
+		step_wait(now + STEP_NS - (now - begin) % STEP_NS);
+		if (all_look(run, growing, &bytes))
+			return -1;
 		now = k2i_clock_ns(CLOCK_MONOTONIC);
-		points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9));
-		before = bytes;
-		last = now;
-		if (now - begin > run->point.seconds * TICK_NS + END_LIMIT_NS)
-			return -ETIMEDOUT;
+		if ((now - begin) / SECOND_NS > (last - begin) / SECOND_NS) {
+			points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9));
+			before = bytes;
+			last = now;
+		}
+		if (now - begin > run->point.seconds * SECOND_NS + END_LIMIT_NS) {
+			bench_error("the records do not arrive");
+			return -1;
+		}
 	}
 	return 0;
 }
@@ -120,18 +141,17 @@ int bench_sustain_watch(struct bench_run *run)
 {
 	struct growing growing[BENCH_SENDERS_MAX];
 	unsigned number;
-	int error;
+	int status;
 
 	for (number = 0; number < BENCH_SENDERS_MAX; number++)
 		growing[number] = (struct growing){.file = -1};
 	run->series_count = 0;
 	run->series = calloc((size_t)run->point.seconds, sizeof(*run->series));
-	error = run->series ? series_take(run, growing) : -ENOMEM;
-	run->received_bytes = error ? 0 : all_bytes(run, growing);
+	if (!run->series)
+		bench_error("out of memory");
+	status = run->series ? series_take(run, growing) : -1;
 	for (number = 0; number < BENCH_SENDERS_MAX; number++)
 		if (growing[number].file >= 0)
 			(void)close(growing[number].file);
-	if (error)
-		bench_error("the records do not arrive: %s", strerror(-error));
-	return error ? -1 : 0;
+	return status;
 }
