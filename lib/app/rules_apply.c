@@ -12,8 +12,8 @@
 #include "rules_match.h"
 #include "writer.h"
 
-/* More hits at once than this say nothing that is soon of use. */
-#define HITS_AHEAD 64u
+/* Twice of what the search notices at once: what it has no room for is searched for again. */
+#define HITS_AHEAD 256u
 
 /* A record, and how much of it patterns see; or records in a row that are alike. */
 struct span {
@@ -96,17 +96,21 @@ static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_s
 			matcher->file, matcher->line, bytes);
 }
 
-/* The next hit, if there is one that ends before `end`; it can be one behind that. NULL: there is none. */
-static const struct k2i_needle_hit *hit_next(struct k2i_rule_scratch *scratch, size_t end)
+/* Looks for more hits, until there is one or those that end before `end` are known. */
+static void hits_refill(struct k2i_rule_scratch *scratch, size_t end)
 {
-	while (scratch->hit_first == scratch->hit_count) {
-		if (scratch->looked_to >= end)
-			return NULL;
-		scratch->hit_first = 0;
+	scratch->hit_first = scratch->hit_count = 0;
+	while (scratch->hit_count == 0 && scratch->looked_to < end)
 		scratch->hit_count = k2i_needles_find(scratch->match->needles, scratch->block, scratch->block_bytes,
 						      &scratch->looked_to, scratch->hits, scratch->hit_room);
-	}
-	return &scratch->hits[scratch->hit_first];
+}
+
+/* The next hit, if there is one that ends before `end`; it can be one behind that. NULL: there is none. */
+static inline const struct k2i_needle_hit *hit_next(struct k2i_rule_scratch *scratch, size_t end)
+{
+	if (scratch->hit_first == scratch->hit_count)
+		hits_refill(scratch, end);
+	return scratch->hit_first < scratch->hit_count ? &scratch->hits[scratch->hit_first] : NULL;
 }
 
 /* Where the next record begins that has to be looked at. */
