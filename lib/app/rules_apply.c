@@ -15,6 +15,9 @@
 /* Twice of what the search notices at once: what it has no room for is searched for again. */
 #define HITS_AHEAD 256u
 
+/* Of records that end so soon each is looked at: to find out which of them has the hit costs as much. */
+#define NEAR_BYTES 128u
+
 /* A record, and how much of it patterns see; or records in a row that are alike. */
 struct span {
 	size_t at, bytes, line_bytes;
@@ -124,6 +127,8 @@ static size_t alike_end(struct k2i_rule_scratch *scratch)
 	hit = hit_next(scratch, scratch->block_bytes);
 	if (!hit)
 		return scratch->block_bytes;
+	if (hit->at - scratch->at < NEAR_BYTES)
+		return scratch->at;
 	line_end = memrchr(scratch->block + scratch->at, '\n', hit->at - scratch->at);
 	return line_end ? (size_t)(line_end - scratch->block) + 1 : scratch->at;
 }
