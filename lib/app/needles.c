@@ -143,8 +143,10 @@ static struct bucket bucket_with(struct bucket bucket, const struct entry *entry
 static void buckets_fill(struct k2i_needles *needles)
 {
 	struct bucket buckets[K2I_SIGN_BUCKETS] = {0};
+	const unsigned eights = needles->count > 8 ? K2I_SIGN_BUCKETS / 8 : 1;
 	unsigned commonnesses[256];
 
+	needles->tables.eights = eights;
 	for (unsigned byte = 0; byte < 256; byte++)
 		commonnesses[byte] = commonness((char)byte);
 	for (size_t i = 0; i < needles->count; i++) {
@@ -152,7 +154,7 @@ static void buckets_fill(struct k2i_needles *needles)
 		uint64_t least = UINT64_MAX;
 		unsigned chosen = 0;
 
-		for (unsigned at = 0; at < K2I_SIGN_BUCKETS; at++) {
+		for (unsigned at = 0; at < 8 * eights; at++) {
 			struct bucket with = bucket_with(buckets[at], entry, commonnesses);
 
 			if (with.common - buckets[at].common < least) {

@@ -45,28 +45,38 @@ static __m256i buckets_of(const struct k2i_sign_tables *tables, unsigned eight, 
 }
 
 /* A bit for each place of the block. */
-static uint32_t places_of(const struct k2i_sign_tables *tables, const char *block)
+static inline uint32_t places_of(const struct k2i_sign_tables *tables, const char *block, unsigned eights)
 {
 	const struct halves first = halves_of(load(block)), second = halves_of(load(block + 1)),
 			    third = halves_of(load(block + 2));
-	const __m256i buckets = _mm256_or_si256(buckets_of(tables, 0, first, second, third),
-						buckets_of(tables, 1, first, second, third));
+	__m256i buckets = buckets_of(tables, 0, first, second, third);
 
+	if (eights > 1)
+		buckets = _mm256_or_si256(buckets, buckets_of(tables, 1, first, second, third));
 	return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(buckets, _mm256_setzero_si256()));
 }
 
-size_t k2i_signs_find_avx2(const struct k2i_sign_tables *tables, const char *data, size_t bytes, size_t *from,
-			   size_t *places, size_t room)
+static inline size_t signs_find(const struct k2i_sign_tables *tables, const char *data, size_t bytes, size_t *from,
+				size_t *places, size_t room, unsigned eights)
 {
 	size_t count = 0, at = *from;
 
 	for (; room - count >= K2I_SIGN_BLOCK && bytes - at >= K2I_SIGN_BLOCK + K2I_SIGN_BYTES - 1;
 	     at += K2I_SIGN_BLOCK) {
-		for (uint32_t found = places_of(tables, data + at); found; found &= found - 1)
+		for (uint32_t found = places_of(tables, data + at, eights); found; found &= found - 1)
 			places[count++] = at + (size_t)__builtin_ctz(found);
 	}
 	*from = at;
 	return count;
+}
+
+/* Each with a number that the compiler knows: with one the tables stay in registers. */
+size_t k2i_signs_find_avx2(const struct k2i_sign_tables *tables, const char *data, size_t bytes, size_t *from,
+			   size_t *places, size_t room)
+{
+	if (tables->eights > 1)
+		return signs_find(tables, data, bytes, from, places, room, 2);
+	return signs_find(tables, data, bytes, from, places, room, 1);
 }
 
 #endif

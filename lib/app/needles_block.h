@@ -21,6 +21,7 @@ struct k2i_sign_tables {
 	uint16_t bytes[K2I_SIGN_BYTES][256];
 	uint8_t low[K2I_SIGN_BYTES][K2I_SIGN_BUCKETS / 8][16]; /* eight buckets in each */
 	uint8_t high[K2I_SIGN_BYTES][K2I_SIGN_BUCKETS / 8][16];
+	unsigned eights; /* of buckets that are in use */
 };
 
 /*
