@@ -18,6 +18,7 @@
 #include "reply.h"
 #include "rules.h"
 #include "shared.h"
+#include "sweep.h"
 #include "write.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -207,6 +208,7 @@ void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	k2i_cached_forget(&file->pieces);
 	k2i_write_release(mount, file->stream);
 	k2i_shared_free(file);
+	k2i_sweep_closed(mount);
 }
 
 void k2i_collect_inherit(struct k2i_mount *mount)
@@ -300,6 +302,7 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 		return;
 	}
 	take(mount, file, write);
+	k2i_sweep_written(mount, file->node, write->offset + write->bytes);
 }
 
 /* ---- what is asked */
@@ -347,6 +350,8 @@ static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool
 	file->idle = news ? 0 : file->idle + 1;
 	if (!file->left && file->idle >= LEAVE_AFTER)
 		file->left = leave(mount, file);
+	if (file->left)
+		k2i_sweep_idle(mount, file->node);
 	due(mount, file, k2i_mount_clock_ns() + pause_ns(mount, file));
 }
 
@@ -386,6 +391,7 @@ void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
 
 	k2i_collect_cut_done(mount, node);
+	k2i_sweep_cut(mount, node, bytes);
 	if (entry->cached)
 		k2i_cached_forget(&entry->cached->pieces);
 	if (!mount->writeback || gone == 0)

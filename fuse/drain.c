@@ -7,6 +7,7 @@
 #include "collect.h"
 #include "fuse_api.h"
 #include "mount.h"
+#include "sweep.h"
 #include "write.h"
 
 /* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
@@ -36,6 +37,7 @@ void k2i_drain_ask(struct k2i_mount *mount)
 void k2i_drain_begin(struct k2i_mount *mount)
 {
 	mount->ending = true;
+	k2i_sweep_abandon(mount);
 	mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * 1000000000u;
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
 	if (mount->mounted)

@@ -19,6 +19,7 @@
 #include "mount.h"
 #include "options.h"
 #include "start.h"
+#include "sweeper.h"
 #include "worker.h"
 
 /* A worker that dies sooner than this died young; after some of those in a row the keeper takes its time. */
@@ -54,7 +55,7 @@ static void forward(pid_t worker, int number)
 
 /* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next. */
-static int wait_for_end(pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	int status = 0;
 
@@ -63,11 +64,14 @@ static int wait_for_end(pid_t worker, int *asked, const sigset_t *signals, uint6
 	for (;;) {
 		int number = sigwaitinfo(signals, NULL);
 
+		if (number == SIGCHLD)
+			k2i_sweeper_check(mount);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
 			return status;
 		if (number == SIGUSR1) {
 			*ready_ns = k2i_mount_clock_ns();
 			k2i_daemon_ready();
+			k2i_sweeper_start(mount);
 		}
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
 			forward(worker, *asked = number);
@@ -112,7 +116,7 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 	worker = fork();
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
-	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(worker, asked, signals, ready_ns);
+	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(mount, worker, asked, signals, ready_ns);
 }
 
 /*

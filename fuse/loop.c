@@ -21,12 +21,14 @@
 #include "populate.h"
 #include "reply.h"
 #include "shared.h"
+#include "sweep.h"
+#include "sweeper.h"
 #include "write.h"
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
 
-enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_COUNT };
+enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
 
 #define NOTIFY_RESEND 7 /* newer headers: FUSE_NOTIFY_RESEND */
 #define MINOR_WITH_RESEND 40u
@@ -292,18 +294,23 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
+	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
 	/* More would only be put beside what waits already. */
 	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
 		waits[WAIT_DEVICE].events = 0;
 	timeout_ms = collect(mount);
 	if (timeout_ms < 0)
 		timeout_ms = waiting ? WAITING_MS : -1;
+	timeout_ms = sooner(timeout_ms, k2i_sweep_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
 	if (poll(waits, WAIT_COUNT, timeout_ms) < 0)
-		waits[WAIT_DEVICE].revents = waits[WAIT_PROGRESS].revents = waits[WAIT_SIGNAL].revents = 0;
+		waits[WAIT_DEVICE].revents = waits[WAIT_PROGRESS].revents = waits[WAIT_SIGNAL].revents =
+			waits[WAIT_SWEEPER].revents = 0;
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
+	if (waits[WAIT_SWEEPER].revents)
+		k2i_sweep_heard(mount);
 	k2i_turn_waited(&mount->turn);
 }
 

@@ -24,6 +24,7 @@ struct k2i_mount_options;
 struct k2i_outputs;
 struct k2i_handle;
 struct k2i_populated;
+struct k2i_sweep_wait;
 struct fuse_session;
 
 /* The largest data of a WRITE request. */
@@ -51,6 +52,9 @@ struct k2i_mount {
 	char *ring_file; /* the ring's absolute path; NULL: memory, or without a name */
 	int ring_fd;     /* the keeper's, which keeps it */
 	pid_t keeper;
+	atomic_int sweeper; /* its process, see sweeper.h; 0: there is none */
+	int sweep_fds[2];
+	dev_t device;     /* of the files below the mount */
 	unsigned workers; /* that were started */
 	uint64_t started_ns;
 	bool begun; /* one of them was ready */
@@ -89,10 +93,15 @@ struct k2i_mount {
 	uint32_t cached_count;
 	uint64_t collect_due_ns; /* when the first of them is to be asked about */
 	uint64_t questions_asked;
+	uint64_t sweeps_ordered, sweeps_done;
+	uint64_t sweep_wait_ends_ns;        /* of those who wait for the last of them */
+	uint32_t swept_node;                /* by the last of them */
+	uint32_t kept_node;                 /* open in the sweeper when that is done; K2I_NODE_NONE */
+	struct k2i_sweep_wait *sweep_waits; /* the process's own */
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit, piece_limit,
-		filter_limit, open_limit, wait_limit;
+		filter_limit, open_limit, wait_limit, sweeper_limit;
 	struct k2i_mount_counts counts;
 
 	/* .k2hft-stat as it was when it was opened, see stat.h. */

@@ -25,6 +25,7 @@ struct k2i_node_entry {
 	uint64_t generation; /* of this index: another one each time that it names another node */
 	uint64_t lookups;    /* that the kernel has not forgotten */
 	uint64_t size;
+	uint64_t swept; /* up to there its pages have left the cache, see sweep.h */
 	uint64_t order; /* among its siblings; the offset of readdir */
 	struct timespec accessed, modified, changed;
 	uint32_t parent; /* K2I_NODE_NONE: it has no name any more */

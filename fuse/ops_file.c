@@ -12,6 +12,8 @@
 #include "ops_stat.h"
 #include "outlet.h"
 #include "output.h"
+#include "sweep.h"
+#include "sweeper.h"
 #include "tree.h"
 #include "write.h"
 
@@ -152,6 +154,15 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	}
 }
 
+/* It reads nothing, and is no reader: it opens no OUTPUTFILE, and there is no handle of such a number. */
+static void open_for_sweeper(const struct k2i_mount *mount, fuse_req_t req, struct fuse_file_info *file)
+{
+	file->fh = UINT64_MAX;
+	file->direct_io = true;
+	file->keep_cache = mount->writeback;
+	(void)fuse_reply_open(req, file);
+}
+
 void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
@@ -160,6 +171,10 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 
 	if (node == K2I_STAT_NODE) {
 		k2i_op_open_stat(req, file);
+		return;
+	}
+	if (k2i_sweeper_is(mount, fuse_req_ctx(req)->pid)) {
+		open_for_sweeper(mount, req, file);
 		return;
 	}
 	status = k2i_node_at(mount->nodes, node) ? open_handle(mount, (uint32_t)node, req, file->flags, &handle)
@@ -202,9 +217,12 @@ void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
 
 	(void)node;
-	if (handle && handle->cached)
+	if (handle && handle->cached) {
 		k2i_collect_flushed(mount, handle->cached);
-	else if (handle && handle->outlet)
+		k2i_sweep_flush(mount, handle->node, req);
+		return;
+	}
+	if (handle && handle->outlet)
 		k2i_handle_flushed(mount, handle);
 	(void)fuse_reply_err(req, 0);
 }

@@ -19,6 +19,7 @@
 #include "output.h"
 #include "sender_config.h"
 #include "shared.h"
+#include "sweeper.h"
 #include "tree.h"
 
 uint64_t k2i_mount_clock_ns(void)
@@ -136,6 +137,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made->options = options;
 	made->started_ns = k2i_mount_clock_ns();
 	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
+	made->sweep_fds[0] = made->sweep_fds[1] = -1;
 	if (load(made, options))
 		return K2I_STATUS_USAGE;
 	if (options->without_effect || options->ignored_text)
@@ -243,6 +245,8 @@ int k2i_start_mount(struct k2i_mount *mount)
 		status = k2i_tree_make(mount);
 	if (status == 0)
 		status = mount_it(mount);
+	if (status == 0)
+		status = k2i_sweeper_prepare(mount);
 	/* All of it stays: workers begin with it. */
 	k2i_shared_step();
 	return status;
@@ -281,6 +285,7 @@ void k2i_start_undo(struct k2i_mount *mount)
 		(void)close(mount->device_fd);
 	if (mount->session)
 		undo_session(mount);
+	k2i_sweeper_end(mount);
 	if (mount->ring_fd >= 0)
 		(void)close(mount->ring_fd);
 	k2i_nodes_free(mount->nodes);

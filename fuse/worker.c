@@ -25,6 +25,7 @@
 #include "sender_config.h"
 #include "shared.h"
 #include "start.h"
+#include "sweep.h"
 
 static int fail(const char *what, int status)
 {
@@ -133,6 +134,7 @@ static int start(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2i_handles_inherit(mount);
 	k2i_collect_inherit(mount);
+	k2i_sweep_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
 	return status ? status : open_client(mount);

@@ -1,16 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# shellcheck disable=SC2154
-# For tests of what a mount's worker leaves behind, which source this after mount.sh: start_killing SECONDS kills it with
-# SIGKILL again and again, until stop_killing, which says how often.
+# shellcheck disable=SC2034,SC2154
+# For tests of what a mount's processes leave behind, which source this after mount.sh: start_killing SECONDS kills the
+# worker, or what $victim says, with SIGKILL again and again, until stop_killing, which says how often.
 
-# An ordinary user's keeper has fusermount3 as a child as well, for a moment after the mount is there.
-worker_of() {
+victim=k2hftfuse
+
+# child_of KEEPER NAME: its pid in $child. An ordinary user's keeper has fusermount3 as a child as well, for a moment after
+# the mount is there.
+child_of() {
 	children=$(cat "/proc/$1/task/$1/children" 2>/dev/null)
-	for worker in $children; do
-		[ "$(cat "/proc/$worker/comm" 2>/dev/null)" != k2hftfuse ] || return 0
+	for child in $children; do
+		[ "$(cat "/proc/$child/comm" 2>/dev/null)" != "$2" ] || return 0
 	done
 	return 1
+}
+
+worker_of() {
+	child_of "$1" k2hftfuse && worker=$child
+}
+
+sweeper_of() {
+	child_of "$1" k2hftfuse-sweep && sweeper=$child
 }
 
 served() {
@@ -28,7 +39,7 @@ start_killing() {
 	while [ -e "$work/killing" ]; do
 		$first
 		sleep "$pause"
-		worker_of "$mount_pid" && kill -9 "$worker" 2>/dev/null && echo >>"$work/kills"
+		child_of "$mount_pid" "$victim" && kill -9 "$child" 2>/dev/null && echo >>"$work/kills"
 	done &
 	killer_pid=$!
 }
@@ -37,5 +48,5 @@ stop_killing() {
 	rm "$work/killing"
 	wait "$killer_pid"
 	kills=$(wc -l <"$work/kills")
-	[ "$kills" -ge "$1" ] || fail "the worker was killed $kills times only"
+	[ "$kills" -ge "$1" ] || fail "$victim was killed $kills times only"
 }

@@ -103,6 +103,12 @@ def children_of(pid):
     return found
 
 
+def name_of(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+        return file.read().strip()
+    return ""
+
+
 def quiet(*command):
     try:
         return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .process import Link, Process, Trouble, children_of, quiet, wait_until
+from .process import Link, Process, Trouble, children_of, name_of, quiet, wait_until
 from .proxy import Proxy
 
 OUTPUT_BYTES = 400 << 20
@@ -153,6 +153,10 @@ class World:
 
     def mount_workers(self):
         """Of a mount that survives its server: the processes that serve it."""
+        return [child for child in self.mount_children() if name_of(child) == "k2hftfuse"]
+
+    def mount_children(self):
+        """And the one that sweeps the page cache."""
         return children_of(self.mount.pid)
 
     def mount_detach(self):

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* When the sweeper gets orders, and who waits for it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../fuse/collect.h"
+#include "../../fuse/mount.h"
+#include "../../fuse/sweep.h"
+#include "../../fuse/sweeper.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define SECOND_NS UINT64_C(1000000000)
+
+struct place {
+	struct k2i_mount mount;
+	uint32_t node, other;
+	struct k2i_cached_file cached;
+};
+
+static uint64_t now_ns;
+static unsigned answers;
+
+uint64_t k2i_mount_clock_ns(void)
+{
+	return now_ns;
+}
+
+/* libfuse's, which knows no request of a test. */
+int fuse_reply_err(fuse_req_t req, int error)
+{
+	assert_null(req);
+	assert_int_equal(error, 0);
+	answers++;
+	return 0;
+}
+
+static struct k2i_node_entry *entry_of(struct place *place, uint32_t node)
+{
+	return k2i_node_at(place->mount.nodes, node);
+}
+
+static void place_make(struct place *place)
+{
+	struct k2i_node_owner owner = {.mode = S_IFDIR | 0755};
+
+	memset(place, 0, sizeof(*place));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.sweep_fds), 0);
+	assert_int_equal(k2i_nodes_create(&owner, &place->mount.nodes), 0);
+	owner.mode = S_IFREG | 0644;
+	assert_int_equal(k2i_node_make(place->mount.nodes, K2I_NODE_ROOT, "a", &owner, &place->node), 0);
+	assert_int_equal(k2i_node_make(place->mount.nodes, K2I_NODE_ROOT, "b", &owner, &place->other), 0);
+	entry_of(place, place->node)->cached = entry_of(place, place->other)->cached = &place->cached;
+	now_ns = SECOND_NS;
+	answers = 0;
+}
+
+static void place_end(struct place *place)
+{
+	k2i_nodes_free(place->mount.nodes);
+	assert_int_equal(close(place->mount.sweep_fds[0]), 0);
+	assert_int_equal(close(place->mount.sweep_fds[1]), 0);
+}
+
+/* The sweeper's next order; false: there is none. */
+static bool take_order(struct place *place, struct k2i_sweep_order *order)
+{
+	return recv(place->mount.sweep_fds[K2I_SWEEP_SWEEPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
+}
+
+static bool nothing_ordered(struct place *place)
+{
+	struct k2i_sweep_order order;
+
+	return !take_order(place, &order);
+}
+
+static void expect_order(struct place *place, const char *path, uint64_t end, struct k2i_sweep_order *order)
+{
+	assert_true(take_order(place, order));
+	assert_string_equal(order->path, path);
+	assert_int_equal(order->end, end);
+}
+
+static void done(struct place *place, const struct k2i_sweep_order *order)
+{
+	assert_int_equal(send(place->mount.sweep_fds[K2I_SWEEP_SWEEPER], &order->number, sizeof(order->number), 0),
+			 sizeof(order->number));
+	k2i_sweep_heard(&place->mount);
+}
+
+static void test_stretches(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = 40 * MIB + 5;
+	k2i_sweep_written(&place.mount, place.node, 31 * MIB);
+	assert_true(nothing_ordered(&place));
+	k2i_sweep_written(&place.mount, place.node, 33 * MIB + 7);
+	expect_order(&place, "a", 33 * MIB, &order);
+	assert_true(order.keep);
+	/* One at a time; nobody waits who closes another file, which has little. */
+	k2i_sweep_idle(&place.mount, place.node);
+	assert_true(nothing_ordered(&place));
+	k2i_sweep_flush(&place.mount, place.other, NULL);
+	assert_int_equal(answers, 1);
+	done(&place, &order);
+	/* No further than what is taken. */
+	k2i_sweep_written(&place.mount, place.node, 80 * MIB);
+	assert_true(nothing_ordered(&place));
+	k2i_sweep_idle(&place.mount, place.node);
+	expect_order(&place, "a", 40 * MIB, &order);
+	assert_false(order.keep);
+	done(&place, &order);
+	k2i_sweep_idle(&place.mount, place.node);
+	assert_true(nothing_ordered(&place));
+	place_end(&place);
+}
+
+static void test_cut(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = 50 * MIB;
+	k2i_sweep_idle(&place.mount, place.node);
+	expect_order(&place, "a", 50 * MIB, &order);
+	done(&place, &order);
+	k2i_sweep_cut(&place.mount, place.node, 0);
+	entry_of(&place, place.node)->size = 2 * MIB;
+	k2i_sweep_idle(&place.mount, place.node);
+	expect_order(&place, "a", 2 * MIB, &order);
+	place_end(&place);
+}
+
+static void test_close_waits(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = MIB;
+	entry_of(&place, place.other)->size = 3 * MIB;
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	k2i_sweep_flush(&place.mount, place.other, NULL);
+	assert_int_equal(answers, 0);
+	expect_order(&place, "a", MIB, &order);
+	assert_true(nothing_ordered(&place));
+	done(&place, &order);
+	assert_int_equal(answers, 2);
+	expect_order(&place, "b", 3 * MIB, &order);
+	/* What comes meanwhile is one sweep more. */
+	entry_of(&place, place.other)->size = 5 * MIB;
+	k2i_sweep_flush(&place.mount, place.other, NULL);
+	done(&place, &order);
+	assert_int_equal(answers, 3);
+	expect_order(&place, "b", 5 * MIB, &order);
+	done(&place, &order);
+	assert_int_equal(answers, 4);
+	assert_int_equal(k2i_sweep_run(&place.mount), -1);
+	place_end(&place);
+}
+
+static void test_no_longer_than_a_second(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = entry_of(&place, place.other)->size = MIB;
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	k2i_sweep_flush(&place.mount, place.other, NULL);
+	now_ns += SECOND_NS - 1;
+	assert_int_equal(k2i_sweep_run(&place.mount), 1);
+	assert_int_equal(answers, 0);
+	now_ns++;
+	assert_int_equal(k2i_sweep_run(&place.mount), -1);
+	assert_int_equal(answers, 2);
+	/* Who comes then does not wait at all. */
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	assert_int_equal(answers, 3);
+	expect_order(&place, "a", MIB, &order);
+	done(&place, &order);
+	k2i_sweep_flush(&place.mount, place.other, NULL);
+	assert_int_equal(answers, 3);
+	expect_order(&place, "b", MIB, &order);
+	k2i_sweep_abandon(&place.mount);
+	assert_int_equal(answers, 4);
+	place_end(&place);
+}
+
+/* What the sweeper keeps open is closed before its writers are told that they have closed it, however little is left. */
+static void test_kept(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = entry_of(&place, place.other)->size = 40 * MIB;
+	k2i_sweep_written(&place.mount, place.node, UINT64_MAX);
+	expect_order(&place, "a", 40 * MIB, &order);
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	done(&place, &order);
+	assert_int_equal(answers, 0);
+	expect_order(&place, "a", 40 * MIB, &order);
+	assert_false(order.keep);
+	done(&place, &order);
+	assert_int_equal(answers, 1);
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	assert_int_equal(answers, 2);
+
+	/* Also one that nobody appends to; and one whose last writer goes without a close, while the ring is full. */
+	k2i_sweep_written(&place.mount, place.other, UINT64_MAX);
+	expect_order(&place, "b", 40 * MIB, &order);
+	done(&place, &order);
+	k2i_sweep_idle(&place.mount, place.other);
+	expect_order(&place, "b", 40 * MIB, &order);
+	assert_false(order.keep);
+	done(&place, &order);
+	entry_of(&place, place.other)->size = 80 * MIB;
+	k2i_sweep_written(&place.mount, place.other, UINT64_MAX);
+	expect_order(&place, "b", 80 * MIB, &order);
+	done(&place, &order);
+	entry_of(&place, place.other)->cached = NULL;
+	place.mount.park.first = (struct k2i_parked *)&place;
+	k2i_sweep_closed(&place.mount);
+	expect_order(&place, "b", 80 * MIB, &order);
+	assert_false(order.keep);
+	place_end(&place);
+}
+
+static void test_full(void **state)
+{
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = 40 * MIB;
+	place.mount.park.first = (struct k2i_parked *)&place;
+	k2i_sweep_written(&place.mount, place.node, UINT64_MAX);
+	k2i_sweep_idle(&place.mount, place.node);
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	assert_int_equal(answers, 1);
+	assert_true(nothing_ordered(&place));
+	place_end(&place);
+}
+
+static void test_without_name(void **state)
+{
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	k2i_node_opened(place.mount.nodes, place.node);
+	assert_int_equal(k2i_node_remove(place.mount.nodes, place.node), 0);
+	entry_of(&place, place.node)->size = 2 * MIB;
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	assert_int_equal(answers, 1);
+	assert_true(nothing_ordered(&place));
+	place_end(&place);
+}
+
+/* A worker that died had counted an order that it never gave, or whose answer nobody has read. */
+static void test_inherit(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = 2 * MIB;
+	k2i_sweep_inherit(&place.mount);
+	assert_true(nothing_ordered(&place));
+	place.mount.sweeps_ordered++;
+	k2i_sweep_inherit(&place.mount);
+	k2i_sweep_idle(&place.mount, place.node);
+	expect_order(&place, "", 0, &order);
+	done(&place, &order);
+	k2i_sweep_idle(&place.mount, place.node);
+	expect_order(&place, "a", 2 * MIB, &order);
+	place_end(&place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stretches),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_close_waits),  cmocka_unit_test(test_no_longer_than_a_second),
+		cmocka_unit_test(test_kept),         cmocka_unit_test(test_full),
+		cmocka_unit_test(test_without_name), cmocka_unit_test(test_inherit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
