@@ -7,14 +7,17 @@
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
 cat >"$work/append.py" <<'END'
-import os, sys
+import os, sys, time
 sys.path.insert(0, "tests/tools")
 from cached_pages import cached_bytes, wait_until_left
 path, copy, rounds = sys.argv[1], open(sys.argv[2], "ab"), int(sys.argv[3])
 writer = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 look = os.open(path, os.O_RDONLY)
 cached_bytes(look)
-for round in range(rounds):
+def killed():
+    return sum(1 for _ in open(sys.argv[4])) if len(sys.argv) > 4 else 3
+round = 0
+while round < rounds or killed() < 3:
     for number in range(2 << 10):
         line = b"%d %d " % (round, number) + b"." * 1000 + b"\n"
         assert os.write(writer, line) == len(line)
@@ -22,14 +25,18 @@ for round in range(rounds):
     if round % 4 == 0:
         os.close(writer)
         writer = os.open(path, os.O_WRONLY | os.O_APPEND)
+    round += 1
+    if round > rounds:
+        time.sleep(0.1)
 if rounds == 0:
     wait_until_left(look, 1 << 20)
 END
-# append NAME ROUNDS: three writers append so often 2 MiB; 0: they wait until that has left the cache.
+# append NAME ROUNDS [KILLS]: three writers append so often 2 MiB, and until KILLS has three lines; 0: they wait until that
+# has left the cache.
 append() {
 	pids=
 	for writer in one two three; do
-		timeout -k 5 90 python3 "$work/append.py" "$sent/$1.$writer" "$work/$1.$writer" "$2" &
+		timeout -k 5 90 python3 "$work/append.py" "$sent/$1.$writer" "$work/$1.$writer" "$2" ${3:+"$3"} &
 		pids="$pids $!"
 	done
 	for pid in $pids; do
@@ -43,7 +50,7 @@ append() {
 append_while_killed() {
 	victim=$1
 	start_killing 0.1
-	append "$1" "$2"
+	append "$1" "$2" "$work/kills"
 	stop_killing 3
 	for writer in one two three; do
 		arrives "$work/$1.$writer" "senddir/$1.$writer"
