@@ -192,6 +192,7 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv);
 
 /* bench_plan.c: fills in results and rows, not measured yet. -1 with the message. */
 int bench_plan_make(struct bench_report *report, const struct bench_options *options);
+bool bench_way_mounts(uint64_t way);
 /* The file with log lines that is used when none is given; NULL: there is none. */
 const char *bench_input_find(void);
 
@@ -255,7 +256,6 @@ void bench_program_find(const char *name, char *path, size_t room);
 int bench_link_start(struct bench_run *run);
 /* bench_send.c: a sender process; never returns. It waits until `gate` ends. */
 _Noreturn void bench_send(struct bench_run *run, unsigned number, int ready, int gate);
-bool bench_way_mounts(uint64_t way);
 /* bench_still.c: what is not a rate: the cost of one record, and what is used while nothing goes. -errno. */
 int bench_record_cost(struct bench_run *run, const char *block, struct bench_slot *slot);
 int bench_idle_use(struct bench_run *run, struct bench_slot *slot);

@@ -61,13 +61,18 @@ static uint64_t part_of(const struct plan *plan, uint64_t whole)
 	return plan->options->brief && whole > BRIEF_PART ? whole / BRIEF_PART : whole;
 }
 
+bool bench_way_mounts(uint64_t way)
+{
+	return way == BENCH_MOUNT || way == BENCH_APPEND || way == BENCH_IDLE;
+}
+
 /*
- * What a small ring is written into is still in the processor's cache from the time around before. Of small appends the
- * mount fetches those of 5 ms at once.
+ * What a small ring is written into is still in the processor's cache from the time around before. The mount reads up to
+ * 1 MiB at once, and fetches 5 ms of small appends.
  */
 uint64_t bench_ring_bytes(uint64_t way)
 {
-	return UINT64_C(1) << (way == BENCH_APPEND ? 23 : 21);
+	return UINT64_C(1) << (bench_way_mounts(way) ? 23 : 21);
 }
 
 static void ring_fit(struct bench_point *point)

@@ -109,11 +109,6 @@ static int push_open(struct sending *sending)
 	return sending->push < 0 ? -errno : 0;
 }
 
-bool bench_way_mounts(uint64_t way)
-{
-	return way == BENCH_MOUNT || way == BENCH_APPEND || way == BENCH_IDLE;
-}
-
 /* mount: as `cat >FILE` does. mount-append: as a program that logs does, each record when it is made. */
 static int mount_open(struct sending *sending)
 {
