@@ -102,7 +102,6 @@ static int open_client(struct k2i_mount *mount)
 	int status = k2hft_client_open(mount->ring, &options, &mount->client);
 
 	mount->turn.client = mount->client;
-
 	if (status == 0)
 		status = k2hft_client_thread_start(mount->client);
 	return status ? fail("client", status) : 0;
