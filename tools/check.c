@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "errors.h"
 #include "format.h"
 #include "hosts.h"
 #include "rules.h"
@@ -163,12 +164,14 @@ static int options_read(struct check *check, int argc, char **argv)
 		case 'h':
 			return fputs(usage, stdout) < 0 ? STATUS_FAILED : 0;
 		default:
+			command_help_hint("check");
 			return STATUS_WRONG;
 		}
 	}
 	if (optind < argc)
 		return -1;
-	(void)fprintf(stderr, "%s: no file; try --help\n", argv[0]);
+	command_error("check", "a file is needed");
+	command_help_hint("check");
 	return STATUS_WRONG;
 }
 

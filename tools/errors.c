@@ -16,3 +16,8 @@ void command_error(const char *command, const char *format, ...)
 	(void)fputc('\n', stderr);
 	funlockfile(stderr);
 }
+
+void command_help_hint(const char *command)
+{
+	(void)fprintf(stderr, "Try 'k2hft %s --help'.\n", command);
+}

@@ -66,7 +66,8 @@ static void help_print(FILE *output)
 		    "      --compress MODE         auto, never or always (auto)\n"
 		    "      --tls                   encrypted; so do the following\n"
 		    "      --ca FILE               trusts the certificates in FILE, or in a directory (the system's)\n"
-		    "      --cert FILE, --key FILE  certificate of this host, and its private key\n"
+		    "      --cert FILE             certificate of this host, if the receiver wants one\n"
+		    "      --key FILE              its private key\n"
 		    "      --psk FILE              key that the receiver has too, instead of certificates\n"
 		    "  -q, --quiet                 no progress, errors only\n"
 		    "  -h, --help                  this text\n",
@@ -174,7 +175,7 @@ static int option_take(struct push_options *options, int option)
 		options->timeout_ms = (int)seconds * 1000;
 		return PUSH_OK;
 	default: /* getopt has said what is wrong */
-		(void)fputs("Try 'k2hft push --help'.\n", stderr);
+		command_help_hint("push");
 		return PUSH_USAGE;
 	}
 }
@@ -194,7 +195,11 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 		if (status)
 			return status;
 	}
-	if (!options->receiver == !options->config_file) {
+	if (options->receiver && options->config_file) {
+		push_error("one of -r and -c is enough");
+		return PUSH_USAGE;
+	}
+	if (!options->receiver && !options->config_file) {
 		push_error("a receiver is needed: -r HOST[:PORT], or -c FILE");
 		return PUSH_USAGE;
 	}

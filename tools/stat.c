@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "numbers.h"
 #include "tools.h"
 
@@ -47,19 +49,29 @@ struct target {
 	struct timespec asked, asked_before;
 };
 
-static int usage_wrong(const char *program, const char *text)
+static int usage_wrong(const char *text)
 {
-	(void)fprintf(stderr, "%s: %s; try --help\n", program, text);
+	command_error("stat", "%s", text);
+	command_help_hint("stat");
 	return STATUS_USAGE;
+}
+
+static int number_take(const char *name, const char *given, uint64_t most, uint64_t *number)
+{
+	int status = number_parse(given, 1, most, number);
+
+	if (status)
+		command_error("stat", "%s %s: a number from 1 to %" PRIu64 " is needed", name, given, most);
+	return status;
 }
 
 static int option_take(struct options *options, int option, const char *argument)
 {
 	switch (option) {
 	case 'i':
-		return number_parse(argument, 1, INTERVAL_S_MAX, &options->interval_s);
+		return number_take("--interval", argument, INTERVAL_S_MAX, &options->interval_s);
 	case 'n':
-		return number_parse(argument, 1, UINT64_MAX, &options->count);
+		return number_take("--count", argument, UINT64_MAX, &options->count);
 	case 'a':
 		options->all = true;
 		return 0;
@@ -73,7 +85,7 @@ static int option_take(struct options *options, int option, const char *argument
 		options->check = true;
 		return 0;
 	default:
-		return number_parse(argument, 1, TIMEOUT_S_MAX, &options->timeout_s);
+		return number_take("--timeout", argument, TIMEOUT_S_MAX, &options->timeout_s);
 	}
 }
 
@@ -95,21 +107,21 @@ static int options_read(struct options *options, int argc, char **argv)
 	int option;
 
 	while ((option = getopt_long(argc, argv, "i:n:ah", names, NULL)) != -1) {
-		if (option == '?')
+		if (option == '?') {
+			command_help_hint("stat");
 			return STATUS_USAGE;
+		}
 		if (option == 'h')
 			return fputs(usage, stdout) < 0 ? STATUS_UNREACHABLE : 0;
 		if (option == OPTION_TABLE)
 			return k2i_counters_print(stdout) ? STATUS_UNREACHABLE : 0;
-		if (option_take(options, option, optarg)) {
-			(void)fprintf(stderr, "%s: %s is not a number that can be here; try --help\n", argv[0], optarg);
+		if (option_take(options, option, optarg))
 			return STATUS_USAGE;
-		}
 	}
 	if (options->json && options->metrics)
-		return usage_wrong(argv[0], "--json or --metrics, not both");
+		return usage_wrong("--json or --metrics, not both");
 	if (options->metrics && argc - optind > 1)
-		return usage_wrong(argv[0], "--metrics is of one target: names would come twice");
+		return usage_wrong("--metrics is of one target: names would come twice");
 	/* Once without an interval; for ever with one. */
 	if (!options->interval_s && options->count > 1)
 		options->interval_s = 1;

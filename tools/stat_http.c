@@ -61,7 +61,10 @@ static int host_connect(const char *host, const char *port, int64_t deadline_ms,
 		descriptor = address_connect(address, deadline_ms);
 	freeaddrinfo(found);
 	if (descriptor < 0)
-		*reason = strerror(-descriptor);
+		*reason = descriptor == -ECONNREFUSED
+				  ? "Connection refused: the receiver answers where CTLPORT and CTLADDRESS of its "
+				    "configuration say"
+				  : strerror(-descriptor);
 	return descriptor;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "numbers.h"
 
 #define FILE_MB_MAX UINT64_C(100000000)
@@ -276,7 +277,7 @@ static int option_set(struct testio_options *options, int option, const char *gi
 		help_print(stdout);
 		return TESTIO_HELP;
 	default:
-		(void)fputs("\"k2hft help testio\" explains it\n", stderr);
+		command_help_hint("testio");
 		return TESTIO_USAGE;
 	}
 }

@@ -74,7 +74,7 @@ static const struct setting {
 
 static int usage_error(void)
 {
-	(void)fputs("Try 'k2hft verify --help'.\n", stderr);
+	command_help_hint("verify");
 	return VERIFY_USAGE;
 }
 

@@ -44,23 +44,34 @@ static int sender_options_make(const struct verify_options *options, struct veri
 	return VERIFY_OK;
 }
 
-int verify_sender_open(const struct verify_options *options, struct verify_sender *sender)
+static int ring_attach(const char *ring, struct k2hft_sender **sender)
 {
-	const char *ring = options->attach;
-	int status;
+	int status = k2hft_sender_attach(ring, sender);
 
-	if (options->attach) {
-		status = k2hft_sender_attach(options->attach, &sender->sender);
-	} else {
-		status = sender_options_make(options, sender);
-		if (status)
-			return status;
-		ring = sender->config.options.ring_path ? sender->config.options.ring_path : "ring";
-		status = k2hft_sender_open(&sender->config.options, &sender->sender);
-	}
 	if (status == 0)
 		return VERIFY_OK;
-	verify_error("%s: %s", ring, strerror(-status));
+	verify_error("%s: %s", ring,
+		     status == -EPROTO     ? "it is not a ring that this version knows"
+		     : status == -ENOTCONN ? "it is a ring that no process sends from now"
+					   : strerror(-status));
+	return VERIFY_FAILED;
+}
+
+int verify_sender_open(const struct verify_options *options, struct verify_sender *sender)
+{
+	const char *ring;
+	int status;
+
+	if (options->attach)
+		return ring_attach(options->attach, &sender->sender);
+	status = sender_options_make(options, sender);
+	if (status)
+		return status;
+	status = k2hft_sender_open(&sender->config.options, &sender->sender);
+	if (status == 0)
+		return VERIFY_OK;
+	ring = sender->config.options.ring_path ? sender->config.options.ring_path : "ring";
+	verify_error("%s: %s", ring, k2i_sender_config_ring_reason(status));
 	return VERIFY_FAILED;
 }
 

@@ -27,3 +27,14 @@ expect "RINGFULL RINGSIZE" help RING
 expect "RINGSIZE" help rings
 expect "check" help che
 expect "$folder/a b.conf" check "$folder/a"
+# All long options of a command that its help has, and no others.
+for command in bench check push stat testio verify; do
+	COMP_WORDS=("$program" "$command" --)
+	COMP_CWORD=2
+	_k2hft
+	offered=$(printf '%s\n' "${COMPREPLY[@]}" | sort -u)
+	wanted=$("$program" help $command | grep -oE '(^| )--[a-z][a-z-]*' | tr -d ' ' | sort -u)
+	[[ "$offered" == "$wanted" ]] && continue
+	diff <(echo "$offered") <(echo "$wanted") | sed "s/^/k2hft $command: /"
+	exit 1
+done

@@ -19,7 +19,7 @@ expect() {
 }
 
 expect 2 'a receiver is needed'
-expect 2 'a receiver is needed' -r localhost -c "$dir/line"
+expect 2 'one of -r and -c is enough' -r localhost -c "$dir/line"
 expect 2 'port from 1 to 65535' -r localhost:0
 expect 2 'port from 1 to 65535' -r localhost:65536
 expect 2 'port from 1 to 65535' -r localhost:http
@@ -38,6 +38,7 @@ printf '[GLOBAL]\nPORT = many\n' >"$dir/wrong.ini"
 expect 1 'wrong.ini:2:' -c "$dir/wrong.ini"
 "$k2hft" push --unknown 2>"$dir/errors"
 [ $? = 2 ] || fail "unknown option"
+grep -q "Try 'k2hft push --help'" "$dir/errors" || fail "unknown option: $(cat "$dir/errors")"
 "$k2hft" push --help | grep -q 'usage: k2hft push' || fail "--help"
 
 # Nothing listens: the port was somebody's a moment ago.

@@ -66,11 +66,17 @@ def check_statuses():
     with socket.create_server(("127.0.0.1", 0)) as unused:
         nobody = f"127.0.0.1:{unused.getsockname()[1]}"
     status, said, error = stat("--check", nobody, lossy.target)
-    assert status == 1 and "ledger_lost" in said and f"{nobody}: Connection refused" in error, (status, said, error)
-    for wrong in (["--frequency"], ["-i", "0"], ["-i", "x"], ["-n", "0"], ["--timeout", "-1"], ["--json", "--metrics"],
-                  ["--metrics", "a:1", "b:2"]):
+    assert status == 1 and "ledger_lost" in said and f"{nobody}: Connection refused: the receiver answers where CTLPORT" in error, (status, said, error)
+    hint = "\nTry 'k2hft stat --help'.\n"
+    for wrong, reason in ((["--frequency"], "unrecognized option '--frequency'" + hint),
+                          (["-i", "0"], "--interval 0: a number from 1 to 86400 is needed\n"),
+                          (["-i", "x"], "--interval x: a number from 1 to 86400 is needed\n"),
+                          (["-n", "0"], "--count 0: a number from 1 to "),
+                          (["--timeout", "-1"], "--timeout -1: a number from 1 to 3600 is needed\n"),
+                          (["--json", "--metrics"], "--json or --metrics, not both" + hint),
+                          (["--metrics", "a:1", "b:2"], "--metrics is of one target: names would come twice" + hint)):
         status, said, error = stat(*wrong)
-        assert status == 2 and error.startswith("k2hft stat: ") and not said, (wrong, status, error)
+        assert status == 2 and error.startswith("k2hft stat: " + reason) and not said, (wrong, status, error)
     for wrong in ("host", "host:", "host:0", "host:99999", ":8021", "[::1:8021"):
         status, _, error = stat(wrong)
         assert status == 1 and error.count("\n") == 1, (wrong, status, error)

@@ -42,4 +42,13 @@ wrong 'about files' --make -r localhost -t y --append-each
 wrong '--ring goes with' --make --ring x "$file"
 wrong '--write-bytes tears' --make --write-bytes 7 --shared "$file"
 [ ! -e "$file" ] || fail "something was written"
+# A ring that can't be attached to, with the reason.
+: >"$dir/empty"
+reads 1 --make --attach "$dir/empty" -t y
+says "empty: it is not a ring that this version knows"
+reads 1 --make --attach "$dir/missing" -t y
+says "missing: No such file"
+"$k2hft" push -q -r 127.0.0.1:9 --timeout 0 --ring "$dir/ring" "$dir/empty" >"$dir/said" 2>&1
+reads 1 --make --attach "$dir/ring" -t y
+says "ring: it is a ring that no process sends from now"
 "$k2hft" help verify | grep -q -e '--expect-all COUNT' || fail "no help"
