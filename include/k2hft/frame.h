@@ -15,6 +15,7 @@ extern "C" {
 /*
  * The wire format of k2hft-protocol(7) as pure functions: caller's buffers in and out, no allocation but that of the
  * LZ4 library, no I/O, any thread. Everything read is checked before it is used; whatever the format forbids is -EBADMSG.
+ * Pointers into a body are valid as long as the body. All of them since 0.1.0.
  */
 #define K2HFT_FRAME_HEADER_BYTES 40u
 #define K2HFT_FRAME_BODY_BYTES_MAX (16u * 1024 * 1024)    /* ever */

@@ -10,6 +10,13 @@
  *
  * An options structure begins with its own size, set by the caller to sizeof; all other fields zero means defaults.
  * A larger structure from a newer program is taken if what this library does not know is zero, else -EINVAL.
+ * Strings in options are copied; what is written is copied into the ring at once.
+ *
+ * Threads: a sender and a ring are for any, but for what a ring's function says is for its consumer only; a writer, a
+ * producer and a client that no thread runs for one at a time. No function may be called in a signal handler. After
+ * fork() the child uses nothing that the parent has opened, but opens or attaches itself; descriptors close on exec.
+ * What was opened from something is closed before it: writers before their sender, producers and client before their
+ * ring.
  *
  * Most programs need k2hft/sender.h only.
  */

@@ -108,8 +108,8 @@ struct k2hft_ring_stats {
  * The file is created with mode 0600 and allocated whole. `*ring` is freed by k2hft_ring_close. Not in a signal
  * handler. After fork() the child must not use it, nor anything opened from it; it can attach.
  * -EINVAL an option is out of range; -EBUSY another process is the consumer of this file now; -ENOSPC no room for
- * it; -EPROTO the file is not a ring, or of a layout that this version does not know; -EOWNERDEAD cannot occur; others
- * as open(2), mmap(2) and memfd_create(2) give them. Since 0.1.0.
+ * it; -EPROTO the file is not a ring, or of a layout that this version does not know; others as open(2), mmap(2) and
+ * memfd_create(2) give them. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring);
 
@@ -156,7 +156,10 @@ K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
  */
 K2HFT_API int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *stream, uint32_t *stream_id);
 
-/* The number may be given to another stream once all its chunks are acknowledged. -EINVAL not declared. */
+/*
+ * Takes one declare back: after the last one the number may be given to another stream once all its chunks are
+ * acknowledged. -EINVAL not declared. Any thread. Since 0.1.0.
+ */
 K2HFT_API int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id);
 
 /*
@@ -215,7 +218,7 @@ K2HFT_API int k2hft_ring_read(struct k2hft_ring *ring, size_t bytes_max, uint64_
 
 /*
  * Moves `read` back (or forward) to `position`, an entry's begin between acked and tail. Up to head there are gaps only:
- * `read` is then head, and the next span's gap_bytes counts from acked. -EINVAL else. Since 0.1.0.
+ * `read` is then head, and the next span's gap_bytes counts from acked. -EINVAL else. Consumer only. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_rewind(struct k2hft_ring *ring, uint64_t position);
 

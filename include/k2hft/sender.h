@@ -81,18 +81,25 @@ K2HFT_API int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **s
 
 /*
  * Waits until all that was written is acknowledged (as k2hft_sender_flush), stops the client, closes the ring. Writers
- * must be closed before. 0; -ETIMEDOUT: records remain, in the ring file or lost with the memory: `k2hft_sender_stats`
- * just before tells how many. The sender is gone in every case. Since 0.1.0.
+ * must be closed before. `timeout_ms` as k2hft_sender_flush's; NULL is allowed. 0; -ETIMEDOUT: records remain, in the
+ * ring file or lost with the memory: `k2hft_sender_stats` just before tells how many; -EIO the ring can't be used any
+ * more. The sender is gone in every case. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms);
 
-/* Waits until everything that writers wrote before is acknowledged. -ETIMEDOUT. Any thread. Since 0.1.0. */
+/*
+ * Waits until everything that writers wrote before is acknowledged, at most `timeout_ms` milliseconds (-1: no limit).
+ * -ETIMEDOUT; -EIO the ring can't be used any more. Any thread. Since 0.1.0.
+ */
 K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 
 /* A snapshot; any thread. -EINVAL the size is not known. Since 0.1.0. */
 K2HFT_API int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats);
 
-/* The sender's ring and client, for their statistics; they stay the sender's. client: NULL if attached. */
+/*
+ * The sender's ring and client, for their statistics; they stay the sender's and end with it. client: NULL if attached.
+ * Any thread. Since 0.1.0.
+ */
 K2HFT_API struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender);
 K2HFT_API struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Every exported function has a page in section 3 that shows its prototype as the headers have it; no page is about a
-# function that is not there.
+# Every exported function has a page in section 3 that shows its prototype as the headers have it, and a comment in its
+# header that says since when it is there; no page is about a function that is not there.
 import glob
 import os
 import re
@@ -35,10 +35,22 @@ def prototypes():
     return found
 
 
+def undated():
+    """Functions without "since VERSION", in the comment before them or for the whole header in an earlier one."""
+    for path in glob.glob("include/k2hft/*.h"):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if re.search(r"All of them since \d+\.\d+\.\d+\.", text):
+            continue
+        for comment, declarations in re.findall(r"/\*(.*?)\*/((?:\s*K2HFT_API[^;/]*;)+)", text, re.S):
+            if not re.search(r"Since \d+\.\d+\.\d+\.", comment):
+                yield from (f"{path}: since when is there {name}?" for name in re.findall(r"\b(k2hft_\w+)\(", declarations))
+
+
 def main():
     with open("lib/k2hft.map", encoding="utf-8") as file:
         exported = re.findall(r"^\t(k2hft_\w+);", file.read(), re.M)
-    findings = []
+    findings = list(undated())
     declared = prototypes()
     for function in exported:
         path = f"man/man3/{function}.3"
