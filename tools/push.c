@@ -287,7 +287,7 @@ static int sender_options_make(struct push *push)
 		status = k2i_sender_config_load(push->options.config_file, &push->config, message, sizeof(message));
 		if (status) {
 			push_error("%s", message[0] ? message : strerror(-status));
-			return PUSH_FAILED;
+			return PUSH_USAGE;
 		}
 		push->host = sender->host;
 		push->port = sender->port;

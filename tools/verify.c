@@ -49,8 +49,8 @@ static const char help[] =
 	"      --table               prints a table for scripts, tab-separated\n"
 	"  -q, --quiet               prints what is wrong, and nothing if all is fine\n"
 	"  -h, --help                this text\n\n"
-	"Exit status: 0 all is fine, 1 it failed, 2 wrong arguments, 3 records are missing, repeated, out of order or\n"
-	"damaged.\n";
+	"Exit status: 0 all is fine, 1 it failed, 2 wrong arguments or configuration, 3 records are missing,\n"
+	"repeated, out of order or damaged.\n";
 
 int k2i_command_verify(int argc, char **argv)
 {

@@ -26,7 +26,7 @@ static int sender_options_make(const struct verify_options *options, struct veri
 		status = k2i_sender_config_load(options->config, &sender->config, message, sizeof(message));
 		if (status) {
 			verify_error("%s", message[0] ? message : strerror(-status));
-			return VERIFY_FAILED;
+			return VERIFY_USAGE;
 		}
 	} else {
 		if (strlen(options->receiver) < sizeof(sender->receiver))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What can't be sent: a clear line on standard error, status 2 for wrong arguments and 1 for the rest, nothing sent.
+# What can't be sent: a clear line on standard error, status 2 for wrong arguments and a wrong configuration, 1 for the
+# rest, nothing sent.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 k2hft="${B:-build}/bin/k2hft"
@@ -33,9 +34,9 @@ expect 2 'never' -r localhost --compress maybe
 expect 2 'size' -r localhost --ring-size 1
 expect 1 'name.invalid' -r name.invalid
 expect 1 'No such file' -r localhost "$dir/missing"
-expect 1 'No such file' -c "$dir/missing.ini"
+expect 2 'No such file' -c "$dir/missing.ini"
 printf '[GLOBAL]\nPORT = many\n' >"$dir/wrong.ini"
-expect 1 'wrong.ini:2:' -c "$dir/wrong.ini"
+expect 2 'wrong.ini:2:' -c "$dir/wrong.ini"
 "$k2hft" push --unknown 2>"$dir/errors"
 [ $? = 2 ] || fail "unknown option"
 grep -q "Try 'k2hft push --help'" "$dir/errors" || fail "unknown option: $(cat "$dir/errors")"

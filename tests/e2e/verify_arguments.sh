@@ -42,6 +42,10 @@ wrong 'about files' --make -r localhost -t y --append-each
 wrong '--ring goes with' --make --ring x "$file"
 wrong '--write-bytes tears' --make --write-bytes 7 --shared "$file"
 [ ! -e "$file" ] || fail "something was written"
+# A wrong configuration, as elsewhere.
+printf '[GLOBAL]\nPORT = many\n' >"$dir/wrong.ini"
+wrong 'wrong.ini:2:' --make -c "$dir/wrong.ini" -t y
+wrong 'missing.ini: No such file' --make -c "$dir/missing.ini" -t y
 # A ring that can't be attached to, with the reason.
 : >"$dir/empty"
 reads 1 --make --attach "$dir/empty" -t y

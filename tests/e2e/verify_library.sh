@@ -29,5 +29,5 @@ receiver_start
 reads 0 --only --expect-all 1000 "$dir/out/none"
 receiver_stop TERM
 "$k2hft" verify --make -c "$dir/none.ini" -t none >"$dir/said" 2>&1
-[ $? = 1 ] || fail "a configuration file that is not there"
+[ $? = 2 ] || fail "a configuration file that is not there"
 says 'none.ini'
