@@ -59,23 +59,29 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	struct k2i_sweep_order order = {.node = node, .keep = keep};
+	const uint64_t swept = entry->swept;
+	const uint32_t kept = mount->kept_node;
 
 	/* While the ring is full the sweeper would wait for it; what it has open it is to close even so. */
 	if (busy(mount) || mount->ending || (mount->park.first && (keep || mount->kept_node != node)))
 		return false;
-	order.end = entry->swept + unswept(entry, end);
+	order.end = swept + unswept(entry, end);
 	k2i_node_keep(entry);
 	entry->swept = order.end;
 	if (k2i_node_path(mount->nodes, node, NULL, order.path, sizeof(order.path)) <= 0) {
 		/* One that has no name any more can't be opened. */
 		order.path[0] = '\0';
-		if (mount->kept_node != node)
+		if (kept != node)
 			return false;
 	}
 	mount->swept_node = node;
 	mount->kept_node = keep ? node : K2I_NODE_NONE;
 	mount->sweep_wait_ends_ns = k2i_mount_clock_ns() + WAIT_NS;
-	return send_order(mount, &order);
+	if (send_order(mount, &order))
+		return true;
+	entry->swept = swept;
+	mount->kept_node = kept;
+	return false;
 }
 
 /* Whether something is to be done before its writer is gone. */
@@ -89,9 +95,12 @@ void k2i_sweep_inherit(struct k2i_mount *mount)
 	struct k2i_sweep_order nothing = {.node = K2I_NODE_NONE};
 
 	mount->sweep_waits = NULL;
-	/* The last order may never have been sent. This one's answer comes after those of all before it. */
-	if (busy(mount))
-		(void)send_order(mount, &nothing);
+	/*
+	 * The last order may never have been sent. This one's answer comes after those of all before it; if it can't be sent,
+	 * theirs are not waited for, as they are told from later ones.
+	 */
+	if (busy(mount) && !send_order(mount, &nothing))
+		mount->sweeps_done = mount->sweeps_ordered;
 }
 
 void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end)

@@ -277,6 +277,61 @@ static void test_without_name(void **state)
 	place_end(&place);
 }
 
+static void socket_fill(struct place *place)
+{
+	struct k2i_sweep_order order = {.number = 0};
+
+	while (send(place->mount.sweep_fds[K2I_SWEEP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
+		continue;
+}
+
+static void socket_empty(struct place *place)
+{
+	struct k2i_sweep_order order;
+
+	while (take_order(place, &order))
+		assert_int_equal(order.number, 0);
+}
+
+/* The socket takes no order now: with the next one nothing is missing, and nobody waits for what was not ordered. */
+static void test_not_sent(void **state)
+{
+	struct k2i_sweep_order order;
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = entry_of(&place, place.other)->size = 40 * MIB;
+	k2i_sweep_written(&place.mount, place.node, UINT64_MAX);
+	expect_order(&place, "a", 40 * MIB, &order);
+	done(&place, &order);
+	socket_fill(&place);
+	k2i_sweep_written(&place.mount, place.other, UINT64_MAX);
+	k2i_sweep_idle(&place.mount, place.other);
+	k2i_sweep_flush(&place.mount, place.other, NULL);
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	assert_int_equal(answers, 2);
+	socket_empty(&place);
+	/* What the sweeper has open is still to be closed. */
+	k2i_sweep_flush(&place.mount, place.node, NULL);
+	assert_int_equal(answers, 2);
+	expect_order(&place, "a", 40 * MIB, &order);
+	assert_false(order.keep);
+	done(&place, &order);
+	assert_int_equal(answers, 3);
+	k2i_sweep_idle(&place.mount, place.other);
+	expect_order(&place, "b", 40 * MIB, &order);
+
+	/* Nor what a successor is to find out by. */
+	socket_fill(&place);
+	k2i_sweep_inherit(&place.mount);
+	socket_empty(&place);
+	k2i_sweep_cut(&place.mount, place.node, 0);
+	k2i_sweep_idle(&place.mount, place.node);
+	expect_order(&place, "a", 40 * MIB, &order);
+	place_end(&place);
+}
+
 /* A worker that died had counted an order that it never gave, or whose answer nobody has read. */
 static void test_inherit(void **state)
 {
@@ -304,7 +359,8 @@ int main(void)
 		cmocka_unit_test(test_stretches),    cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_close_waits),  cmocka_unit_test(test_no_longer_than_a_second),
 		cmocka_unit_test(test_kept),         cmocka_unit_test(test_full),
-		cmocka_unit_test(test_without_name), cmocka_unit_test(test_inherit),
+		cmocka_unit_test(test_without_name), cmocka_unit_test(test_not_sent),
+		cmocka_unit_test(test_inherit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
