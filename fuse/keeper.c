@@ -53,6 +53,14 @@ static void forward(pid_t worker, int number)
 	(void)sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number});
 }
 
+/* -1: nothing came for a while, at whose end a fork that failed is tried again. */
+static int next_signal(const struct k2i_mount *mount, const sigset_t *signals)
+{
+	const struct timespec pause = {.tv_sec = 1};
+
+	return mount->sweeper_missing ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+}
+
 /* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next. */
 static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
@@ -62,8 +70,10 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 	if (*asked)
 		forward(worker, -*asked);
 	for (;;) {
-		int number = sigwaitinfo(signals, NULL);
+		int number = next_signal(mount, signals);
 
+		if (mount->sweeper_missing)
+			k2i_sweeper_start(mount);
 		if (number == SIGCHLD)
 			k2i_sweeper_check(mount);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)

@@ -52,7 +52,8 @@ struct k2i_mount {
 	char *ring_file; /* the ring's absolute path; NULL: memory, or without a name */
 	int ring_fd;     /* the keeper's, which keeps it */
 	pid_t keeper;
-	atomic_int sweeper; /* its process, see sweeper.h; 0: there is none */
+	atomic_int sweeper;   /* its process, see sweeper.h; 0: there is none */
+	bool sweeper_missing; /* it could not be forked */
 	int sweep_fds[2];
 	dev_t device;     /* of the files below the mount */
 	unsigned workers; /* that were started */

@@ -63,7 +63,8 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	const uint32_t kept = mount->kept_node;
 
 	/* While the ring is full the sweeper would wait for it; what it has open it is to close even so. */
-	if (busy(mount) || mount->ending || (mount->park.first && (keep || mount->kept_node != node)))
+	if (atomic_load(&mount->sweeper) == 0 || busy(mount) || mount->ending ||
+	    (mount->park.first && (keep || mount->kept_node != node)))
 		return false;
 	order.end = swept + unswept(entry, end);
 	k2i_node_keep(entry);

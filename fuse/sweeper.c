@@ -21,6 +21,8 @@
 #include "options.h"
 
 #define SOCKET_FD 3 /* the sweeper's only one */
+/* It can't be one here, as without close_range(2), and another could not either. */
+#define STATUS_CANNOT 2
 /* One that comes after another that died: whatever ends it over and over has no processor's whole time. */
 #define PAUSE_NS 20000000
 #define END_TRIES 100u
@@ -87,11 +89,14 @@ static void sweep(const struct k2i_mount *mount, const struct k2i_sweep_order *o
 	if (swept->file < 0 && order->path[0])
 		swept->file = open_below(mount, order->path);
 	swept->node = order->node;
-	/* What is still dirty, or on its way to the worker, is passed over: the next order has it, if there is one. */
-	if (swept->file >= 0 && !order->keep)
+	/*
+	 * What is still dirty, or on its way to the worker, is passed over: the next order has it, if there is one. A length
+	 * of 0 would be all of the file.
+	 */
+	if (swept->file >= 0 && order->end && !order->keep)
 		(void)sync_file_range(swept->file, 0, (off_t)order->end,
 				      SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-	if (swept->file >= 0)
+	if (swept->file >= 0 && order->end)
 		(void)posix_fadvise(swept->file, 0, (off_t)order->end, POSIX_FADV_DONTNEED);
 	if (!order->keep)
 		let_go(swept);
@@ -155,12 +160,13 @@ static void start(struct k2i_mount *mount, long pause_ns)
 	pid_t sweeper = fork_as("k2hftfuse-sweep");
 
 	if (sweeper == 0) {
-		if (begin(mount)) {
-			pause_for(pause_ns);
-			run(mount);
-		}
+		if (!begin(mount))
+			_exit(STATUS_CANNOT);
+		pause_for(pause_ns);
+		run(mount);
 		_exit(EXIT_FAILURE);
 	}
+	mount->sweeper_missing = sweeper < 0;
 	atomic_store(&mount->sweeper, sweeper > 0 ? sweeper : 0);
 }
 
@@ -177,6 +183,11 @@ void k2i_sweeper_check(struct k2i_mount *mount)
 
 	if (sweeper == 0 || waitpid(sweeper, &status, WNOHANG) != sweeper)
 		return;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT) {
+		atomic_store(&mount->sweeper, 0);
+		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: pages stay in the cache");
+		return;
+	}
 	k2i_log_limited(&mount->sweeper_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
 			"mount: the sweeper died: pages stay in the cache until there is another");
 	start(mount, PAUSE_NS);

@@ -54,6 +54,7 @@ static void place_make(struct place *place)
 
 	memset(place, 0, sizeof(*place));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.sweep_fds), 0);
+	place->mount.sweeper = getpid();
 	assert_int_equal(k2i_nodes_create(&owner, &place->mount.nodes), 0);
 	owner.mode = S_IFREG | 0644;
 	assert_int_equal(k2i_node_make(place->mount.nodes, K2I_NODE_ROOT, "a", &owner, &place->node), 0);
