@@ -7,10 +7,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -471,24 +473,33 @@ static void a_block_is_a_record(void **state)
 	k2i_sender_free(sender);
 }
 
-static void line_ends_are_counted(void **state)
-{
-	uint8_t text[1000];
-
-	(void)state;
-	memset(text, '\n', sizeof(text));
-	for (size_t bytes = 0; bytes <= sizeof(text); bytes++)
-		assert_int_equal(k2i_line_ends_count(text, bytes), bytes);
-	memset(text, '\v', sizeof(text));
-	text[3] = text[500] = text[999] = '\n';
-	assert_int_equal(k2i_line_ends_count(text, sizeof(text)), 3);
-	assert_int_equal(k2i_line_ends_count(text + 1, 499), 1);
-}
-
 static uint64_t random_next(uint64_t *random)
 {
 	*random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
 	return *random >> 33;
+}
+
+/* Wherever a text begins, and up to a page that can't be read. */
+static void line_ends_are_counted(void **state)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *page = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *end = page + page_bytes;
+	uint64_t random = 3;
+
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	assert_int_equal(mprotect(end, page_bytes, PROT_NONE), 0);
+	/* The last 600 bytes are nothing else: more than a byte counts to. */
+	for (size_t at = 0; at < page_bytes; at++)
+		page[at] = (uint8_t)(page_bytes - at <= 600 ? '\n' : "\n\n\v\t\x8a"[random_next(&random) % 5]);
+	for (size_t behind = 0; behind < 64; behind++) {
+		uint64_t count = 0;
+
+		for (size_t bytes = 0; bytes < 1000; count += end[-(ptrdiff_t)(behind + ++bytes)] == '\n')
+			assert_int_equal(k2i_line_ends_count(end - behind - bytes, bytes), count);
+	}
+	assert_int_equal(munmap(page, 2 * page_bytes), 0);
 }
 
 /* Lines of very different lengths; every byte value. */
