@@ -19,7 +19,6 @@
 
 #define WRITE_BYTES (256u * 1024)
 #define PIPE_BYTES (1024 * 1024)
-/* As k2hft push has it: 128 rings of the library's default size would not fit. */
 #define FLUSH_MS 120000
 /* How often a run by time looks whether it is over: after so many steps, or one of so many bytes. */
 #define STEPS_PER_CLOCK 64u
