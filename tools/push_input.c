@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -16,10 +17,13 @@
 /* Beside the outcomes of push_input. */
 #define READ_MORE 100
 
-/*
- * Sends, if that is for this thread to do, and waits for the input or for what the receiver says. True: there may be input.
- * Without a descriptor it is the receiver only.
- */
+struct input {
+	int descriptor;
+	bool is_file; /* which poll(2) always says can be read */
+	const char *name;
+};
+
+/* Sends, if that is for this thread to do, and waits for the input or the receiver. True: there may be input. */
 static bool turn_wait(struct push *push, int descriptor)
 {
 	struct pollfd waits[] = {{.fd = descriptor, .events = POLLIN}, {.events = POLLIN}};
@@ -59,16 +63,37 @@ static int readable_wait(struct push *push, int descriptor)
 /* The ring is full: something must be acknowledged first. */
 static int room_wait(struct push *push)
 {
+	int turn_ms = push->turn.taken ? k2i_turn_send(&push->turn, k2i_clock_ns(CLOCK_MONOTONIC)) : -1;
+	struct pollfd receiver = {.fd = k2i_turn_descriptor(&push->turn), .events = POLLIN};
+
 	if (push->turn.taken)
-		(void)turn_wait(push, -1);
+		(void)poll(&receiver, 1, turn_ms);
 	else
 		(void)k2hft_ring_space_wait(k2hft_sender_ring(push->sender), SLICE_MS);
+	k2i_turn_waited(&push->turn);
 	push_progress(push);
 	return push_connection_check(push);
 }
 
+/*
+ * What a file has may have to come from a disk first, or from another machine, which can take any time. While this thread
+ * has the turn, acknowledgements and the receiver's PING would wait for that, too.
+ */
+static ssize_t input_read(struct push *push, const struct input *input, void *memory, size_t room)
+{
+	struct iovec place = {.iov_base = memory, .iov_len = room};
+	ssize_t got = -1;
+
+	if (input->is_file && push->turn.taken) {
+		got = preadv2(input->descriptor, &place, 1, -1, RWF_NOWAIT);
+		if (got < 0)
+			k2i_turn_end(&push->turn);
+	}
+	return got < 0 ? read(input->descriptor, memory, room) : got;
+}
+
 /* One read(2). READ_MORE; 0: the end; else as push_input's. */
-static int block_read(struct push *push, struct k2hft_writer *writer, int descriptor, const char *name)
+static int block_read(struct push *push, struct k2hft_writer *writer, const struct input *input)
 {
 	void *memory;
 	size_t room;
@@ -82,14 +107,14 @@ static int block_read(struct push *push, struct k2hft_writer *writer, int descri
 		return status ? status : READ_MORE;
 	}
 	if (status) {
-		push_error("%s: %s", name, strerror(-status));
+		push_error("%s: %s", input->name, strerror(-status));
 		return PUSH_FAILED;
 	}
-	got = read(descriptor, memory, room);
+	got = input_read(push, input, memory, room);
 	saved_errno = errno;
 	status = k2i_writer_commit(writer, got > 0 ? (size_t)got : 0);
 	if (status) {
-		push_error("%s: %s", name, strerror(-status));
+		push_error("%s: %s", input->name, strerror(-status));
 		return PUSH_FAILED;
 	}
 	if (got > 0) {
@@ -98,7 +123,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, int descri
 		return READ_MORE;
 	}
 	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN) {
-		push_error("%s: %s", name, strerror(saved_errno));
+		push_error("%s: %s", input->name, strerror(saved_errno));
 		return PUSH_FAILED;
 	}
 	return got < 0 ? READ_MORE : 0;
@@ -121,7 +146,11 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 {
 	struct k2hft_writer *writer;
 	struct stat about;
-	bool regular = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+	struct input input = {
+		.descriptor = descriptor,
+		.is_file = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode),
+		.name = name,
+	};
 	int status = push->options.binary ? k2hft_writer_open_binary(push->sender, path, &writer)
 					  : k2hft_writer_open(push->sender, path, &writer),
 	    rest;
@@ -131,10 +160,10 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 		return PUSH_FAILED;
 	}
 	do {
-		status = regular ? file_step(push) : readable_wait(push, descriptor);
+		status = input.is_file ? file_step(push) : readable_wait(push, descriptor);
 		if (status)
 			break;
-		status = block_read(push, writer, descriptor, name);
+		status = block_read(push, writer, &input);
 		push_progress(push);
 	} while (status == READ_MORE);
 	k2i_turn_end(&push->turn);
