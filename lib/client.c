@@ -198,12 +198,9 @@ int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 
 static void event_handle(struct k2hft_client *client, const struct epoll_event *event, uint64_t now_ns)
 {
-	uint64_t count;
-
-	if (event->data.fd == client->interrupt) {
-		(void)!read(client->interrupt, &count, sizeof(count));
-		client->claims_begun = true;
-	} else if (event->data.fd == client->transport.descriptor)
+	if (event->data.fd == client->interrupt)
+		k2i_client_interrupted(client);
+	else if (event->data.fd == client->transport.descriptor)
 		k2i_client_socket_event(client, event->events, now_ns);
 	else
 		k2hft_ring_awake(client->ring);

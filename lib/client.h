@@ -29,7 +29,19 @@ bool k2i_client_turn_take(struct k2hft_client *client, uint64_t now_ns);
 bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns);
 void k2i_client_turn_give(struct k2hft_client *client);
 
-/* The same for one that does so as long as it commits much. Its loop: send, wait, waited, commit, committed. */
+/*
+ * For a producer without a loop, which need not come again: the turn is lent for one call. While it is lent time and
+ * again the thread stands by: it wakes only to see whether that goes on, and else sends what was left.
+ *
+ * turn_once sends what is committed, if the turn is to be had. room_wait waits for room in a ring that is full, and does
+ * what there is to do meanwhile: 0, there may be room; -EINTR; -EBUSY: the turn is not to be had, and others make room.
+ * standby_end is for who finds the ring full and does not wait: the thread goes on at once.
+ */
+void k2i_client_turn_once(struct k2hft_client *client);
+int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms);
+void k2i_client_standby_end(struct k2hft_client *client);
+
+/* The turn for one that keeps it as long as it commits much. Its loop: send, wait, waited, commit, committed. */
 struct k2i_turn {
 	struct k2hft_client *client;
 	bool taken;       /* this thread sends */

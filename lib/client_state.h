@@ -139,6 +139,8 @@ struct k2hft_client {
 
 	pthread_mutex_t turn; /* see client.h; before the lock */
 	uint64_t turns_taken; /* from the thread */
+	bool lent;            /* the last turn was lent: the thread is to stand by */
+	atomic_bool standby;  /* it does; true only by the thread, with the turn */
 
 	/* shared with other threads, under the lock */
 	pthread_mutex_t lock;
@@ -211,9 +213,14 @@ int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position);
 struct epoll_event;
 int k2i_client_step(struct k2hft_client *client, const struct epoll_event *events, int event_count, uint64_t now_ns);
 
+/* client_loan.c: the thread's wait after a turn was lent, until that ends or it is interrupted. With the turn. */
+void k2i_client_stand_by(struct k2hft_client *client);
+
 /* client_thread.c */
 void k2i_client_thread_stop(struct k2hft_client *client);
 void k2i_client_interrupt(struct k2hft_client *client);
+/* Takes it up. With the turn. */
+void k2i_client_interrupted(struct k2hft_client *client);
 /* Shows other threads how things stand, and tells those that wait in drain. */
 void k2i_client_publish(struct k2hft_client *client);
 

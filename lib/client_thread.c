@@ -98,6 +98,14 @@ void k2i_client_interrupt(struct k2hft_client *client)
 	(void)!write(client->interrupt, &one, sizeof(one));
 }
 
+void k2i_client_interrupted(struct k2hft_client *client)
+{
+	uint64_t count;
+
+	if (read(client->interrupt, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		client->claims_begun = true;
+}
+
 /* One wait and what it brought. With the turn, which others can take meanwhile. */
 static int thread_step(struct k2hft_client *client)
 {
@@ -111,6 +119,8 @@ static int thread_step(struct k2hft_client *client)
 	/* The events can be of a socket that is closed since. What still holds comes again. */
 	if (count < 0 || turns_taken != client->turns_taken)
 		count = 0;
+	if (client->lent)
+		k2i_client_stand_by(client);
 	return k2i_client_step(client, events, count, k2i_clock_ns(CLOCK_MONOTONIC));
 }
 

@@ -32,6 +32,7 @@ bool k2i_client_turn_take(struct k2hft_client *client, uint64_t now_ns)
 void k2i_client_turn_give(struct k2hft_client *client)
 {
 	/* What the thread waits for is older than the turn: it looks anew. */
+	client->lent = false;
 	k2i_client_interrupt(client);
 	(void)pthread_mutex_unlock(&client->turn);
 }

@@ -130,6 +130,8 @@ void k2i_wake_arm(struct k2hft_ring *ring);
 void k2i_consumer_wake(struct k2hft_ring *ring);
 /* Ends a sleep of the consumer, which reads before the next one. The consumer only. */
 void k2i_consumer_stir(struct k2hft_ring *ring);
+/* Room behind the tail. */
+uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring);
 void k2i_space_wake(struct k2hft_ring *ring);
 
 /* ring_lock.c: locks in the file, which end with the process. 0 or -errno. */

@@ -151,7 +151,7 @@ void k2i_space_wake(struct k2hft_ring *ring)
 	(void)futex(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX, NULL);
 }
 
-static uint64_t free_bytes(const struct k2hft_ring *ring)
+uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)
 {
 	/* A7: room that this does not see is freed by somebody who sees that there is a waiter. */
 	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_seq_cst);
@@ -197,7 +197,7 @@ int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
 	(void)atomic_fetch_add_explicit(&ring->header->space_waiters, 1, memory_order_seq_cst);
 	/* A11: read before the positions are: what was freed for this value is seen in them, a later value ends the wait. */
 	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
-	if (free_bytes(ring) <= seen)
+	if (k2i_ring_free_bytes(ring) <= seen)
 		status = wait_changed(ring, sequence, timeout_ms < 0 ? NULL : &deadline);
 	/* relaxed: the consumer may wake once in vain. */
 	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);

@@ -47,10 +47,11 @@ struct k2hft_writer {
 	uint32_t stream_id, writer_pid;
 	bool announce; /* a chunk was begun in this call: the client may sleep and not know of it */
 	bool binary;
-	bool each_call; /* attached: what a call wrote is committed by it */
-	bool continued; /* a line has begun in pieces, and not ended */
-	bool skipping;  /* the rest of a line whose begin was dropped */
-	uint8_t *tail;  /* what k2hft_writer_lines was given behind the last LF */
+	bool each_call;    /* attached: what a call wrote is committed by it */
+	bool continued;    /* a line has begun in pieces, and not ended */
+	bool skipping;     /* the rest of a line whose begin was dropped */
+	size_t much_bytes; /* committed at once or in full chunks since this thread last sent */
+	uint8_t *tail;     /* what k2hft_writer_lines was given behind the last LF */
 	size_t tail_bytes, tail_room;
 	uint8_t *reserved; /* k2i_writer_reserve */
 	size_t reserved_bytes;

@@ -13,6 +13,12 @@
 
 /* A wait for room looks around at least this often. */
 #define ROOM_WAIT_MS 1000
+/*
+ * A chunk of this size is much at once, and so many bytes of such chunks are sent by the thread that wrote them, while
+ * they are in its processor's cache.
+ */
+#define MUCH_CHUNK_BYTES ((size_t)32 * 1024)
+#define MUCH_BYTES ((size_t)256 * 1024)
 
 void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
 {
@@ -102,6 +108,26 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
 	atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
 }
 
+/* Such a chunk was committed, and none is open. */
+static void much_send(struct k2hft_writer *writer, size_t bytes)
+{
+	if (bytes < MUCH_CHUNK_BYTES || !writer->sender->client)
+		return;
+	writer->much_bytes += bytes;
+	if (writer->much_bytes < MUCH_BYTES)
+		return;
+	writer->much_bytes = 0;
+	k2i_client_turn_once(writer->sender->client);
+}
+
+/* The ring is full and its writer does not wait. `status` */
+static int full_refuse(const struct k2hft_sender *sender, int status)
+{
+	if (sender->client)
+		k2i_client_standby_end(sender->client);
+	return status;
+}
+
 /* The ring is full. 0: try again; else what the caller gives to its own, -ENOBUFS for K2HFT_FULL_DROP. */
 static int full_wait(struct k2hft_writer *writer, bool finish)
 {
@@ -109,12 +135,14 @@ static int full_wait(struct k2hft_writer *writer, bool finish)
 	int status;
 
 	if (!finish && sender->full == K2HFT_FULL_FAIL)
-		return -EAGAIN;
+		return full_refuse(sender, -EAGAIN);
 	if (!finish && sender->full == K2HFT_FULL_DROP)
-		return -ENOBUFS;
+		return full_refuse(sender, -ENOBUFS);
 	/* There is no open chunk now, and this can take long: a flush must not wait for the end of the call. */
 	k2i_writer_leave(writer);
-	status = k2hft_ring_space_wait(sender->ring, ROOM_WAIT_MS);
+	status = sender->client ? k2i_client_room_wait(sender->client, ROOM_WAIT_MS) : -EBUSY;
+	if (status == -EBUSY)
+		status = k2hft_ring_space_wait(sender->ring, ROOM_WAIT_MS);
 	k2i_writer_enter(writer);
 	return status == -EINTR && !finish ? -EINTR : 0;
 }
@@ -141,11 +169,12 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 
 int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)
 {
-	size_t wanted, bytes;
+	size_t filled = writer->begin ? (size_t)(writer->cursor - writer->begin) : 0, wanted, bytes;
 	void *memory;
 	int status;
 
 	k2i_writer_commit_open(writer, false);
+	much_send(writer, filled);
 	/* A writer that commits each call needs no more than it has now. */
 	wanted = writer->each_call || writer->open_bytes < needed ? needed : writer->open_bytes;
 	/* Edge S4: the sealer sees the chunk, or k2i_writer_announce sees that the client sleeps. */
@@ -177,8 +206,11 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
 		memcpy(memory, piece->first, piece->first_bytes);
 	if (piece->second_bytes)
 		memcpy((uint8_t *)memory + piece->first_bytes, piece->second, piece->second_bytes);
-	return k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), piece->record_count, piece->flags, 0,
-				       needed);
+	status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), piece->record_count, piece->flags, 0,
+					 needed);
+	if (status == 0)
+		much_send(writer, needed);
+	return status;
 }
 
 void k2i_writer_announce(struct k2hft_writer *writer)

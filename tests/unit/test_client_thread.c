@@ -3,6 +3,7 @@
 #include "client_peer.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "client.h"
 #include "clock.h"
@@ -236,6 +237,123 @@ static void turns_lose_nothing(void **state)
 	assert_int_equal(echo.bytes, end);
 }
 
+/* Asked by whoever is in process: `told` becomes true in the thread that the test runs in. */
+struct asked {
+	pthread_t test;
+	atomic_bool told;
+};
+
+static void asked_note(void *argument)
+{
+	struct asked *asked = argument;
+
+	if (pthread_equal(pthread_self(), asked->test))
+		atomic_store(&asked->told, true);
+}
+
+static void asked_start(struct fixture *f, struct asked *asked, struct echo *echo)
+{
+	*asked = (struct asked){.test = pthread_self()};
+	f->options.progress = NULL;
+	client_open(f);
+	k2i_client_claim_hook_set(f->client, asked_note, asked);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(echo, f);
+	turn_await(f);
+	k2i_client_turn_give(f->client);
+}
+
+/* A claim in the way makes process call the hook: in this thread, when the turn was lent to it. */
+static void a_turn_is_lent(struct fixture *f, struct asked *asked)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	void *payload;
+
+	assert_int_equal(k2hft_producer_reserve(f->producer, 100, &payload), 0);
+	for (unsigned time = 0; time < 20000 && !atomic_load(&asked->told); time++) {
+		errno = 1234;
+		k2i_client_turn_once(f->client);
+		assert_int_equal(errno, 1234);
+		(void)nanosleep(&moment, NULL);
+	}
+	assert_int_equal(k2hft_producer_discard(f->producer), 0);
+	assert_true(atomic_load(&asked->told));
+}
+
+/* Nobody comes after the last loan, and nobody asks for what is left: the thread looks by itself. */
+static void the_thread_goes_on_after_a_loan(void **state)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	struct fixture *f = *state;
+	struct asked asked;
+	struct echo echo;
+
+	asked_start(f, &asked, &echo);
+	for (uint64_t time = 1; time <= 20; time++) {
+		atomic_store(&asked.told, false);
+		a_turn_is_lent(f, &asked);
+		push(f, "left\n");
+		for (unsigned wait = 0; wait < 20000 && stats_of(f).sent_records < time; wait++)
+			(void)nanosleep(&moment, NULL);
+		assert_int_equal(stats_of(f).sent_records, time);
+	}
+	echo_end(&echo, f);
+}
+
+/* Interrupts end a standby, however often the turn is lent: a drain, and who finds the ring full and does not wait. */
+static void loans_lose_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct asked asked;
+	struct echo echo;
+
+	asked_start(f, &asked, &echo);
+	for (unsigned time = 0; time < 2000; time++) {
+		push(f, "some\n");
+		k2i_client_turn_once(f->client);
+		push(f, "more\n");
+		if (time % 3 == 0)
+			k2i_client_standby_end(f->client);
+		if (time % 64 == 0)
+			assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+/* There is no other thread that could. Without a connection the turn is not to be had. */
+static void who_waits_for_room_makes_it(void **state)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	struct fixture *f = *state;
+	uint8_t *block = calloc(1, 100000);
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+	unsigned waits = 0;
+	struct echo echo;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EBUSY);
+	echo_start(&echo, f);
+	for (unsigned time = 0; time < 20000 && stats_of(f).state != K2HFT_CLIENT_CONNECTED; time++) {
+		assert_int_equal(k2hft_client_process(f->client, k2i_clock_ns(CLOCK_MONOTONIC)), 0);
+		(void)nanosleep(&moment, NULL);
+	}
+	for (unsigned index = 0; index < 1000; index++) {
+		int error;
+
+		for (; (error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN; waits++)
+			assert_int_equal(k2i_client_room_wait(f->client, 20000), 0);
+		assert_int_equal(error, 0);
+	}
+	assert_in_range(waits, 1, 1000);
+	echo_end(&echo, f);
+	free(block);
+}
+
 static void drain_does_not_wait_for_what_was_given_back(void **state)
 {
 	struct fixture *f = *state;
@@ -351,6 +469,9 @@ int main(void)
 		CASE(turn_is_one_at_a_time),
 		CASE(much_is_sent_by_who_commits_it),
 		CASE(turns_lose_nothing),
+		CASE(the_thread_goes_on_after_a_loan),
+		CASE(loans_lose_nothing),
+		CASE(who_waits_for_room_makes_it),
 		CASE(drain_does_not_wait_for_what_was_given_back),
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/sender.h>
 
+#include "client_state.h"
 #include "sender.h"
 
 #define STREAMS_MAX 16u
@@ -323,6 +325,7 @@ static void an_idle_writers_record_arrives_without_a_flush(void **state)
 struct worker {
 	struct k2hft_sender *sender;
 	unsigned number;
+	int width; /* of a record at least */
 	const char *failed;
 };
 
@@ -333,7 +336,7 @@ static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
 	struct k2hft_writer *writer;
-	char record[64], path[16];
+	char record[256], path[16];
 
 	(void)snprintf(path, sizeof(path), "w%u", worker->number);
 	if (k2hft_writer_open(worker->sender, path, &writer)) {
@@ -341,7 +344,7 @@ static void *worker_main(void *argument)
 		return NULL;
 	}
 	for (unsigned i = 0; i < WORKER_RECORDS && !worker->failed; i++) {
-		int bytes = snprintf(record, sizeof(record), "%u", i);
+		int bytes = snprintf(record, sizeof(record), "%*u", worker->width, i);
 
 		if (k2hft_writer_write(writer, record, (size_t)bytes))
 			worker->failed = "write";
@@ -352,18 +355,19 @@ static void *worker_main(void *argument)
 	return NULL;
 }
 
+/* Wide records are so much that the threads send them, take the turn from each other, and wait for room. */
 static void many_threads_write_while_the_client_sends(void **state)
 {
+	const int *width = *state;
 	struct worker workers[WORKERS];
 	pthread_t threads[WORKERS];
 	struct receiver receiver;
 	struct k2hft_sender *sender;
 
-	(void)state;
 	receiver_start(&receiver);
 	sender = sender_make(&receiver, NULL, 1 << 20);
 	for (unsigned i = 0; i < WORKERS; i++) {
-		workers[i] = (struct worker){.sender = sender, .number = i};
+		workers[i] = (struct worker){.sender = sender, .number = i, .width = *width};
 		assert_int_equal(pthread_create(&threads[i], NULL, worker_main, &workers[i]), 0);
 	}
 	for (unsigned i = 0; i < WORKERS; i++) {
@@ -380,6 +384,92 @@ static void many_threads_write_while_the_client_sends(void **state)
 			assert_int_equal(strtoul(at, &at, 10), next);
 		assert_int_equal(next, WORKER_RECORDS);
 	}
+	receiver_end(&receiver);
+}
+
+static void connection_await(struct k2hft_sender *sender)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	for (unsigned time = 0; time < LONG_MS && stats.client.state != K2HFT_CLIENT_CONNECTED; time++) {
+		(void)nanosleep(&moment, NULL);
+		assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	}
+	assert_int_equal(stats.client.state, K2HFT_CLIENT_CONNECTED);
+}
+
+static void who_writes_much_sends_it(void **state)
+{
+	struct receiver receiver;
+	struct k2hft_sender *sender;
+	struct k2hft_writer *writer;
+	char record[100];
+	unsigned count = 0;
+
+	(void)state;
+	memset(record, 'x', sizeof(record));
+	receiver_start(&receiver);
+	sender = sender_make(&receiver, NULL, 1 << 20);
+	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
+	connection_await(sender);
+	/* Only this thread writes turns_taken. The client's thread can be at work now and then. */
+	for (; count < 20000 || (sender->client->turns_taken == 0 && count < 1000000); count++)
+		assert_int_equal(k2hft_writer_write(writer, record, sizeof(record)), 0);
+	assert_true(sender->client->turns_taken > 0);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
+	assert_int_equal(receiver.kept_count, 1);
+	assert_int_equal(receiver.kept[0].byte_count, count * (sizeof(record) + 1));
+	receiver_end(&receiver);
+}
+
+struct blocked {
+	struct k2hft_writer *writer;
+	int status;
+};
+
+static void *write_until_it_fails(void *argument)
+{
+	struct blocked *blocked = argument;
+	char record[1000] = {'x'};
+
+	do
+		blocked->status = k2hft_writer_write(blocked->writer, record, sizeof(record));
+	while (blocked->status == 0);
+	return NULL;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+/* Nothing is acknowledged: the writer that waits in its turn for room can be interrupted. */
+static void a_signal_ends_a_wait_for_room(void **state)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	const struct timespec moment = {.tv_nsec = 20000000};
+	struct receiver receiver;
+	struct k2hft_sender *sender;
+	struct blocked blocked;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	receiver_listen(&receiver);
+	atomic_store(&receiver.silent, 1);
+	receiver_run(&receiver);
+	sender = sender_make(&receiver, NULL, 1 << 20);
+	assert_int_equal(k2hft_writer_open(sender, "a.log", &blocked.writer), 0);
+	connection_await(sender);
+	assert_int_equal(pthread_create(&thread, NULL, write_until_it_fails, &blocked), 0);
+	do
+		(void)nanosleep(&moment, NULL);
+	while (pthread_kill(thread, SIGUSR1) == 0 && pthread_tryjoin_np(thread, NULL) == EBUSY);
+	assert_int_equal(blocked.status, -EINTR);
+	k2hft_writer_close(blocked.writer);
+	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
 	receiver_end(&receiver);
 }
 
@@ -589,10 +679,14 @@ static void a_configuration_file_opens_a_sender(void **state)
 
 int main(void)
 {
+	static int narrow = 1, wide = 200;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_arrive_and_close_waits_for_them),
 		cmocka_unit_test(an_idle_writers_record_arrives_without_a_flush),
-		cmocka_unit_test(many_threads_write_while_the_client_sends),
+		cmocka_unit_test_prestate(many_threads_write_while_the_client_sends, &narrow),
+		cmocka_unit_test_prestate(many_threads_write_while_the_client_sends, &wide),
+		cmocka_unit_test(who_writes_much_sends_it),
+		cmocka_unit_test(a_signal_ends_a_wait_for_room),
 		cmocka_unit_test(nothing_listens_and_the_time_limit_holds),
 		cmocka_unit_test(records_are_committed_while_nothing_listens),
 		cmocka_unit_test(a_ring_file_keeps_what_was_not_acknowledged),
