@@ -22,6 +22,7 @@
 #define BACKLOG 511
 #define ACCEPTS_MAX 64
 #define PAUSE_S 1
+#define PORT_MAX 65535u
 #define IN_USE "; another program has it, perhaps another receiver"
 
 struct k2i_listener {
@@ -49,7 +50,7 @@ static int argument_parse(const char *argument, struct k2i_listen_choice *choice
 	size_t host_bytes;
 
 	if (!colon || strlen(colon + 1) == 0 || strlen(colon + 1) >= sizeof(choice->port) ||
-	    strspn(colon + 1, "0123456789") != strlen(colon + 1))
+	    strspn(colon + 1, "0123456789") != strlen(colon + 1) || strtoul(colon + 1, NULL, 10) > PORT_MAX)
 		return -EINVAL;
 	host_bytes = (size_t)(colon - argument);
 	if (host_bytes >= 2 && argument[0] == '[' && argument[host_bytes - 1] == ']') {

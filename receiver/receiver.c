@@ -496,7 +496,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 
 	descriptors_share((size_t)settings->connections_max, &receiver->service.connections_max, &files_max);
 	if (k2i_listen_choose(settings, options->listen, &choice)) {
-		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, not \"%s\"", options->listen);
+		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, a port of 65535 at most, not \"%s\"",
+			options->listen);
 		return K2I_EXIT_CONFIGURATION;
 	}
 	status =

@@ -40,4 +40,5 @@ refused 2 'wants a value' -conf
 refused 2 'no message level "loud"' -conf "$dir/conf" -d loud
 refused 1 "can't find the address of LISTEN = none.invalid: " -conf "$dir/conf2" --listen none.invalid:0
 refused 2 'ADDRESS:PORT' -conf "$dir/conf2" --listen here
+refused 2 'a port of 65535 at most' -conf "$dir/conf2" --listen 127.0.0.1:65536
 refused 2 'No such file' -conf "$dir/none"
