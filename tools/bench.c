@@ -21,8 +21,10 @@ static atomic_int interrupts;
 
 static void interrupted(int number)
 {
-	(void)number;
-	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
+	if (number != SIGALRM)
+		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
+	/* Again and again: one that comes just before a call that waits would not end it. */
+	(void)alarm(1);
 }
 
 int bench_interrupted(void)
@@ -215,8 +217,11 @@ static int key_make(struct bench_run *run)
 	bool written;
 
 	if (run->options->shared_key) {
-		(void)snprintf(run->shared_key, sizeof(run->shared_key), "%s", run->options->shared_key);
-		return 0;
+		/* Where this was called is not where those that are started look for it. */
+		if (realpath(run->options->shared_key, run->shared_key))
+			return 0;
+		bench_error("--psk %s: %s", run->options->shared_key, strerror(errno));
+		return -1;
 	}
 	(void)snprintf(run->shared_key, sizeof(run->shared_key), "%s/key", run->work);
 	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
@@ -272,6 +277,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	/* Not SA_RESTART: what waits is to end. A sender that is gone must not end this process. */
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGALRM, &action, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", temporary && *temporary ? temporary : "/tmp");
 	if (!mkdtemp(work)) {
@@ -320,6 +326,8 @@ int k2i_command_bench(int argc, char **argv)
 		return status;
 	if (options.compare_file)
 		return bench_compare(&options);
+	if (bench_files_check(&options))
+		return BENCH_FAILED;
 	if (options.from_file) {
 		status = report_again(&options, &report);
 	} else {

@@ -223,6 +223,8 @@ void bench_table_line(const struct bench_result *result);
 void bench_knees_print(const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
 int bench_files_write(const struct bench_options *options, const struct bench_report *report);
+/* Before anything is measured: whether the files that options name can be written. */
+int bench_files_check(const struct bench_options *options);
 /* "library, 10 bytes, -g 3", and what else is not the default. */
 void bench_point_text(const struct bench_point *point, char *text, size_t room);
 uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);

@@ -286,13 +286,14 @@ static char *file_read(const char *path, size_t *bytes)
 	struct stat status;
 	char *text = NULL;
 
-	if (input && fstat(fileno(input), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-	    status.st_size <= FILE_BYTES_MAX)
-		text = malloc((size_t)status.st_size);
-	else if (input)
-		errno = EINVAL;
-	*bytes = text ? fread(text, 1, (size_t)status.st_size, input) : 0;
-	if (!text)
+	*bytes = 0;
+	if (!input || fstat(fileno(input), &status))
+		bench_error("%s: %s", path, strerror(errno));
+	else if (!S_ISREG(status.st_mode) || status.st_size == 0 || status.st_size > FILE_BYTES_MAX)
+		bench_error("%s: a file that k2hft bench --json has written is needed", path);
+	else if ((text = malloc((size_t)status.st_size)))
+		*bytes = fread(text, 1, (size_t)status.st_size, input);
+	else
 		bench_error("%s: %s", path, strerror(errno));
 	if (input)
 		(void)fclose(input);

@@ -135,7 +135,7 @@ static const struct option long_options[] = {
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	bench_error("%s %s: %s", option, given, needed);
+	bench_error("%s%s%s: %s", option, *given ? " " : "", given, needed);
 	return BENCH_USAGE;
 }
 
@@ -146,6 +146,16 @@ static int word_parse(const char *given, const char *const *names, uint64_t *pla
 		if (strcmp(given, names[*place]) == 0)
 			return 0;
 	return -1;
+}
+
+static int range_refuse(const char *option, const char *given, uint64_t minimum, uint64_t maximum)
+{
+	unsigned long long unit = minimum >= 1024 * 1024 ? 1024 * 1024 : 1;
+	const char *suffix = unit > 1 ? "M" : "";
+
+	bench_error("%s %s: a number from %llu%s to %llu%s is needed", option, given, minimum / unit, suffix,
+		    maximum / unit, suffix);
+	return BENCH_USAGE;
 }
 
 /* `names`: the list is of those, not of sizes. */
@@ -163,11 +173,8 @@ static int list_parse(const char *option, char *given, const char *const *names,
 			       : size_parse(item, minimum, maximum, &list->values[list->count]);
 		if (status && names)
 			return refuse(option, item, "the ways are library, push, mount, mount-append, record and idle");
-		if (status) {
-			bench_error("%s %s: a number from %llu to %llu is needed", option, item,
-				    (unsigned long long)minimum, (unsigned long long)maximum);
-			return BENCH_USAGE;
-		}
+		if (status)
+			return range_refuse(option, item, minimum, maximum);
 		list->count++;
 	}
 	return BENCH_OK;
@@ -175,10 +182,7 @@ static int list_parse(const char *option, char *given, const char *const *names,
 
 static int number_take(const char *option, uint64_t maximum, uint64_t *number)
 {
-	if (size_parse(optarg, 1, maximum, number) == 0)
-		return BENCH_OK;
-	bench_error("%s %s: a number from 1 to %llu is needed", option, optarg, (unsigned long long)maximum);
-	return BENCH_USAGE;
+	return size_parse(optarg, 1, maximum, number) ? range_refuse(option, optarg, 1, maximum) : BENCH_OK;
 }
 
 static int receiver_take(struct bench_options *options)
@@ -248,7 +252,7 @@ static int flag_take(struct bench_options *options, int option)
 		options->help = true;
 		return BENCH_OK;
 	case '?': /* getopt has said what is wrong */
-		(void)fputs("Try 'k2hft bench --help'.\n", stderr);
+		command_help_hint("bench");
 		return BENCH_USAGE;
 	default:
 		return text_take(options, option);

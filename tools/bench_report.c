@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -371,6 +372,18 @@ static void tsv_write(FILE *output, const struct bench_report *report)
 }
 
 /* Into a file beside it first: who looks at it, or goes on from it, has a whole one. */
+static FILE *file_open(const char *path, char temporary[4200])
+{
+	struct stat status;
+
+	(void)snprintf(temporary, 4200, "%s.new", path);
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+		errno = EISDIR;
+		return NULL;
+	}
+	return fopen(temporary, "we");
+}
+
 static int file_write(const char *path, const struct bench_report *report,
 		      void (*write)(FILE *output, const struct bench_report *report))
 {
@@ -380,14 +393,12 @@ static int file_write(const char *path, const struct bench_report *report,
 
 	if (!path)
 		return BENCH_OK;
-	(void)snprintf(temporary, sizeof(temporary), "%s.new", path);
-	output = fopen(temporary, "we");
+	output = file_open(path, temporary);
 	if (output) {
 		write(output, report);
 		failed = ferror(output) != 0;
 		if (fclose(output) == 0 && !failed && rename(temporary, path) == 0)
 			return BENCH_OK;
-		failed = errno != 0;
 		(void)remove(temporary);
 	}
 	bench_error("%s: %s", path, strerror(errno));
@@ -403,4 +414,25 @@ int bench_files_write(const struct bench_options *options, const struct bench_re
 	if (file_write(options->markdown_file, report, bench_markdown_write))
 		status = BENCH_FAILED;
 	return file_write(options->html_file, report, bench_html_write) ? BENCH_FAILED : status;
+}
+
+int bench_files_check(const struct bench_options *options)
+{
+	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
+	char temporary[4200];
+	size_t number;
+
+	for (number = 0; number < sizeof(paths) / sizeof(paths[0]); number++) {
+		FILE *output = paths[number] ? file_open(paths[number], temporary) : NULL;
+
+		if (paths[number] && !output) {
+			bench_error("%s: %s", paths[number], strerror(errno));
+			return BENCH_FAILED;
+		}
+		if (output) {
+			(void)fclose(output);
+			(void)remove(temporary);
+		}
+	}
+	return BENCH_OK;
 }

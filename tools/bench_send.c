@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <k2hft/log.h>
 #include <k2hft/sender.h>
 
 #define WRITE_BYTES (256u * 1024)
@@ -59,9 +60,21 @@ int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender
 	return k2hft_sender_open(&options, sender);
 }
 
+static void log_line(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)argument;
+	(void)level;
+	bench_error("%s", text);
+}
+
 static int library_open(struct sending *sending)
 {
-	int error = bench_library_open(sending->run, &sending->sender);
+	int error;
+
+	/* Another's can be away for long, and whoever waits wants to know. */
+	if (sending->run->options->receiver[0])
+		k2hft_log_callback_set(log_line, NULL, K2HFT_LOG_WARNING);
+	error = bench_library_open(sending->run, &sending->sender);
 
 	return error ? error : k2hft_writer_open(sending->sender, sending->stream, &sending->writer);
 }
@@ -69,10 +82,10 @@ static int library_open(struct sending *sending)
 static _Noreturn void push_exec(const struct sending *sending, int input)
 {
 	const struct bench_run *run = sending->run;
-	char program[4096], receiver[1200], key[4200], option[] = "-qr", stream[] = "-t", level[] = "--level",
-						       compress[] = "--compress", shared_key[] = "--psk",
-						       command[] = "push", name[64], level_name[16], compress_name[16],
-						       ring[] = "--ring-size", ring_size[24];
+	char program[4096], receiver[1200], key[4200], quiet[] = "-qr", told[] = "-r", stream[] = "-t";
+	char level[] = "--level", compress[] = "--compress", shared_key[] = "--psk", command[] = "push", name[64];
+	char level_name[16], compress_name[16], ring[] = "--ring-size", ring_size[24];
+	char *option = run->options->receiver[0] ? told : quiet;
 	char *arguments[] = {program,  command,       option, receiver,  stream, name, level, level_name,
 			     compress, compress_name, ring,   ring_size, NULL,   NULL, NULL};
 

@@ -72,6 +72,8 @@ def main():
                       ["--rules", "17"], ["--link", "0"], ["--compare", "one"], ["--by", "record", "-r", "localhost"]):
             _, said = bench(work, *wrong, status=2)
             assert said.startswith("k2hft bench: "), said
+        _, said = bench(work, "--ring", "2M,512K", status=2)
+        assert "--ring 512K: a number from 1M to 1024M" in said, said
 
 
 main()

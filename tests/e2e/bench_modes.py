@@ -5,6 +5,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 
@@ -41,6 +42,34 @@ def interrupt(work):
         assert scratch not in mounts.read()
 
 
+def nobody_there(work):
+    """Why it does not go on is said while it waits."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    for way in ("library", "push"):
+        with subprocess.Popen([K2HFT, "bench", "--by", way, "--bytes", "1M", "-r", f"127.0.0.1:{port}"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "TMPDIR": work}) as running:
+            said = ""
+            while "Connection refused" not in said:
+                said = running.stderr.readline()
+                assert said.startswith("k2hft "), (way, said)
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=200)
+            assert running.returncode == 1, running.returncode
+
+
+def relative_key(work):
+    key = os.path.join(work, "key")
+    with open(key, "w", encoding="utf-8") as output:
+        output.write("12" * 32 + "\n")
+    os.chmod(key, 0o600)
+    arguments = [K2HFT, "bench", "--runs", "1", "--by", "library,push", "--bytes", "1M", "--size", "100", "--psk"]
+    subprocess.run([*arguments, "key"], check=True, cwd=work, stdout=subprocess.DEVNULL, timeout=200)
+    done = subprocess.run([*arguments, "none"], check=False, cwd=work, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 1 and "--psk none: No such file or directory" in done.stderr, done
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         log = os.path.join(work, "log")
@@ -71,7 +100,9 @@ def main():
             assert result["rules"] == 16 and result["committed_mb_per_s"] > 0, result
             (result,) = bench(work, "--by", "idle", "--seconds", "1")
             assert result["idle_mount_percent"] >= 0 and result["idle_receiver_percent"] >= 0, result
+        relative_key(work)
         interrupt(work)
+        nobody_there(work)
 
 
 main()

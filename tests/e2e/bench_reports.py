@@ -83,7 +83,15 @@ def main():
             assert said.startswith("k2hft bench: broken.json: "), said
             bench(work, "--compare", "a.json", "broken.json", status=1)
         bench(work, "--from", "none.json", status=1)
-        bench(work, "--resume", status=2)
+        _, said = bench(work, "--from", ".", status=1)
+        assert "a file that k2hft bench --json has written is needed" in said, said
+        _, said = bench(work, "--resume", status=2)
+        assert said.startswith("k2hft bench: --resume: "), said
+        # Said before anything is measured.
+        for option in ("--tsv", "--json", "--markdown", "--html"):
+            for path in ("none/there", "."):
+                printed, said = bench(work, "--by", "library", "--bytes", "1M", option, path, status=1)
+                assert said.startswith(f"k2hft bench: {path}: ") and printed == "", (option, printed, said)
 
 
 main()
