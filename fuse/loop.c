@@ -16,10 +16,12 @@
 #include "crash.h"
 #include "drain.h"
 #include "fuse_api.h"
+#include "hold.h"
 #include "mount.h"
 #include "park.h"
 #include "populate.h"
 #include "reply.h"
+#include "ring_handle.h"
 #include "shared.h"
 #include "sweep.h"
 #include "sweeper.h"
@@ -27,6 +29,9 @@
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
+
+/* Of a claim that any request can be read to. */
+#define PLACE_BYTES (K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX)
 
 enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
 
@@ -70,10 +75,9 @@ static void place_body(struct k2i_mount *mount, struct request *request)
 
 	request->claim = NULL;
 	request->body = mount->body;
-	if (!mount->in_place || mount->park.first ||
-	    k2hft_producer_reserve(mount->producer, K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX, &claim))
+	if (!mount->in_place || mount->park.first || k2hft_producer_reserve(mount->producer, PLACE_BYTES, &claim))
 		return;
-	k2i_populate(mount->populated, claim, K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX);
+	k2i_populate(mount->populated, claim, PLACE_BYTES);
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 }
@@ -279,6 +283,21 @@ static int send_much(struct k2i_mount *mount)
 	return -1;
 }
 
+/* Whether the next request is to be read. */
+static bool wants_request(struct k2i_mount *mount)
+{
+	bool room;
+
+	/* More would only be put beside what waits already. */
+	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
+		return false;
+	/* What is to be dropped when the ring is full waits for nothing. */
+	if (!mount->in_place || mount->settings->full == K2I_FULL_DROP)
+		return true;
+	room = !mount->park.first && k2i_producer_room(mount->producer, PLACE_BYTES);
+	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());
+}
+
 static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms;
@@ -290,14 +309,11 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	if (waiting)
 		k2i_park_run(mount);
 	k2i_shared_step();
-	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = POLLIN};
+	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
 	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
-	/* More would only be put beside what waits already. */
-	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
-		waits[WAIT_DEVICE].events = 0;
 	timeout_ms = collect(mount);
 	if (timeout_ms < 0)
 		timeout_ms = waiting ? WAITING_MS : -1;

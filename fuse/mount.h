@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "counts.h"
+#include "hold.h"
 #include "log.h"
 #include "nodes.h"
 #include "park.h"
@@ -76,6 +77,7 @@ struct k2i_mount {
 	int signal_fd;
 	atomic_uint waiting;  /* 1: somebody wants progress_fd */
 	struct k2i_turn turn; /* to send what is much */
+	struct k2i_hold hold;
 	uint32_t drain_files; /* whose bytes are to be taken before that */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;

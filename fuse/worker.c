@@ -118,6 +118,7 @@ static void begin(struct k2i_mount *mount)
 	mount->signal_fd = mount->progress_fd = -1;
 	mount->swallowing = mount->resuming = false;
 	mount->turn = (struct k2i_turn){.client = NULL};
+	mount->hold = (struct k2i_hold){.full_since_ns = 0};
 	mount->drain_files = 0;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);

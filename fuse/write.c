@@ -270,7 +270,7 @@ static size_t settle(const struct k2i_write *write, size_t before)
 {
 	size_t offset = (size_t)(write->data - write->claim);
 
-	if (write->bytes >= MOVED_BYTES_MAX && before <= offset)
+	if (offset == before || (write->bytes >= MOVED_BYTES_MAX && before <= offset))
 		return offset;
 	memmove(write->claim + before, write->data, write->bytes);
 	return before;
@@ -350,7 +350,7 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 	return publish(mount, write, &chunk, write->claim + data_at, write->bytes);
 }
 
-/* Whether the data may stay in the claim that it was read to; `*whole` of it is published. */
+/* Whether the data may go into the ring as it is, with what is held in front; `*whole` of it is published. */
 static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
 			  size_t *whole)
 {
@@ -358,7 +358,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	const struct k2i_text *text = &handle->text;
 	const char *end;
 
-	if (!write->claim || !outlet->transfer || outlet->next || mount->limits.record_bytes_max)
+	if (!outlet->transfer || outlet->next || mount->limits.record_bytes_max)
 		return false;
 	/* What judges records judges whole ones; what replaces them makes them longer. */
 	if (!outlet->passes_all && (text->continued || k2i_rule_replaces(outlet->match)))
@@ -426,20 +426,36 @@ static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
 		(void)k2hft_producer_discard(mount->producer);
 }
 
-/* Whether it was committed where it stands, and answered. */
-static bool commit_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
-			    int *status)
+/* Nobody knew how long the request would be: where the longest has no room, this one may have. */
+static bool claim_late(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_write *write)
 {
+	size_t before = handle->text.held_bytes;
+	void *claim;
+
+	if (mount->park.first || k2hft_producer_reserve(mount->producer, before + write->bytes, &claim))
+		return false;
+	write->claim = claim;
+	write->data = memcpy(write->claim + before, write->data, write->bytes);
+	return true;
+}
+
+/* Whether it was committed without being parked, and answered. */
+static bool commit_at_once(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle,
+			   int *status)
+{
+	struct k2i_write placed = *write;
 	size_t whole;
 
 	handle->writer_pid = write->writer_pid;
 	k2i_handle_not_flushed(mount, handle);
-	if (!fits_in_place(mount, write, handle, &whole))
+	if (!fits_in_place(mount, write, handle, &whole) || (!placed.claim && !claim_late(mount, handle, &placed)))
 		return false;
-	*status =
-		mount->settings->binary ? commit_block(mount, write, handle) : commit_text(mount, write, handle, whole);
+	*status = mount->settings->binary ? commit_block(mount, &placed, handle)
+					  : commit_text(mount, &placed, handle, whole);
 	if (*status == 0 && write->unique)
 		k2i_reply_prepared(mount);
+	if (*status && !write->claim)
+		(void)k2hft_producer_discard(mount->producer);
 	return *status == 0;
 }
 
@@ -458,7 +474,7 @@ static void take_request(struct k2i_mount *mount, const struct k2i_write *write)
 	int status = find_writer(mount, write, &handle);
 	struct k2i_parked item;
 
-	if (status == 0 && commit_in_place(mount, write, handle, &status))
+	if (status == 0 && commit_at_once(mount, write, handle, &status))
 		return;
 	if (status == 0) {
 		item = item_of(write, handle);
@@ -530,7 +546,7 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 {
 	int status = 0;
 
-	if (commit_in_place(mount, write, stream, &status))
+	if (commit_at_once(mount, write, stream, &status))
 		return;
 	if (status == 0)
 		status = k2i_write_park_cached(mount, stream, write);

@@ -109,6 +109,8 @@ enum k2i_owner { K2I_OWNER_NONE, K2I_OWNER_DEAD, K2I_OWNER_LIVE };
 /* `*dead` tells one set of dead owners from another; 0: none. */
 enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, uint64_t *dead);
 bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
+/* ring_producer.c: whether a claim of `bytes` would find room now; `bytes` is no more than a claim may have. */
+bool k2i_producer_room(struct k2hft_producer *producer, size_t bytes);
 /* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
 uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);
 

@@ -47,6 +47,18 @@ static bool room_for(const struct k2hft_producer *producer, uint64_t tail, uint6
 	return tail - producer->head_seen <= producer->ring->capacity - size && tail % 8 == 0;
 }
 
+bool k2i_producer_room(struct k2hft_producer *producer, size_t bytes)
+{
+	struct k2i_ring_header *header = producer->ring->header;
+	uint64_t size = k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8);
+
+	/* A4: as for a claim. relaxed: both are a guess that the claim checks. */
+	if (room_for(producer, atomic_load_explicit(&header->tail, memory_order_relaxed), size))
+		return true;
+	producer->head_seen = atomic_load_explicit(&header->head, memory_order_acquire);
+	return room_for(producer, atomic_load_explicit(&header->tail, memory_order_relaxed), size);
+}
+
 static int full(struct k2hft_producer *producer, uint64_t tail)
 {
 	uint64_t used = tail - producer->head_seen, capacity = producer->ring->capacity;
