@@ -33,8 +33,8 @@ const struct model_mutation model_mutations[] = {
 	{"waiter not seq_cst", "full-one", true, "k2hft_ring_space_wait", "space_waiters", MODEL_TO_RELEASE},
 	{"look for waiters not seq_cst", "full-one", true, "head_move", "space_waiters", MODEL_TO_RELEASE},
 	{"room given back not seq_cst", "full-one", true, "head_move", "head", MODEL_TO_RELEASE},
-	{"waiter's look not seq_cst", "full-one", true, "free_bytes", "head", MODEL_TO_RELEASE},
+	{"waiter's look not seq_cst", "full-one", true, "k2i_ring_free_bytes", "head", MODEL_TO_RELEASE},
 	{"tail's way back not seq_cst", "full-idle", true, "tail_back", "tail", MODEL_TO_RELEASE},
-	{"waiter's look at tail not seq_cst", "full-idle", true, "free_bytes", "tail", MODEL_TO_RELEASE},
+	{"waiter's look at tail not seq_cst", "full-idle", true, "k2i_ring_free_bytes", "tail", MODEL_TO_RELEASE},
 };
 const unsigned model_mutation_count = sizeof(model_mutations) / sizeof(*model_mutations);
