@@ -13,6 +13,7 @@
 #include "daemon.h"
 #include "keeper.h"
 #include "options.h"
+#include "standard.h"
 #include "start.h"
 
 static int say_version(void)
@@ -39,8 +40,11 @@ int main(int argc, char **argv)
 {
 	struct k2i_mount_options options;
 	struct k2i_mount *mount = NULL;
-	int status = k2i_mount_options_parse(argc, argv, &options) ? K2I_STATUS_USAGE : EXIT_SUCCESS;
+	int status;
 
+	if (k2i_standard_keep())
+		return K2I_STATUS_FAILED;
+	status = k2i_mount_options_parse(argc, argv, &options) ? K2I_STATUS_USAGE : EXIT_SUCCESS;
 	if (status == EXIT_SUCCESS && options.help)
 		k2i_mount_options_help();
 	else if (status == EXIT_SUCCESS && options.version)

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "receiver.h"
 #include "settings.h"
+#include "standard.h"
 #include "text.h"
 
 static int settings_open(const char *file, struct k2i_settings **settings)
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
 	struct k2i_options options;
 	int status, error;
 
+	if (k2i_standard_keep())
+		return K2I_EXIT_FAILED;
 	if (k2i_options_parse(argc, argv, &options))
 		return K2I_EXIT_CONFIGURATION;
 	if (options.help) {

@@ -5,8 +5,10 @@
 #include <k2hft/version.h>
 
 #include "nearest.h"
+#include "standard.h"
 #include "tools.h"
 
+#define STATUS_FAILED 1
 #define STATUS_USAGE 2
 
 static int command_help(int argc, char **argv);
@@ -124,6 +126,8 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 
+	if (k2i_standard_keep())
+		return STATUS_FAILED;
 	if (argc < 2) {
 		usage(stderr);
 		return STATUS_USAGE;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "standard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int k2i_standard_keep(void)
+{
+	static const int useless[] = {
+		[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
+
+	for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++) {
+		/* The lowest free number is this one. */
+		if (fcntl(number, F_GETFD) < 0 && open("/dev/null", useless[number]) != number)
+			return errno ? -errno : -EBADF;
+	}
+	return 0;
+}

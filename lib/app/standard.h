@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_STANDARD_H
+#define K2I_STANDARD_H
+
+/*
+ * For the begin of a program, which can be started with standard input, output or error closed: takes those numbers, so
+ * that no file or socket gets one and then what is meant for the terminal. As before, nothing can be read or written
+ * there. 0, or -errno of /dev/null.
+ */
+int k2i_standard_keep(void);
+
+#endif
