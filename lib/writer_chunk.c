@@ -120,7 +120,7 @@ static void much_send(struct k2hft_writer *writer, size_t bytes)
 	k2i_client_turn_once(writer->sender->client);
 }
 
-/* The ring is full and its writer does not wait. `status` */
+/* The ring is full and its writer does not wait: the thread is to make room. Returns `status`. */
 static int full_refuse(const struct k2hft_sender *sender, int status)
 {
 	if (sender->client)

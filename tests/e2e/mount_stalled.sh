@@ -27,7 +27,7 @@ until_true 20 not_growing || fail "the ring does not fill"
 for writer in $writers; do
 	gone "$writer" && fail "a writer does not wait"
 done
-# A request that is held back for a moment each time would make seconds of this.
+# These come behind the writes in the queue of the kernel: the worker has to go on reading it.
 for number in 1 2 3 4 5 6 7 8 9; do
 	timeout -k 5 20 sh -c "mkdir '$sent/dir$number' && ls '$sent' && : >'$sent/dir$number/empty'" >/dev/null ||
 		fail "what needs no room is not served"
