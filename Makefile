@@ -208,7 +208,7 @@ PAGES   := $(wildcard man/man[1-8]/*.[1-8])
 UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
 DOCS    := README.md CHANGELOG.md LICENSE
 SAMPLES := $(wildcard examples/*.c examples/*.ini)
-COMPLETIONS := $(wildcard tools/k2hft.bash)
+COMPLETIONS := $(wildcard tools/*.bash fuse/*.bash receiver/*.bash)
 INSTALL_DATA = install -m 644
 fill = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
 	-e 's|@bindir@|$(bindir)|g' -e 's|@VERSION@|$(VERSION)|g'

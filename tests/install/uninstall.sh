@@ -35,6 +35,7 @@ has /usr/include/k2hft/k2hft.h
 has /usr/share/doc/k2hft/README.md
 for program in "${B:-build}"/bin/*; do
 	has "/usr/bin/${program##*/}"
+	has "/usr/share/bash-completion/completions/${program##*/}"
 done
 for page in man/man?/*; do
 	has "/usr/share/$page"
