@@ -165,7 +165,8 @@ static int list_parse(const char *option, char *given, const char *const *names,
 	char *rest = given, *item;
 	int status;
 
-	list->count = 0;
+	if (list->count)
+		return refuse(option, given, "it was given before; a list has commas");
 	while ((item = strsep(&rest, ","))) {
 		if (list->count == BENCH_LIST_MAX)
 			return refuse(option, item, "a list has 16 values at most");
@@ -187,6 +188,8 @@ static int number_take(const char *option, uint64_t maximum, uint64_t *number)
 
 static int receiver_take(struct bench_options *options)
 {
+	if (options->receiver[0])
+		return refuse("-r", optarg, "another was given before");
 	if (strlen(optarg) >= sizeof(options->receiver))
 		return refuse("-r", optarg, "the name is too long");
 	memcpy(options->receiver, optarg, strlen(optarg) + 1);
@@ -441,6 +444,9 @@ static int options_check(const struct bench_options *options, const char *left_o
 
 static int files_check(struct bench_options *options, int argc, char **argv)
 {
+	if (options->compare_file && (options->from_file || options->tsv_file || options->json_file ||
+				      options->markdown_file || options->html_file))
+		return refuse("--compare", options->compare_file, "it writes no files, and is not for --from");
 	if (options->compare_file) {
 		if (optind + 1 != argc)
 			return refuse("--compare", options->compare_file,

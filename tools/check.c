@@ -28,7 +28,7 @@ static const char usage[] =
 enum { OPTION_TABLE = 256 };
 
 struct check {
-	bool print, quiet, strict;
+	bool print, quiet, strict, table;
 	FILE *output; /* of findings */
 	unsigned errors, notes;
 };
@@ -160,7 +160,8 @@ static int options_read(struct check *check, int argc, char **argv)
 			check->strict = true;
 			break;
 		case OPTION_TABLE:
-			return k2i_settings_table_print(stdout) ? STATUS_FAILED : 0;
+			check->table = true;
+			break;
 		case 'h':
 			return fputs(usage, stdout) < 0 ? STATUS_FAILED : 0;
 		default:
@@ -168,9 +169,11 @@ static int options_read(struct check *check, int argc, char **argv)
 			return STATUS_WRONG;
 		}
 	}
-	if (optind < argc)
+	if (check->table && optind == argc)
+		return k2i_settings_table_print(stdout) ? STATUS_FAILED : 0;
+	if (!check->table && optind < argc)
 		return -1;
-	command_error("check", "a file is needed");
+	command_error("check", check->table ? "--table checks no file" : "a file is needed");
 	command_help_hint("check");
 	return STATUS_WRONG;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <k2hft/version.h>
 
+#include "errors.h"
 #include "nearest.h"
 #include "standard.h"
 #include "tools.h"
@@ -96,11 +98,32 @@ static int run(const struct command *command, int argc, char **argv)
 	return command->run(argc, argv);
 }
 
+static int version_print(void)
+{
+	(void)printf("k2hft %s\n", k2hft_version_string());
+	return 0;
+}
+
+static bool asks_help(const char *argument)
+{
+	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+/* Of a command without options, about the first argument that it does not take. */
+static int surplus(const char *command, const char *argument, const char *needed)
+{
+	command_error(command, "%s: %s", argument, needed);
+	command_help_hint(command);
+	return STATUS_USAGE;
+}
+
 static int command_version(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	(void)printf("k2hft %s\n", k2hft_version_string());
+	if (argc < 2)
+		return version_print();
+	if (!asks_help(argv[1]))
+		return surplus("version", argv[1], "it takes no arguments");
+	(void)puts("usage: k2hft version\n\nPrints the version.");
 	return 0;
 }
 
@@ -110,10 +133,12 @@ static int command_help(int argc, char **argv)
 	char *arguments[] = {NULL, help, NULL};
 	const struct command *command;
 
-	if (argc < 2 || *argv[1] == '-') {
+	if (argc < 2 || asks_help(argv[1])) {
 		usage(stdout);
 		return 0;
 	}
+	if (argc > 2)
+		return surplus("help", argv[2], "one command or key is explained at a time");
 	command = find(argv[1]);
 	if (command)
 		return run(command, 2, arguments);
@@ -132,10 +157,10 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return STATUS_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+	if (asks_help(argv[1]))
 		return command_help(1, argv);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-		return command_version(argc, argv);
+		return version_print();
 	command = find(argv[1]);
 	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1]);
 }

@@ -124,20 +124,28 @@ static int tls_option_take(struct push_options *options, int option)
 	return PUSH_OK;
 }
 
+/* Of what there is one for all that is sent: a second one could be meant for the files behind it. */
+static int once_take(const char **place, const char *option)
+{
+	if (*place) {
+		push_error("%s %s: %s was given before", option, optarg, *place);
+		return PUSH_USAGE;
+	}
+	*place = optarg;
+	return PUSH_OK;
+}
+
 static int option_take(struct push_options *options, int option)
 {
 	uint64_t seconds;
 
 	switch (option) {
 	case 'r':
-		options->receiver = optarg;
-		return PUSH_OK;
+		return once_take(&options->receiver, "-r");
 	case 'c':
-		options->config_file = optarg;
-		return PUSH_OK;
+		return once_take(&options->config_file, "-c");
 	case 't':
-		options->path = optarg;
-		return PUSH_OK;
+		return once_take(&options->path, "-t");
 	case 'q':
 		options->quiet = true;
 		return PUSH_OK;

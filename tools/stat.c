@@ -40,7 +40,7 @@ enum { OPTION_JSON = 256, OPTION_METRICS, OPTION_CHECK, OPTION_TIMEOUT, OPTION_T
 
 struct options {
 	uint64_t interval_s, count, timeout_s;
-	bool all, json, metrics, check;
+	bool all, json, metrics, check, table;
 };
 
 struct target {
@@ -84,6 +84,9 @@ static int option_take(struct options *options, int option, const char *argument
 	case OPTION_CHECK:
 		options->check = true;
 		return 0;
+	case OPTION_TABLE:
+		options->table = true;
+		return 0;
 	default:
 		return number_take("--timeout", argument, TIMEOUT_S_MAX, &options->timeout_s);
 	}
@@ -113,11 +116,13 @@ static int options_read(struct options *options, int argc, char **argv)
 		}
 		if (option == 'h')
 			return fputs(usage, stdout) < 0 ? STATUS_UNREACHABLE : 0;
-		if (option == OPTION_TABLE)
-			return k2i_counters_print(stdout) ? STATUS_UNREACHABLE : 0;
 		if (option_take(options, option, optarg))
 			return STATUS_USAGE;
 	}
+	if (options->table && optind < argc)
+		return usage_wrong("--table asks no target");
+	if (options->table)
+		return k2i_counters_print(stdout) ? STATUS_UNREACHABLE : 0;
 	if (options->json && options->metrics)
 		return usage_wrong("--json or --metrics, not both");
 	if (options->metrics && argc - optind > 1)

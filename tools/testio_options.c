@@ -282,9 +282,21 @@ static int option_set(struct testio_options *options, int option, const char *gi
 	}
 }
 
+/* A second list would take the place of the first, where both were meant. */
+static int list_once(int option, unsigned *given)
+{
+	unsigned bit = option == 'b' ? 1 : option == 'w' ? 2 : 0;
+
+	if (*given & bit)
+		return refuse(bit == 1 ? "--buffers" : "--threads", optarg, "it was given before; a list has commas");
+	*given |= bit;
+	return TESTIO_OK;
+}
+
 int testio_options_parse(int argc, char **argv, struct testio_options *options)
 {
 	bool ask = argc == 1 && isatty(STDIN_FILENO);
+	unsigned lists = 0;
 	int option, status;
 
 	memset(options, 0, sizeof(*options));
@@ -293,7 +305,9 @@ int testio_options_parse(int argc, char **argv, struct testio_options *options)
 	while ((option = getopt_long(argc, argv, "is:t:n:b:w:f:o:m:qh", long_options, NULL)) != -1) {
 		if (option == 'i')
 			ask = true;
-		status = option == 'i' ? TESTIO_OK : option_set(options, option, optarg);
+		status = list_once(option, &lists);
+		if (status == TESTIO_OK && option != 'i')
+			status = option_set(options, option, optarg);
 		if (status != TESTIO_OK)
 			return status;
 	}

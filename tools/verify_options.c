@@ -22,7 +22,7 @@
 #define RATE_MAX UINT64_C(1000000000)
 #define BYTES_MAX (UINT64_MAX / 2)
 
-enum type { FLAG, NUMBER, BYTES, TEXT, EXPECTATION };
+enum type { FLAG, NUMBER, BYTES, TEXT, ONCE, EXPECTATION };
 enum job { BOTH, MAKE, READ };
 
 static const struct setting {
@@ -37,9 +37,9 @@ static const struct setting {
 	{"allow-missing-tail", 0, FLAG, READ, AT(allow_missing_tail), 0, 0},
 	{"append", 0, FLAG, MAKE, AT(append), 0, 0},
 	{"append-each", 0, FLAG, MAKE, AT(append_each), 0, 0},
-	{"attach", 0, TEXT, MAKE, AT(attach), 0, 0},
+	{"attach", 0, ONCE, MAKE, AT(attach), 0, 0},
 	{"bytes", 0, BYTES, MAKE, AT(bytes), 1, BYTES_MAX},
-	{"config", 'c', TEXT, MAKE, AT(config), 0, 0},
+	{"config", 'c', ONCE, MAKE, AT(config), 0, 0},
 	{"count", 'n', NUMBER, MAKE, AT(count), 1, VERIFY_COUNTER_MAX},
 	{"expect", 0, EXPECTATION, READ, 0, 0, 0},
 	{"expect-all", 0, NUMBER, READ, AT(expected_all), 0, VERIFY_COUNTER_MAX},
@@ -54,15 +54,15 @@ static const struct setting {
 	{"producers", 0, NUMBER, BOTH, AT(producers), 1, VERIFY_PRODUCER_MAX},
 	{"quiet", 'q', FLAG, BOTH, AT(quiet), 0, 0},
 	{"rate", 0, NUMBER, MAKE, AT(rate), 1, RATE_MAX},
-	{"receiver", 'r', TEXT, MAKE, AT(receiver), 0, 0},
+	{"receiver", 'r', ONCE, MAKE, AT(receiver), 0, 0},
 	{"reopen", 0, FLAG, MAKE, AT(reopen), 0, 0},
 	{"ring", 0, TEXT, MAKE, AT(ring_path), 0, 0},
-	{"run", 0, TEXT, READ, AT(run_text), 0, 0},
+	{"run", 0, ONCE, READ, AT(run_text), 0, 0},
 	{"seconds", 0, NUMBER, MAKE, AT(seconds), 1, SECONDS_MAX},
 	{"seed", 0, NUMBER, MAKE, AT(seed), 0, UINT64_MAX},
 	{"shared", 0, FLAG, MAKE, AT(shared), 0, 0},
 	{"size", 0, TEXT, MAKE, AT(size_text), 0, 0},
-	{"stream", 't', TEXT, MAKE, AT(stream), 0, 0},
+	{"stream", 't', ONCE, MAKE, AT(stream), 0, 0},
 	{"sync", 0, FLAG, MAKE, AT(sync), 0, 0},
 	{"table", 0, FLAG, BOTH, AT(table), 0, 0},
 	{"timeout", 0, NUMBER, MAKE, AT(timeout_s), 0, TIMEOUT_S_MAX},
@@ -103,6 +103,20 @@ static int expectation_take(struct verify_options *options, const char *text)
 	return VERIFY_OK;
 }
 
+/* ONCE: of a second one nothing would be seen. */
+static int text_take(char *field, const struct setting *setting, const char *text)
+{
+	const char *before;
+
+	memcpy(&before, field, sizeof(before));
+	if (before && setting->type == ONCE) {
+		verify_error("--%s %s: %s was given before", setting->name, text, before);
+		return VERIFY_USAGE;
+	}
+	memcpy(field, &text, sizeof(text));
+	return VERIFY_OK;
+}
+
 static int setting_take(struct verify_options *options, const struct setting *setting, const char *text)
 {
 	char *field = (char *)options + setting->at;
@@ -115,8 +129,8 @@ static int setting_take(struct verify_options *options, const struct setting *se
 		memcpy(field, &yes, sizeof(yes));
 		return VERIFY_OK;
 	case TEXT:
-		memcpy(field, &text, sizeof(text));
-		return VERIFY_OK;
+	case ONCE:
+		return text_take(field, setting, text);
 	case EXPECTATION:
 		return expectation_take(options, text);
 	default:

@@ -72,6 +72,10 @@ def main():
                       ["--rules", "17"], ["--link", "0"], ["--compare", "one"], ["--by", "record", "-r", "localhost"]):
             _, said = bench(work, *wrong, status=2)
             assert said.startswith("k2hft bench: "), said
+        for again in (["--by", "push", "--by", "library"], ["--size", "10", "--size", "20"], ["-g", "1", "-g", "2"],
+                      ["-c", "1", "--per-write", "2"], ["--ring", "2M", "--ring", "4M"], ["-r", "a", "-r", "b"]):
+            _, said = bench(work, *again, status=2)
+            assert "given before" in said, said
         _, said = bench(work, "--ring", "2M,512K", status=2)
         assert "--ring 512K: a number from 1M to 1024M" in said, said
 

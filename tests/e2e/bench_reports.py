@@ -60,6 +60,10 @@ def main():
         printed, _ = bench(work, "--compare", "slow.json", "a.json")
         assert " 0 worse, 1 better" in printed, printed
 
+        for wrong in (["--json", "c.json"], ["--from", "a.json"]):
+            _, said = bench(work, "--compare", "a.json", "b.json", *wrong, status=2)
+            assert said.startswith("k2hft bench: --compare a.json: it writes no files"), said
+
         # What the file has is not measured again: a figure that no run could give stays.
         report["results"][0]["of_each_run"]["committed_mb_per_s"] = [7e12, 7e12]
         del report["results"][2]

@@ -32,5 +32,15 @@ expect 2 'k2hft help: RINGSIZ is neither a command nor a key of the configuratio
 expect 2 'k2hft help: chek is neither .*; did you mean check?' "$k2hft" help chek
 expect 2 'nothing-like-it is neither .*; "k2hft help" lists the commands, k2hft.conf(5) the keys' \
 	"$k2hft" help nothing-like-it
+expect 2 'k2hft help: push: one command or key' "$k2hft" help check push
+expect 2 'k2hft help: --foo is neither' "$k2hft" help --foo
+expect 0 '^usage: k2hft version' "$k2hft" help version
+for argument in extra --foo check; do
+	expect 2 "k2hft version: $argument: it takes no arguments" "$k2hft" version $argument
+	expect 2 "^Try 'k2hft version --help'" "$k2hft" version $argument
+done
+expect 2 'k2hft check: --table checks no file' "$k2hft" check --table "$dir/out"
+expect 2 'k2hft check: --table checks no file' "$k2hft" check "$dir/out" --table
+expect 0 '^GLOBAL	PORT	' "$k2hft" check --table
 expect 0 '^k2hft [0-9]*\.[0-9]*\.[0-9]*$' "$k2hft" --version
 [ "$("$k2hft" --version)" = "$("$k2hft" version)" ]

@@ -74,6 +74,7 @@ def check_statuses():
                           (["-n", "0"], "--count 0: a number from 1 to "),
                           (["--timeout", "-1"], "--timeout -1: a number from 1 to 3600 is needed\n"),
                           (["--json", "--metrics"], "--json or --metrics, not both" + hint),
+                          (["--table", "a:1"], "--table asks no target" + hint),
                           (["--metrics", "a:1", "b:2"], "--metrics is of one target: names would come twice" + hint)):
         status, said, error = stat(*wrong)
         assert status == 2 and error.startswith("k2hft stat: " + reason) and not said, (wrong, status, error)

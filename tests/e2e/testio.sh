@@ -56,6 +56,8 @@ expect 1 'MB are needed, .* MB are free' -s 100000000 -f 64 -w 64 "$dir/disk"
 expect 1 'No such file' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/missing/tsv" "$dir/disk"
 expect 2 'a directory is needed' -s 1
 expect 2 'no answer' -i
+expect 2 '--buffers 128: it was given before' -b 64 -b 128 "$dir/disk"
+expect 2 '--threads 2: it was given before' -w 1 --threads 2 "$dir/disk"
 expect 2 'dsync and sync are the modes' -o fast "$dir/disk"
 
 # A file of that name is somebody's.
