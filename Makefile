@@ -135,7 +135,7 @@ $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_re
 $(patsubst %,$(B)/tests/test_%,cached hold nodes shared sweep): $(B)/tests/test_%: $(B)/obj/fuse/%.o $(B)/obj/fuse/nodes.o $(B)/obj/fuse/shared.o
 $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,nodes outlet output shared text tree)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(if $(findstring test_client_data,$@),-Wl$(comma)--wrap=malloc)
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_outlet,$@),k2i_regex_match))
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

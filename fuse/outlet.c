@@ -237,22 +237,26 @@ static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, 
 	return status;
 }
 
-static void count_judged(struct k2i_mount *mount, const struct k2i_outlet *outlet, const struct k2i_rule_counts *counts)
+/* What a rule has done to records. Those that failed are judged again when their writer tries again: they count then. */
+static void count_judged(struct k2i_mount *mount, const struct k2i_outlet *outlet, int status)
 {
-	if (counts->filtered)
+	struct k2i_rule_counts counts = k2i_rule_counts_take(outlet->scratch);
+
+	k2i_mount_count(&mount->counts.slow_patterns, counts.slow);
+	if (status)
+		return;
+	if (counts.filtered)
 		k2i_log_limited(&mount->filter_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
 				"mount: %s: %llu records that its rule does not let pass", outlet->path,
-				(unsigned long long)counts->filtered);
-	k2i_mount_count(&mount->counts.filtered_records, counts->filtered);
-	k2i_mount_count(&mount->counts.replaced_records, counts->replaced);
-	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);
+				(unsigned long long)counts.filtered);
+	k2i_mount_count(&mount->counts.filtered_records, counts.filtered);
+	k2i_mount_count(&mount->counts.replaced_records, counts.replaced);
 }
 
 /* Whole records, or the first piece of one, through the rule. */
 static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
 {
 	struct k2i_records passed = *records;
-	struct k2i_rule_counts counts;
 	struct k2i_rule_output output;
 	int verdict, status = 0;
 
@@ -268,14 +272,13 @@ static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struc
 		status = outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed)
 					      : deliver(mount, outlet, &passed);
 	}
-	counts = k2i_rule_counts_take(outlet->scratch);
-	count_judged(mount, outlet, &counts);
-	return status ? status : verdict;
+	status = status ? status : verdict;
+	count_judged(mount, outlet, status);
+	return status;
 }
 
 int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes)
 {
-	struct k2i_rule_counts counts;
 	struct k2i_rule_output output;
 	size_t passed = 0;
 	int verdict;
@@ -289,8 +292,7 @@ int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *re
 		passed += output.bytes;
 	}
 	*bytes = passed;
-	counts = k2i_rule_counts_take(outlet->scratch);
-	count_judged(mount, outlet, &counts);
+	count_judged(mount, outlet, verdict);
 	return verdict;
 }
 

@@ -56,7 +56,7 @@ int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet);
 
 /* Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. */
 int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records);
-/* Leaves of whole records those that its rule passes, which must be one that replaces none. -ENOMEM */
+/* Leaves of whole records those that its rule passes, which must be one that replaces none. -ENOMEM: nothing counts. */
 int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes);
 /* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */
 int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet);

@@ -10,28 +10,35 @@
 /* Memory that a long line needed is given back when the line has ended. */
 #define HELD_ROOM_KEPT (64u * 1024)
 
-int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes)
+int k2i_text_room(struct k2i_text *text, size_t bytes)
 {
 	size_t needed = text->held_bytes + bytes, room = text->held_room ? text->held_room : 256;
 	char *held;
 
-	if (needed > text->held_room) {
-		while (room < needed)
-			room *= 2;
-		held = k2i_shared_alloc(room);
-		if (!held)
-			return -ENOMEM;
-		if (text->held_bytes)
-			memcpy(held, text->held, text->held_bytes);
-		K2I_SHARED_KEEP(text);
-		k2i_shared_free(text->held);
-		text->held = held;
-		text->held_room = room;
-	}
+	if (needed <= text->held_room)
+		return 0;
+	while (room < needed)
+		room *= 2;
+	held = k2i_shared_alloc(room);
+	if (!held)
+		return -ENOMEM;
+	if (text->held_bytes)
+		memcpy(held, text->held, text->held_bytes);
+	K2I_SHARED_KEEP(text);
+	k2i_shared_free(text->held);
+	text->held = held;
+	text->held_room = room;
+	return 0;
+}
+
+int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes)
+{
+	if (k2i_text_room(text, bytes))
+		return -ENOMEM;
 	K2I_SHARED_KEEP(text);
 	if (bytes)
 		memcpy(text->held + text->held_bytes, data, bytes);
-	text->held_bytes = needed;
+	text->held_bytes += bytes;
 	return 0;
 }
 

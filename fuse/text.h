@@ -49,7 +49,9 @@ enum k2i_text_event k2i_text_end(struct k2i_text *text, struct k2i_text_part *pa
 enum k2i_text_event k2i_text_so_far(struct k2i_text *text, struct k2i_text_part *part);
 /* Ends the holding: what was held is another's now, who has copied it. */
 void k2i_text_let_go(struct k2i_text *text);
-/* Holds `bytes` more of the current record; -ENOMEM. */
+/* Memory for so much more, which is not held yet; -ENOMEM. */
+int k2i_text_room(struct k2i_text *text, size_t bytes);
+/* Holds `bytes` more of the current record; -ENOMEM, but not if there is room. */
 int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes);
 void k2i_text_free(struct k2i_text *text);
 

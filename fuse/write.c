@@ -312,20 +312,17 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 		.writer_pid = write->writer_pid,
 		.flags = text->continued ? K2HFT_CHUNK_CONTINUED : 0,
 	};
-	int status;
+	int status = k2i_text_room(text, write->bytes - whole);
 
 	if (before)
 		memcpy(begin, text->held, before);
-	status = k2i_outlet_sift(mount, handle->outlet, begin, &passing);
+	if (status == 0)
+		status = k2i_outlet_sift(mount, handle->outlet, begin, &passing);
 	if (status)
 		return status;
 	k2i_text_let_go(text);
-	/* Before the commit, which gives the rear of the claim back. */
-	status = k2i_text_hold(text, write->claim + data_at + whole, write->bytes - whole);
-	if (status) {
-		text->held_bytes = before;
-		return status;
-	}
+	/* Before the commit, which gives the rear of the claim back. There is room: what was judged must not fail. */
+	(void)k2i_text_hold(text, write->claim + data_at + whole, write->bytes - whole);
 	text->continued = false;
 	account(mount, handle, write->offset + write->bytes);
 	if (passing < MOVED_BYTES_MAX && begin != write->claim)

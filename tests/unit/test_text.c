@@ -137,6 +137,24 @@ static void what_is_held_can_go_ahead(void **state)
 	assert_string_equal(seen.text, "[abc>][<d\n][e\n]");
 }
 
+static void room_is_for_what_is_held_next(void **state)
+{
+	const char line[] = "the beginning of a line", rest[1000] = "and the rest";
+	struct k2i_text text = {0};
+	const char *held;
+
+	(void)state;
+	assert_int_equal(k2i_text_hold(&text, line, sizeof(line)), 0);
+	assert_int_equal(k2i_text_room(&text, sizeof(rest)), 0);
+	assert_int_equal(text.held_bytes, sizeof(line));
+	held = text.held;
+	assert_int_equal(k2i_text_hold(&text, rest, sizeof(rest)), 0);
+	assert_ptr_equal(text.held, held);
+	assert_memory_equal(held, line, sizeof(line));
+	assert_memory_equal(held + sizeof(line), rest, sizeof(rest));
+	k2i_text_free(&text);
+}
+
 static void records_are_counted(void **state)
 {
 	(void)state;
@@ -171,6 +189,7 @@ int main(void)
 		cmocka_unit_test(limits_and_sizes_of_writes_do_not_matter),
 		cmocka_unit_test(records_over_the_limit_are_skipped),
 		cmocka_unit_test(what_is_held_can_go_ahead),
+		cmocka_unit_test(room_is_for_what_is_held_next),
 		cmocka_unit_test(records_are_counted),
 		cmocka_unit_test(chunks_hold_whole_records_where_they_can),
 	};
