@@ -2,17 +2,17 @@
 #include "ring_handle.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "futex.h"
 
 /*
  * Two ways to wake the consumer. Its own process writes to an eventfd. A process that is attached writes a byte into the
@@ -139,16 +139,11 @@ void k2i_consumer_stir(struct k2hft_ring *ring)
 	atomic_store_explicit(&ring->header->sleeping, 0, memory_order_relaxed);
 }
 
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
-{
-	return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
-}
-
 void k2i_space_wake(struct k2hft_ring *ring)
 {
 	/* R11 */
 	(void)atomic_fetch_add_explicit(&ring->header->space_sequence, 1, memory_order_release);
-	(void)futex(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX, NULL);
+	(void)k2i_futex(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)
@@ -178,7 +173,8 @@ static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct
 {
 	/* A11 */
 	while (atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire) == sequence) {
-		if (futex(&ring->header->space_sequence, FUTEX_WAIT_BITSET, sequence, deadline) == 0 || errno == EAGAIN)
+		if (k2i_futex(&ring->header->space_sequence, FUTEX_WAIT_BITSET, sequence, deadline) == 0 ||
+		    errno == EAGAIN)
 			continue;
 		return errno == ETIMEDOUT || errno == EINTR ? -errno : -EIO;
 	}

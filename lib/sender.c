@@ -81,6 +81,7 @@ static void locks_destroy(struct k2hft_sender *sender)
 {
 	(void)pthread_cond_destroy(&sender->sealed);
 	(void)pthread_mutex_destroy(&sender->mutex);
+	k2i_turnstile_destroy(&sender->room);
 }
 
 static void claim_in_the_way(void *argument)
@@ -117,13 +118,19 @@ static int sender_create(struct k2hft_sender **sender)
 
 	if (!made)
 		return -ENOMEM;
+	status = k2i_turnstile_init(&made->room);
+	if (status)
+		goto fail;
 	status = locks_init(made);
-	if (status) {
-		free(made);
-		return status;
-	}
+	if (status)
+		goto fail_room;
 	*sender = made;
 	return 0;
+fail_room:
+	k2i_turnstile_destroy(&made->room);
+fail:
+	free(made);
+	return status;
 }
 
 void k2i_sender_free(struct k2hft_sender *sender)

@@ -10,6 +10,7 @@
 #include <k2hft/sender.h>
 
 #include "log.h"
+#include "turnstile.h"
 
 struct k2hft_sender {
 	struct k2hft_ring *ring;
@@ -29,6 +30,8 @@ struct k2hft_sender {
 	/* of writers that are closed */
 	uint64_t closed_records, closed_bytes, closed_dropped;
 	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
+
+	struct k2i_turnstile room; /* of writers that wait for room in the ring */
 
 	_Atomic(uint64_t) refused_writes, pieces; /* of all writers */
 };

@@ -128,8 +128,19 @@ static int full_refuse(const struct k2hft_sender *sender, int status)
 	return status;
 }
 
+/* For room, or for the turn to wait for it; that it was waited for may have brought both. */
+static int room_wait(struct k2hft_sender *sender, struct k2i_turnstile_place *place)
+{
+	int status = k2i_turnstile_enter(&sender->room, place);
+
+	if (status)
+		return status < 0 ? status : 0;
+	status = sender->client ? k2i_client_room_wait(sender->client, ROOM_WAIT_MS) : -EBUSY;
+	return status == -EBUSY ? k2hft_ring_space_wait(sender->ring, ROOM_WAIT_MS) : status;
+}
+
 /* The ring is full. 0: try again; else what the caller gives to its own, -ENOBUFS for K2HFT_FULL_DROP. */
-static int full_wait(struct k2hft_writer *writer, bool finish)
+static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *place, bool finish)
 {
 	struct k2hft_sender *sender = writer->sender;
 	int status;
@@ -140,31 +151,36 @@ static int full_wait(struct k2hft_writer *writer, bool finish)
 		return full_refuse(sender, -ENOBUFS);
 	/* There is no open chunk now, and this can take long: a flush must not wait for the end of the call. */
 	k2i_writer_leave(writer);
-	status = sender->client ? k2i_client_room_wait(sender->client, ROOM_WAIT_MS) : -EBUSY;
-	if (status == -EBUSY)
-		status = k2hft_ring_space_wait(sender->ring, ROOM_WAIT_MS);
+	status = room_wait(sender, place);
 	k2i_writer_enter(writer);
 	return status == -EINTR && !finish ? -EINTR : 0;
+}
+
+/* As many as wanted, or else as needed. -EAGAIN: the ring is full. */
+static int reserve(const struct k2hft_writer *writer, size_t needed, size_t wanted, void **memory, size_t *bytes)
+{
+	int status = k2hft_producer_reserve(writer->producer, wanted, memory);
+
+	*bytes = wanted;
+	if (status != -EAGAIN || needed == wanted)
+		return status;
+	*bytes = needed;
+	return k2hft_producer_reserve(writer->producer, needed, memory);
 }
 
 int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
 		     size_t *bytes)
 {
-	int status;
+	struct k2i_turnstile_place place = {0};
+	int status = reserve(writer, needed, wanted, memory, bytes), waited = 0;
 
-	for (;;) {
-		*bytes = wanted;
-		status = k2hft_producer_reserve(writer->producer, wanted, memory);
-		if (status == -EAGAIN && needed < wanted) {
-			*bytes = needed;
-			status = k2hft_producer_reserve(writer->producer, needed, memory);
-		}
-		if (status != -EAGAIN)
-			return status;
-		status = full_wait(writer, finish);
-		if (status)
-			return status;
+	while (status == -EAGAIN && waited == 0) {
+		waited = full_wait(writer, &place, finish);
+		if (waited == 0)
+			status = reserve(writer, needed, wanted, memory, bytes);
 	}
+	k2i_turnstile_leave(&writer->sender->room, &place);
+	return waited ? waited : status;
 }
 
 int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_FUTEX_H
+#define K2I_FUTEX_H
+
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* futex(2). `timeout`: of FUTEX_WAIT from now, of FUTEX_WAIT_BITSET by CLOCK_MONOTONIC. */
+static inline long k2i_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+#endif
