@@ -32,7 +32,7 @@ int bench_interrupted(void)
 	return atomic_load_explicit(&interrupts, memory_order_relaxed);
 }
 
-static uint64_t sender_records(const struct bench_run *run)
+static uint64_t writer_records(const struct bench_run *run)
 {
 	const struct bench_point *point = &run->point;
 	uint64_t size = point->size ? point->size : run->block_bytes / run->block_records, all = point->records;
@@ -43,7 +43,7 @@ static uint64_t sender_records(const struct bench_run *run)
 		all = point->seconds * point->rate;
 	else if (all == 0)
 		return UINT64_MAX;
-	all /= point->senders;
+	all /= bench_stream_count(point);
 	return all ? all : 1;
 }
 
@@ -88,7 +88,7 @@ static int result_measure(struct bench_run *run, struct bench_result *result, ui
 	run->point = result->point;
 	status = bench_block_make(run);
 	if (status == 0) {
-		run->sender_records = sender_records(run);
+		run->writer_records = writer_records(run);
 		status = limited_run(run, metrics);
 	}
 	for (metric = 0; status == 0 && metric < BENCH_METRICS; metric++)

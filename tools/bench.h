@@ -19,6 +19,10 @@
 
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
+#define BENCH_WRITERS_MAX 128u
+/* Writers of all senders: each has a file, which is open here while the run is watched. */
+#define BENCH_STREAMS_MAX 512u
+#define BENCH_STREAM_ROOM 32u
 #define BENCH_RULES_MAX 16u
 #define BENCH_RUNS_MAX 1000u
 #define BENCH_TEXT_ROOM 256u
@@ -35,26 +39,29 @@ extern const char *const bench_way_names[], *const bench_level_names[], *const b
 
 /* What is measured: all that tells one line of the table from another. bench_report.c has their names. */
 struct bench_point {
-	uint64_t way, size, senders, per_write; /* size: of `input`, the mean; per_write: 0 is the way's own */
-	uint64_t records, bytes, seconds;       /* of one run; one is not 0 */
-	uint64_t rate;                          /* records a second of all senders; 0: as fast as it goes */
-	uint64_t sustain;                       /* 1: with a time series */
+	uint64_t way, size, senders;      /* size: of `input`, the mean */
+	uint64_t writers;                 /* of each sender */
+	uint64_t per_write;               /* 0: the way's own */
+	uint64_t records, bytes, seconds; /* of one run; one is not 0 */
+	uint64_t rate;                    /* records a second of all senders; 0: as fast as it goes */
+	uint64_t sustain;                 /* 1: with a time series */
 	uint64_t format, unify, rules, input, tls, compress, level;
 	uint64_t link_mbit;    /* of the link between; 0: the loopback's */
 	uint64_t memory_limit; /* bytes; 0: none */
 	uint64_t ring_bytes;
 };
-#define BENCH_PARAMETERS 19u
+#define BENCH_PARAMETERS 20u
 
 struct bench_parameter {
 	const char *name;
 	size_t offset;
 	const char *const *words; /* NULL: a number */
+	uint64_t absent; /* its value in results that were saved before there was such a parameter; 0: none was */
 };
 extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
 
 /* What a sweep goes along. */
-enum bench_axis { BENCH_SENDERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
+enum bench_axis { BENCH_SENDERS, BENCH_WRITERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
 uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
 /* Of a way's ring, where --ring does not say it. */
 uint64_t bench_ring_bytes(uint64_t way);
@@ -136,7 +143,7 @@ struct bench_report {
 /* As k2hft-bench(1) has them. */
 struct bench_options {
 	bool help, quiet, seed_table, all, brief, resume, no_mount;
-	struct bench_list sizes, senders, per_write, rings, ways;
+	struct bench_list sizes, senders, writers, per_write, rings, ways;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
 	char receiver[1100]; /* "": its own; else HOST of -r, terminated in place, then PORT */
@@ -175,7 +182,7 @@ struct bench_run {
 	int block;                /* file with the records */
 	struct bench_point block_point;
 	uint64_t block_bytes, block_records;
-	uint64_t sender_records; /* of each sender; UINT64_MAX: until the time is over */
+	uint64_t writer_records; /* of each writer; UINT64_MAX: until the time is over */
 	struct bench_shared *shared;
 	struct bench_process receiver, mount, link;
 	pid_t senders[BENCH_SENDERS_MAX]; /* 0: ended */
@@ -193,6 +200,7 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv);
 /* bench_plan.c: fills in results and rows, not measured yet. -1 with the message. */
 int bench_plan_make(struct bench_report *report, const struct bench_options *options);
 bool bench_way_mounts(uint64_t way);
+uint64_t bench_list_most(const struct bench_list *list);
 /* The file with log lines that is used when none is given; NULL: there is none. */
 const char *bench_input_find(void);
 
@@ -244,8 +252,11 @@ int bench_compare(const struct bench_options *options);
 int bench_block_make(struct bench_run *run);
 /* bench_run.c: 0; -1 with the message. */
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS]);
-void bench_received_path(const struct bench_run *run, unsigned sender, char path[4200]);
-/* How many of them there are. */
+/* How many streams there are: each writer of each sender has its own. */
+unsigned bench_stream_count(const struct bench_point *point);
+void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM]);
+void bench_received_path(const struct bench_run *run, unsigned stream, char path[4200]);
+/* How many files of the receiver there are. */
 unsigned bench_received_count(const struct bench_run *run);
 /* bench_process.c */
 int bench_receiver_start(struct bench_run *run);
@@ -267,7 +278,7 @@ int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender
 /* bench_latency.c: looks at the receiver's files until every record is there. -1 with the message. */
 int bench_latency_watch(struct bench_run *run);
 /* When the record is due, in nanoseconds from the start. */
-uint64_t bench_due_ns(const struct bench_run *run, unsigned sender, uint64_t record);
+uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record);
 /* bench_sustain.c: looks at the receiver's files each second until the senders are done. -1 with the message. */
 int bench_sustain_watch(struct bench_run *run);
 /* bench_memory.c: this process and those that it starts have so much memory from now on. -errno, and why not. */

@@ -117,9 +117,16 @@ bool bench_point_equal(const struct bench_point *a, const struct bench_point *b)
 
 uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis)
 {
-	return axis == BENCH_SENDERS     ? &point->senders
-	       : axis == BENCH_PER_WRITE ? &point->per_write
-					 : &point->ring_bytes;
+	switch (axis) {
+	case BENCH_SENDERS:
+		return &point->senders;
+	case BENCH_WRITERS:
+		return &point->writers;
+	case BENCH_PER_WRITE:
+		return &point->per_write;
+	default:
+		return &point->ring_bytes;
+	}
 }
 
 bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, enum bench_axis axis)

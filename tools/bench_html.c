@@ -201,7 +201,8 @@ static void latencies_write(FILE *output, const struct bench_report *report)
 
 static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
 {
-	static const char *const titles[BENCH_AXES] = {"senders at once", "records in one write", "bytes of the queue"};
+	static const char *const titles[BENCH_AXES] = {"senders at once", "writers of each sender",
+						       "records in one write", "bytes of the queue"};
 	double x[SWEEP_MAX], y[SWEEP_MAX], lowest[SWEEP_MAX], highest[SWEEP_MAX];
 	char note[BENCH_TEXT_ROOM], title[BENCH_TEXT_ROOM];
 	struct bench_line chart = {.x = x,

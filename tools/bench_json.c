@@ -198,6 +198,8 @@ static int parameter_read(const struct json_value *object, const struct bench_pa
 			value++;
 		if (!parameter->words[value])
 			return -1;
+	} else if (!json_get(object, parameter->name) && parameter->absent) {
+		value = parameter->absent;
 	} else {
 		if (!(number >= 0 && number < PARAMETER_MAX))
 			return -1;

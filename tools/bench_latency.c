@@ -19,51 +19,51 @@
 struct watch {
 	struct bench_run *run;
 	int notices; /* inotify */
-	int files[BENCH_SENDERS_MAX];
-	uint64_t seen[BENCH_SENDERS_MAX];
+	int files[BENCH_STREAMS_MAX];
+	uint64_t seen[BENCH_STREAMS_MAX];
 	uint64_t grown_ns;
 	bool all_open;
 };
 
 /* Counted from when it was due: a sender that is held up makes the records behind it late too. */
-static void record_seen(struct watch *watch, unsigned sender, uint64_t now)
+static void record_seen(struct watch *watch, unsigned stream, uint64_t now)
 {
 	struct bench_run *run = watch->run;
-	uint64_t due = run->shared->start_ns + bench_due_ns(run, sender, watch->seen[sender]++);
+	uint64_t due = run->shared->start_ns + bench_due_ns(run, stream, watch->seen[stream]++);
 
-	if (watch->seen[sender] <= run->sender_records)
+	if (watch->seen[stream] <= run->writer_records)
 		run->latencies_ns[run->latency_count++] = now > due ? now - due : 0;
 }
 
-static void file_read(struct watch *watch, unsigned sender)
+static void file_read(struct watch *watch, unsigned stream)
 {
 	char bytes[READ_BYTES], *at;
 	uint64_t now;
 	ssize_t got;
 
-	while ((got = read(watch->files[sender], bytes, sizeof(bytes))) > 0) {
+	while ((got = read(watch->files[stream], bytes, sizeof(bytes))) > 0) {
 		now = k2i_clock_ns(CLOCK_MONOTONIC);
 		watch->grown_ns = now;
 		for (at = bytes; (at = memchr(at, '\n', (size_t)(bytes + got - at))); at++)
-			record_seen(watch, sender, now);
+			record_seen(watch, stream, now);
 	}
 }
 
 static void files_look(struct watch *watch)
 {
 	char path[4200];
-	unsigned sender;
+	unsigned stream;
 
 	watch->all_open = true;
-	for (sender = 0; sender < watch->run->point.senders; sender++) {
-		if (watch->files[sender] < 0) {
-			bench_received_path(watch->run, sender, path);
-			watch->files[sender] = open(path, O_RDONLY | O_CLOEXEC);
-			if (watch->files[sender] >= 0 && inotify_add_watch(watch->notices, path, IN_MODIFY) < 0)
+	for (stream = 0; stream < bench_stream_count(&watch->run->point); stream++) {
+		if (watch->files[stream] < 0) {
+			bench_received_path(watch->run, stream, path);
+			watch->files[stream] = open(path, O_RDONLY | O_CLOEXEC);
+			if (watch->files[stream] >= 0 && inotify_add_watch(watch->notices, path, IN_MODIFY) < 0)
 				bench_error("inotify: %s", strerror(errno));
 		}
-		if (watch->files[sender] >= 0)
-			file_read(watch, sender);
+		if (watch->files[stream] >= 0)
+			file_read(watch, stream);
 		else
 			watch->all_open = false;
 	}
@@ -85,8 +85,8 @@ static int growth_wait(struct watch *watch)
 int bench_latency_watch(struct bench_run *run)
 {
 	struct watch watch = {.run = run, .grown_ns = k2i_clock_ns(CLOCK_MONOTONIC)};
-	uint64_t all = run->sender_records * run->point.senders;
-	unsigned sender;
+	uint64_t all = run->writer_records * bench_stream_count(&run->point);
+	unsigned stream;
 	int error = 0;
 
 	watch.notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -98,17 +98,17 @@ int bench_latency_watch(struct bench_run *run)
 	run->latencies_ns = calloc(all, sizeof(*run->latencies_ns));
 	if (!run->latencies_ns)
 		error = -ENOMEM;
-	for (sender = 0; sender < BENCH_SENDERS_MAX; sender++)
-		watch.files[sender] = -1;
+	for (stream = 0; stream < BENCH_STREAMS_MAX; stream++)
+		watch.files[stream] = -1;
 	while (error == 0) {
 		files_look(&watch);
 		if (run->latency_count == all)
 			break;
 		error = growth_wait(&watch);
 	}
-	for (sender = 0; sender < BENCH_SENDERS_MAX; sender++)
-		if (watch.files[sender] >= 0)
-			(void)close(watch.files[sender]);
+	for (stream = 0; stream < BENCH_STREAMS_MAX; stream++)
+		if (watch.files[stream] >= 0)
+			(void)close(watch.files[stream]);
 	(void)close(watch.notices);
 	if (error)
 		bench_error("the records do not arrive: %s", strerror(-error));

@@ -29,16 +29,17 @@ static void help_print(FILE *output)
 		"      --size BYTES,...        of a record with its line end (10,1024,4096)\n"
 		"      --input FILE            lines of this log, again and again, instead of made records\n"
 		"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
+		"      --writers NUMBER,...    threads of each sender that write, 1 to 128; library only (1)\n"
 		"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
 		"      --ring SIZE,...         queue of each sender, in memory (2M, for mounts 8M)\n"
 		"  -n, --count RECORDS         in one run, of all senders\n"
-		"      --bytes SIZE            in one run, with K, M or G (256M, of one sender)\n"
-		"      --seconds SECONDS       that one run takes (10, of several senders)\n"
+		"      --bytes SIZE            in one run, with K, M or G (256M, of one writer)\n"
+		"      --seconds SECONDS       that one run takes (10, of several senders or writers)\n"
 		"      --sustain SECONDS       the same, with a time series; its last quarter against its first\n"
 		"      --rate RECORDS          a second, and measures latencies\n"
 		"      --runs NUMBER           of each point; medians are printed (5)\n"
 		"      --format FORMAT         raw or json, of the receiver's file (raw)\n"
-		"      --unify                 all senders into one file\n"
+		"      --unify                 everything into one file\n"
 		"      --rules NUMBER          ALLOW patterns that each line is tried with, 1 to 16; mounts only\n"
 		"      --compress MODE         auto, never or always (auto)\n"
 		"      --level LEVEL           received, written or synced (written)\n"
@@ -47,7 +48,7 @@ static void help_print(FILE *output)
 		"      --link MBIT             a link of so many Mbit/s between senders and receiver\n"
 		"      --memory-limit SIZE     for everything that is started, by a control group\n"
 		"      --seed-table            K2HFTFUSE's published table, theirs beside ours\n"
-		"      --all                   everything, as one table; about 35 minutes\n"
+		"      --all                   everything, as one table; about 37 minutes\n"
 		"      --brief                 --all or --seed-table with an eighth of the records\n"
 		"      --note TEXT             is kept with the results, such as a commit\n"
 		"      --tsv FILE              the results, as a table\n"
@@ -66,6 +67,7 @@ enum long_option {
 	OPTION_BY = 256,
 	OPTION_SIZE,
 	OPTION_INPUT,
+	OPTION_WRITERS,
 	OPTION_BYTES,
 	OPTION_SECONDS,
 	OPTION_SUSTAIN,
@@ -100,6 +102,7 @@ static const struct option long_options[] = {
 	{"size", required_argument, NULL, OPTION_SIZE},
 	{"input", required_argument, NULL, OPTION_INPUT},
 	{"senders", required_argument, NULL, 'g'},
+	{"writers", required_argument, NULL, OPTION_WRITERS},
 	{"per-write", required_argument, NULL, 'c'},
 	{"count", required_argument, NULL, 'n'},
 	{"bytes", required_argument, NULL, OPTION_BYTES},
@@ -302,6 +305,8 @@ static int option_take(struct bench_options *options, int option)
 		return list_parse("--size", optarg, NULL, 2, RECORD_BYTES_MAX, &options->sizes);
 	case 'g':
 		return list_parse("-g", optarg, NULL, 1, BENCH_SENDERS_MAX, &options->senders);
+	case OPTION_WRITERS:
+		return list_parse("--writers", optarg, NULL, 1, BENCH_WRITERS_MAX, &options->writers);
 	case 'c':
 		return list_parse("-c", optarg, NULL, 0, PER_WRITE_MAX, &options->per_write);
 	case OPTION_RING:
@@ -318,24 +323,40 @@ static int option_take(struct bench_options *options, int option)
 	}
 }
 
+static bool several_writers(const struct bench_options *options)
+{
+	return bench_list_most(&options->writers) > 1;
+}
+
+/* All that can do what the others ask for. */
+static void ways_default(struct bench_options *options)
+{
+	options->ways = (struct bench_list){.values = {BENCH_LIBRARY, BENCH_PUSH}, .count = 2};
+	if (several_writers(options)) {
+		options->ways.count = 1;
+		return;
+	}
+	if (options->base.rules)
+		options->ways.count = 0;
+	if (!options->no_mount && options->base.level == 1)
+		options->ways.values[options->ways.count++] = BENCH_MOUNT;
+}
+
 static void defaults_set(struct bench_options *options)
 {
 	struct bench_point *base = &options->base;
 
 	options->no_mount = access("/dev/fuse", R_OK | W_OK) != 0;
-	if (options->ways.count == 0) {
-		options->ways = (struct bench_list){.values = {BENCH_LIBRARY, BENCH_PUSH}, .count = 2};
-		if (base->rules)
-			options->ways.count = 0;
-		if (!options->no_mount && base->level == 1)
-			options->ways.values[options->ways.count++] = BENCH_MOUNT;
-	}
+	if (options->ways.count == 0)
+		ways_default(options);
 	if (options->input_file && options->sizes.count == 0)
 		options->sizes = (struct bench_list){.count = 1};
 	else if (options->sizes.count == 0)
 		options->sizes = (struct bench_list){.values = {10, 1024, 4096}, .count = 3};
 	if (options->senders.count == 0)
 		options->senders = (struct bench_list){.values = {1}, .count = 1};
+	if (options->writers.count == 0)
+		options->writers = (struct bench_list){.values = {1}, .count = 1};
 	if (options->rings.count == 0)
 		options->rings = (struct bench_list){.count = 1};
 	if (options->per_write.count == 0)
@@ -385,6 +406,8 @@ static int ways_check(const struct bench_options *options)
 			return refuse("--by", bench_way_names[way], "/dev/fuse can't be used here");
 		if (!bench_way_mounts(way) && base->rules)
 			return refuse("--rules", bench_way_names[way], "patterns are the mount's only");
+		if (way != BENCH_LIBRARY && several_writers(options))
+			return refuse("--writers", bench_way_names[way], "only the library has writers of one sender");
 		if ((way == BENCH_RECORD || way == BENCH_IDLE) && (base->sustain || options->receiver[0]))
 			return refuse("--by", bench_way_names[way], "not with -r or --sustain");
 		if (way == BENCH_RECORD && base->input)
@@ -403,7 +426,8 @@ static int presets_check(const struct bench_options *options)
 		return options->brief ? refuse("--brief", "", "it goes with --all or --seed-table") : BENCH_OK;
 	if (options->all && options->seed_table)
 		return refuse("--all, --seed-table", "", "one of them only");
-	if (options->receiver[0] || options->base.rate || options->base.bytes || options->base.records)
+	if (options->receiver[0] || options->base.rate || options->base.bytes || options->base.records ||
+	    several_writers(options))
 		return refuse(preset, "", "it says itself what is sent to whom; --runs and --brief change it");
 	if (options->rings.count > 1)
 		return refuse(preset, "--ring", "with one size only");
@@ -426,6 +450,8 @@ static int volume_check(const struct bench_options *options)
 		return refuse("--rate", "", "100000000 records or bytes in one run at most");
 	if (options->input_file && options->sizes.values[0] && base->input)
 		return refuse("--size", "--input", "lines of a log have their own sizes");
+	if (bench_list_most(&options->senders) * bench_list_most(&options->writers) > BENCH_STREAMS_MAX)
+		return refuse("--writers", "-g", "512 writers of all senders together at most");
 	return BENCH_OK;
 }
 

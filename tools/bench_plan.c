@@ -16,6 +16,8 @@
 #define VOLUME_LOG (UINT64_C(256) << 20)
 /* Many senders: 128 rings that are touched first are 256 MiB, which must be little of what a run carries. */
 #define SWEEP_SECONDS 10
+/* Writers of one sender share its ring, which is soon warm. */
+#define WRITERS_SECONDS 1
 #define APPENDS UINT64_C(1000000)
 #define IDLE_SECONDS 5
 #define IDLE_BYTES 10 /* of the one record before it */
@@ -89,6 +91,7 @@ static struct bench_point *point_add(struct plan *plan, uint64_t way, uint64_t s
 	result->point = (struct bench_point){.way = way,
 					     .size = size,
 					     .senders = 1,
+					     .writers = 1,
 					     .level = 1,
 					     .bytes = part_of(plan, VOLUME),
 					     .ring_bytes = plan->options->rings.values[0]};
@@ -302,32 +305,36 @@ static void plan_log(struct plan *plan)
 		    "line rate", BENCH_LINE_MB);
 }
 
-static void plan_sweep(struct plan *plan, uint64_t way, const uint64_t *senders, unsigned count)
+static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, const struct bench_list *list,
+		       uint64_t seconds)
 {
+	static const char *const what[] = {
+		[BENCH_SENDERS] = "senders at once", [BENCH_WRITERS] = "writers of one sender"};
 	unsigned first = plan->report->count, number;
 	struct bench_point *point;
 
 	plan->group++;
-	for (number = 0; number < count; number++) {
+	for (number = 0; number < list->count; number++) {
 		point = point_add(plan, way, 1024);
-		point->senders = senders[number];
+		*bench_axis_value(point, axis) = list->values[number];
 		point->bytes = 0;
-		point->seconds = plan->options->brief ? 1 : SWEEP_SECONDS;
+		point->seconds = plan->options->brief ? 1 : seconds;
 	}
 	row_against_other(
-		row_add(plan, BENCH_COMMITTED_MB, "MB/s", "%s, 128 senders at once, 1 KiB", bench_way_names[way]),
+		row_add(plan, BENCH_COMMITTED_MB, "MB/s", "%s, 128 %s, 1 KiB", bench_way_names[way], what[axis]),
 		"best of 1 to 128", first, last(plan));
 }
 
 static void plan_sweeps(struct plan *plan)
 {
-	static const uint64_t doubling[] = {1, 2, 4, 8, 16, 32, 64, 128};
+	static const struct bench_list doubling = {.values = {1, 2, 4, 8, 16, 32, 64, 128}, .count = 8};
 	/* Those of a mount share its ring and its connection, so the steps in between have little to tell. */
-	static const uint64_t few[] = {1, 8, 128};
+	static const struct bench_list few = {.values = {1, 8, 128}, .count = 3};
 
-	plan_sweep(plan, BENCH_LIBRARY, doubling, 8);
+	plan_sweep(plan, BENCH_LIBRARY, BENCH_SENDERS, &doubling, SWEEP_SECONDS);
+	plan_sweep(plan, BENCH_LIBRARY, BENCH_WRITERS, &doubling, WRITERS_SECONDS);
 	if (mounts(plan))
-		plan_sweep(plan, BENCH_MOUNT, few, 3);
+		plan_sweep(plan, BENCH_MOUNT, BENCH_SENDERS, &few, SWEEP_SECONDS);
 }
 
 static void plan_idle(struct plan *plan)
@@ -479,14 +486,14 @@ static void combination_add(struct plan *plan, const struct bench_point *point, 
 		report->results[report->count++] = (struct bench_result){.point = fitted, .group = ++plan->group};
 }
 
-static uint64_t senders_most(const struct bench_options *options)
+uint64_t bench_list_most(const struct bench_list *list)
 {
 	uint64_t most = 0;
 	unsigned number;
 
-	for (number = 0; number < options->senders.count; number++)
-		if (options->senders.values[number] > most)
-			most = options->senders.values[number];
+	for (number = 0; number < list->count; number++)
+		if (list->values[number] > most)
+			most = list->values[number];
 	return most;
 }
 
@@ -504,7 +511,7 @@ static int lists_make(struct plan *plan)
 {
 	const struct bench_options *options = plan->options;
 	size_t count = (size_t)options->ways.count * options->sizes.count * options->per_write.count *
-		       options->senders.count * options->rings.count;
+		       options->senders.count * options->writers.count * options->rings.count;
 	struct bench_point point = options->base;
 	bool volume_given = options->base.records || options->base.seconds || options->base.bytes;
 	size_t number, rest;
@@ -512,13 +519,14 @@ static int lists_make(struct plan *plan)
 	plan->report->results = calloc(count, sizeof(*plan->report->results));
 	if (!plan->report->results)
 		return -1;
-	if (!volume_given && senders_most(options) > 1)
+	if (!volume_given && (bench_list_most(&options->senders) > 1 || bench_list_most(&options->writers) > 1))
 		point.seconds = SWEEP_SECONDS;
 	else if (!volume_given)
 		point.bytes = VOLUME / 4;
 	for (number = 0; number < count; number++) {
 		rest = number;
 		point.ring_bytes = value_take(&options->rings, &rest);
+		point.writers = value_take(&options->writers, &rest);
 		point.senders = value_take(&options->senders, &rest);
 		point.per_write = value_take(&options->per_write, &rest);
 		point.size = value_take(&options->sizes, &rest);

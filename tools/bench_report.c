@@ -25,13 +25,14 @@ const char *const bench_format_names[] = {"raw", "json", NULL};
 
 #define PARAMETER(name, words)                                                                                         \
 	{                                                                                                              \
-#name, offsetof(struct bench_point, name), words                                                       \
+#name, offsetof(struct bench_point, name), words, 0                                                    \
 	}
 
 const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(way, bench_way_names),
 	PARAMETER(size, NULL),
 	PARAMETER(senders, NULL),
+	{"writers", offsetof(struct bench_point, writers), NULL, .absent = 1},
 	PARAMETER(per_write, NULL),
 	PARAMETER(records, NULL),
 	PARAMETER(bytes, NULL),
@@ -129,6 +130,8 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 		text_add(text, room, ", %" PRIu64 " bytes", point->size);
 	if (point->senders > 1)
 		text_add(text, room, ", -g %" PRIu64, point->senders);
+	if (point->writers > 1)
+		text_add(text, room, ", %" PRIu64 " writers", point->writers);
 	if (point->per_write)
 		text_add(text, room, ", -c %" PRIu64, point->per_write);
 	if (point->rate)
@@ -221,8 +224,8 @@ static void number_print(int width, int digits, double number)
 
 void bench_table_head(const struct bench_options *options)
 {
-	(void)printf("%-12s %7s %4s %6s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "-c", "--ring", "produced/s",
-		     "committed/s", "MB/s", "against", "ratio");
+	(void)printf("%-12s %7s %4s %7s %6s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "writers", "-c", "--ring",
+		     "produced/s", "committed/s", "MB/s", "against", "ratio");
 	(void)printf(options->base.rate ? " %9s %9s %9s %9s\n" : " %7s %8s %7s %7s\n",
 		     options->base.rate ? "p50 us" : "CPU/GB", options->base.rate ? "p99 us" : "its pipe",
 		     options->base.rate ? "p99.9 us" : "send MB", options->base.rate ? "max us" : "recv MB");
@@ -272,8 +275,8 @@ void bench_table_line(const struct bench_result *result)
 	const struct bench_point *point = &result->point;
 	char ring[BENCH_FIGURE_ROOM];
 
-	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way], point->size,
-		     point->senders, point->per_write, size_text(point->ring_bytes, ring));
+	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way],
+		     point->size, point->senders, point->writers, point->per_write, size_text(point->ring_bytes, ring));
 	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE)
 		still_print(result);
 	else
@@ -283,7 +286,7 @@ void bench_table_line(const struct bench_result *result)
 
 static const char *axis_text(struct bench_point *point, enum bench_axis axis, char text[BENCH_TEXT_ROOM])
 {
-	static const char *const options[BENCH_AXES] = {"-g", "-c", "--ring"};
+	static const char *const options[BENCH_AXES] = {"-g", "--writers", "-c", "--ring"};
 	char size[BENCH_FIGURE_ROOM];
 	uint64_t value = *bench_axis_value(point, axis);
 

@@ -45,10 +45,10 @@ static int sender_start(struct bench_run *run, unsigned number, const int ready[
 /* Ends when all of them are ready, and lets them go. */
 static int senders_release(struct bench_run *run, int ready, int gate)
 {
-	uint64_t number;
+	unsigned number;
 	char byte;
 
-	for (number = 0; number < run->point.senders; number++)
+	for (number = 0; number < bench_stream_count(&run->point); number++)
 		if (read(ready, &byte, 1) != 1)
 			return -1; /* it has said why, or there was an interrupt */
 	run->shared->start_ns = k2i_clock_ns(CLOCK_MONOTONIC);
@@ -107,17 +107,33 @@ static int senders_wait(struct bench_run *run, bool stop)
 	return failed ? -1 : 0;
 }
 
-unsigned bench_received_count(const struct bench_run *run)
+unsigned bench_stream_count(const struct bench_point *point)
 {
-	return run->point.unify ? 1 : (unsigned)run->point.senders;
+	return (unsigned)(point->senders * point->writers);
 }
 
-void bench_received_path(const struct bench_run *run, unsigned sender, char path[4200])
+void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM])
 {
-	if (run->point.unify)
-		(void)snprintf(path, 4200, "%s/received/unify.log", run->work);
+	unsigned writers = (unsigned)point->writers;
+
+	if (writers > 1)
+		(void)snprintf(name, BENCH_STREAM_ROOM, "bench/%u.%u", stream / writers, stream % writers);
 	else
-		(void)snprintf(path, 4200, "%s/received/bench/%u", run->work, sender);
+		(void)snprintf(name, BENCH_STREAM_ROOM, "bench/%u", stream);
+}
+
+unsigned bench_received_count(const struct bench_run *run)
+{
+	return run->point.unify ? 1 : bench_stream_count(&run->point);
+}
+
+void bench_received_path(const struct bench_run *run, unsigned stream, char path[4200])
+{
+	char name[BENCH_STREAM_ROOM] = "unify.log";
+
+	if (!run->point.unify)
+		bench_stream_name(&run->point, stream, name);
+	(void)snprintf(path, 4200, "%s/received/%s", run->work, name);
 }
 
 /* What the receiver's files have, against what was sent. */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A sender of k2hft bench: a process that writes records, as fast as they are taken or at a rate. */
+/*
+ * A sender of k2hft bench: a process that writes records, as fast as they are taken or at a rate. With several writers
+ * each has a thread, as in a program that logs from all of its threads.
+ */
 #include "bench.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,23 +29,26 @@
 #define STEPS_PER_CLOCK 64u
 #define STEP_BYTES (64u * 1024)
 
+/* One stream of it. */
 struct sending {
 	struct bench_run *run;
-	struct bench_slot *slot;
-	unsigned number;
-	char stream[32];
+	unsigned sender, number; /* number: of the stream */
+	int ready, gate;
+	char stream[BENCH_STREAM_ROOM];
 	int output; /* push, mount */
 	pid_t push;
-	struct k2hft_sender *sender; /* library */
+	struct k2hft_sender *library;
 	struct k2hft_writer *writer;
+	pthread_t thread;
 	const char *block;
 	uint64_t per_write, per_step;
+	uint64_t produced_ns, bytes, records;
 };
 
-uint64_t bench_due_ns(const struct bench_run *run, unsigned sender, uint64_t record)
+uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record)
 {
 	uint64_t per_write = run->point.per_write ? run->point.per_write : 1;
-	double first = (double)(record - record % per_write) * (double)run->point.senders + sender;
+	double first = (double)(record - record % per_write) * bench_stream_count(&run->point) + stream;
 
 	return (uint64_t)(first * 1e9 / (double)run->point.rate);
 }
@@ -69,14 +76,10 @@ static void log_line(void *argument, enum k2hft_log_level level, const char *tex
 
 static int library_open(struct sending *sending)
 {
-	int error;
-
 	/* Another's can be away for long, and whoever waits wants to know. */
 	if (sending->run->options->receiver[0])
 		k2hft_log_callback_set(log_line, NULL, K2HFT_LOG_WARNING);
-	error = bench_library_open(sending->run, &sending->sender);
-
-	return error ? error : k2hft_writer_open(sending->sender, sending->stream, &sending->writer);
+	return bench_library_open(sending->run, &sending->library);
 }
 
 static _Noreturn void push_exec(const struct sending *sending, int input)
@@ -215,19 +218,19 @@ static uint64_t records_of(const struct sending *sending, uint64_t bytes)
 	return records;
 }
 
-static uint64_t sender_bytes(const struct bench_run *run)
+static uint64_t stream_bytes(const struct bench_run *run)
 {
-	if (run->sender_records == UINT64_MAX)
+	if (run->writer_records == UINT64_MAX)
 		return UINT64_MAX;
 	if (run->point.size)
-		return run->sender_records * run->point.size;
-	return run->sender_records * (run->block_bytes / run->block_records);
+		return run->writer_records * run->point.size;
+	return run->writer_records * (run->block_bytes / run->block_records);
 }
 
 static int records_send(struct sending *sending)
 {
 	const struct bench_run *run = sending->run;
-	uint64_t all = sender_bytes(run), sent = 0, at = 0, bytes = 0, steps = 0;
+	uint64_t all = stream_bytes(run), sent = 0, at = 0, bytes = 0, steps = 0;
 	uint64_t end_ns = run->shared->start_ns + run->point.seconds * 1000000000u;
 	int error = 0;
 
@@ -242,14 +245,15 @@ static int records_send(struct sending *sending)
 		sent += bytes;
 		at = at + bytes == run->block_bytes ? 0 : at + bytes;
 	}
-	sending->slot->produced_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	sending->slot->records = records_of(sending, sent);
-	sending->slot->bytes = sent;
+	sending->produced_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	sending->records = records_of(sending, sent);
+	sending->bytes = sent;
 	return error;
 }
 
 static int push_end(struct sending *sending)
 {
+	struct bench_slot *slot = &sending->run->shared->slots[sending->sender];
 	struct rusage usage;
 	int status;
 
@@ -257,9 +261,9 @@ static int push_end(struct sending *sending)
 	while (wait4(sending->push, &status, 0, &usage) < 0)
 		if (errno != EINTR)
 			return -errno;
-	sending->slot->push_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-				    (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-	sending->slot->push_peak_kib = (uint64_t)usage.ru_maxrss;
+	slot->push_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+			   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	slot->push_peak_kib = (uint64_t)usage.ru_maxrss;
 	return status ? -EIO : 0;
 }
 
@@ -267,8 +271,7 @@ static int output_commit(struct sending *sending)
 {
 	switch (sending->run->point.way) {
 	case BENCH_LIBRARY:
-		k2hft_writer_close(sending->writer);
-		return k2hft_sender_flush(sending->sender, FLUSH_MS);
+		return k2hft_sender_flush(sending->library, FLUSH_MS);
 	case BENCH_PUSH:
 		return push_end(sending);
 	case BENCH_TMPFS:
@@ -318,40 +321,102 @@ static uint64_t per_step_of(const struct sending *sending)
 	return point->size < STEP_BYTES ? STEP_BYTES / point->size : 1;
 }
 
-static int all_send(struct sending *sending)
+static int release_await(const struct sending *sending)
 {
-	int error;
+	char byte = 0;
 
-	if (sending->run->point.way == BENCH_RECORD)
-		return bench_record_cost(sending->run, sending->block, sending->slot);
-	if (sending->run->point.way == BENCH_IDLE)
-		return bench_idle_use(sending->run, sending->slot);
-	error = records_send(sending);
-	return error ? error : output_commit(sending);
+	return write(sending->ready, &byte, 1) == 1 && read(sending->gate, &byte, 1) == 0 ? 0 : -EPIPE;
+}
+
+static int stream_send(struct sending *sending)
+{
+	int error = sending->library ? k2hft_writer_open(sending->library, sending->stream, &sending->writer) : 0;
+
+	if (error == 0)
+		error = release_await(sending);
+	if (error == 0)
+		error = records_send(sending);
+	k2hft_writer_close(sending->writer);
+	return error;
+}
+
+static _Noreturn void fail(const struct sending *sending, int error)
+{
+	bench_error("sender %u: %s", sending->sender, strerror(-error));
+	_exit(1);
+}
+
+/* Ends the process if it fails: the others would wait for all to be ready. */
+static void *thread_send(void *argument)
+{
+	struct sending *sending = argument;
+	int error = stream_send(sending);
+
+	if (error)
+		fail(sending, error);
+	return NULL;
+}
+
+/* The first writer is the thread that is there anyway. */
+static int streams_send(struct sending *sendings, struct bench_slot *slot)
+{
+	unsigned writers = (unsigned)sendings[0].run->point.writers, number;
+	int error = 0;
+
+	for (number = 1; number < writers && error == 0; number++) {
+		sendings[number] = sendings[0];
+		sendings[number].number += number;
+		bench_stream_name(&sendings[0].run->point, sendings[number].number, sendings[number].stream);
+		error = -pthread_create(&sendings[number].thread, NULL, thread_send, &sendings[number]);
+	}
+	if (error == 0)
+		error = stream_send(&sendings[0]);
+	for (number = 0; number < writers && error == 0; number++) {
+		if (number)
+			error = -pthread_join(sendings[number].thread, NULL);
+		slot->bytes += sendings[number].bytes;
+		slot->records += sendings[number].records;
+		if (sendings[number].produced_ns > slot->produced_ns)
+			slot->produced_ns = sendings[number].produced_ns;
+	}
+	return error;
+}
+
+static int all_send(struct sending *sendings, struct bench_slot *slot)
+{
+	struct bench_run *run = sendings[0].run;
+	bool still = run->point.way == BENCH_RECORD || run->point.way == BENCH_IDLE;
+	int error = still ? release_await(&sendings[0]) : streams_send(sendings, slot);
+
+	if (error)
+		return error;
+	if (run->point.way == BENCH_RECORD)
+		return bench_record_cost(run, sendings[0].block, slot);
+	return still ? bench_idle_use(run, slot) : output_commit(&sendings[0]);
 }
 
 void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 {
-	struct sending sending = {
-		.run = run, .slot = &run->shared->slots[number], .number = number, .per_write = per_write_of(run)};
+	struct sending sendings[BENCH_WRITERS_MAX] = {{.run = run,
+						       .sender = number,
+						       .number = number * (unsigned)run->point.writers,
+						       .ready = ready,
+						       .gate = gate,
+						       .per_write = per_write_of(run)}};
+	struct bench_slot *slot = &run->shared->slots[number];
+	void *block;
 	int error;
-	char byte = 0;
 
-	sending.per_step = per_step_of(&sending);
-	(void)snprintf(sending.stream, sizeof(sending.stream), "bench/%u", number);
-	error = output_open(&sending);
-	if (error == 0) {
-		void *block = mmap(NULL, (size_t)run->block_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, run->block, 0);
-
-		error = block == MAP_FAILED ? -errno : 0;
-		sending.block = block;
-	}
-	if (error == 0 && (write(ready, &byte, 1) != 1 || read(gate, &byte, 1) != 0))
-		error = -EPIPE;
-	if (error == 0)
-		error = all_send(&sending);
-	sending.slot->committed_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	sendings[0].per_step = per_step_of(&sendings[0]);
+	bench_stream_name(&run->point, sendings[0].number, sendings[0].stream);
+	error = output_open(&sendings[0]);
 	if (error)
-		bench_error("sender %u: %s", number, strerror(-error));
-	_exit(error ? 1 : 0);
+		fail(&sendings[0], error);
+	block = mmap(NULL, (size_t)run->block_bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, run->block, 0);
+	sendings[0].block = block;
+	error = block == MAP_FAILED ? -errno : all_send(sendings, slot);
+	slot->committed_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	if (error)
+		fail(&sendings[0], error);
+	_exit(0);
 }

@@ -139,18 +139,18 @@ static int series_take(struct bench_run *run, struct growing *growing)
 
 int bench_sustain_watch(struct bench_run *run)
 {
-	struct growing growing[BENCH_SENDERS_MAX];
+	struct growing growing[BENCH_STREAMS_MAX];
 	unsigned number;
 	int status;
 
-	for (number = 0; number < BENCH_SENDERS_MAX; number++)
+	for (number = 0; number < BENCH_STREAMS_MAX; number++)
 		growing[number] = (struct growing){.file = -1};
 	run->series_count = 0;
 	run->series = calloc((size_t)run->point.seconds, sizeof(*run->series));
 	if (!run->series)
 		bench_error("out of memory");
 	status = run->series ? series_take(run, growing) : -1;
-	for (number = 0; number < BENCH_SENDERS_MAX; number++)
+	for (number = 0; number < BENCH_STREAMS_MAX; number++)
 		if (growing[number].file >= 0)
 			(void)close(growing[number].file);
 	return status;
