@@ -86,8 +86,7 @@ static int room_wait(struct k2hft_client *client, int timeout_ms, uint64_t seen)
 
 int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms)
 {
-	/* relaxed: of this thread's own reserve. */
-	uint64_t seen = atomic_load_explicit(&client->ring->free_seen, memory_order_relaxed);
+	uint64_t seen = k2i_full_seen(client->ring);
 	struct kept kept;
 	int status;
 

@@ -40,8 +40,7 @@ struct k2hft_ring {
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
-	/* Free bytes when a reserve last gave -EAGAIN. */
-	_Atomic uint64_t free_seen;
+	_Atomic uint64_t free_seen; /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
 	pthread_mutex_t stream_mutex;
 };
 
@@ -124,6 +123,10 @@ bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position);
 void k2i_free_room_clear(struct k2hft_ring *ring);
 /* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
 void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
+
+/* ring_full.c: the free bytes when a reserve gave -EAGAIN, of this thread if there was one. */
+void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes);
+uint64_t k2i_full_seen(const struct k2hft_ring *ring);
 
 /* ring_wake.c */
 int k2i_wake_open(struct k2hft_ring *ring);

@@ -65,8 +65,7 @@ static int full(struct k2hft_producer *producer, uint64_t tail)
 
 	/* R3: a claim that was about to be made is none. */
 	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
-	/* relaxed: a hint to k2hft_ring_space_wait of the same thread. */
-	atomic_store_explicit(&producer->ring->free_seen, used < capacity ? capacity - used : 0, memory_order_relaxed);
+	k2i_full_tell(producer->ring, used < capacity ? capacity - used : 0);
 	return -EAGAIN;
 }
 

@@ -184,8 +184,7 @@ static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct
 int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
 {
 	struct timespec deadline = deadline_after(timeout_ms < 0 ? 0 : timeout_ms);
-	/* relaxed: of this thread's own reserve. */
-	uint64_t seen = atomic_load_explicit(&ring->free_seen, memory_order_relaxed);
+	uint64_t seen = k2i_full_seen(ring);
 	int status = 0, kept = errno;
 	uint32_t sequence;
 

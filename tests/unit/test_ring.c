@@ -443,6 +443,63 @@ static void space_wait_ends_with_room(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* Finds that there is not room enough, and waits for more. */
+static void *full_waiter(void *argument)
+{
+	struct waiter *waiter = argument;
+	void *payload;
+
+	assert_int_equal(k2hft_producer_reserve(waiter->producer, SMALL / 4 - 32, &payload), -EAGAIN);
+	assert_int_equal(k2hft_ring_space_wait(waiter->ring, 1), -ETIMEDOUT);
+	return NULL;
+}
+
+static void *idle_waiter(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	assert_int_equal(k2hft_ring_space_wait(waiter->ring, 1), -ETIMEDOUT);
+	return NULL;
+}
+
+static void in_a_thread(void *(*run)(void *), struct waiter *waiter)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, run, waiter), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Not longer: by then there may be enough for it, though not for another one, who found the ring full later. */
+static void a_wait_is_for_more_than_its_thread_saw(void **state)
+{
+	static const size_t fills[] = {SMALL / 16, SMALL / 4, SMALL / 4, SMALL / 4, SMALL / 16};
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	struct waiter other = {ring, producer_of(ring)};
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_span span;
+	void *payload;
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(fills) / sizeof(*fills); at++) {
+		(void)reserve(producer, fills[at] - 32);
+		assert_int_equal(commit(producer, stream_id, 0, fills[at] - 32), 0);
+	}
+	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 6, &payload), -EAGAIN);
+	assert_int_equal(k2hft_ring_space_wait(ring, 1), -ETIMEDOUT);
+	assert_int_equal(k2hft_ring_read(ring, SMALL / 16, 0, &span, NULL), 1);
+	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+	in_a_thread(full_waiter, &other);
+	assert_int_equal(k2hft_ring_space_wait(ring, 1000), 0);
+	/* Whoever has found nothing full waits for the last one that has. */
+	in_a_thread(idle_waiter, &other);
+	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 6, &payload), 0);
+	k2hft_producer_close(producer);
+	k2hft_producer_close(other.producer);
+	k2hft_ring_close(ring);
+}
+
 static void counts_survive_producers(void **state)
 {
 	struct k2hft_ring *ring = memory_ring();
@@ -522,6 +579,7 @@ int main(void)
 		cmocka_unit_test(commit_wakes_the_sleeper),
 		cmocka_unit_test(sleep_waits_for_known_claims_only),
 		cmocka_unit_test(space_wait_ends_with_room),
+		cmocka_unit_test(a_wait_is_for_more_than_its_thread_saw),
 		cmocka_unit_test(counts_survive_producers),
 		cmocka_unit_test(options_are_checked),
 	};
