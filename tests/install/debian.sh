@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# debian/ goes with the rest: it has this version, wants what building needs, and its packages share out everything that
-# is installed.
+# debian/ goes with the rest: it has this version, wants what building needs, its packages share out everything that is
+# installed, and what runs is stopped before its program is removed.
 set -eu
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -44,4 +44,28 @@ sort "$root/packaged" | uniq -d >"$root/twice"
 sort -u "$root/packaged" | comm -23 "$root/installed" - >"$root/nowhere"
 [ ! -s "$root/twice" ] || wrong "in two packages:" "$(cat "$root/twice")"
 [ ! -s "$root/nowhere" ] || wrong "in no package:" "$(cat "$root/nowhere")"
+
+# Each package with a unit stops it, or all instances of it, when it is removed, and leaves it running in an upgrade.
+mkdir "$root/bin" "$root/systemd" "$root/elsewhere"
+printf '#!/bin/sh\necho "$*" >>"%s/stopped"\n' "$root" >"$root/bin/deb-systemd-invoke"
+chmod +x "$root/bin/deb-systemd-invoke"
+for unit in fuse/*.service.in receiver/*.service.in; do
+	unit=${unit##*/}
+	unit=${unit%.in}
+	packages=$(grep -l "/$unit\$" debian/*.install)
+	script=${packages%.install}.prerm
+	[ -e "$script" ] || { wrong "$script: there is none"; continue; }
+	case $unit in
+	*@.service) unit="${unit%.service}*.service" ;;
+	esac
+	sed "s|/run/systemd/system|$root/systemd|; /^#DEBHELPER#\$/d" "$script" >"$root/prerm"
+	for call in 'remove' 'upgrade 1' 'deconfigure in-favour other 1'; do
+		: >"$root/stopped"
+		# shellcheck disable=SC2086
+		(cd "$root/elsewhere" && : >k2hftfuse@a.service && PATH=$root/bin:$PATH sh "$root/prerm" $call)
+		wanted=
+		[ "$call" != remove ] || wanted="stop $unit"
+		[ "$(cat "$root/stopped")" = "$wanted" ] || wrong "$script $call: $(cat "$root/stopped")"
+	done
+done
 exit $status
