@@ -114,9 +114,10 @@ static bool begin(struct k2i_mount *mount)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Before it opens anything. */
 	atomic_store(&mount->sweeper, getpid());
+	/* By its number: musl has no function close_range. */
 	return getppid() == mount->keeper && chdir("/") == 0 &&
 	       dup2(mount->sweep_fds[K2I_SWEEP_SWEEPER], SOCKET_FD) == SOCKET_FD &&
-	       close_range(SOCKET_FD + 1, ~0u, 0) == 0;
+	       syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0) == 0;
 }
 
 /* An order is taken away when it has been answered: who comes after one that was killed does it again. */

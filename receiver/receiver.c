@@ -543,9 +543,12 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	k2i_peers_start(&opened->service.peers);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes
-	 * back to the system. In the heap they would leave holes, and twice what BUFFERMAX allows would be in use.
+	 * back to the system. In the heap they would leave holes, and twice what BUFFERMAX allows would be in use. musl maps
+	 * what is twice as large by itself, and can't be told more.
 	 */
+#ifdef M_MMAP_THRESHOLD
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
+#endif
 	status = receiver_build(opened, settings, options);
 	if (status) {
 		(void)k2i_receiver_close(opened);

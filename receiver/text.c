@@ -5,9 +5,7 @@
 
 const char *k2i_text_error(int error)
 {
-	const char *text = strerrordesc_np(-error);
-
-	return text ? text : "unknown error";
+	return strerror(-error);
 }
 
 const char *k2i_text_uuid(const uint8_t uuid[16], char text[K2I_TEXT_UUID_ROOM])

@@ -7,7 +7,7 @@
 
 #define K2I_TEXT_UUID_ROOM 37
 
-/* strerror for -errno values, thread-safe; a constant string. */
+/* strerror for -errno values. In glibc since 2.32 and in musl it is thread-safe; an unknown one lasts until the next. */
 const char *k2i_text_error(int error);
 
 /* The usual form of a uuid, terminated. */

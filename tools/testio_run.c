@@ -235,7 +235,7 @@ static void jobs_await(struct run *run, uint64_t started_ns)
 
 		until.tv_sec = (time_t)(until_ns / SECOND_NS);
 		until.tv_nsec = (long)(until_ns % SECOND_NS);
-		if (pthread_cond_clockwait(&run->ended, &run->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
+		if (pthread_cond_timedwait(&run->ended, &run->lock, &until) == ETIMEDOUT)
 			progress_show(run, started_ns);
 	}
 	(void)pthread_mutex_unlock(&run->lock);
@@ -341,6 +341,7 @@ int testio_run(const struct testio_cell *cell, enum testio_way way, struct testi
 {
 	struct run run = {.cell = cell, .store = cell->options->store, .way = way};
 	uint8_t *data = k2i_store_buffer(cell->write_bytes);
+	pthread_condattr_t monotonic;
 	int error = data ? 0 : -ENOMEM;
 
 	run.store.write_bytes = cell->write_bytes;
@@ -354,7 +355,10 @@ int testio_run(const struct testio_cell *cell, enum testio_way way, struct testi
 	for (unsigned i = 0; !error && way == TESTIO_READ && i < files->count; i++)
 		(void)posix_fadvise(files->descriptors[i], 0, 0, POSIX_FADV_DONTNEED);
 	(void)pthread_mutex_init(&run.lock, NULL);
-	(void)pthread_cond_init(&run.ended, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&run.ended, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	if (!error)
 		error = jobs_run(&run, files, rate);
 	(void)pthread_cond_destroy(&run.ended);

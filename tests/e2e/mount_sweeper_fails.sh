@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A sweeper that can't begin, which a library in front of close_range(2) makes of it, is not started over and over, and
-# nobody waits for it. One that can't be forked is there as soon as it can.
+# A sweeper that can't begin, which a library in front of libc makes of it by failing close_range(2), is not started over and
+# over, and nobody waits for it. One that can't be forked is there as soon as it can.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
 compiler=${CC:-cc}
@@ -13,7 +13,9 @@ cat >"$work/fail.c" <<'END'
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -29,12 +31,19 @@ static int fails(const char *variable)
 	return 1;
 }
 
-int close_range(unsigned first, unsigned last, int flags)
+long syscall(long number, ...)
 {
-	int (*real)(unsigned, unsigned, int) = (int (*)(unsigned, unsigned, int))dlsym(RTLD_NEXT, "close_range");
+	long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"), words[6];
+	va_list arguments;
 
+	va_start(arguments, number);
+	for (int at = 0; at < 6; at++)
+		words[at] = va_arg(arguments, long);
+	va_end(arguments);
 	errno = ENOSYS;
-	return fails("FAIL_CLOSE_RANGE") ? -1 : real(first, last, flags);
+	if (number == SYS_close_range && fails("FAIL_CLOSE_RANGE"))
+		return -1;
+	return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
 pid_t fork(void)

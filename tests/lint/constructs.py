@@ -16,6 +16,8 @@ BANNED = (  # pattern, where, why
     (r"\b(system|popen)\s*\(", None, "no shell"),
     (r"\b(rand|srand|random|drand48)\s*\(", None, "getrandom(2)"),
     (r"\b(atoi|atol|atoll|atof)\s*\(", None, "a conversion that reports errors"),
+    (r"\b(close_range|strerror\w+_np|pthread_cond_clockwait)\s*\(", None,
+     "musl has it not: syscall(2), strerror, pthread_condattr_setclock"),
     (r"\btypedef\s+(struct|union)\b", None, "struct names are written out"),
     (r"\b(printf|puts|putchar|perror|vprintf)\s*\(|\bstderr\b|\bstdout\b", LIBRARY, "a library prints nothing"),
     (r"\b(exit|_exit|abort|quick_exit)\s*\(", LIBRARY, "a library never exits"),
