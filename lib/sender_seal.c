@@ -90,6 +90,8 @@ static void seal_one(struct k2hft_writer *writer)
 		return;
 	k2i_writer_commit_open(writer, true);
 	atomic_store_explicit(&writer->seal_ticket, 0, memory_order_release); /* edge S3 */
+	/* Another may wait for a ticket that was left to the writer, who finds none now between W4 and W5. */
+	(void)pthread_cond_broadcast(&writer->sender->sealed);
 }
 
 uint64_t k2i_sender_seal(struct k2hft_sender *sender)
