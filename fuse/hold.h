@@ -17,7 +17,7 @@ struct k2i_hold {
 	uint64_t full_since_ns; /* 0: there was room */
 };
 
-/* `room`: for the largest request, with nothing parked in front of it; `sending`: room can come by this thread. */
+/* `room`: for the next request's claim, with nothing parked in front of it; `sending`: room can come by this thread. */
 bool k2i_hold_wanted(struct k2i_hold *hold, bool room, bool sending, uint64_t now_ns);
 
 #endif

@@ -30,8 +30,13 @@
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
 
-/* Of a claim that any request can be read to. */
-#define PLACE_BYTES (K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX)
+/*
+ * Nobody knows how long the next request is, and room for the longest is more than there is in a ring that stays in the
+ * processor's cache. So a claim has room for as much as most programs write at once. A request that has more is put
+ * together outside of the ring, and the claims for so many behind it have room for the longest.
+ */
+#define PLACE_BYTES (256u * 1024)
+#define LARGE_AHEAD 64u
 
 enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
 
@@ -47,6 +52,7 @@ struct request {
 	size_t bytes; /* of the whole request */
 	char *claim;  /* NULL: the rest is in mount->body */
 	char *body;
+	size_t body_room; /* what it has more is as far behind the begin of mount->body */
 };
 
 _Static_assert(offsetof(struct fuse_notify_retrieve_in, offset) == offsetof(struct fuse_write_in, offset) &&
@@ -68,18 +74,29 @@ void k2i_loop_progress(void *argument, uint64_t acked)
 		(void)!write(mount->progress_fd, &one, sizeof(one));
 }
 
+/* Of a claim for the next request; 0: it does not fit into the ring. */
+static size_t place_bytes(const struct k2i_mount *mount)
+{
+	size_t bytes = K2I_HEADROOM_BYTES + (mount->large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
+
+	return bytes <= mount->chunk_bytes_max ? bytes : 0;
+}
+
 /* Memory for a request's data: in the ring, if there is room and nobody waits for it. */
 static void place_body(struct k2i_mount *mount, struct request *request)
 {
+	size_t bytes = place_bytes(mount);
 	void *claim;
 
 	request->claim = NULL;
 	request->body = mount->body;
-	if (!mount->in_place || mount->park.first || k2hft_producer_reserve(mount->producer, PLACE_BYTES, &claim))
+	request->body_room = K2I_WRITE_BYTES_MAX;
+	if (bytes == 0 || mount->park.first || k2hft_producer_reserve(mount->producer, bytes, &claim))
 		return;
-	k2i_populate(mount->populated, claim, PLACE_BYTES);
+	k2i_populate(mount->populated, claim, bytes);
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
+	request->body_room = bytes - K2I_HEADROOM_BYTES;
 }
 
 static void give_back(struct k2i_mount *mount, struct request *request)
@@ -89,18 +106,36 @@ static void give_back(struct k2i_mount *mount, struct request *request)
 	request->claim = NULL;
 }
 
+/* Puts a body together that the claim had no room for. */
+static void join_body(struct k2i_mount *mount, struct request *request)
+{
+	size_t bytes = request->bytes < sizeof(request->head) ? 0 : request->bytes - sizeof(request->head);
+
+	if (bytes > PLACE_BYTES)
+		mount->large_ahead = LARGE_AHEAD;
+	else if (mount->large_ahead)
+		mount->large_ahead--;
+	if (bytes <= request->body_room)
+		return;
+	request->body = memcpy(mount->body, request->body, request->body_room);
+	give_back(mount, request);
+}
+
 /* 1: a request; 0: none now; -errno: there will be none any more. */
 static int receive(struct k2i_mount *mount, struct request *request)
 {
-	struct iovec parts[2];
+	struct iovec parts[3];
 	ssize_t bytes;
 
 	place_body(mount, request);
 	parts[0] = (struct iovec){.iov_base = &request->head, .iov_len = sizeof(request->head)};
-	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = K2I_WRITE_BYTES_MAX};
-	bytes = readv(mount->device_fd, parts, 2);
+	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = request->body_room};
+	parts[2] = (struct iovec){.iov_base = mount->body + request->body_room,
+				  .iov_len = K2I_WRITE_BYTES_MAX - request->body_room};
+	bytes = readv(mount->device_fd, parts, 3);
 	if (bytes >= (ssize_t)sizeof(request->head.in) && request->head.in.len == (size_t)bytes) {
 		request->bytes = (size_t)bytes;
+		join_body(mount, request);
 		return 1;
 	}
 	give_back(mount, request);
@@ -121,6 +156,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.bytes = request->bytes - sizeof(request->head),
 		.answer_bytes = request->bytes - sizeof(request->head),
 		.claim = request->claim,
+		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
 	};
 
 	k2i_turn_committed(&mount->turn, write.bytes, k2i_mount_clock_ns());
@@ -138,6 +174,7 @@ static void serve_answer(struct k2i_mount *mount, const struct request *request)
 		.data = request->body,
 		.bytes = request->bytes - sizeof(request->head),
 		.claim = request->claim,
+		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
 	};
 
 	k2i_collect_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);
@@ -286,15 +323,16 @@ static int send_much(struct k2i_mount *mount)
 /* Whether the next request is to be read. */
 static bool wants_request(struct k2i_mount *mount)
 {
+	size_t bytes = place_bytes(mount);
 	bool room;
 
 	/* More would only be put beside what waits already. */
 	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
 		return false;
 	/* What is to be dropped when the ring is full waits for nothing. */
-	if (!mount->in_place || mount->settings->full == K2I_FULL_DROP)
+	if (bytes == 0 || mount->settings->full == K2I_FULL_DROP)
 		return true;
-	room = !mount->park.first && k2i_producer_room(mount->producer, PLACE_BYTES);
+	room = !mount->park.first && k2i_producer_room(mount->producer, bytes);
 	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());
 }
 

@@ -85,7 +85,7 @@ struct k2i_mount {
 	char *request;          /* one whole request that does not go to the ring */
 	char *body;             /* its data, K2I_REQUEST_HEAD_BYTES behind */
 	size_t chunk_bytes_max; /* payload of one chunk in this ring */
-	bool in_place;          /* a claim for the largest request fits into the ring */
+	unsigned large_ahead;   /* so many requests get room for the largest */
 	struct k2i_text_limits limits;
 
 	struct k2i_handle **handles; /* by number; NULL: free */

@@ -75,7 +75,6 @@ static int open_ring(struct k2i_mount *mount)
 	(void)k2hft_ring_stats(mount->ring, &stats);
 	most = stats.ring_bytes / 4 < K2HFT_CHUNK_BYTES_MAX ? stats.ring_bytes / 4 : K2HFT_CHUNK_BYTES_MAX;
 	mount->chunk_bytes_max = (size_t)most - K2HFT_CHUNK_HEADER_BYTES;
-	mount->in_place = mount->chunk_bytes_max >= K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
 	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
 	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)

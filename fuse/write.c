@@ -353,6 +353,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 {
 	const struct k2i_outlet *outlet = handle->outlet;
 	const struct k2i_text *text = &handle->text;
+	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 	const char *end;
 
 	if (!outlet->transfer || outlet->next || mount->limits.record_bytes_max)
@@ -366,7 +367,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	if (mount->settings->binary)
 		return true;
 	if (text->skipping || outlet->rest_dropped || write->bytes > mount->limits.piece_bytes_max ||
-	    text->held_bytes + write->bytes > K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX)
+	    text->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
 	if (!end || text->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)
@@ -423,7 +424,7 @@ static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
 		(void)k2hft_producer_discard(mount->producer);
 }
 
-/* Nobody knew how long the request would be: where the longest has no room, this one may have. */
+/* Nobody knew how long the request would be: where the claim for it had no room, this one may have. */
 static bool claim_late(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_write *write)
 {
 	size_t before = handle->text.held_bytes;
