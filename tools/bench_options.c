@@ -31,7 +31,7 @@ static void help_print(FILE *output)
 		"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
 		"      --writers NUMBER,...    threads of each sender that write, 1 to 128; library only (1)\n"
 		"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
-		"      --ring SIZE,...         queue of each sender, in memory (2M, for mounts 8M)\n"
+		"      --ring SIZE,...         queue of each sender, in memory (2M, mount-append 8M)\n"
 		"  -n, --count RECORDS         in one run, of all senders\n"
 		"      --bytes SIZE            in one run, with K, M or G (256M, of one writer)\n"
 		"      --seconds SECONDS       that one run takes (10, of several senders or writers)\n"
