@@ -169,46 +169,14 @@ static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t
 	return status;
 }
 
-static inline void record_end(struct k2hft_writer *writer, size_t bytes)
-{
-	writer->cursor[bytes] = '\n';
-	writer->cursor += bytes + 1;
-	writer->room -= bytes + 1;
-	k2i_counter_add(&writer->records, 1);
-	k2i_counter_add(&writer->bytes, bytes + 1);
-}
-
 static void record_append(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
+	uint8_t *cursor = writer->begin + k2i_writer_filled(writer);
+
 	if (bytes)
-		memcpy(writer->cursor, record, bytes);
-	record_end(writer, bytes);
-}
-
-static inline bool word_has_line_end(uint64_t word)
-{
-	const uint64_t ones = UINT64_C(0x0101010101010101);
-	uint64_t zero = word ^ ones * '\n';
-
-	return (zero - ones) & ~zero & ones << 7;
-}
-
-/*
- * Eight to sixteen bytes go as two words that overlap: looking for a line end and copying take two calls otherwise, which
- * cost more than all the rest of a short record. False: there is one, and nothing was appended.
- */
-static inline bool short_append(struct k2hft_writer *writer, const uint8_t *record, size_t bytes)
-{
-	uint64_t first, last;
-
-	memcpy(&first, record, sizeof(first));
-	memcpy(&last, record + bytes - sizeof(last), sizeof(last));
-	if (word_has_line_end(first) || word_has_line_end(last))
-		return false;
-	memcpy(writer->cursor, &first, sizeof(first));
-	memcpy(writer->cursor + bytes - sizeof(last), &last, sizeof(last));
-	record_end(writer, bytes);
-	return true;
+		memcpy(cursor, record, bytes);
+	cursor[bytes] = '\n';
+	k2i_writer_count_open(writer, 1, bytes + 1);
 }
 
 /* No room in the open chunk, or none is open. */
@@ -242,7 +210,7 @@ static int record_take(struct k2hft_writer *writer, const void *record, size_t b
 			   : (bytes && (!record || memchr(record, '\n', bytes))) || writer->continued)
 		return -EINVAL;
 	k2i_writer_enter(writer);
-	if (bytes < writer->room)
+	if (bytes < k2i_writer_room(writer))
 		record_append(writer, record, bytes);
 	else
 		status = record_write(writer, record, bytes);
@@ -250,23 +218,75 @@ static int record_take(struct k2hft_writer *writer, const void *record, size_t b
 	return status;
 }
 
-static int any_write(struct k2hft_writer *writer, const void *record, size_t bytes)
+/* Out of line, so that the short way saves no registers. */
+static __attribute__((noinline)) int any_write(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
 	return k2i_writer_answer(writer, record_take(writer, record, bytes));
 }
 
+/* Inside a call that has written nothing: the record goes the long way. */
+static __attribute__((noinline, cold)) int short_leave(struct k2hft_writer *writer, const void *record, size_t bytes)
+{
+	k2i_writer_leave(writer);
+	return any_write(writer, record, bytes);
+}
+
+/* The record is taken, and at the end of the call somebody waits for the open chunk. */
+static __attribute__((noinline, cold)) int short_seal(struct k2hft_writer *writer)
+{
+	k2i_writer_seal_own(writer);
+	return 0;
+}
+
+static inline bool words_have_line_end(uint64_t first, uint64_t last)
+{
+	uint64_t words __attribute__((vector_size(16))) = {first, last};
+	uint8_t bytes __attribute__((vector_size(sizeof(words))));
+	int8_t equal __attribute__((vector_size(sizeof(words))));
+
+	memcpy(&bytes, &words, sizeof(bytes));
+	equal = bytes == '\n';
+	memcpy(&words, &equal, sizeof(words));
+	return (words[0] | words[1]) != 0;
+}
+
+/*
+ * Eight to sixteen bytes go as two words that overlap: looking for a line end and copying take two calls otherwise, which
+ * cost more than all the rest of a short record. What it does not do itself it leaves to calls in its last place, and it
+ * is compiled for each kind of handshake: so the usual record passes a few tests, and no register is saved for it.
+ *
+ * No chunk begins here, so there is none to announce.
+ */
+static inline __attribute__((always_inline)) int short_write(struct k2hft_writer *writer, const uint8_t *record,
+							     size_t bytes, bool asymmetric)
+{
+	uint64_t first, last, at_bytes, end_bytes;
+	uint8_t *cursor;
+
+	k2i_writer_busy(writer, asymmetric);
+	if (k2i_writer_seal_asked(writer))
+		return short_leave(writer, record, bytes);
+	at_bytes = atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+	end_bytes = at_bytes + bytes + 1;
+	memcpy(&first, record, sizeof(first));
+	memcpy(&last, record + bytes - sizeof(last), sizeof(last));
+	if (end_bytes > writer->end_bytes || words_have_line_end(first, last))
+		return short_leave(writer, record, bytes);
+	cursor = writer->begin + (at_bytes - writer->begin_bytes);
+	memcpy(cursor, &first, sizeof(first));
+	memcpy(cursor + bytes - sizeof(last), &last, sizeof(last));
+	cursor[bytes] = '\n';
+	k2i_counter_add(&writer->records, 1);
+	/* relaxed, as any counter: where the chunk ends, the sealer learns by edge S2. */
+	atomic_store_explicit(&writer->bytes, end_bytes, memory_order_relaxed);
+	k2i_writer_idle(writer, asymmetric);
+	return k2i_writer_seal_asked(writer) ? short_seal(writer) : 0;
+}
+
 int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
-	bool taken;
-
 	if (bytes - sizeof(uint64_t) > sizeof(uint64_t) || !record || writer->binary || writer->continued)
 		return any_write(writer, record, bytes);
-	k2i_writer_enter(writer);
-	if (bytes >= writer->room) {
-		k2i_writer_leave(writer);
-		return any_write(writer, record, bytes);
-	}
-	taken = short_append(writer, record, bytes);
-	k2i_writer_leave(writer);
-	return taken ? 0 : k2i_writer_answer(writer, -EINVAL);
+	return writer->asymmetric ? short_write(writer, record, bytes, true)
+				  : short_write(writer, record, bytes, false);
 }

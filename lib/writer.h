@@ -29,11 +29,17 @@ struct k2hft_writer {
 	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint32_t) busy; /* its thread is inside a call */
 	_Atomic(uint32_t) open;                                /* there is, or is about to be, an open chunk */
 	bool asymmetric;                                       /* the cheap side of the handshake may be used */
+	bool binary;
+	bool continued; /* a line has begun in pieces, and not ended */
 
-	/* Whoever has the right to the open chunk. */
-	uint8_t *begin, *cursor;
-	size_t room;       /* bytes that fit behind cursor; 0: no open chunk */
-	size_t open_bytes; /* size of the open chunk, or of the next */
+	/*
+	 * Whoever has the right to the open chunk. How far it is filled, `bytes` says, so that a record moves nothing
+	 * else on: its next byte goes to begin[bytes - begin_bytes].
+	 */
+	uint8_t *begin;       /* NULL: no open chunk */
+	uint64_t begin_bytes; /* `bytes` when it began */
+	uint64_t end_bytes;   /* `bytes` when it will be full; 0: no open chunk */
+	size_t open_bytes;    /* size of the open chunk, or of the next */
 	uint64_t open_time_ns;
 
 	/* Written by whoever has the right to the open chunk, read by anyone for statistics. */
@@ -45,10 +51,8 @@ struct k2hft_writer {
 	struct k2hft_sender *sender;
 	struct k2hft_producer *producer;
 	uint32_t stream_id, writer_pid;
-	bool announce; /* a chunk was begun in this call: the client may sleep and not know of it */
-	bool binary;
+	bool announce;     /* a chunk was begun in this call: the client may sleep and not know of it */
 	bool each_call;    /* attached: what a call wrote is committed by it */
-	bool continued;    /* a line has begun in pieces, and not ended */
 	bool skipping;     /* the rest of a line whose begin was dropped */
 	size_t much_bytes; /* committed at once or in full chunks since this thread last sent */
 	uint8_t *tail;     /* what k2hft_writer_lines was given behind the last LF */
@@ -70,27 +74,45 @@ struct k2hft_writer {
 void k2i_writer_seal_own(struct k2hft_writer *writer);
 void k2i_writer_announce(struct k2hft_writer *writer);
 
-static inline void k2i_writer_enter(struct k2hft_writer *writer)
+/* W1. `asymmetric` is the writer's own, for callers that know it. */
+static inline void k2i_writer_busy(struct k2hft_writer *writer, bool asymmetric)
 {
-	if (writer->asymmetric) {
+	if (asymmetric) {
 		atomic_store_explicit(&writer->busy, 1, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst); /* edge S1, see sender_seal.c */
 	} else {
 		atomic_store_explicit(&writer->busy, 1, memory_order_seq_cst);
 	}
-	if (atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst)) /* edge S3 */
-		k2i_writer_seal_own(writer);
 }
 
-static inline void k2i_writer_leave(struct k2hft_writer *writer)
+/* W4. */
+static inline void k2i_writer_idle(struct k2hft_writer *writer, bool asymmetric)
 {
-	if (writer->asymmetric) {
+	if (asymmetric) {
 		atomic_store_explicit(&writer->busy, 0, memory_order_release); /* edge S2 */
 		atomic_signal_fence(memory_order_seq_cst);
 	} else {
 		atomic_store_explicit(&writer->busy, 0, memory_order_seq_cst);
 	}
-	if (atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst))
+}
+
+/* W2 and W5. */
+static inline bool k2i_writer_seal_asked(const struct k2hft_writer *writer)
+{
+	return atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst) != 0; /* edge S3 */
+}
+
+static inline void k2i_writer_enter(struct k2hft_writer *writer)
+{
+	k2i_writer_busy(writer, writer->asymmetric);
+	if (k2i_writer_seal_asked(writer))
+		k2i_writer_seal_own(writer);
+}
+
+static inline void k2i_writer_leave(struct k2hft_writer *writer)
+{
+	k2i_writer_idle(writer, writer->asymmetric);
+	if (k2i_writer_seal_asked(writer))
 		k2i_writer_seal_own(writer);
 	if (writer->announce)
 		k2i_writer_announce(writer);
@@ -103,7 +125,30 @@ static inline void k2i_counter_add(_Atomic(uint64_t) *counter, uint64_t more)
 			      memory_order_relaxed);
 }
 
-/* What was committed by the call that took it. */
+/* Bytes in the open chunk. */
+static inline size_t k2i_writer_filled(const struct k2hft_writer *writer)
+{
+	uint64_t bytes = atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+
+	return writer->begin ? (size_t)(bytes - writer->begin_bytes) : 0;
+}
+
+/* Bytes that fit behind them. */
+static inline size_t k2i_writer_room(const struct k2hft_writer *writer)
+{
+	uint64_t bytes = atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+
+	return writer->begin ? (size_t)(writer->end_bytes - bytes) : 0;
+}
+
+/* What was written behind them. */
+static inline void k2i_writer_count_open(struct k2hft_writer *writer, uint64_t records, size_t bytes)
+{
+	k2i_counter_add(&writer->records, records);
+	k2i_counter_add(&writer->bytes, bytes);
+}
+
+/* What was committed by the call that took it. No chunk is open. */
 static inline void k2i_writer_count_sealed(struct k2hft_writer *writer, uint64_t records, uint64_t bytes)
 {
 	k2i_counter_add(&writer->records, records);

@@ -91,19 +91,17 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
 {
 	uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
 	uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_relaxed);
-	size_t filled;
+	size_t filled = k2i_writer_filled(writer);
 
 	if (!writer->begin)
 		return;
-	filled = (size_t)(writer->cursor - writer->begin);
 	if (filled)
 		(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, 0, filled);
 	else
 		(void)k2hft_producer_discard(writer->producer);
 	adapt(writer, filled, early);
 	writer->begin = NULL;
-	writer->cursor = NULL;
-	writer->room = 0;
+	writer->end_bytes = 0;
 	atomic_store_explicit(&writer->sealed_records, records, memory_order_relaxed);
 	atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
 }
@@ -185,7 +183,7 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 
 int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)
 {
-	size_t filled = writer->begin ? (size_t)(writer->cursor - writer->begin) : 0, wanted, bytes;
+	size_t filled = k2i_writer_filled(writer), wanted, bytes;
 	void *memory;
 	int status;
 
@@ -202,8 +200,8 @@ int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)
 	}
 	writer->open_time_ns = k2i_clock_ns(CLOCK_REALTIME);
 	writer->begin = memory;
-	writer->cursor = memory;
-	writer->room = bytes;
+	writer->begin_bytes = atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+	writer->end_bytes = writer->begin_bytes + bytes;
 	writer->announce = !writer->each_call;
 	return 0;
 }

@@ -82,20 +82,19 @@ static uint16_t continued_flag(const struct k2hft_writer *writer)
 static int lines_append(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, uint64_t records)
 {
 	size_t needed = writer->tail_bytes + bytes;
+	uint8_t *cursor;
 	int status;
 
-	if (needed > writer->room) {
+	if (needed > k2i_writer_room(writer)) {
 		status = k2i_writer_open_chunk(writer, needed);
 		if (status)
 			return status;
 	}
+	cursor = writer->begin + k2i_writer_filled(writer);
 	if (writer->tail_bytes)
-		memcpy(writer->cursor, writer->tail, writer->tail_bytes);
-	memcpy(writer->cursor + writer->tail_bytes, text, bytes);
-	writer->cursor += needed;
-	writer->room -= needed;
-	k2i_counter_add(&writer->records, records);
-	k2i_counter_add(&writer->bytes, needed);
+		memcpy(cursor, writer->tail, writer->tail_bytes);
+	memcpy(cursor + writer->tail_bytes, text, bytes);
+	k2i_writer_count_open(writer, records, needed);
 	writer->tail_bytes = 0;
 	return 0;
 }

@@ -23,25 +23,7 @@
 
 #include "sender.h"
 #include "writer.h"
-
-#define MEBI (1024u * 1024)
-
-static struct k2hft_sender *sender_make(uint64_t ring_bytes, uint32_t full)
-{
-	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = ring_bytes};
-	struct k2hft_sender *sender;
-
-	assert_int_equal(k2i_sender_create(&options, full, &sender), 0);
-	return sender;
-}
-
-static struct k2hft_writer *writer_make(struct k2hft_sender *sender)
-{
-	struct k2hft_writer *writer;
-
-	assert_int_equal(k2hft_writer_open(sender, "a/b.log", &writer), 0);
-	return writer;
-}
+#include "writer_help.h"
 
 /* Lines of the log with `text` in them. */
 struct said {
@@ -67,63 +49,6 @@ static void assert_counted(struct k2hft_sender *sender, uint64_t refused_writes,
 	assert_int_equal(stats.pieces, pieces);
 	assert_int_equal(stats.ring.refused_writes, refused_writes);
 	assert_int_equal(stats.ring.pieces, pieces);
-}
-
-/* What came out of a ring. */
-struct taken {
-	uint8_t *bytes;
-	size_t byte_count, room;
-	uint64_t records, chunks;
-	struct k2hft_chunk first, last; /* chunks */
-	size_t last_bytes;
-	int open; /* a record goes on */
-};
-
-static void taken_add(struct taken *taken, const struct k2hft_chunk_view *view)
-{
-	if (taken->byte_count + view->payload_bytes > taken->room) {
-		taken->room = (taken->byte_count + view->payload_bytes) * 2;
-		taken->bytes = realloc(taken->bytes, taken->room);
-		assert_non_null(taken->bytes);
-	}
-	memcpy(taken->bytes + taken->byte_count, view->payload, view->payload_bytes);
-	taken->byte_count += view->payload_bytes;
-	if (!taken->chunks++)
-		taken->first = view->chunk;
-	taken->last = view->chunk;
-	taken->last_bytes = view->payload_bytes;
-	/* A chunk that goes on is continued by the next, and only then. */
-	assert_int_equal(!!(view->chunk.flags & K2HFT_CHUNK_CONTINUED), taken->open);
-	taken->open = !!(view->chunk.flags & K2HFT_CHUNK_CONTINUES);
-	taken->records += view->chunk.record_count - (taken->open ? 1 : 0);
-}
-
-/* Takes and releases all that is committed. */
-static void take_committed(struct k2hft_sender *sender, struct taken *taken)
-{
-	struct k2hft_span span;
-
-	while (k2hft_ring_read(sender->ring, MEBI, 0, &span, NULL) > 0) {
-		struct k2hft_chunk_view view;
-		size_t offset = 0;
-
-		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1)
-			taken_add(taken, &view);
-		assert_int_equal(offset, span.bytes);
-		assert_int_equal(k2hft_ring_release(sender->ring, span.position + span.bytes), 0);
-	}
-}
-
-static void take(struct k2hft_sender *sender, struct taken *taken)
-{
-	(void)k2i_sender_seal(sender);
-	take_committed(sender, taken);
-}
-
-static void assert_taken(const struct taken *taken, const char *text)
-{
-	assert_int_equal(taken->byte_count, strlen(text));
-	assert_memory_equal(taken->bytes, text, taken->byte_count);
 }
 
 static void records_share_a_chunk_until_it_is_sealed(void **state)
@@ -592,7 +517,9 @@ static void *race_write(void *argument)
 	if (k2hft_writer_open(race->sender, "race", &writer))
 		return "open";
 	for (uint64_t i = 0; i < race->records; i++) {
-		int bytes = snprintf(record, sizeof(record), "%u %llu", race->number, (unsigned long long)i);
+		/* Up to 20 bytes: short ones, which are written their own way, among others. */
+		int bytes = snprintf(record, sizeof(record), "%u %0*llu", race->number, (int)(i % 18) + 1,
+				     (unsigned long long)i);
 
 		if (k2hft_writer_write(writer, record, (size_t)bytes))
 			return "write";
