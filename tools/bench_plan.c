@@ -18,6 +18,8 @@
 #define SWEEP_SECONDS 10
 /* Writers of one sender share its ring, which is soon warm. */
 #define WRITERS_SECONDS 1
+/* Each of 128 writers fills up to 64 KiB, while as much of it is on its way. */
+#define WRITERS_RING_BYTES (UINT64_C(16) << 20)
 #define APPENDS UINT64_C(1000000)
 #define IDLE_SECONDS 5
 #define IDLE_BYTES 10 /* of the one record before it */
@@ -319,6 +321,8 @@ static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, co
 		*bench_axis_value(point, axis) = list->values[number];
 		point->bytes = 0;
 		point->seconds = plan->options->brief ? 1 : seconds;
+		if (axis == BENCH_WRITERS)
+			point->ring_bytes = WRITERS_RING_BYTES;
 	}
 	row_against_other(
 		row_add(plan, BENCH_COMMITTED_MB, "MB/s", "%s, 128 %s, 1 KiB", bench_way_names[way], what[axis]),

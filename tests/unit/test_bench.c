@@ -439,6 +439,7 @@ static void sweep_of_writers(void **state)
 
 		assert_int_equal(result->point.writers, UINT64_C(1) << (number - row->base));
 		assert_int_equal(result->point.senders, 1);
+		assert_int_equal(result->point.ring_bytes, 16 * 1024 * 1024);
 		assert_int_equal(result->point.way, BENCH_LIBRARY);
 		assert_int_equal(result->group, report.results[row->base].group);
 	}
