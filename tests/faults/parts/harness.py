@@ -13,7 +13,7 @@ import time
 
 from .kinds import no_fuse
 from .lap import COUNTS, Lap
-from .process import PR_SET_PDEATHSIG, Process, Trouble, libc, quiet
+from .process import Process, Trouble, die_with_parent, libc, quiet
 from .world import World
 
 OWN_MOUNTS = "K2HFT_FAULTS_OWN_MOUNTS"
@@ -62,6 +62,7 @@ class Harness:
         self.tallies = {}
         self.reasons = {}
         self.failures = []
+        self.pid = os.getpid()
         self.started = time.monotonic()
         self.prefix = ""
 
@@ -138,7 +139,7 @@ class Harness:
     # A job
 
     def job(self, worlds, pipe):
-        libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        die_with_parent(self.pid, signal.SIGTERM)
         own_namespaces()
         try:
             for number, kind, laps in worlds:

@@ -2,6 +2,7 @@
 """Processes that end with the harness, and two hosts that are network namespaces without a name."""
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import subprocess
@@ -15,8 +16,11 @@ class Trouble(Exception):
     """What k2hft should not have done, or the harness could not."""
 
 
-def die_with_parent():
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(parent, number=signal.SIGKILL):
+    """In a child of `parent`, which may have gone before it could say so."""
+    libc.prctl(PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def wait_until(condition, seconds, what):
@@ -43,7 +47,7 @@ class Process:
             # pylint: disable-next=subprocess-popen-preexec-fn,consider-using-with
             self.child = subprocess.Popen(prefix + [str(word) for word in command], stdin=stdin,
                                           stdout=output if stdout is None else stdout, stderr=output,
-                                          start_new_session=True, preexec_fn=die_with_parent,
+                                          start_new_session=True, preexec_fn=functools.partial(die_with_parent, os.getpid()),
                                           env={**os.environ, **extra} if extra else None)
         self.pid = self.child.pid
         self.stopped = False
