@@ -18,9 +18,18 @@
 
 #define MILLISECOND_NS UINT64_C(1000000)
 
+/* A number, or a service name. Of a larger number getaddrinfo(3) takes the lower 16 bits, which is another port. */
+static bool is_port(const char *port)
+{
+	char *end;
+	unsigned long number = strtoul(port, &end, 10);
+
+	return *port && (*end || (number > 0 && number <= UINT16_MAX));
+}
+
 static int options_check(struct k2hft_client_options *options)
 {
-	if (!options->host || !*options->host || !options->port || !*options->port)
+	if (!options->host || !*options->host || !options->port || !is_port(options->port))
 		return -EINVAL;
 	if (options->level > K2HFT_LEVEL_SYNCED + 1 || options->compress > K2HFT_COMPRESS_ALWAYS ||
 	    options->frame_bytes_max > K2HFT_FRAME_BODY_BYTES_MAX)

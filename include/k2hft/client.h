@@ -49,7 +49,7 @@ struct k2hft_tls_options {
 struct k2hft_client_options {
 	size_t size;                     /* sizeof(struct k2hft_client_options) */
 	const char *host;                /* of the receiver; name or address */
-	const char *port;                /* number or service name */
+	const char *port;                /* number from 1 to 65535, or service name */
 	const char *host_name;           /* what this host calls itself to the receiver; NULL: gethostname(2);
 					 * 255 bytes without control characters */
 	uint32_t level;                  /* K2HFT_LEVEL_*, plus one; 0: K2HFT_LEVEL_WRITTEN */

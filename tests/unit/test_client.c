@@ -16,6 +16,10 @@ static void options_are_checked(void **state)
 	bad = good;
 	bad.port = "";
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad.port = "65536";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad.port = "-1";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	bad = good;
 	bad.level = 4;
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
