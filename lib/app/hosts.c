@@ -15,8 +15,7 @@
 #define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_-"
 #define DIGITS "0123456789"
 #define DIGITS_MAX 9u /* of a number in a list */
-#define ANY_CASE "(?i)"
-#define NO_HOST "~" /* what no name and no address has in it */
+#define NO_HOST "~"   /* what no name and no address has in it */
 
 struct host {
 	char *list;              /* NULL: the expression */
@@ -203,17 +202,14 @@ static char *list_make(const char *name)
 static int host_compile(const struct k2i_hosts *hosts, struct host *host, const struct k2i_sender_node *node,
 			k2i_settings_report *report, void *argument)
 {
-	char *text, message[512] = "";
+	char message[512] = "";
 	int error;
 
 	if (is_list(node->name)) {
 		host->list = list_make(node->name);
 		return host->list ? 0 : -ENOMEM;
 	}
-	if (asprintf(&text, ANY_CASE "%s", node->name) < 0)
-		return -ENOMEM;
-	error = k2i_regex_compile(text, strlen(text), &host->regex, message, sizeof(message));
-	free(text);
+	error = k2i_regex_compile(node->name, strlen(node->name), true, &host->regex, message, sizeof(message));
 	if (error == -EINVAL)
 		report(argument, K2I_FINDING_ERROR, node->file, node->line, message);
 	else if (!error)

@@ -43,9 +43,11 @@ struct k2i_regex_scratch {
 	pcre2_jit_stack *stack;
 };
 
-int k2i_regex_compile(const char *text, size_t bytes, struct k2i_regex **regex, char *message, size_t message_room)
+int k2i_regex_compile(const char *text, size_t bytes, bool any_case, struct k2i_regex **regex, char *message,
+		      size_t message_room)
 {
-	const uint32_t options = PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_UTF | PCRE2_NEVER_UCP;
+	const uint32_t options = PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_UTF | PCRE2_NEVER_UCP |
+				 (any_case ? PCRE2_CASELESS : 0);
 	struct k2i_regex *made = calloc(1, sizeof(*made));
 	PCRE2_UCHAR reason[128];
 	PCRE2_SIZE at;

@@ -88,7 +88,8 @@ static int literals_set(const struct quoted *quoted, struct k2i_matcher *matcher
 
 static int regex_set(const struct quoted *quoted, struct k2i_matcher *matcher, char *message, size_t message_room)
 {
-	int error = k2i_regex_compile(quoted->regex, quoted->regex_bytes, &matcher->regex, message, message_room);
+	int error =
+		k2i_regex_compile(quoted->regex, quoted->regex_bytes, false, &matcher->regex, message, message_room);
 
 	if (!error)
 		error = literals_set(quoted, matcher, message, message_room);

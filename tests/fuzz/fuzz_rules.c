@@ -116,7 +116,7 @@ static void regex_run(const char *text, size_t bytes, const char *subject, size_
 	char message[300];
 	int result;
 
-	if (k2i_regex_compile(text, bytes, &regex, message, sizeof(message)) != 0)
+	if (k2i_regex_compile(text, bytes, false, &regex, message, sizeof(message)) != 0)
 		return;
 	fuzz_check(k2i_regex_scratch_create(&scratch) == 0);
 	result = k2i_regex_match(regex, scratch, subject, subject_bytes, groups);

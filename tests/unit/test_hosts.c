@@ -130,7 +130,7 @@ static void test_findings(void **state)
 	assert_int_equal(compile("h[5-1]", "h(", &hosts), -EINVAL);
 	assert_null(hosts);
 	assert_non_null(strstr(errors, "f.ini:3: regular expression: range out of order"));
-	assert_non_null(strstr(errors, "f.ini:5: regular expression: missing closing parenthesis"));
+	assert_non_null(strstr(errors, "f.ini:5: regular expression: missing closing parenthesis, at byte 3 of `h('"));
 	assert_int_equal(compile("[.]*", "web.*[.]com$", &hosts), 0);
 	assert_string_equal(errors, "");
 	assert_non_null(strstr(warnings, "f.ini:3: NAME of [SLVNODE] lets every host connect"));

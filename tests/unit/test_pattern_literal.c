@@ -16,7 +16,7 @@ static void knows(const char *regex, const char *wanted)
 	struct k2i_regex *compiled;
 	char known[1024] = "", message[256];
 
-	if (k2i_regex_compile(regex, strlen(regex), &compiled, message, sizeof(message)))
+	if (k2i_regex_compile(regex, strlen(regex), false, &compiled, message, sizeof(message)))
 		fail_msg("%s: %s", regex, message);
 	k2i_regex_free(compiled);
 	bool suffice = k2i_literals_find(regex, strlen(regex), &literals);
