@@ -52,11 +52,21 @@ static void fault(struct reader *reader, const char *text)
 	reader->calls->fault(reader->calls->argument, current(reader)->path, current(reader)->line, text);
 }
 
+/* A blank behind a backslash belongs to the value. */
+static bool is_escaped(const char *text, const char *blank)
+{
+	const char *at = blank;
+
+	while (at > text && at[-1] == '\\')
+		at--;
+	return isblank((unsigned char)*blank) && (blank - at) % 2;
+}
+
 static char *trim(char *text)
 {
 	char *end = text + strlen(text);
 
-	while (end > text && isspace((unsigned char)end[-1]))
+	while (end > text && isspace((unsigned char)end[-1]) && !is_escaped(text, end - 1))
 		end--;
 	*end = '\0';
 	while (isspace((unsigned char)*text))

@@ -216,15 +216,29 @@ static void pattern_add(struct loader *loader, const struct k2i_setting *setting
 		loader->status = -ENOMEM;
 }
 
-/* A key that comes again in its section replaces what it said before, which the user may not know. */
+const char *k2i_place_text(const struct k2i_place *place, const char *file, char *text, size_t room)
+{
+	if (place->file == file)
+		(void)snprintf(text, room, "line %u", place->line);
+	else
+		(void)snprintf(text, room, "%s:%u", place->file, place->line);
+	return text;
+}
+
+/* A key that comes again in its section, or in another that is read as the same, replaces what it said before. */
 static void said_again(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
 	size_t number = (size_t)(setting - k2i_settings_table);
 	struct k2i_place *before = &loader->places.keys[number];
 
-	if (loader->said_in[number] == loader->section_number && setting->effect == K2I_EFFECT_SETTING)
+	bool again = before->file &&
+		     (loader->said_in[number] == loader->section_number || section_object(loader) == loader->settings);
+	char text[512];
+
+	if (again && setting->effect == K2I_EFFECT_SETTING)
 		finding(loader, K2I_FINDING_WITHOUT_EFFECT, before->file, before->line,
-			"%s has no effect: line %u says it again", setting->name, place->line);
+			"%s has no effect: %s says it again", setting->name,
+			k2i_place_text(place, before->file, text, sizeof(text)));
 	loader->said_in[number] = loader->section_number;
 	*before = *place;
 }

@@ -50,16 +50,14 @@ static const char *const section_names[K2I_SECTION_COUNT] = {
 };
 
 static const struct k2i_word booleans[] = {
-	{"yes", 1, false}, {"no", 0, false}, {"on", 1, false}, {"off", 0, false}, {"y", 1, false}, {"n", 0, false}, {0},
+	{"yes", 1, false},  {"no", 0, false},    {"on", 1, false},
+	{"off", 0, false},  {"y", 1, false},     {"n", 0, false},
+	{"true", 1, false}, {"false", 0, false}, {0},
 };
 static const struct k2i_word ssl[] = {
-	{"no", K2I_SSL_NO, false},
-	{"off", K2I_SSL_NO, false},
-	{"n", K2I_SSL_NO, false},
-	{"yes", K2I_SSL_YES, false},
-	{"on", K2I_SSL_YES, false},
-	{"y", K2I_SSL_YES, false},
-	{0},
+	{"no", K2I_SSL_NO, false},    {"off", K2I_SSL_NO, false},   {"n", K2I_SSL_NO, false},
+	{"false", K2I_SSL_NO, false}, {"yes", K2I_SSL_YES, false},  {"on", K2I_SSL_YES, false},
+	{"y", K2I_SSL_YES, false},    {"true", K2I_SSL_YES, false}, {0},
 };
 static const struct k2i_word tls_versions[] = {
 	{"TLSV1.2", K2I_TLS_VERSION_1_2, false},

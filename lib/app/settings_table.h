@@ -105,6 +105,9 @@ struct k2i_places {
 	struct k2i_place *keys;
 };
 
+/* "line LINE" for a reader of `file`, else "FILE:LINE". */
+const char *k2i_place_text(const struct k2i_place *place, const char *file, char *text, size_t room);
+
 typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, const char *file, unsigned line,
 				  const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */

@@ -214,12 +214,12 @@ static int path_parse(const struct k2i_setting *setting, const char *text, void 
 		text = "";
 	if (!relative && setting->type != K2I_TYPE_OUTPUT && *text && *text != '/')
 		return refuse(message, room, "%s = %s must be an absolute path", setting->name, text);
-	if (!relative)
+	if (!relative || !*text)
 		return text_store(setting, text, object);
 	if (*text == '/')
 		return refuse(message, room, "%s = %s must be below FILE_BASEDIR, so without / in front", setting->name,
 			      text);
-	if (*text && text[strlen(text) - 1] == '/')
+	if (text[strlen(text) - 1] == '/')
 		return refuse(message, room, "%s = %s names a directory; it must name a file", setting->name, text);
 	return relative_store(setting, text, object, message, room);
 }

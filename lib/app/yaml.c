@@ -82,10 +82,6 @@ static char *value_make(const struct reader *reader, const char *name, const str
 		*to++ = *from;
 	}
 	*to = '\0';
-	if (node->plain && strcmp(value, "true") == 0)
-		(void)snprintf(value, 4, "yes");
-	else if (node->plain && strcmp(value, "false") == 0)
-		(void)snprintf(value, 4, "no");
 	return value;
 }
 
@@ -129,6 +125,11 @@ static char *pattern_make(const struct reader *reader, const char *name, const s
 	return pattern;
 }
 
+static bool is_null(const struct k2i_yaml_node *node)
+{
+	return node->plain && (strcmp(node->text, "~") == 0 || strcasecmp(node->text, K2I_FILE_NONE) == 0);
+}
+
 static void scalar_read(struct reader *reader, const char *name, const struct k2i_yaml_node *node)
 {
 	const struct k2i_setting *setting = setting_of(reader, name);
@@ -136,6 +137,8 @@ static void scalar_read(struct reader *reader, const char *name, const struct k2
 
 	if (value && setting && setting->type == K2I_TYPE_PATTERN)
 		value = pattern_make(reader, name, node, value);
+	else if (value && setting && setting->type != K2I_TYPE_FILE && is_null(node))
+		*value = '\0';
 	if (value)
 		entry_give(reader, node->line, name, value);
 	else

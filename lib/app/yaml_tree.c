@@ -202,14 +202,17 @@ static int events_read(struct builder *builder)
 int k2i_yaml_parse(const void *bytes, size_t byte_count, struct k2i_yaml_node **tree, unsigned *line, char *message,
 		   size_t message_room)
 {
-	struct builder builder = {.bytes = bytes, .line = line, .message = message, .message_room = message_room};
+	/* libyaml passes over a byte order mark, but takes it for a column, so that all lines but the first stand before it. */
+	size_t mark_bytes = byte_count >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+	const char *text = (const char *)bytes + mark_bytes;
+	struct builder builder = {.bytes = text, .line = line, .message = message, .message_room = message_room};
 	int error;
 
 	*tree = NULL;
 	if (!yaml_parser_initialize(&builder.parser))
 		return -ENOMEM;
 	yaml_parser_set_encoding(&builder.parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&builder.parser, bytes, byte_count);
+	yaml_parser_set_input_string(&builder.parser, (const unsigned char *)text, byte_count - mark_bytes);
 	error = events_read(&builder);
 	yaml_parser_delete(&builder.parser);
 	if (error)

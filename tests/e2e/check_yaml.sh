@@ -72,13 +72,27 @@ cat >"$dir/a.json" <<'EOF'
 	"K2HFTFUSESVR": {"FILE_BASEDIR": "/tmp/x", "FORMAT": "{\"m\":\"%J\"}\n"}
 }
 EOF
-cp "$dir/a.yaml" "$dir/a.YML"
+{ printf '\357\273\277' && sed 's/$/\r/' "$dir/a.yaml"; } >"$dir/a.YML"
 printed "$dir/a.ini" >"$dir/wanted"
 grep -q '^TARGET = "senddir"' "$dir/wanted" || fail "$(cat "$dir/wanted")"
 for form in yaml YML json; do
 	printed "$dir/a.$form" >"$dir/got"
 	cmp -s "$dir/wanted" "$dir/got" || fail "$form: $(diff "$dir/wanted" "$dir/got")"
 done
+# What YAML has words of its own for: no value is none, and of a text or a pattern they are the text.
+cat >"$dir/words.yaml" <<'EOF'
+GLOBAL: {PORT: 8020, SSL: False}
+SVRNODE: {NAME: localhost}
+K2HFTFUSE:
+  K2HFTFUSE_RULE_DIR: {TARGET: true, TRUNS: TRUE, OUTPUTFILE: null, PLUGIN: null, ALLOW: [true, ~, null]}
+K2HFTFUSESVR: {FILE_BASEDIR: /tmp/x, FORMAT: ~, FILE_UNIFY: null}
+EOF
+printed "$dir/words.yaml" >"$dir/got"
+for line in 'SSL = no' 'TARGET = "true"' 'TRUNS = yes  # default no' 'ALLOW = true' 'ALLOW = ~' 'ALLOW = null' \
+	'FORMAT = "%L"  # default %L'; do
+	grep -qxF "$line" "$dir/got" || fail "no $line: $(cat "$dir/got")"
+done
+! grep -q '"null"' "$dir/got" || fail "null is text: $(cat "$dir/got")"
 printed "$(cat "$dir/a.json")" | cmp -s "$dir/wanted" - || fail "JSON as a word"
 
 # refused LINE WORDS: what standard input says is refused with these in that line.

@@ -122,6 +122,8 @@ static void test_values_stay_whole(void **state)
 	expect("[X]\nA=b ; c\n", "1 [X]\n2 X.A=b ; c\n");
 	expect("[X]\nA=1\n  B=2\n    C=3\n", "1 [X]\n2 X.A=1\n3 X.B=2\n4 X.C=3\n");
 	expect("[X]\nA=[b]\n", "1 [X]\n2 X.A=[b]\n");
+	expect("[X]\nA=b\\ \nB=\\ \t\r\nC=b\\\\ \nD=b\\\r\nE=b\\  # c\n",
+	       "1 [X]\n2 X.A=b\\ \n3 X.B=\\ \n4 X.C=b\\\\\n5 X.D=b\\\n6 X.E=b\\ \n");
 }
 
 static void test_comments(void **state)

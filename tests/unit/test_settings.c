@@ -136,6 +136,9 @@ static void test_receiver_defaults(void **state)
 	assert_int_equal(settings->window_bytes, 16 << 20);
 	assert_int_equal(settings->frame_bytes_max, 4 << 20);
 	k2i_settings_free(settings);
+	settings = load(RECEIVER "FILE_UNIFY=\n");
+	assert_null(settings->unify_file);
+	k2i_settings_free(settings);
 }
 
 static void test_rules(void **state)
@@ -239,7 +242,7 @@ static void test_values_refused(void **state)
 		{"DRAINTIMEOUT=86401", "use 0 to 86400 seconds"},
 		{"WRITEMODE=fast", "WRITEMODE = fast is not known; use one of auto, cached, direct"},
 		{"FLUSHMS=0", "FLUSHMS = 0 is out of range; use 1 to 10000 milliseconds"},
-		{"K2HINIT=maybe", "K2HINIT = maybe is not known; use one of yes, no, on, off, y, n"},
+		{"K2HINIT=maybe", "K2HINIT = maybe is not known; use one of yes, no, on, off, y, n, true, false"},
 		{"K2HTYPE=disk", "use one of mem, temp, file"},
 		{"K2HTYPE=file", "K2HTYPE = file needs K2HFILE"},
 		{"K2HFILE=/q", "K2HFILE is for K2HTYPE = file"},
@@ -480,6 +483,19 @@ static void test_without_effect(void **state)
 			    "8: note: the rule lets no record pass: DEFAULTALL = DENY and no ALLOW\n");
 }
 
+/* Sections that are read as one, though they stand apart. */
+static void test_said_again(void **state)
+{
+	struct findings findings;
+
+	(void)state;
+	k2i_settings_free(check("[GLOBAL]\nPORT=1\nCTLPORT=2\n" SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n"
+				"[K2HFTFUSE_RULE]\nTARGET=b\nDEFAULTALL=ALLOW\n[GLOBAL]\nPORT=3\n",
+				&findings));
+	assert_int_equal(findings.errors, 0);
+	assert_string_equal(findings.text, "2: note: PORT has no effect: line 15 says it again\n");
+}
+
 static void test_load_gives_the_first(void **state)
 {
 	struct k2i_settings *settings = NULL;
@@ -515,7 +531,7 @@ static void test_print_reads_back(void **state)
 {
 	struct k2i_settings *settings =
 		load("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=b\n[K2HFTFUSE]\nRINGSIZE=3000000\nLINEMAX=1000\n"
-		     "[K2HFTFUSE_RULE]\nTARGET='a # b'\nTRUNS=on\nALLOW= \"x\\\"\", \"$1\"\nALLOW=a\\\\b\n"
+		     "[K2HFTFUSE_RULE]\nTARGET='a # b'\nTRUNS=on\nALLOW= \"x\\\"\", \"$1\"\nALLOW=a\\\\b\nALLOW=c\\ \n"
 		     "[K2HFTFUSE_RULE_DIR]\nTARGET=/\nDEFAULTALL=allow\nOUTPUTFILE=/a/\n"
 		     "[K2HFTFUSESVR]\nFILE_BASEDIR=\"/a\\\"'#b\"\nFORMAT=\"\\\"%L\\\\\\n # \"\nFILE_UNIFY=x\n");
 	char *first = print(settings), *second;
@@ -529,6 +545,7 @@ static void test_print_reads_back(void **state)
 	assert_string_equal(settings->base_directory, again->base_directory);
 	assert_string_equal(settings->rules[0].target, again->rules[0].target);
 	assert_string_equal(settings->rules[0].allow[0].text, again->rules[0].allow[0].text);
+	assert_string_equal(settings->rules[0].allow[2].text, "c\\ ");
 	assert_non_null(strstr(first, "LINEMAX = 1000  # bytes; default 1M\n"));
 	assert_non_null(strstr(first, "# K2HFILE is not set\n"));
 	free(first);
@@ -597,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_rules_nested),
 		cmocka_unit_test(test_all_errors_come),
 		cmocka_unit_test(test_without_effect),
+		cmocka_unit_test(test_said_again),
 		cmocka_unit_test(test_load_gives_the_first),
 		cmocka_unit_test(test_print_reads_back),
 		cmocka_unit_test(test_table),
