@@ -68,21 +68,6 @@ static int check_mount_point(struct k2i_mount_options *options)
 	return options->mount_point ? 0 : -ENOMEM;
 }
 
-/* Blocks are not looked into, so a rule that would have to is a mistake. */
-static int check_binary(const struct k2i_settings *settings)
-{
-	for (size_t number = 0; settings->binary && number < settings->rule_count; number++) {
-		const struct k2i_rule *rule = &settings->rules[number];
-
-		if (rule->default_allow)
-			continue;
-		k2i_log(K2HFT_LOG_ERROR, "%s:%u: with BINTRANS = yes a rule needs DEFAULTALL = ALLOW", rule->file,
-			rule->line);
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int load(struct k2i_mount *mount, const struct k2i_mount_options *options)
 {
 	char message[1024] = "";
@@ -97,15 +82,15 @@ static int load(struct k2i_mount *mount, const struct k2i_mount_options *options
 		return status;
 	}
 	if (!mount->settings->fuse_present) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: no section K2HFTFUSE: nothing to mount", options->config);
+		k2i_log(K2HFT_LOG_ERROR, "%s: no section K2HFTFUSE: nothing to mount", mount->settings->file);
 		return -EINVAL;
 	}
 	if (mount->settings->rule_count == 0) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR: no file could be written",
-			options->config);
+			mount->settings->file);
 		return -EINVAL;
 	}
-	return check_binary(mount->settings);
+	return 0;
 }
 
 static int open_log(const struct k2i_mount_options *options)
@@ -147,7 +132,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	status = k2i_outputs_open(made, message, sizeof(message));
 	if (status) {
 		k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
-		return K2I_STATUS_FAILED;
+		return status == -EINVAL ? K2I_STATUS_USAGE : K2I_STATUS_FAILED;
 	}
 	return EXIT_SUCCESS;
 }

@@ -3,6 +3,9 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#include <k2hft/frame.h>
 
 #include "errors.h"
 #include "format.h"
@@ -53,17 +56,48 @@ static void report(void *argument, enum k2i_finding finding, const char *file, u
 		(void)fprintf(check->output, "%s: %s: %s\n", file, kinds[finding], text);
 }
 
-static void check_format(struct check *check, const char *format, const char *time_format, const char *file,
-			 unsigned line)
+/* Whether %T is in it. */
+static bool check_format(struct check *check, const char *format, const char *time_format,
+			 const struct k2i_place *place)
 {
 	struct k2i_format *compiled = NULL;
 	char message[512] = "";
+	bool has_time = false;
 
-	if (!file)
-		return;
 	if (k2i_format_compile(format, time_format, &compiled, message, sizeof(message)))
-		report(check, K2I_FINDING_ERROR, file, line, message);
+		report(check, K2I_FINDING_ERROR, place->file, place->line, message);
+	else
+		has_time = k2i_format_has_time(compiled);
 	k2i_format_free(compiled);
+	return has_time;
+}
+
+static void check_unify(struct check *check, const struct k2i_settings *settings)
+{
+	const struct k2i_place *place = &settings->unify_place;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	int bytes = k2i_format_time(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path, sizeof(path));
+
+	if (bytes <= 0 || k2hft_stream_path_check(path, (size_t)bytes))
+		report(check, K2I_FINDING_ERROR, place->file, place->line,
+		       "FILE_UNIFY does not give a path below FILE_BASEDIR");
+}
+
+static void check_output(struct check *check, const struct k2i_settings *settings)
+{
+	const struct k2i_place *format = &settings->format_place, *time_format = &settings->time_format_place;
+	bool has_time = format->file && check_format(check, settings->format, NULL, format);
+
+	if (settings->time_format && time_format->file)
+		check_format(check, "%T", settings->time_format, time_format);
+	if (settings->time_format && time_format->file && !has_time)
+		report(check, K2I_FINDING_WITHOUT_EFFECT, time_format->file, time_format->line,
+		       "FILE_TIMEFORM has no effect: there is no %T in FORMAT");
+	if (has_time && !settings->time_format)
+		report(check, K2I_FINDING_WITHOUT_EFFECT, format->file, format->line,
+		       "%T in FORMAT has no effect: there is no FILE_TIMEFORM");
+	if (settings->unify_file && settings->unify_place.file)
+		check_unify(check, settings);
 }
 
 /* Compiles a file of one rule. Its first error is all that it has, so the place in the message is known beforehand. */
@@ -125,9 +159,7 @@ static bool check_file(struct check *check, const char *file)
 		for (rule = settings->rules; rule < settings->rules + settings->rule_count; rule++)
 			check_patterns(check, rule);
 		check_senders(check, settings);
-		check_format(check, settings->format, NULL, settings->format_place.file, settings->format_place.line);
-		check_format(check, "%T", settings->time_format, settings->time_format_place.file,
-			     settings->time_format_place.line);
+		check_output(check, settings);
 		if (check->print && !check->errors && k2i_settings_print(settings, stdout))
 			report(check, K2I_FINDING_ERROR, "standard output", 0, strerror(EIO));
 	}

@@ -195,3 +195,8 @@ bool k2i_format_plain(const struct k2i_format *format)
 {
 	return format->plain;
 }
+
+bool k2i_format_has_time(const struct k2i_format *format)
+{
+	return format->uses[K2I_FORMAT_TIME];
+}

@@ -30,6 +30,8 @@ void k2i_format_free(struct k2i_format *format);
 
 /* Plain %L: records go out as they came. */
 bool k2i_format_plain(const struct k2i_format *format);
+/* %T is in it. */
+bool k2i_format_has_time(const struct k2i_format *format);
 
 struct k2i_format_origin {   /* what a chunk's records have in common */
 	const char *path;    /* %F; %f is its last part */

@@ -72,7 +72,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	if (!port)
 		port = settings->port;
 	if (!settings->server_count || !port) {
-		(void)snprintf(message, message_room, "%s: no receiver: SVRNODE needs NAME and PORT", file);
+		(void)snprintf(message, message_room, "%s: no receiver: SVRNODE needs NAME and PORT", settings->file);
 		k2i_settings_free(settings);
 		return -EINVAL;
 	}
@@ -153,7 +153,7 @@ int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, cha
 	if (status && config.options.ring_path)
 		k2i_sender_config_ring_failed(&config, status, message, message_room);
 	else if (status)
-		(void)snprintf(message, message_room, "%s: %s", file, strerror(-status));
+		(void)snprintf(message, message_room, "%s: %s", config.settings->file, strerror(-status));
 	k2i_sender_config_free(&config);
 	return status;
 }

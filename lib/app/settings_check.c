@@ -28,13 +28,16 @@ static void error(const struct checker *checker, struct k2i_place at, const char
 static void check_sections(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
-	struct k2i_place nowhere = {0};
+	struct k2i_place nowhere = {0}, at = checker->places->sections[K2I_SECTION_K2HFTFUSE];
 
 	if (!settings->fuse_present && settings->rule_count)
 		error(checker, (struct k2i_place){settings->rules[0].file, settings->rules[0].line},
 		      "a rule needs a [K2HFTFUSE] section in the file");
 	else if (!settings->fuse_present && !settings->receiver_present)
 		error(checker, nowhere, "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
+	else if (settings->fuse_present && !settings->rule_count)
+		checker->finding(checker->argument, K2I_FINDING_WARNING, at.file, at.line,
+				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
 }
 
 static void check_servers(const struct checker *checker)
@@ -133,7 +136,10 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 	if (used_count && checker->settings->binary)
 		error(checker, (struct k2i_place){used->file, used->line},
 		      "ALLOW and DENY can't be used with BINTRANS = yes: they work on lines");
-	if (!rule->default_allow && !rule->allow_count)
+	else if (!rule->default_allow && checker->settings->binary)
+		error(checker, (struct k2i_place){rule->file, rule->line},
+		      "with BINTRANS = yes the rule needs DEFAULTALL = ALLOW: blocks are not looked into");
+	else if (!rule->default_allow && !rule->allow_count)
 		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->file, rule->line,
 				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
 }
@@ -154,6 +160,7 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 {
 	const struct k2i_rule *earlier;
 	struct k2i_place at = {rule->file, rule->line};
+	char text[512];
 
 	check_patterns(checker, rule);
 	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
@@ -167,8 +174,10 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 	for (earlier = checker->settings->rules; earlier < rule; earlier++)
 		if (earlier->target && targets_clash(earlier, rule))
 			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line,
-					 "TARGET = %s clashes with the rule of line %u for %s", rule->target,
-					 earlier->line, earlier->target);
+					 "TARGET = %s clashes with the rule of %s for %s", rule->target,
+					 k2i_place_text(&(struct k2i_place){earlier->file, earlier->line}, rule->file,
+							text, sizeof(text)),
+					 earlier->target);
 }
 
 static unsigned data_port(const struct k2i_settings *settings)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A FORMAT that can't be compiled is reported with its place, and so is a FILE_TIMEFORM.
+# What FORMAT, FILE_TIMEFORM and FILE_UNIFY say that can't be, or that does nothing, is reported with its place.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -9,4 +9,19 @@ printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[K2HFTFUSESVR]' 'FILE_BASEDIR = /tmp/x' 
 "${B:-build}/bin/k2hft" check "$dir/a.conf" >"$dir/out"
 [ $? = 2 ] || exit 1
 cat "$dir/out"
-grep -q "^$dir/a.conf:5: error: .*%Z" "$dir/out" && grep -q "^$dir/a.conf:6: error: .*%Q" "$dir/out"
+grep -q "^$dir/a.conf:5: error: .*%Z" "$dir/out" && grep -q "^$dir/a.conf:6: error: .*%Q" "$dir/out" || exit 1
+
+# Which of the two does nothing without the other; a FILE_UNIFY that is no path.
+finds() { # TEXT LINE...
+	text=$1
+	shift
+	printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[K2HFTFUSESVR]' 'FILE_BASEDIR = /tmp/x' "$@" >"$dir/b.conf"
+	"${B:-build}/bin/k2hft" check "$dir/b.conf" >"$dir/out"
+	grep -q "^$dir/b.conf:$text" "$dir/out" && return
+	cat "$dir/out"
+	exit 1
+}
+finds '5: note: %T in FORMAT has no effect' 'FORMAT = "%T %L"'
+finds '5: note: FILE_TIMEFORM has no effect' 'FILE_TIMEFORM = %F'
+finds ' 0 errors, 0 without effect' 'FILE_TIMEFORM = %F' 'FORMAT = "%T %L"' 'FILE_UNIFY = %F'
+finds '5: error: FILE_UNIFY does not give a path' 'FILE_UNIFY = %Q'

@@ -440,6 +440,8 @@ static void test_rules_refused(void **state)
 		"[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\nWRITEMODE=cached\n[K2HFTFUSE_RULE]\nTARGET=a\n"
 		"DEFAULTALL=ALLOW\n",
 		6, "WRITEMODE = cached is not possible with BINTRANS");
+	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\n[K2HFTFUSE_RULE]\nTARGET=a\n", 6,
+		     "with BINTRANS = yes the rule needs DEFAULTALL = ALLOW");
 #undef RULE
 #undef RULE_DIR
 }
@@ -463,6 +465,7 @@ static void test_all_errors_come(void **state)
 		"2: error: unknown key RINGSIZ in [K2HFTFUSE]; did you mean RINGSIZE?\n"
 		"3: error: K2HTYPE = x is not known; use one of mem, temp, file, memory, m, temporary, t, f\n"
 		"4: error: unknown section [X]\n"
+		"1: note: [K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start\n"
 		"1: error: [K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver\n");
 }
 
