@@ -51,7 +51,7 @@ static const struct fuse_opt option_table[] = {
 	OPTION("enable_run_chmpx", without_effect, 1),
 	OPTION("disable_run_chmpx", without_effect, 0),
 	OPTION("chmpxlog=%s", ignored_text, 0),
-	OPTION("json=%s", config, 0),
+	OPTION("json=%s", json, 0),
 	/* One thread serves; what mount(8) and fstab(5) say to themselves. */
 	OPTION_KEY("-s", KEY_IGNORED),
 	OPTION_KEY("clone_fd", KEY_IGNORED),
@@ -141,14 +141,18 @@ static int check_level(struct k2i_mount_options *options)
 	return 0;
 }
 
-static int check_words(struct k2i_mount_options *options)
+static int check_config(struct k2i_mount_options *options)
 {
 	const char *file = getenv("K2HFTCONFFILE"), *json = getenv("K2HFTJSONCONF");
 	const char *config = file && *file ? file : json;
 
-	if (!options->mount_point) {
-		fprintf(stderr, PROGRAM ": where to mount? " PROGRAM " MNT -o conf=FILE\n");
+	if (options->config && options->json) {
+		fprintf(stderr, PROGRAM ": conf, json: they exclude each other: there is one configuration\n");
 		return -EINVAL;
+	}
+	if (options->json) {
+		options->config = options->json;
+		options->json = NULL;
 	}
 	if (!options->config && config && *config) {
 		options->config = strdup(config);
@@ -179,11 +183,15 @@ static int prepare(struct k2i_mount_options *options)
 			PROGRAM ": allow_other, allow_root: they exclude each other: allow_other lets root in, too\n");
 		return -EINVAL;
 	}
+	if (!options->mount_point) {
+		fprintf(stderr, PROGRAM ": where to mount? " PROGRAM " MNT -o conf=FILE\n");
+		return -EINVAL;
+	}
 	if (options->debug)
 		options->foreground = 1;
 	status = check_level(options);
 	if (status == 0)
-		status = check_words(options);
+		status = check_config(options);
 	if (status == 0)
 		status = add_option(options, "default_permissions", "");
 	if (status == 0)
@@ -212,6 +220,7 @@ void k2i_mount_options_free(struct k2i_mount_options *options)
 	free(options->source);
 	free(options->mount_point);
 	free(options->config);
+	free(options->json);
 	free(options->log_level_text);
 	free(options->ignored_text);
 }

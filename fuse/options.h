@@ -12,7 +12,7 @@ struct k2i_mount_options {
 	struct fuse_args args; /* what libfuse takes */
 	char *source;          /* first word, if there are two */
 	char *mount_point;
-	char *config;
+	char *config, *json; /* one of them is given; then config */
 	char *log_level_text;
 	unsigned umask_bits, uid_number, gid_number;
 	int umask_set, uid_set, gid_set;

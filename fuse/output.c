@@ -326,6 +326,8 @@ static const char *explain(int status, bool inside)
 		return "no rule covers that file of the mount";
 	if (inside && status == -ELOOP)
 		return "records would go round in a circle";
+	if (status == -EINVAL)
+		return "no path below the mount";
 	if (status == -ELOOP)
 		return "a symbolic link leads to the mount itself";
 	return strerror(-status);
@@ -351,6 +353,8 @@ int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room
 		if (status)
 			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->file, rule->line,
 				       rule->output_file, explain(status, inside));
+		if (status && inside)
+			status = -EINVAL;
 	}
 	return status;
 }

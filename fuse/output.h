@@ -19,8 +19,8 @@ struct k2i_outputs;
 struct k2i_output_file; /* an open file */
 
 /*
- * Before the mount is there: makes and opens what is outside, checks what is inside. -errno with "FILE:LINE: ..." in
- * message.
+ * Before the mount is there: makes and opens what is outside, checks what is inside. -EINVAL what the configuration says
+ * can't be; others as open(2); with "FILE:LINE: ..." in message.
  */
 int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room);
 void k2i_outputs_close(struct k2i_outputs *outputs);

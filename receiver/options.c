@@ -67,6 +67,9 @@ static int option_take(struct k2i_options *options, enum option option, const ch
 	switch (option) {
 	case OPTION_CONFIG:
 	case OPTION_JSON:
+		if (options->config_given)
+			return complain("%s: there is one configuration, by -conf or by -json", value);
+		options->config_given = true;
 		options->config = value;
 		return 0;
 	case OPTION_LEVEL:

@@ -7,7 +7,8 @@
 #include "log.h"
 
 struct k2i_options {
-	const char *config;   /* file */
+	const char *config;   /* file, or JSON */
+	bool config_given;    /* by the command line */
 	const char *listen;   /* ADDRESS:PORT; NULL: as the configuration says */
 	const char *log_file; /* NULL: standard error */
 	enum k2hft_log_level level;

@@ -303,6 +303,11 @@ static int state_failed(struct k2i_receiver *receiver, const struct k2i_settings
 		k2i_log(K2HFT_LOG_ERROR,
 			"ledger: %s: another receiver uses %s; end it, or give this one a STATEDIR of its own", at,
 			receiver->state_path);
+	else if (error == -EINVAL && own)
+		k2i_log(K2HFT_LOG_ERROR,
+			"ledger: %s: STATEDIR must not be FILE_BASEDIR itself, where streams can have the names of its "
+			"files; name a directory in it, or elsewhere",
+			at);
 	else if (error == -EPROTO)
 		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: %s/ledger was made by a later version", at, receiver->state_path);
 	else

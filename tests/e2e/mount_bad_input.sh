@@ -23,6 +23,7 @@ refused 2 'dbglevel=loud' "$mnt" -o "conf=$conf,dbglevel=loud"
 refused 2 'allow_other, allow_root: they exclude each other' "$mnt" -o "conf=$conf,allow_root,allow_other"
 refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
 refused 2 'nothing to run' "$mnt" -o 'json={}'
+refused 2 'conf, json: they exclude each other' "$mnt" -o "conf=$conf,json={}"
 for form in -f ''; do
 	# shellcheck disable=SC2086
 	refused 2 "unknown option.*no_such_option" "$mnt" $form -o "conf=$conf,no_such_option"
@@ -53,6 +54,15 @@ TARGET = a
 TRUNS = yes'
 config_refused '7: .*BINTRANS'
 settings=
+output_refused() {
+	rules="[K2HFTFUSE_RULE]
+TARGET = a
+OUTPUTFILE = $1"
+	config_refused "[67]: OUTPUTFILE $1: $2"
+}
+output_refused nowhere 'no rule covers that file'
+output_refused a 'records would go round'
+output_refused ../a 'no path below the mount'
 rules=
 sender_config
 refused 2 'no K2HFTFUSE_RULE' "$mnt" -f -o "conf=$conf"

@@ -33,6 +33,9 @@ sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/conf/state|" "
 refused 1 'conf6:[1-9][0-9]*: .*STATEDIR .*/conf/state: Not a directory; give' -conf "$dir/conf6" --listen 127.0.0.1:0
 sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up|" "$dir/conf" >"$dir/conf7"
 refused 2 'conf7:[1-9][0-9]*: FILE_UNIFY ' -conf "$dir/conf7" --listen 127.0.0.1:0
+sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/base2|" "$dir/conf" >"$dir/conf8"
+refused 1 'conf8:[1-9][0-9]*: STATEDIR must not be FILE_BASEDIR' -conf "$dir/conf8" --listen 127.0.0.1:0
+refused 2 'there is one configuration' -conf "$dir/conf" -json '{}'
 refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
 refused 2 '-conf FILE is missing'
 refused 2 'unknown option "-x"' -x
