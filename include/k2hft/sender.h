@@ -120,11 +120,11 @@ K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
 
 /*
  * One record. Text: without its line end, which is added; a LF inside is -EINVAL, and so is a record while a line of
- * k2hft_writer_lines is out in pieces and has not ended. Longer than 1 MiB, it goes in marked pieces. No lock, no system
- * call and no look at a clock, but when a chunk is begun: its time is that of its first record. Who writes much sends
- * what the connection takes at once in such a call, and while it waits for room. 0; -EAGAIN full, and the sender has
- * K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and it is longer than half of the ring; -EINTR a signal came while
- * it waited: nothing of it was written. Since 0.1.0.
+ * k2hft_writer_lines is out in pieces and has not ended. Longer than 1 MiB, or than 3/16 of a ring under 8 MiB, it goes
+ * in marked pieces. No lock, no system call and no look at a clock, but when a chunk is begun: its time is that of its
+ * first record. Who writes much sends what the connection takes at once in such a call, and while it waits for room.
+ * 0; -EAGAIN full, and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and it is longer than half of
+ * the ring; -EINTR a signal came while it waited: nothing of it was written. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 
