@@ -22,11 +22,11 @@
 /* Data of fewer bytes is moved within its claim. */
 #define MOVED_BYTES_MAX (128u * 1024)
 
-static void count_too_long(struct k2i_mount *mount)
+static void count_too_long(struct k2i_mount *mount, const struct k2i_handle *handle)
 {
 	k2i_mount_count(&mount->counts.long_records, 1);
 	k2i_log_limited(&mount->long_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
-			"mount: a record over BYTELIMIT (%llu bytes) was not sent",
+			"mount: %s: a record over BYTELIMIT (%llu bytes) was not sent", handle->path,
 			(unsigned long long)mount->limits.record_bytes_max);
 }
 
@@ -105,7 +105,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 	if (event < 0)
 		return event;
 	if (event == K2I_TEXT_TOO_LONG)
-		count_too_long(mount);
+		count_too_long(mount, item->handle);
 	if (event == K2I_TEXT_RECORD || event == K2I_TEXT_PIECE)
 		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
 	if (status) {
@@ -127,7 +127,7 @@ static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
 	int status = 0;
 
 	if (most && item->bytes > most)
-		count_too_long(mount);
+		count_too_long(mount, item->handle);
 	else
 		status = give(mount, item, &part, false);
 	if (status)

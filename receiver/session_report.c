@@ -50,7 +50,16 @@ void k2i_session_report_duplicates(struct k2i_session *session)
 /* A sender that gives up one chunk after the other says so each time. */
 void k2i_session_report_discard(struct k2i_session *session, const struct k2hft_discard *discard)
 {
+	static const char *const reasons[] = {
+		[K2HFT_DISCARD_REPAIRED] = "the ring was damaged",
+		[K2HFT_DISCARD_FULL] = "the ring was full",
+		[K2HFT_DISCARD_EXPIRED] = "they waited longer than EXPIRE",
+	};
+	char uuid[K2I_TEXT_UUID_ROOM];
+
 	k2i_log_limited(&session->shared->discard_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
-			"session: %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64 " records, reason %u)",
-			session->host, discard->from, discard->to, discard->record_count, discard->reason);
+			"session: %s (%s), ring %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64
+			" records, 0 if that is not known): %s",
+			session->host, session->peer, k2i_text_uuid(session->ring->ledger.uuid, uuid), discard->from,
+			discard->to, discard->record_count, reasons[discard->reason]);
 }

@@ -18,4 +18,4 @@ quick dd if="$work/in" of="$sent/g" bs=97 status=none || fail dd
 arrives "$work/out" senddir/f
 arrives "$work/out" senddir/g
 stop_mount || fail "status $? of k2hftfuse"
-grep -q 'a record over BYTELIMIT (100 bytes) was not sent' "$work/mount.err" || fail "no word of it"
+grep -q 'mount: senddir/f: a record over BYTELIMIT (100 bytes) was not sent' "$work/mount.err" || fail "no word of it"

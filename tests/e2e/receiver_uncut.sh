@@ -52,7 +52,7 @@ END
 sender=$!
 above() { [ "$(counter "$1")" -gt "$2" ]; }
 wait_until above uncut_files 0
-wait_until logged "output: a file can't be cut back to 200 bytes (Operation not permitted): records can be there twice"
+wait_until logged "output: f can't be cut back to 200 bytes (Operation not permitted): records can be there twice"
 wait_until is held_now 1
 prlimit --pid "$pid" --fsize=unlimited:
 wait $sender || fail "$(cat "$dir/said")"

@@ -123,6 +123,7 @@ discard 0 4096 7
 ack
 END
 is discarded_ranges 1 || fail "discarded ranges"
+logged 'ring [0-9a-f-]* gave up positions 0 to 4096 (7 records, .*): they waited longer than EXPIRE' || fail "no word of it"
 lossy || fail "a range was given up, and no loss"
 grep -q '! discarded_records ' "$dir/shown" || fail "$(cat "$dir/shown")"
 
