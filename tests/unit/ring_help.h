@@ -142,4 +142,45 @@ static inline char *folder_make(void)
 	return folder;
 }
 
+/* What the tests of ring files have. */
+struct files {
+	char *folder;
+	char path[512], leftover[512]; /* the ring, and its name while it is made */
+};
+
+static inline int files_make(void **state)
+{
+	struct files *files = calloc(1, sizeof(*files));
+
+	files->folder = folder_make();
+	(void)snprintf(files->path, sizeof(files->path), "%s/ring", files->folder);
+	(void)snprintf(files->leftover, sizeof(files->leftover), "%s/ring.k2hft-new", files->folder);
+	*state = files;
+	return 0;
+}
+
+static inline int files_remove(void **state)
+{
+	struct files *files = *state;
+
+	(void)unlink(files->path);
+	if (rmdir(files->folder))
+		return -1;
+	free(files->folder);
+	free(files);
+	return 0;
+}
+
+static inline int open_answer(const char *path, uint32_t flags)
+{
+	struct k2hft_ring_options options = {
+		.size = sizeof(options), .path = path, .ring_bytes = SMALL, .flags = flags};
+	struct k2hft_ring *ring;
+	int status = k2hft_ring_open(&options, &ring);
+
+	if (status == 0)
+		k2hft_ring_close(ring);
+	return status;
+}
+
 #endif

@@ -10,45 +10,6 @@
 #include "ring_damage.h"
 #include "ring_handle.h"
 
-struct files {
-	char *folder;
-	char path[512];
-};
-
-static int files_make(void **state)
-{
-	struct files *files = calloc(1, sizeof(*files));
-
-	files->folder = folder_make();
-	(void)snprintf(files->path, sizeof(files->path), "%s/ring", files->folder);
-	*state = files;
-	return 0;
-}
-
-static int files_remove(void **state)
-{
-	struct files *files = *state;
-
-	(void)unlink(files->path);
-	if (rmdir(files->folder))
-		return -1;
-	free(files->folder);
-	free(files);
-	return 0;
-}
-
-static int open_answer(const char *path, uint32_t flags)
-{
-	struct k2hft_ring_options options = {
-		.size = sizeof(options), .path = path, .ring_bytes = SMALL, .flags = flags};
-	struct k2hft_ring *ring;
-	int status = k2hft_ring_open(&options, &ring);
-
-	if (status == 0)
-		k2hft_ring_close(ring);
-	return status;
-}
-
 static int attach_answer(const char *path)
 {
 	struct k2hft_ring *ring;
