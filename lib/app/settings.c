@@ -235,6 +235,9 @@ static void said_again(struct loader *loader, const struct k2i_setting *setting,
 		     (loader->said_in[number] == loader->section_number || section_object(loader) == loader->settings);
 	char text[512];
 
+	/* Only the first receiver counts, and so do the places of its keys. */
+	if (loader->section == K2I_SECTION_SVRNODE && loader->settings->server_count > 1)
+		return;
 	if (again && setting->effect == K2I_EFFECT_SETTING)
 		finding(loader, K2I_FINDING_WITHOUT_EFFECT, before->file, before->line,
 			"%s has no effect: %s says it again", setting->name,

@@ -342,6 +342,10 @@ static void test_tls_wrong(void **state)
 		     "SSL_VERIFY_PEER = yes needs CAPATH");
 	expect_error("[GLOBAL]\nSSL=yes\nSERVER_CERT=/none\nSERVER_PRIKEY=/none\n" RECEIVER, 3,
 		     "SERVER_CERT: /none: No such file");
+	/* The keys of the first receiver, wherever others have theirs. */
+	expect_error("[SVRNODE]\nNAME=a\nPORT=1\nSSL=yes\nPSKFILE=/none\n[SVRNODE]\nNAME=b\nPSKFILE=/other\n"
+		     "[K2HFTFUSE]\n",
+		     5, "PSKFILE: /none: No such file");
 }
 
 /* The file of a shared key: what it may hold, and who may read it. */
