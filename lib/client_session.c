@@ -58,7 +58,10 @@ int k2i_client_watch(struct k2hft_client *client, uint32_t events)
 
 void k2i_client_socket_close(struct k2hft_client *client)
 {
-	k2i_transport_close(&client->transport); /* which takes it out of the epoll set, too */
+	/* Closing does not take it out of the set while a child of fork(2) has it, too, and then nobody could any more. */
+	if (client->socket_events)
+		(void)epoll_ctl(client->epoll, EPOLL_CTL_DEL, client->transport.descriptor, NULL);
+	k2i_transport_close(&client->transport);
 	client->securing = false;
 	client->socket_events = 0;
 	client->input_bytes = 0;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "client_peer.h"
 
 static void ping_is_answered(void **state)
@@ -203,6 +206,30 @@ static void close_works_in_every_state(void **state)
 	k2hft_client_close(NULL);
 }
 
+/* A child keeps all descriptors open, whatever its parent closes. */
+static void a_child_that_lives_on_does_not_disturb(void **state)
+{
+	struct fixture *f = *state;
+	pid_t child;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		peer_close(f);
+		for (;;)
+			(void)pause();
+	}
+	peer_close(f);
+	state_await(f, K2HFT_CLIENT_WAITING);
+	struct pollfd quiet = {.fd = k2hft_client_descriptor(f->client), .events = POLLIN};
+	int ready = poll(&quiet, 1, 0);
+	(void)kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(ready, 0);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -216,6 +243,7 @@ int main(void)
 		CASE(wrong_frames_end_the_connection),
 		CASE(no_damage_to_frames_does_harm),
 		CASE(close_works_in_every_state),
+		CASE(a_child_that_lives_on_does_not_disturb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
