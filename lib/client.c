@@ -145,7 +145,8 @@ static int client_fill(struct k2hft_client *client)
 	return error < 0 ? error : lock_open(client);
 }
 
-int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options, struct k2hft_client **client)
+static int client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
+		       struct k2hft_client **client)
 {
 	struct k2hft_client_options known;
 
@@ -172,8 +173,18 @@ int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options
 	return 0;
 }
 
+int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options, struct k2hft_client **client)
+{
+	int kept = errno, status = client_open(ring, options, client);
+
+	errno = kept;
+	return status;
+}
+
 void k2hft_client_close(struct k2hft_client *client)
 {
+	int kept = errno;
+
 	if (!client)
 		return;
 	k2i_client_thread_stop(client);
@@ -182,6 +193,7 @@ void k2hft_client_close(struct k2hft_client *client)
 	(void)pthread_mutex_destroy(&client->turn);
 	(void)pthread_mutex_destroy(&client->lock);
 	client_free(client);
+	errno = kept;
 }
 
 int k2hft_client_descriptor(const struct k2hft_client *client)
@@ -286,7 +298,9 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
-	int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
+	int kept = errno, count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
+	int status = k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
 
-	return k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
+	errno = kept;
+	return status;
 }

@@ -132,7 +132,7 @@ int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output)
 {
 	uint64_t head = ring->consumer ? ring->head : word(&ring->header->head);
 	uint64_t position = k2i_align_down(head, 8), tail = k2i_tail_load(ring);
-	int error = header_dump(ring, output);
+	int kept = errno, error = header_dump(ring, output);
 
 	/* The head has moved on since, or was written over: there is never more than a lap to look at. */
 	if (tail > position && tail - position > ring->capacity)
@@ -141,5 +141,8 @@ int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output)
 		position = entry_dump(ring, position, tail, output);
 		error = ferror(output) ? -EIO : 0;
 	}
-	return !error && fflush(output) ? -EIO : error;
+	if (!error && fflush(output))
+		error = -EIO;
+	errno = kept;
+	return error;
 }

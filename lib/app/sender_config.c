@@ -133,7 +133,7 @@ void k2i_sender_config_free(struct k2i_sender_config *config)
 	k2i_settings_free(config->settings);
 }
 
-int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
+static int open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
 {
 	struct k2i_sender_config config;
 	char unread[512];
@@ -155,5 +155,13 @@ int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, cha
 	else if (status)
 		(void)snprintf(message, message_room, "%s: %s", config.settings->file, strerror(-status));
 	k2i_sender_config_free(&config);
+	return status;
+}
+
+int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
+{
+	int kept = errno, status = open_config(file, sender, message, message_room);
+
+	errno = kept;
 	return status;
 }

@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <k2hft/sender.h>
+
 #include "client_peer.h"
 
 static void ping_is_answered(void **state)
@@ -230,6 +232,30 @@ static void a_child_that_lives_on_does_not_disturb(void **state)
 	assert_int_equal(ready, 0);
 }
 
+static void errno_is_not_touched(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = "/none"};
+	struct k2hft_client_options options = f->options;
+	struct k2hft_sender *sender;
+
+	options.tls = &tls;
+	errno = 77;
+	assert_int_equal(k2hft_sender_open_config("/none", &sender, NULL, 0), -ENOENT);
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	client_open(f);
+	assert_int_equal(k2hft_client_process(f->client, f->now_ns), 0); /* connects */
+	assert_int_equal(errno, 77);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	push(f, "unread\n");
+	round_go(f);
+	peer_close(f); /* resets the connection */
+	errno = 77;
+	k2hft_client_close(f->client); /* which can say no good-bye */
+	f->client = NULL;
+	assert_int_equal(errno, 77);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -244,6 +270,7 @@ int main(void)
 		CASE(no_damage_to_frames_does_harm),
 		CASE(close_works_in_every_state),
 		CASE(a_child_that_lives_on_does_not_disturb),
+		CASE(errno_is_not_touched),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
