@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include "cancel.h"
 #include "client_state.h"
 #include "clock.h"
 #include "ring_handle.h"
@@ -28,10 +29,10 @@ struct kept {
 static bool borrow(struct k2hft_client *client, struct kept *kept)
 {
 	kept->error = errno;
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &kept->cancel_state);
+	kept->cancel_state = k2i_cancel_disable();
 	if (k2i_client_turn_take(client, k2i_clock_ns(CLOCK_MONOTONIC)))
 		return true;
-	(void)pthread_setcancelstate(kept->cancel_state, NULL);
+	k2i_cancel_restore(kept->cancel_state);
 	return false;
 }
 
@@ -43,7 +44,7 @@ static void give_back(struct k2hft_client *client, const struct kept *kept)
 	if (!atomic_load_explicit(&client->standby, memory_order_relaxed))
 		k2i_client_interrupt(client);
 	(void)pthread_mutex_unlock(&client->turn);
-	(void)pthread_setcancelstate(kept->cancel_state, NULL);
+	k2i_cancel_restore(kept->cancel_state);
 	errno = kept->error;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "client_state.h"
 #include "clock.h"
 #include "ring_counts.h"
@@ -93,9 +94,11 @@ int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *s
 
 void k2i_client_interrupt(struct k2hft_client *client)
 {
+	int cancel_state = k2i_cancel_disable();
 	uint64_t one = 1;
 
 	(void)!write(client->interrupt, &one, sizeof(one));
+	k2i_cancel_restore(cancel_state);
 }
 
 void k2i_client_interrupted(struct k2hft_client *client)
@@ -201,6 +204,14 @@ static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_
 	return drained(client, target, all_count) ? 0 : -error;
 }
 
+static void drain_leave(void *argument)
+{
+	struct k2hft_client *client = argument;
+
+	client->drainers--;
+	(void)pthread_mutex_unlock(&client->lock);
+}
+
 int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
@@ -214,10 +225,10 @@ int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 		return 0;
 	(void)pthread_mutex_lock(&client->lock);
 	client->drainers++;
+	pthread_cleanup_push(drain_leave, client);
 	/* The thread looks at the ring's positions only while somebody waits for them: it must know of us. */
 	k2i_client_interrupt(client);
 	error = drain_wait(client, stats.tail, timeout_ms);
-	client->drainers--;
-	(void)pthread_mutex_unlock(&client->lock);
+	pthread_cleanup_pop(1);
 	return error;
 }

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cancel.h"
+
 #define TEXT_BYTES 1024u
 #define SECOND_NS UINT64_C(1000000000)
 #define LIMIT_INTERVAL_NS (10 * SECOND_NS)
@@ -37,6 +39,7 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
 	char text[TEXT_BYTES];
 	va_list arguments;
+	int cancel_state;
 
 	if (!log_callback || level > log_level)
 		return;
@@ -44,7 +47,10 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	line_keep(text);
+	/* It may write to a file, with locks of the caller's. */
+	cancel_state = k2i_cancel_disable();
 	log_callback(log_argument, level, text);
+	k2i_cancel_restore(cancel_state);
 }
 
 /* relaxed, all of a limit: one thread gets the line, and nothing else depends on it. */

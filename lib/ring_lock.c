@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "cancel.h"
+
 /*
  * Locks on single bytes of the file, of the kind that belongs to the open file: the kernel ends them with the last
  * descriptor, whatever the process died of, and no other open or close of the file in this process disturbs them.
@@ -12,11 +14,12 @@
 static int lock_set(int descriptor, int command, short type, unsigned lock)
 {
 	struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)lock, .l_len = 1};
-	int kept = errno, error = 0;
+	int kept = errno, error = 0, cancel_state = k2i_cancel_disable();
 
 	do {
 		error = fcntl(descriptor, command, &range) ? -errno : 0;
 	} while (error == -EINTR);
+	k2i_cancel_restore(cancel_state);
 	errno = kept;
 	return error == -EACCES || error == -EAGAIN ? -EBUSY : error;
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "futex.h"
 
 /*
@@ -93,17 +94,20 @@ void k2i_consumer_wake(struct k2hft_ring *ring)
 	size_t knock_at = offsetof(struct k2i_ring_header, knock);
 	/* relaxed: not older than what the caller saw; what it wakes for is published by R1. */
 	uint32_t sleep = atomic_load_explicit(&ring->header->sleeping, memory_order_relaxed);
-	int kept = errno;
+	int kept = errno, cancel_state;
 	uint64_t one = 1;
 	uint8_t knock = 0;
 	ssize_t written;
 
 	if (sleep == 0)
 		return;
+	/* The commit that wakes is not at its end yet. */
+	cancel_state = k2i_cancel_disable();
 	do {
 		written = ring->consumer ? write(ring->wake_event, &one, sizeof(one))
 					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
 	} while (written < 0 && errno == EINTR);
+	k2i_cancel_restore(cancel_state);
 	/* relaxed: it saves the next producer the knocking, no more. */
 	(void)atomic_compare_exchange_strong_explicit(&ring->header->sleeping, &sleep, 0, memory_order_relaxed,
 						      memory_order_relaxed);

@@ -142,6 +142,13 @@ static bool ticket_pending(const struct k2hft_sender *sender, uint64_t ticket)
 	return false;
 }
 
+static void seal_unlock(void *argument)
+{
+	struct k2hft_sender *sender = argument;
+
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
 int k2i_sender_sealed_wait(struct k2hft_sender *sender, uint64_t ticket, uint64_t deadline_ns)
 {
 	struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000),
@@ -149,12 +156,13 @@ int k2i_sender_sealed_wait(struct k2hft_sender *sender, uint64_t ticket, uint64_
 	int status = 0;
 
 	(void)pthread_mutex_lock(&sender->mutex);
+	pthread_cleanup_push(seal_unlock, sender);
 	while (ticket_pending(sender, ticket) && status == 0) {
 		if (deadline_ns == K2I_DEADLINE_NONE)
 			status = pthread_cond_wait(&sender->sealed, &sender->mutex);
 		else
 			status = pthread_cond_timedwait(&sender->sealed, &sender->mutex, &deadline);
 	}
-	(void)pthread_mutex_unlock(&sender->mutex);
+	pthread_cleanup_pop(1);
 	return -status;
 }
