@@ -271,6 +271,16 @@ static int existing_open(int descriptor, const char *path, bool fresh, uint64_t 
 	return status;
 }
 
+/* A link to what is not there is in the way of a new file, which would have to be made elsewhere. */
+static int missing_make(const char *path, uint64_t capacity, uint64_t *seed)
+{
+	struct stat named;
+
+	if (lstat(path, &named) == 0 && S_ISLNK(named.st_mode))
+		return -ENOENT;
+	return file_create(path, false, capacity, seed);
+}
+
 int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes)
 {
 	char resolved[PATH_MAX];
@@ -284,7 +294,7 @@ int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, u
 		if (descriptor >= 0)
 			status = existing_open(descriptor, path, fresh, capacity, seed, cut_bytes);
 		else
-			status = errno == ENOENT ? file_create(path, false, *capacity, seed) : -errno;
+			status = errno == ENOENT ? missing_make(path, *capacity, seed) : -errno;
 		if (status != -EAGAIN && status != -EEXIST)
 			return status;
 	}

@@ -233,6 +233,15 @@ static void attach_to_memory_through_a_link(void **state)
 	k2hft_ring_close(ring);
 }
 
+static void a_link_to_nothing_is_no_ring_in_use(void **state)
+{
+	struct files *files = *state;
+
+	assert_int_equal(symlink("nothing", files->path), 0);
+	assert_int_equal(open_answer(files->path, 0), -ENOENT);
+	assert_int_equal(open_answer(files->path, K2HFT_RING_FRESH), -ENOENT);
+}
+
 static void errno_is_not_touched(void **state)
 {
 	struct files *files = *state;
@@ -560,6 +569,7 @@ int main(void)
 		with_files(empty_file_becomes_a_ring),
 		with_files(attach_to_file),
 		with_files(attach_to_memory_through_a_link),
+		with_files(a_link_to_nothing_is_no_ring_in_use),
 		with_files(errno_is_not_touched),
 		with_files(temporary_has_no_name),
 		with_files(no_room_on_the_disk),
