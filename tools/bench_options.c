@@ -13,6 +13,7 @@
 #define COUNT_MAX UINT64_C(1000000000000)
 #define TIMED_RECORDS_MAX UINT64_C(100000000)
 #define SECONDS_MAX 86400
+#define SUSTAIN_MIN 4 /* a second for each quarter */
 #define MEMORY_MIN (UINT64_C(64) << 20)
 /* RINGSIZE takes less, and much more; here it has to be in memory, and to hold what a run writes at once. */
 #define RING_MIN (UINT64_C(1) << 20)
@@ -96,45 +97,64 @@ enum long_option {
 	OPTION_COMPARE
 };
 
-static const struct option long_options[] = {
-	{"receiver", required_argument, NULL, 'r'},
-	{"by", required_argument, NULL, OPTION_BY},
-	{"size", required_argument, NULL, OPTION_SIZE},
-	{"input", required_argument, NULL, OPTION_INPUT},
-	{"senders", required_argument, NULL, 'g'},
-	{"writers", required_argument, NULL, OPTION_WRITERS},
-	{"per-write", required_argument, NULL, 'c'},
-	{"count", required_argument, NULL, 'n'},
-	{"bytes", required_argument, NULL, OPTION_BYTES},
-	{"seconds", required_argument, NULL, OPTION_SECONDS},
-	{"sustain", required_argument, NULL, OPTION_SUSTAIN},
-	{"rate", required_argument, NULL, OPTION_RATE},
-	{"runs", required_argument, NULL, OPTION_RUNS},
-	{"ring", required_argument, NULL, OPTION_RING},
-	{"format", required_argument, NULL, OPTION_FORMAT},
-	{"unify", no_argument, NULL, OPTION_UNIFY},
-	{"rules", required_argument, NULL, OPTION_RULES},
-	{"compress", required_argument, NULL, OPTION_COMPRESS},
-	{"level", required_argument, NULL, OPTION_LEVEL},
-	{"tls", no_argument, NULL, OPTION_TLS},
-	{"psk", required_argument, NULL, OPTION_PSK},
-	{"link", required_argument, NULL, OPTION_LINK},
-	{"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT},
-	{"seed-table", no_argument, NULL, OPTION_SEED_TABLE},
-	{"all", no_argument, NULL, OPTION_ALL},
-	{"brief", no_argument, NULL, OPTION_BRIEF},
-	{"note", required_argument, NULL, OPTION_NOTE},
-	{"tsv", required_argument, NULL, OPTION_TSV},
-	{"json", required_argument, NULL, OPTION_JSON},
-	{"resume", no_argument, NULL, OPTION_RESUME},
-	{"markdown", required_argument, NULL, OPTION_MARKDOWN},
-	{"html", required_argument, NULL, OPTION_HTML},
-	{"from", required_argument, NULL, OPTION_FROM},
-	{"compare", required_argument, NULL, OPTION_COMPARE},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+#define RECORD (1u << BENCH_RECORD)
+#define IDLE (1u << BENCH_IDLE)
+
+/* What is done; an option has an effect on some of it only. */
+enum job {
+	LISTS = 1, /* each combination of the lists is measured */
+	ALL = 2,
+	SEED = 4,
+	MEASURES = LISTS | ALL | SEED,
+	FROM = 8,
+	COMPARE = 16,
+	ANY = MEASURES | FROM | COMPARE
 };
+
+static const struct setting {
+	struct option option;
+	unsigned jobs;
+	unsigned no_ways; /* which it has no effect on either */
+} settings[] = {
+	{{"receiver", required_argument, NULL, 'r'}, LISTS, 0},
+	{{"by", required_argument, NULL, OPTION_BY}, LISTS, 0},
+	{{"size", required_argument, NULL, OPTION_SIZE}, LISTS, IDLE},
+	{{"input", required_argument, NULL, OPTION_INPUT}, LISTS | ALL, IDLE},
+	{{"senders", required_argument, NULL, 'g'}, LISTS, RECORD | IDLE},
+	{{"writers", required_argument, NULL, OPTION_WRITERS}, LISTS, 0},
+	{{"per-write", required_argument, NULL, 'c'}, LISTS, RECORD | IDLE},
+	{{"count", required_argument, NULL, 'n'}, LISTS, RECORD | IDLE},
+	{{"bytes", required_argument, NULL, OPTION_BYTES}, LISTS, RECORD | IDLE},
+	{{"seconds", required_argument, NULL, OPTION_SECONDS}, LISTS, RECORD},
+	{{"sustain", required_argument, NULL, OPTION_SUSTAIN}, LISTS | ALL, 0},
+	{{"rate", required_argument, NULL, OPTION_RATE}, LISTS, RECORD | IDLE},
+	{{"runs", required_argument, NULL, OPTION_RUNS}, MEASURES, 0},
+	{{"ring", required_argument, NULL, OPTION_RING}, MEASURES, 0},
+	{{"format", required_argument, NULL, OPTION_FORMAT}, LISTS, 0},
+	{{"unify", no_argument, NULL, OPTION_UNIFY}, LISTS, 0},
+	{{"rules", required_argument, NULL, OPTION_RULES}, LISTS, 0},
+	{{"compress", required_argument, NULL, OPTION_COMPRESS}, LISTS, 0},
+	{{"level", required_argument, NULL, OPTION_LEVEL}, LISTS, 0},
+	{{"tls", no_argument, NULL, OPTION_TLS}, LISTS, 0},
+	{{"psk", required_argument, NULL, OPTION_PSK}, LISTS, 0},
+	{{"link", required_argument, NULL, OPTION_LINK}, LISTS, 0},
+	{{"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT}, LISTS | ALL, 0},
+	{{"seed-table", no_argument, NULL, OPTION_SEED_TABLE}, SEED, 0},
+	{{"all", no_argument, NULL, OPTION_ALL}, ALL, 0},
+	{{"brief", no_argument, NULL, OPTION_BRIEF}, ALL | SEED, 0},
+	{{"note", required_argument, NULL, OPTION_NOTE}, MEASURES, 0},
+	{{"tsv", required_argument, NULL, OPTION_TSV}, MEASURES | FROM, 0},
+	{{"json", required_argument, NULL, OPTION_JSON}, MEASURES | FROM, 0},
+	{{"resume", no_argument, NULL, OPTION_RESUME}, MEASURES, 0},
+	{{"markdown", required_argument, NULL, OPTION_MARKDOWN}, MEASURES | FROM, 0},
+	{{"html", required_argument, NULL, OPTION_HTML}, MEASURES | FROM, 0},
+	{{"from", required_argument, NULL, OPTION_FROM}, FROM, 0},
+	{{"compare", required_argument, NULL, OPTION_COMPARE}, COMPARE, 0},
+	{{"quiet", no_argument, NULL, 'q'}, ANY, 0},
+	{{"help", no_argument, NULL, 'h'}, ANY, 0},
+};
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+_Static_assert(SETTINGS <= 64, "each has a bit of a word");
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
@@ -184,9 +204,9 @@ static int list_parse(const char *option, char *given, const char *const *names,
 	return BENCH_OK;
 }
 
-static int number_take(const char *option, uint64_t maximum, uint64_t *number)
+static int number_take(const char *option, uint64_t minimum, uint64_t maximum, uint64_t *number)
 {
-	return size_parse(optarg, 1, maximum, number) ? range_refuse(option, optarg, 1, maximum) : BENCH_OK;
+	return size_parse(optarg, minimum, maximum, number) ? range_refuse(option, optarg, minimum, maximum) : BENCH_OK;
 }
 
 static int receiver_take(struct bench_options *options)
@@ -271,17 +291,17 @@ static int point_take(struct bench_options *options, int option)
 
 	switch (option) {
 	case 'n':
-		return number_take("-n", COUNT_MAX, &base->records);
+		return number_take("-n", 1, COUNT_MAX, &base->records);
 	case OPTION_BYTES:
-		return number_take("--bytes", COUNT_MAX, &base->bytes);
+		return number_take("--bytes", 1, COUNT_MAX, &base->bytes);
 	case OPTION_SECONDS:
-		return number_take("--seconds", SECONDS_MAX, &base->seconds);
+		return number_take("--seconds", 1, SECONDS_MAX, &base->seconds);
 	case OPTION_RATE:
-		return number_take("--rate", 10000000, &base->rate);
+		return number_take("--rate", 1, 10000000, &base->rate);
 	case OPTION_RULES:
-		return number_take("--rules", BENCH_RULES_MAX, &base->rules);
+		return number_take("--rules", 1, BENCH_RULES_MAX, &base->rules);
 	case OPTION_LINK:
-		return number_take("--link", 1000000, &base->link_mbit);
+		return number_take("--link", 1, 1000000, &base->link_mbit);
 	case OPTION_FORMAT:
 		return word_take("--format", bench_format_names, "raw or json is needed", &base->format);
 	case OPTION_COMPRESS:
@@ -313,9 +333,9 @@ static int option_take(struct bench_options *options, int option)
 		return list_parse("--ring", optarg, NULL, RING_MIN, RING_MAX, &options->rings);
 	case OPTION_SUSTAIN:
 		options->base.sustain = 1;
-		return number_take("--sustain", SECONDS_MAX, &options->sustain_s);
+		return number_take("--sustain", SUSTAIN_MIN, SECONDS_MAX, &options->sustain_s);
 	case OPTION_RUNS:
-		return number_take("--runs", BENCH_RUNS_MAX, &options->runs);
+		return number_take("--runs", 1, BENCH_RUNS_MAX, &options->runs);
 	case OPTION_MEMORY_LIMIT:
 		return memory_take(options);
 	default:
@@ -361,7 +381,7 @@ static void defaults_set(struct bench_options *options)
 		options->rings = (struct bench_list){.count = 1};
 	if (options->per_write.count == 0)
 		options->per_write = (struct bench_list){.values = {0}, .count = 1};
-	if (base->rate && base->records + base->bytes + base->seconds == 0)
+	if (base->rate && base->records + base->bytes + base->seconds + base->sustain == 0)
 		base->seconds = RATE_SECONDS_DEFAULT;
 	if (options->shared_key)
 		base->tls = 1;
@@ -422,14 +442,9 @@ static int presets_check(const struct bench_options *options)
 
 	if (options->resume && !options->json_file)
 		return refuse("--resume", "", "--json names the file to go on from");
-	if (!options->all && !options->seed_table)
-		return options->brief ? refuse("--brief", "", "it goes with --all or --seed-table") : BENCH_OK;
-	if (options->all && options->seed_table)
-		return refuse("--all, --seed-table", "", "one of them only");
-	if (options->receiver[0] || options->base.rate || options->base.bytes || options->base.records ||
-	    several_writers(options))
-		return refuse(preset, "", "it says itself what is sent to whom; --runs and --brief change it");
-	if (options->rings.count > 1)
+	if (options->note && !options->json_file && !options->markdown_file && !options->html_file)
+		return refuse("--note", "", "--json, --markdown or --html names the file that keeps it");
+	if ((options->all || options->seed_table) && options->rings.count > 1)
 		return refuse(preset, "--ring", "with one size only");
 	return BENCH_OK;
 }
@@ -455,12 +470,10 @@ static int volume_check(const struct bench_options *options)
 	return BENCH_OK;
 }
 
-static int options_check(const struct bench_options *options, const char *left_over)
+static int options_check(const struct bench_options *options)
 {
 	int status = volume_check(options);
 
-	if (left_over)
-		return refuse("argument", left_over, "there are options only");
 	if (status == BENCH_OK)
 		status = presets_check(options);
 	if (status == BENCH_OK && options->receiver[0])
@@ -468,41 +481,88 @@ static int options_check(const struct bench_options *options, const char *left_o
 	return status ? status : ways_check(options);
 }
 
-static int files_check(struct bench_options *options, int argc, char **argv)
+static int compared_take(struct bench_options *options, int argc, char **argv)
 {
-	if (options->compare_file && (options->from_file || options->tsv_file || options->json_file ||
-				      options->markdown_file || options->html_file))
-		return refuse("--compare", options->compare_file, "it writes no files, and is not for --from");
-	if (options->compare_file) {
-		if (optind + 1 != argc)
-			return refuse("--compare", options->compare_file,
-				      "a second file is needed, and nothing behind");
-		options->compare_to = argv[optind];
-	} else if (argv[optind]) {
-		return refuse("argument", argv[optind], "there are options only");
+	if (optind + 1 != argc)
+		return refuse("--compare", options->compare_file, "a second file is needed, and nothing behind");
+	options->compare_to = argv[optind];
+	return BENCH_OK;
+}
+
+static enum job job_of(const struct bench_options *options)
+{
+	return options->compare_file ? COMPARE
+	       : options->from_file  ? FROM
+	       : options->all        ? ALL
+	       : options->seed_table ? SEED
+				     : LISTS;
+}
+
+/* `given`: a bit for each of the settings. What would be ignored is refused: it was meant to change something. */
+static int effects_check(const struct bench_options *options, uint64_t given)
+{
+	static const char *const job_names[] = {[LISTS] = "without --all and --seed-table",
+						[ALL] = "with --all",
+						[SEED] = "with --seed-table",
+						[FROM] = "with --from",
+						[COMPARE] = "with --compare"};
+	enum job job = job_of(options);
+	unsigned ways = 0, number;
+	char name[32];
+
+	for (number = 0; number < options->ways.count; number++)
+		ways |= 1u << options->ways.values[number];
+	for (number = 0; number < SETTINGS; number++) {
+		if (!(given >> number & 1))
+			continue;
+		(void)snprintf(name, sizeof(name), "--%s", settings[number].option.name);
+		if (!(settings[number].jobs & job))
+			return refuse(name, job_names[job], "it has no effect there");
+		if (ways && !(ways & ~settings[number].no_ways))
+			return refuse(name, "with these ways", "it has no effect on them");
 	}
 	return BENCH_OK;
 }
 
+/* `*given` gets a bit for each that is there. */
+static int settings_take(struct bench_options *options, int argc, char **argv, uint64_t *given)
+{
+	struct option long_options[SETTINGS + 1] = {{0}};
+	int option, status = BENCH_OK;
+	unsigned number;
+
+	for (number = 0; number < SETTINGS; number++)
+		long_options[number] = settings[number].option;
+	while (status == BENCH_OK && !options->help &&
+	       (option = getopt_long(argc, argv, "r:g:c:n:qh", long_options, NULL)) != -1) {
+		status = option_take(options, option);
+		for (number = 0; number < SETTINGS; number++)
+			*given |= (uint64_t)(settings[number].option.val == option) << number;
+	}
+	return status;
+}
+
 int bench_options_parse(struct bench_options *options, int argc, char **argv)
 {
-	int option, status;
+	uint64_t given = 0;
+	int status;
 
 	options->runs = 5;
 	options->base.level = 1;
-	while ((option = getopt_long(argc, argv, "r:g:c:n:qh", long_options, NULL)) != -1) {
-		status = option_take(options, option);
-		if (status)
-			return status;
-		if (options->help) {
-			help_print(stdout);
-			return BENCH_OK;
-		}
-	}
-	if (options->compare_file || options->from_file)
-		return files_check(options, argc, argv);
+	status = settings_take(options, argc, argv, &given);
+	if (status == BENCH_OK && options->help)
+		help_print(stdout);
+	if (status || options->help)
+		return status;
+	status = effects_check(options, given);
+	if (status == BENCH_OK && options->compare_file)
+		return compared_take(options, argc, argv);
+	if (status == BENCH_OK && argv[optind])
+		status = refuse("argument", argv[optind], "there are options only");
+	if (status || options->from_file)
+		return status;
 	defaults_set(options);
-	status = options_check(options, argv[optind]);
+	status = options_check(options);
 	/* The time of a run like any other's, once it is known that no other was given. */
 	if (status == BENCH_OK && options->base.sustain)
 		options->base.seconds = options->sustain_s;

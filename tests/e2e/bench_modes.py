@@ -2,27 +2,13 @@
 # SPDX-License-Identifier: MIT
 # k2hft bench: encryption, a slow link, one file, lines of a log, patterns, a time series, single costs, appends; an
 # interrupt leaves nothing behind.
-import json
 import os
 import signal
 import socket
 import subprocess
 import tempfile
 
-K2HFT = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin", "k2hft"))
-MOUNTS = os.access("/dev/fuse", os.R_OK | os.W_OK)
-
-
-def bench(work, *arguments):
-    scratch = os.path.join(work, "scratch")
-    os.makedirs(scratch, exist_ok=True)
-    saved = os.path.join(work, "json")
-    done = subprocess.run([K2HFT, "bench", "--runs", "1", "--json", saved, *arguments], capture_output=True, text=True,
-                          timeout=200, env={**os.environ, "TMPDIR": scratch})
-    assert done.returncode == 0, f"{arguments}: status {done.returncode}\n{done.stdout}{done.stderr}"
-    assert os.listdir(scratch) == [], f"{arguments}: {os.listdir(scratch)} stays behind"
-    with open(saved, encoding="utf-8") as source:
-        return json.load(source)["results"]
+from common.bench_run import K2HFT, MOUNTS, measure
 
 
 def interrupt(work):
@@ -76,29 +62,31 @@ def main():
         with open(log, "w", encoding="utf-8") as output:
             output.writelines(f"{number} line{'s' * (number % 90)}\n" for number in range(5000))
 
-        for result in bench(work, "-n", "3000", "--size", "100", "--by", "library,push", "-g", "3", "--unify", "--tls"):
+        for result in measure(work, "-n", "3000", "--size", "100", "--by", "library,push", "-g", "3", "--unify",
+                              "--tls"):
             assert result["sent_bytes"] == 300000 and result["tls"] == result["unify"] == 1, result
 
-        found = bench(work, "--bytes", "1M", "--input", log, "--by", "library,push" + (",mount" if MOUNTS else ""))
+        found = measure(work, "--bytes", "1M", "--input", log, "--by", "library,push" + (",mount" if MOUNTS else ""))
         for result in found:
             assert abs(result["sent_bytes"] - (1 << 20)) < 100 and result["input"] == 1, result
 
-        (result,) = bench(work, "--bytes", "4M", "--size", "1K", "--by", "library", "--link", "100", "--compress", "never")
+        (result,) = measure(work, "--bytes", "4M", "--size", "1K", "--by", "library", "--link", "100", "--compress",
+                            "never")
         # Never faster than such a link; how much slower is the machine's affair.
         assert 0 < result["committed_of_line"] < 1.2 and result["line_mb_per_s"] == 12.5, result
 
-        (result,) = bench(work, "--sustain", "4", "--size", "1K", "--by", "library")
+        (result,) = measure(work, "--sustain", "4", "--size", "1K", "--by", "library")
         assert len(result["series_mb_per_s"]) == 4 and result["last_of_first_quarter"] > 0, result
 
-        (result,) = bench(work, "--by", "record", "--size", "10")
+        (result,) = measure(work, "--by", "record", "--size", "10")
         assert result["record_ns"] > 0 and result["committed_mb_per_s"] is None, result
 
         if MOUNTS:
-            (result,) = bench(work, "-n", "2000", "--size", "100", "--by", "mount-append")
+            (result,) = measure(work, "-n", "2000", "--size", "100", "--by", "mount-append")
             assert result["sent_bytes"] == 200000 and result["produced_of_tmpfs"] > 0, result
-            (result,) = bench(work, "--bytes", "100K", "--input", log, "--by", "mount", "--rules", "16")
+            (result,) = measure(work, "--bytes", "100K", "--input", log, "--by", "mount", "--rules", "16")
             assert result["rules"] == 16 and result["committed_mb_per_s"] > 0, result
-            (result,) = bench(work, "--by", "idle", "--seconds", "1")
+            (result,) = measure(work, "--by", "idle", "--seconds", "1")
             assert result["idle_mount_percent"] >= 0 and result["idle_receiver_percent"] >= 0, result
         relative_key(work)
         interrupt(work)

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# k2hft bench: arguments that are wrong, that contradict each other, or that would have no effect are refused.
+import tempfile
+
+from common.bench_run import bench
+
+WRONG = (
+    ("--by pigeon", "--by pigeon: the ways are "),
+    ("-g 129", "-g 129: a number from 1 to 128 "),
+    ("--size 1", "--size 1: a number from 2 to 1048576 "),
+    ("--rules 17", "--rules 17: a number from 1 to 16 "),
+    ("--link 0", "--link 0: a number "),
+    ("--memory-limit 1", "--memory-limit 1: a size from 64M "),
+    ("--sustain 3", "--sustain 3: a number from 4 to 86400 "),  # or a quarter has no second
+    ("--ring 2M,512K", "--ring 512K: a number from 1M to 1024M "),
+    ("-n 99999999999999999999", "-n 99999999999999999999: a number "),
+    ("-n 17179869184G", "-n 17179869184G: a number "),
+    ("--rate -1", "--rate -1: a number "),
+    ("--bytes 1.5G", "--bytes 1.5G: a number "),
+    ("left", "argument left: "),
+    ("--from x left", "argument left: "),
+    ("--compare one", "--compare one: a second file "),
+    ("--compare one two three", "--compare one: a second file "),
+    ("-n 1 --bytes 1", "-n, --bytes, --seconds, --sustain: one of them only"),
+    ("--sustain 5 -n 1", "-n, --bytes, --seconds, --sustain: one of them only"),
+    ("--sustain 5 --rate 3", "--rate --sustain: one of them only"),
+    ("--unify --rate 3", "--rate --unify: "),
+    ("--input /etc/passwd --size 3", "--size --input: "),
+    ("--level synced --by mount", "--level synced: a mount "),
+    ("--rules 3 --by library", "--rules library: "),
+    ("--resume", "--resume: --json names "),
+    ("--all --ring 1M,2M", "--all --ring: with one size only"),
+)
+AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--ring 2M --ring 4M",
+         "-r a -r b")
+# What another receiver has its own of, or does not show.
+ELSEWHERE = ("--rate 1", "--sustain 5", "--format json", "--unify", "--tls", "--link 3", "--by record")
+# What no option of these changes: they say it themselves, or nothing is measured.
+PRESET = ("--receiver a", "--by push", "--size 10", "--senders 3", "--writers 3", "--per-write 3", "--count 3",
+          "--bytes 3", "--seconds 3", "--rate 3", "--format json", "--unify", "--rules 3", "--compress never",
+          "--level synced", "--tls", "--psk x", "--link 3")
+MEASURED = ("--runs 3", "--ring 1M", "--note x", "--resume", "--all", "--seed-table", "--brief")
+FILES = ("--tsv x", "--json x", "--markdown x", "--html x")
+WITHOUT_EFFECT = (
+    ("--all", (*PRESET, "--seed-table")),
+    ("--seed-table", (*PRESET, "--input x", "--sustain 5", "--memory-limit 1G")),
+    ("--from x", (*PRESET, *MEASURED, "--input x", "--sustain 5", "--memory-limit 1G")),
+    ("--compare a b", (*PRESET, *MEASURED, *FILES, "--from x")),
+    ("", ("--brief",)),
+    ("--by record,idle", ("--senders 3", "--per-write 3", "--count 3", "--bytes 3", "--rate 3")),
+    ("--by record", ("--seconds 3",)),
+    ("--by idle", ("--size 10", "--input x")),
+)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        def refuse(arguments, why):
+            printed, said = bench(work, *arguments.split(), status=2)
+            assert printed == "" and said.startswith("k2hft bench: ") and why in said, (arguments, printed, said)
+
+        for arguments, why in WRONG:
+            refuse(arguments, f"k2hft bench: {why}")
+        for arguments in AGAIN:
+            refuse(arguments, "given before")
+        for arguments in ELSEWHERE:
+            refuse(f"-r localhost {arguments}", "with -r" if arguments != "--by record" else "not with -r")
+        for arguments, options in WITHOUT_EFFECT:
+            for option in options:
+                refuse(f"{arguments} {option}", f"{option.split()[0]} with")
+        refuse("--note x --by library", "--note: ")
+        refuse("--note x --tsv y --by library", "--note: ")
+
+
+main()
