@@ -206,6 +206,8 @@ const char *bench_input_find(void);
 
 /* bench_figures.c: pure. */
 double bench_median(double *values, uint64_t count);
+/* NAN where there is nothing to divide by. */
+double bench_ratio(double value, double against);
 /* From the values of its runs. */
 void bench_result_sum(struct bench_result *result);
 void bench_row_sum(struct bench_row *row, const struct bench_result *results);

@@ -181,13 +181,18 @@ void bench_chart_bars(FILE *output, const struct bench_bars *chart)
 	(void)fputs("</svg>\n", output);
 }
 
+/* Where doubling is the scale, 0 stands as far below 1 as 2 above it. */
+static double line_place(const struct bench_line *chart, double x)
+{
+	return chart->doubling ? log2(fmax(x, 0.5)) : x;
+}
+
 static double line_x(const struct bench_line *chart, unsigned number)
 {
-	double plot = WIDTH - LEFT - RIGHT, first = chart->x[0], last = chart->x[chart->count - 1];
+	double first = line_place(chart, chart->x[0]), last = line_place(chart, chart->x[chart->count - 1]);
+	double share = last > first ? (line_place(chart, chart->x[number]) - first) / (last - first) : 0;
 
-	if (chart->doubling && first > 0)
-		return LEFT + plot * log2(chart->x[number] / first) / log2(last / first);
-	return LEFT + plot * (chart->x[number] - first) / (last - first);
+	return LEFT + (WIDTH - LEFT - RIGHT) * share;
 }
 
 static void line_ticks_write(FILE *output, const struct bench_line *chart, const struct scale *y)

@@ -26,6 +26,11 @@ double bench_median(double *values, uint64_t count)
 	return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+double bench_ratio(double value, double against)
+{
+	return against > 0 ? value / against : (double)NAN;
+}
+
 /* Median, lowest and highest, of values in the order of the runs, which stay as they are. */
 static void spread(const double *values, uint64_t count, double *median, double *lowest, double *highest)
 {
@@ -61,7 +66,7 @@ static unsigned base_find(const struct bench_row *row, const struct bench_result
 void bench_row_sum(struct bench_row *row, const struct bench_result *results)
 {
 	const struct bench_result *result = &results[row->result], *base = NULL;
-	double ratios[BENCH_RUNS_MAX], against;
+	double ratios[BENCH_RUNS_MAX], against, lowest, highest;
 	uint64_t run;
 
 	row->runs = result->runs;
@@ -74,15 +79,17 @@ void bench_row_sum(struct bench_row *row, const struct bench_result *results)
 		base = &results[base_find(row, results)];
 		row->against = base->medians[row->base_metric] * row->scale;
 	}
-	if (isnan(row->against))
-		return;
 	/* Run by run: what they have in common, such as other users of the machine, is in both. */
 	for (run = 0; run < result->runs && run < BENCH_RUNS_MAX; run++) {
 		against = base && run < base->runs ? base->values[row->base_metric * base->runs + run] * row->scale
 						   : row->against;
-		ratios[run] = result->values[row->metric * result->runs + run] * row->scale / against;
+		ratios[run] = bench_ratio(result->values[row->metric * result->runs + run] * row->scale, against);
 	}
-	spread(ratios, run, &row->ratio, &row->lowest, &row->highest);
+	spread(ratios, run, &row->ratio, &lowest, &highest);
+	if (isnan(row->ratio))
+		return;
+	row->lowest = lowest;
+	row->highest = highest;
 }
 
 void bench_quarters(const double *series, unsigned count, double *first, double *last)

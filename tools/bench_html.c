@@ -199,6 +199,18 @@ static void latencies_write(FILE *output, const struct bench_report *report)
 	free(bars);
 }
 
+/* By what the sweep goes along, in whatever order it was measured. */
+static void order_insert(const struct bench_report *report, enum bench_axis axis, unsigned *order, unsigned count,
+			 unsigned number)
+{
+	struct bench_result *results = report->results;
+	uint64_t value = *bench_axis_value(&results[number].point, axis);
+
+	for (; count > 0 && *bench_axis_value(&results[order[count - 1]].point, axis) > value; count--)
+		order[count] = order[count - 1];
+	order[count] = number;
+}
+
 static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
 {
 	static const char *const titles[BENCH_AXES] = {"senders at once", "writers of each sender",
@@ -214,21 +226,23 @@ static void sweep_write(FILE *output, const struct bench_report *report, unsigne
 				   .doubling = true,
 				   .note = note,
 				   .first = (double)NAN};
-	unsigned best, knee, number;
+	unsigned best, knee, number, count = 0, order[SWEEP_MAX];
 
 	if (bench_knee(report, first, axis, &best, &knee) < 3)
 		return;
-	for (number = first; number < report->count && chart.count < SWEEP_MAX; number++) {
-		struct bench_result *result = &report->results[number];
+	for (number = 0; number < report->count && count < SWEEP_MAX; number++)
+		if (bench_sweep_has(report, first, number, axis))
+			order_insert(report, axis, order, count++, number);
+	for (number = 0; number < count; number++) {
+		struct bench_result *result = &report->results[order[number]];
 
-		if (!bench_sweep_has(report, first, number, axis))
-			continue;
-		chart.noted = number == knee ? chart.count : chart.noted;
-		x[chart.count] = (double)*bench_axis_value(&result->point, axis);
-		y[chart.count] = result->medians[BENCH_COMMITTED_MB];
-		lowest[chart.count] = result->lowest[BENCH_COMMITTED_MB];
-		highest[chart.count++] = result->highest[BENCH_COMMITTED_MB];
+		chart.noted = order[number] == knee ? number : chart.noted;
+		x[number] = (double)*bench_axis_value(&result->point, axis);
+		y[number] = result->medians[BENCH_COMMITTED_MB];
+		lowest[number] = result->lowest[BENCH_COMMITTED_MB];
+		highest[number] = result->highest[BENCH_COMMITTED_MB];
 	}
+	chart.count = count;
 	bench_point_text(&report->results[first].point, title, sizeof(title));
 	(void)snprintf(note, sizeof(note), "knee: %.0f", x[chart.noted]);
 	(void)fputs("<h2>Sweep: ", output);
@@ -259,8 +273,10 @@ static void series_write(FILE *output, const struct bench_result *result)
 		bench_point_text(&result->point, title, sizeof(title));
 		(void)fputs("<h2>Over time: ", output);
 		bench_chart_text(output, title);
-		(void)fprintf(output, "</h2>\n<p>The last quarter has %s of the first.</p>\n",
-			      bench_figure_text(result->medians[BENCH_LAST_OF_FIRST], text));
+		(void)fputs("</h2>\n", output);
+		if (!isnan(result->medians[BENCH_LAST_OF_FIRST]))
+			(void)fprintf(output, "<p>The last quarter has %s of the first.</p>\n",
+				      bench_figure_text(result->medians[BENCH_LAST_OF_FIRST], text));
 		bench_chart_line(output, &chart);
 	}
 	free(x);

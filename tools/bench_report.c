@@ -235,18 +235,21 @@ void bench_table_head(const struct bench_options *options)
 static void still_print(const struct bench_result *result)
 {
 	const double *medians = result->medians;
+	char figure[BENCH_FIGURE_ROOM], other[BENCH_FIGURE_ROOM];
 
 	if (result->point.way == BENCH_RECORD)
-		(void)printf("a record costs its writer %.1f ns\n", medians[BENCH_RECORD_NS]);
+		(void)printf("a record costs its writer %s ns\n", bench_figure_text(medians[BENCH_RECORD_NS], figure));
 	else
-		(void)printf("of a core, the mount %.3f %%, the receiver %.3f %%\n", medians[BENCH_IDLE_MOUNT],
-			     medians[BENCH_IDLE_RECEIVER]);
+		(void)printf("of a core, the mount %s %%, the receiver %s %%\n",
+			     bench_figure_text(medians[BENCH_IDLE_MOUNT], figure),
+			     bench_figure_text(medians[BENCH_IDLE_RECEIVER], other));
 }
 
 static void rates_print(const struct bench_result *result)
 {
 	const double *medians = result->medians;
 	bool appends = result->point.way == BENCH_APPEND, line = result->point.link_mbit != 0;
+	char first[BENCH_FIGURE_ROOM], last[BENCH_FIGURE_ROOM], ratio[BENCH_FIGURE_ROOM];
 	enum bench_metric metric;
 
 	number_print(12, 0, medians[BENCH_PRODUCED_RECORDS]);
@@ -265,9 +268,10 @@ static void rates_print(const struct bench_result *result)
 	}
 	(void)putchar('\n');
 	if (result->point.sustain)
-		(void)printf("  %u seconds: first quarter %.1f MB/s, last quarter %.1f, ratio %.3f\n",
-			     result->series_count, medians[BENCH_FIRST_MB], medians[BENCH_LAST_MB],
-			     medians[BENCH_LAST_OF_FIRST]);
+		(void)printf("  %u seconds: first quarter %s MB/s, last quarter %s, ratio %s\n", result->series_count,
+			     bench_figure_text(medians[BENCH_FIRST_MB], first),
+			     bench_figure_text(medians[BENCH_LAST_MB], last),
+			     bench_figure_text(medians[BENCH_LAST_OF_FIRST], ratio));
 }
 
 void bench_table_line(const struct bench_result *result)

@@ -260,11 +260,11 @@ static void comparisons_take(const struct bench_run *run, double metrics[BENCH_M
 {
 	if (run->point.link_mbit) {
 		metrics[BENCH_LINE_MB] = (double)run->point.link_mbit / 8;
-		metrics[BENCH_OF_LINE] = metrics[BENCH_COMMITTED_MB] / metrics[BENCH_LINE_MB];
+		metrics[BENCH_OF_LINE] = bench_ratio(metrics[BENCH_COMMITTED_MB], metrics[BENCH_LINE_MB]);
 	}
 	if (run->point.sustain) {
 		bench_quarters(run->series, run->series_count, &metrics[BENCH_FIRST_MB], &metrics[BENCH_LAST_MB]);
-		metrics[BENCH_LAST_OF_FIRST] = metrics[BENCH_LAST_MB] / metrics[BENCH_FIRST_MB];
+		metrics[BENCH_LAST_OF_FIRST] = bench_ratio(metrics[BENCH_LAST_MB], metrics[BENCH_FIRST_MB]);
 	}
 }
 
@@ -315,7 +315,7 @@ static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 	metrics[BENCH_CPU_PIPE] = carried.cpu_seconds / ((double)bytes / 1e9);
 	/* At a rate that is given, a ratio to a pipe that carries as much as it can would say nothing. */
 	if (run->point.rate == 0 && run->point.link_mbit == 0)
-		metrics[BENCH_RATIO] = metrics[BENCH_COMMITTED_MB] / metrics[BENCH_PIPE_MB];
+		metrics[BENCH_RATIO] = bench_ratio(metrics[BENCH_COMMITTED_MB], metrics[BENCH_PIPE_MB]);
 	return 0;
 }
 
@@ -342,7 +342,7 @@ static int tmpfs_run(struct bench_run *run, double metrics[BENCH_METRICS])
 	run->point.way = BENCH_APPEND;
 	metrics[BENCH_TMPFS_MB] = other[BENCH_PRODUCED_MB];
 	if (run->point.rate == 0)
-		metrics[BENCH_OF_TMPFS] = metrics[BENCH_PRODUCED_MB] / metrics[BENCH_TMPFS_MB];
+		metrics[BENCH_OF_TMPFS] = bench_ratio(metrics[BENCH_PRODUCED_MB], metrics[BENCH_TMPFS_MB]);
 	return status;
 }
 

@@ -116,8 +116,11 @@ static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
 static int series_take(struct bench_run *run, struct growing *growing)
 {
 	uint64_t begin = run->shared->start_ns, before = 0, bytes, last = begin, now = begin;
+	bool running;
 
-	while (senders_run(run)) {
+	/* Once more when they are done, for the last of their seconds. */
+	do {
+		running = senders_run(run);
 		if (bench_interrupted())
 			return -1;
 		step_wait(now + STEP_NS - (now - begin) % STEP_NS);
@@ -133,7 +136,7 @@ static int series_take(struct bench_run *run, struct growing *growing)
 			bench_error("the records do not arrive");
 			return -1;
 		}
-	}
+	} while (running);
 	return 0;
 }
 

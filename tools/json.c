@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "json.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ static bool number_take(struct parser *parser, struct json_value *value)
 	}
 	copy[bytes] = '\0';
 	value->number = strtod(copy, &end);
-	if (bytes == 0 || *end)
+	if (bytes == 0 || *end || isinf(value->number))
 		return false;
 	parser->at += bytes;
 	value->text = strdup(copy);

@@ -91,6 +91,15 @@ static void rows(void **state)
 	row.against = 10;
 	bench_row_sum(&row, results);
 	near(row.ratio, 4);
+	/* Nothing to divide by, in one run or in all: the ratio is not known, the figure is. */
+	row = (struct bench_row){
+		.result = 1, .metric = BENCH_COMMITTED_MB, .base_metric = BENCH_COMMITTED_MB, .scale = 1};
+	results[0].values[BENCH_COMMITTED_MB * 3 + 1] = 0;
+	bench_row_sum(&row, results);
+	assert_true(isnan(row.ratio));
+	near(row.lowest, 10);
+	near(row.highest, 40);
+	assert_true(isnan(bench_ratio(1, 0)) && isnan(bench_ratio(0, 0)) && isnan(bench_ratio(1, (double)NAN)));
 	for (number = 0; number < 3; number++)
 		free(results[number].values);
 }
@@ -316,8 +325,8 @@ static void json_texts(void **state)
 {
 	static const char good[] =
 		" {\"a\": [1, -2.5e3, null, true, false, {}], \"b\": \"\\u0041\\n\\\\\\\"\", \"c\": []} ";
-	static const char *const bad[] = {"[1,]", "{\"a\"}", "\"\\",       "\"\\u00\"", "[",
-					  "nul",  "1 2",     "{\"a\":1,}", "-",         "\"\\q\""};
+	static const char *const bad[] = {"[1,]", "{\"a\"}",    "\"\\", "\"\\u00\"", "[",      "nul",
+					  "1 2",  "{\"a\":1,}", "-",    "1e999",     "\"\\q\""};
 	char deep[200];
 	size_t at;
 	struct json_value *value = json_parse(good, sizeof(good) - 1, &at);
@@ -362,6 +371,45 @@ static void page(void **state)
 		assert_non_null(strstr(at, "</svg>"));
 	free(text);
 	bench_report_free(&report);
+}
+
+/* The x of each point of a polyline. */
+static unsigned points_read(const char *text, double x[8])
+{
+	const char *at = strstr(text, "<polyline");
+	unsigned count = 0;
+
+	assert_non_null(at);
+	for (at = strstr(at, "points=\"") + 8; count < 8 && *at != '"'; at = strchr(at, ' ') + 1)
+		x[count++] = strtod(at, NULL);
+	return count;
+}
+
+/* In whatever order its values were given, and from 0 on, a sweep's line goes from left to right, at equal steps here. */
+static void sweeps(void **state)
+{
+	static const uint64_t per_write[4] = {2, 0, 4, 1};
+	struct bench_result results[4] = {0};
+	struct bench_report report = {.results = results, .count = 4};
+	double x[8];
+	char *text;
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < 4; number++) {
+		result_fill(&results[number], BENCH_COMMITTED_MB, (double[]){1 + number}, 1);
+		results[number].point.per_write = per_write[number];
+	}
+	text = written(bench_html_write, &report);
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
+	assert_int_equal(points_read(text, x), 4);
+	for (number = 1; number < 4; number++)
+		assert_true(fabs(x[number] - x[number - 1] - (x[3] - x[0]) / 3) < 0.2 && x[number] > x[number - 1]);
+	assert_true(x[0] >= 0 && x[3] <= 760);
+	free(text);
+	for (number = 0; number < 4; number++)
+		free(results[number].values);
 }
 
 /* What a line measures when nothing says how much: all lines of a list in the same way. */
@@ -474,11 +522,14 @@ static void labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),          cmocka_unit_test(rows),   cmocka_unit_test(quarters),
-		cmocka_unit_test(judgements),       cmocka_unit_test(knees),  cmocka_unit_test(steps),
-		cmocka_unit_test(figures),          cmocka_unit_test(saved),  cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts),       cmocka_unit_test(page),   cmocka_unit_test(volumes),
-		cmocka_unit_test(sweep_of_writers), cmocka_unit_test(labels),
+		cmocka_unit_test(medians),  cmocka_unit_test(rows),
+		cmocka_unit_test(quarters), cmocka_unit_test(judgements),
+		cmocka_unit_test(knees),    cmocka_unit_test(steps),
+		cmocka_unit_test(figures),  cmocka_unit_test(saved),
+		cmocka_unit_test(hostile),  cmocka_unit_test(json_texts),
+		cmocka_unit_test(page),     cmocka_unit_test(sweeps),
+		cmocka_unit_test(volumes),  cmocka_unit_test(sweep_of_writers),
+		cmocka_unit_test(labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
