@@ -166,7 +166,7 @@ check: deps             ## builds, lints and runs every test
 	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man golden model) $(LINT)
 lint: deps              ## floors, banned constructs, sizes, layout of sources, shell scripts
 	$(call run_tests) $(LINT)
-bench: all              ## measures everything, about 37 minutes, into bench/; goes on where it was interrupted
+bench: all              ## measures everything, about 37 minutes, into bench/; goes on where bench/results.json ends
 	$(Q)mkdir -p bench; $(B)/bin/k2hft bench --all --resume --json bench/results.json --html bench/results.html \
 		--markdown bench/RESULTS.md --note "$$(git describe --always --dirty 2>/dev/null)" $(BENCH)
 demo:                   ## sends real logs from here to here, both ways, and compares

@@ -170,6 +170,7 @@ static void group_print(struct bench_report *report, unsigned first, unsigned co
 static int groups_measure(struct bench_run *run, struct bench_report *report, struct bench_report *earlier)
 {
 	unsigned first, count;
+	bool measured = false;
 	int status = 0;
 
 	if (report->row_count == 0)
@@ -178,8 +179,10 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 		for (count = 1; first + count < report->count &&
 				report->results[first + count].group == report->results[first].group;)
 			count++;
-		if (!group_resume(report, earlier, first, count, run->options->runs))
+		if (!group_resume(report, earlier, first, count, run->options->runs)) {
+			measured = true;
 			status = group_measure(run, report, first, count);
+		}
 		if (status)
 			break;
 		group_print(report, first, count);
@@ -187,6 +190,9 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 		if (bench_files_write(run->options, report))
 			status = -1;
 	}
+	if (status == 0 && !measured)
+		bench_error("--resume: %s had all of it, nothing was measured; without --resume or that file, all is",
+			    run->options->json_file);
 	return status;
 }
 
@@ -238,19 +244,35 @@ static int key_make(struct bench_run *run)
 	return written ? 0 : -1;
 }
 
+/* What is gone on from: nothing, if there is no such file, or if it is of something else. */
+static int earlier_read(const struct bench_options *options, struct bench_report *report, struct bench_report *earlier)
+{
+	const char *differs;
+
+	if (access(options->json_file, F_OK))
+		return 0;
+	if (bench_json_read(options->json_file, earlier))
+		return -1;
+	differs = bench_report_differs(earlier, report);
+	if (differs) {
+		bench_error("--resume: %s has another %s: everything is measured anew", options->json_file, differs);
+		bench_report_free(earlier);
+	} else {
+		memcpy(report->date, earlier->date, sizeof(report->date));
+	}
+	return 0;
+}
+
 static int work_do(struct bench_run *run, struct bench_report *report)
 {
 	const struct bench_options *options = run->options;
 	struct bench_report earlier = {0};
 	int status = -1;
 
-	if (options->resume && access(options->json_file, F_OK) == 0 && bench_json_read(options->json_file, &earlier)) {
+	if (options->resume && earlier_read(options, report, &earlier)) {
 		bench_report_free(&earlier);
 		return -1;
 	}
-	/* One that is whole, or of another commit, is nothing to go on from. */
-	if (earlier.count >= earlier.planned || strcmp(earlier.note, report->note) != 0)
-		bench_report_free(&earlier);
 	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->shared != MAP_FAILED) {
 		status = key_make(run);

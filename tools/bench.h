@@ -130,6 +130,7 @@ struct bench_row {
 
 struct bench_report {
 	char program[BENCH_TEXT_ROOM], date[BENCH_TEXT_ROOM], command[BENCH_TEXT_ROOM], note[BENCH_TEXT_ROOM];
+	char receiver[BENCH_TEXT_ROOM]; /* "": its own */
 	char host[BENCH_TEXT_ROOM], kernel[BENCH_TEXT_ROOM], architecture[BENCH_TEXT_ROOM], processor[BENCH_TEXT_ROOM],
 		file_system[BENCH_TEXT_ROOM], input[BENCH_TEXT_ROOM];
 	uint64_t processors, memory_mib, planned; /* planned: how many results there are when it is done */
@@ -241,6 +242,8 @@ uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);
 
 /* bench_json.c */
 void bench_json_write(FILE *output, const struct bench_report *report);
+/* The name of something that they do not share, so that nothing of one belongs into the other; NULL: there is nothing. */
+const char *bench_report_differs(const struct bench_report *a, const struct bench_report *b);
 /* -1 with the message. bench_report_free in every case. */
 int bench_json_read(const char *path, struct bench_report *report);
 void bench_report_free(struct bench_report *report);

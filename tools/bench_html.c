@@ -55,6 +55,7 @@ static void facts_write(FILE *output, const struct bench_report *report)
 	fact_write(output, "program", report->program);
 	fact_write(output, "note", report->note);
 	fact_write(output, "date", report->date);
+	fact_write(output, "receiver", report->receiver);
 	fact_write(output, "host", report->host);
 	fact_write(output, "machine", machine);
 	fact_write(output, "kernel", report->kernel);
@@ -115,7 +116,7 @@ static void ratios_chart(FILE *output, const struct bench_report *report, bool c
 
 		if (!row->done || isnan(row->ratio) || (strcmp(row->unit, "s/GB") == 0) != costs)
 			continue;
-		(void)snprintf(bar->label, sizeof(bar->label), "%.50s", row->what);
+		(void)snprintf(bar->label, sizeof(bar->label), "%s", row->what);
 		bar->value = row->ratio;
 		bar->lowest = row->lowest;
 		bar->highest = row->highest;

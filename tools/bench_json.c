@@ -19,17 +19,19 @@
 static const struct {
 	const char *name;
 	size_t offset;
+	bool each; /* of each measurement, whatever is measured */
 } texts[] = {
-	{"program", offsetof(struct bench_report, program)},
-	{"date", offsetof(struct bench_report, date)},
-	{"command", offsetof(struct bench_report, command)},
-	{"note", offsetof(struct bench_report, note)},
-	{"host", offsetof(struct bench_report, host)},
-	{"kernel", offsetof(struct bench_report, kernel)},
-	{"architecture", offsetof(struct bench_report, architecture)},
-	{"processor", offsetof(struct bench_report, processor)},
-	{"file_system", offsetof(struct bench_report, file_system)},
-	{"input", offsetof(struct bench_report, input)},
+	{"program", offsetof(struct bench_report, program), false},
+	{"date", offsetof(struct bench_report, date), true},
+	{"command", offsetof(struct bench_report, command), true},
+	{"note", offsetof(struct bench_report, note), false},
+	{"receiver", offsetof(struct bench_report, receiver), false},
+	{"host", offsetof(struct bench_report, host), false},
+	{"kernel", offsetof(struct bench_report, kernel), false},
+	{"architecture", offsetof(struct bench_report, architecture), false},
+	{"processor", offsetof(struct bench_report, processor), false},
+	{"file_system", offsetof(struct bench_report, file_system), false},
+	{"input", offsetof(struct bench_report, input), false},
 };
 static const struct {
 	const char *name;
@@ -162,6 +164,17 @@ void bench_json_write(FILE *output, const struct bench_report *report)
 		separator = ",\n";
 	}
 	(void)fputs("\n  ]\n}\n", output);
+}
+
+const char *bench_report_differs(const struct bench_report *a, const struct bench_report *b)
+{
+	size_t number;
+
+	for (number = 0; number < TEXTS; number++)
+		if (!texts[number].each &&
+		    strcmp((const char *)a + texts[number].offset, (const char *)b + texts[number].offset) != 0)
+			return texts[number].name;
+	return NULL;
 }
 
 static unsigned members_count(const struct json_value *array, unsigned most)

@@ -67,13 +67,13 @@ static void skipped_write(FILE *output, const char *skipped)
 
 void bench_markdown_write(FILE *output, const struct bench_report *report)
 {
-	(void)fprintf(
-		output,
-		"# Results of k2hft bench\n\n"
-		"Written by `%s`. Single figures say little on a machine that others use, too; the ratios compare\n"
-		"with what the same machine did in the same seconds: a plain pipe over TCP (read 256 KiB, send,\n"
-		"write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns.\n\n",
-		report->command);
+	(void)fprintf(output,
+		      "# Results of k2hft bench\n\n"
+		      "Written by `%s`, and anew each time: what is added by hand is lost.\n"
+		      "Single figures say little on a machine that others use, too; the ratios compare\n"
+		      "with what the same machine did in the same seconds: a plain pipe over TCP (read 256 KiB, send,\n"
+		      "write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns.\n\n",
+		      report->command);
 	(void)fprintf(output, "| | |\n| --- | --- |\n| program | %s%s%s |\n| date | %s |\n", report->program,
 		      report->note[0] ? ", " : "", report->note, report->date);
 	(void)fprintf(output,
@@ -81,6 +81,8 @@ void bench_markdown_write(FILE *output, const struct bench_report *report)
 		      "| files on | %s |\n",
 		      report->processors, report->processor, report->memory_mib, report->architecture, report->kernel,
 		      report->file_system);
+	if (report->receiver[0])
+		(void)fprintf(output, "| receiver | %s |\n", report->receiver);
 	if (report->input[0])
 		(void)fprintf(output, "| lines of a log | %s |\n", report->input);
 	if (report->row_count)

@@ -50,12 +50,28 @@ def main():
         bench(work, *again, report["note"])
         found = load(work, "part.json")["results"]
         assert [r["senders"] for r in found] == [1, 2, 3] and found[0]["committed_mb_per_s"] == 7e12, found
-        # One that is whole is begun anew, and so is one of another commit.
-        bench(work, *again, report["note"])
+        assert load(work, "part.json")["date"] == report["date"]
+        # Of one that is whole nothing is measured again, and that is said.
+        printed, said = bench(work, *again, report["note"])
+        assert load(work, "part.json")["results"] == found and len(printed.splitlines()) == 5, printed
+        assert said == ("k2hft bench: --resume: part.json had all of it, nothing was measured; "
+                        "without --resume or that file, all is\n"), said
+        # What is of another commit, or machine, or log, is measured anew.
+        _, said = bench(work, *again, "another")
+        assert said == "k2hft bench: --resume: part.json has another note: everything is measured anew\n", said
         assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
-        save(work, "part.json", report)
-        bench(work, *again, "another")
-        assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
+        save(work, "part.json", {**report, "processor": "abacus"})
+        _, said = bench(work, *again, report["note"])
+        assert "part.json has another processor: " in said, said
+        for line in (10, 11):
+            with open(os.path.join(work, f"{line}.log"), "w", encoding="utf-8") as log:
+                log.write("a" * line + "\n")
+        bench(work, "--by", "library", "--input", "10.log", "-n", "3000", "--runs", "1", "--json", "log.json")
+        _, said = bench(work, "--by", "library", "--input", "11.log", "-n", "3000", "--runs", "1", "--json", "log.json",
+                        "--resume")
+        assert "log.json has another input: " in said, said
+        (result,) = load(work, "log.json")["results"]
+        assert result["sent_bytes"] == 3000 * 12, result
 
         for broken in ("{", "{}", '{"results": [{}]}'):
             with open(os.path.join(work, "broken.json"), "w", encoding="utf-8") as output:

@@ -30,12 +30,16 @@ def streams(work):
             port = re.search(r"listening on 127\.0\.0\.1:(\d+)\n", messages.read())
     for senders, writers, names in ((1, 1, ["0"]), (2, 3, ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"])):
         bench(work, "--runs", "1", "-r", f"127.0.0.1:{port.group(1)}", "--by", "library", "-n", "3000", "--size", "100",
-              "-g", str(senders), "--writers", str(writers))
+              "-g", str(senders), "--writers", str(writers), "--json", "elsewhere.json", "--markdown", "elsewhere.md")
         for name in names:
             with open(os.path.join(work, "received", "bench", name), encoding="ascii") as received:
                 lines = received.read().splitlines()
             assert len(lines) == 3000 // len(names) and all(len(line) == 99 for line in lines), (name, len(lines))
             assert [int(line[:9]) for line in lines] == list(range(len(lines))), name
+    # Where it was sent to is kept, or nobody could tell it from what goes to a receiver of its own.
+    assert load(work, "elsewhere.json")["receiver"] == f"127.0.0.1:{port.group(1)}"
+    with open(os.path.join(work, "elsewhere.md"), encoding="utf-8") as report:
+        assert f"| receiver | 127.0.0.1:{port.group(1)} |\n" in report.read()
     receiver.send_signal(signal.SIGTERM)
     assert receiver.wait(START_S) == 0
     assert sorted(os.listdir(os.path.join(work, "received", "bench"))) == ["0"] + names
