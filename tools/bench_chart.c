@@ -6,7 +6,8 @@
 
 #define WIDTH 760.0
 #define LABELS 330.0 /* what bars have at their left */
-#define VALUES 80.0  /* and at their right */
+#define LABEL_CHARACTERS 48u
+#define VALUES 80.0 /* and at their right */
 #define ROW 26.0
 #define LEFT 70.0 /* of a line chart */
 #define RIGHT 20.0
@@ -88,7 +89,11 @@ static double place(const struct scale *scale, double value)
 
 static void label_write(FILE *output, double x, double y, const char *class, const char *anchor, const char *text)
 {
-	(void)fprintf(output, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class, anchor);
+	(void)fprintf(output, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\"", x, y, class, anchor);
+	/* Of a bar, what is longer than the room beside it is drawn narrower. */
+	if (strcmp(class, "label") == 0 && strlen(text) > LABEL_CHARACTERS)
+		(void)fprintf(output, " textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"", LABELS - 16);
+	(void)fputs(">", output);
 	bench_chart_text(output, text);
 	(void)fputs("</text>\n", output);
 }

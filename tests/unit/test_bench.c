@@ -373,6 +373,25 @@ static void page(void **state)
 	bench_report_free(&report);
 }
 
+/* What a bar is of stands beside it whole, narrower if need be. */
+static void long_labels(void **state)
+{
+	struct bench_bar bars[2] = {{.label = "short", .value = 1}, {.value = 2}};
+	struct bench_bars chart = {.bars = bars, .count = 2, .axis = "", .reference = (double)NAN};
+	size_t bytes;
+	char *text = NULL, *at;
+	FILE *output = open_memstream(&text, &bytes);
+
+	(void)state;
+	assert_non_null(output);
+	memset(bars[1].label, 'm', 100);
+	bench_chart_bars(output, &chart);
+	assert_int_equal(fclose(output), 0);
+	at = strstr(text, ">short<");
+	assert_true(at && strstr(text, bars[1].label) && strstr(text, "textLength=\"3") > at);
+	free(text);
+}
+
 /* The x of each point of a polyline. */
 static unsigned points_read(const char *text, double x[8])
 {
@@ -522,13 +541,11 @@ static void labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),  cmocka_unit_test(rows),
-		cmocka_unit_test(quarters), cmocka_unit_test(judgements),
-		cmocka_unit_test(knees),    cmocka_unit_test(steps),
-		cmocka_unit_test(figures),  cmocka_unit_test(saved),
-		cmocka_unit_test(hostile),  cmocka_unit_test(json_texts),
-		cmocka_unit_test(page),     cmocka_unit_test(sweeps),
-		cmocka_unit_test(volumes),  cmocka_unit_test(sweep_of_writers),
+		cmocka_unit_test(medians),     cmocka_unit_test(rows),    cmocka_unit_test(quarters),
+		cmocka_unit_test(judgements),  cmocka_unit_test(knees),   cmocka_unit_test(steps),
+		cmocka_unit_test(figures),     cmocka_unit_test(saved),   cmocka_unit_test(hostile),
+		cmocka_unit_test(json_texts),  cmocka_unit_test(page),    cmocka_unit_test(sweeps),
+		cmocka_unit_test(long_labels), cmocka_unit_test(volumes), cmocka_unit_test(sweep_of_writers),
 		cmocka_unit_test(labels),
 	};
 
