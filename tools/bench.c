@@ -288,19 +288,29 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 	return status;
 }
 
+static void signals_catch(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+	/* Not SA_RESTART: what waits is to end. */
+	struct sigaction action = {.sa_handler = interrupted}, before;
+	unsigned number;
+
+	/* What nohup(1) has turned off stays so. */
+	for (number = 0; number < sizeof(numbers) / sizeof(numbers[0]); number++)
+		if (sigaction(numbers[number], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaction(numbers[number], &action, NULL);
+	/* A sender that is gone must not end this process. */
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
 static int measure(const struct bench_options *options, struct bench_report *report)
 {
 	const char *temporary = getenv("TMPDIR");
-	struct sigaction action = {.sa_handler = interrupted};
 	struct bench_run run = {.options = options, .block = -1};
 	char work[4096];
 	int status;
 
-	/* Not SA_RESTART: what waits is to end. A sender that is gone must not end this process. */
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-	(void)sigaction(SIGALRM, &action, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
+	signals_catch();
 	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", temporary && *temporary ? temporary : "/tmp");
 	if (!mkdtemp(work)) {
 		bench_error("%s: %s", work, strerror(errno));

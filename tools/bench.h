@@ -2,6 +2,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -257,6 +258,8 @@ int bench_compare(const struct bench_options *options);
 int bench_block_make(struct bench_run *run);
 /* bench_run.c: 0; -1 with the message. */
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS]);
+/* Whether one of them has not ended. */
+bool bench_senders_run(const struct bench_run *run);
 /* How many streams there are: each writer of each sender has its own. */
 unsigned bench_stream_count(const struct bench_point *point);
 void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM]);
@@ -268,6 +271,10 @@ int bench_receiver_start(struct bench_run *run);
 int bench_mount_start(struct bench_run *run);
 /* Asks it to end, and takes what it used. -1 with the message: it failed. */
 int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name);
+/* Whether a child has, and how; it is still to be waited for. */
+bool bench_ended(pid_t process, siginfo_t *how);
+/* What no run gets over, with the message: a program that it needs has ended, or there is no room for its files. */
+bool bench_trouble(const struct bench_run *run);
 /* The path of one of the project's programs: beside this one, else its name, for PATH. */
 void bench_program_find(const char *name, char *path, size_t room);
 /* bench_link.c: a process between sender and receiver that lets so much through; changes the port. */

@@ -86,6 +86,7 @@ static int block_write(struct bench_run *run)
 {
 	char path[4200];
 	FILE *block;
+	bool failed;
 	int error;
 
 	(void)snprintf(path, sizeof(path), "%s/block", run->work);
@@ -95,7 +96,8 @@ static int block_write(struct bench_run *run)
 		return -1;
 	}
 	error = run->point.input ? lines_write(run, block) : records_write(run, block);
-	if (fclose(block) == 0 && error == 0)
+	failed = ferror(block) != 0;
+	if (fclose(block) == 0 && !failed && error == 0)
 		run->block = open(path, O_RDONLY | O_CLOEXEC);
 	else if (error == 0)
 		bench_error("%s: %s", path, strerror(errno));

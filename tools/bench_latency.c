@@ -74,11 +74,12 @@ static int growth_wait(struct watch *watch)
 	struct pollfd notices = {.fd = watch->notices, .events = POLLIN};
 	struct timespec wait = {.tv_nsec = watch->all_open ? WAIT_NS : LOOK_NS};
 	char events[4096];
+	int ready = ppoll(&notices, 1, &wait, NULL);
 
-	if (ppoll(&notices, 1, &wait, NULL) > 0 && read(watch->notices, events, sizeof(events)) < 0)
+	if (ready > 0 && read(watch->notices, events, sizeof(events)) < 0)
 		return -errno;
-	if (bench_interrupted())
-		return -EINTR;
+	if (bench_interrupted() || (ready == 0 && bench_trouble(watch->run)))
+		return -ECANCELED;
 	return k2i_clock_ns(CLOCK_MONOTONIC) - watch->grown_ns > LIMIT_NS ? -ETIMEDOUT : 0;
 }
 
@@ -110,7 +111,7 @@ int bench_latency_watch(struct bench_run *run)
 		if (watch.files[stream] >= 0)
 			(void)close(watch.files[stream]);
 	(void)close(watch.notices);
-	if (error)
+	if (error && error != -ECANCELED)
 		bench_error("the records do not arrive: %s", strerror(-error));
 	return error ? -1 : 0;
 }

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,8 @@
 
 #define START_LIMIT_NS UINT64_C(15000000000)
 #define LOOK_NS 2000000
+/* A receiver that has no room takes back what it wrote of a frame, so that there is a little again. */
+#define ROOM_LEAST (UINT64_C(1) << 20)
 #define LISTENING "listening on 127.0.0.1:"
 
 void bench_program_find(const char *name, char *path, size_t room)
@@ -148,6 +151,16 @@ static int config_open(const struct bench_run *run, const char *name, char path[
 	return -1;
 }
 
+static int config_close(const char *path, FILE *config)
+{
+	bool failed = ferror(config) != 0;
+
+	if (fclose(config) == 0 && !failed)
+		return 0;
+	bench_error("%s: %s", path, strerror(errno));
+	return -1;
+}
+
 static const char *tls_lines(const struct bench_run *run, char lines[4300])
 {
 	(void)snprintf(lines, 4300, "SSL = yes\nPSKFILE = %s\n", run->shared_key);
@@ -168,7 +181,8 @@ int bench_receiver_start(struct bench_run *run)
 		      tls_lines(run, tls), run->work,
 		      run->point.format ? "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n" : "",
 		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
-	(void)fclose(config);
+	if (config_close(path, config))
+		return -1;
 	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
 	if (process_start(run, &run->receiver, name, arguments))
 		return -1;
@@ -217,12 +231,13 @@ int bench_mount_start(struct bench_run *run)
 	if (config_open(run, "slave.ini", path, &config))
 		return -1;
 	(void)fprintf(config,
-		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\n"
+		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\n"
 		      "RINGSIZE = %" PRIu64 "\nCOMPRESS = %s\n",
 		      run->port, tls_lines(run, tls), run->host, run->point.ring_bytes,
 		      bench_compress_names[run->point.compress]);
 	rules_write(run, config);
-	(void)fclose(config);
+	if (config_close(path, config))
+		return -1;
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
 	(void)snprintf(choice, sizeof(choice), "conf=%s", path);
 	if (mkdir(mount, 0700) && errno != EEXIST) {
@@ -234,16 +249,13 @@ int bench_mount_start(struct bench_run *run)
 	return start_await(run, &run->mount, name, mount_is);
 }
 
-/* What a second interrupt does: the mount's keeper is gone then, and the kernel has to be told. */
-static void process_kill(const struct bench_run *run, const struct bench_process *process)
+/* Of a keeper that was killed: the kernel has to be told that its mount has nobody. */
+static void mount_release(const struct bench_run *run)
 {
 	char mount[4200], program[] = "fusermount3", unmount[] = "-u", lazy[] = "-z", quiet[] = "-q";
 	char *arguments[] = {program, unmount, lazy, quiet, mount, NULL};
 	pid_t child;
 
-	(void)kill(process->pid, SIGKILL);
-	if (process != &run->mount)
-		return;
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
 	if (umount2(mount, MNT_DETACH) == 0)
 		return;
@@ -254,6 +266,51 @@ static void process_kill(const struct bench_run *run, const struct bench_process
 	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		continue;
+}
+
+bool bench_ended(pid_t process, siginfo_t *how)
+{
+	how->si_pid = 0;
+	return process && waitid(P_PID, (id_t)process, how, WEXITED | WNOHANG | WNOWAIT) == 0 && how->si_pid != 0;
+}
+
+/* One that has ended by itself has said why. */
+static bool sender_failed(const struct bench_run *run)
+{
+	unsigned number;
+	siginfo_t how;
+
+	for (number = 0; number < run->point.senders; number++) {
+		if (!bench_ended(run->senders[number], &how) || how.si_status == 0)
+			continue;
+		if (how.si_code != CLD_EXITED)
+			bench_error("sender %u: %s", number, strsignal(how.si_status));
+		return true;
+	}
+	return false;
+}
+
+bool bench_trouble(const struct bench_run *run)
+{
+	siginfo_t how;
+	const char *name = bench_ended(run->receiver.pid, &how) ? "k2hftfusesvr"
+			   : bench_ended(run->mount.pid, &how)  ? "k2hftfuse"
+			   : bench_ended(run->link.pid, &how)   ? "link"
+								: NULL;
+	struct statvfs system;
+
+	if (name) {
+		bench_error("%s is gone", name);
+		messages_copy(run, name);
+		return true;
+	}
+	if (sender_failed(run))
+		return true;
+	if (statvfs(run->work, &system) ||
+	    (geteuid() ? system.f_bavail : system.f_bfree) * system.f_frsize > ROOM_LEAST)
+		return false;
+	bench_error("%s: %s: TMPDIR names another directory", run->work, strerror(ENOSPC));
+	return true;
 }
 
 int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name)
@@ -268,8 +325,10 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 		if (errno != EINTR)
 			return -1;
 		if (interrupts && bench_interrupted() > interrupts)
-			process_kill(run, process);
+			(void)kill(process->pid, SIGKILL);
 	}
+	if (WIFSIGNALED(status) && process == &run->mount)
+		mount_release(run);
 	process->pid = 0;
 	process->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;

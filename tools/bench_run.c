@@ -34,6 +34,7 @@ static int sender_start(struct bench_run *run, unsigned number, const int ready[
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)signal(SIGINT, SIG_DFL);
 		(void)signal(SIGTERM, SIG_DFL);
+		(void)signal(SIGHUP, SIG_IGN); /* its parent ends it */
 		(void)close(ready[0]);
 		(void)close(gate[1]);
 		bench_send(run, number, ready[1], gate[0]);
@@ -97,6 +98,8 @@ static int senders_wait(struct bench_run *run, bool stop)
 				return -1;
 			(void)kill(run->senders[number], SIGKILL);
 		}
+		if (WIFSIGNALED(status) && !stop && !failed && !bench_interrupted())
+			bench_error("sender %u: %s", number, strsignal(WTERMSIG(status)));
 		run->senders[number] = 0;
 		run->sender_cpu_s += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 				     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
@@ -197,6 +200,35 @@ static int parts_stop(struct bench_run *run)
 	return mount || receiver ? -1 : 0;
 }
 
+bool bench_senders_run(const struct bench_run *run)
+{
+	unsigned number;
+	siginfo_t how;
+
+	for (number = 0; number < run->point.senders; number++)
+		if (!bench_ended(run->senders[number], &how))
+			return true;
+	return false;
+}
+
+/* Who sends to nobody, or to one whose disk is full, waits for ever. */
+static int senders_watch(struct bench_run *run)
+{
+	const struct timespec look = {.tv_sec = 1};
+	sigset_t child, before;
+	int status = 0;
+
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, &before);
+	while (status == 0 && bench_senders_run(run)) {
+		(void)sigtimedwait(&child, NULL, &look);
+		status = bench_interrupted() || bench_trouble(run) ? -1 : 0;
+	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return status;
+}
+
 static int senders_run(struct bench_run *run)
 {
 	int status = senders_start(run);
@@ -205,6 +237,8 @@ static int senders_run(struct bench_run *run)
 		status = bench_latency_watch(run);
 	else if (status == 0 && run->point.sustain && run->point.way != BENCH_TMPFS)
 		status = bench_sustain_watch(run);
+	else if (status == 0)
+		status = senders_watch(run);
 	return senders_wait(run, status != 0) ? -1 : status;
 }
 
@@ -306,11 +340,11 @@ static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 	(void)snprintf(output, sizeof(output), "%s/pipe", run->work);
 	carried.output = output;
 	error = lseek(run->block, 0, SEEK_SET) < 0 ? -errno : bench_pipe_copy(&carried);
-	(void)unlink(output);
-	if (error) {
+	if (error && !bench_trouble(run))
 		bench_error("pipe: %s", strerror(-error));
+	(void)unlink(output);
+	if (error)
 		return -1;
-	}
 	metrics[BENCH_PIPE_MB] = (double)bytes / 1e6 / carried.seconds;
 	metrics[BENCH_CPU_PIPE] = carried.cpu_seconds / ((double)bytes / 1e9);
 	/* At a rate that is given, a ratio to a pipe that carries as much as it can would say nothing. */

@@ -75,20 +75,6 @@ static int all_look(struct bench_run *run, struct growing *growing, uint64_t *by
 	return status;
 }
 
-static bool senders_run(const struct bench_run *run)
-{
-	unsigned number;
-	siginfo_t ended = {0};
-
-	for (number = 0; number < run->point.senders; number++) {
-		ended.si_pid = 0;
-		if (waitid(P_PID, (id_t)run->senders[number], &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-		    ended.si_pid == 0)
-			return true;
-	}
-	return false;
-}
-
 static void step_wait(uint64_t due)
 {
 	struct timespec until = {.tv_sec = (time_t)(due / SECOND_NS), .tv_nsec = (long)(due % SECOND_NS)};
@@ -120,11 +106,11 @@ static int series_take(struct bench_run *run, struct growing *growing)
 
 	/* Once more when they are done, for the last of their seconds. */
 	do {
-		running = senders_run(run);
+		running = bench_senders_run(run);
 		if (bench_interrupted())
 			return -1;
 		step_wait(now + STEP_NS - (now - begin) % STEP_NS);
-		if (all_look(run, growing, &bytes))
+		if (all_look(run, growing, &bytes) || bench_trouble(run))
 			return -1;
 		now = k2i_clock_ns(CLOCK_MONOTONIC);
 		if ((now - begin) / SECOND_NS > (last - begin) / SECOND_NS) {

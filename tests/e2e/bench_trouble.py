@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# k2hft bench: where a program that it started is killed, or its disk is full, it ends and says so instead of waiting for
+# ever; so it does where its terminal goes. No process, mount or file stays behind.
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+from common.bench_run import K2HFT, MOUNTS
+
+LIMIT_S = 60
+
+
+def children(process):
+    """By the name that the kernel has of them."""
+    found = {}
+    with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as pids:
+        for pid in pids.read().split():
+            try:
+                with open(f"/proc/{pid}/comm", encoding="ascii") as name:
+                    found[name.read().strip()] = int(pid)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+    return found
+
+
+def trouble(scratch, arguments, make, why):
+    """Makes trouble while records go."""
+    with subprocess.Popen([K2HFT, "bench", "--runs", "1", "--size", "1K", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": scratch}) as running:
+        end = time.monotonic() + LIMIT_S
+        while not any(files for name in os.listdir(scratch)
+                      for _, _, files in os.walk(os.path.join(scratch, name, "received", "bench"))):
+            assert running.poll() is None and time.monotonic() < end, (arguments, running.stderr.read())
+            time.sleep(0.01)
+        make(running)
+        _, said = running.communicate(timeout=LIMIT_S)
+        assert running.returncode == 1 and f"k2hft bench: {why}" in said, (arguments, running.returncode, said)
+    assert os.listdir(scratch) == [], (arguments, os.listdir(scratch))
+    with open("/proc/mounts", encoding="utf-8") as mounts:
+        assert f"{scratch}/" not in mounts.read(), arguments
+
+
+def killed(name):
+    return lambda running: os.kill(children(running.pid)[name], signal.SIGKILL)
+
+
+def full_disk(scratch):
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "k2hft-test", scratch], check=False,
+                      stderr=subprocess.DEVNULL).returncode:
+        return
+    try:
+        for arguments in (["--by", "library"], ["--by", "library", "--sustain", "60"]):
+            trouble(scratch, [*arguments, *([] if "--sustain" in arguments else ["--bytes", "1G"])],
+                    lambda running: None, f"{scratch}/k2hft-bench.")
+        with open(os.path.join(scratch, "ballast"), "wb") as ballast:
+            ballast.write(bytes(20 << 20))
+        # A record as long as this goes past the buffer, and what is short of it would be read as memory.
+        done = subprocess.run([K2HFT, "bench", "--by", "library", "--size", "1M"], capture_output=True, text=True,
+                              check=False, timeout=LIMIT_S, env={**os.environ, "TMPDIR": scratch})
+        assert done.returncode == 1 and "/block: No space left on device" in done.stderr, done
+    finally:
+        subprocess.run(["umount", "-l", scratch], check=True)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        for arguments in (["--by", "library", "--seconds", "600"], ["--by", "push", "--seconds", "600"],
+                          ["--by", "library", "--sustain", "600"],
+                          ["--by", "library", "--rate", "100", "--seconds", "600"]):
+            trouble(scratch, arguments, killed("k2hftfusesvr"), "k2hftfusesvr is gone")
+            trouble(scratch, arguments, killed("k2hft"), "sender 0: Killed")
+        if MOUNTS:
+            for way in ("mount", "mount-append"):
+                trouble(scratch, ["--by", way, "--seconds", "600"], killed("k2hftfuse"), "k2hftfuse is gone")
+            trouble(scratch, ["--by", "mount", "--seconds", "600"], killed("k2hftfusesvr"), "k2hftfusesvr is gone")
+        trouble(scratch, ["--by", "push", "--seconds", "600"], lambda running: running.send_signal(signal.SIGHUP),
+                "interrupted")
+        full_disk(scratch)
+
+
+main()
