@@ -186,8 +186,8 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 		if (status)
 			break;
 		group_print(report, first, count);
-		/* After each, so that an interrupt costs one group only. */
-		if (bench_files_write(run->options, report))
+		/* After each, so that an interrupt costs one group only. Who no longer reads has had enough. */
+		if (bench_files_write(run->options, report) || ferror(stdout))
 			status = -1;
 	}
 	if (status == 0 && !measured)

@@ -363,6 +363,8 @@ static void tsv_write(FILE *output, const struct bench_report *report)
 	for (number = 0; number < report->count; number++) {
 		const struct bench_result *result = &report->results[number];
 
+		if (result->runs == 0)
+			continue;
 		for (column = 0; column < BENCH_PARAMETERS; column++) {
 			uint64_t value = bench_parameter_get(&result->point, column);
 

@@ -221,5 +221,5 @@ int k2i_command_check(int argc, char **argv)
 	for (; optind < argc; optind++)
 		if (!check_file(&check, argv[optind]))
 			status = STATUS_WRONG;
-	return fflush(stdout) ? STATUS_FAILED : status;
+	return status;
 }

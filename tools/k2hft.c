@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -147,12 +148,10 @@ static int command_help(int argc, char **argv)
 	return unexplained(argv[1]);
 }
 
-int main(int argc, char **argv)
+static int any_run(int argc, char **argv)
 {
 	const struct command *command;
 
-	if (k2i_standard_keep())
-		return STATUS_FAILED;
 	if (argc < 2) {
 		usage(stderr);
 		return STATUS_USAGE;
@@ -163,4 +162,16 @@ int main(int argc, char **argv)
 		return version_print();
 	command = find(argv[1]);
 	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status = k2i_standard_keep() ? STATUS_FAILED : any_run(argc, argv);
+
+	/* Whatever it found: nobody has it. */
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	(void)fprintf(stderr, "k2hft: standard output: %s\n", errno ? strerror(errno) : "write error");
+	return STATUS_FAILED;
 }

@@ -197,7 +197,7 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "r:c:t:qh", long_options, NULL)) != -1) {
 		if (option == 'h') {
 			help_print(stdout);
-			return fflush(stdout) ? PUSH_FAILED : PUSH_OK;
+			return PUSH_OK;
 		}
 		status = option_take(options, option);
 		if (status)

@@ -184,11 +184,7 @@ static int files_read(struct reader *reader)
 		verify_error("%s", strerror(-status));
 		return VERIFY_FAILED;
 	}
-	status = verify_report(&reader->tally, seconds_now() - started);
-	if (status) {
-		verify_error("standard output: %s", strerror(-status));
-		return VERIFY_FAILED;
-	}
+	verify_report(&reader->tally, seconds_now() - started);
 	return reader->tally.fine ? VERIFY_OK : VERIFY_WRONG;
 }
 

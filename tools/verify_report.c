@@ -234,7 +234,7 @@ static void json_print(const struct verify_tally *tally, double seconds)
 	(void)printf("],\"findings_left_out\":%" PRIu64 "}\n", tally->findings_left_out);
 }
 
-int verify_report(const struct verify_tally *tally, double seconds)
+void verify_report(const struct verify_tally *tally, double seconds)
 {
 	if (tally->options->json)
 		json_print(tally, seconds);
@@ -242,5 +242,4 @@ int verify_report(const struct verify_tally *tally, double seconds)
 		script_table_print(tally);
 	else if (!tally->options->quiet || !tally->fine)
 		human_print(tally, seconds);
-	return fflush(stdout) || ferror(stdout) ? -EIO : 0;
 }
