@@ -113,25 +113,34 @@ static int grid_measure(const struct testio_options *options, struct testio_resu
 	return error;
 }
 
+static int results_tell(const struct testio_options *options, const struct testio_results *results)
+{
+	for (int way = 0; way < TESTIO_WAYS; way++) {
+		if (options->ways[way])
+			testio_table_print(options, results, (enum testio_way)way, stdout);
+	}
+	testio_advice_print(options, results, stdout);
+	return testio_files_write(options, results);
+}
+
 static int measure(const struct testio_options *options)
 {
 	struct testio_results results;
+	int status = TESTIO_OK;
 
 	for (size_t i = 0; i < sizeof(results.rates) / sizeof(double); i++)
 		(&results.rates[0][0][0])[i] = -1;
-	if (directory_check(options) != TESTIO_OK)
+	if (directory_check(options) != TESTIO_OK || testio_files_check(options))
 		return TESTIO_FAILED;
 	memory_warn(options);
 	testio_header_print(options, stdout);
 	(void)fflush(stdout);
 	if (testio_signals_catch() || grid_measure(options, &results))
-		return testio_signal() ? 128 + testio_signal() : TESTIO_FAILED;
-	for (int way = 0; way < TESTIO_WAYS; way++) {
-		if (options->ways[way])
-			testio_table_print(options, &results, (enum testio_way)way, stdout);
-	}
-	testio_advice_print(options, &results, stdout);
-	return testio_files_write(options, &results) ? TESTIO_FAILED : TESTIO_OK;
+		status = TESTIO_FAILED;
+	/* What was measured until then is not lost. */
+	if (testio_measured(options, &results) && results_tell(options, &results))
+		status = TESTIO_FAILED;
+	return testio_signal() ? 128 + testio_signal() : status;
 }
 
 int k2i_command_testio(int argc, char **argv)

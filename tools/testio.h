@@ -15,6 +15,7 @@
 #define TESTIO_THREADS_MAX 64u
 #define TESTIO_RUNS_MAX 1000u
 #define TESTIO_FILE_NAME "test.io"
+#define TESTIO_QUESTIONS 11u
 
 enum { TESTIO_OK = 0, TESTIO_FAILED = 1, TESTIO_USAGE = 2, TESTIO_HELP = 3 };
 enum testio_way { TESTIO_WRITE, TESTIO_READ, TESTIO_WAYS };
@@ -33,8 +34,9 @@ struct testio_options {
 	struct k2i_store_options store; /* without write_bytes */
 	bool ways[TESTIO_WAYS];
 	bool quiet;
-	const char *tsv, *json; /* files; NULL: none */
-	char *answer;           /* memory of a directory that was typed */
+	const char *tsv, *json;              /* files; NULL: none */
+	const char *given[TESTIO_QUESTIONS]; /* on the command line; NULL: was not */
+	char *answer;                        /* memory of a directory that was typed */
 };
 
 /* TESTIO_OK; TESTIO_HELP printed; TESTIO_USAGE: said what is wrong. */
@@ -75,11 +77,15 @@ struct testio_results {
 	double rates[TESTIO_WAYS][TESTIO_LIST_MAX][TESTIO_LIST_MAX];
 };
 
+/* Whether any cell was. */
+bool testio_measured(const struct testio_options *options, const struct testio_results *results);
 void testio_header_print(const struct testio_options *options, FILE *output);
 void testio_table_print(const struct testio_options *options, const struct testio_results *results, enum testio_way way,
 			FILE *output);
 /* The fastest cell and the lines that set it. */
 void testio_advice_print(const struct testio_options *options, const struct testio_results *results, FILE *output);
+/* Before anything is measured: whether the files that are asked for can be written. 0, or -errno of one, printed. */
+int testio_files_check(const struct testio_options *options);
 /* To the files that are asked for. 0, or -errno of one, printed. */
 int testio_files_write(const struct testio_options *options, const struct testio_results *results);
 

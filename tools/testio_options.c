@@ -20,7 +20,7 @@ static void help_print(FILE *output)
 	(void)fputs("usage: k2hft testio [OPTION]... [DIRECTORY]\n"
 		    "Measures how fast files are written and read there, as the receiver does it.\n"
 		    "Without arguments, on a terminal, it asks for everything.\n\n"
-		    "  -i, --interactive         asks, whatever else is given\n"
+		    "  -i, --interactive         asks; what else is given is the default\n"
 		    "  -s, --size MB             of a file, in 1,000,000 bytes (500)\n"
 		    "  -t, --seconds SECONDS     that one run may take (60)\n"
 		    "  -n, --runs NUMBER         of each cell; the table has their means (5)\n"
@@ -61,7 +61,7 @@ static const struct option long_options[] = {
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	(void)fprintf(stderr, "k2hft testio: %s %s: %s\n", option, given, needed);
+	(void)fprintf(stderr, "k2hft testio: %s%s%s: %s\n", option, *given ? " " : "", given, needed);
 	return TESTIO_USAGE;
 }
 
@@ -212,6 +212,7 @@ static const struct question {
 	{'m', "--mode", "What to measure: write, read or both", "write", "write, read or both is needed", ways_set},
 };
 #define QUESTION_COUNT (sizeof(questions) / sizeof(questions[0]))
+_Static_assert(QUESTION_COUNT == TESTIO_QUESTIONS, "each can have been given");
 
 static int ask_one(struct testio_options *options, const struct question *question, const char *first, FILE *input,
 		   FILE *output)
@@ -247,7 +248,7 @@ int testio_options_ask(struct testio_options *options, FILE *input, FILE *output
 	int status = TESTIO_OK;
 
 	for (size_t i = 0; i < QUESTION_COUNT && status == TESTIO_OK; i++) {
-		const char *first = i ? questions[i].first : options->directory;
+		const char *first = options->given[i] ? options->given[i] : questions[i].first;
 
 		status = ask_one(options, &questions[i], first, input, output);
 	}
@@ -259,9 +260,11 @@ static int option_set(struct testio_options *options, int option, const char *gi
 	if (option == OPTION_DIRECT)
 		given = "yes";
 	for (size_t i = 1; i < QUESTION_COUNT; i++) {
-		if (questions[i].option == option)
-			return questions[i].set(options, given) ? refuse(questions[i].name, given, questions[i].needed)
-								: TESTIO_OK;
+		if (questions[i].option != option)
+			continue;
+		options->given[i] = given;
+		return questions[i].set(options, given) ? refuse(questions[i].name, given, questions[i].needed)
+							: TESTIO_OK;
 	}
 	switch (option) {
 	case OPTION_TSV:
@@ -313,6 +316,7 @@ int testio_options_parse(int argc, char **argv, struct testio_options *options)
 	}
 	if (argc - optind > 1)
 		return refuse("DIRECTORY", argv[optind + 1], "one is tested at a time");
+	options->given[0] = argv[optind];
 	if (optind < argc && directory_set(options, argv[optind]))
 		return refuse("DIRECTORY", argv[optind], questions[0].needed);
 	if (ask)

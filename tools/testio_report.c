@@ -2,8 +2,10 @@
 #include "testio.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "format_parts.h"
 
@@ -33,6 +35,14 @@ void testio_header_print(const struct testio_options *options, FILE *output)
 		      cache_names[options->store.cache], (unsigned long long)options->files);
 }
 
+static void cell_print(double rate, FILE *output)
+{
+	if (rate < 0)
+		(void)fprintf(output, "|%-9s", "-");
+	else
+		(void)fprintf(output, "|%-9.2f", rate);
+}
+
 /* FileCatalyst's layout. */
 void testio_table_print(const struct testio_options *options, const struct testio_results *results, enum testio_way way,
 			FILE *output)
@@ -47,7 +57,7 @@ void testio_table_print(const struct testio_options *options, const struct testi
 	for (size_t buffer = 0; buffer < options->buffers_kb.count; buffer++) {
 		(void)fprintf(output, "%-13llu", (unsigned long long)options->buffers_kb.values[buffer]);
 		for (size_t threads = 0; threads < options->threads.count; threads++)
-			(void)fprintf(output, "|%-9.2f", results->rates[way][buffer][threads]);
+			cell_print(results->rates[way][buffer][threads], output);
 		(void)fputs("\n", output);
 	}
 }
@@ -70,6 +80,11 @@ static struct best best_find(const struct testio_options *options, const struct 
 		}
 	}
 	return best;
+}
+
+bool testio_measured(const struct testio_options *options, const struct testio_results *results)
+{
+	return best_find(options, results, options->ways[TESTIO_WRITE] ? TESTIO_WRITE : TESTIO_READ).rate >= 0;
 }
 
 void testio_advice_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
@@ -115,6 +130,8 @@ static void rates_each(const struct testio_options *options, const struct testio
 	for (int way = 0; way < TESTIO_WAYS; way++) {
 		for (size_t buffer = 0; options->ways[way] && buffer < options->buffers_kb.count; buffer++) {
 			for (size_t threads = 0; threads < options->threads.count; threads++) {
+				if (results->rates[way][buffer][threads] < 0)
+					continue;
 				each(output, first, way_names[way], options->buffers_kb.values[buffer],
 				     options->threads.values[threads], results->rates[way][buffer][threads]);
 				first = false;
@@ -169,6 +186,32 @@ static void json_print(const struct testio_options *options, const struct testio
 	(void)fputs("],\n \"results\": [", output);
 	rates_each(options, results, output, json_cell);
 	(void)fputs("\n ]\n}\n", output);
+}
+
+static int file_check(const char *path)
+{
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error;
+	bool made = descriptor >= 0;
+
+	/* NONBLOCK: of a pipe it is not to wait for who reads. */
+	if (!made && errno == EEXIST)
+		descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	error = descriptor < 0 ? -errno : 0;
+	if (error)
+		(void)fprintf(stderr, "k2hft testio: %s: %s\n", path, strerror(-error));
+	else
+		(void)close(descriptor);
+	if (made)
+		(void)unlink(path);
+	return error;
+}
+
+int testio_files_check(const struct testio_options *options)
+{
+	int error = options->tsv ? file_check(options->tsv) : 0;
+	int json_error = options->json ? file_check(options->json) : 0;
+
+	return error ? error : json_error;
 }
 
 static int file_write(const char *path, const struct testio_options *options, const struct testio_results *results,

@@ -53,7 +53,12 @@ expect 0 '^best read' -s 1 -n 1 -b 64,128 -w 1,2 -m read "$dir/disk"
 expect 1 'No such file' -s 1 "$dir/missing"
 expect 1 'it is no directory' -s 1 "$dir/tsv"
 expect 1 'MB are needed, .* MB are free' -s 100000000 -f 64 -w 64 "$dir/disk"
-expect 1 'No such file' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/missing/tsv" "$dir/disk"
+# Files that can't be written are told before anything is measured, and others stay as they are.
+echo precious >"$dir/old"
+expect 1 'No such file' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/missing/tsv" --json "$dir/old" "$dir/disk"
+[ ! -s "$dir/output" ] || fail "it measures first"
+[ "$(cat "$dir/old")" = precious ] || fail "it overwrites before it has anything"
+expect 1 'Is a directory' -s 1 -n 1 -b 64 -w 1 --json "$dir" "$dir/disk"
 expect 2 'a directory is needed' -s 1
 expect 2 'no answer' -i
 expect 2 '--buffers 128: it was given before' -b 64 -b 128 "$dir/disk"
@@ -70,7 +75,7 @@ expect 1 'it is there already, and is not overwritten' -s 1 -n 1 -b 64 -w 1 "$di
 [ ! -e "$dir/elsewhere" ] || fail "it followed a symbolic link"
 rm "$dir/disk/test.io"
 
-# Ended in the middle. A limit of an hour, and more data than it can write before the signal.
+# Ended in the middle of the first cell. A limit of an hour, and more data than it can write before the signal.
 "$k2hft" testio -s 100 -n 1000 -t 3600 -b 4 -w 1 -o dsync "$dir/disk" >"$dir/output" 2>"$dir/errors" &
 testio=$!
 until grep -q '^Max # files' "$dir/output"; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # On a terminal testio asks for everything if there are no arguments, shows its progress, and ends at Ctrl-C.
+import json
 import os
 import pty
 import sys
@@ -66,6 +67,23 @@ def main():
         status = terminal.end()
         assert status == 130, status
         assert not os.listdir(folder), os.listdir(folder)
+
+        # What was measured before it is told.
+        with tempfile.TemporaryDirectory() as saved:
+            tsv, results = os.path.join(saved, "tsv"), os.path.join(saved, "json")
+            terminal = Terminal("-s", "100", "-n", "40", "-b", "16384,4", "-w", "1", "--tsv", tsv, "--json", results,
+                                folder)
+            terminal.await_text("write, 4 KB, 1 threads, run ")
+            os.write(terminal.side, b"\x03")
+            terminal.await_text("16384        |")
+            terminal.await_text("4            |- ")
+            terminal.await_text("best write: 16384 KB, 1 threads, ")
+            status = terminal.end()
+            assert status == 130, status
+            with open(tsv, encoding="utf-8") as table:
+                assert [line.split("\t")[1] for line in table] == ["buffer_kb", "16384"]
+            with open(results, encoding="utf-8") as report:
+                assert [cell["buffer_kb"] for cell in json.load(report)["results"]] == [16384]
 
 
 main()

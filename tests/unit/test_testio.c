@@ -133,7 +133,9 @@ static void answers_are_taken(void **state)
 	assert_int_equal(options.store.mode, K2I_STORE_DSYNC);
 	assert_true(options.ways[TESTIO_READ]);
 	assert_non_null(strstr(said, "File size in MB [500]: "));
-	assert_non_null(strstr(said, "a number from 1 to 1000 is needed\nRuns of each setting [5]: "));
+	/* What the command line said is the default. */
+	assert_non_null(strstr(said, "Directory to test (test.io is made there) [.]: "));
+	assert_non_null(strstr(said, "a number from 1 to 1000 is needed\nRuns of each setting [3]: "));
 	free(said);
 	free(options.answer);
 }
@@ -182,6 +184,25 @@ static void the_table_is_filecatalysts(void **state)
 	free(options.answer);
 }
 
+static void what_was_not_measured_has_no_rate(void **state)
+{
+	struct testio_results results = {{{{100.5, -1}}}}, none = {{{{-1, -1}}}};
+	struct testio_options options;
+	char *printed;
+	size_t bytes;
+	FILE *output = open_memstream(&printed, &bytes);
+
+	(void)state;
+	assert_int_equal(parsed("-b 64 -w 1,12 .", &options), TESTIO_OK);
+	assert_true(testio_measured(&options, &results));
+	assert_false(testio_measured(&options, &none));
+	testio_table_print(&options, &results, TESTIO_WRITE, output);
+	(void)fclose(output);
+	assert_non_null(strstr(printed, "\n64           |100.50   |-        \n"));
+	free(printed);
+	free(options.answer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
 		cmocka_unit_test(answers_are_taken),
 		cmocka_unit_test(no_answer_ends_it),
 		cmocka_unit_test(the_table_is_filecatalysts),
+		cmocka_unit_test(what_was_not_measured_has_no_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
