@@ -54,13 +54,9 @@ static void progress(const struct bench_report *report, const struct bench_resul
 
 	if (options->quiet || !isatty(STDERR_FILENO))
 		return;
-	(void)fputs("\r\033[K", stderr);
-	if (result) {
-		bench_point_text(&result->point, text, sizeof(text));
-		(void)fprintf(stderr, "[%u of %u] %s: run %llu of %llu", (unsigned)(result - report->results) + 1,
-			      report->count, text, (unsigned long long)number, (unsigned long long)options->runs);
-	}
-	(void)fflush(stderr);
+	bench_point_text(&result->point, text, sizeof(text));
+	progress_show("[%u of %u] %s: run %llu of %llu", (unsigned)(result - report->results) + 1, report->count, text,
+		      (unsigned long long)number, (unsigned long long)options->runs);
 }
 
 static int limited_run(struct bench_run *run, double metrics[BENCH_METRICS])
@@ -119,7 +115,7 @@ static int group_measure(struct bench_run *run, struct bench_report *report, uns
 			progress(report, &report->results[number], turn + 1, run->options);
 			status = result_measure(run, &report->results[number], turn);
 		}
-	progress(report, NULL, 0, run->options);
+	progress_clear();
 	for (number = first; status == 0 && number < first + count; number++) {
 		report->results[number].runs = runs;
 		bench_result_sum(&report->results[number]);

@@ -101,7 +101,9 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 			messages_copy(run, name);
 			return -1;
 		}
-		if (bench_interrupted() || k2i_clock_ns(CLOCK_MONOTONIC) - begin > START_LIMIT_NS) {
+		if (bench_interrupted())
+			return -1;
+		if (k2i_clock_ns(CLOCK_MONOTONIC) - begin > START_LIMIT_NS) {
 			bench_error("%s is not there in time", name);
 			return -1;
 		}
@@ -333,8 +335,9 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 	process->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	process->peak_kib = (uint64_t)usage.ru_maxrss;
-	if (status == 0)
-		return 0;
-	bench_error("%s ended with status %d", name, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-	return -1;
+	/* One that is interrupted before it catches signals ends by them. */
+	if (status && !bench_interrupted())
+		bench_error("%s ended with status %d", name,
+			    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	return status ? -1 : 0;
 }

@@ -86,8 +86,8 @@ static void step_wait(uint64_t due)
 static void progress(const struct bench_run *run, double rate)
 {
 	if (!run->options->quiet && isatty(STDERR_FILENO))
-		(void)fprintf(stderr, "\r\033[Ksecond %u of %llu: %.0f MB/s", run->series_count,
-			      (unsigned long long)run->point.seconds, rate);
+		progress_show("second %u of %llu: %.0f MB/s", run->series_count, (unsigned long long)run->point.seconds,
+			      rate);
 }
 
 /* For each second that has passed: several, if looking took so long. */

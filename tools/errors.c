@@ -2,13 +2,50 @@
 #include "errors.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define LINE_ROOM 512
+
+static bool progress_stands; /* whoever locks stderr */
+
+/* A line that wraps could not be written over: the terminal's width is all that is shown of it. */
+void progress_show(const char *format, ...)
+{
+	struct winsize window = {0};
+	char line[LINE_ROOM];
+	va_list arguments;
+	int most = LINE_ROOM;
+
+	va_start(arguments, format);
+	(void)vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+		most = window.ws_col - 1;
+	flockfile(stderr);
+	(void)fprintf(stderr, "\r%.*s\033[K", most, line);
+	(void)fflush(stderr);
+	progress_stands = true;
+	funlockfile(stderr);
+}
+
+void progress_clear(void)
+{
+	flockfile(stderr);
+	if (progress_stands)
+		(void)fputs("\r\033[K", stderr);
+	progress_stands = false;
+	funlockfile(stderr);
+}
 
 void command_error(const char *command, const char *format, ...)
 {
 	va_list arguments;
 
 	flockfile(stderr);
+	progress_clear();
 	(void)fprintf(stderr, "k2hft %s: ", command);
 	va_start(arguments, format);
 	(void)vfprintf(stderr, format, arguments);

@@ -2,6 +2,10 @@
 #ifndef ERRORS_H
 #define ERRORS_H
 
+/* On a terminal: a line on standard error that takes the place of the one before, and is no wider than it has room. */
+void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* So that another line can stand there. */
+void progress_clear(void);
 /* A line on standard error, whole whatever other threads write: "k2hft COMMAND: TEXT". */
 void command_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The line behind an error in the arguments: where they are explained. */

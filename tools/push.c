@@ -42,10 +42,9 @@ static void interrupted(int number)
 
 static void log_line(void *argument, enum k2hft_log_level level, const char *text)
 {
-	const struct push *push = argument;
-
+	(void)argument;
 	(void)level;
-	(void)fprintf(stderr, "%sk2hft push: %s\n", push->show ? "\r\033[K" : "", text);
+	push_error("%s", text);
 }
 
 static void help_print(FILE *output)
@@ -366,7 +365,6 @@ static int inputs_push(struct push *push, char **names)
 		status = input_push(push, *names);
 	if (status != -EINTR)
 		return status;
-	push_progress_clear(push);
 	push_error("interrupted: what was read is sent");
 	return PUSH_OK;
 }
@@ -418,7 +416,7 @@ int k2i_command_push(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	push.show = !push.options.quiet && isatty(STDERR_FILENO);
-	k2hft_log_callback_set(log_line, &push, push.options.quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
+	k2hft_log_callback_set(log_line, NULL, push.options.quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
 	status = sender_options_make(&push);
 	if (status == PUSH_OK)
 		status = inputs_check(argv + optind);

@@ -53,7 +53,6 @@ int push_tls_take(struct push *push);
 /* push_progress.c */
 /* To be called now and then: writes the progress line. */
 void push_progress(struct push *push);
-void push_progress_clear(struct push *push);
 /* PUSH_FAILED with its message: the receiver could not be reached in time. */
 int push_connection_check(struct push *push);
 /* True: nothing was acknowledged for the time limit although records wait, or the second interrupt came. */

@@ -33,16 +33,9 @@ void push_progress(struct push *push)
 		return;
 	push->shown_ns = now_ns;
 	stats_get(push, &stats);
-	(void)fprintf(stderr, "\r%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s\033[K",
-		      megabytes(push->input_bytes), seconds > 0 ? megabytes(push->input_bytes) / seconds : 0,
-		      stats.unacked_records, stats.client.state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
-	(void)fflush(stderr);
-}
-
-void push_progress_clear(struct push *push)
-{
-	if (push->show && push->shown_ns != push->started_ns)
-		(void)fputs("\r\033[K", stderr);
+	progress_show("%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s", megabytes(push->input_bytes),
+		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, stats.unacked_records,
+		      stats.client.state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
 }
 
 static const char *reason(const struct k2hft_sender_stats *stats)
@@ -117,7 +110,7 @@ int push_drain(struct push *push)
 		status = k2hft_sender_flush(push->sender, SLICE_MS);
 		push_progress(push);
 	} while (status && !push_stalled(push));
-	push_progress_clear(push);
+	progress_clear();
 	if (status) {
 		remain_tell(push);
 		return PUSH_FAILED;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "errors.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
 #define SHOW_NS UINT64_C(250000000)
@@ -205,29 +206,22 @@ static void *job_main(void *argument)
 	return NULL;
 }
 
-static void progress_show(const struct run *run, uint64_t started_ns)
+static void run_show(const struct run *run, uint64_t started_ns)
 {
 	const struct testio_cell *cell = run->cell;
 	uint64_t bytes = atomic_load_explicit(&run->moved_bytes, memory_order_relaxed);
 
 	if (cell->options->quiet || !isatty(STDERR_FILENO))
 		return;
-	(void)fprintf(stderr, "\r%s, %zu KB, %u threads, run %llu of %llu: %.0f MB, %.0f MB/s\033[K",
+	progress_show("%s, %zu KB, %u threads, run %llu of %llu: %.0f MB, %.0f MB/s",
 		      run->way == TESTIO_WRITE ? "write" : "read", cell->write_bytes / 1024, cell->threads,
 		      (unsigned long long)cell->number, (unsigned long long)cell->count, (double)bytes / 1e6,
 		      (double)bytes * 1e3 / (double)(k2i_clock_ns(CLOCK_MONOTONIC) - started_ns + 1));
-	(void)fflush(stderr);
-}
-
-static void progress_clear(const struct run *run)
-{
-	if (!run->cell->options->quiet && isatty(STDERR_FILENO))
-		(void)fputs("\r\033[K", stderr);
 }
 
 static void jobs_await(struct run *run, uint64_t started_ns)
 {
-	progress_show(run, started_ns);
+	run_show(run, started_ns);
 	(void)pthread_mutex_lock(&run->lock);
 	while (run->running) {
 		struct timespec until;
@@ -236,10 +230,10 @@ static void jobs_await(struct run *run, uint64_t started_ns)
 		until.tv_sec = (time_t)(until_ns / SECOND_NS);
 		until.tv_nsec = (long)(until_ns % SECOND_NS);
 		if (pthread_cond_timedwait(&run->ended, &run->lock, &until) == ETIMEDOUT)
-			progress_show(run, started_ns);
+			run_show(run, started_ns);
 	}
 	(void)pthread_mutex_unlock(&run->lock);
-	progress_clear(run);
+	progress_clear();
 }
 
 /* A file's share of a thread; all but the last end where a block does. */
