@@ -201,11 +201,13 @@ static int options_read(struct check *check, int argc, char **argv)
 			return STATUS_WRONG;
 		}
 	}
-	if (check->table && optind == argc)
+	if (check->table && argc == 2)
 		return k2i_settings_table_print(stdout) ? STATUS_FAILED : 0;
 	if (!check->table && optind < argc)
 		return -1;
-	command_error("check", check->table ? "--table checks no file" : "a file is needed");
+	command_error("check", !check->table    ? "a file is needed"
+			       : optind == argc ? "--table stands alone"
+						: "--table checks no file");
 	command_help_hint("check");
 	return STATUS_WRONG;
 }

@@ -121,10 +121,14 @@ static int options_read(struct options *options, int argc, char **argv)
 	}
 	if (options->table && optind < argc)
 		return usage_wrong("--table asks no target");
+	if (options->table && argc > 2)
+		return usage_wrong("--table stands alone");
 	if (options->table)
 		return k2i_counters_print(stdout) ? STATUS_UNREACHABLE : 0;
 	if (options->json && options->metrics)
 		return usage_wrong("--json or --metrics, not both");
+	if (options->all && (options->json || options->metrics))
+		return usage_wrong("--json and --metrics have all counters without --all");
 	if (options->metrics && argc - optind > 1)
 		return usage_wrong("--metrics is of one target: names would come twice");
 	/* Once without an interval; for ever with one. */
@@ -153,7 +157,7 @@ static void target_show(const struct options *options, struct target *target, co
 	else if (options->metrics)
 		(void)stat_show_metrics(stdout, &target->now);
 	else if (options->interval_s && !isatty(STDOUT_FILENO))
-		stat_show_line(stdout, target->name, &target->now);
+		stat_show_line(stdout, target->name, &target->now, options->all);
 	else
 		stat_show_table(stdout, target->name, &target->now, target->before.count ? &target->before : NULL,
 				seconds, options->all);

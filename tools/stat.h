@@ -48,8 +48,8 @@ bool stat_lossy(const struct stat_values *values);
 /* For people; `before`, `seconds` ago, is for rates, and NULL at first. `all`: counters that are 0 too. */
 void stat_show_table(FILE *output, const char *target, const struct stat_values *now, const struct stat_values *before,
 		     double seconds, bool all);
-/* One line with what is not 0. */
-void stat_show_line(FILE *output, const char *target, const struct stat_values *now);
+/* One line with what is not 0, or with all. */
+void stat_show_line(FILE *output, const char *target, const struct stat_values *now, bool all);
 /* -EIO */
 int stat_show_metrics(FILE *output, const struct stat_values *now);
 /* A text from elsewhere, without what a terminal would obey. */

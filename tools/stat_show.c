@@ -156,7 +156,7 @@ void stat_show_table(FILE *output, const char *target, const struct stat_values 
 		(void)fputs("  Records were lost, or may be missing or there twice: see the lines with a !.\n", output);
 }
 
-void stat_show_line(FILE *output, const char *target, const struct stat_values *now)
+void stat_show_line(FILE *output, const char *target, const struct stat_values *now, bool all)
 {
 	time_t second = time(NULL);
 	struct tm utc;
@@ -171,7 +171,7 @@ void stat_show_line(FILE *output, const char *target, const struct stat_values *
 		for (at = 0; stat_table_there(now, stat_tables[table]) && at < stat_tables[table]->count; at++) {
 			uint64_t value = stat_counter(now, stat_tables[table], at);
 
-			if (value)
+			if (value || all)
 				(void)fprintf(output, " %s=%" PRIu64, stat_tables[table]->counters[at].name, value);
 		}
 	}

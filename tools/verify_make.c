@@ -386,15 +386,15 @@ static void summary_print(const struct making *making, const struct producer *pr
 		records += made_count(producers + at);
 		megabytes += (double)producers[at].made_bytes / 1e6;
 	}
-	if (making->options->quiet)
-		return;
-	if (making->options->json)
+	if (making->options->json) {
 		json_print(making, producers, seconds);
-	else
-		table_print(making, producers, !making->options->table);
-	if (!making->options->json && !making->options->table)
+	} else if (making->options->table) {
+		table_print(making, producers, false);
+	} else if (!making->options->quiet) {
+		table_print(making, producers, true);
 		(void)printf("%" PRIu64 " records, %.1f MB in %.2f s, %.0f MB/s; seed %" PRIu64 "\n", records,
 			     megabytes, seconds, seconds > 0 ? megabytes / seconds : 0, making->text.seed);
+	}
 }
 
 static void log_line(void *argument, enum k2hft_log_level level, const char *text)

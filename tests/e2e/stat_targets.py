@@ -75,6 +75,9 @@ def check_statuses():
                           (["--timeout", "-1"], "--timeout -1: a number from 1 to 3600 is needed\n"),
                           (["--json", "--metrics"], "--json or --metrics, not both" + hint),
                           (["--table", "a:1"], "--table asks no target" + hint),
+                          (["--table", "--json"], "--table stands alone" + hint),
+                          (["--all", "--json"], "--json and --metrics have all counters without --all" + hint),
+                          (["--metrics", "-a"], "--json and --metrics have all counters without --all" + hint),
                           (["--metrics", "a:1", "b:2"], "--metrics is of one target: names would come twice" + hint)):
         status, said, error = stat(*wrong)
         assert status == 2 and error.startswith("k2hft stat: " + reason) and not said, (wrong, status, error)
@@ -92,6 +95,7 @@ def check_forms():
     lines = stat("-n", "2", good.target)[1].splitlines()
     assert len(lines) == 2 and all(f"Z {good.target} connections=4321 records=7" in line for line in lines), lines
     assert "accept_errors" in stat("--all", good.target)[1]
+    assert all(" accept_errors=0 " in line for line in stat("--all", "-n", "2", good.target)[1].splitlines())
     table = [line.split("\t") for line in stat("--table")[1].splitlines()]
     assert {row[0] for row in table} == {"receiver", "mount", "ring"} and all(len(row) == 5 for row in table)
 
