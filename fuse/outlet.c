@@ -201,30 +201,55 @@ void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const c
 	(void)append_output(mount, outlet, data, bytes);
 }
 
-/* Records that the rule has passed. */
-static int deliver(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+/* What a file behind a stream has no memory for. */
+static void lose(struct k2i_mount *mount, const struct k2i_outlet *outlet, const char *data, size_t bytes)
+{
+	k2i_mount_count(&mount->counts.lost_records, mount->settings->binary ? 1 : k2i_text_records(data, bytes));
+	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			"mount: no memory: records that %s gets from another file are lost", outlet->path);
+}
+
+static int hand_on(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records, size_t *taken)
+{
+	int status;
+
+	if (outlet->next) {
+		status = k2i_outlet_take(mount, outlet->next, records, taken);
+		account_next(mount, outlet->next, *taken);
+	} else {
+		status = append_output(mount, outlet, records->data, records->bytes);
+		*taken = status ? 0 : records->bytes;
+	}
+	return status;
+}
+
+/* Records that the rule has passed; as k2i_outlet_take. */
+static int deliver(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records, size_t *taken)
 {
 	int status = outlet->transfer ? add_pending(outlet, records) : 0;
 
+	*taken = 0;
 	if (status || records->bytes == 0)
 		return status;
-	status = append_output(mount, outlet, records->data, records->bytes);
-	/* A stream has them: the copy's failure is no reason to have the writer write them again. */
-	if (status && !outlet->transfer)
+	status = hand_on(mount, outlet, records, taken);
+	if (status == 0 || !outlet->transfer)
 		return status;
-	if (!outlet->next)
-		return 0;
-	account_next(mount, outlet->next, records->bytes);
-	return k2i_outlet_take(mount, outlet->next, records);
+	/* A stream has them: what fails behind it is no reason to have the writer write them again. */
+	if (status == -ENOMEM && outlet->next)
+		lose(mount, outlet->next, records->data + *taken, records->bytes - *taken);
+	*taken = records->bytes;
+	return 0;
 }
 
 /* A replacement of a record whose first piece was judged: it stands for the whole record, so it gets the line end. */
-static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *replaced)
+static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *replaced,
+			    size_t *taken)
 {
 	struct k2i_records whole = *replaced;
 	char *text = malloc(replaced->bytes + 1);
 	int status;
 
+	*taken = 0;
 	if (!text)
 		return -ENOMEM;
 	memcpy(text, replaced->data, replaced->bytes);
@@ -232,54 +257,61 @@ static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, 
 	whole.data = text;
 	whole.bytes = replaced->bytes + 1;
 	whole.continues = false;
-	status = deliver(mount, outlet, &whole);
+	status = deliver(mount, outlet, &whole, taken);
 	free(text);
 	return status;
 }
 
-/* What a rule has done to records. Those that failed are judged again when their writer tries again: they count then. */
-static void count_judged(struct k2i_mount *mount, const struct k2i_outlet *outlet, int status)
+/* What a rule has done to records. Those that are not taken are judged again when their writer tries again. */
+static void count_judged(struct k2i_mount *mount, const struct k2i_outlet *outlet, const struct k2i_rule_counts *counts)
 {
-	struct k2i_rule_counts counts = k2i_rule_counts_take(outlet->scratch);
-
-	k2i_mount_count(&mount->counts.slow_patterns, counts.slow);
-	if (status)
-		return;
-	if (counts.filtered)
+	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);
+	if (counts->filtered)
 		k2i_log_limited(&mount->filter_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
 				"mount: %s: %llu records that its rule does not let pass", outlet->path,
-				(unsigned long long)counts.filtered);
-	k2i_mount_count(&mount->counts.filtered_records, counts.filtered);
-	k2i_mount_count(&mount->counts.replaced_records, counts.replaced);
+				(unsigned long long)counts->filtered);
+	k2i_mount_count(&mount->counts.filtered_records, counts->filtered);
+	k2i_mount_count(&mount->counts.replaced_records, counts->replaced);
 }
 
 /* Whole records, or the first piece of one, through the rule. */
-static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records, size_t *taken)
 {
 	struct k2i_records passed = *records;
+	struct k2i_rule_counts counts = {0};
 	struct k2i_rule_output output;
+	size_t delivered;
 	int verdict, status = 0;
 
+	*taken = 0;
 	k2i_rule_begin(outlet->scratch, records->data, records->bytes);
 	verdict = k2i_rule_next(outlet->scratch, &output);
 	if (verdict >= 0) {
 		K2I_SHARED_KEEP(outlet);
 		outlet->rest_dropped = records->continues && (verdict == 0 || output.replaced);
 	}
-	for (; verdict > 0 && status == 0; verdict = status ? 0 : k2i_rule_next(outlet->scratch, &output)) {
+	for (; verdict > 0 && status == 0; verdict = status ? status : k2i_rule_next(outlet->scratch, &output)) {
 		passed.data = output.data;
 		passed.bytes = output.bytes;
-		status = outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed)
-					      : deliver(mount, outlet, &passed);
+		status = outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed, &delivered)
+					      : deliver(mount, outlet, &passed, &delivered);
+		if (delivered == 0)
+			continue;
+		*taken = output.end - (status ? passed.bytes - delivered : 0);
+		counts = k2i_rule_counts(outlet->scratch);
 	}
-	status = status ? status : verdict;
-	count_judged(mount, outlet, status);
-	return status;
+	if (verdict == 0) {
+		*taken = records->bytes;
+		counts = k2i_rule_counts(outlet->scratch);
+	}
+	count_judged(mount, outlet, &counts);
+	return verdict;
 }
 
 int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes)
 {
 	struct k2i_rule_output output;
+	struct k2i_rule_counts counts;
 	size_t passed = 0;
 	int verdict;
 
@@ -292,21 +324,25 @@ int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *re
 		passed += output.bytes;
 	}
 	*bytes = passed;
-	count_judged(mount, outlet, verdict);
+	counts = k2i_rule_counts(outlet->scratch);
+	if (verdict == 0)
+		count_judged(mount, outlet, &counts);
 	return verdict;
 }
 
-int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records)
+int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records,
+		    size_t *taken)
 {
+	*taken = records->bytes;
 	if (records->continued)
-		return outlet->rest_dropped ? 0 : deliver(mount, outlet, records);
+		return outlet->rest_dropped ? 0 : deliver(mount, outlet, records, taken);
 	if (!outlet->passes_all)
-		return judge(mount, outlet, records);
+		return judge(mount, outlet, records, taken);
 	if (outlet->rest_dropped) {
 		K2I_SHARED_KEEP(outlet);
 		outlet->rest_dropped = false;
 	}
-	return deliver(mount, outlet, records);
+	return deliver(mount, outlet, records, taken);
 }
 
 static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)

@@ -54,8 +54,12 @@ void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
 /* In place of a process that died: opens again what was its own. Without its output goes on, with a warning. -ENOMEM */
 int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet);
 
-/* Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. */
-int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records);
+/*
+ * Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. Even so
+ * the first `*taken` bytes, whole records, are taken, and must not come again.
+ */
+int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records,
+		    size_t *taken);
 /* Leaves of whole records those that its rule passes, which must be one that replaces none. -ENOMEM: nothing counts. */
 int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes);
 /* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */

@@ -131,6 +131,19 @@ static void lose(struct k2i_mount *mount, const struct k2i_parked *item, int sta
 			item->handle->path, strerror(-status));
 }
 
+/* Some of it has been taken, which is to be sent before what came later: its place stays. */
+static void fail_rest(struct k2i_mount *mount, struct k2i_parked *item, int status)
+{
+	struct k2i_parked answered = *item;
+
+	if (item->unique == 0 || item->cached)
+		lose(mount, item, status);
+	K2I_SHARED_KEEP(item);
+	item->unique = 0;
+	item->kind = K2I_PARKED_REST;
+	k2i_park_answer(mount, &answered, status);
+}
+
 static void run_queue(struct k2i_mount *mount)
 {
 	struct k2i_park *park = &mount->park;
@@ -141,6 +154,10 @@ static void run_queue(struct k2i_mount *mount)
 
 		if (status == -EAGAIN)
 			return;
+		if (status && item->kind == K2I_PARKED_WRITE && item->taken) {
+			fail_rest(mount, item, status);
+			continue;
+		}
 		(void)take_first(park);
 		if (item->kind == K2I_PARKED_SYNC) {
 			begin_sync(mount, item);

@@ -58,8 +58,9 @@ static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_text 
 	return k2i_text_whole(data, bytes < most ? bytes : most);
 }
 
+/* `*given`: how much of the part is taken, as k2i_outlet_take. */
 static int give(struct k2i_mount *mount, const struct k2i_parked *item, const struct k2i_text_part *part,
-		bool continues)
+		bool continues, size_t *given)
 {
 	struct k2i_records records = {
 		.data = part->data,
@@ -71,12 +72,13 @@ static int give(struct k2i_mount *mount, const struct k2i_parked *item, const st
 	};
 	int status = 0;
 
+	*given = 0;
 	if (continues)
 		k2i_outlet_count_piece(mount, item->handle->outlet);
 	/* A piece stands alone in its chunk. */
 	if (records.continued || records.continues)
 		status = k2i_outlet_push(mount, item->handle->outlet);
-	return status ? status : k2i_outlet_take(mount, item->handle->outlet, &records);
+	return status ? status : k2i_outlet_take(mount, item->handle->outlet, &records, given);
 }
 
 /* Whether what comes next can be a piece of a record, which stands alone in its chunk. */
@@ -86,7 +88,14 @@ static bool piece_ahead(const struct k2i_mount *mount, const struct k2i_text *te
 	       (!mount->limits.record_bytes_max && text->held_bytes + bytes > mount->limits.piece_bytes_max);
 }
 
-/* Takes some of a text. On errors nothing was taken; -EAGAIN: a piece of a long record needs the ring first. */
+static void taken_more(struct k2i_mount *mount, struct k2i_parked *item, size_t bytes)
+{
+	K2I_SHARED_KEEP(item);
+	item->taken += bytes;
+	account_taken(mount, item);
+}
+
+/* Takes some of a text, even if it fails in the midst of a run. -EAGAIN: a piece of a long record needs the ring first. */
 static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 {
 	struct k2i_text *text = &item->handle->text, before = *text;
@@ -94,6 +103,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 	size_t bytes = item->bytes - item->taken, taken = run_of_lines(mount, text, data, bytes);
 	struct k2i_text_part part = {.data = data, .bytes = taken};
 	int event = K2I_TEXT_RECORD, status = 0;
+	size_t given;
 
 	/* Before anything is taken: a step that ends with what is pushed must not end in the midst of this one. */
 	if (taken == 0 && piece_ahead(mount, text, bytes))
@@ -107,35 +117,32 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 	if (event == K2I_TEXT_TOO_LONG)
 		count_too_long(mount, item->handle);
 	if (event == K2I_TEXT_RECORD || event == K2I_TEXT_PIECE)
-		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
+		status = give(mount, item, &part, event == K2I_TEXT_PIECE, &given);
 	if (status) {
+		/* Of one record nothing is given then. */
 		text->held_bytes = before.held_bytes;
 		text->continued = before.continued;
 		text->skipping = before.skipping;
-		return status;
+		taken = given;
 	}
-	K2I_SHARED_KEEP(item);
-	item->taken += taken;
-	account_taken(mount, item);
-	return 0;
+	taken_more(mount, item, taken);
+	return status;
 }
 
 static int take_block(struct k2i_mount *mount, struct k2i_parked *item)
 {
 	struct k2i_text_part part = {.data = item->data, .bytes = item->bytes};
 	uint64_t most = mount->limits.record_bytes_max;
+	size_t given;
 	int status = 0;
 
 	if (most && item->bytes > most)
 		count_too_long(mount, item->handle);
 	else
-		status = give(mount, item, &part, false);
-	if (status)
-		return status;
-	K2I_SHARED_KEEP(item);
-	item->taken = item->bytes;
-	account_taken(mount, item);
-	return 0;
+		status = give(mount, item, &part, false, &given);
+	if (status == 0)
+		taken_more(mount, item, item->bytes);
+	return status;
 }
 
 static int advance_write(struct k2i_mount *mount, struct k2i_parked *item)
@@ -165,6 +172,7 @@ static int advance_held(struct k2i_mount *mount, struct k2i_parked *item)
 	int status = k2i_outlet_push(mount, handle->outlet);
 	struct k2i_text_part part;
 	enum k2i_text_event event;
+	size_t given;
 
 	if (status)
 		return status;
@@ -177,7 +185,7 @@ static int advance_held(struct k2i_mount *mount, struct k2i_parked *item)
 	if (event == K2I_TEXT_RECORD)
 		k2i_mount_count(&mount->counts.unended_records, 1);
 	if (event != K2I_TEXT_NOTHING)
-		status = give(mount, item, &part, event == K2I_TEXT_PIECE);
+		status = give(mount, item, &part, event == K2I_TEXT_PIECE, &given);
 	return status ? status : k2i_outlet_push(mount, handle->outlet);
 }
 

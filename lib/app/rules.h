@@ -50,13 +50,14 @@ struct k2i_rule_counts {
 	uint64_t filtered, replaced; /* records */
 	uint64_t slow;               /* times that an expression took too long */
 };
-/* Since this was called last. */
-struct k2i_rule_counts k2i_rule_counts_take(struct k2i_rule_scratch *scratch);
+/* Since k2i_rule_begin, up to the end of what passed last. */
+struct k2i_rule_counts k2i_rule_counts(const struct k2i_rule_scratch *scratch);
 
 struct k2i_rule_output { /* records that pass */
 	const char *data;
 	size_t bytes;
 	bool replaced; /* one record, in memory of the scratch, until the next call; else as many as there are in a row */
+	size_t end;    /* in the data: how far it is judged with them */
 };
 
 /*

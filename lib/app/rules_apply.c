@@ -73,12 +73,9 @@ void k2i_rule_scratch_free(struct k2i_rule_scratch *scratch)
 	free(scratch);
 }
 
-struct k2i_rule_counts k2i_rule_counts_take(struct k2i_rule_scratch *scratch)
+struct k2i_rule_counts k2i_rule_counts(const struct k2i_rule_scratch *scratch)
 {
-	struct k2i_rule_counts counts = scratch->counts;
-
-	scratch->counts = (struct k2i_rule_counts){0};
-	return counts;
+	return scratch->counts;
 }
 
 void k2i_rule_begin(struct k2i_rule_scratch *scratch, const char *data, size_t bytes)
@@ -88,6 +85,7 @@ void k2i_rule_begin(struct k2i_rule_scratch *scratch, const char *data, size_t b
 	scratch->at = 0;
 	scratch->judged = false;
 	scratch->hit_first = scratch->hit_count = scratch->looked_to = 0;
+	scratch->counts = (struct k2i_rule_counts){0};
 }
 
 static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, size_t bytes)
@@ -266,7 +264,7 @@ static int record_replace(struct k2i_rule_scratch *scratch, struct k2i_rule_outp
 		error = scratch_append(scratch, text + record->line_bytes, record->bytes - record->line_bytes);
 	if (error)
 		return error;
-	*output = (struct k2i_rule_output){scratch->data, scratch->bytes, true};
+	*output = (struct k2i_rule_output){scratch->data, scratch->bytes, true, scratch->at};
 	return scratch->bytes != 0;
 }
 
@@ -292,6 +290,7 @@ int k2i_rule_next(struct k2i_rule_scratch *scratch, struct k2i_rule_output *outp
 			output->data = scratch->block + span->at;
 		if (joins)
 			output->bytes += span->bytes;
+		output->end = scratch->at;
 		status = replaces ? record_replace(scratch, output) : 0;
 		scratch->counts.replaced += status == 1;
 		if (!joins && status == 0)

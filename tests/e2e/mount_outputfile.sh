@@ -66,14 +66,21 @@ OUTPUTFILE = /dev/full
 TARGET = sent
 TRUNS = on
 DEFAULTALL = ALLOW
-OUTPUTFILE = /dev/full'
+OUTPUTFILE = /dev/full
+[K2HFTFUSE_RULE]
+TARGET = sent too
+TRUNS = on
+DEFAULTALL = ALLOW
+OUTPUTFILE = local'
 start_mount
 echo x | quick dd of="$mnt/local" conv=notrunc 2>"$work/out" && fail "a local copy without room succeeds"
 grep -q 'No space' "$work/out" || fail "$(cat "$work/out")"
 quick sh -c "echo x >'$mnt/sent'" || fail "a copy without room stops a sender"
+quick sh -c "echo x >'$mnt/sent too'" || fail "a copy's copy without room stops a sender"
 [ "$(quick stat -c %s "$mnt/local" "$mnt/sent" | tr '\n' ' ')" = "0 0 " ] || fail "sizes: $(stat "$mnt/local" "$mnt/sent")"
 stop_mount || fail "status $? of k2hftfuse"
 [ "$(cat "$received/sent")" = x ] || fail "what has no room here did not arrive there"
+[ "$(cat "$received/sent too")" = x ] || fail "what a copy's copy has no room for did not arrive once"
 grep -q '/dev/full: No space' "$work/mount.err" || fail "no word about the copy"
 
 # Mistakes are found at the start.

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What is pending for the ring while that is full, and when there is room again; what counts of records that are judged. */
+/*
+ * What is pending for the ring while that is full, and when there is room again; what counts of records that are judged;
+ * what a writer is told of those that failed.
+ */
 #include "ring_help.h"
 
 #include <errno.h>
+#include <linux/fuse.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
+#include "../../fuse/collect.h"
+#include "../../fuse/handles.h"
 #include "../../fuse/mount.h"
 #include "../../fuse/outlet.h"
+#include "../../fuse/shared.h"
+#include "../../fuse/write.h"
 #include "pattern.h"
 #include "rules.h"
 
@@ -24,6 +34,25 @@ struct place {
 uint64_t k2i_mount_clock_ns(void)
 {
 	return 0;
+}
+
+void k2i_mount_count_refused(struct k2i_mount *mount, int status)
+{
+	(void)status;
+	mount->counts.refused_writes++;
+}
+
+/* Nothing of these tests goes through the page cache. */
+void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
+{
+	(void)mount;
+	(void)node;
+}
+
+void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
+{
+	(void)node;
+	then(mount, argument);
 }
 
 static void fill(const struct k2i_mount *mount, uint32_t stream_id)
@@ -125,7 +154,6 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 	struct k2i_pattern pattern = {.text = expression, .file = "f"};
 	struct k2i_rule rule = {.target = target, .allow = &pattern, .allow_count = 1, .file = "f"};
 	struct k2i_settings settings = {.rules = &rule, .rule_count = 1};
-	struct k2i_records records = {.data = MIXED, .bytes = sizeof(MIXED) - 1};
 	struct k2i_mount mount = {.settings = &settings};
 	struct k2i_outlet outlet = {.path = target};
 	struct k2i_rules *rules;
@@ -145,13 +173,179 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 	assert_int_equal(bytes, sizeof(PASSING) - 1);
 	assert_memory_equal(text, PASSING, bytes);
 	assert_int_equal(mount.counts.filtered_records, 3);
-	matches_before_failure = 2;
-	assert_int_equal(k2i_outlet_take(&mount, &outlet, &records), -ENOMEM);
-	assert_int_equal(mount.counts.filtered_records, 3);
-	assert_int_equal(k2i_outlet_take(&mount, &outlet, &records), 0);
-	assert_int_equal(mount.counts.filtered_records, 6);
 	k2i_rule_scratch_free(outlet.scratch);
 	k2i_rules_free(rules);
+}
+
+struct mounted {
+	struct k2i_settings settings;
+	struct k2i_mount mount;
+	struct k2i_handle *handle;
+	int device;
+};
+
+static char target[] = "t", expression[] = "\"^a([0-9])$\", \"b$1\"";
+static struct k2i_pattern pattern = {.text = expression, .file = "f"};
+static struct k2i_rule rule = {.target = target, .allow = &pattern, .allow_count = 1, .transfer = true, .file = "f"};
+
+static struct k2i_outlet *outlet_make(struct mounted *mounted, const char *path)
+{
+	struct k2i_outlet *outlet = k2i_shared_alloc(sizeof(*outlet));
+
+	assert_non_null(outlet);
+	memset(outlet, 0, sizeof(*outlet));
+	outlet->match = k2i_rules_find(mounted->mount.rules, target);
+	outlet->path = k2i_shared_text(path);
+	outlet->transfer = outlet->declared = true;
+	outlet->stream_id = stream_of(mounted->mount.ring, path);
+	assert_int_equal(k2i_rule_scratch_create(outlet->match, &outlet->scratch), 0);
+	return outlet;
+}
+
+static void mounted_make(struct mounted *mounted)
+{
+	struct k2i_node_owner owner = {.mode = S_IFDIR | 0755};
+	char message[512];
+	int ends[2];
+	uint32_t node;
+
+	memset(mounted, 0, sizeof(*mounted));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	mounted->device = ends[1];
+	mounted->settings = (struct k2i_settings){.rules = &rule, .rule_count = 1};
+	mounted->mount.settings = &mounted->settings;
+	mounted->mount.device_fd = ends[0];
+	mounted->mount.ring = memory_ring();
+	mounted->mount.producer = producer_of(mounted->mount.ring);
+	mounted->mount.chunk_bytes_max = mounted->mount.limits.piece_bytes_max = 4096;
+	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
+	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);
+	owner.mode = S_IFREG | 0644;
+	assert_int_equal(k2i_node_make(mounted->mount.nodes, K2I_NODE_ROOT, target, &owner, &node), 0);
+	assert_int_equal(
+		k2i_handle_open(&mounted->mount, node, target, outlet_make(mounted, target), NULL, &mounted->handle),
+		0);
+}
+
+static void mounted_end(struct mounted *mounted)
+{
+	k2i_handles_free(&mounted->mount);
+	k2i_nodes_free(mounted->mount.nodes);
+	k2i_rules_free(mounted->mount.rules);
+	k2hft_producer_close(mounted->mount.producer);
+	k2hft_ring_close(mounted->mount.ring);
+	assert_int_equal(close(mounted->device), 0);
+	assert_int_equal(close(mounted->mount.device_fd), 0);
+}
+
+/* What write(2) returns: a count or -errno. */
+static int write_text(struct mounted *mounted, const char *text)
+{
+	static uint64_t unique;
+	struct k2i_write write = {
+		.unique = ++unique,
+		.handle = mounted->handle->number,
+		.data = text,
+		.bytes = strlen(text),
+		.answer_bytes = strlen(text),
+	};
+	struct {
+		struct fuse_out_header header;
+		struct fuse_write_out written;
+	} answer;
+
+	k2i_write_request(&mounted->mount, &write);
+	assert_true(recv(mounted->device, &answer, sizeof(answer), MSG_DONTWAIT) > 0);
+	assert_int_equal(answer.header.unique, unique);
+	return answer.header.error ? answer.header.error : (int)answer.written.size;
+}
+
+static void assert_sent(const struct mounted *mounted, const char *text)
+{
+	struct k2hft_chunk_view view;
+	struct k2hft_span span;
+	size_t offset = 0, bytes = 0;
+	char sent[256];
+
+	if (k2hft_ring_read(mounted->mount.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1) {
+			assert_true(view.payload_bytes < sizeof(sent) - bytes);
+			memcpy(sent + bytes, view.payload, view.payload_bytes);
+			bytes += view.payload_bytes;
+		}
+	}
+	sent[bytes] = '\0';
+	assert_string_equal(sent, text);
+}
+
+#define BEGIN "drop\na1\ndrop a\na2\n"
+#define REST "drop a\na3\ndrop\n"
+
+/* Who is told how much was taken comes again with the rest only. */
+static void lines_before_one_that_fails_come_once(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	matches_before_failure = 4;
+	assert_int_equal(write_text(&mounted, BEGIN REST), sizeof(BEGIN) - 1);
+	assert_int_equal(matches_before_failure, -1);
+	assert_sent(&mounted, "b1\nb2\n");
+	assert_int_equal(mounted.mount.counts.filtered_records, 2);
+	assert_int_equal(mounted.mount.counts.replaced_records, 2);
+	assert_int_equal(write_text(&mounted, REST), sizeof(REST) - 1);
+	assert_sent(&mounted, "b3\n");
+	assert_int_equal(mounted.mount.counts.filtered_records, 4);
+	assert_int_equal(mounted.mount.counts.replaced_records, 3);
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
+	assert_int_equal(mounted.mount.counts.refused_writes, 0);
+	mounted_end(&mounted);
+}
+
+static void nothing_is_taken_of_what_fails_at_once(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	matches_before_failure = 0;
+	assert_int_equal(write_text(&mounted, BEGIN), -ENOMEM);
+	assert_sent(&mounted, "");
+	assert_int_equal(mounted.mount.counts.refused_writes, 1);
+	assert_int_equal(write_text(&mounted, BEGIN), sizeof(BEGIN) - 1);
+	assert_sent(&mounted, "b1\nb2\n");
+	assert_int_equal(mounted.mount.counts.filtered_records, 2);
+	mounted_end(&mounted);
+}
+
+/* What one stream has is not written again for another one's sake. */
+static void what_another_file_has_no_memory_for_is_counted(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	mounted.handle->outlet->next = outlet_make(&mounted, "next");
+	matches_before_failure = 2;
+	assert_int_equal(write_text(&mounted, "a1\n" REST), sizeof("a1\n" REST) - 1);
+	assert_sent(&mounted, "a1\n" REST "b1\n");
+	assert_int_equal(mounted.mount.counts.lost_records, 3);
+	mounted_end(&mounted);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return k2i_shared_create();
+}
+
+static int end(void **state)
+{
+	(void)state;
+	k2i_shared_destroy();
+	return 0;
 }
 
 int main(void)
@@ -160,6 +354,9 @@ int main(void)
 		cmocka_unit_test(a_full_ring_costs_no_look_at_what_is_pending),
 		cmocka_unit_test(what_is_pending_goes_with_its_number_of_records),
 		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
+		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
+		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),
+		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
