@@ -88,9 +88,14 @@ struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number)
 	return number < mount->handle_room ? mount->handles[number] : NULL;
 }
 
+bool k2i_handle_holds(const struct k2i_handle *handle)
+{
+	return handle->text.held_bytes || (handle->parked && handle->unended);
+}
+
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	if (handle->flushed || handle->text.held_bytes == 0)
+	if (handle->flushed || !k2i_handle_holds(handle))
 		return;
 	keep_lists(mount);
 	K2I_SHARED_KEEP(handle);

@@ -17,9 +17,10 @@ struct k2i_handle {
 	uint32_t number; /* what the kernel knows it by */
 	uint32_t node;
 	uint32_t parked;     /* things that wait and need it */
+	bool unended;        /* of those the last that counts is data: it can leave a record without its end */
 	uint32_t writer_pid; /* of the last write */
 	bool released;       /* by the kernel */
-	bool flushed;        /* closed by somebody since the last write, with an unterminated record */
+	bool flushed;        /* closed by somebody since the last write, when it could hold a record */
 	struct k2i_handle *flushed_next, *flushed_previous;
 	char *path;                     /* when it was opened */
 	struct k2i_outlet *outlet;      /* NULL: not open for writing, or cached */
@@ -36,6 +37,8 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 int k2i_handles_inherit(struct k2i_mount *mount);
 /* NULL: no such number. */
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
+/* Whether it has an unterminated record, or can have one when what waits has been taken. */
+bool k2i_handle_holds(const struct k2i_handle *handle);
 /* Somebody closed a descriptor of it. */
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle);
 /* It was written to, or its record was ended. */

@@ -24,7 +24,7 @@ int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const c
 	if (data_bytes)
 		added->data = memcpy(added + 1, data, data_bytes);
 	K2I_SHARED_KEEP(park);
-	K2I_SHARED_KEEP(&item->handle->parked);
+	K2I_SHARED_KEEP(item->handle);
 	if (park->last) {
 		k2i_shared_keep(&park->last->next, sizeof(park->last->next));
 		park->last->next = added;
@@ -33,6 +33,10 @@ int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const c
 	park->last = added;
 	*(item->cached ? &park->cached_bytes : &park->bytes) += data_bytes;
 	item->handle->parked++;
+	if (item->kind == K2I_PARKED_WRITE)
+		item->handle->unended = true;
+	else if (item->kind == K2I_PARKED_END || item->kind == K2I_PARKED_SO_FAR)
+		item->handle->unended = false;
 	return 0;
 }
 

@@ -582,7 +582,7 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 		struct k2i_handle *other = mount->handles[at];
 
 		/* A rule that looks at records can't judge one that has not ended: it stays held. */
-		if (other && other->outlet && other->text.held_bytes && other->outlet->passes_all &&
+		if (other && other->outlet && k2i_handle_holds(other) && other->outlet->passes_all &&
 		    same_stream(other, handle))
 			enqueue_held(mount, other, K2I_PARKED_SO_FAR);
 	}
@@ -595,7 +595,7 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 void k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	k2i_handle_not_flushed(mount, handle);
-	if (handle->text.held_bytes)
+	if (k2i_handle_holds(handle))
 		enqueue_held(mount, handle, K2I_PARKED_END);
 }
 
@@ -612,7 +612,7 @@ void k2i_write_end_all(struct k2i_mount *mount)
 	for (uint32_t at = 0; at < mount->handle_room; at++) {
 		struct k2i_handle *handle = mount->handles[at];
 
-		if (handle && handle->text.held_bytes)
+		if (handle && k2i_handle_holds(handle))
 			enqueue_held(mount, handle, K2I_PARKED_END);
 	}
 }

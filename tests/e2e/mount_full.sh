@@ -55,6 +55,19 @@ cmp "$work/in" "$received/senddir/blocked" || fail "what was blocked did not arr
 [ ! -e "$received/senddir/second" ] || fail "the killed writer's line arrived"
 [ ! -e "$received/senddir/third" ] || fail "the interrupted writer's line arrived"
 
+# What is appended through the page cache waits beside the ring, and its file is closed meanwhile: so ends its last line.
+stop_receiver
+settings='RINGSIZE = 256K'
+start_mount
+{
+	seq 1 100000
+	printf 'no end'
+} >"$work/lines"
+quick sh -c "cat '$work/lines' >>'$sent/appended'" || fail "a writer who appends"
+start_receiver
+stop_mount || fail "status $? of k2hftfuse"
+cmp "$work/lines" "$received/senddir/appended" || fail "what was appended did not arrive as written"
+
 # With RINGFULL = drop writers go on, and what is lost is counted.
 stop_receiver
 settings='RINGSIZE = 1M
