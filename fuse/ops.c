@@ -94,6 +94,7 @@ const struct fuse_lowlevel_ops k2i_ops = {
 	.forget_multi = k2i_op_forget_multi,
 	.getattr = k2i_op_getattr,
 	.setattr = k2i_op_setattr,
+	.fallocate = k2i_op_fallocate,
 	.readlink = k2i_op_readlink,
 	.mknod = k2i_op_mknod,
 	.mkdir = k2i_op_mkdir,

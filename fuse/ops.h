@@ -46,6 +46,8 @@ void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups);
 void k2i_op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
 void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
 void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file);
+void k2i_op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t length,
+		      struct fuse_file_info *file);
 void k2i_op_readlink(fuse_req_t req, fuse_ino_t node);
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node);
 

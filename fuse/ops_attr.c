@@ -3,6 +3,7 @@
 #include "ops.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,7 @@ struct change {
 	uint32_t node;
 	struct stat wanted;
 	int to_set;
+	bool grows; /* fallocate(2): the size is not set back, and attributes are no answer */
 };
 
 static void cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
@@ -199,11 +201,14 @@ static void change_now(struct k2i_mount *mount, const struct change *change)
 	if (change->to_set & FUSE_SET_ATTR_GID)
 		entry->gid = wanted->st_gid;
 	/* What was written is on its way: only the number changes. */
-	if (change->to_set & FUSE_SET_ATTR_SIZE)
+	if (change->to_set & FUSE_SET_ATTR_SIZE && (!change->grows || (uint64_t)wanted->st_size > entry->size))
 		cut(mount, change->node, (uint64_t)wanted->st_size);
 	set_times(entry, wanted, change->to_set);
 	entry->changed = now();
-	reply_stat(change->req, change->node);
+	if (change->grows)
+		(void)fuse_reply_err(change->req, 0);
+	else
+		reply_stat(change->req, change->node);
 }
 
 static void change_later(struct k2i_mount *mount, void *argument)
@@ -212,31 +217,52 @@ static void change_later(struct k2i_mount *mount, void *argument)
 	free(argument);
 }
 
-void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)
+static void begin_change(struct k2i_mount *mount, const struct change *change)
 {
-	struct k2i_mount *mount = k2i_op_mount(req);
-	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-	struct change change = {.req = req, .node = (uint32_t)node, .wanted = *wanted, .to_set = to_set};
 	struct change *later;
 
-	(void)file;
-	if (!entry) {
-		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE ? EPERM : ENOENT);
-		return;
-	}
-	if (!entry->cached || !(to_set & FUSE_SET_ATTR_SIZE)) {
-		change_now(mount, &change);
+	if (!k2i_node_at(mount->nodes, change->node)->cached || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
+		change_now(mount, change);
 		return;
 	}
 	/* The kernel throws away what it has when this is answered. */
 	later = malloc(sizeof(*later));
 	if (!later) {
-		(void)fuse_reply_err(req, ENOMEM);
+		(void)fuse_reply_err(change->req, ENOMEM);
 		return;
 	}
-	*later = change;
-	k2i_collect_cut_done(mount, change.node);
-	k2i_collect_before(mount, change.node, change_later, later);
+	*later = *change;
+	k2i_collect_cut_done(mount, change->node);
+	k2i_collect_before(mount, change->node, change_later, later);
+}
+
+void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct change change = {.req = req, .node = (uint32_t)node, .wanted = *wanted, .to_set = to_set};
+
+	(void)file;
+	if (k2i_node_at(mount->nodes, node))
+		begin_change(mount, &change);
+	else
+		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE ? EPERM : ENOENT);
+}
+
+/* Without it posix_fallocate(3) writes a zero to each block, and what is written is sent. */
+void k2i_op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t length,
+		      struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct change change = {.req = req, .node = (uint32_t)node, .to_set = FUSE_SET_ATTR_SIZE, .grows = true};
+
+	(void)file;
+	change.wanted.st_size = offset + length;
+	if (mode & ~FALLOC_FL_KEEP_SIZE || !k2i_node_at(mount->nodes, node))
+		(void)fuse_reply_err(req, EOPNOTSUPP);
+	else if (mode)
+		(void)fuse_reply_err(req, 0);
+	else
+		begin_change(mount, &change);
 }
 
 void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)

@@ -31,5 +31,21 @@ arrives "$work/random" senddir/copied
 for size in 1 7 4096 1M; do
 	arrives "$work/short" "senddir/dd.$size"
 done
+
+# posix_fallocate(3) makes a file longer, once, and writes nothing to it, with appends in the page cache and without.
+for flags in O_APPEND O_TRUNC; do
+	quick python3 - "$sent/allocated.$flags" $flags <<'END' || fail "posix_fallocate with $flags"
+import os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | getattr(os, sys.argv[2]))
+os.write(file, b"a\n")
+os.posix_fallocate(file, 0, 100000)
+os.posix_fallocate(file, 0, 5)
+assert os.fstat(file).st_size == 100000
+os.write(file, b"b\n")
+assert os.fstat(file).st_size == (100002 if sys.argv[2] == "O_APPEND" else 100000)
+END
+	printf 'a\nb\n' >"$work/allocated"
+	arrives "$work/allocated" "senddir/allocated.$flags"
+done
 stop_mount || fail "status $? of k2hftfuse"
 grep -q 'everything is acknowledged' "$work/mount.err" || fail "no word of acknowledgement"
