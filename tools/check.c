@@ -163,10 +163,10 @@ static bool check_file(struct check *check, const char *file)
 		if (check->print && !check->errors && k2i_settings_print(settings, stdout))
 			report(check, K2I_FINDING_ERROR, "standard output", 0, strerror(EIO));
 	}
-	k2i_settings_free(settings);
 	if (!check->quiet)
-		(void)fprintf(check->output, "%s: %u error%s, %u without effect\n", file, check->errors,
-			      check->errors == 1 ? "" : "s", check->notes);
+		(void)fprintf(check->output, "%s: %u error%s, %u without effect\n", settings ? settings->file : file,
+			      check->errors, check->errors == 1 ? "" : "s", check->notes);
+	k2i_settings_free(settings);
 	return !check->errors && !(check->strict && check->notes);
 }
 

@@ -162,14 +162,16 @@ static void source_close(struct reader *reader)
 /* A read error of the first file is the caller's; of an included one it is a fault where it is included. */
 static void source_failed(struct reader *reader, int error)
 {
-	char text[512];
+	const struct source *from;
+	char text[4352];
 
 	if (reader->depth == 1) {
 		reader->status = -error;
 		return;
 	}
-	(void)snprintf(text, sizeof(text), "%s", strerror(error));
-	fault(reader, text);
+	from = current(reader) - 1;
+	(void)snprintf(text, sizeof(text), "can't include %s: %s", current(reader)->path, strerror(error));
+	reader->calls->fault(reader->calls->argument, from->path, from->line, text);
 }
 
 /* The next line into reader->text. False: end of the file, or an error. */

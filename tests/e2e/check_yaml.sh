@@ -94,6 +94,7 @@ for line in 'SSL = no' 'TARGET = "true"' 'TRUNS = yes  # default no' 'ALLOW = tr
 done
 ! grep -q '"null"' "$dir/got" || fail "null is text: $(cat "$dir/got")"
 printed "$(cat "$dir/a.json")" | cmp -s "$dir/wanted" - || fail "JSON as a word"
+[ "$("$k2hft" check '{"K2HFTFUSE": {}}' | tail -n 1)" = '(JSON): 1 error, 0 without effect' ] || fail "JSON in the last line"
 
 # refused LINE WORDS: what standard input says is refused with these in that line.
 refused()

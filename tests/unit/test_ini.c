@@ -233,6 +233,8 @@ static void test_include_failures(void **state)
 	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/none: No such file or directory\n2 .A=1\n",
 		       directory);
 	expect("INCLUDE none\nA=1\n", wanted);
+	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/.: Is a directory\n2 .A=1\n", directory);
+	expect("INCLUDE .\nA=1\n", wanted);
 }
 
 /* Every line of it is read once, however often the file would include itself, directly or through others. */
