@@ -90,7 +90,7 @@ static void check_output(struct check *check, const struct k2i_settings *setting
 
 	if (settings->time_format && time_format->file)
 		check_format(check, "%T", settings->time_format, time_format);
-	if (settings->time_format && time_format->file && !has_time)
+	if (settings->time_format && time_format->file && !has_time && !check->errors)
 		report(check, K2I_FINDING_WITHOUT_EFFECT, time_format->file, time_format->line,
 		       "FILE_TIMEFORM has no effect: there is no %T in FORMAT");
 	if (has_time && !settings->time_format)

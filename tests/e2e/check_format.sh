@@ -9,6 +9,7 @@ printf '%s\n' '[GLOBAL]' 'PORT = 8020' '[K2HFTFUSESVR]' 'FILE_BASEDIR = /tmp/x' 
 "${B:-build}/bin/k2hft" check "$dir/a.conf" >"$dir/out"
 [ $? = 2 ] || exit 1
 cat "$dir/out"
+! grep -q note "$dir/out" || exit 1 # what is wrong is enough
 grep -q "^$dir/a.conf:5: error: .*%Z" "$dir/out" && grep -q "^$dir/a.conf:6: error: .*%Q" "$dir/out" || exit 1
 
 # Which of the two does nothing without the other; a FILE_UNIFY that is no path.
