@@ -71,8 +71,7 @@ int k2i_tree_make(struct k2i_mount *mount)
 		status = make_path(mount, rule->target, rule->directory ? S_IFDIR : S_IFREG, true, &node);
 		if (status)
 			k2i_log(K2HFT_LOG_ERROR, "%s:%u: TARGET %s: %s", rule->file, rule->line, rule->target,
-				status == -EEXIST ? "is a file for one rule and a directory for another"
-						  : strerror(-status));
+				strerror(-status));
 	}
 	return status;
 }

@@ -27,13 +27,11 @@ static const char *target_of(const struct k2i_rule_match *match)
 	return match->rule->target ? match->rule->target : "";
 }
 
-/* By target, then as in the file. */
 static int match_compare(const void *a, const void *b)
 {
 	const struct k2i_rule_match *left = a, *right = b;
-	int order = target_compare(target_of(left), left->target_bytes, target_of(right), right->target_bytes);
 
-	return order ? order : (left->rule > right->rule) - (left->rule < right->rule);
+	return target_compare(target_of(left), left->target_bytes, target_of(right), right->target_bytes);
 }
 
 static int rule_refuse(const struct k2i_rule *rule, const char *text, char *message, size_t message_room)
@@ -131,23 +129,6 @@ static void match_clear(struct k2i_rule_match *match)
 	free(match->always);
 }
 
-/* Of rules with one target the last stays. */
-static void targets_unify(struct k2i_rules *rules)
-{
-	size_t kept = 0;
-
-	qsort(rules->matches, rules->count, sizeof(*rules->matches), match_compare);
-	for (size_t i = 0; i < rules->count; i++) {
-		struct k2i_rule_match *match = &rules->matches[i];
-
-		if (i + 1 < rules->count && strcmp(target_of(match), target_of(match + 1)) == 0)
-			match_clear(match);
-		else
-			rules->matches[kept++] = *match;
-	}
-	rules->count = kept;
-}
-
 int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message, size_t message_room)
 {
 	struct k2i_rules *made = calloc(1, sizeof(*made));
@@ -167,7 +148,7 @@ int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **ru
 			return error;
 		}
 	}
-	targets_unify(made);
+	qsort(made->matches, made->count, sizeof(*made->matches), match_compare);
 	*rules = made;
 	return 0;
 }

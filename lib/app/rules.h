@@ -14,7 +14,7 @@ struct k2i_rule_match; /* one rule, compiled */
 
 /*
  * Compiles all; -EINVAL with "FILE:LINE: ..." in message: a regular expression, a replacement or a target is wrong;
- * -ENOMEM. Of rules with one target the last holds. The settings must live as long as the rules.
+ * -ENOMEM. The settings must live as long as the rules; k2i_settings_load lets no two have one target.
  */
 int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message,
 		      size_t message_room);

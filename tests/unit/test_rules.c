@@ -125,18 +125,6 @@ static void root_rule_covers_all(void **state)
 	sample_free(sample);
 }
 
-static void last_of_one_target_holds(void **state)
-{
-	struct sample *sample =
-		SAMPLE({.target = "a", .allow = {"x"}}, {.target = "b"}, {.target = "a"}, {.target = "c"});
-
-	(void)state;
-	assert_int_equal(k2i_rule_settings(k2i_rules_find(sample->compiled, "a"))->line, 30);
-	assert_string_equal(found(sample, "b"), "b");
-	assert_string_equal(found(sample, "c"), "c");
-	sample_free(sample);
-}
-
 static void directories_are_implied(void **state)
 {
 	struct sample *sample = SAMPLE({.target = "a/b/c.log"}, {.target = "d/e", .directory = true}, {.target = "f"});
@@ -467,7 +455,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(longest_rule_wins),
 		cmocka_unit_test(root_rule_covers_all),
-		cmocka_unit_test(last_of_one_target_holds),
 		cmocka_unit_test(directories_are_implied),
 		cmocka_unit_test(targets_are_listed),
 		cmocka_unit_test(deny_is_the_default),
