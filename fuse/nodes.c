@@ -130,25 +130,6 @@ uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, cons
 	return find(table, parent, name, strlen(name));
 }
 
-int k2i_node_resolve(const struct k2i_node_table *table, const char *path, uint32_t *node)
-{
-	uint32_t at = K2I_NODE_ROOT;
-
-	while (*path) {
-		size_t bytes = strcspn(path, "/");
-
-		if (bytes) {
-			at = find(table, at, path, bytes);
-			if (at == K2I_NODE_NONE)
-				return -ENOENT;
-		}
-		path += bytes;
-		path += strspn(path, "/");
-	}
-	*node = at;
-	return 0;
-}
-
 static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];

@@ -61,8 +61,6 @@ struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node);
 
 /* The child's index, or K2I_NODE_NONE. */
 uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, const char *name);
-/* -ENOENT there is no such path; `path` without leading slash, "" is the root. */
-int k2i_node_resolve(const struct k2i_node_table *table, const char *path, uint32_t *node);
 
 /* -EEXIST, -ENOENT the parent has no name, -ENOTDIR, -ENAMETOOLONG, -ENOSPC the table is full. */
 int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *name, const struct k2i_node_owner *owner,

@@ -117,11 +117,6 @@ int k2i_tls_handshake(struct k2i_tls *tls)
 	return error;
 }
 
-bool k2i_tls_established(const struct k2i_tls *tls)
-{
-	return tls->established;
-}
-
 ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room)
 {
 	size_t count = 0, got;

@@ -53,7 +53,6 @@ void k2i_tls_free(struct k2i_tls *tls);
 
 /* 0 done; -EAGAIN wait for the socket; others failed: k2i_tls_reason says why. */
 int k2i_tls_handshake(struct k2i_tls *tls);
-bool k2i_tls_established(const struct k2i_tls *tls);
 
 /*
  * Whether the peer has shown a certificate that was verified, and its names and addresses, from number 0 on; those of

@@ -49,15 +49,6 @@ void k2i_ring_counters_get(const struct k2hft_ring_stats *stats, uint64_t values
 #undef K2I_RING_COUNTER
 }
 
-const struct k2i_counter *k2i_counter_find(const struct k2i_counter_table *table, const char *name)
-{
-	for (size_t at = 0; at < table->count; at++) {
-		if (strcmp(table->counters[at].name, name) == 0)
-			return &table->counters[at];
-	}
-	return NULL;
-}
-
 int k2i_counters_print(FILE *output)
 {
 	for (size_t number = 0; number < COUNT(tables); number++) {

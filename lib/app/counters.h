@@ -36,9 +36,6 @@ enum {
 /* A ring's counters in the order of the table. */
 void k2i_ring_counters_get(const struct k2hft_ring_stats *stats, uint64_t values[K2I_RING_COUNTER_COUNT]);
 
-/* NULL: there is none of that name. */
-const struct k2i_counter *k2i_counter_find(const struct k2i_counter_table *table, const char *name);
-
 /* All tables as tab-separated lines: program, name, counter or gauge, loss or fine, help. -EIO */
 int k2i_counters_print(FILE *output);
 

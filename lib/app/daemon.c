@@ -68,7 +68,7 @@ int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const c
 	return 0;
 }
 
-void k2i_daemon_log_to_syslog(void)
+static void log_to_syslog(void)
 {
 	openlog(program_name, LOG_PID, LOG_DAEMON);
 	to_syslog = true;
@@ -192,7 +192,7 @@ static void leave_terminal(void)
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (log_fd == STDERR_FILENO)
-		k2i_daemon_log_to_syslog();
+		log_to_syslog();
 	if (null_fd >= 0) {
 		(void)dup2(null_fd, STDOUT_FILENO);
 		(void)dup2(null_fd, STDERR_FILENO);

@@ -11,7 +11,6 @@
  * (facility daemon) in the background; to a file if one is set.
  */
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file);
-void k2i_daemon_log_to_syslog(void);
 /* err, wan, msg, dump, silent as K2HFTFUSE names them, and error, warning, info, debug. -EINVAL */
 int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *silent);
 

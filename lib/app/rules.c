@@ -200,31 +200,6 @@ const struct k2i_rule_match *k2i_rules_find(const struct k2i_rules *rules, const
 	return NULL;
 }
 
-bool k2i_rules_implies_directory(const struct k2i_rules *rules, const char *path)
-{
-	const size_t bytes = strlen(path);
-
-	if (bytes == 0)
-		return true;
-	for (size_t i = 0; i < rules->count; i++) {
-		const struct k2i_rule_match *match = &rules->matches[i];
-		const char *target = target_of(match);
-
-		if (match->target_bytes < bytes || memcmp(target, path, bytes) != 0)
-			continue;
-		if (target[bytes] == '/' || (target[bytes] == '\0' && match->rule->directory))
-			return true;
-	}
-	return false;
-}
-
-void k2i_rules_targets(const struct k2i_rules *rules, void (*each)(void *argument, const char *path, bool directory),
-		       void *argument)
-{
-	for (size_t i = 0; i < rules->count; i++)
-		each(argument, target_of(&rules->matches[i]), rules->matches[i].rule->directory);
-}
-
 const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match)
 {
 	return match->rule;

@@ -26,12 +26,6 @@ void k2i_rules_free(struct k2i_rules *rules);
  */
 const struct k2i_rule_match *k2i_rules_find(const struct k2i_rules *rules, const char *path);
 
-/* Whether `path` is a directory that rules imply: a RULE_DIR target, or above any target. */
-bool k2i_rules_implies_directory(const struct k2i_rules *rules, const char *path);
-/* Calls `each` for every target, sorted, with its path; `directory`: of a RULE_DIR. */
-void k2i_rules_targets(const struct k2i_rules *rules, void (*each)(void *argument, const char *path, bool directory),
-		       void *argument);
-
 const struct k2i_rule *k2i_rule_settings(const struct k2i_rule_match *match);
 /* Every record passes unchanged: no per-record work is needed. */
 bool k2i_rule_passes_all(const struct k2i_rule_match *match);

@@ -62,13 +62,6 @@ static void record_run(const struct k2i_rule_match *match, const char *records, 
 	fuzz_check(all_bytes == each_bytes && memcmp(all, each, all_bytes) == 0);
 }
 
-static void on_target(void *argument, const char *path, bool directory)
-{
-	const struct k2i_rules *rules = argument;
-
-	fuzz_check(!directory || k2i_rules_implies_directory(rules, path));
-}
-
 static void rules_run(const struct k2i_settings *settings, const char *record, size_t bytes)
 {
 	char message[512] = "";
@@ -79,7 +72,6 @@ static void rules_run(const struct k2i_settings *settings, const char *record, s
 		fuzz_check(status == -EINVAL && *message);
 		return;
 	}
-	k2i_rules_targets(rules, on_target, rules);
 	for (size_t index = 0; index < settings->rule_count; index++) {
 		const struct k2i_rule_match *match = k2i_rules_find(rules, settings->rules[index].target);
 
@@ -89,7 +81,6 @@ static void rules_run(const struct k2i_settings *settings, const char *record, s
 	fuzz_check(k2i_rules_find(rules, settings->rules[0].target) ||
 		   strcmp(settings->rules[0].target, settings->rules[1].target) == 0);
 	(void)k2i_rules_find(rules, "a/b/c");
-	(void)k2i_rules_implies_directory(rules, "a");
 	k2i_rules_free(rules);
 }
 

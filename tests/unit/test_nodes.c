@@ -52,7 +52,7 @@ static void assert_path(struct k2i_node_table *table, uint32_t node, const char 
 static void paths_and_names(void **state)
 {
 	struct k2i_node_table *table = *state;
-	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "bb", &directory), node = 0;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), b = make(table, a, "bb", &directory);
 	char path[100];
 
 	make(table, b, "file", &file);
@@ -64,9 +64,8 @@ static void paths_and_names(void **state)
 	assert_string_equal(path, "new");
 	assert_int_equal(k2i_node_path(table, b, "new", path, 9), 8);
 	assert_int_equal(k2i_node_path(table, b, "new", path, 8), -ENAMETOOLONG);
-	assert_int_equal(k2i_node_resolve(table, "a//bb/", &node), 0);
-	assert_int_equal(node, b);
-	assert_int_equal(k2i_node_resolve(table, "a/c", &node), -ENOENT);
+	assert_int_equal(k2i_node_find(table, a, "bb"), b);
+	assert_int_equal(k2i_node_find(table, a, "c"), K2I_NODE_NONE);
 }
 
 static void names_are_taken_once(void **state)

@@ -125,43 +125,6 @@ static void root_rule_covers_all(void **state)
 	sample_free(sample);
 }
 
-static void directories_are_implied(void **state)
-{
-	struct sample *sample = SAMPLE({.target = "a/b/c.log"}, {.target = "d/e", .directory = true}, {.target = "f"});
-
-	(void)state;
-	assert_true(k2i_rules_implies_directory(sample->compiled, ""));
-	assert_true(k2i_rules_implies_directory(sample->compiled, "a"));
-	assert_true(k2i_rules_implies_directory(sample->compiled, "a/b"));
-	assert_false(k2i_rules_implies_directory(sample->compiled, "a/b/c.log"));
-	assert_false(k2i_rules_implies_directory(sample->compiled, "a/"));
-	assert_true(k2i_rules_implies_directory(sample->compiled, "d"));
-	assert_true(k2i_rules_implies_directory(sample->compiled, "d/e"));
-	assert_false(k2i_rules_implies_directory(sample->compiled, "d/e/x"));
-	assert_false(k2i_rules_implies_directory(sample->compiled, "f"));
-	assert_false(k2i_rules_implies_directory(sample->compiled, "ab"));
-	sample_free(sample);
-}
-
-static void note_target(void *argument, const char *path, bool directory)
-{
-	char *text = argument;
-	size_t used = strlen(text);
-
-	(void)snprintf(text + used, 256 - used, "%s%s ", path, directory ? "/" : "");
-}
-
-static void targets_are_listed(void **state)
-{
-	struct sample *sample = SAMPLE({.target = "b"}, {.target = "a/x"}, {.target = "", .directory = true});
-	char text[256] = "";
-
-	(void)state;
-	k2i_rules_targets(sample->compiled, note_target, text);
-	assert_string_equal(text, "/ a/x b ");
-	sample_free(sample);
-}
-
 /* What rule 0 makes of a record; NULL: dropped. */
 static const char *result_of(const struct sample *sample, const char *record, size_t bytes, size_t *result_bytes)
 {
@@ -455,8 +418,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(longest_rule_wins),
 		cmocka_unit_test(root_rule_covers_all),
-		cmocka_unit_test(directories_are_implied),
-		cmocka_unit_test(targets_are_listed),
 		cmocka_unit_test(deny_is_the_default),
 		cmocka_unit_test(allow_text_passes_the_line),
 		cmocka_unit_test(allow_nothing_passes_everything),
