@@ -54,7 +54,8 @@ struct k2i_control {
 	int stop;
 	struct client *oldest, *newest;
 	size_t client_count;
-	struct k2i_log_limit refused_limit;
+	bool paused; /* until the next tick */
+	struct k2i_log_limit refused_limit, failed_limit;
 	pthread_t thread;
 	bool started;
 };
@@ -213,6 +214,28 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t descripto
 	(void)bufferevent_enable(client->stream, EV_READ | EV_WRITE);
 }
 
+static void listeners_enable(struct k2i_control *control, bool enable)
+{
+	size_t at;
+
+	for (at = 0; at < control->listener_count; at++)
+		(void)(enable ? evconnlistener_enable : evconnlistener_disable)(control->listeners[at]);
+	control->paused = !enable;
+}
+
+/* Who waits to be accepted keeps the socket readable: without a pause this would be called without end. */
+static void on_accept_failed(struct evconnlistener *listener, void *argument)
+{
+	struct k2i_control *control = argument;
+	int error = -errno;
+
+	(void)listener;
+	k2i_count(&control->status->service->counters->accept_errors, 1);
+	k2i_log_limited(&control->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "status: can't accept: %s",
+			k2i_text_error(error));
+	listeners_enable(control, false);
+}
+
 static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct k2i_control *control = argument;
@@ -220,6 +243,8 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 
 	(void)descriptor;
 	(void)what;
+	if (control->paused)
+		listeners_enable(control, true);
 	while (control->oldest && now_ns >= control->oldest->deadline_ns)
 		client_end(control->oldest, "it took longer than 10 s");
 }
@@ -249,9 +274,12 @@ static int socket_listen(const struct addrinfo *address)
 /* 0, or the error of the last address. */
 static int addresses_listen(struct k2i_control *control, const struct addrinfo *address)
 {
+	const struct addrinfo *first = address;
 	int error = -EADDRNOTAVAIL, descriptor;
 
 	for (; address && control->listener_count < LISTENERS_MAX; address = address->ai_next) {
+		if (k2i_listen_repeated(first, address))
+			continue;
 		descriptor = socket_listen(address);
 		if (descriptor < 0) {
 			error = descriptor;
@@ -266,6 +294,7 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 			(void)close(descriptor);
 			return -ENOMEM;
 		}
+		evconnlistener_set_error_cb(control->listeners[control->listener_count], on_accept_failed);
 		(void)evconnlistener_disable(control->listeners[control->listener_count++]);
 	}
 	return control->listener_count ? 0 : error;
@@ -346,7 +375,6 @@ int k2i_control_start(struct k2i_control *control, const struct k2i_status *stat
 {
 	struct timeval second = {1, 0};
 	sigset_t all, before;
-	size_t at;
 	int error;
 
 	control->status = status;
@@ -358,8 +386,7 @@ int k2i_control_start(struct k2i_control *control, const struct k2i_status *stat
 	if (!control->tick || !control->stopped || event_add(control->tick, &second) ||
 	    event_add(control->stopped, NULL))
 		return -ENOMEM;
-	for (at = 0; at < control->listener_count; at++)
-		(void)evconnlistener_enable(control->listeners[at]);
+	listeners_enable(control, true);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = -pthread_create(&control->thread, NULL, control_run, control);

@@ -130,8 +130,7 @@ static void port_set(struct sockaddr *address, in_port_t port)
 		((struct sockaddr_in6 *)(void *)address)->sin6_port = port;
 }
 
-/* A name can be given one address twice (a line of /etc/hosts that is there twice). */
-static bool address_repeated(const struct addrinfo *first, const struct addrinfo *address)
+bool k2i_listen_repeated(const struct addrinfo *first, const struct addrinfo *address)
 {
 	for (; first != address; first = first->ai_next) {
 		if (first->ai_addrlen == address->ai_addrlen &&
@@ -154,7 +153,7 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 		/* Port 0: the port that the first socket was given is that of all. */
 		if (chosen)
 			port_set(address->ai_addr, chosen);
-		if (address_repeated(first, address))
+		if (k2i_listen_repeated(first, address))
 			continue;
 		descriptor = k2i_listen_bind(address);
 		if (descriptor >= 0) {

@@ -30,6 +30,8 @@ struct k2i_listener;
 
 /* A socket that is bound to the address: a descriptor, or -errno. */
 int k2i_listen_bind(const struct addrinfo *address);
+/* Whether one of the list from `first` on is the same: a name that is in /etc/hosts twice has each of its addresses twice. */
+bool k2i_listen_repeated(const struct addrinfo *first, const struct addrinfo *address);
 
 /* Binds, which can need privileges; whoever connects is refused as yet. An error was logged. */
 int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener);

@@ -88,9 +88,16 @@ prlimit --pid "$pid" --nofile=3:
 printf '%s\n' 'hello late 1 0' welcome bye | wire >"$dir/said" &
 late=$!
 wait_until logged "listener: can't accept: Too many open files"
+"$k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" >"$dir/asked" &
+asking=$!
+wait_until logged "status: can't accept: Too many open files"
+sleep 1
+[ "$(grep -c 'status: ' "$dir/log")" -lt 5 ] || fail "it says so again and again: $(wc -l <"$dir/log") lines"
+! logged 'accept() call' || fail "somebody else says so, too"
 prlimit --pid "$pid" --nofile="$limit":
 wait $late || fail "one that had to wait: $(cat "$dir/said")"
-wait_until above accept_errors 0
+wait $asking || fail "one that had to wait and asked"
+wait_until above accept_errors 1
 
 # The last record of the ledger goes over the end of a page, and the machine's death kept what is before.
 {

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A name that stands in /etc/hosts twice is listened on once, by LISTEN and by CTLADDRESS.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
+	echo "SKIP: no right to a mount namespace"
+	exit 77
+fi
+{
+	cat /etc/hosts
+	echo 127.0.0.1 twice.k2hft.test
+	echo 127.0.0.1 twice.k2hft.test
+} >"$dir/hosts"
+cat >"$dir/named" <<'END'
+#!/bin/sh
+mount --bind "$1" /etc/hosts || exit 77
+shift
+exec "$@"
+END
+chmod +x "$dir/named"
+
+decided() { logged 'listening on' || ! kill -0 "$pid" 2>/dev/null; }
+for try in 1 2 3 4 5; do
+	free=$((20000 + ($$ * 7 + try * 101) % 12000))
+	receiver_config 'LISTEN = twice.k2hft.test' 'CTLADDRESS = twice.k2hft.test' '[SVRNODE]' 'NAME = localhost' \
+		"PORT = $free" "CTLPORT = $((free + 1))"
+	: >"$dir/log"
+	unshare -m "$dir/named" "$dir/hosts" "$server" -conf "$dir/conf" 2>"$dir/log" &
+	pid=$!
+	wait_until decided
+	! grep -q "port $free: Address already in use" "$dir/log" || continue
+	break
+done
+logged "listening on 127\.0\.0\.1:$free" || fail "LISTEN"
+logged "status: http on twice.k2hft.test port $((free + 1))" || fail "CTLADDRESS"
+[ "$(grep -c 'listening on' "$dir/log")" = 1 ] || fail "one socket"
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"
