@@ -138,7 +138,7 @@ static int commit_entered(struct k2i_session *session)
 	return error;
 }
 
-/* 0, or what the destination says; -ESTALE: this connection has been fenced. */
+/* 0, or what the destination says, which can be any error of a file system; `fenced` is set if that was not asked. */
 static int session_commit(struct k2i_session *session)
 {
 	const struct k2i_group *group = &session->shared->committer->group;
@@ -152,6 +152,7 @@ static int session_commit(struct k2i_session *session)
 		return 0;
 	}
 	error = k2i_ring_enter(session->ring, session->owner);
+	session->fenced = error != 0;
 	if (!error) {
 		error = commit_entered(session);
 		k2i_ring_leave(session->ring);
@@ -172,7 +173,7 @@ static void session_forget(struct k2i_session *session)
 static int destination_failed(struct k2i_session *session, int error)
 {
 	session_forget(session);
-	if (error == -ESTALE) {
+	if (session->fenced) {
 		k2i_count(&session->shared->counters->fenced, 1);
 		k2i_session_fail(session, K2HFT_ERROR_FENCED, "this ring has connected again");
 		return -EPIPE;

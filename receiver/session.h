@@ -66,6 +66,7 @@ struct k2i_session {
 	const char *peer; /* address, for messages; must outlive it */
 	enum k2i_session_state state;
 	bool crowded; /* there are too many: its HELLO is answered with ERROR */
+	bool fenced;  /* another connection has its ring now */
 	struct k2i_ring *ring;
 	struct k2i_table streams;
 	struct k2i_stream *stream; /* that was used last */

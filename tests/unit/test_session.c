@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -457,6 +458,38 @@ static void test_hold_and_resume(void **state)
 	assert_int_equal(atomic_load(&world->counters.frames), 3);
 }
 
+static int write_error;
+
+/* Named by the linker: the output files' writes. */
+ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
+ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count);
+ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
+{
+	errno = write_error;
+	return write_error ? -1 : __real_writev(descriptor, vectors, count);
+}
+
+/* NFS says ESTALE, and a file system of somebody's program anything: none of that is about who has the ring. */
+static void test_any_error_holds(void **state)
+{
+	static const int errors[] = {ESTALE, ENOTCONN, EPIPE, ENOBUFS, EPROTO};
+	struct world *world = *state;
+	size_t i;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		write_error = errors[i];
+		assert_int_equal(take(world), K2I_SESSION_HOLD);
+		assert_int_equal(world->session.hold_error, -errors[i]);
+	}
+	write_error = 0;
+	assert_int_equal(atomic_load(&world->counters.fenced), 0);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_file(world, "file", "a");
+}
+
 /* The ledger is behind what it acknowledged once: it was lost. */
 static void test_lost_ledger(void **state)
 {
@@ -608,6 +641,7 @@ int main(void)
 		SESSION_TEST(test_lengths_are_refused_at_once),
 		SESSION_TEST(test_fencing),
 		SESSION_TEST(test_hold_and_resume),
+		SESSION_TEST(test_any_error_holds),
 		SESSION_TEST(test_lost_ledger),
 		SESSION_TEST(test_many_small_chunks),
 		SESSION_TEST(test_held_in_mid_frame),
