@@ -6,6 +6,12 @@
 #include <string.h>
 
 #define ENTRIES_FIRST 256u
+#define COST_MIN 4096u
+
+uint64_t k2i_group_cost(uint64_t bytes)
+{
+	return bytes > COST_MIN ? bytes : COST_MIN;
+}
 
 void k2i_group_start(struct k2i_group *group, struct k2i_outputs *outputs)
 {
@@ -76,11 +82,12 @@ static int stream_place(struct k2i_group *group, struct k2i_stream *stream, cons
 int k2i_group_add(struct k2i_group *group, struct k2i_stream *stream, const char *path,
 		  const struct k2hft_chunk_view *view)
 {
+	uint64_t cost = k2i_group_cost(view->payload_bytes);
 	struct k2i_group_entry *entry;
 	struct k2i_group_file *file;
 	int error;
 
-	if (group->entry_count == K2I_GROUP_ENTRIES_MAX)
+	if (group->cost + cost > K2I_GROUP_COST_MAX)
 		return -ENOBUFS;
 	if (group->entry_count == group->entry_room && entries_grow(group))
 		return -ENOMEM;
@@ -93,6 +100,8 @@ int k2i_group_add(struct k2i_group *group, struct k2i_stream *stream, const char
 	else
 		group->entries[file->last].next = group->entry_count;
 	file->last = group->entry_count;
+	file->cost += cost;
+	group->cost += cost;
 	entry = &group->entries[group->entry_count++];
 	entry->stream = stream;
 	entry->payload = view->payload;
@@ -116,6 +125,7 @@ void k2i_group_clear(struct k2i_group *group)
 		k2i_output_release(group->outputs, group->files[i].output);
 	group->file_count = 0;
 	group->entry_count = 0;
+	group->cost = 0;
 	group->record_count = group->payload_bytes = 0;
 	group->number++;
 }

@@ -8,12 +8,14 @@
 
 #include "ledger.h"
 #include "output.h"
+#include "settings.h"
 
 /*
  * A commit group: the chunks of one connection that are written, entered in the ledger and acknowledged together, or
  * not at all. Chunks stay where they were received; the group knows where they are, sorted by the file that they go to.
  */
-#define K2I_GROUP_ENTRIES_MAX 32768u
+/* All of a group can belong there, and it goes in one piece: the smallest quarantine has room for it, and its index. */
+#define K2I_GROUP_COST_MAX (K2I_QUARANTINE_BYTES_MIN / 2)
 
 struct k2i_stream { /* as a connection declared it */
 	uint32_t id, mode;
@@ -36,6 +38,7 @@ struct k2i_group_entry {
 struct k2i_group_file {
 	struct k2i_output_file *output;
 	uint32_t first, last; /* entries */
+	uint64_t cost;        /* what they take in the quarantine */
 	uint64_t length_before, writer_before;
 	int error; /* it can't be stored for a reason of its own: its chunks go to quarantine */
 };
@@ -47,9 +50,13 @@ struct k2i_group {
 	uint32_t entry_count, entry_room;
 	struct k2i_group_file files[K2I_LEDGER_FILES_MAX];
 	uint32_t file_count;
+	uint64_t cost; /* of all files */
 	/* What a commit adds to the counters. */
 	uint64_t record_count, payload_bytes;
 };
+
+/* What a file of `bytes`, as each chunk becomes one, takes in the quarantine: its inode is worth something. */
+uint64_t k2i_group_cost(uint64_t bytes);
 
 void k2i_group_start(struct k2i_group *group, struct k2i_outputs *outputs);
 void k2i_group_free(struct k2i_group *group);

@@ -21,7 +21,6 @@
 
 #define INDEX_NAME "index"
 #define NAME_ROOM 64u
-#define FILE_COST UINT64_C(4096)
 
 struct k2i_quarantine {
 	char *path;
@@ -127,11 +126,6 @@ static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_en
 
 /* Room ----------------------------------------------------------------------------------------------------------- */
 
-static uint64_t cost(uint64_t bytes)
-{
-	return bytes > FILE_COST ? bytes : FILE_COST;
-}
-
 static uint64_t directory_cost(const char *path)
 {
 	DIR *directory = opendir(path);
@@ -142,7 +136,7 @@ static uint64_t directory_cost(const char *path)
 	while (directory && (entry = readdir(directory)) != NULL)
 		if (fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(status.st_mode))
-			sum += cost((uint64_t)status.st_size);
+			sum += k2i_group_cost((uint64_t)status.st_size);
 	if (directory)
 		(void)closedir(directory);
 	return sum;
@@ -172,22 +166,10 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 	return error;
 }
 
-static uint64_t group_cost(const struct k2i_group *group, const struct k2i_group_file *file)
-{
-	uint32_t index = file->first;
-	uint64_t sum = 0;
-
-	do {
-		sum += cost(group->entries[index].payload_bytes);
-		index = group->entries[index].next;
-	} while (index);
-	return sum;
-}
-
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_file *file)
 {
-	int error = room_take(quarantine, group_cost(group, file)), directory;
+	int error = room_take(quarantine, file->cost), directory;
 	const struct k2i_group_entry *entry;
 	uint32_t index = file->first;
 

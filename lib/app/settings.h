@@ -14,6 +14,8 @@
  * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
  */
 
+#define K2I_QUARANTINE_BYTES_MIN (UINT64_C(32) << 20) /* of QUARANTINEMAX */
+
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
 enum k2i_full { K2I_FULL_BLOCK, K2I_FULL_DROP };
 enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_CACHED, K2I_WRITE_MODE_DIRECT };

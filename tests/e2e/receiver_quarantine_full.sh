@@ -26,3 +26,15 @@ grep -q '^ack' "$dir/said" || fail "not acknowledged"
 kill -USR1 "$pid"
 wait_until logged ' quarantined_chunks=1 .* quarantine_full=[1-9]'
 receiver_stop TERM
+
+# The smallest one has room for what it can hold, also if all comes at once and each record takes a file.
+rm -r "$dir/out/.k2hft/quarantine"
+receiver_start
+{
+	printf '%s\n' 'hello many 1 0' welcome 'stream 1 text link/x'
+	yes 'chunk 1 0 b\n' | head -n 7000
+	printf '%s\n' flush ack bye
+} | wire >"$dir/said" || fail "many small ones: $(cat "$dir/said")"
+found=$(find "$dir/out/.k2hft/quarantine" -name '*-0*' | wc -l)
+[ "$found" = 7000 ] || fail "$found files"
+receiver_stop TERM
