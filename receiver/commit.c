@@ -170,7 +170,7 @@ static int ledger_enter(struct k2i_committer *committer, struct k2i_ledger_ring 
 		if (group->files[i].error)
 			continue;
 		output = group->files[i].output;
-		files[file_count++] = (struct k2i_ledger_file){.device = output->device,
+		files[file_count++] = (struct k2i_ledger_file){.birth = output->birth,
 							       .inode = output->inode,
 							       .length = output->length,
 							       .open_writer = output->open_writer};

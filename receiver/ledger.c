@@ -454,16 +454,16 @@ int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_fi
 	return result;
 }
 
-void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode)
+void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode)
 {
 	struct k2i_known_file *file;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	file = k2i_known_file_find(&ledger->known, device, inode);
+	file = k2i_known_file_find(&ledger->known, birth, inode);
 	if (file) {
 		k2i_known_file_closed(&ledger->known, file);
 		/* Without the record the next start looks at a file more. */
-		(void)record_append(ledger, k2i_ledger_closed_encode(device, inode, ledger->record),
+		(void)record_append(ledger, k2i_ledger_closed_encode(birth, inode, ledger->record),
 				    K2I_LEDGER_SYNC_BYTES);
 	}
 	(void)pthread_mutex_unlock(&ledger->mutex);

@@ -39,7 +39,7 @@ struct k2i_ledger_ring {
 };
 
 struct k2i_ledger_file {
-	uint64_t device, inode;
+	uint64_t birth, inode; /* what it is known by: birth.h */
 	uint64_t length;
 	uint64_t open_writer; /* output.h */
 	const char *path;     /* below the base directory; not needed for a commit */
@@ -86,7 +86,7 @@ bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k
  * who waits less than it says. 1: k2i_ledger_sync must precede it, too. Errors as pwrite(2).
  */
 int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_file *file);
-void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t device, uint64_t inode);
+void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
 
 /*
  * One commit group: `ring` stands at its position, and each of `files` (at most K2I_LEDGER_FILES_MAX, all opened) has

@@ -145,22 +145,22 @@ struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring)
 
 /* Files ---------------------------------------------------------------------------------------------------------- */
 
-static uint64_t file_hash(uint64_t device, uint64_t inode)
+static uint64_t file_hash(uint64_t birth, uint64_t inode)
 {
-	uint64_t key[2] = {device, inode};
+	uint64_t key[2] = {birth, inode};
 
 	return k2i_table_hash(key, sizeof(key));
 }
 
-struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t device, uint64_t inode)
+struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t birth, uint64_t inode)
 {
-	uint64_t hash = file_hash(device, inode);
+	uint64_t hash = file_hash(birth, inode);
 	struct k2i_table_node *node = NULL;
 	struct k2i_known_file *file;
 
 	while ((node = k2i_table_find(&known->files, hash, node)) != NULL) {
 		file = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
-		if (file->device == device && file->inode == inode)
+		if (file->birth == birth && file->inode == inode)
 			return file;
 	}
 	return NULL;
@@ -169,7 +169,7 @@ struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t dev
 struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file)
 {
 	struct k2i_ledger_file shown = {
-		.device = file->device,
+		.birth = file->birth,
 		.inode = file->inode,
 		.length = file->entry.stages.now.at,
 		.open_writer = file->entry.stages.now.open_writer,
@@ -183,12 +183,12 @@ struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file)
 /* The place for a file, with this path. */
 static struct k2i_known_file *file_place(struct k2i_known *known, const struct k2i_ledger_file *opened)
 {
-	struct k2i_known_file *file = k2i_known_file_find(known, opened->device, opened->inode);
+	struct k2i_known_file *file = k2i_known_file_find(known, opened->birth, opened->inode);
 	char *path = strdup(opened->path);
 
 	if (path && !file) {
 		file = calloc(1, sizeof(*file));
-		if (file && k2i_table_insert(&known->files, &file->node, file_hash(opened->device, opened->inode))) {
+		if (file && k2i_table_insert(&known->files, &file->node, file_hash(opened->birth, opened->inode))) {
 			free(file);
 			file = NULL;
 		}
@@ -199,7 +199,7 @@ static struct k2i_known_file *file_place(struct k2i_known *known, const struct k
 	}
 	free(file->path);
 	file->path = path;
-	file->device = opened->device;
+	file->birth = opened->birth;
 	file->inode = opened->inode;
 	file->entry.is_file = true;
 	return file;
@@ -248,7 +248,7 @@ void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_fil
 	size_t i;
 
 	for (i = 0; i < file_count; i++) {
-		file = k2i_known_file_find(known, files[i].device, files[i].inode);
+		file = k2i_known_file_find(known, files[i].birth, files[i].inode);
 		if (!file)
 			continue;
 		file->entry.stages.now = (struct k2i_ledger_point){files[i].length, files[i].open_writer};
@@ -406,7 +406,7 @@ int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *rec
 		error = k2i_known_file_opened(known, &record->files[0]);
 		return error < 0 ? error : 0;
 	case K2I_LEDGER_CLOSED:
-		file = k2i_known_file_find(known, record->files[0].device, record->files[0].inode);
+		file = k2i_known_file_find(known, record->files[0].birth, record->files[0].inode);
 		if (file)
 			k2i_known_file_closed(known, file);
 		return 0;

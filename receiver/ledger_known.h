@@ -27,7 +27,7 @@ struct k2i_known_ring {
 struct k2i_known_file {
 	struct k2i_known_entry entry; /* first; marks: also OPEN and DEFERRED */
 	struct k2i_table_node node;
-	uint64_t device, inode;
+	uint64_t birth, inode;
 	char *path;
 };
 
@@ -46,7 +46,7 @@ void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place
 struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring);
 struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file);
 
-struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t device, uint64_t inode);
+struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t birth, uint64_t inode);
 /* 1: nothing may be written before that is on the disk; 0; -ENOMEM. */
 int k2i_known_file_opened(struct k2i_known *known, const struct k2i_ledger_file *file);
 /* Of an open one. It stays known until what was written to it is in a checkpoint. */

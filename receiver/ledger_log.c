@@ -92,7 +92,7 @@ static int record_finish(uint8_t *bytes, size_t record_bytes, enum k2i_ledger_re
 
 static void file_put(uint8_t *bytes, const struct k2i_ledger_file *file)
 {
-	k2i_wire_u64_put(bytes, file->device);
+	k2i_wire_u64_put(bytes, file->birth);
 	k2i_wire_u64_put(bytes + 8, file->inode);
 	k2i_wire_u64_put(bytes + 16, file->length);
 	k2i_wire_u64_put(bytes + 24, file->open_writer);
@@ -100,7 +100,7 @@ static void file_put(uint8_t *bytes, const struct k2i_ledger_file *file)
 
 static void file_get(const uint8_t *bytes, struct k2i_ledger_file *file)
 {
-	file->device = k2i_wire_u64(bytes);
+	file->birth = k2i_wire_u64(bytes);
 	file->inode = k2i_wire_u64(bytes + 8);
 	file->length = k2i_wire_u64(bytes + 16);
 	file->open_writer = k2i_wire_u64(bytes + 24);
@@ -150,9 +150,9 @@ int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K
 	return record_finish(bytes, (size_t)record_bytes, K2I_LEDGER_OPENED, 1);
 }
 
-int k2i_ledger_closed_encode(uint64_t device, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
 {
-	k2i_wire_u64_put(bytes + BODY_AT, device);
+	k2i_wire_u64_put(bytes + BODY_AT, birth);
 	k2i_wire_u64_put(bytes + BODY_AT + 8, inode);
 	return record_finish(bytes, BODY_AT + 16, K2I_LEDGER_CLOSED, 1);
 }
@@ -194,7 +194,7 @@ int k2i_ledger_file_encode(const struct k2i_ledger_file *file, const struct k2i_
 
 	if (record_bytes < 0)
 		return record_bytes;
-	k2i_wire_u64_put(bytes + BODY_AT, file->device);
+	k2i_wire_u64_put(bytes + BODY_AT, file->birth);
 	k2i_wire_u64_put(bytes + BODY_AT + 8, file->inode);
 	point_put(bytes + FILE_STAGES_AT, &stages->now);
 	point_put(bytes + FILE_STAGES_AT + 16, &stages->marked);
@@ -283,7 +283,7 @@ static int closed_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_l
 {
 	if (record_bytes != BODY_AT + 16)
 		return -EBADMSG;
-	record->files[0].device = k2i_wire_u64(bytes + BODY_AT);
+	record->files[0].birth = k2i_wire_u64(bytes + BODY_AT);
 	record->files[0].inode = k2i_wire_u64(bytes + BODY_AT + 8);
 	record->file_count = 1;
 	return 0;

@@ -10,14 +10,14 @@
  *	file	header, then records one behind the other, then zeros that were allocated ahead
  *	header	magic u64, version u32, 0 u32, receiver uuid 16, boot id 16, checksum u64
  *	record	bytes u32 (all of it, a multiple of 8), type u16, count u16, checksum u64, body
- *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, `count` times (device, inode, length, open writer) u64
- *	OPENED	device, inode, length, open writer u64, path bytes u32, marks u32, path, zeros up to a multiple of 8
- *	CLOSED	device, inode u64
+ *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, `count` times (birth, inode, length, open writer) u64
+ *	OPENED	birth, inode, length, open writer u64, path bytes u32, marks u32, path, zeros up to a multiple of 8
+ *	CLOSED	birth, inode u64
  *	CLEAN	nothing
  *	MARK	nothing
  *	CHECKPOINT	end u64
  *	RING	uuid 16, epoch u64, flags u32, marks u32, now, marked, synced u64
- *	FILE	device, inode u64, now, marked, synced (length, open writer) u64, path bytes u32, marks u32, path as in OPENED
+ *	FILE	birth, inode u64, now, marked, synced (length, open writer) u64, path bytes u32, marks u32, path as in OPENED
  *	WHOLE	nothing
  *
  * A checksum is XXH3-64 over everything before it and, in a record, the body.
@@ -77,7 +77,7 @@ int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, uint8_t uu
 int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files, size_t file_count,
 			     uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-int k2i_ledger_closed_encode(uint64_t device, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 /* CLEAN, MARK and WHOLE */
 int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_checkpoint_encode(uint64_t end, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "birth.h"
 #include "clock.h"
 #include "confine.h"
 #include "crash.h"
@@ -119,7 +120,7 @@ static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *fil
 	file->dirty = false;
 	/* A record that goes on must find its file again after a restart, too. */
 	if (outputs->ledger && !file->output.open_writer)
-		k2i_ledger_file_closed(outputs->ledger, file->output.device, file->output.inode);
+		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
 }
 
 static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file)
@@ -157,6 +158,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	struct k2i_output_file *output = &file->output;
 	struct stat status;
+	uint64_t birth;
 	int descriptor;
 
 	room_make(outputs);
@@ -169,8 +171,10 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 		(void)close(descriptor);
 		return -EIO;
 	}
-	if (status.st_dev != output->device || status.st_ino != output->inode)
+	birth = k2i_birth(descriptor, status.st_dev);
+	if (birth != output->birth || status.st_ino != output->inode || status.st_size == 0)
 		output->open_writer = 0;
+	output->birth = birth;
 	output->device = status.st_dev;
 	output->inode = status.st_ino;
 	output->length = (uint64_t)status.st_size;
@@ -253,7 +257,7 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 
 int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred)
 {
-	const struct k2i_ledger_file file = {.device = output->device,
+	const struct k2i_ledger_file file = {.birth = output->birth,
 					     .inode = output->inode,
 					     .length = output->length,
 					     .open_writer = output->open_writer,

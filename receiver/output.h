@@ -30,6 +30,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	const char *path;
 	int descriptor; /* -1: not open */
 	uint64_t device, inode;
+	uint64_t birth; /* birth.h */
 	uint64_t length;
 	struct k2i_store_behind behind;
 	enum k2i_output_told told;

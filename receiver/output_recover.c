@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "birth.h"
 #include "confine.h"
 #include "crash.h"
 #include "log.h"
@@ -18,7 +19,7 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 
 	if (!file->open_writer || k2i_output_acquire(outputs, file->path, &output))
 		return;
-	output->device = file->device;
+	output->birth = file->birth;
 	output->inode = file->inode;
 	output->open_writer = file->open_writer;
 	k2i_output_release(outputs, output);
@@ -93,7 +94,8 @@ void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_fi
 		not_opened(outputs, label, descriptor, cut);
 		return;
 	}
-	if (fstat(descriptor, &status) < 0 || status.st_dev != file->device || status.st_ino != file->inode) {
+	if (fstat(descriptor, &status) < 0 || status.st_ino != file->inode ||
+	    k2i_birth(descriptor, status.st_dev) != file->birth) {
 		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
 				"output: %s is another file now", label);
 	} else {

@@ -12,7 +12,10 @@ sender=$!
 exec 3>"$dir/script"
 acks=0
 say() {
-	printf '%s\n' "chunk 1 0 $1\\n" flush ack >&3
+	say_text 0 "$1\\n"
+}
+say_text() {
+	printf '%s\n' "chunk 1 $1 $2" flush ack >&3
 	acks=$((acks + 1))
 	wait_until said_acks
 }
@@ -35,6 +38,19 @@ say six
 [ "$(cat "$file.1")" = one ] || fail "first"
 [ "$(cat "$file.2")" = two ] || fail "second"
 printf 'five\nsix\n' | cmp - "$file" || fail "third"
+
+# Emptied after the begin of a long record, which another's record would have ended, while it is open and while it is not.
+reopened() { [ "$(grep -c 'may make new connections' "$dir/log")" = "$1" ]; }
+wait_until reopened 2
+say_text 1 begin
+: >"$file"
+say seven
+say_text 1 begin
+kill -HUP "$pid"
+wait_until reopened 3
+: >"$file"
+say eight
+[ "$(cat "$file")" = eight ] || fail "emptied: $(cat "$file")"
 echo bye >&3
 exec 3>&-
 wait $sender || fail "sender"

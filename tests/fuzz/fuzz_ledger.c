@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 
+#include "../../receiver/birth.h"
 #include "../../receiver/ledger.h"
 #include "../../receiver/ledger_log.h"
 #include "../../receiver/output.h"
@@ -24,7 +25,7 @@
 
 static struct {
 	char base[300], state[300], log[320], file[320];
-	uint64_t device, inode;
+	uint64_t birth, inode;
 } place;
 
 static void file_write(const char *path, const void *bytes, size_t byte_count)
@@ -40,6 +41,7 @@ static void place_make(void)
 {
 	static const uint8_t content[100];
 	struct stat status;
+	int file;
 
 	(void)snprintf(place.base, sizeof(place.base), "%s/base", fuzz_folder());
 	(void)snprintf(place.state, sizeof(place.state), "%s/state", fuzz_folder());
@@ -48,7 +50,10 @@ static void place_make(void)
 	fuzz_check(mkdir(place.base, 0700) == 0 && mkdir(place.state, 0700) == 0);
 	file_write(place.file, content, sizeof(content));
 	fuzz_check(stat(place.file, &status) == 0);
-	place.device = status.st_dev;
+	file = open(place.file, O_RDONLY | O_CLOEXEC);
+	fuzz_check(file >= 0);
+	place.birth = k2i_birth(file, status.st_dev);
+	fuzz_check(close(file) == 0);
 	place.inode = status.st_ino;
 }
 
@@ -68,7 +73,7 @@ static void records_mend(uint8_t *bytes, size_t byte_count, unsigned flags)
 		if (flags & OURS &&
 		    (k2i_wire_u16(bytes + 4) == K2I_LEDGER_OPENED || k2i_wire_u16(bytes + 4) == K2I_LEDGER_FILE) &&
 		    record_bytes >= RECORD_BODY_AT + 16) {
-			k2i_wire_u64_put(bytes + RECORD_BODY_AT, place.device);
+			k2i_wire_u64_put(bytes + RECORD_BODY_AT, place.birth);
 			k2i_wire_u64_put(bytes + RECORD_BODY_AT + 8, place.inode);
 		}
 		k2i_wire_u64_put(bytes + RECORD_CHECKSUM_AT,
@@ -127,7 +132,7 @@ static int files_recover(struct k2i_ledger *ledger)
 /* The ledger goes on from whatever there was. */
 static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, unsigned flags)
 {
-	struct k2i_ledger_file file = {place.device, place.inode, 100, 0, "a", flags & WAITS};
+	struct k2i_ledger_file file = {place.birth, place.inode, 100, 0, "a", flags & WAITS};
 	uint64_t number;
 
 	fuzz_check(k2i_ledger_begin(ledger) == 0);

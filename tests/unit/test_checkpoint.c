@@ -21,7 +21,7 @@
 /* One ring that waits for the disk, and a file; with each 8 of its position 10 bytes. */
 static void deferred_commit(struct k2i_ledger *ledger, uint64_t position)
 {
-	struct k2i_ledger_file file = {.device = 1, .inode = INODE, .length = position / 8 * 10};
+	struct k2i_ledger_file file = {.birth = 1, .inode = INODE, .length = position / 8 * 10};
 	struct k2i_ledger_ring ring = ring_make("one", position);
 
 	ring.flags = K2I_LEDGER_DEFERRED;
@@ -31,7 +31,7 @@ static void deferred_commit(struct k2i_ledger *ledger, uint64_t position)
 static int file_opened(struct k2i_ledger *ledger, uint64_t length, bool deferred)
 {
 	const struct k2i_ledger_file file = {
-		.device = 1, .inode = INODE, .length = length, .path = "a", .deferred = deferred};
+		.birth = 1, .inode = INODE, .length = length, .path = "a", .deferred = deferred};
 
 	return k2i_ledger_file_opened(ledger, &file);
 }

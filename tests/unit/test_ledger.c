@@ -207,7 +207,7 @@ static void test_torn_at_page_boundary(void **state)
 	/* The first has a file more, so that of the last its begin is in the page. */
 	uint64_t count = (4096 - FIRST_AT - 32) / RECORD_BYTES + 1, i;
 	struct k2i_ledger_ring ring = ring_make("one", 8);
-	const struct k2i_ledger_file file = {.device = 1};
+	const struct k2i_ledger_file file = {.birth = 1};
 	size_t byte_count;
 	uint8_t *bytes;
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "birth.h"
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+uint64_t k2i_birth(int descriptor, uint64_t device)
+{
+	struct statx status;
+
+	/* Not statx(3), which musl has only since 1.2.5. */
+	if (syscall(SYS_statx, descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &status) < 0 ||
+	    !(status.stx_mask & STATX_BTIME))
+		return device;
+	return (uint64_t)status.stx_btime.tv_sec * SECOND_NS + status.stx_btime.tv_nsec;
+}
