@@ -31,8 +31,9 @@
 
 #define STATE_DIRECTORY ".k2hft"
 #define QUARANTINE_DIRECTORY "quarantine"
-#define DESCRIPTORS_OTHER                                                                                              \
-	(64u + K2I_LOOPS_CROWD_MAX + K2I_CONTROL_CLIENTS_MAX) /* that are neither connections nor output files */
+#define DESCRIPTORS_OWN 64u
+#define DESCRIPTORS_LOOP 4u   /* epoll's, the one that wakes it, and two for signals that libevent makes in any case */
+#define DESCRIPTORS_LEAST 64u /* for connections and output files */
 #define OPEN_FILES_MAX 1024u
 #define MAPPED_BYTES_MIN (64 * 1024)
 
@@ -197,18 +198,27 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 }
 
 /* More descriptors than a shell allows; fewer connections rather than none. */
-static void descriptors_share(size_t connections_wanted, size_t *connections_max, size_t *files_max)
+static int descriptors_share(const struct k2i_settings *settings, size_t *connections_max, size_t *files_max)
 {
+	size_t own = DESCRIPTORS_OWN + DESCRIPTORS_LOOP * settings->loop_count, available;
+	size_t others = K2I_LOOPS_CROWD_MAX + K2I_CONTROL_CLIENTS_MAX;
+	size_t connections_wanted = (size_t)settings->connections_max;
 	struct rlimit limit = {1024, 1024};
-	size_t available;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 		(void)getrlimit(RLIMIT_NOFILE, &limit);
 	}
-	available = limit.rlim_cur > 4 * DESCRIPTORS_OTHER ? (size_t)limit.rlim_cur - DESCRIPTORS_OTHER
-							   : 3 * DESCRIPTORS_OTHER;
+	if (limit.rlim_cur < own + DESCRIPTORS_LEAST) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"receiver: SOCKTHREADCNT = %u needs %zu open files, the limit is %zu: raise LimitNOFILE= or "
+			"ulimit -n",
+			settings->loop_count, own + DESCRIPTORS_LEAST, (size_t)limit.rlim_cur);
+		return K2I_EXIT_FAILED;
+	}
+	available = (size_t)limit.rlim_cur - own;
+	available = available > others + DESCRIPTORS_LEAST ? available - others : DESCRIPTORS_LEAST;
 	*files_max = available / 4 < OPEN_FILES_MAX ? available / 4 : OPEN_FILES_MAX;
 	*connections_max = available - *files_max < connections_wanted ? available - *files_max : connections_wanted;
 	if (*connections_max < connections_wanted)
@@ -216,6 +226,7 @@ static void descriptors_share(size_t connections_wanted, size_t *connections_max
 			"receiver: the limit of open files allows %zu connections, fewer than CONNMAX = %zu: raise "
 			"LimitNOFILE= or ulimit -n",
 			*connections_max, connections_wanted);
+	return 0;
 }
 
 /* Ledger and output ---------------------------------------------------------------------------------------------- */
@@ -499,7 +510,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	size_t files_max;
 	int status, error;
 
-	descriptors_share((size_t)settings->connections_max, &receiver->service.connections_max, &files_max);
+	if (descriptors_share(settings, &receiver->service.connections_max, &files_max))
+		return K2I_EXIT_FAILED;
 	if (k2i_listen_choose(settings, options->listen, &choice)) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: --listen wants ADDRESS:PORT, a port of 65535 at most, not \"%s\"",
 			options->listen);

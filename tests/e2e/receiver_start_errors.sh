@@ -35,6 +35,14 @@ sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up|" "$dir/con
 refused 2 'conf7:[1-9][0-9]*: FILE_UNIFY ' -conf "$dir/conf7" --listen 127.0.0.1:0
 sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/base2|" "$dir/conf" >"$dir/conf8"
 refused 1 'conf8:[1-9][0-9]*: STATEDIR must not be FILE_BASEDIR' -conf "$dir/conf8" --listen 127.0.0.1:0
+# Each thread has descriptors of its own, whatever the limit leaves for senders.
+sed "s|^SOCKTHREADCNT.*|SOCKTHREADCNT = 256|; s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf9"
+printf '#!/bin/sh\nexec prlimit --nofile=1024:1024 %s "$@"\n' "$server" >"$dir/limited"
+chmod +x "$dir/limited"
+whole=$server
+server=$dir/limited
+refused 1 'SOCKTHREADCNT = 256 needs 1152 open files, the limit is 1024: raise' -conf "$dir/conf9" --listen 127.0.0.1:0
+server=$whole
 refused 2 'there is one configuration' -conf "$dir/conf" -json '{}'
 refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
 refused 2 '-conf FILE is missing'
