@@ -626,7 +626,8 @@ int k2i_ledger_check(struct k2i_ledger *ledger)
 	(void)pthread_mutex_lock(&ledger->mutex);
 	error = directory_again(ledger);
 	if (!error && (fstatat(ledger->directory, LOG_NAME, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-		       status.st_dev != ledger->device || status.st_ino != ledger->inode)) {
+		       status.st_dev != ledger->device || status.st_ino != ledger->inode ||
+		       (uint64_t)status.st_size < ledger->allocated)) {
 		error = log_rewrite(ledger);
 		if (!error)
 			error = 1;

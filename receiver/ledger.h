@@ -112,7 +112,7 @@ int k2i_ledger_sync(struct k2i_ledger *ledger);
 void k2i_ledger_doubt(struct k2i_ledger *ledger);
 
 /*
- * To be called now and then: a ledger that somebody removed is written again. 0, 1 it was written again, or as open(2)
+ * To be called now and then: a ledger that somebody removed or cut is written again. 0, 1 it was written again, or as open(2)
  * and pwrite(2).
  */
 int k2i_ledger_check(struct k2i_ledger *ledger);

@@ -57,6 +57,7 @@ struct k2i_receiver {
 	struct k2i_status status;
 	struct event_base *base;
 	struct event *signals[SIGNAL_COUNT], *tick;
+	struct k2i_log_limit ledger_limit;
 	const char *config; /* as the command line has it */
 	char state_path[PATH_MAX], *refused_prefix;
 	bool started;
@@ -130,14 +131,21 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct k2i_receiver *receiver = argument;
+	int result;
 
 	(void)descriptor;
 	(void)what;
 	k2i_outputs_tick(receiver->outputs, k2i_loop_now_ns());
-	if (k2i_ledger_check(receiver->ledger) != 1)
+	result = k2i_ledger_check(receiver->ledger);
+	if (result < 0)
+		k2i_log_limited(&receiver->ledger_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+				"ledger: somebody removed or cut it in %s, and it can't be written again: %s",
+				receiver->state_path, k2i_text_error(result));
+	if (result != 1)
 		return;
 	k2i_count(&receiver->counters.ledger_rewritten, 1);
-	k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed it from %s; it was written again", receiver->state_path);
+	k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed or cut it in %s; it was written again",
+		receiver->state_path);
 }
 
 static int events_open(struct k2i_receiver *receiver)

@@ -38,12 +38,18 @@ grep -q '^welcome position 80 known' "$dir/said" || fail "$(cat "$dir/said")"
 
 rm "$ledger"
 wait_until test -s "$ledger"
-wait_until logged 'somebody removed it'
+wait_until logged 'somebody removed or cut it'
 receiver_stop KILL
 receiver_start
 printf 'hello ring 1 80\nwelcome\n' | wire | grep -q '^welcome position 120 known' || fail "the ledger was not written again"
 printf 'one\ntwo\nthree\n' | cmp - "$dir/out/f" || fail "file at the end"
 
+# One that can't be written again is said to be so, as long as that lasts.
+mv "$dir/out/.k2hft" "$dir/out/moved"
+: >"$dir/out/.k2hft"
+wait_until logged "it can't be written again: Not a directory"
+rm "$dir/out/.k2hft"
+wait_until test -s "$ledger"
 receiver_stop TERM
 rm "$ledger"
 receiver_start
