@@ -142,6 +142,9 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 	else if (!rule->default_allow && !rule->allow_count)
 		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->file, rule->line,
 				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
+	else if (!rule->transfer && !rule->output_file)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->file, rule->line,
+				 "what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE");
 }
 
 /* Whether a target can't be there because of an earlier one: the same, or a file where the other needs a directory. */

@@ -479,7 +479,7 @@ static void test_without_effect(void **state)
 
 	(void)state;
 	k2i_settings_free(check(SENDER "RINGSIZE=1M\nRINGSIZE=2M\nK2HMAXELE=x\n[K2HFTFUSE_RULE]\nTARGET=a\nDENY=x\n"
-				       "[SVRNODE]\nNAME=b\n",
+				       "[SVRNODE]\nNAME=b\n[K2HFTFUSE_RULE]\nTARGET=b\nALLOW=x\n",
 				&findings));
 	assert_int_equal(findings.errors, 0);
 	assert_string_equal(findings.text,
@@ -487,7 +487,8 @@ static void test_without_effect(void **state)
 			    "7: note: K2HMAXELE has no effect: there is no K2HASH: RINGSIZE sizes the queue\n"
 			    "11: note: [SVRNODE] has no effect: this version sends to the first one only\n"
 			    "10: note: DENY has no effect: DEFAULTALL = DENY uses ALLOW only\n"
-			    "8: note: the rule lets no record pass: DEFAULTALL = DENY and no ALLOW\n");
+			    "8: note: the rule lets no record pass: DEFAULTALL = DENY and no ALLOW\n"
+			    "13: note: what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE\n");
 }
 
 /* Sections that are read as one, though they stand apart. */
@@ -496,11 +497,11 @@ static void test_said_again(void **state)
 	struct findings findings;
 
 	(void)state;
-	k2i_settings_free(check("[GLOBAL]\nPORT=1\nCTLPORT=2\n" SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n"
-				"[K2HFTFUSE_RULE]\nTARGET=b\nDEFAULTALL=ALLOW\n[GLOBAL]\nPORT=3\n",
+	k2i_settings_free(check("[GLOBAL]\nPORT=1\nCTLPORT=2\n" SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
+				"[K2HFTFUSE_RULE]\nTARGET=b\nTRUNS=on\nALLOW=\n[GLOBAL]\nPORT=3\n",
 				&findings));
 	assert_int_equal(findings.errors, 0);
-	assert_string_equal(findings.text, "2: note: PORT has no effect: line 15 says it again\n");
+	assert_string_equal(findings.text, "2: note: PORT has no effect: line 17 says it again\n");
 }
 
 static void test_load_gives_the_first(void **state)
