@@ -11,12 +11,18 @@ struct checker {
 	void *argument;
 };
 
-/* Where a key of a section that comes once is said, or else the section. */
+/* Where a key of a section that comes once is said. */
+static struct k2i_place key_place(const struct checker *checker, enum k2i_section section, const char *key)
+{
+	return checker->places->keys[k2i_setting_find(section, key) - k2i_settings_table];
+}
+
+/* That, or else the section. */
 static struct k2i_place place(const struct checker *checker, enum k2i_section section, const char *key)
 {
-	size_t number = (size_t)(k2i_setting_find(section, key) - k2i_settings_table);
+	struct k2i_place at = key_place(checker, section, key);
 
-	return checker->places->keys[number].file ? checker->places->keys[number] : checker->places->sections[section];
+	return at.file ? at : checker->places->sections[section];
 }
 
 static void error(const struct checker *checker, struct k2i_place at, const char *text)
@@ -87,6 +93,7 @@ static void check_queue(const struct checker *checker)
 	struct k2i_settings *settings = checker->settings;
 	bool file = settings->queue_type == K2I_QUEUE_FILE;
 	const struct k2i_setting *linemax = k2i_setting_find(K2I_SECTION_K2HFTFUSE, "LINEMAX");
+	struct k2i_place at;
 
 	if (file && !settings->queue_file)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE"), "K2HTYPE = file needs K2HFILE");
@@ -96,6 +103,11 @@ static void check_queue(const struct checker *checker)
 	if (!file && !settings->queue_fresh)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
 		      "K2HINIT = no is for K2HTYPE = file: only a file outlives the program");
+	if (file && !key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
+		at = key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
+		checker->finding(checker->argument, K2I_FINDING_WARNING, at.file, at.line,
+				 "a start loses what waits in K2HFILE; say K2HINIT = no to have it sent, or yes");
+	}
 	if (settings->record_bytes_max <= settings->ring_bytes / 2)
 		return;
 	if (settings->record_bytes_max == linemax->maximum)

@@ -491,6 +491,23 @@ static void test_without_effect(void **state)
 			    "13: note: what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE\n");
 }
 
+/* By default, which is K2HFTFUSE's, a file that was to keep records is started afresh. */
+static void test_queue_started_afresh(void **state)
+{
+	struct findings findings;
+
+	(void)state;
+#define QUEUE SENDER "K2HTYPE=file\nK2HFILE=/q\n"
+#define RULE "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
+	k2i_settings_free(check(QUEUE RULE, &findings));
+	assert_string_equal(findings.text,
+			    "5: note: a start loses what waits in K2HFILE; say K2HINIT = no to have it sent, or yes\n");
+	k2i_settings_free(check(QUEUE "K2HINIT=yes\n" RULE, &findings));
+	assert_string_equal(findings.text, "");
+#undef QUEUE
+#undef RULE
+}
+
 /* Sections that are read as one, though they stand apart. */
 static void test_said_again(void **state)
 {
@@ -622,6 +639,7 @@ int main(void)
 		cmocka_unit_test(test_rules_nested),
 		cmocka_unit_test(test_all_errors_come),
 		cmocka_unit_test(test_without_effect),
+		cmocka_unit_test(test_queue_started_afresh),
 		cmocka_unit_test(test_said_again),
 		cmocka_unit_test(test_load_gives_the_first),
 		cmocka_unit_test(test_print_reads_back),
