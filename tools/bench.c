@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -303,11 +304,14 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 {
 	const char *temporary = getenv("TMPDIR");
 	struct bench_run run = {.options = options, .block = -1};
-	char work[4096];
+	char root[PATH_MAX], work[PATH_MAX + 32];
 	int status;
 
 	signals_catch();
-	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", temporary && *temporary ? temporary : "/tmp");
+	/* Where this was called is not where those that are started look for it. */
+	if (!realpath(temporary && *temporary ? temporary : "/tmp", root))
+		(void)snprintf(root, sizeof(root), "%s", temporary ? temporary : "/tmp");
+	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", root);
 	if (!mkdtemp(work)) {
 		bench_error("%s: %s", work, strerror(errno));
 		return BENCH_FAILED;

@@ -222,11 +222,21 @@ static void rules_write(const struct bench_run *run, FILE *config)
 		(void)fprintf(config, "ALLOW = \"%s\"\n", allowed[number]);
 }
 
+/* In a list of options a comma of a name would begin the next one. */
+static void choice_make(char *choice, const char *path)
+{
+	memcpy(choice, "conf=", 5);
+	for (choice += 5; *path; *choice++ = *path++)
+		if (*path == ',' || *path == '\\')
+			*choice++ = '\\';
+	*choice = '\0';
+}
+
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse";
-	char path[4200], tls[4300], mount[4200], choice[4300], program[] = "k2hftfuse", option[] = "-o",
-							       foreground[] = "-f";
+	char path[4200], tls[4300], mount[4200], choice[2 * 4200 + 8], program[] = "k2hftfuse", option[] = "-o",
+								       foreground[] = "-f";
 	char *arguments[] = {program, mount, option, choice, foreground, NULL};
 	FILE *config;
 
@@ -241,7 +251,7 @@ int bench_mount_start(struct bench_run *run)
 	if (config_close(path, config))
 		return -1;
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
-	(void)snprintf(choice, sizeof(choice), "conf=%s", path);
+	choice_make(choice, path);
 	if (mkdir(mount, 0700) && errno != EEXIST) {
 		bench_error("%s: %s", mount, strerror(errno));
 		return -1;

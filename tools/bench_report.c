@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -383,35 +384,40 @@ static void tsv_write(FILE *output, const struct bench_report *report)
 	}
 }
 
-/* Into a file beside it first: who looks at it, or goes on from it, has a whole one. */
-static FILE *file_open(const char *path, char temporary[4200])
+/*
+ * Into a file beside it first: who looks at it, or goes on from it, has a whole one. Where a link leads to, so that it stays
+ * one; and what is no file, as a terminal or /dev/null, must not become one. `*temporary`: "": none.
+ */
+static FILE *file_open(const char *path, char real[PATH_MAX], char temporary[PATH_MAX + 8])
 {
+	bool there = realpath(path, real) != NULL;
 	struct stat status;
 
-	(void)snprintf(temporary, 4200, "%s.new", path);
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-		errno = EISDIR;
-		return NULL;
-	}
-	return fopen(temporary, "we");
+	if (!there)
+		(void)snprintf(real, PATH_MAX, "%s", path);
+	temporary[0] = '\0';
+	if (!there || (stat(real, &status) == 0 && S_ISREG(status.st_mode)))
+		(void)snprintf(temporary, PATH_MAX + 8, "%s.new", real);
+	return fopen(temporary[0] ? temporary : real, "we");
 }
 
 static int file_write(const char *path, const struct bench_report *report,
 		      void (*write)(FILE *output, const struct bench_report *report))
 {
-	char temporary[4200];
+	char real[PATH_MAX], temporary[PATH_MAX + 8];
 	FILE *output;
 	bool failed;
 
 	if (!path)
 		return BENCH_OK;
-	output = file_open(path, temporary);
+	output = file_open(path, real, temporary);
 	if (output) {
 		write(output, report);
 		failed = ferror(output) != 0;
-		if (fclose(output) == 0 && !failed && rename(temporary, path) == 0)
+		if (fclose(output) == 0 && !failed && (!temporary[0] || rename(temporary, real) == 0))
 			return BENCH_OK;
-		(void)remove(temporary);
+		if (temporary[0])
+			(void)remove(temporary);
 	}
 	bench_error("%s: %s", path, strerror(errno));
 	return BENCH_FAILED;
@@ -431,11 +437,11 @@ int bench_files_write(const struct bench_options *options, const struct bench_re
 int bench_files_check(const struct bench_options *options)
 {
 	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
-	char temporary[4200];
+	char real[PATH_MAX], temporary[PATH_MAX + 8];
 	size_t number;
 
 	for (number = 0; number < sizeof(paths) / sizeof(paths[0]); number++) {
-		FILE *output = paths[number] ? file_open(paths[number], temporary) : NULL;
+		FILE *output = paths[number] ? file_open(paths[number], real, temporary) : NULL;
 
 		if (paths[number] && !output) {
 			bench_error("%s: %s", paths[number], strerror(errno));
@@ -443,7 +449,8 @@ int bench_files_check(const struct bench_options *options)
 		}
 		if (output) {
 			(void)fclose(output);
-			(void)remove(temporary);
+			if (temporary[0])
+				(void)remove(temporary);
 		}
 	}
 	return BENCH_OK;

@@ -56,6 +56,17 @@ def relative_key(work):
     assert done.returncode == 1 and "--psk none: No such file or directory" in done.stderr, done
 
 
+def odd_places():
+    """A temporary directory whose name is relative, or has what a list of options or a configuration has, too."""
+    with tempfile.TemporaryDirectory() as work:
+        for name in ("near", "a,b", "a ;b", "a\\b", "a#b"):
+            os.mkdir(os.path.join(work, name))
+            done = subprocess.run([K2HFT, "bench", "--runs", "1", "--by", "library,mount" if MOUNTS else "library", "-n",
+                                   "10", "--size", "10", "--tls"], cwd=work, capture_output=True, text=True, check=False,
+                                  timeout=200, env={**os.environ, "TMPDIR": name if name == "near" else f"{work}/{name}"})
+            assert done.returncode == 0 and os.listdir(os.path.join(work, name)) == [], (name, done)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         log = os.path.join(work, "log")
@@ -89,6 +100,7 @@ def main():
             (result,) = measure(work, "--by", "idle", "--seconds", "1")
             assert result["idle_mount_percent"] >= 0 and result["idle_receiver_percent"] >= 0, result
         relative_key(work)
+        odd_places()
         interrupt(work)
         nobody_there(work)
 

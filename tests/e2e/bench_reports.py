@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # k2hft bench: saved results that are gone on with, rendered again, and compared.
 import os
+import stat
+import subprocess
 import tempfile
 import xml.dom.minidom
 
@@ -82,6 +84,16 @@ def main():
         bench(work, "--from", "none.json", status=1)
         _, said = bench(work, "--from", ".", status=1)
         assert "a file that k2hft bench --json has written is needed" in said, said
+        # A link stays one, and what is no file is written to as it is: /dev/null would become a file otherwise.
+        os.symlink("b.json", os.path.join(work, "link"))
+        os.mkfifo(os.path.join(work, "pipe"))
+        with subprocess.Popen(["cat", "pipe"], cwd=work, stdout=subprocess.PIPE, text=True) as reader:
+            with open(os.path.join(work, "pipe"), "w", encoding="utf-8"):  # so that it goes on until all are closed
+                bench(work, "--from", "a.json", "--json", "link", "--tsv", "pipe")
+            assert len(reader.communicate(timeout=60)[0].splitlines()) == 4
+        assert stat.S_ISFIFO(os.stat(os.path.join(work, "pipe")).st_mode)
+        assert os.path.islink(os.path.join(work, "link")) and load(work, "b.json")["results"] == load(work, "a.json")["results"]
+
         # Said before anything is measured.
         for option in ("--tsv", "--json", "--markdown", "--html"):
             for path in ("none/there", "."):
