@@ -241,7 +241,17 @@ int bench_files_check(const struct bench_options *options);
 void bench_point_text(const struct bench_point *point, char *text, size_t room);
 uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);
 
-/* bench_json.c */
+/* bench_json.c: what a report has beside its results. */
+struct bench_text {
+	const char *name;
+	size_t offset;
+	bool each; /* of each measurement, whatever is measured */
+};
+#define BENCH_TEXTS 11u
+#define BENCH_NUMBERS 3u
+extern const struct bench_text bench_texts[BENCH_TEXTS], bench_numbers[BENCH_NUMBERS];
+const char *bench_text_get(const struct bench_report *report, unsigned number);
+uint64_t bench_number_get(const struct bench_report *report, unsigned number);
 void bench_json_write(FILE *output, const struct bench_report *report);
 /* The name of something that they do not share, so that nothing of one belongs into the other; NULL: there is nothing. */
 const char *bench_report_differs(const struct bench_report *a, const struct bench_report *b);

@@ -8,14 +8,23 @@ struct tally {
 	unsigned compared, worse, better, single;
 };
 
-static const struct bench_result *twin_find(const struct bench_report *report, const struct bench_point *point)
+/* The same point in the other report. A preset has some points several times, beside others each time: the same of them. */
+static const struct bench_result *twin_find(const struct bench_report *report, const struct bench_report *from,
+					    unsigned which)
 {
-	unsigned number;
+	const struct bench_result *found = NULL;
+	const struct bench_point *point = &from->results[which].point;
+	unsigned number, before = 0;
 
-	for (number = 0; number < report->count; number++)
-		if (bench_point_equal(&report->results[number].point, point))
-			return &report->results[number];
-	return NULL;
+	for (number = 0; number < which; number++)
+		before += bench_point_equal(&from->results[number].point, point);
+	for (number = 0; number < report->count && (!found || before); number++) {
+		if (!bench_point_equal(&report->results[number].point, point))
+			continue;
+		before -= found != NULL;
+		found = &report->results[number];
+	}
+	return found;
 }
 
 static void figure_print(const struct bench_result *a, const struct bench_result *b, enum bench_metric metric,
@@ -62,7 +71,7 @@ static void left_print(const struct bench_report *a, const struct bench_report *
 	unsigned number;
 
 	for (number = 0; number < a->count; number++) {
-		if (twin_find(b, &a->results[number].point))
+		if (twin_find(b, a, number))
 			continue;
 		bench_point_text(&a->results[number].point, text, sizeof(text));
 		(void)printf("only in %s: %s\n", side, text);
@@ -75,7 +84,7 @@ static int reports_compare(const struct bench_report *a, const struct bench_repo
 	unsigned number;
 
 	for (number = 0; number < a->count; number++) {
-		const struct bench_result *twin = twin_find(b, &a->results[number].point);
+		const struct bench_result *twin = twin_find(b, a, number);
 
 		if (twin)
 			pair_compare(&a->results[number], twin, &tally);

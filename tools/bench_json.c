@@ -9,18 +9,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "format_parts.h"
 #include "json.h"
 
 #define FILE_BYTES_MAX (64 * 1024 * 1024)
 #define RESULTS_MAX 100000u
+#define TEXT_BYTES_MAX 1024u /* skipped is the longest */
 #define SERIES_MAX 1000000u
 #define PARAMETER_MAX 9e15 /* whole numbers are exact below */
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool each; /* of each measurement, whatever is measured */
-} texts[] = {
+const struct bench_text bench_texts[BENCH_TEXTS] = {
 	{"program", offsetof(struct bench_report, program), false},
 	{"date", offsetof(struct bench_report, date), true},
 	{"command", offsetof(struct bench_report, command), true},
@@ -33,26 +31,32 @@ static const struct {
 	{"file_system", offsetof(struct bench_report, file_system), false},
 	{"input", offsetof(struct bench_report, input), false},
 };
-static const struct {
-	const char *name;
-	size_t offset;
-} numbers[] = {
-	{"processors", offsetof(struct bench_report, processors)},
-	{"memory_mib", offsetof(struct bench_report, memory_mib)},
-	{"planned", offsetof(struct bench_report, planned)},
+const struct bench_text bench_numbers[BENCH_NUMBERS] = {
+	{"processors", offsetof(struct bench_report, processors), true},
+	{"memory_mib", offsetof(struct bench_report, memory_mib), true},
+	{"planned", offsetof(struct bench_report, planned), true},
 };
-#define TEXTS (sizeof(texts) / sizeof(texts[0]))
-#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+
+const char *bench_text_get(const struct bench_report *report, unsigned number)
+{
+	return (const char *)report + bench_texts[number].offset;
+}
+
+uint64_t bench_number_get(const struct bench_report *report, unsigned number)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)report + bench_numbers[number].offset, sizeof(value));
+	return value;
+}
 
 static void text_write(FILE *output, const char *name, const char *text)
 {
-	(void)fprintf(output, "\"%s\": \"", name);
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\' || (unsigned char)*text < ' ')
-			(void)fprintf(output, "\\u%04x", (unsigned)(unsigned char)*text);
-		else
-			(void)fputc(*text, output);
-	(void)fputc('"', output);
+	char escaped[K2I_JSON_GROWTH * TEXT_BYTES_MAX];
+	size_t bytes = strlen(text);
+
+	bytes = k2i_json_escape(text, bytes < TEXT_BYTES_MAX ? bytes : TEXT_BYTES_MAX, escaped);
+	(void)fprintf(output, "\"%s\": \"%.*s\"", name, (int)bytes, escaped);
 }
 
 /* JSON has no word for what was not measured. */
@@ -133,17 +137,17 @@ static void row_write(FILE *output, const struct bench_row *row)
 void bench_json_write(FILE *output, const struct bench_report *report)
 {
 	const char *separator = "\n";
-	size_t number;
+	unsigned number;
 
 	(void)fputs("{\n", output);
-	for (number = 0; number < TEXTS; number++) {
+	for (number = 0; number < BENCH_TEXTS; number++) {
 		(void)fputs("  ", output);
-		text_write(output, texts[number].name, (const char *)report + texts[number].offset);
+		text_write(output, bench_texts[number].name, bench_text_get(report, number));
 		(void)fputs(",\n", output);
 	}
-	for (number = 0; number < NUMBERS; number++)
-		(void)fprintf(output, "  \"%s\": %" PRIu64 ",\n", numbers[number].name,
-			      *(const uint64_t *)(const void *)((const char *)report + numbers[number].offset));
+	for (number = 0; number < BENCH_NUMBERS; number++)
+		(void)fprintf(output, "  \"%s\": %" PRIu64 ",\n", bench_numbers[number].name,
+			      bench_number_get(report, number));
 	(void)fputs("  ", output);
 	text_write(output, "skipped", report->skipped);
 	(void)fputs(",\n  \"results\": [", output);
@@ -168,12 +172,11 @@ void bench_json_write(FILE *output, const struct bench_report *report)
 
 const char *bench_report_differs(const struct bench_report *a, const struct bench_report *b)
 {
-	size_t number;
+	unsigned number;
 
-	for (number = 0; number < TEXTS; number++)
-		if (!texts[number].each &&
-		    strcmp((const char *)a + texts[number].offset, (const char *)b + texts[number].offset) != 0)
-			return texts[number].name;
+	for (number = 0; number < BENCH_TEXTS; number++)
+		if (!bench_texts[number].each && strcmp(bench_text_get(a, number), bench_text_get(b, number)) != 0)
+			return bench_texts[number].name;
 	return NULL;
 }
 
@@ -273,15 +276,15 @@ static int report_read(const struct json_value *object, struct bench_report *rep
 
 	if (!results || results->type != JSON_ARRAY)
 		return -1;
-	for (number = 0; number < TEXTS; number++)
-		(void)snprintf((char *)report + texts[number].offset, BENCH_TEXT_ROOM, "%s",
-			       json_text(object, texts[number].name));
+	for (number = 0; number < BENCH_TEXTS; number++)
+		(void)snprintf((char *)report + bench_texts[number].offset, BENCH_TEXT_ROOM, "%s",
+			       json_text(object, bench_texts[number].name));
 	(void)snprintf(report->skipped, sizeof(report->skipped), "%s", json_text(object, "skipped"));
-	for (number = 0; number < NUMBERS; number++) {
-		double value = json_number(object, numbers[number].name, 0);
+	for (number = 0; number < BENCH_NUMBERS; number++) {
+		double value = json_number(object, bench_numbers[number].name, 0);
 		uint64_t whole = value >= 0 && value < PARAMETER_MAX ? (uint64_t)value : 0;
 
-		memcpy((char *)report + numbers[number].offset, &whole, sizeof(whole));
+		memcpy((char *)report + bench_numbers[number].offset, &whole, sizeof(whole));
 	}
 	report->results = calloc((size_t)room + 1, sizeof(*report->results));
 	report->rows = calloc((size_t)row_room + 1, sizeof(*report->rows));

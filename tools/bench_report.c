@@ -351,36 +351,68 @@ void bench_row_print(const struct bench_row *row)
 	(void)fflush(stdout);
 }
 
-static void tsv_write(FILE *output, const struct bench_report *report)
+static void tsv_head_write(FILE *output)
 {
-	unsigned number, column;
+	unsigned column;
 
 	for (column = 0; column < BENCH_PARAMETERS; column++)
-		(void)fprintf(output, "%s%s", column ? "\t" : "", bench_parameters[column].name);
-	(void)fputs("\truns", output);
+		(void)fprintf(output, "%s\t", bench_parameters[column].name);
+	(void)fputs("runs", output);
 	for (column = 0; column < BENCH_METRICS; column++)
 		(void)fprintf(output, "\t%s", bench_metrics[column].name);
+	for (column = 0; column < BENCH_TEXTS; column++)
+		(void)fprintf(output, "\tall_%s", bench_texts[column].name);
+	for (column = 0; column < BENCH_NUMBERS; column++)
+		(void)fprintf(output, "\tall_%s", bench_numbers[column].name);
 	(void)fputc('\n', output);
+}
+
+/* So that lines of several machines can stand in one table. Their names differ from parameters', as those of input. */
+static void tsv_machine_write(FILE *output, const struct bench_report *report)
+{
+	const char *text;
+	unsigned column;
+
+	for (column = 0; column < BENCH_TEXTS; column++) {
+		(void)fputc('\t', output);
+		for (text = bench_text_get(report, column); *text; text++)
+			(void)fputc((unsigned char)*text < ' ' ? ' ' : *text, output);
+	}
+	for (column = 0; column < BENCH_NUMBERS; column++)
+		(void)fprintf(output, "\t%" PRIu64, bench_number_get(report, column));
+	(void)fputc('\n', output);
+}
+
+static void tsv_result_write(FILE *output, const struct bench_result *result)
+{
+	unsigned column;
+
+	for (column = 0; column < BENCH_PARAMETERS; column++) {
+		uint64_t value = bench_parameter_get(&result->point, column);
+
+		if (bench_parameters[column].words)
+			(void)fprintf(output, "%s\t", bench_parameters[column].words[value]);
+		else
+			(void)fprintf(output, "%" PRIu64 "\t", value);
+	}
+	(void)fprintf(output, "%" PRIu64, result->runs);
+	for (column = 0; column < BENCH_METRICS; column++)
+		if (isnan(result->medians[column]))
+			(void)fputs("\t-", output);
+		else
+			(void)fprintf(output, "\t%.10g", result->medians[column]);
+}
+
+static void tsv_write(FILE *output, const struct bench_report *report)
+{
+	unsigned number;
+
+	tsv_head_write(output);
 	for (number = 0; number < report->count; number++) {
-		const struct bench_result *result = &report->results[number];
-
-		if (result->runs == 0)
+		if (report->results[number].runs == 0)
 			continue;
-		for (column = 0; column < BENCH_PARAMETERS; column++) {
-			uint64_t value = bench_parameter_get(&result->point, column);
-
-			if (bench_parameters[column].words)
-				(void)fprintf(output, "%s\t", bench_parameters[column].words[value]);
-			else
-				(void)fprintf(output, "%" PRIu64 "\t", value);
-		}
-		(void)fprintf(output, "%" PRIu64, result->runs);
-		for (column = 0; column < BENCH_METRICS; column++)
-			if (isnan(result->medians[column]))
-				(void)fputs("\t-", output);
-			else
-				(void)fprintf(output, "\t%.10g", result->medians[column]);
-		(void)fputc('\n', output);
+		tsv_result_write(output, &report->results[number]);
+		tsv_machine_write(output, report);
 	}
 }
 

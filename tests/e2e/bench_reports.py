@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # k2hft bench: saved results that are gone on with, rendered again, and compared.
+import copy
 import os
 import stat
 import subprocess
@@ -75,6 +76,29 @@ def main():
         (result,) = load(work, "log.json")["results"]
         assert result["sent_bytes"] == 3000 * 12, result
 
+        # A preset has a point several times, each beside others: the second is compared with the second.
+        twice = load(work, "a.json")
+        again = copy.deepcopy(twice["results"][0])
+        again["group"] = 99
+        again["of_each_run"]["committed_mb_per_s"] = [rate / 7 for rate in again["of_each_run"]["committed_mb_per_s"]]
+        twice["results"].append(again)
+        save(work, "twice.json", twice)
+        printed, _ = bench(work, "--compare", "twice.json", "twice.json")
+        assert " 0 worse, 0 better" in printed and printed.count("library, 100 bytes\n") == 2, printed
+        save(work, "other.json", {**twice, "results": twice["results"][:1] + twice["results"][:1]})
+        printed, _ = bench(work, "--compare", "other.json", "twice.json", status=3)
+        assert printed.count("WORSE") == 1, printed
+
+        # Bytes that are no UTF-8 make no JSON that nobody can read, tabs no columns.
+        bench(work, "--by", "library", "--size", "10", "-n", "10", "--runs", "1", "--note", "a\tb\udcff", "--json", "odd.json",
+              "--tsv", "odd.tsv")
+        assert load(work, "odd.json")["note"] == "a\tb\ufffd"
+        with open(os.path.join(work, "odd.tsv"), encoding="utf-8", errors="surrogateescape") as table:
+            names, values = [line.rstrip("\n").split("\t") for line in table]
+        line = dict(zip(names, values, strict=True))
+        assert line["all_note"] == "a b\udcff" and line["all_host"] == os.uname().nodename, line
+        assert len(line) == len(names) and int(line["all_processors"]) > 0, line
+
         for broken in ("{", "{}", '{"results": [{}]}'):
             with open(os.path.join(work, "broken.json"), "w", encoding="utf-8") as output:
                 output.write(broken)
@@ -92,7 +116,8 @@ def main():
                 bench(work, "--from", "a.json", "--json", "link", "--tsv", "pipe")
             assert len(reader.communicate(timeout=60)[0].splitlines()) == 4
         assert stat.S_ISFIFO(os.stat(os.path.join(work, "pipe")).st_mode)
-        assert os.path.islink(os.path.join(work, "link")) and load(work, "b.json")["results"] == load(work, "a.json")["results"]
+        assert os.path.islink(os.path.join(work, "link"))
+        assert load(work, "b.json")["results"] == load(work, "a.json")["results"]
 
         # Said before anything is measured.
         for option in ("--tsv", "--json", "--markdown", "--html"):
