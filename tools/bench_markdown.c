@@ -7,6 +7,20 @@
 #include "bench.h"
 #include "bench_chart.h"
 
+/* A cell of a table, whatever is in it. */
+static void fact_write(FILE *output, const char *name, const char *text)
+{
+	if (!text[0])
+		return;
+	(void)fprintf(output, "| %s | ", name);
+	for (; *text; text++) {
+		if (strchr("\\|<`", *text))
+			(void)fputc('\\', output);
+		(void)fputc((unsigned char)*text < ' ' ? ' ' : *text, output);
+	}
+	(void)fputs(" |\n", output);
+}
+
 static void rows_write(FILE *output, const struct bench_report *report)
 {
 	char figure[BENCH_FIGURE_ROOM], other[BENCH_FIGURE_ROOM];
@@ -67,6 +81,8 @@ static void skipped_write(FILE *output, const char *skipped)
 
 void bench_markdown_write(FILE *output, const struct bench_report *report)
 {
+	char machine[3 * BENCH_TEXT_ROOM];
+
 	(void)fprintf(output,
 		      "# Results of k2hft bench\n\n"
 		      "Written by `%s`, and anew each time: what is added by hand is lost.\n"
@@ -74,17 +90,17 @@ void bench_markdown_write(FILE *output, const struct bench_report *report)
 		      "with what the same machine did in the same seconds: a plain pipe over TCP (read 256 KiB, send,\n"
 		      "write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns.\n\n",
 		      report->command);
-	(void)fprintf(output, "| | |\n| --- | --- |\n| program | %s%s%s |\n| date | %s |\n", report->program,
-		      report->note[0] ? ", " : "", report->note, report->date);
-	(void)fprintf(output,
-		      "| machine | %" PRIu64 " x %s, %" PRIu64 " MiB, %s |\n| kernel | Linux %s |\n"
-		      "| files on | %s |\n",
-		      report->processors, report->processor, report->memory_mib, report->architecture, report->kernel,
-		      report->file_system);
-	if (report->receiver[0])
-		(void)fprintf(output, "| receiver | %s |\n", report->receiver);
-	if (report->input[0])
-		(void)fprintf(output, "| lines of a log | %s |\n", report->input);
+	(void)snprintf(machine, sizeof(machine), "%" PRIu64 " x %s, %" PRIu64 " MiB, %s", report->processors,
+		       report->processor, report->memory_mib, report->architecture);
+	(void)fputs("| | |\n| --- | --- |\n", output);
+	fact_write(output, "program", report->program);
+	fact_write(output, "note", report->note);
+	fact_write(output, "date", report->date);
+	fact_write(output, "machine", machine);
+	fact_write(output, "Linux", report->kernel);
+	fact_write(output, "files on", report->file_system);
+	fact_write(output, "receiver", report->receiver);
+	fact_write(output, "lines of a log", report->input);
 	if (report->row_count)
 		rows_write(output, report);
 	(void)fputs("\n## All runs\n", output);

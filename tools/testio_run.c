@@ -82,9 +82,12 @@ static int file_make(const char *directory, int *descriptor)
 	char path[4096];
 	int length = snprintf(path, sizeof(path), "%s/" TESTIO_FILE_NAME, directory);
 
-	if (length < 0 || (size_t)length >= sizeof(path))
-		return -ENAMETOOLONG;
-	*descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (length < 0 || (size_t)length >= sizeof(path)) {
+		errno = ENAMETOOLONG;
+		*descriptor = -1;
+	} else {
+		*descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	}
 	if (*descriptor < 0) {
 		int error = -errno;
 

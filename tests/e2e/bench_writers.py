@@ -39,7 +39,7 @@ def streams(work):
     # Where it was sent to is kept, or nobody could tell it from what goes to a receiver of its own.
     assert load(work, "elsewhere.json")["receiver"] == f"127.0.0.1:{port.group(1)}"
     with open(os.path.join(work, "elsewhere.md"), encoding="utf-8") as report:
-        assert f"| receiver | 127.0.0.1:{port.group(1)} |\n" in report.read()
+        assert f"\n| receiver | 127.0.0.1:{port.group(1)} |\n" in report.read()
     receiver.send_signal(signal.SIGTERM)
     assert receiver.wait(START_S) == 0
     assert sorted(os.listdir(os.path.join(work, "received", "bench"))) == ["0"] + names

@@ -373,6 +373,17 @@ static void page(void **state)
 	bench_report_free(&report);
 }
 
+/* No text of the results ends a cell of a table, or a line. */
+static void cells(void **state)
+{
+	struct bench_report report = {.note = "a|b\nc", .processors = 3};
+	char *text = written(bench_markdown_write, &report);
+
+	(void)state;
+	assert_non_null(strstr(text, "\n| note | a\\|b c |\n"));
+	free(text);
+}
+
 /* What a bar is of stands beside it whole, narrower if need be. */
 static void long_labels(void **state)
 {
@@ -541,12 +552,12 @@ static void labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),     cmocka_unit_test(rows),    cmocka_unit_test(quarters),
-		cmocka_unit_test(judgements),  cmocka_unit_test(knees),   cmocka_unit_test(steps),
-		cmocka_unit_test(figures),     cmocka_unit_test(saved),   cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts),  cmocka_unit_test(page),    cmocka_unit_test(sweeps),
-		cmocka_unit_test(long_labels), cmocka_unit_test(volumes), cmocka_unit_test(sweep_of_writers),
-		cmocka_unit_test(labels),
+		cmocka_unit_test(medians),          cmocka_unit_test(rows),   cmocka_unit_test(quarters),
+		cmocka_unit_test(judgements),       cmocka_unit_test(knees),  cmocka_unit_test(steps),
+		cmocka_unit_test(figures),          cmocka_unit_test(saved),  cmocka_unit_test(hostile),
+		cmocka_unit_test(json_texts),       cmocka_unit_test(page),   cmocka_unit_test(sweeps),
+		cmocka_unit_test(long_labels),      cmocka_unit_test(cells),  cmocka_unit_test(volumes),
+		cmocka_unit_test(sweep_of_writers), cmocka_unit_test(labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
