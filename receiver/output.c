@@ -90,14 +90,14 @@ static void base_check(struct k2i_outputs *outputs)
 
 	if (base_open(outputs, &base, &status))
 		return;
-	if (status.st_dev == outputs->base_device && status.st_ino == outputs->base_inode) {
+	if (status.st_dev == atomic_load(&outputs->base_device) && status.st_ino == outputs->base_inode) {
 		(void)close(base);
 		return;
 	}
 	(void)pthread_rwlock_wrlock(&outputs->base_lock);
 	(void)close(outputs->base);
 	outputs->base = base;
-	outputs->base_device = status.st_dev;
+	atomic_store(&outputs->base_device, status.st_dev);
 	outputs->base_inode = status.st_ino;
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	atomic_fetch_add(&outputs->generation, 1);
@@ -112,12 +112,12 @@ static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *fil
 	if (file->output.descriptor < 0)
 		return;
 	k2i_store_behind_end(&file->output.behind, &outputs->store, file->output.descriptor, file->output.length);
+	if (file->dirty)
+		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
+	file->dirty = false;
 	(void)close(file->output.descriptor);
 	file->output.descriptor = -1;
 	atomic_fetch_sub(&outputs->open_count, 1);
-	if (file->dirty)
-		atomic_store(&outputs->unsynced, true);
-	file->dirty = false;
 	/* A record that goes on must find its file again after a restart, too. */
 	if (outputs->ledger && !file->output.open_writer)
 		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
@@ -485,6 +485,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->next_number = 1;
 	(void)pthread_rwlock_init(&made->base_lock, NULL);
 	(void)pthread_mutex_init(&made->mutex, NULL);
+	(void)pthread_mutex_init(&made->apart_mutex, NULL);
 	made->base_path = strdup(options->base_directory);
 	made->refused_prefix = options->refused_prefix ? strdup(options->refused_prefix) : NULL;
 	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
@@ -496,7 +497,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 		(void)k2i_outputs_free(made, false);
 		return error;
 	}
-	made->base_device = status.st_dev;
+	atomic_store(&made->base_device, status.st_dev);
 	made->base_inode = status.st_ino;
 	*outputs = made;
 	return 0;
@@ -534,6 +535,8 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 		(void)close(outputs->lock);
 	(void)pthread_rwlock_destroy(&outputs->base_lock);
 	(void)pthread_mutex_destroy(&outputs->mutex);
+	(void)pthread_mutex_destroy(&outputs->apart_mutex);
+	k2i_output_apart_free(outputs);
 	free(outputs->refused_prefix);
 	free(outputs->base_path);
 	free(outputs);

@@ -100,6 +100,9 @@ void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_fi
 				"output: %s is another file now", label);
 	} else {
 		writer_keep(outputs, file);
+		/* Who wrote it may not have brought all of it to the disk. */
+		if (cut)
+			k2i_output_unsynced(outputs, file->path, descriptor, status.st_dev);
 		length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
 	}
 	(void)close(descriptor);

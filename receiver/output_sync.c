@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crash.h"
@@ -112,6 +113,105 @@ static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	return error;
 }
 
+/* Files that were closed ----------------------------------------------------------------------------------------- */
+
+static struct k2i_output_apart *apart_make(const char *path, uint64_t device)
+{
+	const char *slash = strrchr(path, '/');
+	size_t directory_bytes = slash ? (size_t)(slash - path) : 0;
+	struct k2i_output_apart *apart = calloc(1, sizeof(*apart) + directory_bytes + 2);
+
+	if (!apart)
+		return NULL;
+	apart->device = device;
+	memcpy(apart->directory, directory_bytes ? path : ".", directory_bytes ? directory_bytes : 1);
+	return apart;
+}
+
+/* False: no memory. */
+static bool apart_add(struct k2i_outputs *outputs, const char *path, uint64_t device)
+{
+	struct k2i_output_apart *apart;
+
+	(void)pthread_mutex_lock(&outputs->apart_mutex);
+	for (apart = outputs->apart; apart && apart->device != device; apart = apart->next)
+		continue;
+	if (!apart) {
+		apart = apart_make(path, device);
+		if (apart) {
+			apart->next = outputs->apart;
+			outputs->apart = apart;
+		}
+	}
+	(void)pthread_mutex_unlock(&outputs->apart_mutex);
+	return apart != NULL;
+}
+
+void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device)
+{
+	if (device != atomic_load(&outputs->base_device) && !apart_add(outputs, path, device))
+		(void)syncfs(descriptor);
+	atomic_store(&outputs->unsynced, true);
+}
+
+static int apart_sync(struct k2i_outputs *outputs, const struct k2i_output_apart *apart)
+{
+	struct stat status;
+	int directory, error = 0;
+
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	directory = openat(outputs->base, apart->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	/* If it is not there any more, it is mounted elsewhere or not at all. */
+	if (directory < 0 || fstat(directory, &status) < 0 || status.st_dev != apart->device)
+		sync();
+	else if (syncfs(directory) < 0)
+		error = -errno;
+	if (directory >= 0)
+		(void)close(directory);
+	return error;
+}
+
+static void apart_again(struct k2i_outputs *outputs, struct k2i_output_apart *apart)
+{
+	(void)pthread_mutex_lock(&outputs->apart_mutex);
+	apart->next = outputs->apart;
+	outputs->apart = apart;
+	(void)pthread_mutex_unlock(&outputs->apart_mutex);
+}
+
+/* One that can't be synced is tried again in the next round, with those behind it. */
+static int all_apart_sync(struct k2i_outputs *outputs)
+{
+	struct k2i_output_apart *apart, *next;
+	int error = 0;
+
+	(void)pthread_mutex_lock(&outputs->apart_mutex);
+	apart = outputs->apart;
+	outputs->apart = NULL;
+	(void)pthread_mutex_unlock(&outputs->apart_mutex);
+	for (; apart; apart = next) {
+		next = apart->next;
+		if (!error)
+			error = apart_sync(outputs, apart);
+		if (error)
+			apart_again(outputs, apart);
+		else
+			free(apart);
+	}
+	return error;
+}
+
+void k2i_output_apart_free(struct k2i_outputs *outputs)
+{
+	struct k2i_output_apart *next;
+
+	for (; outputs->apart; outputs->apart = next) {
+		next = outputs->apart->next;
+		free(outputs->apart);
+	}
+}
+
 static int base_sync(struct k2i_outputs *outputs)
 {
 	int base, error = 0;
@@ -164,6 +264,8 @@ int k2i_outputs_sync(struct k2i_outputs *outputs)
 	/* Last: a file that was closed before its turn has said so here. */
 	if (!error && atomic_exchange(&outputs->unsynced, false)) {
 		error = base_sync(outputs);
+		if (!error)
+			error = all_apart_sync(outputs);
 		if (error)
 			atomic_store(&outputs->unsynced, true);
 	}

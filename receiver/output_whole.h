@@ -34,6 +34,13 @@ static inline struct k2i_output_whole *k2i_output_whole(struct k2i_output_file *
 	return (struct k2i_output_whole *)(void *)output;
 }
 
+/* A file system that is mounted below the base: files of it that are not on its disk yet were closed. */
+struct k2i_output_apart {
+	struct k2i_output_apart *next;
+	uint64_t device;
+	char directory[]; /* of one of them, below the base */
+};
+
 struct k2i_outputs {
 	char *base_path, *refused_prefix;
 	int lock; /* on the base directory */
@@ -48,7 +55,10 @@ struct k2i_outputs {
 	/* Held for reading while `base` is used. */
 	pthread_rwlock_t base_lock;
 	int base;
-	uint64_t base_device, base_inode;
+	atomic_uint_fast64_t base_device;
+	uint64_t base_inode;
+	pthread_mutex_t apart_mutex;
+	struct k2i_output_apart *apart; /* `unsynced` is set, too */
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct k2i_table table;
@@ -58,5 +68,9 @@ struct k2i_outputs {
 
 /* One more reference; under the table's lock. */
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+
+/* An open file of which not all may be on the disk is about to be closed. */
+void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device);
+void k2i_output_apart_free(struct k2i_outputs *outputs);
 
 #endif
