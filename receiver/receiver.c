@@ -148,14 +148,22 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 		receiver->state_path);
 }
 
+/* The last two until there is something to do about them: a start that waits for room on the disk can take long. */
+static void signals_ignore(void)
+{
+	static const int numbers[] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGUSR1};
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		(void)signal(numbers[i], SIG_IGN);
+}
+
 static int events_open(struct k2i_receiver *receiver)
 {
 	static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 	struct timeval second = {1, 0};
 	unsigned i;
 
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN);
 	receiver->base = event_base_new();
 	if (!receiver->base)
 		return -ENOMEM;
@@ -564,6 +572,7 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 
 	if (!opened)
 		return K2I_EXIT_FAILED;
+	signals_ignore();
 	opened->config = options->config;
 	k2i_peers_start(&opened->service.peers);
 	/*

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A start on a full disk waits until there is room, and outlives what asks it for something meanwhile; SIGTERM ends it.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+mkdir "$dir/out"
+mount -t tmpfs -o size=4m k2hft-test "$dir/out" 2>/dev/null || {
+	echo "SKIP: mount not permitted"
+	exit 77
+}
+: >"$dir/mounted"
+receiver_config ""
+
+begin() {
+	head -c 3800000 /dev/zero >"$dir/out/ballast"
+	: >"$dir/log"
+	"$server" -conf "$dir/conf" --listen 127.0.0.1:0 2>"$dir/log" &
+	pid=$!
+	wait_until logged 'ledger: no room in .*; the receiver waits for it'
+}
+begin
+kill -HUP "$pid"
+kill -USR1 "$pid"
+rm "$dir/out/ballast"
+wait_until receiver_ready
+kill -USR1 "$pid"
+wait_until logged counters:
+kill -HUP "$pid"
+wait_until logged 'SIGHUP: '
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"
+
+rm -r "$dir/out/.k2hft"
+begin
+receiver_stop TERM
+[ "$status" != 0 ] || fail "it began"
+! logged 'listening on' || fail "it listened"
