@@ -83,7 +83,11 @@ int k2i_session_stream_declare(struct k2i_session *session, const struct k2hft_s
 	struct k2i_stream *old = k2i_session_stream_find(session, message->stream_id);
 	struct stream_node *node;
 
-	if (!old && session->streams.count >= K2I_SESSION_STREAMS_MAX)
+	/* First, since it has the room that the new one needs; whatever is wrong with that ends the session. */
+	if (old)
+		stream_drop(session, &K2I_TABLE_ENTRY(old, struct stream_node, stream)->node);
+	session->stream = NULL;
+	if (session->streams.count >= K2I_SESSION_STREAMS_MAX)
 		return -ENOSPC;
 	if (!room_take(session->shared->streams))
 		return -EDQUOT;
@@ -93,9 +97,6 @@ int k2i_session_stream_declare(struct k2i_session *session, const struct k2hft_s
 		free(node);
 		return -ENOMEM;
 	}
-	if (old)
-		stream_drop(session, &K2I_TABLE_ENTRY(old, struct stream_node, stream)->node);
-	session->stream = NULL;
 	return 0;
 }
 

@@ -235,6 +235,10 @@ static void test_too_many_streams_of_all(void **state)
 	open_session(world);
 	put_stream(world, 2, "two");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
+	/* One that takes another's place needs no more. */
+	put_stream(world, 2, "two again");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(atomic_load(&world->streams.count), 2);
 	put_stream(world, 3, "three");
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_error(world, K2HFT_ERROR_LIMIT);
