@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The tree: files and directories of rules, mkdir, rename, unlink, rmdir, chmod, chown, times, truncate, listing, df.
 . tests/tools/mount.sh
+. tests/tools/kill_worker.sh
 rules='[K2HFTFUSE_RULE_DIR]
 TARGET = senddir
 TRUNS = on
@@ -69,6 +70,22 @@ fi
 refused 'not permitted' ln -s x "$sent/link"
 refused 'not permitted' ln "$sent/m" "$sent/link"
 refused 'not permitted' mkfifo "$sent/fifo"
+
+# open(2) finds a file whose name is taken away before the worker hears of that, as when logs are rotated.
+worker_of "$mount_pid" || fail "no worker"
+t touch "$sent/raced"
+t stat "$sent" "$sent/raced" >"$work/out"
+kill -STOP "$worker"
+quick unlink "$sent/raced" &
+removes=$!
+sleep 0.1
+quick sh -c ": >>'$sent/raced'" &
+opens=$!
+sleep 0.1
+kill -CONT "$worker"
+wait $removes || fail "unlink: status $?"
+wait $opens || fail "what was removed meanwhile is not made anew"
+t rm -f "$sent/raced"
 
 t sh -c "cd '$sent' && for i in \$(seq 1000); do : >\$i.log; done"
 [ "$(t ls -f "$sent" | grep -c '^[0-9]*\.log$')" = 1000 ] || fail "a listing of 1000"
