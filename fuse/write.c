@@ -578,12 +578,12 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 	}
 	if (handle->cached)
 		handle = handle->cached->stream;
-	for (uint32_t at = 0; handle->outlet && at < mount->handle_room; at++) {
+	for (uint32_t at = 0; at < mount->handle_room; at++) {
 		struct k2i_handle *other = mount->handles[at];
 
 		/* A rule that looks at records can't judge one that has not ended: it stays held. */
-		if (other && other->outlet && k2i_handle_holds(other) && other->outlet->passes_all &&
-		    same_stream(other, handle))
+		if (other && other->outlet && other->node == handle->node && k2i_handle_holds(other) &&
+		    other->outlet->passes_all)
 			enqueue_held(mount, other, K2I_PARKED_SO_FAR);
 	}
 	item.handle = handle;

@@ -26,6 +26,18 @@ done
 for number in 1 2 3 4 5 6 7 8 9 10; do printf 'line %s\n!\nhalf %s!\n' $number $number; done >"$work/expected"
 arrives "$work/expected" senddir/f
 
+# By another descriptor of the same file, one that only reads, under another name: as sync(1) does it.
+quick python3 - "$sent/old" "$sent/new" "$received/senddir/old" <<'END' || fail "fsync by another descriptor"
+import os, sys
+writer = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+os.write(writer, b"half")
+os.rename(sys.argv[1], sys.argv[2])
+os.fsync(os.open(sys.argv[2], os.O_RDONLY))
+arrived = open(sys.argv[3], "rb").read()
+if arrived != b"half":
+    sys.exit(f"after fsync there is {arrived!r}")
+END
+
 stop_receiver
 fixed_port=yes
 python3 "$work/sync.py" "$sent/g" 'waits
