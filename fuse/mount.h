@@ -24,6 +24,7 @@ struct k2i_cached_file;
 struct k2i_mount_options;
 struct k2i_outputs;
 struct k2i_handle;
+struct k2i_write_later;
 struct k2i_populated;
 struct k2i_sweep_wait;
 struct fuse_session;
@@ -97,10 +98,11 @@ struct k2i_mount {
 	uint64_t collect_due_ns; /* when the first of them is to be asked about */
 	uint64_t questions_asked;
 	uint64_t sweeps_ordered, sweeps_done;
-	uint64_t sweep_wait_ends_ns;        /* of those who wait for the last of them */
-	uint32_t swept_node;                /* by the last of them */
-	uint32_t kept_node;                 /* open in the sweeper when that is done; K2I_NODE_NONE */
-	struct k2i_sweep_wait *sweep_waits; /* the process's own */
+	uint64_t sweep_wait_ends_ns;          /* of those who wait for the last of them */
+	uint32_t swept_node;                  /* by the last of them */
+	uint32_t kept_node;                   /* open in the sweeper when that is done; K2I_NODE_NONE */
+	struct k2i_sweep_wait *sweep_waits;   /* the process's own */
+	struct k2i_write_later *writes_later; /* this, too */
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit, piece_limit,

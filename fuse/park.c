@@ -228,6 +228,7 @@ void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique)
 		k2i_park_answer(mount, &answered, -EINTR);
 		return;
 	}
+	k2i_write_interrupt(mount, unique);
 }
 
 void k2i_park_resume_begin(struct k2i_mount *mount)

@@ -119,6 +119,7 @@ static void begin(struct k2i_mount *mount)
 	mount->turn = (struct k2i_turn){.client = NULL};
 	mount->hold = (struct k2i_hold){.full_since_ns = 0};
 	mount->drain_files = 0;
+	mount->writes_later = NULL;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);

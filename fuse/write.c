@@ -495,17 +495,41 @@ static void take_request(struct k2i_mount *mount, const struct k2i_write *write)
 }
 
 /* A request that waits for what others wrote before through the cache; its data is behind it. */
+struct k2i_write_later {
+	struct k2i_write_later *next;
+	struct k2i_write write;
+	bool interrupted;
+};
+
 static void take_later(struct k2i_mount *mount, void *argument)
 {
-	take_request(mount, argument);
-	free(argument);
+	struct k2i_write_later *later = argument, **place = &mount->writes_later;
+
+	while (*place != later)
+		place = &(*place)->next;
+	*place = later->next;
+	if (later->interrupted)
+		refuse(mount, &later->write, -EINTR);
+	else
+		take_request(mount, &later->write);
+	free(later);
+}
+
+void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique)
+{
+	struct k2i_write_later *later = mount->writes_later;
+
+	while (later && later->write.unique != unique)
+		later = later->next;
+	if (later)
+		later->interrupted = true;
 }
 
 void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	const struct k2i_handle *handle = k2i_handle_at(mount, write->handle);
 	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
-	struct k2i_write *later;
+	struct k2i_write_later *later;
 
 	if (k2i_park_resent(mount, write->unique)) {
 		give_back(mount, write);
@@ -517,9 +541,10 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 	}
 	later = malloc(sizeof(*later) + write->bytes);
 	if (later) {
-		*later = *write;
-		later->claim = NULL;
-		later->data = memcpy(later + 1, write->data, write->bytes);
+		*later = (struct k2i_write_later){.next = mount->writes_later, .write = *write};
+		later->write.claim = NULL;
+		later->write.data = memcpy(later + 1, write->data, write->bytes);
+		mount->writes_later = later;
 	}
 	give_back(mount, write);
 	k2i_collect_cut_done(mount, handle->node);

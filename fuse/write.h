@@ -28,6 +28,9 @@ struct k2i_write {
  */
 void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write);
 
+/* The kernel's INTERRUPT of a WRITE request that is not parked yet. It comes once, so that is remembered. */
+void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique);
+
 /*
  * What follows the watermark of a file that is written through the page cache; the same, but the request is answered as
  * soon as the data is in the ring or parked.

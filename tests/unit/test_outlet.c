@@ -42,17 +42,22 @@ void k2i_mount_count_refused(struct k2i_mount *mount, int status)
 	mount->counts.refused_writes++;
 }
 
-/* Nothing of these tests goes through the page cache. */
 void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
 {
 	(void)mount;
 	(void)node;
 }
 
+/* What the kernel's page cache has is to be taken first. */
+static k2i_collect_then *collected;
+static void *collected_argument;
+
 void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
 {
+	(void)mount;
 	(void)node;
-	then(mount, argument);
+	collected = then;
+	collected_argument = argument;
 }
 
 static void fill(const struct k2i_mount *mount, uint32_t stream_id)
@@ -238,26 +243,38 @@ static void mounted_end(struct mounted *mounted)
 	assert_int_equal(close(mounted->mount.device_fd), 0);
 }
 
-/* What write(2) returns: a count or -errno. */
-static int write_text(struct mounted *mounted, const char *text)
+static void request(struct mounted *mounted, uint64_t unique, const char *text)
 {
-	static uint64_t unique;
 	struct k2i_write write = {
-		.unique = ++unique,
+		.unique = unique,
 		.handle = mounted->handle->number,
 		.data = text,
 		.bytes = strlen(text),
 		.answer_bytes = strlen(text),
 	};
+
+	k2i_write_request(&mounted->mount, &write);
+}
+
+/* What write(2) returns: a count or -errno. */
+static int answer_of(struct mounted *mounted, uint64_t unique)
+{
 	struct {
 		struct fuse_out_header header;
 		struct fuse_write_out written;
 	} answer;
 
-	k2i_write_request(&mounted->mount, &write);
 	assert_true(recv(mounted->device, &answer, sizeof(answer), MSG_DONTWAIT) > 0);
 	assert_int_equal(answer.header.unique, unique);
 	return answer.header.error ? answer.header.error : (int)answer.written.size;
+}
+
+static int write_text(struct mounted *mounted, const char *text)
+{
+	static uint64_t unique;
+
+	request(mounted, ++unique, text);
+	return answer_of(mounted, unique);
 }
 
 static void assert_sent(const struct mounted *mounted, const char *text)
@@ -335,6 +352,29 @@ static void what_another_file_has_no_memory_for_is_counted(void **state)
 	mounted_end(&mounted);
 }
 
+/* The kernel says so once, and nobody can end a writer who waits in the park then. */
+static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
+{
+	struct k2i_cached_file file = {.next = NULL};
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	k2i_node_at(mounted.mount.nodes, mounted.handle->node)->cached = &file;
+	request(&mounted, 1, "a1\n");
+	k2i_park_interrupt(&mounted.mount, 2);
+	collected(&mounted.mount, collected_argument);
+	assert_int_equal(answer_of(&mounted, 1), sizeof("a1\n") - 1);
+	assert_sent(&mounted, "a1\n");
+	request(&mounted, 3, "a2\n");
+	k2i_park_interrupt(&mounted.mount, 3);
+	collected(&mounted.mount, collected_argument);
+	assert_int_equal(answer_of(&mounted, 3), -EINTR);
+	assert_sent(&mounted, "");
+	mounted_end(&mounted);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -356,6 +396,7 @@ int main(void)
 		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
 		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),
+		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
 	};
 
