@@ -17,6 +17,7 @@
 #include "ops.h"
 #include "options.h"
 #include "output.h"
+#include "ring_counts.h"
 #include "sender_config.h"
 #include "shared.h"
 #include "sweeper.h"
@@ -161,6 +162,7 @@ static int make_ring(struct k2i_mount *mount)
 	};
 	struct k2hft_ring *ring;
 	char link[32], message[1024];
+	uint64_t waiting = k2i_ring_waiting(&options);
 	int status = k2hft_ring_open(&options, &ring);
 
 	if (status) {
@@ -168,6 +170,11 @@ static int make_ring(struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_ERROR, "%s", message);
 		return status;
 	}
+	if (waiting)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: K2HFILE %s is begun afresh, since K2HINIT is yes: %llu records in it that were not "
+			"acknowledged are lost",
+			options.path, (unsigned long long)waiting);
 	if (mount->settings->queue_type == K2I_QUEUE_FILE)
 		mount->ring_file = realpath(options.path, NULL);
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));

@@ -25,6 +25,7 @@ enum k2i_ring_count {
 #define K2I_RING_COUNT_ROOM 64u
 
 struct k2hft_ring;
+struct k2hft_ring_options;
 struct k2hft_ring_stats;
 
 /* Any thread of any process. */
@@ -35,5 +36,8 @@ void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, ui
  * and takes no place. `*served`: its consumer is there. -EPROTO it is not a ring; -ENOMEM; others as open(2) and read(2).
  */
 int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *served);
+
+/* Records that wait in a file which is about to be begun afresh, and are lost with that. 0: none that is known. */
+uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options);
 
 #endif

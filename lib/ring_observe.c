@@ -60,3 +60,18 @@ int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *ser
 	(void)close(descriptor);
 	return error;
 }
+
+uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	uint64_t waiting = 0;
+	int kept = errno;
+	bool served;
+
+	if (options->path && (options->flags & (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)) == K2HFT_RING_FRESH &&
+	    k2i_ring_observe(options->path, &stats, &served) == 0 && !served &&
+	    stats.committed_records > stats.acked_records)
+		waiting = stats.committed_records - stats.acked_records;
+	errno = kept;
+	return waiting;
+}

@@ -10,6 +10,7 @@
 #include "client.h"
 #include "clock.h"
 #include "options.h"
+#include "ring_counts.h"
 #include "writer.h"
 
 /* The largest payload is the largest entry without its header and padding. */
@@ -170,6 +171,7 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 	struct k2hft_ring_options ring_options = {.size = sizeof(ring_options)};
 	struct k2hft_sender_options known;
 	struct k2hft_sender *made;
+	uint64_t waiting;
 	int status = k2i_options_copy(&known, sizeof(known), options);
 
 	if (status)
@@ -179,6 +181,7 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 	ring_options.path = known.ring_path;
 	ring_options.ring_bytes = known.ring_bytes;
 	ring_options.flags = known.ring_flags;
+	waiting = k2i_ring_waiting(&ring_options);
 	status = k2i_sender_create(&ring_options, known.full, &made);
 	if (status)
 		return status;
@@ -187,6 +190,10 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 		k2i_sender_free(made);
 		return status;
 	}
+	if (waiting)
+		k2i_log(K2HFT_LOG_WARNING,
+			"sender: %s is begun afresh: %llu records in it that were not acknowledged are lost",
+			known.ring_path, (unsigned long long)waiting);
 	*sender = made;
 	return 0;
 }

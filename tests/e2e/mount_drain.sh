@@ -53,3 +53,17 @@ K2HINIT = no"
 start_mount
 stop_mount || fail "status $?"
 cmp "$work/in" "$received/senddir/kept" || fail "what the file kept did not arrive"
+
+# What a file has that is begun afresh, as it is by default, is lost, and that is said.
+stop_receiver
+settings="DRAINTIMEOUT = 1
+K2HTYPE = file
+K2HFILE = $work/ring"
+start_mount
+quick cp "$work/in" "$sent/afresh" || fail cp
+stop_mount || fail "status $? although the file keeps all"
+! grep -q 'begun afresh' "$work/mount.err" || fail "nothing waited: $(cat "$work/mount.err")"
+start_mount
+stop_mount || fail "status $?"
+grep -q "K2HFILE $work/ring is begun afresh, since K2HINIT is yes: 300000 records" "$work/mount.err" ||
+	fail "no word of what is lost: $(cat "$work/mount.err")"

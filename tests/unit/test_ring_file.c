@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "ring_counts.h"
 #include "ring_damage.h"
 #include "ring_handle.h"
 
@@ -18,6 +19,13 @@ static int attach_answer(const char *path)
 	if (status == 0)
 		k2hft_ring_close(ring);
 	return status;
+}
+
+static uint64_t waiting_of(const char *path, uint32_t flags)
+{
+	const struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .flags = flags};
+
+	return k2i_ring_waiting(&options);
 }
 
 static void file_goes_on(void **state)
@@ -40,7 +48,12 @@ static void file_goes_on(void **state)
 	assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL), 1);
 	k2hft_producer_close(producer);
 	before = stats_of(ring);
+	assert_int_equal(waiting_of(files->path, K2HFT_RING_FRESH), 0); /* it is in use, and stays */
 	k2hft_ring_close(ring);
+	assert_int_equal(waiting_of(files->path, K2HFT_RING_FRESH), 2);
+	assert_int_equal(waiting_of(files->path, 0), 0);
+	assert_int_equal(waiting_of(files->folder, K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY), 0);
+	assert_int_equal(waiting_of(files->leftover, K2HFT_RING_FRESH), 0);
 
 	ring = file_ring(files->path, 0);
 	after = stats_of(ring);
