@@ -463,12 +463,15 @@ static void test_hold_and_resume(void **state)
 }
 
 static int write_error;
+static const char *write_empties; /* a file, which somebody empties at the same time */
 
 /* Named by the linker: the output files' writes. */
 ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
 ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count);
 ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
 {
+	if (write_empties)
+		assert_int_equal(truncate(write_empties, 0), 0);
 	errno = write_error;
 	return write_error ? -1 : __real_writev(descriptor, vectors, count);
 }
@@ -492,6 +495,29 @@ static void test_any_error_holds(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	expect_ack(world, 40, K2HFT_STATUS_OK);
 	expect_file(world, "file", "a");
+}
+
+/* Room is made on a full disk just when a write fails: what is taken back is not more than there is. */
+static void test_emptied_while_full(void **state)
+{
+	struct world *world = *state;
+	char path[300];
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "abc");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 120, K2HFT_STATUS_OK);
+	put_data(world, 120, 0, 1, "d");
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	write_empties = path;
+	write_error = ENOSPC;
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	write_empties = NULL;
+	write_error = 0;
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_file(world, "file", "d");
+	assert_int_equal(atomic_load(&world->counters.changed_files), 1);
 }
 
 /* The ledger is behind what it acknowledged once: it was lost. */
@@ -648,6 +674,7 @@ int main(void)
 		SESSION_TEST(test_fencing),
 		SESSION_TEST(test_hold_and_resume),
 		SESSION_TEST(test_any_error_holds),
+		SESSION_TEST(test_emptied_while_full),
 		SESSION_TEST(test_lost_ledger),
 		SESSION_TEST(test_many_small_chunks),
 		SESSION_TEST(test_held_in_mid_frame),
