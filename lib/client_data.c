@@ -56,23 +56,46 @@ static int span_discard(struct k2hft_client *client, const struct k2hft_span *sp
 	return error < 0 ? error : 1;
 }
 
+/* Records of the span that were not given up on an earlier connection already, which may have cut it differently. */
+static uint64_t given_up_count(struct k2hft_client *client, const struct k2hft_span *span)
+{
+	struct k2i_chunk_glance chunk;
+	uint64_t records = 0;
+	size_t at = 0;
+
+	for (; at < span->bytes; at += chunk.bytes) {
+		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &chunk) < 0)
+			break;
+		records += span->position + at >= client->given_up ? chunk.record_count : 0;
+	}
+	if (client->given_up < span->position + span->bytes)
+		client->given_up = span->position + span->bytes;
+	return records;
+}
+
 static int expired_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	k2i_log_limited(&client->expired_limit, now_ns, K2HFT_LOG_ERROR,
-			"client: %" PRIu64 " records at positions %" PRIu64 " to %" PRIu64 " are older than %" PRIu32
-			" s and given up",
-			span->record_count, span->position, span->position + span->bytes, client->options.expire_s);
-	client->stats.expired_records += span->record_count;
+	uint64_t records = given_up_count(client, span);
+
+	if (records)
+		k2i_log_limited(&client->expired_limit, now_ns, K2HFT_LOG_ERROR,
+				"client: %" PRIu64 " records at positions %" PRIu64 " to %" PRIu64
+				" are older than %" PRIu32 " s and given up",
+				records, span->position, span->position + span->bytes, client->options.expire_s);
+	client->stats.expired_records += records;
 	return span_discard(client, span, K2HFT_DISCARD_EXPIRED);
 }
 
 static int undeclared_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,
-			"client: the stream of the chunk at position %" PRIu64 " is not known to the ring: %" PRIu64
-			" records are given up",
-			span->position, span->record_count);
-	client->stats.unknown_records += span->record_count;
+	uint64_t records = given_up_count(client, span);
+
+	if (records)
+		k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,
+				"client: the stream of the chunk at position %" PRIu64
+				" is not known to the ring: %" PRIu64 " records are given up",
+				span->position, records);
+	client->stats.unknown_records += records;
 	return span_discard(client, span, K2HFT_DISCARD_REPAIRED);
 }
 

@@ -191,6 +191,45 @@ static void expired_chunks_are_announced(void **state)
 	assert_non_null(strstr(f->log, "0 client: 3 records"));
 }
 
+/* The connection breaks before it is acknowledged that nothing comes. */
+static void what_expired_is_counted_once(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1};
+
+	f->options.expire_s = 3600;
+	client_open(f);
+	assert_int_equal(k2hft_producer_push(f->producer, &old, "a\nb\nc\n", 6), 0);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(peer_discard(f).record_count, 3);
+	peer_close(f);
+	assert_int_equal(k2hft_producer_push(f->producer, &old, "d\ne\nf\n", 6), 0);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(peer_discard(f).record_count, 6);
+	assert_int_equal(stats_of(f).expired_records, 6);
+	assert_int_equal(ring_stats_of(f).expired_records, 6);
+}
+
+/* Who wrote the stream's name died before it was whole. */
+static void what_has_no_stream_is_counted_once(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t stream_at = K2I_STREAMS_AT + (f->stream_id - 1) * sizeof(struct k2i_stream);
+	uint32_t generation = 1;
+
+	client_open(f);
+	push(f, "one\n");
+	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), &generation, sizeof(generation),
+				(off_t)(stream_at + offsetof(struct k2i_stream, generation))),
+			 sizeof(generation));
+	for (unsigned time = 0; time < 2; time++) {
+		(void)peer_connect(f, 0, PEER_WINDOW);
+		assert_int_equal(peer_discard(f).record_count, 1);
+		peer_close(f);
+	}
+	assert_int_equal(stats_of(f).unknown_records, 1);
+}
+
 static void chunks_of_no_stream_are_announced(void **state)
 {
 	struct fixture *f = *state;
@@ -449,6 +488,8 @@ int main(void)
 		CASE(damage_around_the_receiver_is_announced),
 		CASE(damage_to_the_end_is_announced),
 		CASE(expired_chunks_are_announced),
+		CASE(what_expired_is_counted_once),
+		CASE(what_has_no_stream_is_counted_once),
 		CASE(chunks_of_no_stream_are_announced),
 		CASE(a_stream_waits_for_memory),
 		CASE(gaps_are_explained_in_the_frame),
