@@ -25,7 +25,6 @@
 
 #define ALLOCATE_BYTES (UINT64_C(1) << 20)
 #define REWRITE_BYTES (UINT64_C(16) << 20)
-#define LOAD_BYTES_MAX (UINT64_C(1) << 30)
 
 struct k2i_ledger {
 	char *path; /* of the directory */
@@ -109,8 +108,8 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 
 	if (fstat(file, &status) < 0)
 		return -errno;
-	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > LOAD_BYTES_MAX)
-		return -EFBIG;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
 	log = malloc((size_t)status.st_size + 1);
 	if (!log)
 		return -ENOMEM;
