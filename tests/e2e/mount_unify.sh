@@ -3,6 +3,8 @@
 # Four writers at once to three files, all in one file at the receiver: each writer's lines are all there, once, in their
 # order, and none is broken.
 . tests/tools/mount.sh
+# The cached way pieces of lines come between each other, as they do in any file.
+settings='WRITEMODE = direct'
 receiver_settings='FILE_UNIFY = log/unify.log'
 start_receiver
 start_mount
