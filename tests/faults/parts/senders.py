@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 
 from .process import Process, Trouble, quiet, wait_until
 
@@ -236,9 +237,19 @@ class Attached(Sender):
             subprocess.run([str(word) for word in self.verify() +
                             ["--make", "-q", "--seed", self.load.seed, "--producer", part.producer, "-n", part.at_most,
                              "--size", self.load.size, source]], stdout=log, stderr=log, check=True, timeout=30)
+        until = time.monotonic() + 10
+        while not self.holds(source):
+            if "not connected" not in self.maker.said() or time.monotonic() > until:
+                raise Trouble(f"the attached program ended; {self.maker.last_lines()}")
+            # The owner has only begun: it has not opened the ring yet.
+            time.sleep(0.02)
+
+    def holds(self, source):
         with open(source, "rb") as lines:
             self.maker = Process("attached", [os.path.join(self.world.tools, "ring_client"), self.ring(), "hold",
                                               self.stream], self.log(), stdin=lines)
         wait_until(lambda: not self.maker.alive() or "held" in self.maker.said(), 60, "the attached program reserves")
-        if not self.maker.alive():
-            raise Trouble(f"the attached program ended; {self.maker.last_lines()}")
+        if self.maker.alive():
+            return True
+        self.maker.wait(1)
+        return False
