@@ -41,7 +41,7 @@ static int copy(struct k2hft_sender *sender, const char *path)
 int main(int argc, char **argv)
 {
 	struct k2hft_sender *sender;
-	int status;
+	int status, unsent;
 
 	if (argc != 3) {
 		fprintf(stderr, "usage: %s RING STREAM\n", argv[0]);
@@ -56,8 +56,8 @@ int main(int argc, char **argv)
 	if (status)
 		fprintf(stderr, "%s: %s\n", argv[2], strerror(-status));
 	/* Waits until the process that sends has an acknowledgement for all of it. */
-	if (k2hft_sender_close(sender, TIMEOUT_MS) == 0 && status == 0 && !ferror(stdin))
-		return 0;
-	fprintf(stderr, "not everything was acknowledged in time\n");
-	return 1;
+	unsent = k2hft_sender_close(sender, TIMEOUT_MS);
+	if (unsent)
+		fprintf(stderr, "not everything was acknowledged: %s\n", strerror(-unsent));
+	return unsent || status || ferror(stdin);
 }

@@ -18,6 +18,7 @@
 #include "options.h"
 #include "output.h"
 #include "ring_counts.h"
+#include "ring_handle.h"
 #include "sender_config.h"
 #include "shared.h"
 #include "sweeper.h"
@@ -180,6 +181,9 @@ static int make_ring(struct k2i_mount *mount)
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
 	mount->ring_fd = open(link, O_RDWR | O_CLOEXEC | O_NOCTTY);
 	status = mount->ring_fd < 0 ? -errno : 0;
+	/* Processes that are attached wait for the next worker then. */
+	if (status == 0)
+		(void)k2i_ring_lock_try(mount->ring_fd, K2I_LOCK_KEPT);
 	k2hft_ring_close(ring);
 	return status ? fail(link, status) : 0;
 }

@@ -41,6 +41,7 @@ struct k2hft_ring {
 	struct k2i_stream_copy **stream_copies;
 
 	_Atomic uint64_t free_seen; /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
+	_Atomic bool abandoned;     /* once k2i_ring_abandoned has found it so */
 	pthread_mutex_t stream_mutex;
 };
 
@@ -124,6 +125,13 @@ void k2i_free_room_clear(struct k2hft_ring *ring);
 /* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
 void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
 
+/*
+ * ring_open.c: whether the consumer of a ring that this process is attached to is gone, and none can follow: the memory or
+ * file has no name, and nobody keeps it. `_known`: whether that was found before, without another look.
+ */
+bool k2i_ring_abandoned(struct k2hft_ring *ring);
+bool k2i_ring_abandoned_known(const struct k2hft_ring *ring);
+
 /* ring_full.c: the free bytes when a reserve gave -EAGAIN, of this thread if there was one. */
 void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes);
 uint64_t k2i_full_seen(const struct k2hft_ring *ring);
@@ -147,6 +155,7 @@ bool k2i_ring_locked(int descriptor, unsigned lock);
 #define K2I_LOCK_CONSUMER 0u /* for as long as it is the consumer */
 #define K2I_LOCK_OPEN 1u     /* while becoming it */
 #define K2I_LOCK_STREAMS 2u  /* while declaring */
+#define K2I_LOCK_KEPT 3u     /* by whoever has the ring open to give it another consumer should one die */
 
 /* ring_stream.c */
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);

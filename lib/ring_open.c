@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crash.h"
@@ -208,6 +209,28 @@ int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
 	}
 	errno = kept;
 	return error;
+}
+
+bool k2i_ring_abandoned_known(const struct k2hft_ring *ring)
+{
+	/* relaxed: a fact about another process, which nothing here goes with. */
+	return atomic_load_explicit(&ring->abandoned, memory_order_relaxed);
+}
+
+bool k2i_ring_abandoned(struct k2hft_ring *ring)
+{
+	struct k2i_ring_header header;
+	struct stat file;
+	int kept = errno;
+
+	/* By its name another consumer can find a ring that lost its own: that is waited for. */
+	if (ring->attachment && !k2i_ring_abandoned_known(ring) && fstat(ring->descriptor, &file) == 0 &&
+	    file.st_nlink == 0 && k2i_ring_identify(ring->descriptor, &header, NULL) == 0 &&
+	    !k2i_ring_locked(ring->descriptor, K2I_LOCK_KEPT) && !k2i_consumer_alive(ring->descriptor, &header))
+		/* relaxed: as above. */
+		atomic_store_explicit(&ring->abandoned, true, memory_order_relaxed);
+	errno = kept;
+	return k2i_ring_abandoned_known(ring);
 }
 
 void k2hft_ring_close(struct k2hft_ring *ring)

@@ -22,6 +22,8 @@
  * anew. Without inotify (its instances are limited) the consumer looks every few milliseconds.
  */
 #define POLL_INTERVAL_NS 5000000
+/* A wait for room looks around at least this often. */
+#define TURN_MS 1000
 
 static int watch_open(int descriptor)
 {
@@ -185,19 +187,37 @@ static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct
 	return 0;
 }
 
+/* In turns: after each it asks whether there still is anybody who could free room. */
+static int wait_served(struct k2hft_ring *ring, uint32_t sequence, int timeout_ms)
+{
+	int left_ms = timeout_ms, turn_ms, status;
+
+	do {
+		turn_ms = left_ms < 0 || left_ms > TURN_MS ? TURN_MS : left_ms;
+		struct timespec deadline = deadline_after(turn_ms);
+
+		status = wait_changed(ring, sequence, &deadline);
+		left_ms -= left_ms < 0 ? 0 : turn_ms;
+		if (status == -ETIMEDOUT && k2i_ring_abandoned(ring))
+			return -EPIPE;
+	} while (status == -ETIMEDOUT && left_ms != 0);
+	return status;
+}
+
 int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
 {
-	struct timespec deadline = deadline_after(timeout_ms < 0 ? 0 : timeout_ms);
 	uint64_t seen = k2i_full_seen(ring);
 	int status = 0, kept = errno;
 	uint32_t sequence;
 
+	if (k2i_ring_abandoned_known(ring))
+		return -EPIPE;
 	/* R7 */
 	(void)atomic_fetch_add_explicit(&ring->header->space_waiters, 1, memory_order_seq_cst);
 	/* A11: read before the positions are: what was freed for this value is seen in them, a later value ends the wait. */
 	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
 	if (k2i_ring_free_bytes(ring) <= seen)
-		status = wait_changed(ring, sequence, timeout_ms < 0 ? NULL : &deadline);
+		status = wait_served(ring, sequence, timeout_ms);
 	/* relaxed: the consumer may wake once in vain. */
 	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);
 	errno = kept;

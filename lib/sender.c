@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "options.h"
 #include "ring_counts.h"
+#include "ring_handle.h"
 #include "writer.h"
 
 /* The largest payload is the largest entry without its header and padding. */
@@ -220,13 +221,18 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	int status = k2hft_ring_stats(sender->ring, &stats), saved_errno = errno;
 	uint64_t target = stats.tail;
+	bool abandoned = false;
 
 	/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
 	while (status == 0 && stats.head < target && stats.head < stats.tail) {
+		if (abandoned)
+			return -EPIPE;
 		if (k2i_deadline_left_ms(deadline_ns) == 0)
 			return -ETIMEDOUT;
 		(void)nanosleep(&pause, NULL);
 		errno = saved_errno;
+		/* Before the positions: what the process did at last is in them. */
+		abandoned = k2i_ring_abandoned(sender->ring);
 		status = k2hft_ring_stats(sender->ring, &stats);
 	}
 	return status;

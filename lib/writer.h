@@ -54,6 +54,7 @@ struct k2hft_writer {
 	bool announce;     /* a chunk was begun in this call: the client may sleep and not know of it */
 	bool each_call;    /* attached: what a call wrote is committed by it */
 	bool skipping;     /* the rest of a line whose begin was dropped */
+	uint64_t looked_s; /* attached: second, from 1 on, in which it last looked whether anybody sends */
 	size_t much_bytes; /* committed at once or in full chunks since this thread last sent */
 	uint8_t *tail;     /* what k2hft_writer_lines was given behind the last LF */
 	size_t tail_bytes, tail_room;

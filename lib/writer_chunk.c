@@ -151,6 +151,8 @@ static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *pl
 	k2i_writer_leave(writer);
 	status = room_wait(sender, place);
 	k2i_writer_enter(writer);
+	if (status == -EPIPE)
+		return status;
 	return status == -EINTR && !finish ? -EINTR : 0;
 }
 
@@ -166,12 +168,25 @@ static int reserve(const struct k2hft_writer *writer, size_t needed, size_t want
 	return k2hft_producer_reserve(writer->producer, needed, memory);
 }
 
+/* What is written into a ring whose process is gone for good nobody sends: an attached writer looks now and then. */
+static int served_check(struct k2hft_writer *writer)
+{
+	uint64_t second = k2i_clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000 + 1;
+
+	if (second == writer->looked_s)
+		return k2i_ring_abandoned_known(writer->sender->ring) ? -EPIPE : 0;
+	writer->looked_s = second;
+	return k2i_ring_abandoned(writer->sender->ring) ? -EPIPE : 0;
+}
+
 int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
 		     size_t *bytes)
 {
 	struct k2i_turnstile_place place = {0};
-	int status = reserve(writer, needed, wanted, memory, bytes), waited = 0;
+	int status = writer->each_call ? served_check(writer) : 0, waited = 0;
 
+	if (status == 0)
+		status = reserve(writer, needed, wanted, memory, bytes);
 	while (status == -EAGAIN && waited == 0) {
 		waited = full_wait(writer, &place, finish);
 		if (waited == 0)

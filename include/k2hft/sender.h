@@ -75,7 +75,9 @@ K2HFT_API int k2hft_sender_open_config(const char *file, struct k2hft_sender **s
 
 /*
  * Attaches to a ring that another process sends: its file, or MOUNT/.k2hft-ring. Writers then commit each call at
- * once. Errors as k2hft_ring_attach's. Since 0.1.0.
+ * once. When that process is gone and no other can take its place (memory, a file that is removed or replaced), writes,
+ * flush and close return -EPIPE, writes within about a second; for one that can come they wait when the ring is full.
+ * Errors as k2hft_ring_attach's. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender);
 
@@ -83,13 +85,14 @@ K2HFT_API int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **s
  * Waits until all that was written is acknowledged (as k2hft_sender_flush), stops the client, closes the ring. Writers
  * must be closed before. `timeout_ms` as k2hft_sender_flush's; NULL is allowed. 0; -ETIMEDOUT: records remain, in the
  * ring file or lost with the memory: `k2hft_sender_stats` just before tells how many; -EIO the ring can't be used any
- * more. The sender is gone in every case. Since 0.1.0.
+ * more; -EPIPE as k2hft_sender_flush's. The sender is gone in every case. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms);
 
 /*
  * Waits until everything that writers wrote before is acknowledged, at most `timeout_ms` milliseconds (-1: no limit).
- * -ETIMEDOUT; -EIO the ring can't be used any more. Any thread. Since 0.1.0.
+ * -ETIMEDOUT; -EIO the ring can't be used any more; -EPIPE attached, and nobody sends from the ring any more. Any thread.
+ * Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 
@@ -124,7 +127,7 @@ K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
  * in marked pieces. No lock, no system call and no look at a clock, but when a chunk is begun: its time is that of its
  * first record. Who writes much sends what the connection takes at once in such a call, and while it waits for room.
  * 0; -EAGAIN full, and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and it is longer than half of
- * the ring; -EINTR a signal came while it waited: nothing of it was written. Since 0.1.0.
+ * the ring; -EINTR a signal came while it waited: nothing of it was written; -EPIPE as k2hft_sender_attach says. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 

@@ -39,3 +39,33 @@ seq 1 100000 >>"$work/expected"
 cmp -n "$(stat -c %s "$received/attached/killed.log")" "$work/expected" "$received/attached/killed.log" ||
 	fail "killed.log is no beginning of what was written"
 stop_mount || fail "status $?"
+
+# While the keeper can start no other worker a writer waits for one; when nobody is left it is told so.
+. tests/tools/kill_worker.sh
+start_mount
+attach_waiting() {
+	"$attach" "$mnt/.k2hft-ring" "attached/$1.log" <"$work/pipe" 2>"$work/$1.err" &
+	attached=$!
+	exec 3>"$work/pipe"
+	head -n 100000 "$work/in" >&3
+	until_true 20 bytes_begun "$1" || fail "$1.log does not begin"
+	worker_of "$mount_pid" || fail "no worker"
+	kill -STOP "$mount_pid"
+	kill -KILL "$worker"
+	echo "behind it" >&3
+	exec 3>&-
+	sleep 0.5
+}
+bytes_begun() { [ -s "$received/attached/$1.log" ]; }
+attach_waiting kept
+kill -CONT "$mount_pid"
+wait "$attached" || fail "kept: $(cat "$work/kept.err")"
+head -n 100000 "$work/in" >"$work/expected"
+echo "behind it" >>"$work/expected"
+cmp "$work/expected" "$received/attached/kept.log" || fail "kept.log differs"
+attach_waiting left
+kill -KILL "$mount_pid"
+! wait "$attached" || fail "left: status 0"
+grep -q "not everything was acknowledged: Broken pipe" "$work/left.err" || fail "left: $(cat "$work/left.err")"
+wait "$mount_pid" 2>/dev/null
+mount_pid=

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process that is attached to a ring learns when the ring's own process is gone for good. */
+#include "ring_help.h"
+
+#include <fcntl.h>
+
+#include <k2hft/sender.h>
+
+#include "ring_handle.h"
+
+#define LONG_MS 60000
+
+/* An attached handle of a ring without a name, or with one. */
+static struct k2hft_ring *attached_to(const struct k2hft_ring *ring)
+{
+	struct k2hft_ring *attached;
+	char target[64];
+
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	assert_int_equal(k2hft_ring_attach(target, &attached), 0);
+	return attached;
+}
+
+static struct k2hft_producer *full_by(struct k2hft_ring *attached)
+{
+	struct k2hft_producer *producer = producer_of(attached);
+	size_t bytes = (size_t)stats_of(attached).ring_bytes / 8;
+	void *payload;
+
+	while (k2hft_producer_reserve(producer, bytes, &payload) == 0)
+		assert_int_equal(commit(producer, stream_of(attached, "s"), 0, bytes), 0);
+	return producer;
+}
+
+static void a_wait_in_memory_ends_with_the_consumer(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_producer *producer = full_by(attached);
+
+	(void)state;
+	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
+	k2hft_ring_close(ring);
+	errno = 77;
+	assert_int_equal(k2hft_ring_space_wait(attached, -1), -EPIPE);
+	assert_int_equal(k2hft_ring_space_wait(attached, -1), -EPIPE);
+	assert_int_equal(errno, 77);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+}
+
+/* Another one may come by the ring's name; not when that leads elsewhere. */
+static void a_ring_with_a_name_is_waited_for(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0), *attached = attached_to(ring);
+	struct k2hft_producer *producer = full_by(attached);
+
+	k2hft_ring_close(ring);
+	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
+	ring = file_ring(files->path, K2HFT_RING_FRESH);
+	assert_int_equal(k2hft_ring_space_wait(attached, LONG_MS), -EPIPE);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
+static void a_ring_that_is_kept_is_waited_for(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_producer *producer = full_by(attached);
+	char target[64];
+	int keeper;
+
+	(void)state;
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	keeper = open(target, O_RDWR | O_CLOEXEC);
+	assert_true(keeper >= 0);
+	assert_int_equal(k2i_ring_lock_try(keeper, K2I_LOCK_KEPT), 0);
+	k2hft_ring_close(ring);
+	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
+	(void)close(keeper);
+	assert_int_equal(k2hft_ring_space_wait(attached, LONG_MS), -EPIPE);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+}
+
+/* `write` until it is refused. */
+static int refusal(struct k2hft_writer *writer, int (*write)(struct k2hft_writer *writer))
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+	int status = 0;
+
+	for (unsigned tries = 0; tries < LONG_MS / 10 && status == 0; tries++) {
+		status = write(writer);
+		(void)nanosleep(&pause, NULL);
+	}
+	return status;
+}
+
+static int write_record(struct k2hft_writer *writer)
+{
+	return k2hft_writer_write(writer, "record", 6);
+}
+
+static int write_lines(struct k2hft_writer *writer)
+{
+	return k2hft_writer_lines(writer, "one\ntwo\n", 8, NULL);
+}
+
+static void writers_learn_that_nobody_sends(void **state)
+{
+	const struct k2hft_sender_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
+	struct k2hft_sender *sender, *attached;
+	struct k2hft_writer *writer, *late;
+	char target[64];
+
+	(void)state;
+	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(k2hft_sender_ring(sender)));
+	assert_int_equal(k2hft_sender_attach(target, &attached), 0);
+	assert_int_equal(k2hft_writer_open(attached, "a.log", &writer), 0);
+	assert_int_equal(write_record(writer), 0);
+	assert_int_equal(k2hft_sender_flush(attached, 0), -ETIMEDOUT);
+	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
+	assert_int_equal(refusal(writer, write_record), -EPIPE);
+	assert_int_equal(write_lines(writer), -EPIPE);
+	assert_int_equal(k2hft_writer_open(attached, "b.log", &late), 0);
+	assert_int_equal(write_lines(late), -EPIPE);
+	k2hft_writer_close(late);
+	assert_int_equal(k2hft_sender_flush(attached, LONG_MS), -EPIPE);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(attached, -1), -EPIPE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_in_memory_ends_with_the_consumer),
+		cmocka_unit_test_setup_teardown(a_ring_with_a_name_is_waited_for, files_make, files_remove),
+		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
+		cmocka_unit_test(writers_learn_that_nobody_sends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
