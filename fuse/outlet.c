@@ -353,6 +353,11 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 
 	K2I_SHARED_KEEP(outlet);
 	outlet->rest_dropped = outlet->pending_continues;
+	if (outlet->pending_continued && !mount->settings->binary) {
+		/* Without its end the next line would be the rest of this one. */
+		outlet->owes_end = true;
+		outlet->owing_pid = outlet->writer_pid;
+	}
 	outlet->pending_bytes = outlet->pending_from = 0;
 	/* Other records take the place of these. */
 	k2i_shared_step();
@@ -413,6 +418,31 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	return status;
 }
 
+static int push_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	struct k2hft_chunk chunk = {
+		.stream_id = outlet->stream_id,
+		.record_count = 1,
+		.time_ns = outlet->time_ns,
+		.writer_pid = outlet->owing_pid,
+		.flags = K2HFT_CHUNK_CONTINUED,
+	};
+	void *payload;
+	int status = k2hft_producer_reserve(mount->producer, 1, &payload);
+
+	if (status)
+		return status;
+	memcpy(payload, "\n", 1);
+	K2I_SHARED_KEEP(outlet);
+	outlet->owes_end = false;
+	status = k2i_shared_commit(mount->producer, &chunk, 0, 1, false);
+	if (status) {
+		outlet->owes_end = true;
+		(void)k2hft_producer_discard(mount->producer);
+	}
+	return status;
+}
+
 static void forget_pending(struct k2i_outlet *outlet)
 {
 	K2I_SHARED_KEEP(outlet);
@@ -429,7 +459,7 @@ int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	for (; outlet; outlet = outlet->next) {
 		while (outlet->pending_from < outlet->pending_bytes) {
-			int status = push_one(mount, outlet);
+			int status = outlet->owes_end ? push_end(mount, outlet) : push_one(mount, outlet);
 
 			if (status == -EAGAIN && mount->settings->full == K2I_FULL_DROP)
 				drop_pending(mount, outlet);

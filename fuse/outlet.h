@@ -32,7 +32,8 @@ struct k2i_outlet {
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
 	bool pending_continued, pending_continues;
-	uint32_t writer_pid;
+	bool owes_end; /* of a line pieces are out, its rest was dropped: its end goes before what follows */
+	uint32_t writer_pid, owing_pid;
 	uint64_t time_ns;
 };
 

@@ -103,7 +103,7 @@ void k2hft_writer_close(struct k2hft_writer *writer)
 	if (!writer)
 		return;
 	sender = writer->sender;
-	if (k2i_writer_tail_end(writer))
+	if (k2i_writer_tail_end(writer) && writer->tail_bytes)
 		k2i_writer_drop(writer, 1);
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
@@ -182,9 +182,11 @@ static void record_append(struct k2hft_writer *writer, const void *record, size_
 /* No room in the open chunk, or none is open. */
 static int record_write(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
-	int status;
+	int status = k2i_writer_end_owed(writer);
 
-	if (writer->binary || bytes >= writer->sender->open_bytes_max) {
+	if (status) {
+		/* What goes first finds no room. */
+	} else if (writer->binary || bytes >= writer->sender->open_bytes_max) {
 		status = record_put(writer, record, bytes);
 	} else {
 		status = k2i_writer_open_chunk(writer, bytes + 1);

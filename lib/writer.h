@@ -53,7 +53,8 @@ struct k2hft_writer {
 	uint32_t stream_id, writer_pid;
 	bool announce;     /* a chunk was begun in this call: the client may sleep and not know of it */
 	bool each_call;    /* attached: what a call wrote is committed by it */
-	bool skipping;     /* the rest of a line whose begin was dropped */
+	bool skipping;     /* the rest of a line of which something was dropped */
+	bool owes_end;     /* the begin of such a line is out: its end goes before what follows */
 	uint64_t looked_s; /* attached: second, from 1 on, in which it last looked whether anybody sends */
 	size_t much_bytes; /* committed at once or in full chunks since this thread last sent */
 	uint8_t *tail;     /* what k2hft_writer_lines was given behind the last LF */
@@ -189,6 +190,8 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
 /* writer_text.c */
 
+/* The line end that `owes_end` asks for, if it does. Errors as k2i_writer_put's. */
+int k2i_writer_end_owed(struct k2hft_writer *writer);
 /* Sends what the last text left behind its last LF, as close does. Errors as k2hft_writer_lines's: nothing changed. */
 int k2i_writer_tail_end(struct k2hft_writer *writer);
 /* Ends of lines in a text. */

@@ -78,6 +78,22 @@ static uint16_t continued_flag(const struct k2hft_writer *writer)
 	return writer->continued ? K2HFT_CHUNK_CONTINUED : 0;
 }
 
+int k2i_writer_end_owed(struct k2hft_writer *writer)
+{
+	struct k2i_piece piece = {.first = "\n", .first_bytes = 1, .record_count = 1, .flags = K2HFT_CHUNK_CONTINUED};
+	int status;
+
+	if (!writer->owes_end)
+		return 0;
+	status = k2i_writer_put(writer, &piece);
+	if (status)
+		return status;
+	/* The record was counted when it was dropped. */
+	k2i_writer_count_sealed(writer, 0, 1);
+	writer->owes_end = false;
+	return 0;
+}
+
 /* The tail and `bytes` of text behind it, which end in LF: into the open chunk if they are few. */
 static int lines_append(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, uint64_t records)
 {
@@ -107,8 +123,10 @@ static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 				  .second_bytes = bytes,
 				  .record_count = (uint32_t)records,
 				  .flags = continued_flag(writer)};
-	int status;
+	int status = k2i_writer_end_owed(writer);
 
+	if (status)
+		return status;
 	/* An open chunk has no flags and is for small amounts. */
 	if (!writer->continued && writer->tail_bytes + bytes <= writer->sender->open_bytes_max / 2)
 		return lines_append(writer, text, bytes, records);
@@ -130,8 +148,10 @@ static int piece_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 				  .second_bytes = bytes,
 				  .record_count = 1,
 				  .flags = (uint16_t)(K2HFT_CHUNK_CONTINUES | continued_flag(writer))};
-	int status = k2i_writer_put(writer, &piece);
+	int status = k2i_writer_end_owed(writer);
 
+	if (status == 0)
+		status = k2i_writer_put(writer, &piece);
 	if (status)
 		return status;
 	k2i_writer_count_sealed(writer, 0, writer->tail_bytes + bytes);
@@ -146,6 +166,8 @@ static int full_drop(struct k2hft_writer *writer, int status, uint64_t records)
 	if (status != -ENOBUFS)
 		return status;
 	writer->tail_bytes = 0;
+	/* Without its end the next line would be the rest of this one. */
+	writer->owes_end |= writer->continued;
 	writer->continued = false;
 	writer->skipping = records == 0;
 	k2i_writer_drop(writer, records ? records : 1);
@@ -228,12 +250,14 @@ int k2i_writer_tail_end(struct k2hft_writer *writer)
 				  .flags = continued_flag(writer)};
 	int status;
 
-	if (!writer->tail_bytes)
+	if (!writer->tail_bytes && !writer->owes_end)
 		return 0;
 	k2i_writer_enter(writer);
-	status = k2i_writer_put(writer, &piece);
+	status = k2i_writer_end_owed(writer);
+	if (status == 0 && writer->tail_bytes)
+		status = k2i_writer_put(writer, &piece);
 	if (status == 0) {
-		k2i_writer_count_sealed(writer, 1, writer->tail_bytes);
+		k2i_writer_count_sealed(writer, writer->tail_bytes ? 1 : 0, writer->tail_bytes);
 		writer->tail_bytes = 0;
 		writer->continued = false;
 	}

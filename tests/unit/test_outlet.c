@@ -133,6 +133,56 @@ static void what_is_pending_goes_with_its_number_of_records(void **state)
 	place_end(&place);
 }
 
+/* Takes the next chunk out of the ring. */
+static void assert_next(struct k2hft_ring *ring, uint16_t flags, const char *text)
+{
+	struct k2hft_chunk_view view;
+	struct k2hft_span span;
+	size_t offset = 0;
+
+	assert_int_equal(k2hft_ring_read(ring, 1, 1, &span, NULL), 1);
+	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
+	assert_int_equal(view.chunk.flags, flags);
+	if (text) {
+		assert_int_equal(view.chunk.writer_pid, flags ? 0 : 1);
+		assert_int_equal(view.payload_bytes, strlen(text));
+		assert_memory_equal(view.payload, text, view.payload_bytes);
+	}
+	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+}
+
+/* A line's begin is out when the ring is full: it ends there, and the next line is its own. */
+static void a_dropped_rest_ends_its_line(void **state)
+{
+	struct place place;
+	struct k2hft_ring_stats stats;
+
+	(void)state;
+	place_make(&place);
+	place.settings.full = K2I_FULL_DROP;
+	place.outlet.pending_continues = true;
+	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
+	fill(&place.mount, place.outlet.stream_id);
+	while (push(place.mount.producer, place.outlet.stream_id, "\n") == 0)
+		continue;
+	stats = stats_of(place.mount.ring);
+	for (int i = 0; i < 2; i++) {
+		place.outlet.pending_bytes = PENDING_BYTES;
+		place.outlet.pending_continued = i == 0;
+		place.outlet.writer_pid = (uint32_t)i;
+		assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
+	}
+	assert_int_equal(stats_of(place.mount.ring).dropped_records - stats.dropped_records, 2 * LINES);
+	assert_next(place.mount.ring, K2HFT_CHUNK_CONTINUES, NULL);
+	while (stats_of(place.mount.ring).acked < stats.tail)
+		assert_next(place.mount.ring, 0, NULL);
+	place.outlet.pending_bytes = sizeof(LINE);
+	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
+	assert_next(place.mount.ring, K2HFT_CHUNK_CONTINUED, "\n");
+	assert_next(place.mount.ring, 0, LINE "\n");
+	place_end(&place);
+}
+
 /* Of the calls that the linker sends here, the one after so many fails; -1: none. */
 static int matches_before_failure = -1;
 
@@ -393,6 +443,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_ring_costs_no_look_at_what_is_pending),
 		cmocka_unit_test(what_is_pending_goes_with_its_number_of_records),
+		cmocka_unit_test(a_dropped_rest_ends_its_line),
 		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
 		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),

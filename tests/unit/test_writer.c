@@ -308,6 +308,45 @@ static void full_drops_and_counts(void **state)
 	k2i_sender_free(sender);
 }
 
+/* A line's begin is out when the ring is full: it ends there, and what follows is a line of its own in each way. */
+static void a_dropped_rest_ends_its_line(void **state)
+{
+	static const char *const followed[] = {"next\n", "next\n", "next", ""};
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_DROP);
+	char *large = malloc(K2HFT_RING_BYTES_MIN);
+
+	(void)state;
+	assert_non_null(large);
+	memset(large, 'l', K2HFT_RING_BYTES_MIN);
+	for (size_t way = 0; way < sizeof(followed) / sizeof(followed[0]); way++) {
+		struct k2hft_writer *writer = writer_make(sender);
+		struct taken taken = {0};
+		size_t text_bytes = strlen(followed[way]);
+
+		for (int i = 0; i < 2; i++)
+			assert_int_equal(k2hft_writer_lines(writer, large, K2HFT_RING_BYTES_MIN, NULL), 0);
+		assert_int_equal(k2hft_writer_lines(writer, "rest\n", 5, NULL), 0);
+		take_committed(sender, &taken);
+		assert_int_equal(taken.open, 1);
+		if (way == 0)
+			assert_int_equal(k2hft_writer_write(writer, "next", 4), 0);
+		else
+			assert_int_equal(k2hft_writer_lines(writer, followed[way], text_bytes, NULL), 0);
+		k2hft_writer_close(writer);
+		take_committed(sender, &taken);
+		assert_int_equal(taken.open, 0);
+		assert_true(taken.byte_count > text_bytes + 1);
+		taken.byte_count -= text_bytes + 1;
+		for (size_t at = 0; at < taken.byte_count; at++)
+			assert_int_equal(taken.bytes[at], 'l');
+		assert_int_equal(taken.bytes[taken.byte_count], '\n');
+		assert_memory_equal(taken.bytes + taken.byte_count + 1, followed[way], text_bytes);
+		free(taken.bytes);
+	}
+	free(large);
+	k2i_sender_free(sender);
+}
+
 struct blocked {
 	struct k2hft_writer *writer;
 	atomic_int started;
@@ -613,6 +652,7 @@ int main(void)
 		cmocka_unit_test(long_records_go_in_pieces),
 		cmocka_unit_test(full_fails_and_nothing_is_written),
 		cmocka_unit_test(full_drops_and_counts),
+		cmocka_unit_test(a_dropped_rest_ends_its_line),
 		cmocka_unit_test(a_full_ring_blocks_and_a_signal_ends_the_wait),
 		cmocka_unit_test(a_block_is_a_record),
 		cmocka_unit_test(line_ends_are_counted),
