@@ -186,7 +186,7 @@ static struct k2i_parked *take_sync(struct k2i_park *park, uint64_t unique)
 	for (struct k2i_parked **place = &park->syncs; *place; place = &(*place)->next) {
 		struct k2i_parked *item = *place;
 
-		if (item->unique != unique)
+		if (item->unique != unique || item->unseen)
 			continue;
 		k2i_shared_keep(place, sizeof(*place));
 		*place = item->next;
@@ -206,18 +206,15 @@ static void forget_request(struct k2i_parked *item)
 
 void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_parked *item, answered = {.next = NULL};
+	struct k2i_parked *item = unique ? take_sync(&mount->park, unique) : NULL, answered = {.next = NULL};
 
-	/* The kernel repeats it with the request. */
-	if (mount->resuming)
-		return;
-	item = unique ? take_sync(&mount->park, unique) : NULL;
 	if (item) {
 		finish(mount, item, -EINTR);
 		return;
 	}
 	for (item = mount->park.first; item; item = item->next) {
-		if (unique == 0 || item->unique != unique)
+		/* No answer reaches a request that has not come again yet; the kernel repeats this behind it. */
+		if (unique == 0 || item->unique != unique || item->unseen)
 			continue;
 		if (is_refusal(item))
 			k2i_mount_count_refused(mount, -EINTR);
