@@ -100,7 +100,6 @@ int k2i_group_add(struct k2i_group *group, struct k2i_stream *stream, const char
 	else
 		group->entries[file->last].next = group->entry_count;
 	file->last = group->entry_count;
-	file->cost += cost;
 	group->cost += cost;
 	entry = &group->entries[group->entry_count++];
 	entry->stream = stream;

@@ -38,7 +38,6 @@ struct k2i_group_entry {
 struct k2i_group_file {
 	struct k2i_output_file *output;
 	uint32_t first, last; /* entries */
-	uint64_t cost;        /* what they take in the quarantine */
 	uint64_t length_before, writer_before;
 	int error; /* it can't be stored for a reason of its own: its chunks go to quarantine */
 };
@@ -50,7 +49,7 @@ struct k2i_group {
 	uint32_t entry_count, entry_room;
 	struct k2i_group_file files[K2I_LEDGER_FILES_MAX];
 	uint32_t file_count;
-	uint64_t cost; /* of all files */
+	uint64_t cost; /* what all entries take in the quarantine */
 	/* What a commit adds to the counters. */
 	uint64_t record_count, payload_bytes;
 };

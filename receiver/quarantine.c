@@ -99,18 +99,13 @@ static int file_put(int directory, const char *name, int flags, const void *byte
 	return error;
 }
 
-static int entry_put(int directory, const uint8_t ring_uuid[16], const struct k2i_group_entry *entry, int reason)
+static int index_put(int directory, const char *name, const struct k2i_group_entry *entry, int reason)
 {
-	char name[NAME_ROOM], uuid[K2I_TEXT_UUID_ROOM], path[K2HFT_STREAM_PATH_BYTES_MAX + 1], line[2048];
-	int error, length;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], line[2048];
+	int length = snprintf(line, sizeof(line), "%s\t%" PRIu32 "\t%s\t%s\t%s\n", name, entry->payload_bytes,
+			      k2i_text_error(reason), entry->stream->host,
+			      k2i_text_clean(entry->stream->path, path, sizeof(path)));
 
-	(void)snprintf(name, sizeof(name), "%s-%020" PRIu64, k2i_text_uuid(ring_uuid, uuid), entry->position);
-	error = file_put(directory, name, O_TRUNC, entry->payload, entry->payload_bytes);
-	if (error)
-		return error;
-	length = snprintf(line, sizeof(line), "%s\t%" PRIu32 "\t%s\t%s\t%s\n", name, entry->payload_bytes,
-			  k2i_text_error(reason), entry->stream->host,
-			  k2i_text_clean(entry->stream->path, path, sizeof(path)));
 	return file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
 }
 
@@ -166,28 +161,73 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 	return error;
 }
 
+/* A group that is held comes again, with what is here already: that has its name when all of it is there. */
+static bool entry_name(int directory, const uint8_t ring_uuid[16], const struct k2i_group_entry *entry,
+		       char name[NAME_ROOM])
+{
+	char uuid[K2I_TEXT_UUID_ROOM];
+
+	(void)snprintf(name, NAME_ROOM, "%s-%020" PRIu64, k2i_text_uuid(ring_uuid, uuid), entry->position);
+	return faccessat(directory, name, F_OK, 0) == 0;
+}
+
+/* Of all that is not there: a group is taken as a whole, or held. */
+static uint64_t missing_cost(int directory, const uint8_t ring_uuid[16], const struct k2i_group *group,
+			     const struct k2i_group_file *file)
+{
+	char name[NAME_ROOM];
+	uint32_t index = file->first;
+	uint64_t sum = 0;
+
+	do {
+		if (!entry_name(directory, ring_uuid, &group->entries[index], name))
+			sum += k2i_group_cost(group->entries[index].payload_bytes);
+		index = group->entries[index].next;
+	} while (index);
+	return sum;
+}
+
+static int entry_put(struct k2i_quarantine *quarantine, int directory, const uint8_t ring_uuid[16],
+		     const struct k2i_group_entry *entry, int reason)
+{
+	char name[NAME_ROOM], part[NAME_ROOM + sizeof(".part")];
+	int error;
+
+	if (entry_name(directory, ring_uuid, entry, name))
+		return 0;
+	(void)snprintf(part, sizeof(part), "%s.part", name);
+	error = file_put(directory, part, O_TRUNC, entry->payload, entry->payload_bytes);
+	if (!error)
+		error = index_put(directory, name, entry, reason);
+	if (!error && renameat(directory, part, directory, name) < 0)
+		error = -errno;
+	if (error)
+		return error;
+	k2i_count(&quarantine->counters->quarantined_chunks, 1);
+	k2i_count(&quarantine->counters->quarantined_bytes, entry->payload_bytes);
+	return 0;
+}
+
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_file *file)
 {
-	int error = room_take(quarantine, file->cost), directory;
-	const struct k2i_group_entry *entry;
+	int directory = directory_open(quarantine), error = 0;
 	uint32_t index = file->first;
+	uint64_t cost;
 
-	if (error)
-		return error;
-	directory = directory_open(quarantine);
 	if (directory < 0)
 		return directory;
-	put_log(quarantine, &group->entries[index], file->error);
-	do {
-		entry = &group->entries[index];
-		error = entry_put(directory, ring_uuid, entry, file->error);
-		if (!error) {
-			k2i_count(&quarantine->counters->quarantined_chunks, 1);
-			k2i_count(&quarantine->counters->quarantined_bytes, entry->payload_bytes);
-		}
-		index = entry->next;
-	} while (!error && index);
+	cost = missing_cost(directory, ring_uuid, group, file);
+	if (cost)
+		error = room_take(quarantine, cost);
+	if (!error)
+		put_log(quarantine, &group->entries[index], file->error);
+	while (!error) {
+		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], file->error);
+		index = group->entries[index].next;
+		if (!index)
+			break;
+	}
 	/* Behind the writing: whoever syncs from here on has it. */
 	atomic_store(&quarantine->dirty, true);
 	(void)close(directory);

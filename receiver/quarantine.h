@@ -7,7 +7,7 @@
 /*
  * Chunks that can't be stored where they belong, for a reason of their own, are kept in a directory: a file
  * RINGUUID-POSITION with the payload for each, and a line for each in its index: name, bytes, reason, host, path,
- * separated by tabs, control characters replaced. A chunk that comes again takes its own place again.
+ * separated by tabs, control characters replaced. A chunk that comes again is there once.
  */
 struct k2i_quarantine;
 

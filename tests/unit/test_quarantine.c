@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/quarantine.h"
+
+#define CHUNK_1 "72696e67-0000-0000-0000-000000000000-00000000000000000064"
+#define CHUNK_2 "72696e67-0000-0000-0000-000000000000-00000000000000000128"
+#define LINES CHUNK_1 "\t6\tIs a directory\thost\tpath\n" CHUNK_2 "\t6\tIs a directory\thost\tpath\n"
+
+struct folder {
+	char path[256];
+	const char *names[3];
+};
+
+static void path_join(char *path, size_t room, const struct folder *folder, const char *name)
+{
+	assert_true((size_t)snprintf(path, room, "%s/%s", folder->path, name) < room);
+}
+
+static int setup(void **state)
+{
+	static struct folder folder = {.names = {CHUNK_1, CHUNK_2, "index"}};
+	const char *parent = getenv("TMPDIR");
+
+	(void)snprintf(folder.path, sizeof(folder.path), "%s/quarantine.XXXXXX", parent ? parent : "/tmp");
+	assert_non_null(mkdtemp(folder.path));
+	*state = &folder;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	const struct folder *folder = *state;
+	char path[400];
+	size_t at;
+
+	for (at = 0; at < 3; at++) {
+		path_join(path, sizeof(path), folder, folder->names[at]);
+		(void)unlink(path);
+	}
+	assert_int_equal(rmdir(folder->path), 0);
+	return 0;
+}
+
+static void expect_file(const struct folder *folder, const char *name, const char *wanted)
+{
+	char path[400], bytes[4096];
+	ssize_t got;
+	int file;
+
+	path_join(path, sizeof(path), folder, name);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(file >= 0);
+	got = read(file, bytes, sizeof(bytes) - 1);
+	assert_true(got >= 0);
+	bytes[got] = '\0';
+	(void)close(file);
+	assert_string_equal(bytes, wanted);
+}
+
+/* As often as its sender is held and tries again, a chunk is there once, and takes room once. */
+static void what_comes_again_is_there_once(void **state)
+{
+	static const struct k2i_stream stream = {.path = "path", .host = "host"};
+	struct k2i_group_entry entries[] = {
+		{.stream = &stream,
+		 .payload = (const uint8_t *)"chunk1",
+		 .payload_bytes = 6,
+		 .position = 64,
+		 .next = 1},
+		{.stream = &stream, .payload = (const uint8_t *)"chunk2", .payload_bytes = 6, .position = 128},
+	};
+	const struct k2i_group group = {.entries = entries, .entry_count = 2};
+	const struct k2i_group_file file = {.last = 1, .error = -EISDIR};
+	static struct k2i_counters counters;
+	static const uint8_t ring[16] = "ring";
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	char index[400];
+	int tries;
+
+	/* Two chunks and the index. */
+	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_C(3) * 4096, &counters, &quarantine), 0);
+	path_join(index, sizeof(index), folder, "index");
+	assert_int_equal(mkdir(index, 0700), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EISDIR);
+	assert_int_equal(atomic_load(&counters.quarantined_chunks), 0);
+	assert_int_equal(rmdir(index), 0);
+	for (tries = 0; tries < 4; tries++)
+		assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	expect_file(folder, CHUNK_1, "chunk1");
+	expect_file(folder, CHUNK_2, "chunk2");
+	expect_file(folder, "index", LINES);
+	assert_int_equal(atomic_load(&counters.quarantined_chunks), 2);
+	assert_int_equal(atomic_load(&counters.quarantined_bytes), 12);
+	k2i_quarantine_free(quarantine);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
