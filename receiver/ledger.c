@@ -320,6 +320,18 @@ static void log_trim(struct k2i_ledger *ledger)
 		ledger->rewrite_at = ledger->end + ALLOCATE_BYTES;
 }
 
+/* Of one that can't be written nothing stays: its rest would stand behind a shorter one, as damage. */
+static int record_write(struct k2i_ledger *ledger, size_t length)
+{
+	int error = write_whole(ledger->log, ledger->record, length, ledger->end);
+
+	if (error) {
+		memset(ledger->record, 0, length);
+		(void)write_whole(ledger->log, ledger->record, length, ledger->end);
+	}
+	return error;
+}
+
 /* ledger->record, of `length` bytes (or an error), and `spare` bytes more that those behind it find allocated. */
 static int record_append(struct k2i_ledger *ledger, int length, uint64_t spare)
 {
@@ -330,7 +342,7 @@ static int record_append(struct k2i_ledger *ledger, int length, uint64_t spare)
 	error = log_allocate(ledger->log, &ledger->allocated, ledger->end + (uint64_t)length + spare);
 	K2I_CRASH(ledger_append_before);
 	if (!error)
-		error = write_whole(ledger->log, ledger->record, (size_t)length, ledger->end);
+		error = record_write(ledger, (size_t)length);
 	K2I_CRASH(ledger_appended);
 	if (!error)
 		ledger->end += (uint64_t)length;

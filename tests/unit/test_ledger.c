@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -317,6 +319,31 @@ static void test_record_limits(void **state)
 	assert_int_equal(k2i_ledger_opened_encode(&files[0], bytes), -EINVAL);
 }
 
+/* As on a full disk, where nothing is allocated ahead, or by an error of the disk. */
+static void test_what_is_written_in_part_leaves_nothing(void **state)
+{
+	const size_t end = K2I_LEDGER_HEADER_BYTES + 16 + 56;
+	struct rlimit limit, whole;
+	struct k2i_ledger_file files[4] = {{.birth = 1, .inode = 1, .length = 1, .open_writer = 1}};
+	struct k2i_ledger_ring ring = ring_make("one", 200);
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+
+	commit(ledger, "one", 100);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+	limit = (struct rlimit){.rlim_cur = end + 100, .rlim_max = whole.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, files, 4), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+	commit(ledger, "one", 300);
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(*state, &report);
+	assert_false(report.damaged);
+	assert_int_equal(position_of(ledger, "one"), 300);
+	k2i_ledger_close(ledger, true);
+}
+
 int main(void)
 {
 #define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -334,6 +361,7 @@ int main(void)
 		LEDGER_TEST(test_rewritten_when_large),
 		LEDGER_TEST(test_removed_is_written_again),
 		cmocka_unit_test(test_record_limits),
+		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
