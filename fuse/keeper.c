@@ -45,6 +45,7 @@ static void block_signals(sigset_t *signals)
 	(void)sigaddset(&forwarded, K2I_SIGNAL_END);
 	(void)sigprocmask(SIG_BLOCK, &forwarded, NULL); /* for the worker, which inherits it */
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* an OUTPUTFILE at its limit */
 }
 
 /* Queued, see K2I_SIGNAL_END. */

@@ -152,16 +152,34 @@ int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match
 	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
 }
 
+/* The next line would be joined to half a one. What somebody else has appended since is not ours to cut. */
+static void take_back(const struct k2i_output_file *output, size_t done)
+{
+	off_t end = lseek(output->fd, 0, SEEK_CUR);
+	struct stat info;
+
+	if (end >= (off_t)done && fstat(output->fd, &info) == 0 && info.st_size == end)
+		(void)!ftruncate(output->fd, end - (off_t)done);
+}
+
 int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
 {
-	while (bytes) {
-		ssize_t written = write(output->fd, data, bytes);
+	size_t done = 0, before = 0;
 
-		if (written < 0 && errno != EINTR)
-			return -errno;
+	while (done < bytes) {
+		ssize_t written = write(output->fd, data + done, bytes - done);
+
+		if (written < 0 && errno != EINTR) {
+			int status = -errno;
+
+			/* Of two pieces nobody knows whether there is something between them. */
+			if (done && before == 0)
+				take_back(output, done);
+			return status;
+		}
 		if (written > 0) {
-			data += written;
-			bytes -= (size_t)written;
+			before = done;
+			done += (size_t)written;
 		}
 	}
 	return 0;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # OUTPUTFILE: a local file, a directory of files of the same names, another file of the mount; what is read back.
 . tests/tools/mount.sh
+. tests/tools/kill_worker.sh
 rules="[K2HFTFUSE_RULE]
 TARGET = one.log
 TRUNS = on
@@ -82,6 +83,27 @@ stop_mount || fail "status $? of k2hftfuse"
 [ "$(cat "$received/sent")" = x ] || fail "what has no room here did not arrive there"
 [ "$(cat "$received/sent too")" = x ] || fail "what a copy's copy has no room for did not arrive once"
 grep -q '/dev/full: No space' "$work/mount.err" || fail "no word about the copy"
+
+# A file that is as long as it may be takes no part of a line.
+rules="[K2HFTFUSE_RULE]
+TARGET = local
+DEFAULTALL = ALLOW
+OUTPUTFILE = $work/limited"
+start_mount
+worker_of "$mount_pid" || fail "no worker"
+limit() {
+	python3 -c "import resource, sys
+resource.prlimit(int(sys.argv[1]), resource.RLIMIT_FSIZE, (int(sys.argv[2]), -1))" "$worker" "$1"
+}
+limit 10
+quick sh -c "echo first >'$mnt/local'" || fail "what there is room for"
+echo second | quick dd of="$mnt/local" conv=notrunc 2>"$work/out" && fail "a copy that is too long succeeds"
+grep -q 'File too large' "$work/out" || fail "$(cat "$work/out")"
+limit -1
+quick sh -c "echo second >'$mnt/local'" || fail "the same again"
+printf 'first\nsecond\n' | cmp - "$work/limited" || fail "a part of a line is there"
+! grep 'worker died' "$work/mount.err" || fail "SIGXFSZ"
+stop_mount || fail "status $? of k2hftfuse"
 
 # Mistakes are found at the start.
 refused() {
