@@ -99,9 +99,20 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 		client->stats.last_error);
 }
 
-/* No connection now; the next try is when it is time. */
+static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)
+{
+	return retry == K2I_CLIENT_RETRY_LATE ? K2I_CLIENT_RETRY_MAX_NS
+					      : k2i_client_backoff_ns(client->failures, random_next(client));
+}
+
+/*
+ * No connection now; the next try is when it is time: at once if the name has an address that was not tried yet, since what
+ * answered at this one need not be the receiver.
+ */
 static void retry_later(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns)
 {
+	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->address_next;
+
 	if (client->state == K2HFT_CLIENT_CONNECTED) {
 		if (now_ns - client->connected_ns >= GOOD_CONNECTION_NS)
 			client->failures = 0;
@@ -110,12 +121,13 @@ static void retry_later(struct k2hft_client *client, enum k2i_client_retry retry
 	}
 	client->failures++;
 	k2i_client_socket_close(client);
-	addresses_free(client);
+	if (!more)
+		addresses_free(client);
 	client->state = K2HFT_CLIENT_WAITING;
-	client->retry_at_ns = now_ns + (retry == K2I_CLIENT_RETRY_LATE
-						? K2I_CLIENT_RETRY_MAX_NS
-						: k2i_client_backoff_ns(client->failures, random_next(client)));
-	failure_log(client, now_ns);
+	client->retry_at_ns = now_ns + (more ? 0 : retry_pause_ns(client, retry));
+	client->answered_wrong = more;
+	if (!more)
+		failure_log(client, now_ns);
 }
 
 void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns,
@@ -188,7 +200,11 @@ static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 		}
 		k2i_client_socket_close(client);
 	}
-	k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
+	/* What another address has answered tells more than that nobody is at this one. */
+	if (client->answered_wrong)
+		retry_later(client, K2I_CLIENT_RETRY_SOON, now_ns);
+	else
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 }
 
 static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
@@ -330,7 +346,11 @@ void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 {
 	switch (client->state) {
 	case K2HFT_CLIENT_WAITING:
-		if (now_ns >= client->retry_at_ns)
+		if (now_ns < client->retry_at_ns)
+			return;
+		if (client->address_next)
+			address_try(client, -EADDRNOTAVAIL, now_ns);
+		else
 			connect_begin(client, now_ns);
 		return;
 	case K2HFT_CLIENT_CONNECTING:

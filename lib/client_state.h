@@ -86,6 +86,7 @@ struct k2hft_client {
 	uint32_t socket_events;      /* that epoll watches */
 	struct k2i_resolve *resolve; /* NULL: none under way */
 	struct addrinfo *addresses, *address_next;
+	bool answered_wrong;                 /* at an address before this one of the list; why is in last_error */
 	struct k2i_tls_settings tls;         /* with strings of its own */
 	struct k2i_tls_context *tls_context; /* NULL: no TLS */
 	bool securing;                       /* the TLS handshake is under way */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <netdb.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -256,6 +257,83 @@ static void errno_is_not_touched(void **state)
 	assert_int_equal(errno, 77);
 }
 
+int __real_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **addresses);
+int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		       struct addrinfo **addresses);
+
+/* Of a name with two addresses: this host's, ::1 first where the library sorts as it should. */
+int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
+{
+	bool two = strcmp(node, "two.example") == 0 && !(hints->ai_flags & AI_NUMERICHOST);
+
+	return __real_getaddrinfo(two ? NULL : node, service, hints, addresses);
+}
+
+/* At ::1, on the port of the fixture's receiver. */
+static int other_listen(const struct fixture *f)
+{
+	struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+				       .sin6_port = htons((uint16_t)strtoul(f->port, NULL, 10)),
+				       .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	int listener = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+
+	if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(listener, (struct sockaddr *)&address, sizeof(address)) || listen(listener, 8)) {
+		(void)close(listener);
+		return -1;
+	}
+	return listener;
+}
+
+/* Something that is no receiver answers at the first address. */
+static void other_answers(struct fixture *f, int listener)
+{
+	static const char text[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+	int receiver = f->listener;
+
+	f->listener = listener;
+	peer_accept(f);
+	f->listener = receiver;
+	assert_int_equal(send(f->peer, text, sizeof(text) - 1, MSG_NOSIGNAL), sizeof(text) - 1);
+}
+
+static void what_is_no_receiver_is_passed_over(void **state)
+{
+	struct fixture *f = *state;
+	int other = other_listen(f);
+
+	if (other < 0)
+		skip();
+	f->options.host = "two.example";
+	client_open(f);
+	other_answers(f, other);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(stats_of(f).connect_failures, 1);
+	assert_null(strstr(f->log, "trying again"));
+	(void)close(other);
+}
+
+/* That nobody is at the last address does not hide what another has answered. */
+static void the_error_that_tells_most_is_told(void **state)
+{
+	struct fixture *f = *state;
+	int other = other_listen(f);
+
+	if (other < 0)
+		skip();
+	(void)close(f->listener);
+	f->options.host = "two.example";
+	client_open(f);
+	for (unsigned tries = 0; tries < 3; tries++)
+		other_answers(f, other);
+	state_await(f, K2HFT_CLIENT_WAITING);
+	assert_string_equal(stats_of(f).last_error, "no receiver of this protocol answers");
+	assert_non_null(strstr(f->log, "two.example"));
+	assert_null(strstr(f->log, "refused"));
+	f->listener = other;
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -271,6 +349,8 @@ int main(void)
 		CASE(close_works_in_every_state),
 		CASE(a_child_that_lives_on_does_not_disturb),
 		CASE(errno_is_not_touched),
+		CASE(what_is_no_receiver_is_passed_over),
+		CASE(the_error_that_tells_most_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
