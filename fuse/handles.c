@@ -93,6 +93,15 @@ bool k2i_handle_holds(const struct k2i_handle *handle)
 	return handle->text.held_bytes || (handle->parked && handle->unended);
 }
 
+int k2i_handle_lost(struct k2i_handle *handle)
+{
+	int status = handle->lost;
+
+	K2I_SHARED_KEEP(&handle->lost);
+	handle->lost = 0;
+	return status;
+}
+
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (handle->flushed || !k2i_handle_holds(handle))

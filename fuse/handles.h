@@ -17,6 +17,7 @@ struct k2i_handle {
 	uint32_t number; /* what the kernel knows it by */
 	uint32_t node;
 	uint32_t parked;     /* things that wait and need it */
+	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
 	bool unended;        /* of those the last that counts is data: it can leave a record without its end */
 	uint32_t writer_pid; /* of the last write */
 	bool released;       /* by the kernel */
@@ -39,6 +40,8 @@ int k2i_handles_inherit(struct k2i_mount *mount);
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
 /* Whether it has an unterminated record, or can have one when what waits has been taken. */
 bool k2i_handle_holds(const struct k2i_handle *handle);
+/* What was lost is told once: 0 or -errno. */
+int k2i_handle_lost(struct k2i_handle *handle);
 /* Somebody closed a descriptor of it. */
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle);
 /* It was written to, or its record was ended. */

@@ -216,11 +216,16 @@ void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
+	int lost;
 
 	(void)node;
 	if (handle && handle->cached) {
 		k2i_collect_flushed(mount, handle->cached);
-		k2i_sweep_flush(mount, handle->node, req);
+		lost = k2i_handle_lost(handle->cached->stream);
+		if (lost)
+			(void)fuse_reply_err(req, -lost);
+		else
+			k2i_sweep_flush(mount, handle->node, req);
 		return;
 	}
 	if (handle && handle->outlet)

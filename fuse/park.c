@@ -109,7 +109,7 @@ static void run_syncs(struct k2i_mount *mount)
 		}
 		k2i_shared_keep(place, sizeof(*place));
 		*place = item->next;
-		finish(mount, item, 0);
+		finish(mount, item, k2i_handle_lost(item->handle));
 	}
 }
 
@@ -124,11 +124,13 @@ static struct k2i_parked *take_first(struct k2i_park *park)
 	return item;
 }
 
-/* Records that were accepted, and nobody waits to hear of. */
+/* Records that were accepted: nobody waits to hear of them, but who asks later does. */
 static void lose(struct k2i_mount *mount, const struct k2i_parked *item, int status)
 {
 	bool data = item->kind == K2I_PARKED_WRITE && item->data;
 
+	K2I_SHARED_KEEP(&item->handle->lost);
+	item->handle->lost = status;
 	k2i_mount_count(&mount->counts.lost_records,
 			data ? k2i_text_records(item->data + item->taken, item->bytes - item->taken) : 1);
 	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: records of %s are lost: %s",

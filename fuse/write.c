@@ -593,6 +593,7 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 {
 	struct k2i_parked item = {.kind = K2I_PARKED_SYNC, .unique = unique};
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
+	const struct k2i_node_entry *entry;
 	int status;
 
 	if (k2i_park_resent(mount, unique))
@@ -601,8 +602,9 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 		k2i_reply_status(mount, unique, -EBADF);
 		return;
 	}
-	if (handle->cached)
-		handle = handle->cached->stream;
+	entry = k2i_node_at(mount->nodes, handle->node);
+	if (entry && entry->cached)
+		handle = entry->cached->stream;
 	for (uint32_t at = 0; at < mount->handle_room; at++) {
 		struct k2i_handle *other = mount->handles[at];
 

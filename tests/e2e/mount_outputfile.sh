@@ -88,7 +88,12 @@ grep -q '/dev/full: No space' "$work/mount.err" || fail "no word about the copy"
 rules="[K2HFTFUSE_RULE]
 TARGET = local
 DEFAULTALL = ALLOW
-OUTPUTFILE = $work/limited"
+OUTPUTFILE = $work/limited
+[K2HFTFUSE_RULE]
+TARGET = cached
+WRITEMODE = cached
+DEFAULTALL = ALLOW
+OUTPUTFILE = /dev/full"
 start_mount
 worker_of "$mount_pid" || fail "no worker"
 limit() {
@@ -103,7 +108,26 @@ limit -1
 quick sh -c "echo second >'$mnt/local'" || fail "the same again"
 printf 'first\nsecond\n' | cmp - "$work/limited" || fail "a part of a line is there"
 ! grep 'worker died' "$work/mount.err" || fail "SIGXFSZ"
-stop_mount || fail "status $? of k2hftfuse"
+# Through the page cache who asks for it hears of it, by whatever descriptor, and once.
+quick python3 - "$mnt/cached" <<'END' || fail "what was lost after it was accepted"
+import errno, os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+other = os.open(sys.argv[1], os.O_RDONLY)
+def fails(function, descriptor):
+    os.write(file, b"x\n")
+    try:
+        function(descriptor)
+    except OSError as error:
+        assert error.errno == errno.ENOSPC, error
+    else:
+        raise AssertionError(function)
+fails(os.fsync, file)
+os.fsync(file)
+fails(os.fsync, other)
+fails(os.close, file)
+END
+stop_mount && fail "3 lost records are no failure"
+grep -q ' 3 records that were accepted are lost' "$work/mount.err" || fail "lost records are not counted"
 
 # Mistakes are found at the start.
 refused() {
