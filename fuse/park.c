@@ -53,7 +53,7 @@ static void free_item(struct k2i_mount *mount, struct k2i_parked *item)
 	k2i_handle_free_if_done(mount, handle);
 }
 
-void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int status)
+static void answer(struct k2i_mount *mount, const struct k2i_parked *item, int status)
 {
 	if (item->kind == K2I_PARKED_WRITE && (status == 0 || item->taken))
 		k2i_reply_written(mount, item->unique, item->answer_bytes ? item->answer_bytes : item->taken);
@@ -75,7 +75,7 @@ static void finish(struct k2i_mount *mount, struct k2i_parked *item, int status)
 	if (status && is_refusal(item))
 		k2i_mount_count_refused(mount, status);
 	free_item(mount, item);
-	k2i_park_answer(mount, &answered, status);
+	answer(mount, &answered, status);
 }
 
 /* The position that ends all that is in the ring now. */
@@ -147,7 +147,7 @@ static void fail_rest(struct k2i_mount *mount, struct k2i_parked *item, int stat
 	K2I_SHARED_KEEP(item);
 	item->unique = 0;
 	item->kind = K2I_PARKED_REST;
-	k2i_park_answer(mount, &answered, status);
+	answer(mount, &answered, status);
 }
 
 static void run_queue(struct k2i_mount *mount)
@@ -224,7 +224,7 @@ void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique)
 		answered.kind = item->kind;
 		answered.taken = item->taken;
 		forget_request(item);
-		k2i_park_answer(mount, &answered, -EINTR);
+		answer(mount, &answered, -EINTR);
 		return;
 	}
 	k2i_write_interrupt(mount, unique);

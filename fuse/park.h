@@ -55,8 +55,6 @@ struct k2i_park {
 
 /* Adds a copy of `item`, with a copy of `data` unless that is NULL; -ENOMEM. The handle is kept until it is through. */
 int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const char *data);
-/* Tells the kernel how its request ended. */
-void k2i_park_answer(struct k2i_mount *mount, const struct k2i_parked *item, int status);
 /* Goes on with what can go on. */
 void k2i_park_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT of request `unique`. */

@@ -141,7 +141,8 @@ static int write_once(struct k2hft_client *client, uint64_t now_ns)
 	return left == 0 && (size_t)written == wanted && !k2i_transport_waiting(&client->transport);
 }
 
-int k2i_client_flush(struct k2hft_client *client, uint64_t now_ns)
+/* Writes what is there: 1 everything is out, 0 the socket is full, -errno. */
+static int flush(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_output *output = &client->output;
 	int done = k2i_transport_flush(&client->transport);
@@ -183,7 +184,7 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 
 	link_measure(client, now_ns);
 	for (unsigned frames = 0; frames < BUDGET_FRAMES; frames++) {
-		int done = k2i_client_flush(client, now_ns);
+		int done = flush(client, now_ns);
 
 		client->pause = K2I_CLIENT_PAUSE_SOCKET;
 		if (done < 0)

@@ -56,7 +56,7 @@ int k2i_client_watch(struct k2hft_client *client, uint32_t events)
 	return 0;
 }
 
-void k2i_client_socket_close(struct k2hft_client *client)
+static void socket_close(struct k2hft_client *client)
 {
 	/* Closing does not take it out of the set while a child of fork(2) has it, too, and then nobody could any more. */
 	if (client->socket_events)
@@ -120,7 +120,7 @@ static void retry_later(struct k2hft_client *client, enum k2i_client_retry retry
 		client->stats.connect_failures++;
 	}
 	client->failures++;
-	k2i_client_socket_close(client);
+	socket_close(client);
 	if (!more)
 		addresses_free(client);
 	client->state = K2HFT_CLIENT_WAITING;
@@ -184,7 +184,7 @@ static void greet(struct k2hft_client *client, uint64_t now_ns)
 /* The next address of the list that can be tried at all; `error` is why the one before failed. */
 static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 {
-	k2i_client_socket_close(client);
+	socket_close(client);
 	while (client->address_next) {
 		const struct addrinfo *address = client->address_next;
 
@@ -198,7 +198,7 @@ static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 			client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
 			return;
 		}
-		k2i_client_socket_close(client);
+		socket_close(client);
 	}
 	/* What another address has answered tells more than that nobody is at this one. */
 	if (client->answered_wrong)
@@ -400,6 +400,6 @@ void k2i_client_bye(struct k2hft_client *client)
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->output.frame_sent == 0 &&
 	    client->output.control_sent == 0 && count > 0)
 		(void)k2i_transport_write(&client->transport, &(struct iovec){bytes, (size_t)count}, 1);
-	k2i_client_socket_close(client);
+	socket_close(client);
 	addresses_free(client);
 }

@@ -166,8 +166,7 @@ void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry re
 /* The same for a peer that broke a rule: it is told with an ERROR of `code`. */
 void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_client_retry retry, uint64_t now_ns,
 		       const char *format, ...) __attribute__((format(printf, 5, 6)));
-void k2i_client_socket_close(struct k2hft_client *client);
-/* The same in good order, for ever. */
+/* Ends the connection in good order, for ever. */
 void k2i_client_bye(struct k2hft_client *client);
 int k2i_client_watch(struct k2hft_client *client, uint32_t events);
 /* Whether the peer owes something: an ACK or a PONG. */
@@ -189,8 +188,6 @@ void k2i_client_output_reset(struct k2hft_client *client);
 /* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
 uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
 void k2i_client_control_add(struct k2hft_client *client, size_t bytes);
-/* Writes what is there: 1 everything is out, 0 the socket is full, -errno. */
-int k2i_client_flush(struct k2hft_client *client, uint64_t now_ns);
 /* Cuts and writes until there is a reason to pause. 0, or -EIO the ring can't be used. */
 int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 

@@ -2,6 +2,7 @@
 #include "client_streams.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "client_state.h"
@@ -17,13 +18,14 @@ void k2i_client_streams_reset(struct k2i_client_streams *streams)
 	streams->connection = 1;
 }
 
-bool k2i_client_streams_known(const struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
+/* Numbers beyond the table are never known, thus declared with each frame: slow, not wrong. */
+static bool is_known(const struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
 {
 	return stream_id < K2I_CLIENT_STREAM_COUNT && streams->declared[stream_id].connection == streams->connection &&
 	       streams->declared[stream_id].generation == generation;
 }
 
-void k2i_client_streams_add(struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
+static void add(struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
 {
 	if (stream_id >= K2I_CLIENT_STREAM_COUNT)
 		return;
@@ -53,7 +55,7 @@ static int declare(struct k2hft_client *client, uint32_t stream_id)
 
 	if (error < 0)
 		return error;
-	if (k2i_client_streams_known(&client->streams, stream_id, generation))
+	if (is_known(&client->streams, stream_id, generation))
 		return 1;
 	uint8_t *room = k2i_client_control_room(client, STREAM_FRAME_ROOM);
 	if (!room)
@@ -68,7 +70,7 @@ static int declare(struct k2hft_client *client, uint32_t stream_id)
 	if (bytes < 0)
 		return bytes;
 	k2i_client_control_add(client, (size_t)bytes);
-	k2i_client_streams_add(&client->streams, stream_id, generation);
+	add(&client->streams, stream_id, generation);
 	return 1;
 }
 

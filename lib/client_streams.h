@@ -2,7 +2,6 @@
 #ifndef K2I_CLIENT_STREAMS_H
 #define K2I_CLIENT_STREAMS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Which stream numbers, of which generation, the receiver was told of on this connection. */
@@ -16,10 +15,6 @@ struct k2i_client_streams {
 };
 
 void k2i_client_streams_reset(struct k2i_client_streams *streams);
-
-/* Numbers beyond the table are never known, thus declared with each frame: slow, not wrong. */
-bool k2i_client_streams_known(const struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation);
-void k2i_client_streams_add(struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation);
 
 struct k2hft_client;
 struct k2hft_span;

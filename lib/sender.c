@@ -19,12 +19,13 @@
 /* How often a sender that is attached looks whether the ring's own sender got on. */
 #define ATTACHED_POLL_NS 2000000L
 
-uint64_t k2i_deadline_ns(int timeout_ms)
+/* From a time-out in milliseconds, -1: none. */
+static uint64_t deadline(int timeout_ms)
 {
 	return timeout_ms < 0 ? K2I_DEADLINE_NONE : k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
 }
 
-int k2i_deadline_left_ms(uint64_t deadline_ns)
+static int deadline_left_ms(uint64_t deadline_ns)
 {
 	uint64_t now = k2i_clock_ns(CLOCK_MONOTONIC), left_ms;
 
@@ -227,7 +228,7 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	while (status == 0 && stats.head < target && stats.head < stats.tail) {
 		if (abandoned)
 			return -EPIPE;
-		if (k2i_deadline_left_ms(deadline_ns) == 0)
+		if (deadline_left_ms(deadline_ns) == 0)
 			return -ETIMEDOUT;
 		(void)nanosleep(&pause, NULL);
 		errno = saved_errno;
@@ -245,13 +246,13 @@ int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
 
 	if (!sender)
 		return -EINVAL;
-	deadline_ns = k2i_deadline_ns(timeout_ms);
+	deadline_ns = deadline(timeout_ms);
 	status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
 	if (status)
 		return status;
 	if (!sender->client)
 		return acked_wait(sender, deadline_ns);
-	return k2hft_client_drain(sender->client, k2i_deadline_left_ms(deadline_ns));
+	return k2hft_client_drain(sender->client, deadline_left_ms(deadline_ns));
 }
 
 int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)

@@ -51,12 +51,9 @@ bool k2i_seal_asymmetric(void);
  */
 uint64_t k2i_sender_seal(struct k2hft_sender *sender);
 
+#define K2I_DEADLINE_NONE UINT64_MAX
+
 /* Waits until nothing that was open at that ticket is. -ETIMEDOUT at `deadline_ns` of CLOCK_MONOTONIC. */
 int k2i_sender_sealed_wait(struct k2hft_sender *sender, uint64_t ticket, uint64_t deadline_ns);
-
-/* Deadlines from a time-out in milliseconds, -1: none. */
-#define K2I_DEADLINE_NONE UINT64_MAX
-uint64_t k2i_deadline_ns(int timeout_ms);
-int k2i_deadline_left_ms(uint64_t deadline_ns);
 
 #endif
