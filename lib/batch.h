@@ -90,7 +90,7 @@ int k2i_chunk_glance(const uint8_t *data, size_t bytes, struct k2i_chunk_glance 
 struct k2i_link {
 	uint64_t busy_since_ns;   /* the socket is full since; 0: it is not */
 	uint64_t busy_bytes;      /* it took since then */
-	uint64_t peer_limited_ns; /* k2i_transport_peer_limited_ns at that time */
+	uint64_t peer_limited_ns; /* k2i_transport_peer_limited_ns when it was judged last, which can be long before */
 	uint32_t slow_count;      /* measurements that found it slow, less those that did not */
 	uint64_t slow_until_ns;   /* the verdict, which outlasts short pauses */
 	uint64_t trial_at_ns;     /* do not compress before: it did not shrink */
