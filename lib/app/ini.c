@@ -18,12 +18,14 @@
 #include "ini_read.h"
 
 #define LINE_BYTES_MAX 65536u
+#define FILE_BYTES_MAX (16u << 20) /* what never ends, as /dev/zero, is no configuration */
 #define INCLUDE_DEPTH_MAX 8u
 
 struct source {
 	FILE *stream;
 	char *path;
 	unsigned line;
+	size_t bytes; /* that were read of it */
 	dev_t device;
 	ino_t inode;
 };
@@ -146,6 +148,7 @@ static int source_open(struct reader *reader, const char *path)
 		return error ? error : -ENOMEM;
 	}
 	source->line = 0;
+	source->bytes = 0;
 	reader->depth++;
 	return 0;
 }
@@ -183,7 +186,8 @@ static bool line_read(struct reader *reader)
 	int character;
 
 	errno = 0;
-	while ((character = getc(source->stream)) != EOF && character != '\n') {
+	while ((character = getc(source->stream)) != EOF && character != '\n' && source->bytes < FILE_BYTES_MAX) {
+		source->bytes++;
 		nul |= character == '\0';
 		if (bytes < sizeof(reader->text) - 1)
 			reader->text[bytes++] = (char)character;
@@ -197,6 +201,10 @@ static bool line_read(struct reader *reader)
 	if (character == EOF && !bytes)
 		return false;
 	source->line++;
+	if (source->bytes++ >= FILE_BYTES_MAX) {
+		fault(reader, "more than 16777216 bytes: this is no configuration");
+		return false;
+	}
 	reader->text[overlong || nul ? 0 : bytes] = '\0';
 	if (overlong)
 		fault(reader, "line of more than 65535 bytes");
