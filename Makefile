@@ -61,7 +61,7 @@ cmocka_LIBS   := $(call pkg,--libs,cmocka)
 
 objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
 # k2hft_sender_open_config reads configuration files, so these of lib/app/ are in the library too.
-LIB_OBJECTS := $(call objects,$(addprefix lib/,*.c app/sender_config.c app/settings*.c app/ini*.c app/yaml*.c app/nearest.c))
+LIB_OBJECTS := $(call objects,$(addprefix lib/,*.c app/sender_config.c app/settings*.c app/ini*.c app/yaml*.c app/nearest.c app/path.c))
 APP_OBJECTS := $(filter-out $(LIB_OBJECTS),$(call objects,lib/app/*.c))
 LIB_SO   := $(B)/lib/libk2hft.so
 LIB_A    := $(B)/lib/libk2hft.a

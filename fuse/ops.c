@@ -6,6 +6,7 @@
 
 #include "collect.h"
 #include "options.h"
+#include "path.h"
 
 /* Requests that the kernel sends without waiting for their answers. */
 #define BACKGROUND_MAX 64

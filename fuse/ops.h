@@ -20,11 +20,9 @@ extern const struct fuse_lowlevel_ops k2i_ops;
 #define K2I_CACHE_SECONDS 1.0
 
 /* The link in the root that leads to the ring; it is a node of its own outside of the table. */
-#define K2I_RING_LINK_NAME ".k2hft-ring"
 #define K2I_RING_LINK_NODE ((uint64_t)K2I_NODE_COUNT_MAX)
 
 /* The file in the root that says how things are; it is no node of the table either. */
-#define K2I_STAT_NAME ".k2hft-stat"
 #define K2I_STAT_NODE (K2I_RING_LINK_NODE + 1)
 
 struct k2i_mount *k2i_op_mount(fuse_req_t req);

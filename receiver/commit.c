@@ -7,18 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "confine.h"
 #include "crash.h"
 #include "log.h"
 #include "loops.h"
 #include "text.h"
-
-int k2i_unify_path(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
-{
-	int length = k2i_format_time(unify_file, time_ns, path, K2HFT_STREAM_PATH_BYTES_MAX + 1);
-
-	return length <= 0 || k2i_confine_check(path) ? -EINVAL : 0;
-}
 
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination)
 {
@@ -39,16 +31,15 @@ void k2i_committer_free(struct k2i_committer *committer)
 static int unify_update(struct k2i_committer *committer)
 {
 	struct timespec now;
-	int error;
 
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	if (now.tv_sec == committer->unify_second)
 		return 0;
-	error = k2i_unify_path(committer->destination->unify_file,
-			       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, committer->unify_path);
-	if (!error)
-		committer->unify_second = now.tv_sec;
-	return error;
+	if (k2i_format_unify(committer->destination->unify_file,
+			     (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, committer->unify_path))
+		return -EINVAL;
+	committer->unify_second = now.tv_sec;
+	return 0;
 }
 
 int k2i_committer_add(struct k2i_committer *committer, struct k2i_stream *stream, const struct k2hft_chunk_view *view)

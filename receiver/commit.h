@@ -32,14 +32,11 @@ struct k2i_committer {
 	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 };
 
-/* The name of FILE_UNIFY at a time. -EINVAL it is too long, or not a path below the base directory. */
-int k2i_unify_path(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
-
 /* As k2i_output_writer_start. */
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination);
 void k2i_committer_free(struct k2i_committer *committer);
 
-/* Adds a chunk to the group. As k2i_group_add; others as k2i_unify_path. */
+/* Adds a chunk to the group. As k2i_group_add; -EINVAL FILE_UNIFY names no file now. */
 int k2i_committer_add(struct k2i_committer *committer, struct k2i_stream *stream, const struct k2hft_chunk_view *view);
 
 /*

@@ -12,6 +12,8 @@
 
 #include <k2hft/frame.h>
 
+#include "path.h"
+
 #define FILE_MODE 0600
 #define DIRECTORY_MODE 0700
 #define TRIES_MAX 8
@@ -25,7 +27,7 @@ int k2i_confine_check(const char *path)
 		return -ENAMETOOLONG;
 	for (i = 0; i < path_bytes; i++)
 		depth += path[i] == '/';
-	if (depth > K2I_CONFINE_DEPTH_MAX)
+	if (depth > K2I_PATH_PARTS_MAX)
 		return -ENAMETOOLONG;
 	return k2hft_stream_path_check(path, path_bytes) ? -EINVAL : 0;
 }

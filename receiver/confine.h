@@ -8,9 +8,8 @@
  * Files below a directory, by paths that came from the network: never outside of it, never through a symbolic link,
  * regular files only. Directories on the way are made with mode 0700.
  */
-#define K2I_CONFINE_DEPTH_MAX 32u
 
-/* 0; -EINVAL the path is not relative and plain; -ENAMETOOLONG over 1023 bytes or K2I_CONFINE_DEPTH_MAX parts. */
+/* 0; -EINVAL the path is not relative and plain; -ENAMETOOLONG over 1023 bytes or K2I_PATH_PARTS_MAX parts. */
 int k2i_confine_check(const char *path);
 
 /*

@@ -20,10 +20,10 @@
 #include "directory.h"
 #include "log.h"
 #include "output_whole.h"
+#include "path.h"
 #include "table.h"
 #include "text.h"
 
-#define STATE_PREFIX ".k2hft"
 #define RECOVER_LINES 100u /* in ten seconds */
 #define IDLE_CLOSE_NS UINT64_C(10000000000)
 
@@ -228,21 +228,14 @@ static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_whole *
 	file_close(outputs, file);
 }
 
-static bool path_below(const char *path, const char *prefix)
-{
-	size_t prefix_bytes = strlen(prefix);
-
-	return strncmp(path, prefix, prefix_bytes) == 0 && (path[prefix_bytes] == '/' || path[prefix_bytes] == '\0');
-}
-
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
 	struct k2i_output_whole *file = k2i_output_whole(output);
 	uint64_t length = 0;
 	int error = 0;
 
-	if (path_below(output->path, STATE_PREFIX) ||
-	    (outputs->refused_prefix && path_below(output->path, outputs->refused_prefix)))
+	if (k2i_path_below(output->path, K2I_STATE_NAME) ||
+	    (outputs->refused_prefix && k2i_path_below(output->path, outputs->refused_prefix)))
 		return -EACCES;
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	if (output->descriptor >= 0 && !file_in_place(outputs, file, &length))

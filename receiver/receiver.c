@@ -25,11 +25,11 @@
 #include "listener.h"
 #include "log.h"
 #include "loops.h"
+#include "path.h"
 #include "secure.h"
 #include "syncer.h"
 #include "text.h"
 
-#define STATE_DIRECTORY ".k2hft"
 #define QUARANTINE_DIRECTORY "quarantine"
 #define DESCRIPTORS_OWN 64u
 #define DESCRIPTORS_LOOP 4u   /* epoll's, the one that wakes it, and two for signals that libevent makes in any case */
@@ -193,6 +193,7 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	char at[PATH_MAX + 16];
+	const char *refused = NULL;
 	struct k2i_format *time_only = NULL;
 	int status = 0;
 
@@ -205,9 +206,12 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 					&receiver->format);
 	if (status)
 		return status;
-	if (settings->unify_file && k2i_unify_path(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path)) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" does not give a path below FILE_BASEDIR",
-			k2i_settings_place(settings, &settings->unify_place, at, sizeof(at)), settings->unify_file);
+	if (settings->unify_file)
+		refused = k2i_format_unify(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path);
+	if (refused) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" %s",
+			k2i_settings_place(settings, &settings->unify_place, at, sizeof(at)), settings->unify_file,
+			refused);
 		return K2I_EXIT_CONFIGURATION;
 	}
 	return 0;
@@ -398,7 +402,7 @@ static int state_path_set(struct k2i_receiver *receiver, const struct k2i_settin
 {
 	const char *own = settings->state_directory;
 	int length = snprintf(receiver->state_path, sizeof(receiver->state_path), "%s%s",
-			      own ? own : settings->base_directory, own ? "" : "/" STATE_DIRECTORY);
+			      own ? own : settings->base_directory, own ? "" : "/" K2I_STATE_NAME);
 
 	return (size_t)length < sizeof(receiver->state_path) ? 0 : -ENAMETOOLONG;
 }
@@ -488,7 +492,7 @@ static void unify_make(struct k2i_receiver *receiver, const char *unify_file)
 	struct k2i_output_file *output;
 	int error;
 
-	if (k2i_unify_path(unify_file, (uint64_t)time(NULL) * 1000000000u, path) ||
+	if (k2i_format_unify(unify_file, (uint64_t)time(NULL) * 1000000000u, path) ||
 	    k2i_output_acquire(receiver->outputs, path, &output))
 		return;
 	k2i_output_lock(output);

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <k2hft/frame.h>
-
 #include "errors.h"
 #include "format.h"
 #include "hosts.h"
@@ -76,11 +74,13 @@ static void check_unify(struct check *check, const struct k2i_settings *settings
 {
 	const struct k2i_place *place = &settings->unify_place;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
-	int bytes = k2i_format_time(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path, sizeof(path));
+	const char *refused = k2i_format_unify(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path);
+	char text[128];
 
-	if (bytes <= 0 || k2hft_stream_path_check(path, (size_t)bytes))
-		report(check, K2I_FINDING_ERROR, place->file, place->line,
-		       "FILE_UNIFY does not give a path below FILE_BASEDIR");
+	if (!refused)
+		return;
+	(void)snprintf(text, sizeof(text), "FILE_UNIFY %s", refused);
+	report(check, K2I_FINDING_ERROR, place->file, place->line, text);
 }
 
 static void check_output(struct check *check, const struct k2i_settings *settings)

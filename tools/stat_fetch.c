@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "numbers.h"
+#include "path.h"
 #include "report.h"
 #include "ring_counts.h"
 #include "stat.h"
-
-#define MOUNT_FILE ".k2hft-stat"
 
 static void complain(const char *program, const char *target, const char *reason)
 {
@@ -60,7 +59,7 @@ static char *read_all(int descriptor)
 static char *mount_read(const char *directory, const char **reason)
 {
 	int root = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int file = root < 0 ? -1 : openat(root, MOUNT_FILE, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int file = root < 0 ? -1 : openat(root, K2I_STAT_NAME, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	char *text = file < 0 ? NULL : read_all(file);
 
 	if (!text)

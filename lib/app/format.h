@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <k2hft/frame.h>
+
 /*
  * FORMAT and FILE_TIMEFORM of the receiver, compiled once, applied to each record.
  *
@@ -61,5 +63,7 @@ int k2i_format_records(const struct k2i_format *format, const struct k2i_format_
  * a number that strftime pads, as in %-d, is its flag "do not pad".
  */
 int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, size_t room);
+/* The file of FILE_UNIFY at that time. As k2i_path_refused. */
+const char *k2i_format_unify(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "path.h"
 
 #define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
 
@@ -127,4 +128,11 @@ int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, siz
 		return -EINVAL;
 	output[bytes] = '\0';
 	return bytes;
+}
+
+const char *k2i_format_unify(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1])
+{
+	if (k2i_format_time(unify_file, time_ns, path, K2HFT_STREAM_PATH_BYTES_MAX + 1) < 0)
+		path[0] = '\0';
+	return k2i_path_refused(path);
 }

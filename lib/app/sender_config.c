@@ -71,8 +71,11 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	port = settings->server_count ? settings->servers[0].port : 0;
 	if (!port)
 		port = settings->port;
-	if (!settings->server_count || !port) {
-		(void)snprintf(message, message_room, "%s: no receiver: SVRNODE needs NAME and PORT", settings->file);
+	/* Of a mount's file that has been looked at. */
+	if (!settings->server_count || !settings->servers[0].name || !port) {
+		(void)snprintf(message, message_room,
+			       "%s: no section K2HFTFUSE, and no SVRNODE with NAME and PORT: it is a receiver's file",
+			       settings->file);
 		k2i_settings_free(settings);
 		return -EINVAL;
 	}

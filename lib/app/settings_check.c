@@ -2,6 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <k2hft/frame.h>
+
+#include "path.h"
 #include "settings_table.h"
 
 struct checker {
@@ -171,6 +174,26 @@ static bool targets_clash(const struct k2i_rule *a, const struct k2i_rule *b)
 	return a_bytes == b_bytes || (!shorter->directory && longer->target[bytes] == '/');
 }
 
+/*
+ * What a mount has of its own in its root; and what no receiver takes, of a directory all files below it. What is no path
+ * at all has been refused as a value, or is the whole mount.
+ */
+static void check_target(const struct checker *checker, const struct k2i_rule *rule)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 3];
+	const char *refused = NULL;
+
+	if (k2i_path_below(rule->target, K2I_STAT_NAME) || k2i_path_below(rule->target, K2I_RING_LINK_NAME)) {
+		refused = "is a name that k2hftfuse has for itself";
+	} else if (rule->transfer && k2hft_stream_path_check(rule->target, strlen(rule->target)) == 0) {
+		(void)snprintf(path, sizeof(path), "%s%s", rule->target, rule->directory ? "/f" : "");
+		refused = k2i_path_refused(path);
+	}
+	if (refused)
+		checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line, "TARGET = %s %s",
+				 rule->target, refused);
+}
+
 static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
 {
 	const struct k2i_rule *earlier;
@@ -186,6 +209,7 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 				      : "the rule needs TARGET");
 		return;
 	}
+	check_target(checker, rule);
 	for (earlier = checker->settings->rules; earlier < rule; earlier++)
 		if (earlier->target && targets_clash(earlier, rule))
 			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
 #include "settings_table.h"
@@ -198,6 +199,10 @@ static int relative_store(const struct k2i_setting *setting, const char *text, v
 	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX) {
 		free(path);
 		return refuse(message, room, "%s is longer than %u bytes", setting->name, K2HFT_STREAM_PATH_BYTES_MAX);
+	}
+	if (setting->type == K2I_TYPE_TARGET && *path && k2hft_stream_path_check(path, strlen(path))) {
+		free(path);
+		return refuse(message, room, "%s has a name of more than 255 bytes in it", setting->name);
 	}
 	free(*to);
 	*to = path;

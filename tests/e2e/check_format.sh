@@ -26,3 +26,6 @@ finds '5: note: %T in FORMAT has no effect' 'FORMAT = "%T %L"'
 finds '5: note: FILE_TIMEFORM has no effect' 'FILE_TIMEFORM = %F'
 finds ' 0 errors, 0 without effect' 'FILE_TIMEFORM = %F' 'FORMAT = "%T %L"' 'FILE_UNIFY = %F'
 finds '5: error: FILE_UNIFY does not give a path' 'FILE_UNIFY = %Q'
+finds '5: error: FILE_UNIFY gives a path in .k2hft, ' 'FILE_UNIFY = .k2hft/%F'
+finds '5: error: FILE_UNIFY gives a path of more than 32 parts' "FILE_UNIFY = $(printf 'a/%.0s' $(seq 32))b"
+finds ' 0 errors, 0 without effect' "FILE_UNIFY = $(printf 'a/%.0s' $(seq 31))b"

@@ -69,6 +69,8 @@ refused 2 'no K2HFTFUSE_RULE' "$mnt" -f -o "conf=$conf"
 rules=$good
 printf '[GLOBAL]\nPORT = 1\n[SVRNODE]\nNAME = a\n[K2HFTFUSESVR]\nFILE_BASEDIR = /tmp\n' >"$conf"
 refused 2 'no section K2HFTFUSE' "$mnt" -f -o "conf=$conf"
+printf '[GLOBAL]\nPORT = 1\n[K2HFTFUSESVR]\nFILE_BASEDIR = /tmp\n' >"$conf"
+refused 2 "no section K2HFTFUSE, .*receiver's file" "$mnt" -f -o "conf=$conf"
 printf '[K2HFTFUSE]\n[K2HFTFUSE_RULE_DIR]\nTARGET = a\nDEFAULTALL = ALLOW\n' >"$conf"
 refused 2 'needs an .SVRNODE. with NAME' "$mnt" -f -o "conf=$conf"
 

@@ -424,6 +424,8 @@ static void test_whole_refused(void **state)
 
 static void test_rules_refused(void **state)
 {
+	char long_name[400];
+
 	(void)state;
 #define RULE SENDER "[K2HFTFUSE_RULE]\nDEFAULTALL=ALLOW\n"
 #define RULE_DIR SENDER "[K2HFTFUSE_RULE_DIR]\nDEFAULTALL=ALLOW\n"
@@ -437,6 +439,18 @@ static void test_rules_refused(void **state)
 		     "TARGET = a clashes with the rule of line 5 for a");
 	expect_error(RULE "TARGET=a\n[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\nDEFAULTALL=ALLOW\n", 8, "clashes");
 	expect_error(RULE_DIR "TARGET=a/b\n[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n", 8, "clashes");
+	expect_error(RULE "TARGET=.k2hft-stat\n", 5, "TARGET = .k2hft-stat is a name that k2hftfuse has for itself");
+	expect_error(RULE_DIR "TARGET=/.k2hft-ring/a\n", 5, "has for itself");
+	expect_error(RULE "TRUNS=on\nTARGET=.k2hft/ledger\n", 5, "in .k2hft, which the receiver keeps for itself");
+	expect_error(RULE_DIR "TRUNS=on\nTARGET=.k2hft\n", 5, "in .k2hft, which the receiver keeps for itself");
+#define PARTS_10 "a/b/c/d/e/f/g/h/i/j/"
+	expect_error(RULE "TRUNS=on\nTARGET=" PARTS_10 PARTS_10 PARTS_10 "1/2/3\n", 5, "more than 32 parts");
+	expect_error(RULE_DIR "TRUNS=on\nTARGET=" PARTS_10 PARTS_10 PARTS_10 "1/2\n", 5, "more than 32 parts");
+	(void)snprintf(long_name, sizeof(long_name), RULE "TARGET=a/%0256d\n", 1);
+	expect_error(long_name, 7, "a name of more than 255 bytes");
+	k2i_settings_free(load(RULE "TRUNS=on\nTARGET=" PARTS_10 PARTS_10 PARTS_10 "1/2\n"));
+	k2i_settings_free(load(RULE "TARGET=.k2hft/" PARTS_10 PARTS_10 PARTS_10 "1/2\n"));
+	k2i_settings_free(load(RULE_DIR "TRUNS=on\nTARGET=.k2hft-stats\n"));
 	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\n[K2HFTFUSE_RULE]\nTARGET=a\n"
 		     "DEFAULTALL=ALLOW\nDENY=x\n",
 		     9, "can't be used with BINTRANS");
