@@ -44,7 +44,7 @@ static const char help[] =
 	"      --attach RING         into the ring of another process\n"
 	"  -t, --stream PATH         the stream's name\n"
 	"      --ring FILE           keeps in FILE what is not acknowledged\n"
-	"      --timeout SECONDS     waits so long for the acknowledgement of everything (30)\n\n"
+	"      --timeout SECONDS     waits so long for room, and for the acknowledgement of everything (30)\n\n"
 	"      --json                prints JSON\n"
 	"      --table               prints a table for scripts, tab-separated\n"
 	"  -q, --quiet               prints what is wrong, and nothing if all is fine\n"

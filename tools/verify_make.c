@@ -30,7 +30,10 @@ struct making {
 	uint32_t run;
 	uint64_t started_ns;
 	pthread_t main_thread;
-	_Atomic(uint32_t) running;
+	_Atomic(uint32_t) running, writing; /* producers; those that are in a write */
+	_Atomic(uint64_t) writes;           /* that have ended */
+	/* As it was last seen that something had come on. */
+	uint64_t moved_writes, moved_acked, moved_ns;
 };
 
 struct producer {
@@ -47,7 +50,7 @@ struct producer {
 	_Atomic(bool) ended;
 };
 
-static atomic_bool stop_asked;
+static atomic_bool stop_asked, given_up;
 
 static bool stopping(void)
 {
@@ -161,6 +164,7 @@ static int failed(struct producer *producer, int error)
 /* Writes what the buffer holds. `last`: all of it. 0, or an error after its message; -EINTR if it was asked to stop. */
 static int records_write(struct producer *producer, bool last)
 {
+	struct making *making = producer->making;
 	size_t at = 0, bytes, taken;
 	int status = 0;
 
@@ -168,12 +172,15 @@ static int records_write(struct producer *producer, bool last)
 		bytes = write_bytes(producer, at, last);
 		if (!bytes)
 			break;
+		atomic_fetch_add_explicit(&making->writing, 1, memory_order_relaxed);
 		status = verify_output_put(&producer->output, producer->buffer + at, bytes, &taken);
+		atomic_fetch_sub_explicit(&making->writing, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&making->writes, 1, memory_order_relaxed);
 		at += taken;
 		if (taken)
 			producer->between = producer->buffer[at - 1] == '\n';
-		/* A record that has begun is to be written whole. */
-		if (status == -EINTR && !(stopping() && producer->between))
+		/* A record that has begun is to be written whole, if there is ever room for it. */
+		if (status == -EINTR && !atomic_load(&given_up) && !(stopping() && producer->between))
 			status = 0;
 	}
 	producer->filled -= at;
@@ -258,24 +265,66 @@ static bool interrupted(const sigset_t *signals, long wait_ns)
 	return number == SIGINT || number == SIGTERM;
 }
 
-/* The second SIGINT or SIGTERM. */
+/* The second SIGINT or SIGTERM; or the time is over. */
 static bool flush_stop(void)
 {
 	sigset_t signals;
 
+	if (atomic_load(&given_up))
+		return true;
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGTERM);
 	return interrupted(&signals, 0);
 }
 
-static void producers_wait(struct making *making, struct producer *producers, const sigset_t *signals)
+/* How long writes have waited for room, and no acknowledgement made any. */
+static uint64_t stalled_ns(struct making *making, struct k2hft_sender *sender)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	uint64_t writes = atomic_load_explicit(&making->writes, memory_order_relaxed),
+		 now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+
+	if (k2hft_sender_stats(sender, &stats))
+		return 0;
+	if (!atomic_load_explicit(&making->writing, memory_order_relaxed) || writes != making->moved_writes ||
+	    stats.ring.acked != making->moved_acked) {
+		making->moved_writes = writes;
+		making->moved_acked = stats.ring.acked;
+		making->moved_ns = now_ns;
+	}
+	return now_ns - making->moved_ns;
+}
+
+static void stall_look(struct making *making, struct k2hft_sender *sender)
+{
+	/* More than a slice, so that it has been looked at twice. */
+	uint64_t waited_ns = stalled_ns(making, sender),
+		 limit_ns = making->options->timeout_s * NS_PER_S + 2 * SLICE_NS;
+
+	if (waited_ns > limit_ns && !atomic_load(&given_up)) {
+		verify_error("the ring is full, and nothing was acknowledged for %" PRIu64 " s",
+			     making->options->timeout_s);
+		atomic_store(&given_up, true);
+		atomic_store(&stop_asked, true);
+	} else if (waited_ns > limit_ns + NS_PER_S) {
+		/* The library writes a record whole that it has begun, whatever signals come. */
+		verify_error("the last record is incomplete");
+		_exit(VERIFY_FAILED);
+	}
+}
+
+/* `sender`: NULL if they write files. */
+static void producers_wait(struct making *making, struct producer *producers, const sigset_t *signals,
+			   struct k2hft_sender *sender)
 {
 	while (atomic_load_explicit(&making->running, memory_order_relaxed)) {
 		if (interrupted(signals, SLICE_NS) && atomic_exchange(&stop_asked, true)) {
 			verify_error("interrupted twice: the last records may be incomplete");
 			_exit(VERIFY_FAILED);
 		}
+		if (sender)
+			stall_look(making, sender);
 		for (uint32_t at = 0; stopping() && at < making->options->producers; at++)
 			if (producers[at].started && !atomic_load_explicit(&producers[at].ended, memory_order_relaxed))
 				(void)pthread_kill(producers[at].thread, SIGNAL_LOOK);
@@ -416,9 +465,9 @@ static int make_all(struct making *making, struct producer *producers)
 	if (through_library)
 		status = verify_sender_open(options, &sender);
 	if (status == VERIFY_OK) {
-		making->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+		making->started_ns = making->moved_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 		producers_start(making, producers, sender.sender);
-		producers_wait(making, producers, &signals);
+		producers_wait(making, producers, &signals, sender.sender);
 		made = producers_end(producers, (uint32_t)options->producers);
 		closed = verify_sender_close(options, &sender, flush_stop);
 		status = made ? made : closed;

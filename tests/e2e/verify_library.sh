@@ -28,6 +28,14 @@ receiver_start
 "$k2hft" push -q -r "127.0.0.1:$port" --ring "$dir/ring" </dev/null || fail "what was left in the ring"
 reads 0 --only --expect-all 1000 "$dir/out/none"
 receiver_stop TERM
+# A ring that stays full is given up, in the middle of a record, too.
+echo 'RINGSIZE = 1M' >>"$dir/slave.ini"
+for made in '-n 1000000 --producers 2' '--size 3M -n 2'; do
+	# shellcheck disable=SC2086
+	timeout 30 "$k2hft" verify --make -c "$dir/slave.ini" -t none --timeout 1 $made >"$dir/said" 2>&1
+	[ $? = 1 ] || fail "$made: a full ring is not given up"
+	says 'the ring is full, and nothing was acknowledged for 1 s'
+done
 "$k2hft" verify --make -c "$dir/none.ini" -t none >"$dir/said" 2>&1
 [ $? = 2 ] || fail "a configuration file that is not there"
 says 'none.ini'
