@@ -442,8 +442,9 @@ static int presets_check(const struct bench_options *options)
 
 	if (options->resume && !options->json_file)
 		return refuse("--resume", "", "--json names the file to go on from");
-	if (options->note && !options->json_file && !options->markdown_file && !options->html_file)
-		return refuse("--note", "", "--json, --markdown or --html names the file that keeps it");
+	if (options->note && !options->tsv_file && !options->json_file && !options->markdown_file &&
+	    !options->html_file)
+		return refuse("--note", "", "--tsv, --json, --markdown or --html names the file that keeps it");
 	if ((options->all || options->seed_table) && options->rings.count > 1)
 		return refuse(preset, "--ring", "with one size only");
 	return BENCH_OK;

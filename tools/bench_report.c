@@ -422,13 +422,14 @@ static void tsv_write(FILE *output, const struct bench_report *report)
  */
 static FILE *file_open(const char *path, char real[PATH_MAX], char temporary[PATH_MAX + 8])
 {
-	bool there = realpath(path, real) != NULL;
 	struct stat status;
+	bool is_file = stat(path, &status) != 0 || S_ISREG(status.st_mode); /* or is to be one */
 
-	if (!there)
+	/* /dev/stdout leads to a pipe by no path. */
+	if (!is_file || !realpath(path, real))
 		(void)snprintf(real, PATH_MAX, "%s", path);
 	temporary[0] = '\0';
-	if (!there || (stat(real, &status) == 0 && S_ISREG(status.st_mode)))
+	if (is_file)
 		(void)snprintf(temporary, PATH_MAX + 8, "%s.new", real);
 	return fopen(temporary[0] ? temporary : real, "we");
 }

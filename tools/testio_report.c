@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "format_parts.h"
@@ -190,19 +191,20 @@ static void json_print(const struct testio_options *options, const struct testio
 
 static int file_check(const char *path)
 {
-	int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error;
-	bool made = descriptor >= 0;
+	int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = made < 0 ? -errno : 0;
+	struct stat status;
 
-	/* NONBLOCK: of a pipe it is not to wait for who reads. */
-	if (!made && errno == EEXIST)
-		descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	error = descriptor < 0 ? -errno : 0;
+	/* Not opened: who reads a pipe would take the close for its end. */
+	if (error == -EEXIST && access(path, W_OK) == 0)
+		error = stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? -EISDIR : 0;
+	else if (error == -EEXIST)
+		error = -errno;
 	if (error)
 		(void)fprintf(stderr, "k2hft testio: %s: %s\n", path, strerror(-error));
-	else
-		(void)close(descriptor);
-	if (made)
+	if (made >= 0) {
+		(void)close(made);
 		(void)unlink(path);
+	}
 	return error;
 }
 

@@ -70,7 +70,6 @@ def main():
             for option in options:
                 refuse(f"{arguments} {option}", f"{option.split()[0]} with")
         refuse("--note x --by library", "--note: ")
-        refuse("--note x --tsv y --by library", "--note: ")
 
 
 main()

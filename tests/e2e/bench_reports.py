@@ -117,6 +117,10 @@ def main():
             assert len(reader.communicate(timeout=60)[0].splitlines()) == 4
         assert stat.S_ISFIFO(os.stat(os.path.join(work, "pipe")).st_mode)
         assert os.path.islink(os.path.join(work, "link"))
+        # So it is with a link as /dev/stdout is one, of a pipe that has no path.
+        os.symlink("/proc/self/fd/1", os.path.join(work, "output"))
+        printed, _ = bench(work, "--from", "a.json", "--tsv", "output")
+        assert "committed_mb" in printed and os.path.islink(os.path.join(work, "output")), printed
         assert load(work, "b.json")["results"] == load(work, "a.json")["results"]
 
         # Said before anything is measured.

@@ -59,6 +59,12 @@ expect 1 'No such file' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/missing/tsv" --json "$d
 [ ! -s "$dir/output" ] || fail "it measures first"
 [ "$(cat "$dir/old")" = precious ] || fail "it overwrites before it has anything"
 expect 1 'Is a directory' -s 1 -n 1 -b 64 -w 1 --json "$dir" "$dir/disk"
+# Who reads a pipe gets what is written in the end.
+mkfifo "$dir/pipe"
+cat "$dir/pipe" >"$dir/read" &
+expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/pipe" "$dir/disk"
+wait $!
+grep -q '^write' "$dir/read" || fail "nothing came through the pipe"
 expect 2 'a directory is needed' -s 1
 expect 2 'no answer' -i
 expect 2 '--buffers 128: it was given before' -b 64 -b 128 "$dir/disk"
