@@ -251,7 +251,7 @@ static void section_read(struct reader *reader, const struct k2i_yaml_node *name
 
 static bool is_empty(const struct k2i_yaml_node *node)
 {
-	return node->kind == K2I_YAML_SCALAR && node->plain && !*node->text;
+	return node->kind == K2I_YAML_SCALAR && ((node->plain && !*node->text) || is_null(node));
 }
 
 static void sections_read(struct reader *reader, const struct k2i_yaml_node *name, const struct k2i_yaml_node *value)

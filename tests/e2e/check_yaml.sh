@@ -83,6 +83,7 @@ done
 cat >"$dir/words.yaml" <<'EOF'
 GLOBAL: {PORT: 8020, SSL: False}
 SVRNODE: {NAME: localhost}
+K2HTPDTOR: null
 K2HFTFUSE:
   K2HFTFUSE_RULE_DIR: {TARGET: true, TRUNS: TRUE, OUTPUTFILE: null, PLUGIN: null, ALLOW: [true, ~, null]}
 K2HFTFUSESVR: {FILE_BASEDIR: /tmp/x, FORMAT: ~, FILE_UNIFY: null}
