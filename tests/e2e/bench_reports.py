@@ -80,7 +80,8 @@ def main():
         twice = load(work, "a.json")
         again = copy.deepcopy(twice["results"][0])
         again["group"] = 99
-        again["of_each_run"]["committed_mb_per_s"] = [rate / 7 for rate in again["of_each_run"]["committed_mb_per_s"]]
+        rates = again["of_each_run"]["committed_mb_per_s"]
+        again["of_each_run"]["committed_mb_per_s"] = [min(rates) / 7] * len(rates)  # whatever their spread is
         twice["results"].append(again)
         save(work, "twice.json", twice)
         printed, _ = bench(work, "--compare", "twice.json", "twice.json")
