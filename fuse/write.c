@@ -374,8 +374,8 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (text->skipping || outlet->rest_dropped || write->bytes > mount->limits.piece_bytes_max ||
-	    text->held_bytes + write->bytes > most)
+	if (text->skipping || outlet->rest_dropped || outlet->owes_end ||
+	    write->bytes > mount->limits.piece_bytes_max || text->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
 	if (!end || text->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)

@@ -402,6 +402,21 @@ static void what_another_file_has_no_memory_for_is_counted(void **state)
 	mounted_end(&mounted);
 }
 
+/* It is not put into the ring as it is, behind the pieces of the one before. */
+static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	mounted.handle->outlet->owes_end = true;
+	assert_int_equal(write_text(&mounted, "a1\n"), sizeof("a1\n") - 1);
+	assert_int_equal(write_text(&mounted, "a2\n"), sizeof("a2\n") - 1);
+	assert_sent(&mounted, "\na1\na2\n");
+	mounted_end(&mounted);
+}
+
 /* The kernel says so once, and nobody can end a writer who waits in the park then. */
 static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 {
@@ -447,6 +462,7 @@ int main(void)
 		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
 		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),
+		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_goes_before_the_next_line, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
 	};
