@@ -109,7 +109,7 @@ static int all_acknowledged(const struct program *program)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 
-	return k2hft_ring_stats(program->ring, &stats) == 0 && stats.acked_records == stats.committed_records;
+	return k2hft_ring_stats(program->ring, &stats) == 0 && stats.head == stats.tail;
 }
 
 static int program_run(struct program *program)

@@ -7,6 +7,7 @@
 #include "collect.h"
 #include "fuse_api.h"
 #include "mount.h"
+#include "ring_counts.h"
 #include "sweep.h"
 #include "write.h"
 
@@ -65,8 +66,8 @@ int k2i_drain_report(struct k2i_mount *mount)
 	if (mount->counts.lost_records)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
 			mount->counts.lost_records);
-	records = stats.committed_records > stats.acked_records ? stats.committed_records - stats.acked_records : 0;
-	if (stats.head >= stats.tail || records == 0) {
+	records = k2i_ring_unacked(&stats);
+	if (records == 0) {
 		k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
 			stats.committed_records);
 		return mount->counts.lost_records ? -ENODATA : 0;

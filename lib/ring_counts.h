@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <k2hft/ring.h>
+
 /*
  * What the ring's header counts of the way of its records: there it outlives the processes, and can be read by others,
  * whoever feeds the ring and whoever empties it. A place is never given to another count; new ones go to the end. Fields
@@ -24,10 +26,6 @@ enum k2i_ring_count {
 };
 #define K2I_RING_COUNT_ROOM 64u
 
-struct k2hft_ring;
-struct k2hft_ring_options;
-struct k2hft_ring_stats;
-
 /* Any thread of any process. */
 void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add);
 
@@ -36,6 +34,17 @@ void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, ui
  * and takes no place. `*served`: its consumer is there. -EPROTO it is not a ring; -ENOMEM; others as open(2) and read(2).
  */
 int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *served);
+
+/*
+ * Records that are not acknowledged. An empty ring has none, whatever the counters say: those that were damaged are never
+ * acknowledged, nor is what a producer has counted that died before it had published it.
+ */
+static inline uint64_t k2i_ring_unacked(const struct k2hft_ring_stats *stats)
+{
+	if (stats->head >= stats->tail || stats->committed_records <= stats->acked_records)
+		return 0;
+	return stats->committed_records - stats->acked_records;
+}
 
 /* Records that wait in a file which is about to be begun afresh, and are lost with that. 0: none that is known. */
 uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options);

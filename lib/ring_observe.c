@@ -69,9 +69,8 @@ uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options)
 	bool served;
 
 	if (options->path && (options->flags & (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)) == K2HFT_RING_FRESH &&
-	    k2i_ring_observe(options->path, &stats, &served) == 0 && !served &&
-	    stats.committed_records > stats.acked_records)
-		waiting = stats.committed_records - stats.acked_records;
+	    k2i_ring_observe(options->path, &stats, &served) == 0 && !served)
+		waiting = k2i_ring_unacked(&stats);
 	errno = kept;
 	return waiting;
 }

@@ -301,10 +301,7 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 		status = k2hft_client_stats(sender->client, &known.client);
 	if (status)
 		return status;
-	/* Read at different moments: more can be acknowledged by now than was committed then. */
-	known.unacked_records = open_records;
-	if (known.ring.committed_records > known.ring.acked_records)
-		known.unacked_records += known.ring.committed_records - known.ring.acked_records;
+	known.unacked_records = open_records + k2i_ring_unacked(&known.ring);
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 

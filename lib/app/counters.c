@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ring_counts.h"
+
 #define FINE false
 #define LOSS true
 #define ENTRY(name, kind, loss, help) {#name, K2I_##kind, loss, help},

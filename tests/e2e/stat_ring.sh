@@ -118,6 +118,7 @@ push refused </dev/null || fail "$(cat "$dir/pushed")"
 above refused damaged_bytes 0 || fail "no damage"
 above refused repaired_places 0 || fail "nothing repaired"
 above refused discarded_ranges 0 || fail "no discarded range for what was damaged"
+is refused unacked_records 0 || fail "what was damaged waits for ever: $(counter refused unacked_records)"
 
 # A receiver that has lost its ledger, and one that wants nobody.
 receiver_stop TERM
