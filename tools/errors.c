@@ -2,6 +2,7 @@
 #include "errors.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -9,7 +10,8 @@
 
 #define LINE_ROOM 512
 
-static bool progress_stands; /* whoever locks stderr */
+/* Whoever locks stderr has it. relaxed, all of it: that lock orders it, but no sanitizer knows of such locks. */
+static atomic_bool progress_stands;
 
 /* A line that wraps could not be written over: the terminal's width is all that is shown of it. */
 void progress_show(const char *format, ...)
@@ -27,16 +29,15 @@ void progress_show(const char *format, ...)
 	flockfile(stderr);
 	(void)fprintf(stderr, "\r%.*s\033[K", most, line);
 	(void)fflush(stderr);
-	progress_stands = true;
+	atomic_store_explicit(&progress_stands, true, memory_order_relaxed);
 	funlockfile(stderr);
 }
 
 void progress_clear(void)
 {
 	flockfile(stderr);
-	if (progress_stands)
+	if (atomic_exchange_explicit(&progress_stands, false, memory_order_relaxed))
 		(void)fputs("\r\033[K", stderr);
-	progress_stands = false;
 	funlockfile(stderr);
 }
 
