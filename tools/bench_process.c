@@ -318,7 +318,8 @@ bool bench_trouble(const struct bench_run *run)
 	}
 	if (sender_failed(run))
 		return true;
-	if (statvfs(run->work, &system) ||
+	/* One that does not say how large it is, as ramfs, has no blocks. */
+	if (statvfs(run->work, &system) || system.f_blocks == 0 ||
 	    (geteuid() ? system.f_bavail : system.f_bfree) * system.f_frsize > ROOM_LEAST)
 		return false;
 	bench_error("%s: %s: TMPDIR names another directory", run->work, strerror(ENOSPC));
