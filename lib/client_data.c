@@ -56,8 +56,11 @@ static int span_discard(struct k2hft_client *client, const struct k2hft_span *sp
 	return error < 0 ? error : 1;
 }
 
-/* Records of the span that were not given up on an earlier connection already, which may have cut it differently. */
-static uint64_t given_up_count(struct k2hft_client *client, const struct k2hft_span *span)
+/*
+ * Records of the span that were not given up on an earlier connection already, which may have cut it differently. `known`
+ * is of one reason: what was sent in front of them can be given up for another later.
+ */
+static uint64_t given_up_count(uint64_t *known, const struct k2hft_span *span)
 {
 	struct k2i_chunk_glance chunk;
 	uint64_t records = 0;
@@ -66,16 +69,16 @@ static uint64_t given_up_count(struct k2hft_client *client, const struct k2hft_s
 	for (; at < span->bytes; at += chunk.bytes) {
 		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &chunk) < 0)
 			break;
-		records += span->position + at >= client->given_up ? chunk.record_count : 0;
+		records += span->position + at >= *known ? chunk.record_count : 0;
 	}
-	if (client->given_up < span->position + span->bytes)
-		client->given_up = span->position + span->bytes;
+	if (*known < span->position + span->bytes)
+		*known = span->position + span->bytes;
 	return records;
 }
 
 static int expired_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	uint64_t records = given_up_count(client, span);
+	uint64_t records = given_up_count(&client->expired, span);
 
 	if (records)
 		k2i_log_limited(&client->expired_limit, now_ns, K2HFT_LOG_ERROR,
@@ -88,7 +91,7 @@ static int expired_discard(struct k2hft_client *client, const struct k2hft_span 
 
 static int undeclared_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	uint64_t records = given_up_count(client, span);
+	uint64_t records = given_up_count(&client->undeclared, span);
 
 	if (records)
 		k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,

@@ -106,7 +106,7 @@ struct k2hft_client {
 	uint64_t ack_floor;                  /* ACK's position may not be below: WELCOME's, then the last ACK's */
 	uint64_t announced;                  /* the receiver was told of everything below, as records or as a hole */
 	uint64_t sent_max;                   /* nothing above was ever sent */
-	uint64_t given_up;                   /* records below that were given up are counted */
+	uint64_t expired, undeclared;        /* records below that were given up for that are counted */
 	uint64_t repaired_from, repaired_to; /* gaps in it are damage */
 	uint32_t repairs;                    /* in a row, without a chunk between them */
 	uint32_t frame_bytes_max;

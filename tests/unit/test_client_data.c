@@ -211,17 +211,46 @@ static void what_expired_is_counted_once(void **state)
 }
 
 /* Who wrote the stream's name died before it was whole. */
-static void what_has_no_stream_is_counted_once(void **state)
+static void stream_spoil(struct fixture *f)
 {
-	struct fixture *f = *state;
 	uint64_t stream_at = K2I_STREAMS_AT + (f->stream_id - 1) * sizeof(struct k2i_stream);
 	uint32_t generation = 1;
 
-	client_open(f);
-	push(f, "one\n");
 	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), &generation, sizeof(generation),
 				(off_t)(stream_at + offsetof(struct k2i_stream, generation))),
 			 sizeof(generation));
+}
+
+/* What was sent in front of what was given up, and not acknowledged, can be given up later, for another reason. */
+static void what_is_given_up_later_is_counted(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 3, .time_ns = 1},
+			   fresh = {.stream_id = f->stream_id, .record_count = 1, .time_ns = UINT64_MAX};
+
+	f->options.expire_s = 3600;
+	client_open(f);
+	assert_int_equal(k2hft_producer_push(f->producer, &fresh, "one\n", 4), 0);
+	assert_int_equal(k2hft_producer_push(f->producer, &old, "a\nb\nc\n", 6), 0);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(peer_discard(f).record_count, 3);
+	peer_close(f);
+	stream_spoil(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(peer_discard(f).record_count, 1);
+	assert_int_equal(peer_discard(f).record_count, 3);
+	assert_int_equal(stats_of(f).unknown_records, 1);
+	assert_int_equal(stats_of(f).expired_records, 3);
+}
+
+static void what_has_no_stream_is_counted_once(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	push(f, "one\n");
+	stream_spoil(f);
 	for (unsigned time = 0; time < 2; time++) {
 		(void)peer_connect(f, 0, PEER_WINDOW);
 		assert_int_equal(peer_discard(f).record_count, 1);
@@ -490,6 +519,7 @@ int main(void)
 		CASE(expired_chunks_are_announced),
 		CASE(what_expired_is_counted_once),
 		CASE(what_has_no_stream_is_counted_once),
+		CASE(what_is_given_up_later_is_counted),
 		CASE(chunks_of_no_stream_are_announced),
 		CASE(a_stream_waits_for_memory),
 		CASE(gaps_are_explained_in_the_frame),
