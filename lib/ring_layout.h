@@ -102,7 +102,9 @@ struct k2i_stream {
 	uint32_t mode;
 	_Atomic uint64_t released_at; /* tail when the last reference went */
 	uint64_t hash;
-	uint32_t spare[8];
+	_Atomic uint64_t declarer; /* as k2i_slot.owner, who has all references; 0: several, or nobody knows */
+	_Atomic uint64_t declarer_namespace;
+	uint32_t spare[4];
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 };

@@ -82,6 +82,8 @@ static int inherit(struct k2hft_ring *ring)
 		k2i_free_room_clear(ring);
 	if (k2i_slots_live(ring) == 0)
 		k2i_streams_forget(ring);
+	else
+		k2i_streams_inherit(ring, &before);
 	memcpy(header->boot_id, boot_id, sizeof(boot_id));
 	return 0;
 }

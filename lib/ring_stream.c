@@ -14,6 +14,9 @@
  * The table of streams in the ring. Declarers exclude each other, threads by the handle's mutex and processes by a lock
  * in the file; the consumer looks up without either. A stream that nobody has declared any more keeps its number until
  * the head has passed the tail of that moment: then none of its chunks is left.
+ *
+ * A process that is attached can end without releasing: what it alone had declared is taken back when a number is wanted
+ * and none is free. What the consumer declared, its successor may go on with and release: that stays.
  */
 
 /* The consumer's copy of a stream: it stays as it is, whatever other processes write. */
@@ -117,6 +120,91 @@ static bool stream_same(struct k2i_stream *known, const struct k2hft_stream *str
 	       strncmp(known->host, stream->host, sizeof(known->host)) == 0;
 }
 
+/* Who has all references; owner 0: several have, or nobody knows. */
+static struct k2i_process declarer(struct k2i_stream *stream)
+{
+	/* relaxed: changed under the lock, or when the ring is being opened. */
+	return (struct k2i_process){
+		.owner = atomic_load_explicit(&stream->declarer, memory_order_relaxed),
+		.namespace = atomic_load_explicit(&stream->declarer_namespace, memory_order_relaxed),
+	};
+}
+
+static const struct k2i_process several;
+
+static void declarer_set(struct k2i_stream *stream, const struct k2i_process *process)
+{
+	/* relaxed: as above. */
+	atomic_store_explicit(&stream->declarer_namespace, process->namespace, memory_order_relaxed);
+	atomic_store_explicit(&stream->declarer, process->owner, memory_order_relaxed);
+}
+
+static bool same_process(const struct k2i_process *one, const struct k2i_process *other)
+{
+	return one->owner == other->owner && one->namespace == other->namespace;
+}
+
+void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *before)
+{
+	uint32_t used = streams_used(ring);
+
+	for (uint32_t at = 0; at < used; at++) {
+		struct k2i_process process = declarer(&ring->streams[at]);
+
+		if (process.owner && same_process(&process, before))
+			declarer_set(&ring->streams[at], &several);
+	}
+}
+
+/* Whether nobody is left who could release it. */
+static bool stream_left(const struct k2hft_ring *ring, struct k2i_stream *stream)
+{
+	struct k2i_process process = declarer(stream);
+	/* relaxed: what one that is being replaced had declared is its successor's before this changes. */
+	uint64_t consumer = atomic_load_explicit(&ring->header->consumer, memory_order_relaxed);
+
+	return references(stream) && process.owner && process.owner != consumer &&
+	       !k2i_process_alive(&ring->process, &process);
+}
+
+static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream)
+{
+	/* A2: not before any chunk that those who had it have committed. */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
+
+	/* relaxed: under the lock, or the ring is being opened and nobody declares. */
+	atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
+	atomic_store_explicit(&stream->references, 0, memory_order_relaxed);
+}
+
+/* One more reference of this process. */
+static void references_add(struct k2hft_ring *ring, struct k2i_stream *stream)
+{
+	struct k2i_process process = declarer(stream);
+
+	if (!same_process(&process, &ring->process)) {
+		if (stream_left(ring, stream))
+			references_end(ring, stream);
+		declarer_set(stream, references(stream) ? &several : &ring->process);
+	}
+	/* relaxed: under the lock. */
+	(void)atomic_fetch_add_explicit(&stream->references, 1, memory_order_relaxed);
+}
+
+/* A place that becomes free since who had it is gone; K2I_STREAM_COUNT: none. */
+static uint32_t place_take_back(struct k2hft_ring *ring)
+{
+	uint32_t place = K2I_STREAM_COUNT;
+
+	for (uint32_t at = 0; at < K2I_STREAM_COUNT; at++) {
+		if (stream_left(ring, &ring->streams[at]))
+			references_end(ring, &ring->streams[at]);
+		if (place == K2I_STREAM_COUNT && stream_free(ring, &ring->streams[at]))
+			place = at;
+	}
+	return place;
+}
+
 /* The stream's place, else a free one; K2I_STREAM_COUNT: neither. */
 static uint32_t place_find(const struct k2hft_ring *ring, const struct k2hft_stream *stream, uint64_t hash)
 {
@@ -179,11 +267,12 @@ int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *giv
 	if (status)
 		return status;
 	place = place_find(ring, &stream, hash);
+	if (place == K2I_STREAM_COUNT)
+		place = place_take_back(ring);
 	if (place < K2I_STREAM_COUNT) {
 		if (place == streams_used(ring) || !stream_same(&ring->streams[place], &stream, hash))
 			place_fill(ring, place, &stream, hash);
-		/* relaxed: under the lock. */
-		(void)atomic_fetch_add_explicit(&ring->streams[place].references, 1, memory_order_relaxed);
+		references_add(ring, &ring->streams[place]);
 		*stream_id = place + 1;
 	}
 	table_unlock(ring);

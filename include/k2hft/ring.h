@@ -151,7 +151,8 @@ K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
 
 /*
  * Gives the stream a number that chunks can carry. The same path, host and mode give the same number again, from any
- * process. Each declare wants one k2hft_stream_release. Any thread; takes a short lock among declarers only.
+ * process. Each declare wants one k2hft_stream_release; what only an attached process that has ended had declared is taken
+ * back when the table is full. Any thread; takes a short lock among declarers only.
  * -EINVAL a path that is empty, absolute, longer than 1023 bytes, or has an empty, "." or ".." part, or a host over
  * 255 bytes or with control characters; -ENOSPC the table is full of streams in use. Since 0.1.0.
  */

@@ -177,6 +177,98 @@ static void processes_declare_at_once(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* In another process: declares all streams that there can be, says so, and ends when it is told to. Does not return. */
+static void declare_all(struct k2hft_ring *ring, int told, int tell)
+{
+	uint32_t stream_id;
+	char path[32], byte = 0;
+
+	for (unsigned count = 0; count < 4096; count++) {
+		(void)snprintf(path, sizeof(path), "stream-%u", count);
+		if (declare(ring, path, NULL, 0, &stream_id))
+			_exit(1);
+	}
+	if (write(tell, &byte, 1) != 1 || read(told, &byte, 1) != 1)
+		_exit(2);
+	_exit(0);
+}
+
+struct declarer {
+	pid_t pid;
+	int to[2], from[2];
+};
+
+static struct declarer declarer_start(const char *path, int as_consumer)
+{
+	struct declarer made;
+	struct k2hft_ring *ring;
+	char byte;
+
+	assert_int_equal(pipe(made.to), 0);
+	assert_int_equal(pipe(made.from), 0);
+	made.pid = fork();
+	if (made.pid == 0) {
+		struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .ring_bytes = SMALL};
+
+		if (as_consumer ? k2hft_ring_open(&options, &ring) : k2hft_ring_attach(path, &ring))
+			_exit(3);
+		declare_all(ring, made.to[0], made.from[1]);
+	}
+	assert_int_equal(read(made.from[0], &byte, 1), 1);
+	return made;
+}
+
+static void declarer_end(struct declarer *declarer)
+{
+	int status;
+
+	assert_int_equal(write(declarer->to[1], "", 1), 1);
+	assert_int_equal(waitpid(declarer->pid, &status, 0), declarer->pid);
+	assert_int_equal(status, 0);
+	for (int end = 0; end < 2; end++) {
+		(void)close(declarer->to[end]);
+		(void)close(declarer->from[end]);
+	}
+}
+
+/* An attached process that ends without a release leaves nothing that is never free again. */
+static void what_the_dead_declared_is_free_again(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	uint32_t own = stream_of(ring, "stream-0"), stream_id;
+	struct declarer declarer = declarer_start(files->path, 0);
+
+	assert_int_equal(declare(ring, "one more", NULL, 0, &stream_id), -ENOSPC);
+	assert_int_equal(stream_of(ring, "stream-1"), 2);
+	declarer_end(&declarer);
+	assert_int_equal(declare(ring, "one more", NULL, 0, &stream_id), 0);
+	/* Its own, and that which it had together with the other, stay. */
+	assert_int_equal(stats_of(ring).streams, 3);
+	assert_int_not_equal(stream_id, own);
+	assert_int_not_equal(stream_id, 2);
+	k2hft_ring_close(ring);
+}
+
+static void what_a_consumer_declared_is_its_successors(void **state)
+{
+	struct files *files = *state;
+	struct declarer declarer = declarer_start(files->path, 1);
+	struct k2hft_ring *attached, *ring;
+	uint32_t stream_id;
+
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	declarer_end(&declarer);
+	assert_int_equal(declare(attached, "one more", NULL, 0, &stream_id), -ENOSPC);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(declare(attached, "one more", NULL, 0, &stream_id), -ENOSPC);
+	assert_int_equal(k2hft_stream_release(ring, 77), 0);
+	assert_int_equal(declare(attached, "one more", NULL, 0, &stream_id), 0);
+	assert_int_equal(stream_id, 77);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +278,8 @@ int main(void)
 		cmocka_unit_test(number_is_given_away_when_acknowledged),
 		cmocka_unit_test(table_is_full),
 		cmocka_unit_test(processes_declare_at_once),
+		cmocka_unit_test_setup_teardown(what_the_dead_declared_is_free_again, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(what_a_consumer_declared_is_its_successors, files_make, files_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
