@@ -38,6 +38,12 @@
 #define PLACE_BYTES (256u * 1024)
 #define LARGE_AHEAD 64u
 
+/*
+ * To a thread that sends large requests come one behind the other, and poll(2) would say so each time. After so many it is
+ * asked for the sake of all else.
+ */
+#define UNASKED_MAX 16u
+
 enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
 
 #define NOTIFY_RESEND 7 /* newer headers: FUSE_NOTIFY_RESEND */
@@ -251,6 +257,7 @@ static int serve_one(struct k2i_mount *mount)
 	struct request request;
 	int status = receive(mount, &request);
 
+	mount->in_a_row = status > 0 ? mount->in_a_row + 1 : 0;
 	if (status > 0) {
 		K2I_CRASH(mount_request_read);
 		serve(mount, &request);
@@ -336,6 +343,18 @@ static bool wants_request(struct k2i_mount *mount)
 	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());
 }
 
+static void wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
+{
+	bool unasked = mount->turn.taken && waits[WAIT_DEVICE].events && mount->in_a_row % UNASKED_MAX;
+
+	if (!unasked && poll(waits, WAIT_COUNT, timeout_ms) >= 0)
+		return;
+	for (int wait = 0; wait < WAIT_COUNT; wait++)
+		waits[wait].revents = 0;
+	if (unasked)
+		waits[WAIT_DEVICE].revents = POLLIN;
+}
+
 static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms;
@@ -358,9 +377,7 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	timeout_ms = sooner(timeout_ms, k2i_sweep_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
-	if (poll(waits, WAIT_COUNT, timeout_ms) < 0)
-		waits[WAIT_DEVICE].revents = waits[WAIT_PROGRESS].revents = waits[WAIT_SIGNAL].revents =
-			waits[WAIT_SWEEPER].revents = 0;
+	wait_for_any(mount, waits, timeout_ms);
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
 	if (waits[WAIT_SWEEPER].revents)

@@ -87,6 +87,7 @@ struct k2i_mount {
 	char *body;             /* its data, K2I_REQUEST_HEAD_BYTES behind */
 	size_t chunk_bytes_max; /* payload of one chunk in this ring */
 	unsigned large_ahead;   /* so many requests get room for the largest */
+	unsigned in_a_row;      /* requests that came one behind the other, nothing between */
 	struct k2i_text_limits limits;
 
 	struct k2i_handle **handles; /* by number; NULL: free */

@@ -118,6 +118,7 @@ static void begin(struct k2i_mount *mount)
 	mount->swallowing = mount->resuming = false;
 	mount->turn = (struct k2i_turn){.client = NULL};
 	mount->hold = (struct k2i_hold){.full_since_ns = 0};
+	mount->in_a_row = 0;
 	mount->drain_files = 0;
 	mount->writes_later = NULL;
 	mount->collect_due_ns = UINT64_MAX;
