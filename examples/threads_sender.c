@@ -72,6 +72,7 @@ int main(int argc, char **argv)
 {
 	struct k2hft_sender_options options = {.size = sizeof(options)};
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct k2hft_client_stats client = {.size = sizeof(client)};
 	struct k2hft_sender *sender;
 	int status;
 
@@ -91,9 +92,10 @@ int main(int argc, char **argv)
 	status = run(sender);
 	if (status)
 		fprintf(stderr, "a thread failed: %s\n", strerror(-status));
-	if (k2hft_sender_flush(sender, TIMEOUT_MS) && k2hft_sender_stats(sender, &stats) == 0) {
+	if (k2hft_sender_flush(sender, TIMEOUT_MS) && k2hft_sender_stats(sender, &stats) == 0 &&
+	    k2hft_client_stats(k2hft_sender_client(sender), &client) == 0) {
 		fprintf(stderr, "%llu records remain in %s: %s\n", (unsigned long long)stats.unacked_records, argv[3],
-			stats.client.last_error);
+			client.last_error);
 		status = -1;
 	}
 	k2hft_sender_close(sender, 0);

@@ -86,6 +86,8 @@ int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *s
 {
 	struct k2hft_client_stats known;
 
+	if (!client)
+		return -EINVAL;
 	(void)pthread_mutex_lock(&client->lock);
 	known = client->published;
 	(void)pthread_mutex_unlock(&client->lock);

@@ -272,8 +272,8 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 
 int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats)
 {
-	struct k2hft_sender_stats known = {
-		.size = sizeof(known), .ring.size = sizeof(known.ring), .client.size = sizeof(known.client)};
+	struct k2hft_sender_stats known = {.size = sizeof(known)};
+	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
 	uint64_t open_records = 0;
 	int status;
 
@@ -296,12 +296,10 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 	(void)pthread_mutex_unlock(&sender->mutex);
 	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
 	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
-	status = k2hft_ring_stats(sender->ring, &known.ring);
-	if (status == 0 && sender->client)
-		status = k2hft_client_stats(sender->client, &known.client);
+	status = k2hft_ring_stats(sender->ring, &ring);
 	if (status)
 		return status;
-	known.unacked_records = open_records + k2i_ring_unacked(&known.ring);
+	known.unacked_records = open_records + k2i_ring_unacked(&ring);
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 

@@ -23,36 +23,45 @@ static void stats_get(const struct push *push, struct k2hft_sender_stats *stats)
 	(void)k2hft_sender_stats(push->sender, stats);
 }
 
+static void client_stats_get(const struct push *push, struct k2hft_client_stats *stats)
+{
+	memset(stats, 0, sizeof(*stats));
+	stats->size = sizeof(*stats);
+	(void)k2hft_client_stats(k2hft_sender_client(push->sender), stats);
+}
+
 void push_progress(struct push *push)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	struct k2hft_sender_stats stats;
+	struct k2hft_client_stats client;
 	double seconds = (double)(now_ns - push->started_ns) / 1e9;
 
 	if (!push->show || now_ns - push->shown_ns < SHOW_NS)
 		return;
 	push->shown_ns = now_ns;
 	stats_get(push, &stats);
+	client_stats_get(push, &client);
 	progress_show("%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s", megabytes(push->input_bytes),
 		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, stats.unacked_records,
-		      stats.client.state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
+		      client.state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
 }
 
-static const char *reason(const struct k2hft_sender_stats *stats)
+static const char *reason(const struct k2hft_client_stats *client)
 {
-	return stats->client.last_error[0] ? stats->client.last_error : "no answer yet";
+	return client->last_error[0] ? client->last_error : "no answer yet";
 }
 
 int push_connection_check(struct push *push)
 {
-	struct k2hft_sender_stats stats;
+	struct k2hft_client_stats client;
 
 	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
 		return PUSH_OK;
-	stats_get(push, &stats);
-	if (stats.client.connects)
+	client_stats_get(push, &client);
+	if (client.connects)
 		return PUSH_OK;
-	push_error("receiver %s port %s: %s", push->host, push->port, reason(&stats));
+	push_error("receiver %s port %s: %s", push->host, push->port, reason(&client));
 	/* The time is up for what was read, too. */
 	push->options.timeout_ms = 0;
 	return PUSH_FAILED;
@@ -61,13 +70,13 @@ int push_connection_check(struct push *push)
 bool push_stalled(struct push *push)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	struct k2hft_sender_stats stats;
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 
 	if (push_interrupts() > 1)
 		return true;
-	stats_get(push, &stats);
-	if (stats.ring.acked != push->acked || !push->progress_ns) {
-		push->acked = stats.ring.acked;
+	(void)k2hft_ring_stats(k2hft_sender_ring(push->sender), &stats);
+	if (stats.acked != push->acked || !push->progress_ns) {
+		push->acked = stats.acked;
 		push->progress_ns = now_ns;
 	}
 	return now_ns - push->progress_ns >= (uint64_t)push->options.timeout_ms * 1000000;
@@ -77,10 +86,12 @@ static void remain_tell(struct push *push)
 {
 	const char *ring_path = push->config.options.ring_path;
 	struct k2hft_sender_stats stats;
+	struct k2hft_client_stats client;
 
 	stats_get(push, &stats);
+	client_stats_get(push, &client);
 	push_error("%" PRIu64 " records remain that are not acknowledged by %s port %s: %s", stats.unacked_records,
-		   push->host, push->port, reason(&stats));
+		   push->host, push->port, reason(&client));
 	if (ring_path && !(push->config.options.ring_flags & K2HFT_RING_TEMPORARY))
 		push_error("they are in %s: k2hft push --ring with an empty input sends them", ring_path);
 	else

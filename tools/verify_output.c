@@ -78,6 +78,7 @@ int verify_sender_open(const struct verify_options *options, struct verify_sende
 static int stats_tell(struct k2hft_sender *sender, bool flushed)
 {
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct k2hft_client_stats client = {.size = sizeof(client)};
 	int status = VERIFY_OK;
 
 	if (k2hft_sender_stats(sender, &stats))
@@ -87,8 +88,10 @@ static int stats_tell(struct k2hft_sender *sender, bool flushed)
 		status = VERIFY_FAILED;
 	}
 	if (!flushed) {
+		/* An attached sender has no client. */
+		(void)k2hft_client_stats(k2hft_sender_client(sender), &client);
 		verify_error("%" PRIu64 " records are not acknowledged: %s", stats.unacked_records,
-			     stats.client.last_error[0] ? stats.client.last_error : "no answer yet");
+			     client.last_error[0] ? client.last_error : "no answer yet");
 		status = VERIFY_FAILED;
 	}
 	return status;

@@ -53,10 +53,8 @@ struct k2hft_sender_stats {
 	uint64_t written_records, written_bytes; /* accepted from writers */
 	uint64_t dropped_records;
 	uint64_t unacked_records; /* accepted, not yet acknowledged */
-	struct k2hft_ring_stats ring;
-	struct k2hft_client_stats client;
-	uint64_t refused_writes; /* calls of writers that took nothing, or not all, and said so */
-	uint64_t pieces;         /* of records that were too long, but for the last of each */
+	uint64_t refused_writes;  /* calls of writers that took nothing, or not all, and said so */
+	uint64_t pieces;          /* of records that were too long, but for the last of each */
 };
 
 /*
@@ -96,7 +94,10 @@ K2HFT_API int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms);
  */
 K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 
-/* A snapshot; any thread. -EINVAL the size is not known. Since 0.1.0. */
+/*
+ * A snapshot; any thread. What its ring and its client count is to be had by k2hft_ring_stats and k2hft_client_stats.
+ * -EINVAL the size is not known. Since 0.1.0.
+ */
 K2HFT_API int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats);
 
 /*

@@ -67,6 +67,7 @@ static void stats_want_a_known_size(void **state)
 
 	client_open(f);
 	assert_int_equal(k2hft_client_stats(f->client, &stats), -EINVAL);
+	assert_int_equal(k2hft_client_stats(NULL, &stats), -EINVAL);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 }
 
