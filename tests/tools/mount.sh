@@ -107,8 +107,14 @@ $receiver_settings
 END
 }
 
+# It, and not another test's that took the port meanwhile.
+receiver_listens() {
+	listens "$port" && awk -v port=":$(printf '%04X' "$port")\$" '$2 ~ port && $4 == "0A" { print "socket:[" $10 "]" }' \
+		/proc/net/tcp >"$work/listening" && readlink "/proc/$receiver_pid/fd/"* | grep -qxFf "$work/listening"
+}
+
 receiver_up() {
-	gone "$receiver_pid" || listens "$port"
+	gone "$receiver_pid" || receiver_listens
 }
 
 # Starts the receiver, on the port that it had before if it had one.
