@@ -17,11 +17,11 @@ struct k2i_handle {
 	uint32_t number; /* what the kernel knows it by */
 	uint32_t node;
 	uint32_t parked;     /* things that wait and need it */
-	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
 	bool unended;        /* of those the last that counts is data: it can leave a record without its end */
 	uint32_t writer_pid; /* of the last write */
 	bool released;       /* by the kernel */
 	bool flushed;        /* closed by somebody since the last write, when it could hold a record */
+	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
 	struct k2i_handle *flushed_next, *flushed_previous;
 	char *path;                     /* when it was opened */
 	struct k2i_outlet *outlet;      /* NULL: not open for writing, or cached */

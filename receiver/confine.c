@@ -20,14 +20,9 @@
 
 int k2i_confine_check(const char *path)
 {
-	unsigned depth = 1;
-	size_t path_bytes = strlen(path), i;
+	size_t path_bytes = strlen(path);
 
-	if (path_bytes > K2HFT_STREAM_PATH_BYTES_MAX)
-		return -ENAMETOOLONG;
-	for (i = 0; i < path_bytes; i++)
-		depth += path[i] == '/';
-	if (depth > K2I_PATH_PARTS_MAX)
+	if (path_bytes > K2HFT_STREAM_PATH_BYTES_MAX || k2i_path_parts(path) > K2I_PATH_PARTS_MAX)
 		return -ENAMETOOLONG;
 	return k2hft_stream_path_check(path, path_bytes) ? -EINVAL : 0;
 }

@@ -12,15 +12,20 @@ bool k2i_path_below(const char *path, const char *above)
 	return strncmp(path, above, bytes) == 0 && (path[bytes] == '/' || path[bytes] == '\0');
 }
 
-const char *k2i_path_refused(const char *path)
+unsigned k2i_path_parts(const char *path)
 {
 	unsigned parts = 1;
 
-	for (const char *at = path; *at; at++)
-		parts += *at == '/';
+	for (; *path; path++)
+		parts += *path == '/';
+	return parts;
+}
+
+const char *k2i_path_refused(const char *path)
+{
 	if (k2hft_stream_path_check(path, strlen(path)))
 		return "does not give a path below FILE_BASEDIR";
-	if (parts > K2I_PATH_PARTS_MAX)
+	if (k2i_path_parts(path) > K2I_PATH_PARTS_MAX)
 		return "gives a path of more than 32 parts, which no receiver takes";
 	if (k2i_path_below(path, K2I_STATE_NAME))
 		return "gives a path in " K2I_STATE_NAME ", which the receiver keeps for itself";

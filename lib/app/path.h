@@ -13,6 +13,9 @@
 /* Whether `path` is `above`, or below it. */
 bool k2i_path_below(const char *path, const char *above);
 
+/* Names of directories and of the file. */
+unsigned k2i_path_parts(const char *path);
+
 /* NULL, or why no file below FILE_BASEDIR can have that path. */
 const char *k2i_path_refused(const char *path);
 

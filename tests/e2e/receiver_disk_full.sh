@@ -4,12 +4,7 @@
 # everything is there once.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-mkdir "$dir/out"
-mount -t tmpfs -o size=4m k2hft-test "$dir/out" 2>/dev/null || {
-	echo "SKIP: mount not permitted"
-	exit 77
-}
-: >"$dir/mounted"
+small_disk
 head -c 1500000 /dev/zero >"$dir/out/ballast"
 seq 1 1000000 | head -c 2500000 >"$dir/in"
 receiver_config ""

@@ -22,28 +22,13 @@ fi
 : >"$dir/mounted"
 before=$(stat -c %d "$dir/out")
 
-cat >"$dir/booted" <<'END'
-#!/bin/sh
-mount --bind "$1" /proc/sys/kernel/random/boot_id || exit 77
-shift
-exec "$@"
-END
-chmod +x "$dir/booted"
-echo 11111111-1111-4111-8111-111111111111 >"$dir/boot"
-unshare -m "$dir/booted" "$dir/boot" true || {
+receiver_boot_id 11111111-1111-4111-8111-111111111111
+$booted true || {
 	echo "SKIP: no boot id of its own"
 	exit 77
 }
-start() {
-	: >"$dir/log"
-	unshare -m "$dir/booted" "$dir/boot" "${B:-build}/bin/k2hftfusesvr" -conf "$dir/conf" \
-		--listen "127.0.0.1:$port" 2>"$dir/log" &
-	pid=$!
-	wait_until receiver_ready
-	port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\)$/\1/p' "$dir/log")
-}
 receiver_config "STATEDIR = $dir/state"
-start
+receiver_start
 wire <<END >"$dir/said" || fail "$(cat "$dir/said")"
 hello ring 1 0 2
 welcome
@@ -68,8 +53,8 @@ umount "$dir/out"
 second=$(losetup -f --show "$dir/disk") || fail "no second device"
 mount "$second" "$dir/out"
 [ "$(stat -c %d "$dir/out")" != "$before" ] || fail "the same device"
-echo 22222222-2222-4222-8222-222222222222 >"$dir/boot"
-start
+receiver_boot_id 22222222-2222-4222-8222-222222222222
+receiver_start
 [ "$(cat "$dir/out/cut")" = kept ] || fail "not cut back: $(cat "$dir/out/cut")"
 [ -e "$dir/out/new" ] || fail "no file had inode $inode again"
 [ "$(cat "$dir/out/new")" = 'longer than the one before' ] || fail "cut off: $(cat "$dir/out/new")"

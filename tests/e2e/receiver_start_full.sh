@@ -3,12 +3,7 @@
 # A start on a full disk waits until there is room, and outlives what asks it for something meanwhile; SIGTERM ends it.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-mkdir "$dir/out"
-mount -t tmpfs -o size=4m k2hft-test "$dir/out" 2>/dev/null || {
-	echo "SKIP: mount not permitted"
-	exit 77
-}
-: >"$dir/mounted"
+small_disk
 receiver_config ""
 
 begin() {

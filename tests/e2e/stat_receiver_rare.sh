@@ -29,27 +29,10 @@ lossy() {
 }
 
 # With a boot id of its own, which changes as if the machine had gone down.
-cat >"$dir/booted" <<'END'
-#!/bin/sh
-mount --bind "$1" /proc/sys/kernel/random/boot_id || exit 77
-shift
-exec "$@"
-END
-chmod +x "$dir/booted"
-program=$server
-server="unshare -m $dir/booted $dir/boot $program"
-receiver_start_booted() {
-	: >"$dir/log"
-	# shellcheck disable=SC2086 # the words of $server
-	$server -conf "$dir/conf" --listen "127.0.0.1:$port" 2>"$dir/log" &
-	pid=$!
-	wait_until receiver_ready
-	port=$(sed -n 's/.*listening on 127\.0\.0\.1:\([0-9]*\)$/\1/p' "$dir/log")
-}
-echo 11111111-1111-4111-8111-111111111111 >"$dir/boot"
+receiver_boot_id 11111111-1111-4111-8111-111111111111
 
 receiver_config 'BUFFERMAX = 32M' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
-receiver_start_booted
+receiver_start
 lossy && fail "a loss already: $(cat "$dir/shown")"
 
 # A sender that says what is wrong.
@@ -120,7 +103,7 @@ with open(sys.argv[1], "r+b") as ledger:
     ledger.write(bytes(len(text) - 4096))
     sys.exit(0 if at > 4096 else 1)
 END
-receiver_start_booted
+receiver_start
 is ledger_torn 1 || fail "torn: $(counter ledger_torn)"
 is ledger_damaged 0 || fail "damaged: $(counter ledger_damaged)"
 logged 'its end was not whole' || fail "no word of a torn ledger"
@@ -130,8 +113,8 @@ printf '%s\n' 'hello ring 2 0' welcome 'stream 1 text g' 'chunk 1 0 two\n' flush
 	fail "$(cat "$dir/said")"
 receiver_stop KILL
 printf 'perhaps acknowledged' >>"$dir/out/g"
-echo 22222222-2222-4222-8222-222222222222 >"$dir/boot"
-receiver_start_booted
+receiver_boot_id 22222222-2222-4222-8222-222222222222
+receiver_start
 is uncertain_bytes 20 || fail "uncertain bytes: $(counter uncertain_bytes)"
 is cut_bytes 0 || fail "something was cut"
 logged 'output: g keeps 20 bytes that may not have been acknowledged' || fail "no word of uncertain bytes"

@@ -9,6 +9,7 @@
 #include "../../receiver/session.h"
 #include "../../receiver/syncer.h"
 #include "bits.h"
+#include "file_help.h"
 #include "frame_wire.h"
 #include "wire.h"
 
@@ -266,18 +267,10 @@ static void expect_ack(struct world *world, uint64_t position, unsigned status)
 
 static void expect_file(const struct world *world, const char *name, const char *wanted)
 {
-	char path[300], bytes[1000];
-	ssize_t got;
-	int file;
+	char path[300];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", world->base, name);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(file >= 0);
-	got = read(file, bytes, sizeof(bytes) - 1);
-	assert_true(got >= 0);
-	bytes[got] = '\0';
-	(void)close(file);
-	assert_string_equal(bytes, wanted);
+	expect_contents(path, wanted);
 }
 
 /* A session that greeted at position 0 and declared stream 1. */

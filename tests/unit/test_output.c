@@ -20,6 +20,7 @@
 #include "../../receiver/commit.h"
 #include "../../receiver/confine.h"
 #include "../../lib/app/path.h"
+#include "file_help.h"
 
 struct place {
 	char root[200], base[240], outside[240];
@@ -153,18 +154,10 @@ static struct k2i_stream stream_make(uint32_t id, const char *path)
 
 static void expect_file(const struct place *place, const char *name, const char *wanted)
 {
-	char path[400], bytes[4096];
-	ssize_t got;
-	int file;
+	char path[400];
 
 	path_in(path, sizeof(path), place->base, name);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(file >= 0);
-	got = read(file, bytes, sizeof(bytes) - 1);
-	assert_true(got >= 0);
-	bytes[got] = '\0';
-	(void)close(file);
-	assert_string_equal(bytes, wanted);
+	expect_contents(path, wanted);
 }
 
 /* Confinement ---------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../../receiver/quarantine.h"
+#include "file_help.h"
 
 #define CHUNK_1 "72696e67-0000-0000-0000-000000000000-00000000000000000064"
 #define CHUNK_2 "72696e67-0000-0000-0000-000000000000-00000000000000000128"
@@ -57,18 +58,10 @@ static int teardown(void **state)
 
 static void expect_file(const struct folder *folder, const char *name, const char *wanted)
 {
-	char path[400], bytes[4096];
-	ssize_t got;
-	int file;
+	char path[400];
 
 	path_join(path, sizeof(path), folder, name);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(file >= 0);
-	got = read(file, bytes, sizeof(bytes) - 1);
-	assert_true(got >= 0);
-	bytes[got] = '\0';
-	(void)close(file);
-	assert_string_equal(bytes, wanted);
+	expect_contents(path, wanted);
 }
 
 /* As often as its sender is held and tries again, a chunk is there once, and takes room once. */
