@@ -130,13 +130,14 @@ static uint64_t entry_dump(const struct k2hft_ring *ring, uint64_t position, uin
 
 int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output)
 {
-	uint64_t head = ring->consumer ? ring->head : word(&ring->header->head);
-	uint64_t position = k2i_align_down(head, 8), tail = k2i_tail_load(ring);
+	/* The header's, also of the consumer: its own are for its thread. */
+	uint64_t position = k2i_align_down(word(&ring->header->head), 8);
+	uint64_t tail = k2i_align_down(word(&ring->header->tail), 8);
 	int kept = errno, error = header_dump(ring, output);
 
-	/* The head has moved on since, or was written over: there is never more than a lap to look at. */
-	if (tail > position && tail - position > ring->capacity)
-		position = tail - ring->capacity;
+	/* Read one after the other, or written over: there is never more than a lap to look at. */
+	if (tail - position > ring->capacity)
+		tail = position + ring->capacity;
 	while (!error && position < tail) {
 		position = entry_dump(ring, position, tail, output);
 		error = ferror(output) ? -EIO : 0;

@@ -2,6 +2,8 @@
 #include "ring_help.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 static void pushed_is_read(void **state)
 {
@@ -500,6 +502,45 @@ static void a_wait_is_for_more_than_its_thread_saw(void **state)
 	k2hft_ring_close(ring);
 }
 
+struct dumper {
+	struct k2hft_ring *ring;
+	atomic_uint dumps;
+	atomic_bool stop;
+	int status;
+};
+
+static void *dump_often(void *argument)
+{
+	struct dumper *dumper = argument;
+	FILE *nowhere = fopen("/dev/null", "w");
+
+	for (; !atomic_load(&dumper->stop); atomic_fetch_add(&dumper->dumps, 1))
+		dumper->status |= k2hft_ring_dump(dumper->ring, nowhere);
+	(void)fclose(nowhere);
+	return NULL;
+}
+
+static void any_thread_dumps(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct dumper dumper = {.ring = ring};
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, dump_often, &dumper), 0);
+	while (atomic_load(&dumper.dumps) < 200) {
+		assert_int_equal(push(producer, stream_id, "12345678"), 0);
+		(void)take(ring, "12345678");
+	}
+	atomic_store(&dumper.stop, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(dumper.status, 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
 static void counts_survive_producers(void **state)
 {
 	struct k2hft_ring *ring = memory_ring();
@@ -580,6 +621,7 @@ int main(void)
 		cmocka_unit_test(sleep_waits_for_known_claims_only),
 		cmocka_unit_test(space_wait_ends_with_room),
 		cmocka_unit_test(a_wait_is_for_more_than_its_thread_saw),
+		cmocka_unit_test(any_thread_dumps),
 		cmocka_unit_test(counts_survive_producers),
 		cmocka_unit_test(options_are_checked),
 	};
