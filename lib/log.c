@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "log.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
 	char text[TEXT_BYTES];
 	va_list arguments;
-	int cancel_state;
+	int kept = errno, cancel_state;
 
 	if (!log_callback || level > log_level)
 		return;
@@ -51,6 +52,7 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 	cancel_state = k2i_cancel_disable();
 	log_callback(log_argument, level, text);
 	k2i_cancel_restore(cancel_state);
+	errno = kept;
 }
 
 /* relaxed, all of a limit: one thread gets the line, and nothing else depends on it. */

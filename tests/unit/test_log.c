@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,6 +68,23 @@ static void test_long(void **state)
 	assert_in_range(strlen(seen), 900, 1023);
 }
 
+static void errno_change(void *argument, enum k2hft_log_level level, const char *text)
+{
+	keep(argument, level, text);
+	errno = EPIPE;
+}
+
+/* Functions that log promise not to touch it, whatever the callback does. */
+static void test_errno(void **state)
+{
+	(void)state;
+	k2hft_log_callback_set(errno_change, NULL, K2HFT_LOG_INFO);
+	errno = 77;
+	k2i_log(K2HFT_LOG_ERROR, "log: %d", 1);
+	assert_int_equal(errno, 77);
+	assert_string_equal(seen, "log: 1");
+}
+
 static void test_limit(void **state)
 {
 	struct k2i_log_limit limit = {0};
@@ -95,9 +113,8 @@ static void test_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_levels, setup),
-		cmocka_unit_test_setup(test_one_line, setup),
-		cmocka_unit_test_setup(test_long, setup),
+		cmocka_unit_test_setup(test_levels, setup), cmocka_unit_test_setup(test_one_line, setup),
+		cmocka_unit_test_setup(test_long, setup),   cmocka_unit_test_setup(test_errno, setup),
 		cmocka_unit_test_setup(test_limit, setup),
 	};
 
