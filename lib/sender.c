@@ -284,8 +284,7 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 	known.written_bytes = sender->closed_bytes;
 	known.dropped_records = sender->closed_dropped;
 	for (const struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
-		/* Sealed first: it never is ahead of what is read later. */
-		uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_acquire);
+		uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_acquire); /* edge S5 */
 		uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
 
 		open_records += records - sealed;

@@ -31,6 +31,10 @@
  * A chunk can also begin while the client goes to sleep. The client says so to the ring, then calls the sealer, then
  * waits; the writer stores `open` before its claim, and asks at the end of the call whether the client sleeps. All four
  * are sequentially consistent (edge S4), so that one of them sees the other.
+ *
+ * For statistics sealed_records is stored last, by a release, and read first, by an acquire (edge S5): it is never ahead of
+ * `records`. All other relaxed accesses of these files are to counters, to what the sender's mutex protects (seal_ticket is
+ * stored under it alone), or to what the thread itself has stored.
  */
 #include "sender.h"
 

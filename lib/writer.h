@@ -153,9 +153,11 @@ static inline void k2i_writer_count_open(struct k2hft_writer *writer, uint64_t r
 /* What was committed by the call that took it. No chunk is open. */
 static inline void k2i_writer_count_sealed(struct k2hft_writer *writer, uint64_t records, uint64_t bytes)
 {
+	uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_relaxed);
+
 	k2i_counter_add(&writer->records, records);
-	k2i_counter_add(&writer->sealed_records, records);
 	k2i_counter_add(&writer->bytes, bytes);
+	atomic_store_explicit(&writer->sealed_records, sealed + records, memory_order_release); /* edge S5 */
 }
 
 /* writer_chunk.c. All but seal need k2i_writer_enter before. */

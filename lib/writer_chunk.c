@@ -102,7 +102,8 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
 	adapt(writer, filled, early);
 	writer->begin = NULL;
 	writer->end_bytes = 0;
-	atomic_store_explicit(&writer->sealed_records, records, memory_order_relaxed);
+	atomic_store_explicit(&writer->sealed_records, records, memory_order_release); /* edge S5 */
+	/* relaxed, here and where no claim was to be had: a sealer that comes in vain does no harm. */
 	atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
 }
 
