@@ -2,6 +2,7 @@
 #include "transport.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
@@ -104,7 +105,7 @@ int k2i_resolve_start(const char *host, const char *port, int wake_descriptor, s
 	if (made->error == 0)
 		return 0;
 	atomic_store_explicit(&made->state, RESOLVE_RUNS, memory_order_relaxed);
-	made->wake_descriptor = dup(wake_descriptor);
+	made->wake_descriptor = fcntl(wake_descriptor, F_DUPFD_CLOEXEC, 0);
 	if (made->wake_descriptor >= 0 && thread_start(made) == 0)
 		return 0;
 	look_up(made, 0);

@@ -262,11 +262,31 @@ int __real_getaddrinfo(const char *node, const char *service, const struct addri
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		       struct addrinfo **addresses);
 
+/* How many descriptors a program would inherit by execve(2). */
+static int descriptors_inherited(void)
+{
+	int inherited = 0;
+
+	for (int descriptor = 0; descriptor < 1024; descriptor++) {
+		int flags = fcntl(descriptor, F_GETFD);
+
+		inherited += flags >= 0 && !(flags & FD_CLOEXEC);
+	}
+	return inherited;
+}
+
+/* While a name was looked up. */
+static int inherited_meanwhile;
+
 /* Of a name with two addresses: this host's, ::1 first where the library sorts as it should. */
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
 {
 	bool two = strcmp(node, "two.example") == 0 && !(hints->ai_flags & AI_NUMERICHOST);
 
+	if (strcmp(node, "none.example") == 0) {
+		inherited_meanwhile = descriptors_inherited();
+		return EAI_NONAME;
+	}
 	return __real_getaddrinfo(two ? NULL : node, service, hints, addresses);
 }
 
@@ -296,6 +316,20 @@ static void other_answers(struct fixture *f, int listener)
 	peer_accept(f);
 	f->listener = receiver;
 	assert_int_equal(send(f->peer, text, sizeof(text) - 1, MSG_NOSIGNAL), sizeof(text) - 1);
+}
+
+static void descriptors_close_on_exec(void **state)
+{
+	struct fixture *f = *state;
+	int inherited = descriptors_inherited();
+
+	f->options.host = "none.example";
+	client_open(f);
+	for (int round = 0; stats_of(f).connect_failures == 0; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	assert_int_equal(inherited_meanwhile, inherited);
 }
 
 static void what_is_no_receiver_is_passed_over(void **state)
@@ -349,6 +383,7 @@ int main(void)
 		CASE(close_works_in_every_state),
 		CASE(a_child_that_lives_on_does_not_disturb),
 		CASE(errno_is_not_touched),
+		CASE(descriptors_close_on_exec),
 		CASE(what_is_no_receiver_is_passed_over),
 		CASE(the_error_that_tells_most_is_told),
 	};
