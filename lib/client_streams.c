@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "client_state.h"
@@ -18,59 +19,30 @@ void k2i_client_streams_reset(struct k2i_client_streams *streams)
 	streams->connection = 1;
 }
 
-/* Numbers beyond the table are never known, thus declared with each frame: slow, not wrong. */
-static bool is_known(const struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
-{
-	return stream_id < K2I_CLIENT_STREAM_COUNT && streams->declared[stream_id].connection == streams->connection &&
-	       streams->declared[stream_id].generation == generation;
-}
-
-static void add(struct k2i_client_streams *streams, uint32_t stream_id, uint32_t generation)
-{
-	if (stream_id >= K2I_CLIENT_STREAM_COUNT)
-		return;
-	streams->declared[stream_id].connection = streams->connection;
-	streams->declared[stream_id].generation = generation;
-}
-
-static int string_copy(char *to, size_t room, const char *from)
-{
-	size_t bytes = from ? strnlen(from, room) : 0;
-
-	if (bytes == room)
-		return -EINVAL;
-	if (bytes)
-		memcpy(to, from, bytes);
-	to[bytes] = '\0';
-	return 0;
-}
-
 /* 1: the receiver knows it, or will by what is queued; 0: no room in the queue; negative: it can't be told. */
 static int declare(struct k2hft_client *client, uint32_t stream_id)
 {
 	struct k2hft_stream stream;
-	struct k2hft_stream_message message;
 	uint32_t generation;
 	int error = k2hft_stream_find(client->ring, stream_id, &stream, &generation);
 
 	if (error < 0)
 		return error;
-	if (is_known(&client->streams, stream_id, generation))
+	/* What was found is a number of the ring's table. */
+	struct k2i_client_stream *declared = &client->streams.declared[stream_id - 1];
+	if (declared->connection == client->streams.connection && declared->generation == generation)
 		return 1;
 	uint8_t *room = k2i_client_control_room(client, STREAM_FRAME_ROOM);
 	if (!room)
 		return 0;
-	memset(&message, 0, sizeof(message));
-	message.stream_id = stream_id;
-	message.mode = stream.mode;
-	if (string_copy(message.path, sizeof(message.path), stream.path) < 0 ||
-	    string_copy(message.host, sizeof(message.host), stream.host) < 0)
-		return -EINVAL;
+	struct k2hft_stream_message message = {.stream_id = stream_id, .mode = stream.mode};
+	(void)snprintf(message.path, sizeof(message.path), "%s", stream.path);
+	(void)snprintf(message.host, sizeof(message.host), "%s", stream.host);
 	int bytes = k2hft_stream_encode(&message, room, STREAM_FRAME_ROOM);
 	if (bytes < 0)
 		return bytes;
 	k2i_client_control_add(client, (size_t)bytes);
-	add(&client->streams, stream_id, generation);
+	*declared = (struct k2i_client_stream){client->streams.connection, generation};
 	return 1;
 }
 

@@ -4,14 +4,14 @@
 
 #include <stdint.h>
 
-/* Which stream numbers, of which generation, the receiver was told of on this connection. */
-#define K2I_CLIENT_STREAM_COUNT 4096u
+#include "ring_layout.h"
 
+/* Which stream numbers, of which generation, the receiver was told of on this connection. */
 struct k2i_client_streams {
 	uint32_t connection; /* counts connections, so that a new one forgets all at once; 0 before the first */
-	struct {
+	struct k2i_client_stream {
 		uint32_t connection, generation;
-	} declared[K2I_CLIENT_STREAM_COUNT];
+	} declared[K2I_STREAM_COUNT]; /* number 1 is the first */
 };
 
 void k2i_client_streams_reset(struct k2i_client_streams *streams);

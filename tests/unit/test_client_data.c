@@ -505,6 +505,29 @@ static void more_streams_than_fit_in_one_go(void **state)
 	assert_true(frames > 1);
 }
 
+static void every_stream_is_told_of_once(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t stream_id = f->stream_id;
+	char path[16];
+
+	client_open(f);
+	while (stream_id < K2I_STREAM_COUNT) {
+		(void)snprintf(path, sizeof(path), "%u", (unsigned)stream_id);
+		stream_id = stream_declare(f, path);
+	}
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	push(f, "first\n");
+	push_to(f, stream_id, "last\n", 5);
+	(void)peer_frame(f, K2HFT_FRAME_STREAM);
+	(void)peer_frame(f, K2HFT_FRAME_STREAM);
+	(void)peer_frame(f, K2HFT_FRAME_DATA);
+	push(f, "first\n");
+	push_to(f, stream_id, "last\n", 5);
+	(void)peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(f->end, ring_stats_of(f).tail);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -528,6 +551,7 @@ int main(void)
 		CASE(a_dead_producers_claim_is_passed),
 		CASE(compressed_frames_are_the_same_inside),
 		CASE(more_streams_than_fit_in_one_go),
+		CASE(every_stream_is_told_of_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
