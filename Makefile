@@ -4,7 +4,6 @@
 .SUFFIXES:
 
 B            ?= build
-V            ?= 0
 CFLAGS       ?= -O2 -g
 CXX          ?= c++
 PKG_CONFIG   ?= pkg-config
@@ -107,10 +106,11 @@ $(LIB_A) $(APP_A):
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
 
+# nodelete: a thread that looks a name up is not waited for, and would go on in memory that dlclose(3) has given back.
 $(LIB_SO): $(LIB_OBJECTS) lib/k2hft.map $(B)/files $(B)/flags
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -shared $(CFLAGS) $(LINK) $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) -Wl,-soname,libk2hft.so.$(SO_MAJOR) \
+	$(Q)$(CC) -shared $(CFLAGS) $(LINK) -Wl,-z,nodelete$(if $(SANITIZE),,$(comma)-z$(comma)defs),-soname,libk2hft.so.$(SO_MAJOR) \
 		-Wl,--version-script=lib/k2hft.map $(LDFLAGS) -o $@.$(VERSION) $(LIB_OBJECTS) $(lib_LIBS)
 	$(Q)ln -sf libk2hft.so.$(VERSION) $@.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $@
 comma := ,
