@@ -54,8 +54,8 @@ struct k2hft_chunk {
 	uint32_t record_count; /* records that end in this chunk, one more if it CONTINUES */
 	uint64_t time_ns;      /* when they were written: CLOCK_REALTIME */
 	uint32_t writer_pid;
-	uint16_t flags; /* K2HFT_CHUNK_* */
-	uint16_t reserved;
+	uint16_t flags;    /* K2HFT_CHUNK_* */
+	uint16_t reserved; /* 0 */
 };
 
 #define K2HFT_STREAM_TEXT 0u
@@ -153,8 +153,9 @@ K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
  * Gives the stream a number that chunks can carry. The same path, host and mode give the same number again, from any
  * process. Each declare wants one k2hft_stream_release; what only an attached process that has ended had declared is taken
  * back when the table is full. Any thread; takes a short lock among declarers only.
- * -EINVAL a path that is empty, absolute, longer than 1023 bytes, or has an empty, "." or ".." part, or a host over
- * 255 bytes or with control characters; -ENOSPC the table is full of streams in use. Since 0.1.0.
+ * -EINVAL a path that is empty, absolute, longer than 1023 bytes, or has a part that is empty, "." or "..", or longer than
+ * 255 bytes; a host over 255 bytes or with control characters; another mode; -ENOSPC the table is full of streams in use;
+ * others as fcntl(2) for a lock on the file. Since 0.1.0.
  */
 K2HFT_API int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *stream, uint32_t *stream_id);
 
@@ -191,7 +192,8 @@ K2HFT_API int k2hft_producer_reserve(struct k2hft_producer *producer, size_t byt
 /*
  * Publishes `bytes` of the reserved payload beginning at `offset`; the rest before and behind is given back (behind:
  * if nobody claimed since, else it stays a gap until the consumer passes). Wakes the consumer if it sleeps. Errors
- * leave the claim as it is: -EINVAL nothing reserved, range outside of it, or bytes = 0. Since 0.1.0.
+ * leave the claim as it is: -EINVAL nothing reserved, range outside of it, bytes = 0, or a field of `chunk` can't be:
+ * record_count is 1 to `bytes`. Since 0.1.0.
  */
 K2HFT_API int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset,
 				    size_t bytes);
@@ -199,7 +201,7 @@ K2HFT_API int k2hft_producer_commit(struct k2hft_producer *producer, const struc
 /* Gives the claim back. -EINVAL nothing reserved. Since 0.1.0. */
 K2HFT_API int k2hft_producer_discard(struct k2hft_producer *producer);
 
-/* reserve, memcpy, commit. Errors as reserve's. Since 0.1.0. */
+/* reserve, memcpy, commit. Errors as theirs; nothing was written then. Since 0.1.0. */
 K2HFT_API int k2hft_producer_push(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, const void *data,
 				  size_t bytes);
 

@@ -168,6 +168,9 @@ static void calls_out_of_order(void **state)
 	chunk.flags = 4;
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
 	chunk.flags = 0;
+	chunk.reserved = 1;
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
+	chunk.reserved = 0;
 	assert_nothing(ring, 1);
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 9, 1), 0);
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "", 0), -EINVAL);
