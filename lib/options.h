@@ -32,7 +32,10 @@ static inline int k2i_options_copy(void *known, size_t known_bytes, const void *
 	return 0;
 }
 
-/* The way out: hands `known` to a caller that has room for `size` bytes (first field of `given`), which is kept. */
+/*
+ * The way out: hands `known` to a caller that has room for `size` bytes (first field of `given`), which is kept. What a
+ * newer caller has and this library does not know becomes zero.
+ */
 static inline int k2i_stats_copy(void *given, const void *known, size_t known_bytes)
 {
 	size_t given_bytes;
@@ -40,9 +43,10 @@ static inline int k2i_stats_copy(void *given, const void *known, size_t known_by
 	if (!given)
 		return -EINVAL;
 	memcpy(&given_bytes, given, sizeof(given_bytes));
-	if (given_bytes < sizeof(given_bytes) || given_bytes > known_bytes)
+	if (given_bytes < sizeof(given_bytes))
 		return -EINVAL;
-	memcpy(given, known, given_bytes);
+	memset(given, 0, given_bytes);
+	memcpy(given, known, given_bytes < known_bytes ? given_bytes : known_bytes);
 	memcpy(given, &given_bytes, sizeof(given_bytes));
 	return 0;
 }

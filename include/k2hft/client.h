@@ -107,7 +107,7 @@ K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_
  */
 K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
 
-/* A snapshot; any thread. -EINVAL the size is not known, or there is no client, as of an attached sender. Since 0.1.0. */
+/* A snapshot; any thread. -EINVAL its size is not set, or there is no client, as of an attached sender. Since 0.1.0. */
 K2HFT_API int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats);
 
 /* Runs process on a thread of its own, all signals blocked. -EALREADY; others as pthread_create(3). Since 0.1.0. */

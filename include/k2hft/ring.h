@@ -128,7 +128,7 @@ K2HFT_API int k2hft_ring_attach(const char *path, struct k2hft_ring **ring);
  */
 K2HFT_API void k2hft_ring_close(struct k2hft_ring *ring);
 
-/* A snapshot; any thread. -EINVAL: the size is not known. Since 0.1.0. */
+/* A snapshot; any thread. -EINVAL: its size is not set. Since 0.1.0. */
 K2HFT_API int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *stats);
 
 /* Descriptor of the memory or file; it stays the ring's. Since 0.1.0. */

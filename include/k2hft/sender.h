@@ -96,7 +96,7 @@ K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 
 /*
  * A snapshot; any thread. What its ring and its client count is to be had by k2hft_ring_stats and k2hft_client_stats.
- * -EINVAL the size is not known. Since 0.1.0.
+ * -EINVAL its size is not set. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats);
 
