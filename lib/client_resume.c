@@ -7,23 +7,9 @@
 #include <k2hft/version.h>
 
 #include "client_state.h"
+#include "uuid.h"
 
 #define HELLO_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
-#define UUID_TEXT_BYTES 37
-
-static void uuid_text(const uint8_t uuid[16], char text[UUID_TEXT_BYTES])
-{
-	static const char digits[] = "0123456789abcdef";
-	size_t at = 0;
-
-	for (size_t index = 0; index < 16; index++) {
-		if (index == 4 || index == 6 || index == 8 || index == 10)
-			text[at++] = '-';
-		text[at++] = digits[uuid[index] >> 4];
-		text[at++] = digits[uuid[index] & 15];
-	}
-	text[at] = '\0';
-}
 
 static uint8_t level_wanted(const struct k2hft_client *client)
 {
@@ -54,25 +40,24 @@ int k2i_client_hello_send(struct k2hft_client *client)
 /* Said once: every later connection to this receiver would say it again. */
 static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome *welcome)
 {
-	char ring[UUID_TEXT_BYTES], receiver[UUID_TEXT_BYTES];
+	char ring[K2I_UUID_TEXT_BYTES], receiver[K2I_UUID_TEXT_BYTES];
 
 	client->stats.ledger_lost++;
 	if (client->ledger_lost_logged)
 		return;
 	client->ledger_lost_logged = true;
-	uuid_text(client->ring_uuid, ring);
-	uuid_text(welcome->receiver_uuid, receiver);
 	k2i_log(K2HFT_LOG_WARNING,
 		"client: %s:%s (%s) does not know ring %s, of which positions up to %" PRIu64
 		" were acknowledged; it begins at %" PRIu64
 		": what came after the acknowledgement can be there twice, or be missing there",
-		client->host, client->port, receiver, ring, client->acked, welcome->position);
+		client->host, client->port, k2i_uuid_text(welcome->receiver_uuid, receiver),
+		k2i_uuid_text(client->ring_uuid, ring), client->acked, welcome->position);
 }
 
 static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t tail,
 			       uint64_t now_ns)
 {
-	char ring[UUID_TEXT_BYTES];
+	char ring[K2I_UUID_TEXT_BYTES];
 
 	if (welcome->version != K2HFT_FRAME_VERSION || welcome->features != 0) {
 		k2i_client_refuse(client, K2HFT_ERROR_VERSION, K2I_CLIENT_RETRY_LATE, now_ns,
@@ -82,7 +67,7 @@ static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_w
 	}
 	if (welcome->position <= tail)
 		return true;
-	uuid_text(client->ring_uuid, ring);
+	(void)k2i_uuid_text(client->ring_uuid, ring);
 	if (!client->position_logged)
 		k2i_log(K2HFT_LOG_ERROR,
 			"client: %s:%s has ring %s up to position %" PRIu64 ", but the ring ends at %" PRIu64

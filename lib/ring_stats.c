@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "uuid.h"
 
 /* relaxed, all of this file: a snapshot of words that change on, no conclusion is drawn from one about another. */
 static uint64_t word(_Atomic uint64_t *from)
@@ -61,13 +62,11 @@ static int header_dump(const struct k2hft_ring *ring, FILE *output)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	unsigned clean = atomic_load_explicit(&ring->header->clean, memory_order_relaxed);
+	char uuid[K2I_UUID_TEXT_BYTES];
 
 	(void)k2hft_ring_stats(ring, &stats);
-	fputs("uuid ", output);
-	for (unsigned at = 0; at < sizeof(stats.uuid); at++)
-		fprintf(output, "%s%02x", at == 4 || at == 6 || at == 8 || at == 10 ? "-" : "", stats.uuid[at]);
-	fprintf(output, " epoch %" PRIu64 " bytes %" PRIu64 "%s\n", stats.epoch, stats.ring_bytes,
-		clean ? " clean" : "");
+	fprintf(output, "uuid %s epoch %" PRIu64 " bytes %" PRIu64 "%s\n", k2i_uuid_text(stats.uuid, uuid), stats.epoch,
+		stats.ring_bytes, clean ? " clean" : "");
 	fprintf(output, "acked %" PRIu64 " head %" PRIu64 " read %" PRIu64 " tail %" PRIu64 "\n", stats.acked,
 		stats.head, stats.read, stats.tail);
 	fprintf(output, "committed %" PRIu64 " records %" PRIu64 " bytes, acked %" PRIu64 " records\n",

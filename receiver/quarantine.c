@@ -18,6 +18,7 @@
 #include "directory.h"
 #include "log.h"
 #include "text.h"
+#include "uuid.h"
 
 #define INDEX_NAME "index"
 #define NAME_ROOM 64u
@@ -165,9 +166,9 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 static bool entry_name(int directory, const uint8_t ring_uuid[16], const struct k2i_group_entry *entry,
 		       char name[NAME_ROOM])
 {
-	char uuid[K2I_TEXT_UUID_ROOM];
+	char uuid[K2I_UUID_TEXT_BYTES];
 
-	(void)snprintf(name, NAME_ROOM, "%s-%020" PRIu64, k2i_text_uuid(ring_uuid, uuid), entry->position);
+	(void)snprintf(name, NAME_ROOM, "%s-%020" PRIu64, k2i_uuid_text(ring_uuid, uuid), entry->position);
 	return faccessat(directory, name, F_OK, 0) == 0;
 }
 

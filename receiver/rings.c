@@ -10,7 +10,7 @@
 #include "log.h"
 #include "loops.h"
 #include "table.h"
-#include "text.h"
+#include "uuid.h"
 
 /* In ten seconds: each is about another ring. */
 #define LINES 20u
@@ -121,9 +121,9 @@ static void ring_forget(struct k2i_rings *rings, struct ring_whole *whole)
 static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
 				const struct k2i_ring_greeting *greeting, bool known)
 {
-	char uuid[K2I_TEXT_UUID_ROOM];
+	char uuid[K2I_UUID_TEXT_BYTES];
 
-	(void)k2i_text_uuid(greeting->uuid, uuid);
+	(void)k2i_uuid_text(greeting->uuid, uuid);
 	if (!known) {
 		/* Without its ledger a receiver is another one, too: it can't tell a lost ledger from a sender that moved. */
 		if (greeting->acked > 0) {

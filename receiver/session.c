@@ -17,6 +17,7 @@
 #include "syncer.h"
 #include "text.h"
 #include "tls.h"
+#include "uuid.h"
 
 #define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
@@ -237,7 +238,7 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 		.frame_bytes_max = frame_bytes_grant(session, hello->frame_bytes_max),
 		.software = SOFTWARE,
 	};
-	char uuid[K2I_TEXT_UUID_ROOM];
+	char uuid[K2I_UUID_TEXT_BYTES];
 
 	session->state = K2I_SESSION_OPEN;
 	session->frame_bytes = message.frame_bytes_max;
@@ -247,7 +248,7 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 	answer_added(session, k2hft_welcome_encode(&message, answer_at(session), answer_room(session)));
 	k2i_count(&session->shared->counters->sessions, 1);
 	k2i_log(K2HFT_LOG_INFO, "session: %s (%s) connected, ring %s at %" PRIu64, session->host, session->peer,
-		k2i_text_uuid(hello->ring_uuid, uuid), position);
+		k2i_uuid_text(hello->ring_uuid, uuid), position);
 }
 
 static int hello_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "clock.h"
-#include "text.h"
+#include "uuid.h"
 
 void k2i_session_log(struct k2i_session *session, const char *format, ...)
 {
@@ -37,13 +37,13 @@ void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code)
 
 void k2i_session_report_duplicates(struct k2i_session *session)
 {
-	char uuid[K2I_TEXT_UUID_ROOM];
+	char uuid[K2I_UUID_TEXT_BYTES];
 
 	k2i_count(&session->shared->counters->duplicate_chunks, session->pending_duplicates);
 	k2i_log_limited(&session->shared->duplicate_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
 			"session: %s (%s), ring %s: %" PRIu64 " chunks below %" PRIu64
 			" were committed before and are skipped",
-			session->host, session->peer, k2i_text_uuid(session->ring->ledger.uuid, uuid),
+			session->host, session->peer, k2i_uuid_text(session->ring->ledger.uuid, uuid),
 			session->pending_duplicates, session->expected);
 }
 
@@ -55,11 +55,11 @@ void k2i_session_report_discard(struct k2i_session *session, const struct k2hft_
 		[K2HFT_DISCARD_FULL] = "the ring was full",
 		[K2HFT_DISCARD_EXPIRED] = "they waited longer than EXPIRE",
 	};
-	char uuid[K2I_TEXT_UUID_ROOM];
+	char uuid[K2I_UUID_TEXT_BYTES];
 
 	k2i_log_limited(&session->shared->discard_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
 			"session: %s (%s), ring %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64
 			" records, 0 if that is not known): %s",
-			session->host, session->peer, k2i_text_uuid(session->ring->ledger.uuid, uuid), discard->from,
+			session->host, session->peer, k2i_uuid_text(session->ring->ledger.uuid, uuid), discard->from,
 			discard->to, discard->record_count, reasons[discard->reason]);
 }

@@ -11,6 +11,7 @@
 #include <k2hft/version.h>
 
 #include "format_parts.h"
+#include "uuid.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define ROOM_FIRST 1024u
@@ -95,14 +96,9 @@ void k2i_report_text(struct k2i_report *report, const char *key, const char *tex
 
 void k2i_report_uuid(struct k2i_report *report, const char *key, const uint8_t uuid[16])
 {
-	key_put(report, key);
-	for (unsigned at = 0; at < 16; at++)
-		k2i_report_add(report, "%s%02x",
-			       at == 0                                     ? "\""
-			       : at == 4 || at == 6 || at == 8 || at == 10 ? "-"
-									   : "",
-			       uuid[at]);
-	k2i_report_add(report, "\"");
+	char text[K2I_UUID_TEXT_BYTES];
+
+	k2i_report_text(report, key, k2i_uuid_text(uuid, text));
 }
 
 void k2i_report_begin(struct k2i_report *report, const char *program, uint64_t uptime_ns)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_UUID_H
+#define K2I_UUID_H
+
+#include <stdint.h>
+
+#define K2I_UUID_TEXT_BYTES 37
+
+/* The usual form of a uuid, terminated. Returns `text`. */
+const char *k2i_uuid_text(const uint8_t uuid[16], char text[K2I_UUID_TEXT_BYTES]);
+
+#endif
