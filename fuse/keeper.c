@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "mount.h"
 #include "options.h"
@@ -91,7 +92,7 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 
 static void pause_for(uint64_t ns)
 {
-	struct timespec time = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	struct timespec time = k2i_timespec(ns);
 
 	while (nanosleep(&time, &time) && errno == EINTR)
 		continue;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client_state.h"
+#include "condition.h"
 #include "hash.h"
 #include "message.h"
 #include "options.h"
@@ -98,35 +99,15 @@ static int descriptors_open(struct k2hft_client *client)
 	return error < 0 ? error : watch(client->epoll, k2hft_ring_wake_descriptor(client->ring));
 }
 
-static int lock_open(struct k2hft_client *client)
-{
-	pthread_condattr_t attributes;
-	int error = pthread_mutex_init(&client->lock, NULL);
-
-	if (error)
-		return -error;
-	error = pthread_mutex_init(&client->turn, NULL);
-	if (error) {
-		(void)pthread_mutex_destroy(&client->lock);
-		return -error;
-	}
-	(void)pthread_condattr_init(&attributes);
-	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	error = pthread_cond_init(&client->drained, &attributes);
-	(void)pthread_condattr_destroy(&attributes);
-	if (error) {
-		(void)pthread_mutex_destroy(&client->turn);
-		(void)pthread_mutex_destroy(&client->lock);
-	}
-	return -error;
-}
-
 static void client_free(struct k2hft_client *client)
 {
 	if (client->epoll >= 0)
 		(void)close(client->epoll);
 	if (client->interrupt >= 0)
 		(void)close(client->interrupt);
+	(void)pthread_cond_destroy(&client->drained);
+	(void)pthread_mutex_destroy(&client->turn);
+	(void)pthread_mutex_destroy(&client->lock);
 	k2i_client_tls_free(client);
 	free(client->compressed);
 	free(client->host);
@@ -140,9 +121,7 @@ static int client_fill(struct k2hft_client *client)
 
 	if (error == 0)
 		error = ring_look(client);
-	if (error == 0)
-		error = descriptors_open(client);
-	return error < 0 ? error : lock_open(client);
+	return error < 0 ? error : descriptors_open(client);
 }
 
 static int client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
@@ -163,6 +142,9 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 	opened->ring = ring;
 	opened->options = known;
 	opened->epoll = opened->interrupt = opened->transport.descriptor = -1;
+	(void)pthread_mutex_init(&opened->turn, NULL);
+	(void)pthread_mutex_init(&opened->lock, NULL);
+	k2i_condition_init(&opened->drained);
 	error = client_fill(opened);
 	if (error < 0) {
 		client_free(opened);
@@ -189,9 +171,6 @@ void k2hft_client_close(struct k2hft_client *client)
 		return;
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
-	(void)pthread_cond_destroy(&client->drained);
-	(void)pthread_mutex_destroy(&client->turn);
-	(void)pthread_mutex_destroy(&client->lock);
 	client_free(client);
 	errno = kept;
 }

@@ -13,9 +13,6 @@
 #include "ring_counts.h"
 #include "options.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define MILLISECOND_NS UINT64_C(1000000)
-
 /*
  * Up to where nothing is waiting or on its way; `*all`: nothing is in the ring. A claim that came to nothing leaves a
  * gap that no ACK names: the ring's own positions pass it, but only when they are read over.
@@ -173,14 +170,6 @@ void k2i_client_thread_stop(struct k2hft_client *client)
 	client->thread_runs = false;
 }
 
-static void deadline_set(struct timespec *deadline, int timeout_ms)
-{
-	uint64_t at_ns = k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * MILLISECOND_NS;
-
-	deadline->tv_sec = (time_t)(at_ns / SECOND_NS);
-	deadline->tv_nsec = (long)(at_ns % SECOND_NS);
-}
-
 /* The target was the ring's tail, which goes back with claims that are given back, and then is never reached. */
 static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
 {
@@ -190,11 +179,11 @@ static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t
 /* With the lock held. */
 static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_ms)
 {
+	struct timespec deadline =
+		k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (timeout_ms < 0 ? 0 : (uint64_t)timeout_ms * 1000000));
 	uint64_t all_count = client->drained_all_count;
-	struct timespec deadline;
 	int error = 0;
 
-	deadline_set(&deadline, timeout_ms);
 	while (!drained(client, target, all_count) && error == 0) {
 		if (client->thread_failed)
 			return -EIO;

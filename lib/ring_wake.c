@@ -9,10 +9,10 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cancel.h"
+#include "clock.h"
 #include "futex.h"
 
 /*
@@ -161,20 +161,6 @@ uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)
 	return used < ring->capacity ? ring->capacity - used : 0;
 }
 
-static struct timespec deadline_after(int timeout_ms)
-{
-	struct timespec deadline;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += timeout_ms / 1000;
-	deadline.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	if (deadline.tv_nsec >= 1000000000) {
-		deadline.tv_nsec -= 1000000000;
-		deadline.tv_sec++;
-	}
-	return deadline;
-}
-
 static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct timespec *deadline)
 {
 	/* A11 */
@@ -194,7 +180,7 @@ static int wait_served(struct k2hft_ring *ring, uint32_t sequence, int timeout_m
 
 	do {
 		turn_ms = left_ms < 0 || left_ms > TURN_MS ? TURN_MS : left_ms;
-		struct timespec deadline = deadline_after(turn_ms);
+		struct timespec deadline = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)turn_ms * 1000000);
 
 		status = wait_changed(ring, sequence, &deadline);
 		left_ms -= left_ms < 0 ? 0 : turn_ms;

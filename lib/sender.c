@@ -9,6 +9,7 @@
 
 #include "client.h"
 #include "clock.h"
+#include "condition.h"
 #include "options.h"
 #include "ring_counts.h"
 #include "ring_handle.h"
@@ -62,31 +63,6 @@ static int sizes_set(struct k2hft_sender *sender)
 	return 0;
 }
 
-static int locks_init(struct k2hft_sender *sender)
-{
-	pthread_condattr_t attributes;
-	int status = pthread_mutex_init(&sender->mutex, NULL);
-
-	if (status)
-		return -status;
-	status = pthread_condattr_init(&attributes);
-	if (status == 0) {
-		(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-		status = pthread_cond_init(&sender->sealed, &attributes);
-		(void)pthread_condattr_destroy(&attributes);
-	}
-	if (status)
-		(void)pthread_mutex_destroy(&sender->mutex);
-	return -status;
-}
-
-static void locks_destroy(struct k2hft_sender *sender)
-{
-	(void)pthread_cond_destroy(&sender->sealed);
-	(void)pthread_mutex_destroy(&sender->mutex);
-	k2i_turnstile_destroy(&sender->room);
-}
-
 static void claim_in_the_way(void *argument)
 {
 	(void)k2i_sender_seal(argument);
@@ -117,30 +93,23 @@ static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_o
 static int sender_create(struct k2hft_sender **sender)
 {
 	struct k2hft_sender *made = calloc(1, sizeof(*made));
-	int status;
 
 	if (!made)
 		return -ENOMEM;
-	status = k2i_turnstile_init(&made->room);
-	if (status)
-		goto fail;
-	status = locks_init(made);
-	if (status)
-		goto fail_room;
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	k2i_condition_init(&made->sealed);
+	k2i_turnstile_init(&made->room);
 	*sender = made;
 	return 0;
-fail_room:
-	k2i_turnstile_destroy(&made->room);
-fail:
-	free(made);
-	return status;
 }
 
 void k2i_sender_free(struct k2hft_sender *sender)
 {
 	k2hft_client_close(sender->client);
 	k2hft_ring_close(sender->ring);
-	locks_destroy(sender);
+	k2i_turnstile_destroy(&sender->room);
+	(void)pthread_cond_destroy(&sender->sealed);
+	(void)pthread_mutex_destroy(&sender->mutex);
 	free(sender);
 }
 

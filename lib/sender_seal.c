@@ -155,8 +155,7 @@ static void seal_unlock(void *argument)
 
 int k2i_sender_sealed_wait(struct k2hft_sender *sender, uint64_t ticket, uint64_t deadline_ns)
 {
-	struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000),
-				    .tv_nsec = (long)(deadline_ns % 1000000000)};
+	struct timespec deadline = k2i_timespec(deadline_ns);
 	int status = 0;
 
 	(void)pthread_mutex_lock(&sender->mutex);

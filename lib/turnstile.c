@@ -9,10 +9,10 @@
 /* With a time-out the kernel does not go on with the wait by itself after a signal, whatever SA_RESTART says. */
 static const struct timespec look_around = {.tv_sec = 1};
 
-int k2i_turnstile_init(struct k2i_turnstile *turnstile)
+void k2i_turnstile_init(struct k2i_turnstile *turnstile)
 {
 	turnstile->first = turnstile->last = NULL;
-	return -pthread_mutex_init(&turnstile->mutex, NULL);
+	(void)pthread_mutex_init(&turnstile->mutex, NULL);
 }
 
 void k2i_turnstile_destroy(struct k2i_turnstile *turnstile)

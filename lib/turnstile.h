@@ -23,8 +23,7 @@ struct k2i_turnstile_place {
 	bool entered;
 };
 
-/* Errors as pthread_mutex_init's, negative. */
-int k2i_turnstile_init(struct k2i_turnstile *turnstile);
+void k2i_turnstile_init(struct k2i_turnstile *turnstile);
 void k2i_turnstile_destroy(struct k2i_turnstile *turnstile);
 
 /* Waits for the turn, which lasts until leave. 0 at once if it is its turn, 1 after a wait; -EINTR: it has left. */

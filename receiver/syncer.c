@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "condition.h"
 #include "log.h"
 #include "text.h"
 
@@ -78,7 +79,7 @@ static int sync_round(struct k2i_syncer *syncer)
 static void round_await(struct k2i_syncer *syncer)
 {
 	uint64_t until_ns = k2i_clock_ns(CLOCK_MONOTONIC) + syncer->interval_ms * 1000000u;
-	struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+	struct timespec until = k2i_timespec(until_ns);
 	int error = 0;
 
 	while (!syncer->wanted && !syncer->stopping && error != ETIMEDOUT)
@@ -112,7 +113,6 @@ static void *syncer_run(void *argument)
 int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interval_ms, struct k2i_syncer **syncer)
 {
 	struct k2i_syncer *made = calloc(1, sizeof(*made));
-	pthread_condattr_t monotonic;
 	sigset_t all, before;
 	int error;
 
@@ -121,11 +121,8 @@ int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interva
 	made->destination = destination;
 	made->interval_ms = interval_ms;
 	(void)pthread_mutex_init(&made->mutex, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&made->wake, &monotonic);
+	k2i_condition_init(&made->wake);
 	(void)pthread_cond_init(&made->told, NULL);
-	(void)pthread_condattr_destroy(&monotonic);
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = -pthread_create(&made->thread, NULL, syncer_run, made);

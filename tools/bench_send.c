@@ -179,7 +179,7 @@ static int records_put(struct sending *sending, const char *records, size_t byte
 static void due_wait(const struct sending *sending, uint64_t record)
 {
 	uint64_t due = sending->run->shared->start_ns + bench_due_ns(sending->run, sending->number, record);
-	struct timespec until = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)};
+	struct timespec until = k2i_timespec(due);
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		continue;

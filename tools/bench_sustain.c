@@ -77,7 +77,7 @@ static int all_look(struct bench_run *run, struct growing *growing, uint64_t *by
 
 static void step_wait(uint64_t due)
 {
-	struct timespec until = {.tv_sec = (time_t)(due / SECOND_NS), .tv_nsec = (long)(due % SECOND_NS)};
+	struct timespec until = k2i_timespec(due);
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR && !bench_interrupted())
 		continue;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "condition.h"
 #include "errors.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
@@ -227,11 +228,8 @@ static void jobs_await(struct run *run, uint64_t started_ns)
 	run_show(run, started_ns);
 	(void)pthread_mutex_lock(&run->lock);
 	while (run->running) {
-		struct timespec until;
-		uint64_t until_ns = k2i_clock_ns(CLOCK_MONOTONIC) + SHOW_NS;
+		struct timespec until = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + SHOW_NS);
 
-		until.tv_sec = (time_t)(until_ns / SECOND_NS);
-		until.tv_nsec = (long)(until_ns % SECOND_NS);
 		if (pthread_cond_timedwait(&run->ended, &run->lock, &until) == ETIMEDOUT)
 			run_show(run, started_ns);
 	}
@@ -338,7 +336,6 @@ int testio_run(const struct testio_cell *cell, enum testio_way way, struct testi
 {
 	struct run run = {.cell = cell, .store = cell->options->store, .way = way};
 	uint8_t *data = k2i_store_buffer(cell->write_bytes);
-	pthread_condattr_t monotonic;
 	int error = data ? 0 : -ENOMEM;
 
 	run.store.write_bytes = cell->write_bytes;
@@ -352,10 +349,7 @@ int testio_run(const struct testio_cell *cell, enum testio_way way, struct testi
 	for (unsigned i = 0; !error && way == TESTIO_READ && i < files->count; i++)
 		(void)posix_fadvise(files->descriptors[i], 0, 0, POSIX_FADV_DONTNEED);
 	(void)pthread_mutex_init(&run.lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&run.ended, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
+	k2i_condition_init(&run.ended);
 	if (!error)
 		error = jobs_run(&run, files, rate);
 	(void)pthread_cond_destroy(&run.ended);
