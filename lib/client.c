@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "message.h"
 #include "options.h"
+#include "ring_counts.h"
 #include "ring_damage.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
@@ -53,19 +54,16 @@ static int names_copy(struct k2hft_client *client)
 		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
 	else if (gethostname(client->host_name, sizeof(client->host_name) - 1) < 0)
 		client->host_name[0] = '\0';
-	client->options.host = client->options.port = client->options.host_name = NULL; /* the caller's memory */
-	int error = k2i_client_tls_open(client, client->options.tls);
+	/* The caller's memory. */
+	client->options.host = client->options.port = client->options.host_name = NULL;
 	client->options.tls = NULL;
-	return error;
+	return 0;
 }
 
-static int ring_look(struct k2hft_client *client)
+static void ring_look(struct k2hft_client *client)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	int error = k2hft_ring_stats(client->ring, &stats);
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 
-	if (error < 0)
-		return error;
 	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
 	client->epoch = stats.epoch;
 	client->acked = client->released = client->announced = stats.acked;
@@ -75,7 +73,6 @@ static int ring_look(struct k2hft_client *client)
 			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
 			client->repaired_from, client->repaired_to, stats.damaged_bytes);
 	client->random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
-	return 0;
 }
 
 static int watch(int epoll, int descriptor)
@@ -115,15 +112,6 @@ static void client_free(struct k2hft_client *client)
 	free(client);
 }
 
-static int client_fill(struct k2hft_client *client)
-{
-	int error = names_copy(client);
-
-	if (error == 0)
-		error = ring_look(client);
-	return error < 0 ? error : descriptors_open(client);
-}
-
 static int client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
 		       struct k2hft_client **client)
 {
@@ -145,11 +133,16 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 	(void)pthread_mutex_init(&opened->turn, NULL);
 	(void)pthread_mutex_init(&opened->lock, NULL);
 	k2i_condition_init(&opened->drained);
-	error = client_fill(opened);
+	error = names_copy(opened);
+	if (error == 0)
+		error = k2i_client_tls_open(opened, known.tls);
+	if (error == 0)
+		error = descriptors_open(opened);
 	if (error < 0) {
 		client_free(opened);
 		return error;
 	}
+	ring_look(opened);
 	k2i_client_publish(opened);
 	*client = opened;
 	return 0;

@@ -7,6 +7,7 @@
 #include "client_state.h"
 #include "clock.h"
 #include "crash.h"
+#include "ring_counts.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
@@ -108,11 +109,11 @@ static int undeclared_discard(struct k2hft_client *client, const struct k2hft_sp
  */
 static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	uint64_t begin = client->announced;
 	int places = k2hft_ring_repair(client->ring);
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 
-	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX || k2hft_ring_stats(client->ring, &stats) < 0)
+	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX)
 		return -EIO;
 	if (k2hft_ring_rewind(client->ring, begin) < 0) {
 		/* What was sent is damaged, too, so there is no way from it to here: WELCOME shows where to go on. */

@@ -7,6 +7,7 @@
 #include <k2hft/version.h>
 
 #include "client_state.h"
+#include "ring_counts.h"
 #include "uuid.h"
 
 #define HELLO_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
@@ -108,11 +109,11 @@ static int place_look(struct place *place, const struct k2hft_span *span)
 /* Nothing can be read any more: damage up to the end, which was read over. */
 static int place_at_end(struct k2hft_client *client, struct place *place)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	uint64_t read = k2i_ring_stats(client->ring).read;
 
-	if (k2hft_ring_stats(client->ring, &stats) < 0 || stats.read < place->position)
+	if (read < place->position)
 		return -EINVAL;
-	place->above = stats.read;
+	place->above = read;
 	return 1;
 }
 
@@ -202,12 +203,8 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 
-	if (k2hft_ring_stats(client->ring, &stats) < 0) {
-		client->broken = true;
-		return;
-	}
 	if (!welcome_acceptable(client, welcome, stats.tail, now_ns))
 		return;
 	if (welcome->position < client->acked || (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->acked > 0))

@@ -19,7 +19,6 @@
  */
 static uint64_t drained_position(struct k2hft_client *client, bool *all)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	bool connected = client->state == K2HFT_CLIENT_CONNECTED;
 	bool all_acked = connected && client->sent_count == 0 && !client->output.frame && client->batch.span.bytes == 0;
 
@@ -29,8 +28,7 @@ static uint64_t drained_position(struct k2hft_client *client, bool *all)
 		(void)k2hft_ring_rewind(client->ring, client->acked);
 		(void)k2hft_ring_read(client->ring, 1, 1, &unread, NULL);
 	}
-	if (k2hft_ring_stats(client->ring, &stats) < 0)
-		return client->acked;
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 	uint64_t position = all_acked ? stats.read : stats.head;
 	*all = position >= stats.tail;
 	return position;
@@ -205,13 +203,11 @@ static void drain_leave(void *argument)
 
 int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	int error;
 
 	if (!client->thread_runs)
 		return -EINVAL;
-	int error = k2hft_ring_stats(client->ring, &stats);
-	if (error < 0)
-		return error;
 	if (stats.head >= stats.tail)
 		return 0;
 	(void)pthread_mutex_lock(&client->lock);

@@ -26,6 +26,15 @@ enum k2i_ring_count {
 };
 #define K2I_RING_COUNT_ROOM 64u
 
+/* For the library itself, whose structure has the right size: k2hft_ring_stats can't fail then. */
+static inline struct k2hft_ring_stats k2i_ring_stats(const struct k2hft_ring *ring)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	(void)k2hft_ring_stats(ring, &stats);
+	return stats;
+}
+
 /* Any thread of any process. */
 void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add);
 

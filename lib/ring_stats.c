@@ -60,11 +60,10 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 
 static int header_dump(const struct k2hft_ring *ring, FILE *output)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats = k2i_ring_stats(ring);
 	unsigned clean = atomic_load_explicit(&ring->header->clean, memory_order_relaxed);
 	char uuid[K2I_UUID_TEXT_BYTES];
 
-	(void)k2hft_ring_stats(ring, &stats);
 	fprintf(output, "uuid %s epoch %" PRIu64 " bytes %" PRIu64 "%s\n", k2i_uuid_text(stats.uuid, uuid), stats.epoch,
 		stats.ring_bytes, clean ? " clean" : "");
 	fprintf(output, "acked %" PRIu64 " head %" PRIu64 " read %" PRIu64 " tail %" PRIu64 "\n", stats.acked,

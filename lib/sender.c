@@ -39,28 +39,23 @@ static int deadline_left_ms(uint64_t deadline_ns)
 }
 
 /* Sizes that one writer may take, so that several fit into a small ring. */
-static int sizes_set(struct k2hft_sender *sender)
+static void sizes_set(struct k2hft_sender *sender)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	int status = k2hft_ring_stats(sender->ring, &stats);
+	uint64_t ring_bytes = sender->ring->capacity;
 	size_t payload_bytes_max = K2HFT_CHUNK_BYTES_MAX;
 
-	if (status)
-		return status;
-	sender->ring_bytes = stats.ring_bytes;
-	if (payload_bytes_max > stats.ring_bytes / 4)
-		payload_bytes_max = (size_t)stats.ring_bytes / 4;
+	if (payload_bytes_max > ring_bytes / 4)
+		payload_bytes_max = (size_t)ring_bytes / 4;
 	payload_bytes_max -= ENTRY_OVERHEAD_BYTES;
 	sender->open_bytes_max = K2I_OPEN_BYTES_MAX;
-	if (sender->open_bytes_max > stats.ring_bytes / 16)
-		sender->open_bytes_max = (size_t)stats.ring_bytes / 16;
+	if (sender->open_bytes_max > ring_bytes / 16)
+		sender->open_bytes_max = (size_t)ring_bytes / 16;
 	sender->piece_bytes_max = K2I_PIECE_BYTES_MAX;
 	if (sender->piece_bytes_max > payload_bytes_max / 4 * 3)
 		sender->piece_bytes_max = payload_bytes_max / 4 * 3;
 	sender->run_bytes_max = K2I_RUN_BYTES_MAX;
 	if (sender->run_bytes_max > payload_bytes_max - sender->piece_bytes_max)
 		sender->run_bytes_max = payload_bytes_max - sender->piece_bytes_max;
-	return 0;
 }
 
 static void claim_in_the_way(void *argument)
@@ -86,8 +81,7 @@ static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_o
 	if (status)
 		return status;
 	k2i_client_claim_hook_set(sender->client, claim_in_the_way, sender);
-	status = k2hft_client_thread_start(sender->client);
-	return status;
+	return k2hft_client_thread_start(sender->client);
 }
 
 static int sender_create(struct k2hft_sender **sender)
@@ -116,13 +110,13 @@ void k2i_sender_free(struct k2hft_sender *sender)
 /* `status` is that of opening its ring. */
 static int ring_take(struct k2hft_sender *made, int status, struct k2hft_sender **sender)
 {
-	if (status == 0)
-		status = sizes_set(made);
-	if (status)
+	if (status) {
 		k2i_sender_free(made);
-	else
-		*sender = made;
-	return status;
+		return status;
+	}
+	sizes_set(made);
+	*sender = made;
+	return 0;
 }
 
 int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender)
@@ -188,24 +182,24 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	int status = k2hft_ring_stats(sender->ring, &stats), saved_errno = errno;
+	struct k2hft_ring_stats stats = k2i_ring_stats(sender->ring);
 	uint64_t target = stats.tail;
+	int kept = errno;
 	bool abandoned = false;
 
 	/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
-	while (status == 0 && stats.head < target && stats.head < stats.tail) {
+	while (stats.head < target && stats.head < stats.tail) {
 		if (abandoned)
 			return -EPIPE;
 		if (deadline_left_ms(deadline_ns) == 0)
 			return -ETIMEDOUT;
 		(void)nanosleep(&pause, NULL);
-		errno = saved_errno;
+		errno = kept;
 		/* Before the positions: what the process did at last is in them. */
 		abandoned = k2i_ring_abandoned(sender->ring);
-		status = k2hft_ring_stats(sender->ring, &stats);
+		stats = k2i_ring_stats(sender->ring);
 	}
-	return status;
+	return 0;
 }
 
 int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
@@ -242,9 +236,8 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats)
 {
 	struct k2hft_sender_stats known = {.size = sizeof(known)};
-	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
+	struct k2hft_ring_stats ring;
 	uint64_t open_records = 0;
-	int status;
 
 	if (!sender || !stats)
 		return -EINVAL;
@@ -264,9 +257,7 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 	(void)pthread_mutex_unlock(&sender->mutex);
 	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
 	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
-	status = k2hft_ring_stats(sender->ring, &ring);
-	if (status)
-		return status;
+	ring = k2i_ring_stats(sender->ring);
 	known.unacked_records = open_records + k2i_ring_unacked(&ring);
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }

@@ -21,7 +21,6 @@ struct k2hft_sender {
 	size_t open_bytes_max;       /* of an open chunk */
 	size_t piece_bytes_max;      /* of a record that goes in one chunk */
 	size_t run_bytes_max;        /* of lines that are handed over at once */
-	uint64_t ring_bytes;
 
 	pthread_mutex_t mutex; /* all below; and whoever seals holds it */
 	pthread_cond_t sealed; /* a seal that had to wait for a call was done */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ring_handle.h"
 #include "sender.h"
 
 /* Both the entry of a chunk that a record in pieces needs beside its payload, and its padding. */
@@ -118,19 +119,14 @@ void k2hft_writer_close(struct k2hft_writer *writer)
 /* Whether a record in pieces may begin: a sender that must not wait for room in the middle of one looks before. */
 static int pieces_admit(const struct k2hft_writer *writer, size_t bytes)
 {
-	struct k2hft_sender *sender = writer->sender;
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	const struct k2hft_sender *sender = writer->sender;
 	uint64_t needed = bytes + (bytes / sender->piece_bytes_max + 1) * PIECE_OVERHEAD_BYTES;
-	int status;
 
 	if (sender->full == K2HFT_FULL_BLOCK)
 		return 0;
-	if (needed > sender->ring_bytes / 2)
+	if (needed > sender->ring->capacity / 2)
 		return -EMSGSIZE;
-	status = k2hft_ring_stats(sender->ring, &stats);
-	if (status)
-		return status;
-	if (stats.tail - stats.head <= sender->ring_bytes && needed <= sender->ring_bytes - (stats.tail - stats.head))
+	if (needed <= k2i_ring_free_bytes(sender->ring))
 		return 0;
 	return sender->full == K2HFT_FULL_FAIL ? -EAGAIN : -ENOBUFS;
 }
