@@ -111,7 +111,6 @@ struct k2hft_client {
 	uint32_t repairs;                    /* in a row, without a chunk between them */
 	uint32_t frame_bytes_max;
 	uint8_t receiver_uuid[16];
-	bool receiver_seen;
 	bool ledger_lost_logged, position_logged;
 
 	/* sending */
@@ -151,7 +150,10 @@ struct k2hft_client {
 	uint64_t published_drained; /* nothing below this position is on its way */
 	uint64_t drained_all_count; /* how often nothing at all was, seen while somebody waited for that */
 	uint32_t drainers;
-	bool thread_runs, thread_failed;
+	bool thread_failed;
+
+	/* of who starts and closes: others ask only in between */
+	bool thread_runs;
 	pthread_t thread;
 	atomic_bool stop;
 };
