@@ -173,15 +173,13 @@ static int file_create(const char *path, bool replace, uint64_t capacity, uint64
 
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
 {
-	struct k2i_ring_header *fields = (struct k2i_ring_header *)header;
 	/* relaxed: a copy that nobody shares. */
-	struct k2i_process self,
-		consumer = {
-			.owner = atomic_load_explicit(&fields->consumer, memory_order_relaxed),
-			.namespace = atomic_load_explicit(&fields->consumer_namespace, memory_order_relaxed),
-		};
-
+	struct k2i_process consumer = {
+		.owner = atomic_load_explicit(&header->consumer, memory_order_relaxed),
+		.namespace = atomic_load_explicit(&header->consumer_namespace, memory_order_relaxed),
+	};
 	uint8_t boot_id[sizeof(header->boot_id)];
+	struct k2i_process self;
 
 	if (consumer.owner == 0 || k2i_process_self(&self))
 		return false;

@@ -40,9 +40,9 @@ struct k2hft_ring {
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
-	_Atomic uint64_t free_seen; /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
-	_Atomic bool abandoned;     /* once k2i_ring_abandoned has found it so */
-	pthread_mutex_t stream_mutex;
+	_Atomic uint64_t free_seen;   /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
+	_Atomic bool abandoned;       /* once k2i_ring_abandoned has found it so */
+	pthread_mutex_t stream_mutex; /* of declarers in this process, and while stream_copies changes */
 };
 
 struct k2hft_producer {

@@ -109,7 +109,7 @@ static bool identity_valid(const struct k2i_ring_header *header)
 	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX;
 }
 
-bool k2i_ring_positions_valid(struct k2i_ring_header *header)
+bool k2i_ring_positions_valid(const struct k2i_ring_header *header)
 {
 	/* relaxed: a copy that nobody shares. */
 	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);

@@ -14,7 +14,7 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed);
 /* Reads the header of a ring. -EPROTO: it is none, or is cut short: then `*cut` if it is not NULL. */
 int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut);
 /* Whether its positions can be; only if nobody was at work when it was read, else they are from different moments. */
-bool k2i_ring_positions_valid(struct k2i_ring_header *header);
+bool k2i_ring_positions_valid(const struct k2i_ring_header *header);
 int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
 
 /* ring_file.c: files with room for a ring of `capacity`. Return a descriptor. */

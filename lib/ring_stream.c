@@ -66,19 +66,26 @@ unsigned k2i_streams_declared(const struct k2hft_ring *ring)
 	return declared;
 }
 
+static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream, uint32_t count)
+{
+	/* A2: not before any chunk that those who had it have committed. */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
+
+	/* relaxed: under the lock, or the ring is being opened and nobody declares. */
+	atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
+	(void)atomic_fetch_sub_explicit(&stream->references, count, memory_order_relaxed);
+}
+
 void k2i_streams_forget(struct k2hft_ring *ring)
 {
-	/* A2 */
-	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
 	uint32_t used = streams_used(ring);
 
 	ring->streams_forgotten = true;
 	for (uint32_t at = 0; at < used; at++) {
-		if (references(&ring->streams[at]) == 0)
-			continue;
-		/* relaxed: the ring is being opened, nobody declares. */
-		atomic_store_explicit(&ring->streams[at].released_at, tail, memory_order_relaxed);
-		atomic_store_explicit(&ring->streams[at].references, 0, memory_order_relaxed);
+		uint32_t all = references(&ring->streams[at]);
+
+		if (all)
+			references_end(ring, &ring->streams[at], all);
 	}
 }
 
@@ -167,16 +174,6 @@ static bool stream_left(const struct k2hft_ring *ring, struct k2i_stream *stream
 	       !k2i_process_alive(&ring->process, &process);
 }
 
-static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream)
-{
-	/* A2: not before any chunk that those who had it have committed. */
-	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
-
-	/* relaxed: under the lock, or the ring is being opened and nobody declares. */
-	atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
-	atomic_store_explicit(&stream->references, 0, memory_order_relaxed);
-}
-
 /* One more reference of this process. */
 static void references_add(struct k2hft_ring *ring, struct k2i_stream *stream)
 {
@@ -184,7 +181,7 @@ static void references_add(struct k2hft_ring *ring, struct k2i_stream *stream)
 
 	if (!same_process(&process, &ring->process)) {
 		if (stream_left(ring, stream))
-			references_end(ring, stream);
+			references_end(ring, stream, references(stream));
 		declarer_set(stream, references(stream) ? &several : &ring->process);
 	}
 	/* relaxed: under the lock. */
@@ -198,7 +195,7 @@ static uint32_t place_take_back(struct k2hft_ring *ring)
 
 	for (uint32_t at = 0; at < K2I_STREAM_COUNT; at++) {
 		if (stream_left(ring, &ring->streams[at]))
-			references_end(ring, &ring->streams[at]);
+			references_end(ring, &ring->streams[at], references(&ring->streams[at]));
 		if (place == K2I_STREAM_COUNT && stream_free(ring, &ring->streams[at]))
 			place = at;
 	}
@@ -290,22 +287,16 @@ int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
 	status = table_lock(ring);
 	if (status)
 		return status;
-	if (references(stream)) {
-		/* A2: not before any chunk that this thread, or an earlier releaser, has committed. */
-		uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
-
-		/* relaxed: under the lock. */
-		atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
-		(void)atomic_fetch_sub_explicit(&stream->references, 1, memory_order_relaxed);
-	} else {
+	if (references(stream))
+		references_end(ring, stream, 1);
+	else
 		status = -EINVAL;
-	}
 	table_unlock(ring);
 	return status;
 }
 
 /* Copies what was declared, under the mutex only: another process's changes are found by checking the copy. */
-static int copy_make(const struct k2hft_ring *ring, uint32_t stream_id, uint32_t generation)
+static int copy_make(struct k2hft_ring *ring, uint32_t stream_id, uint32_t generation)
 {
 	struct k2i_stream *stream = &ring->streams[stream_id - 1];
 	struct k2i_stream_copy **place = &ring->stream_copies[stream_id - 1];
@@ -328,8 +319,7 @@ static int copy_make(const struct k2hft_ring *ring, uint32_t stream_id, uint32_t
 	return 0;
 }
 
-int k2hft_stream_find(const struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_stream *stream,
-		      uint32_t *generation)
+int k2hft_stream_find(struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_stream *stream, uint32_t *generation)
 {
 	const struct k2i_stream_copy *copy;
 	struct k2i_stream *shared;
@@ -347,11 +337,9 @@ int k2hft_stream_find(const struct k2hft_ring *ring, uint32_t stream_id, struct 
 		return -ENOENT;
 	copy = ring->stream_copies[stream_id - 1];
 	if (!copy || copy->generation != now) {
-		pthread_mutex_t *mutex = (pthread_mutex_t *)&ring->stream_mutex;
-
-		(void)pthread_mutex_lock(mutex);
+		(void)pthread_mutex_lock(&ring->stream_mutex);
 		status = copy_make(ring, stream_id, now);
-		(void)pthread_mutex_unlock(mutex);
+		(void)pthread_mutex_unlock(&ring->stream_mutex);
 		copy = ring->stream_copies[stream_id - 1];
 	}
 	if (status)

@@ -20,6 +20,8 @@ extern "C" {
  *      acked <= head <= read <= tail,   tail - head <= ring_bytes
  *
  * Positions are byte offsets that only grow; (uuid, position) names a chunk for ever.
+ *
+ * "Consumer only": one thread at a time, of the process that opened the ring; -EINVAL for one that has attached to it.
  */
 struct k2hft_ring;
 struct k2hft_producer;
@@ -167,9 +169,9 @@ K2HFT_API int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id);
 
 /*
  * Copies of what was declared: strings live as long as the declaration. `*generation` changes when the number is given
- * to another stream. Consumer only. -ENOENT not declared. Since 0.1.0.
+ * to another stream. Consumer only. -ENOENT not declared, or not the consumer; -ENOMEM. Since 0.1.0.
  */
-K2HFT_API int k2hft_stream_find(const struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_stream *stream,
+K2HFT_API int k2hft_stream_find(struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_stream *stream,
 				uint32_t *generation);
 
 /*
