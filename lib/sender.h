@@ -22,17 +22,17 @@ struct k2hft_sender {
 	size_t piece_bytes_max;      /* of a record that goes in one chunk */
 	size_t run_bytes_max;        /* of lines that are handed over at once */
 
-	pthread_mutex_t mutex; /* all below; and whoever seals holds it */
+	/* Under the mutex, which whoever seals holds. */
+	pthread_mutex_t mutex;
 	pthread_cond_t sealed; /* a seal that had to wait for a call was done */
 	struct k2hft_writer *writers;
-	uint64_t seal_ticket; /* last given */
-	/* of writers that are closed */
-	uint64_t closed_records, closed_bytes, closed_dropped;
-	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
+	uint64_t seal_ticket;                                  /* last given */
+	uint64_t closed_records, closed_bytes, closed_dropped; /* of writers that are closed */
 
-	struct k2i_turnstile room; /* of writers that wait for room in the ring */
-
+	/* Any thread. */
+	struct k2i_turnstile room;                /* of writers that wait for room in the ring */
 	_Atomic(uint64_t) refused_writes, pieces; /* of all writers */
+	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
 };
 
 /* sender.c: a sender without a client, whose caller consumes the ring; and its end, with a client or not. */

@@ -69,11 +69,9 @@ struct k2hft_writer {
 	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint64_t) seal_ticket; /* not 0: commit the open chunk */
 };
 
-/*
- * Around every use of the open chunk by the writer's thread. In the middle of a call nobody else touches the chunk;
- * before and behind it the sealer may.
- */
+/* sender_seal.c: commits the open chunk if a ticket was left for that. */
 void k2i_writer_seal_own(struct k2hft_writer *writer);
+/* writer_chunk.c: tells a client that sleeps of the chunk that was begun. */
 void k2i_writer_announce(struct k2hft_writer *writer);
 
 /* W1. `asymmetric` is the writer's own, for callers that know it. */
@@ -104,6 +102,10 @@ static inline bool k2i_writer_seal_asked(const struct k2hft_writer *writer)
 	return atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst) != 0; /* edge S3 */
 }
 
+/*
+ * Around every use of the open chunk by the writer's thread. In the middle of a call nobody else touches the chunk;
+ * before and behind it the sealer may.
+ */
 static inline void k2i_writer_enter(struct k2hft_writer *writer)
 {
 	k2i_writer_busy(writer, writer->asymmetric);
