@@ -41,6 +41,9 @@ void k2i_client_turn_once(struct k2hft_client *client);
 int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms);
 void k2i_client_standby_end(struct k2hft_client *client);
 
+/* Whether its thread has ended since the ring can't be used any more. Any thread. */
+bool k2i_client_failed(struct k2hft_client *client);
+
 /* The turn for one that keeps it as long as it commits much. Its loop: send, wait, waited, commit, committed. */
 struct k2i_turn {
 	struct k2hft_client *client;

@@ -168,6 +168,16 @@ void k2i_client_thread_stop(struct k2hft_client *client)
 	client->thread_runs = false;
 }
 
+bool k2i_client_failed(struct k2hft_client *client)
+{
+	bool failed;
+
+	(void)pthread_mutex_lock(&client->lock);
+	failed = client->thread_failed;
+	(void)pthread_mutex_unlock(&client->lock);
+	return failed;
+}
+
 /* The target was the ring's tail, which goes back with claims that are given back, and then is never reached. */
 static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
 {

@@ -152,6 +152,9 @@ static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *pl
 	k2i_writer_leave(writer);
 	status = room_wait(sender, place);
 	k2i_writer_enter(writer);
+	/* Nobody will make any. */
+	if (sender->client && k2i_client_failed(sender->client))
+		return -EIO;
 	if (status == -EPIPE)
 		return status;
 	return status == -EINTR && !finish ? -EINTR : 0;
