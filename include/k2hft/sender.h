@@ -59,14 +59,14 @@ struct k2hft_sender_stats {
 
 /*
  * Opens the ring and starts the client; does not wait for a connection. After fork() the child must not use it.
- * Errors as k2hft_ring_open's and k2hft_client_open's. Since 0.1.0.
+ * Errors as k2hft_ring_open's, k2hft_client_open's and pthread_create(3)'s. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender);
 
 /*
  * The same from a configuration file as k2hftfuse reads it (k2hft.conf(5)): receiver of SVRNODE, ring and batching of
  * K2HFTFUSE. -EINVAL it has an error: the text "FILE:LINE: ..." goes to `message` (if not NULL), cut to
- * `message_room`; -ENOENT and others as open(2). Since 0.1.0.
+ * `message_room`; others as open(2) for `file`, and as k2hft_sender_open's. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message,
 				       size_t message_room);
