@@ -337,7 +337,7 @@ static bool wants_request(struct k2i_mount *mount)
 	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
 		return false;
 	/* What is to be dropped when the ring is full waits for nothing. */
-	if (bytes == 0 || mount->settings->full == K2I_FULL_DROP)
+	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
 	room = !mount->park.first && k2i_producer_room(mount->producer, bytes);
 	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());

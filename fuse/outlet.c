@@ -461,7 +461,7 @@ int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 		while (outlet->pending_from < outlet->pending_bytes) {
 			int status = outlet->owes_end ? push_end(mount, outlet) : push_one(mount, outlet);
 
-			if (status == -EAGAIN && mount->settings->full == K2I_FULL_DROP)
+			if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP)
 				drop_pending(mount, outlet);
 			else if (status)
 				return status;

@@ -25,7 +25,7 @@ static int settings_take(struct k2i_tls_settings *settings, const struct k2hft_t
 	if (!options->certificate_path != !options->private_key_path ||
 	    (options->shared_key_path && (options->certificate_path || options->authority_path)))
 		return -EINVAL;
-	settings->version_min = options->version_min == K2HFT_TLS_1_3 ? K2I_TLS_VERSION_1_3 : K2I_TLS_VERSION_1_2;
+	settings->version_min = options->version_min;
 	error = path_copy(options->authority_path, &settings->authority);
 	if (error == 0)
 		error = path_copy(options->certificate_path, &settings->certificate);

@@ -8,16 +8,16 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <k2hft/client.h>
+
 /*
  * TLS between the bytes of k2hft-protocol(7) and a socket, for the client and the receiver; lib/tls*.c are the only
  * files that know OpenSSL. Key material never gets into a message.
  */
-enum k2i_tls_version { K2I_TLS_VERSION_1_2 = 12, K2I_TLS_VERSION_1_3 = 13 };
-
 struct k2i_tls_settings { /* paths of PEM files; NULL: none */
 	bool server;
 	bool verify_peer;      /* server: a client must show a certificate; a client verifies its server always */
-	unsigned version_min;  /* enum k2i_tls_version; 0: 1.2 */
+	uint32_t version_min;  /* K2HFT_TLS_* */
 	const char *authority; /* file, or directory of hashed names; NULL: a client trusts what the system trusts */
 	const char *certificate, *private_key; /* the certificate can have its chain behind it */
 	const char *shared_key;                /* instead of all three */

@@ -197,7 +197,7 @@ static int certificates_use(struct k2i_tls_context *context, const struct k2i_tl
 static int context_prepare(struct k2i_tls_context *context, const struct k2i_tls_settings *settings)
 {
 	SSL_CTX *ssl = context->ssl;
-	int version = settings->version_min == K2I_TLS_VERSION_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+	int version = settings->version_min == K2HFT_TLS_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
 
 	(void)SSL_CTX_set_app_data(ssl, context);
 	/* Each connection is verified anew: nothing is remembered of earlier ones. */

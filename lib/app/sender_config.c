@@ -30,19 +30,6 @@ static void ring_from_settings(const struct k2i_settings *settings, struct k2hft
 	options->ring_bytes = settings->ring_bytes;
 }
 
-static uint32_t compress_from_settings(const struct k2i_settings *settings)
-{
-	switch (settings->compress) {
-	case K2I_COMPRESS_NEVER:
-		return K2HFT_COMPRESS_NEVER;
-	case K2I_COMPRESS_ALWAYS:
-		return K2HFT_COMPRESS_ALWAYS;
-	case K2I_COMPRESS_AUTO:
-		break;
-	}
-	return K2HFT_COMPRESS_AUTO;
-}
-
 static void tls_from_settings(const struct k2i_settings *settings, struct k2i_sender_config *config)
 {
 	struct k2i_tls_settings tls;
@@ -55,7 +42,7 @@ static void tls_from_settings(const struct k2i_settings *settings, struct k2i_se
 		.certificate_path = tls.certificate,
 		.private_key_path = tls.private_key,
 		.shared_key_path = tls.shared_key,
-		.version_min = tls.version_min == K2I_TLS_VERSION_1_3 ? K2HFT_TLS_1_3 : K2HFT_TLS_1_2,
+		.version_min = tls.version_min,
 	};
 	config->options.tls = &config->tls;
 }
@@ -86,8 +73,8 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	config->options.host = settings->servers[0].name;
 	config->options.port = config->port;
 	ring_from_settings(settings, &config->options);
-	config->options.full = settings->full == K2I_FULL_DROP ? K2HFT_FULL_DROP : K2HFT_FULL_BLOCK;
-	config->options.compress = compress_from_settings(settings);
+	config->options.full = settings->full;
+	config->options.compress = settings->compress;
 	config->options.batch_records_max = settings->batch_records_max;
 	tls_from_settings(settings, config);
 	config->options.expire_s = settings->expire_s > UINT32_MAX ? UINT32_MAX : (uint32_t)settings->expire_s;

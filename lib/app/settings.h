@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <k2hft/sender.h>
+
 #include "store.h"
 
 /*
@@ -17,9 +19,7 @@
 #define K2I_QUARANTINE_BYTES_MIN (UINT64_C(32) << 20) /* of QUARANTINEMAX */
 
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
-enum k2i_full { K2I_FULL_BLOCK, K2I_FULL_DROP };
 enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_CACHED, K2I_WRITE_MODE_DIRECT };
-enum k2i_compress { K2I_COMPRESS_AUTO, K2I_COMPRESS_NEVER, K2I_COMPRESS_ALWAYS };
 enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
 enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
@@ -84,7 +84,7 @@ struct k2i_settings {
 	unsigned control_port; /* CTLPORT; 0: none */
 	enum k2i_ssl ssl;
 	struct k2i_tls_keys tls;
-	unsigned tls_version_min; /* SSL_MIN_VER: enum k2i_tls_version */
+	uint32_t tls_version_min; /* SSL_MIN_VER: K2HFT_TLS_* */
 	unsigned loop_count;      /* SOCKTHREADCNT */
 	struct k2i_node *servers;
 	size_t server_count;
@@ -96,7 +96,7 @@ struct k2i_settings {
 	char *queue_file;               /* K2HFILE */
 	bool queue_fresh;               /* K2HINIT */
 	uint64_t ring_bytes;            /* RINGSIZE */
-	enum k2i_full full;             /* RINGFULL */
+	uint32_t full;                  /* RINGFULL: K2HFT_FULL_* */
 	enum k2i_write_mode write_mode; /* WRITEMODE of K2HFTFUSE */
 	uint64_t flush_ms;              /* FLUSHMS */
 	bool binary;                    /* BINTRANS of K2HFTFUSE */
@@ -104,7 +104,7 @@ struct k2i_settings {
 	uint64_t record_bytes_limit;    /* BYTELIMIT: longer records are not sent; 0: none */
 	uint64_t record_bytes_max;      /* LINEMAX: longer records go in pieces */
 	uint64_t expire_s;              /* EXPIRE */
-	enum k2i_compress compress;     /* COMPRESS */
+	uint32_t compress;              /* COMPRESS: K2HFT_COMPRESS_* */
 	uint64_t drain_timeout_s;       /* DRAINTIMEOUT */
 	struct k2i_rule *rules;
 	size_t rule_count;

@@ -9,7 +9,6 @@
 #include <k2hft/ring.h>
 
 #include "nearest.h"
-#include "tls.h"
 
 /* The struct that holds a section's fields. */
 #define OWNER_GLOBAL struct k2i_settings
@@ -60,9 +59,9 @@ static const struct k2i_word ssl[] = {
 	{"y", K2I_SSL_YES, false},    {"true", K2I_SSL_YES, false}, {0},
 };
 static const struct k2i_word tls_versions[] = {
-	{"TLSV1.2", K2I_TLS_VERSION_1_2, false},
-	{"TLSV1.3", K2I_TLS_VERSION_1_3, false},
-	{"DEFAULT", K2I_TLS_VERSION_1_2, false},
+	{"TLSV1.2", K2HFT_TLS_1_2, false},
+	{"TLSV1.3", K2HFT_TLS_1_3, false},
+	{"DEFAULT", K2HFT_TLS_1_2, false},
 	{"TLSV1.1", 0, true},
 	{"TLSV1.0", 0, true},
 	{"SSLV3", 0, true},
@@ -79,7 +78,7 @@ static const struct k2i_word queues[] = {
 	{"f", K2I_QUEUE_FILE, false},
 	{0},
 };
-static const struct k2i_word fulls[] = {{"block", K2I_FULL_BLOCK, false}, {"drop", K2I_FULL_DROP, false}, {0}};
+static const struct k2i_word fulls[] = {{"block", K2HFT_FULL_BLOCK, false}, {"drop", K2HFT_FULL_DROP, false}, {0}};
 static const struct k2i_word write_modes[] = {
 	{"auto", K2I_WRITE_MODE_AUTO, false},
 	{"cached", K2I_WRITE_MODE_CACHED, false},
@@ -87,9 +86,9 @@ static const struct k2i_word write_modes[] = {
 	{0},
 };
 static const struct k2i_word compressions[] = {
-	{"auto", K2I_COMPRESS_AUTO, false},
-	{"never", K2I_COMPRESS_NEVER, false},
-	{"always", K2I_COMPRESS_ALWAYS, false},
+	{"auto", K2HFT_COMPRESS_AUTO, false},
+	{"never", K2HFT_COMPRESS_NEVER, false},
+	{"always", K2HFT_COMPRESS_ALWAYS, false},
 	{0},
 };
 static const struct k2i_word verdicts[] = {{"ALLOW", 1, false}, {"DENY", 0, false}, {0}};

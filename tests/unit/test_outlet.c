@@ -159,7 +159,7 @@ static void a_dropped_rest_ends_its_line(void **state)
 
 	(void)state;
 	place_make(&place);
-	place.settings.full = K2I_FULL_DROP;
+	place.settings.full = K2HFT_FULL_DROP;
 	place.outlet.pending_continues = true;
 	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
 	fill(&place.mount, place.outlet.stream_id);

@@ -107,14 +107,14 @@ static void test_sender_defaults(void **state)
 	assert_int_equal(settings->queue_type, K2I_QUEUE_MEMORY);
 	assert_true(settings->queue_fresh);
 	assert_int_equal(settings->ring_bytes, 64 << 20);
-	assert_int_equal(settings->full, K2I_FULL_BLOCK);
+	assert_int_equal(settings->full, K2HFT_FULL_BLOCK);
 	assert_false(settings->binary);
 	assert_int_equal(settings->write_mode, K2I_WRITE_MODE_AUTO);
 	assert_int_equal(settings->flush_ms, 5);
 	assert_int_equal(settings->record_bytes_max, 1 << 20);
 	assert_int_equal(settings->batch_records_max, 0);
 	assert_int_equal(settings->expire_s, 0);
-	assert_int_equal(settings->compress, K2I_COMPRESS_AUTO);
+	assert_int_equal(settings->compress, K2HFT_COMPRESS_AUTO);
 	assert_int_equal(settings->drain_timeout_s, 30);
 	k2i_settings_free(settings);
 }
@@ -199,12 +199,12 @@ static void test_every_setting(void **state)
 	assert_string_equal(settings->queue_place.file, settings->file);
 	assert_false(settings->queue_fresh);
 	assert_int_equal(settings->ring_bytes, 1 << 30);
-	assert_int_equal(settings->full, K2I_FULL_DROP);
+	assert_int_equal(settings->full, K2HFT_FULL_DROP);
 	assert_int_equal(settings->record_bytes_max, 65536);
 	assert_int_equal(settings->batch_records_max, 10000);
 	assert_int_equal(settings->record_bytes_limit, 5);
 	assert_int_equal(settings->expire_s, 9);
-	assert_int_equal(settings->compress, K2I_COMPRESS_NEVER);
+	assert_int_equal(settings->compress, K2HFT_COMPRESS_NEVER);
 	assert_int_equal(settings->drain_timeout_s, 0);
 	assert_int_equal(settings->write_mode, K2I_WRITE_MODE_CACHED);
 	assert_int_equal(settings->flush_ms, 1);
@@ -295,7 +295,7 @@ static void test_tls_keys(void **state)
 	assert_true(tls.server);
 	assert_true(k2i_settings_tls(settings, false, &tls));
 	assert_string_equal(tls.shared_key, key_path);
-	assert_int_equal(tls.version_min, K2I_TLS_VERSION_1_3);
+	assert_int_equal(tls.version_min, K2HFT_TLS_1_3);
 	assert_null(tls.certificate);
 	k2i_settings_free(settings);
 	(void)unlink(key_path);
