@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,11 +16,21 @@
 
 #define OPEN_TRIES 100
 
+/* Who makes a file longer than its limit gets SIGXFSZ, and a library must not be what ends a program. */
+static int size_check(uint64_t capacity)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && K2I_DATA_AT + capacity > limit.rlim_cur ? -EFBIG : 0;
+}
+
 int k2i_ring_memory_create(uint64_t capacity)
 {
-	int descriptor = memfd_create("k2hft-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int error;
+	int error = size_check(capacity), descriptor;
 
+	if (error)
+		return error;
+	descriptor = memfd_create("k2hft-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (descriptor < 0)
 		return -errno;
 	/* Sealed: a process that is attached can't cut it short under the others. */
@@ -34,8 +45,10 @@ int k2i_ring_memory_create(uint64_t capacity)
 /* All of it now: a full disk shows here, and not as a signal when a page is first written. */
 static int allocate(int descriptor, uint64_t capacity)
 {
-	int error;
+	int error = size_check(capacity);
 
+	if (error)
+		return error;
 	do {
 		error = posix_fallocate(descriptor, 0, (off_t)(K2I_DATA_AT + capacity));
 	} while (error == EINTR);
