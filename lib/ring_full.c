@@ -7,13 +7,13 @@
  * seen nothing itself, and takes what the handle was told last.
  */
 static _Thread_local struct {
-	const struct k2hft_ring *ring;
+	uint64_t ring; /* its number: another one can come to its address */
 	uint64_t free_bytes;
 } seen;
 
 void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes)
 {
-	seen.ring = ring;
+	seen.ring = ring->number;
 	seen.free_bytes = free_bytes;
 	/* relaxed: a hint, which nothing else goes with. */
 	atomic_store_explicit(&ring->free_seen, free_bytes, memory_order_relaxed);
@@ -22,5 +22,6 @@ void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes)
 uint64_t k2i_full_seen(const struct k2hft_ring *ring)
 {
 	/* relaxed: as above. */
-	return seen.ring == ring ? seen.free_bytes : atomic_load_explicit(&ring->free_seen, memory_order_relaxed);
+	return seen.ring == ring->number ? seen.free_bytes
+					 : atomic_load_explicit(&ring->free_seen, memory_order_relaxed);
 }

@@ -17,6 +17,7 @@ struct k2i_process {
 
 /* A process's own side of a ring: nothing here is shared with other processes. */
 struct k2hft_ring {
+	uint64_t number; /* no other handle has, or will have, it */
 	struct k2i_ring_header *header;
 	struct k2i_slot *slots;
 	struct k2i_stream *streams;

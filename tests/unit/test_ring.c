@@ -467,6 +467,37 @@ static void *idle_waiter(void *argument)
 	return NULL;
 }
 
+/* What a ring had free says nothing of another one that has its address when it is closed. */
+static void a_ring_at_the_place_of_another_has_its_own_room(void **state)
+{
+	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = 16 * SMALL};
+	struct k2hft_ring *rings[64];
+	struct k2hft_producer *producer;
+	unsigned count = 0;
+	uintptr_t place;
+	void *payload;
+
+	(void)state;
+	assert_int_equal(k2hft_ring_open(&options, &rings[0]), 0);
+	place = (uintptr_t)rings[0];
+	producer = producer_of(rings[0]);
+	for (unsigned chunks = 0; chunks < 3; chunks++) {
+		(void)reserve(producer, 4 * SMALL - 64);
+		assert_int_equal(commit(producer, stream_of(rings[0], "s"), 0, 4 * SMALL - 64), 0);
+	}
+	(void)reserve(producer, SMALL);
+	assert_int_equal(commit(producer, stream_of(rings[0], "s"), 0, SMALL), 0);
+	assert_int_equal(k2hft_producer_reserve(producer, 4 * SMALL - 64, &payload), -EAGAIN);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(rings[0]);
+	do {
+		rings[count] = memory_ring();
+		assert_int_equal(k2hft_ring_space_wait(rings[count], 0), 0);
+	} while ((uintptr_t)rings[count++] != place && count < sizeof(rings) / sizeof(rings[0]));
+	while (count > 0)
+		k2hft_ring_close(rings[--count]);
+}
+
 static void in_a_thread(void *(*run)(void *), struct waiter *waiter)
 {
 	pthread_t thread;
@@ -629,6 +660,7 @@ int main(void)
 		cmocka_unit_test(commit_wakes_the_sleeper),
 		cmocka_unit_test(sleep_waits_for_known_claims_only),
 		cmocka_unit_test(space_wait_ends_with_room),
+		cmocka_unit_test(a_ring_at_the_place_of_another_has_its_own_room),
 		cmocka_unit_test(a_wait_is_for_more_than_its_thread_saw),
 		cmocka_unit_test(any_thread_dumps),
 		cmocka_unit_test(counts_survive_producers),
