@@ -37,6 +37,12 @@ static bool ends_line(const struct k2i_group_entry *entry)
 	return entry->payload[entry->payload_bytes - 1] == '\n';
 }
 
+/* The end alone of a record in pieces says nothing where they are lines of their own. */
+static bool is_end_alone(const struct k2i_group_entry *entry)
+{
+	return entry->flags & K2HFT_CHUNK_CONTINUED && entry->payload_bytes == 1 && ends_line(entry);
+}
+
 static uint64_t entry_writer(const struct k2i_group_entry *entry)
 {
 	uint64_t hash = k2i_hash_pair(&entry->stream->writer_seed, sizeof(entry->stream->writer_seed),
@@ -55,6 +61,8 @@ static int unified_put(struct k2i_output_writer *writer, struct k2i_output_file 
 	uint64_t self = output->open_writer || (entry->flags & K2HFT_CHUNK_CONTINUES) ? entry_writer(entry) : 0;
 	int error = 0;
 
+	if (is_end_alone(entry) && (output->open_writer == 0 || output->open_writer != self))
+		return 0;
 	if (output->open_writer && (output->open_writer != self || !(entry->flags & K2HFT_CHUNK_CONTINUED)))
 		error = line_end_put(writer);
 	if (!error)
@@ -115,6 +123,8 @@ static int formatted_put(struct k2i_output_writer *writer, const struct k2i_grou
 	size_t payload_bytes = entry->payload_bytes;
 	int error = 0;
 
+	if (!binary && is_end_alone(entry))
+		return 0;
 	if (!binary && !ends_line(entry)) {
 		error = terminated_room(writer, payload_bytes + 1);
 		if (error)

@@ -530,12 +530,17 @@ static void test_unified(void **state)
 	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "x");
 	add(place, &one, 0, 2, "other\n");
 	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "y\n");
+	/* The end of a record alone is none, and disturbs nobody. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 2, "z");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "z\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "\n");
 	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\n");
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\n");
 	add(place, &blocks, 0, 1, "block");
 	add(place, &blocks, 0, 1, "s");
 	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nblocks");
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nblocks");
 	place_close(place);
 }
 
@@ -646,10 +651,11 @@ static void test_formatted_keeps_lines_apart(void **state)
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "> %L", NULL);
-	add(place, &one, 0, 1, "a\nb");
-	add(place, &one, 0, 1, "c\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "a\nb");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "\n");
+	add(place, &one, 0, 1, "\n");
 	assert_int_equal(commit(place), 0);
-	expect_file(place, "one", "> a\n> b\n> c\n");
+	expect_file(place, "one", "> a\n> b\n> \n");
 	place_close(place);
 }
 
