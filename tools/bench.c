@@ -184,9 +184,11 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 			break;
 		group_print(report, first, count);
 		/* After each, so that an interrupt costs one group only. Who no longer reads has had enough. */
-		if (bench_files_write(run->options, report) || ferror(stdout))
+		if (bench_files_write(run->options, report, false) || ferror(stdout))
 			status = -1;
 	}
+	if (bench_files_write(run->options, report, true))
+		status = -1;
 	if (status == 0 && !measured)
 		bench_error("--resume: %s had all of it, nothing was measured; without --resume or that file, all is",
 			    run->options->json_file);
@@ -345,7 +347,9 @@ static int report_again(const struct bench_options *options, struct bench_report
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
 	bench_knees_print(report);
-	return bench_files_write(options, report);
+	if (bench_files_write(options, report, false))
+		return BENCH_FAILED;
+	return bench_files_write(options, report, true);
 }
 
 int k2i_command_bench(int argc, char **argv)

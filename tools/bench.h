@@ -234,7 +234,8 @@ void bench_table_head(const struct bench_options *options);
 void bench_table_line(const struct bench_result *result);
 void bench_knees_print(const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
-int bench_files_write(const struct bench_options *options, const struct bench_report *report);
+/* Again and again: each time the whole. `once`, in the end: what is no file of its own, a pipe say. */
+int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once);
 /* Before anything is measured: whether the files that options name can be written. */
 int bench_files_check(const struct bench_options *options);
 /* "library, 10 bytes, -g 3", and what else is not the default. */

@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -416,75 +417,112 @@ static void tsv_write(FILE *output, const struct bench_report *report)
 	}
 }
 
-/*
- * Into a file beside it first: who looks at it, or goes on from it, has a whole one. Where a link leads to, so that it stays
- * one; and what is no file, as a terminal or /dev/null, must not become one. `*temporary`: "": none.
- */
-static FILE *file_open(const char *path, char real[PATH_MAX], char temporary[PATH_MAX + 8])
-{
-	struct stat status;
-	bool is_file = stat(path, &status) != 0 || S_ISREG(status.st_mode); /* or is to be one */
+/* What the program was started with: a file of its own can take the place of none of them. */
+#define GIVEN_DESCRIPTORS 10
 
-	/* /dev/stdout leads to a pipe by no path. */
-	if (!is_file || !realpath(path, real))
-		(void)snprintf(real, PATH_MAX, "%s", path);
-	temporary[0] = '\0';
-	if (is_file)
-		(void)snprintf(temporary, PATH_MAX + 8, "%s.new", real);
-	return fopen(temporary[0] ? temporary : real, "we");
+struct target {
+	int given;                    /* descriptor that is the file already, as /dev/stdout says; -1: none */
+	char temporary[PATH_MAX + 8]; /* to be renamed; "": it is written to as it is */
+	char real[PATH_MAX];
+};
+
+static int given_find(const struct stat *file)
+{
+	struct stat given;
+
+	for (int descriptor = 1; descriptor < GIVEN_DESCRIPTORS; descriptor++)
+		if (fstat(descriptor, &given) == 0 && given.st_dev == file->st_dev && given.st_ino == file->st_ino &&
+		    (fcntl(descriptor, F_GETFL) & O_ACCMODE) != O_RDONLY)
+			return descriptor;
+	return -1;
 }
 
-static int file_write(const char *path, const struct bench_report *report,
+/*
+ * Into a file beside it first: who looks at it, or goes on from it, has a whole one. Where a link leads to, so that it stays
+ * one; and what is no file, as a terminal or /dev/null, must not become one.
+ */
+static void target_find(const char *path, struct target *target)
+{
+	struct stat status;
+	bool exists = stat(path, &status) == 0, is_file = !exists || S_ISREG(status.st_mode); /* or is to be one */
+
+	target->given = exists ? given_find(&status) : -1;
+	/* /dev/stdout leads to a pipe by no path. */
+	if (!is_file || !realpath(path, target->real))
+		(void)snprintf(target->real, sizeof(target->real), "%s", path);
+	target->temporary[0] = '\0';
+	if (is_file && target->given < 0)
+		(void)snprintf(target->temporary, sizeof(target->temporary), "%s.new", target->real);
+}
+
+static FILE *target_open(const struct target *target)
+{
+	int descriptor;
+
+	if (target->given < 0)
+		return fopen(target->temporary[0] ? target->temporary : target->real, "we");
+	/* Behind what is written there. */
+	(void)fflush(stdout);
+	descriptor = fcntl(target->given, F_DUPFD_CLOEXEC, 0);
+	return descriptor < 0 ? NULL : fdopen(descriptor, "w");
+}
+
+/* `once`: of what can be written to once only, or of the others. */
+static int file_write(const char *path, const struct bench_report *report, bool once,
 		      void (*write)(FILE *output, const struct bench_report *report))
 {
-	char real[PATH_MAX], temporary[PATH_MAX + 8];
+	struct target target;
 	FILE *output;
 	bool failed;
 
 	if (!path)
 		return BENCH_OK;
-	output = file_open(path, real, temporary);
+	target_find(path, &target);
+	if (once != (target.temporary[0] == '\0'))
+		return BENCH_OK;
+	output = target_open(&target);
 	if (output) {
 		write(output, report);
 		failed = ferror(output) != 0;
-		if (fclose(output) == 0 && !failed && (!temporary[0] || rename(temporary, real) == 0))
+		if (fclose(output) == 0 && !failed && (once || rename(target.temporary, target.real) == 0))
 			return BENCH_OK;
-		if (temporary[0])
-			(void)remove(temporary);
+		if (!once)
+			(void)remove(target.temporary);
 	}
 	bench_error("%s: %s", path, strerror(errno));
 	return BENCH_FAILED;
 }
 
-int bench_files_write(const struct bench_options *options, const struct bench_report *report)
+int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once)
 {
-	int status = file_write(options->tsv_file, report, tsv_write);
+	int status = file_write(options->tsv_file, report, once, tsv_write);
 
-	if (file_write(options->json_file, report, bench_json_write))
+	if (file_write(options->json_file, report, once, bench_json_write))
 		status = BENCH_FAILED;
-	if (file_write(options->markdown_file, report, bench_markdown_write))
+	if (file_write(options->markdown_file, report, once, bench_markdown_write))
 		status = BENCH_FAILED;
-	return file_write(options->html_file, report, bench_html_write) ? BENCH_FAILED : status;
+	return file_write(options->html_file, report, once, bench_html_write) ? BENCH_FAILED : status;
 }
 
 int bench_files_check(const struct bench_options *options)
 {
 	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
-	char real[PATH_MAX], temporary[PATH_MAX + 8];
+	struct target target;
+	FILE *output;
 	size_t number;
 
 	for (number = 0; number < sizeof(paths) / sizeof(paths[0]); number++) {
-		FILE *output = paths[number] ? file_open(paths[number], real, temporary) : NULL;
-
-		if (paths[number] && !output) {
+		if (!paths[number])
+			continue;
+		target_find(paths[number], &target);
+		output = target_open(&target);
+		if (!output) {
 			bench_error("%s: %s", paths[number], strerror(errno));
 			return BENCH_FAILED;
 		}
-		if (output) {
-			(void)fclose(output);
-			if (temporary[0])
-				(void)remove(temporary);
-		}
+		(void)fclose(output);
+		if (target.temporary[0])
+			(void)remove(target.temporary);
 	}
 	return BENCH_OK;
 }

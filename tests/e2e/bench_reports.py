@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import xml.dom.minidom
 
-from common.bench_run import bench, load, save
+from common.bench_run import K2HFT, bench, load, save
 
 
 def main():
@@ -122,6 +122,16 @@ def main():
         os.symlink("/proc/self/fd/1", os.path.join(work, "output"))
         printed, _ = bench(work, "--from", "a.json", "--tsv", "output")
         assert "committed_mb" in printed and os.path.islink(os.path.join(work, "output")), printed
+        # And of a file: nothing takes its place, and all of the output is in it, each table once.
+        with open(os.path.join(work, "kept"), "w+", encoding="utf-8") as kept:
+            done = subprocess.run([K2HFT, "bench", "--by", "library", "--size", "100", "-g", "1,2", "-n", "3000",
+                                   "--runs", "1", "--tsv", "output"], stdout=kept, cwd=work, timeout=300, check=False)
+            lines = kept.seek(0) or kept.read().splitlines()
+        assert done.returncode == 0, done
+        assert sum("committed_mb" in line for line in lines) == 1 and sum(line.count("\t") > 9 for line in lines) == 3, lines
+        with open(os.path.join(work, "kept"), encoding="utf-8") as kept:
+            assert kept.read().splitlines() == lines
+        assert sorted(name for name in os.listdir(work) if "kept" in name) == ["kept"]
         assert load(work, "b.json")["results"] == load(work, "a.json")["results"]
 
         # Said before anything is measured.
