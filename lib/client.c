@@ -17,6 +17,7 @@
 #include "options.h"
 #include "ring_counts.h"
 #include "ring_damage.h"
+#include "ring_handle.h"
 
 #define MILLISECOND_NS UINT64_C(1000000)
 
@@ -63,7 +64,9 @@ static int names_copy(struct k2hft_client *client)
 static void ring_look(struct k2hft_client *client)
 {
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	bool known;
 
+	client->opened_at = k2i_ring_opened_at(client->ring, &known);
 	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
 	client->epoch = stats.epoch;
 	client->acked = client->released = client->announced = stats.acked;

@@ -44,6 +44,8 @@ static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t r
 	k2i_client_control_add(client, (size_t)bytes);
 	k2i_client_sent_add(client, to);
 	client->announced = to;
+	if (client->sent_max < to)
+		client->sent_max = to;
 	client->stats.discarded_ranges++;
 	K2I_CRASH(discard_announced);
 	return 0;

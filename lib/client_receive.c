@@ -103,6 +103,8 @@ static void take_error(struct k2hft_client *client, const uint8_t *body, size_t 
 		return;
 	}
 	client->stats.refusals++;
+	if (error.code == K2HFT_ERROR_FENCED && client->state == K2HFT_CLIENT_GREETING)
+		k2i_client_fenced(client, now_ns);
 	bool final = error.code == K2HFT_ERROR_VERSION || error.code == K2HFT_ERROR_FENCED ||
 		     error.code == K2HFT_ERROR_REFUSED;
 	k2i_client_disconnect(client, final ? K2I_CLIENT_RETRY_LATE : K2I_CLIENT_RETRY_SOON, now_ns,

@@ -8,6 +8,7 @@
 
 #include "client_state.h"
 #include "ring_counts.h"
+#include "ring_handle.h"
 #include "uuid.h"
 
 #define HELLO_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
@@ -55,29 +56,13 @@ static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome 
 		k2i_uuid_text(client->ring_uuid, ring), client->acked, welcome->position);
 }
 
-static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t tail,
-			       uint64_t now_ns)
+static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
-	char ring[K2I_UUID_TEXT_BYTES];
-
-	if (welcome->version != K2HFT_FRAME_VERSION || welcome->features != 0) {
-		k2i_client_refuse(client, K2HFT_ERROR_VERSION, K2I_CLIENT_RETRY_LATE, now_ns,
-				  "the receiver chose version %u with features %" PRIu32 ", which was not offered",
-				  (unsigned)welcome->version, welcome->features);
-		return false;
-	}
-	if (welcome->position <= tail)
+	if (welcome->version == K2HFT_FRAME_VERSION && welcome->features == 0)
 		return true;
-	(void)k2i_uuid_text(client->ring_uuid, ring);
-	if (!client->position_logged)
-		k2i_log(K2HFT_LOG_ERROR,
-			"client: %s:%s has ring %s up to position %" PRIu64 ", but the ring ends at %" PRIu64
-			": it is an older copy, or another one with its name",
-			client->host, client->port, ring, welcome->position, tail);
-	client->position_logged = true;
-	k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,
-			  "the receiver knows ring %s up to position %" PRIu64 ", which is beyond its end %" PRIu64,
-			  ring, welcome->position, tail);
+	k2i_client_refuse(client, K2HFT_ERROR_VERSION, K2I_CLIENT_RETRY_LATE, now_ns,
+			  "the receiver chose version %u with features %" PRIu32 ", which was not offered",
+			  (unsigned)welcome->version, welcome->features);
 	return false;
 }
 
@@ -175,6 +160,57 @@ static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t h
 	return 0;
 }
 
+static const char perhaps_twice[] = "what was not acknowledged is sent, and part of it can be there already";
+
+/*
+ * (uuid, position) names a chunk for ever, but the receiver has other chunks at positions of this ring, or can have: its
+ * file was put back from a backup or by a power cut, or another process sends a copy of it. Under another uuid nothing of
+ * it is taken for what the receiver has.
+ */
+static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now_ns)
+{
+	char before[K2I_UUID_TEXT_BYTES], after[K2I_UUID_TEXT_BYTES];
+	struct k2hft_ring_stats stats;
+	int error = k2i_ring_rename(client->ring);
+
+	if (error < 0)
+		return error;
+	stats = k2i_ring_stats(client->ring);
+	(void)k2i_uuid_text(client->ring_uuid, before);
+	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
+	memset(client->receiver_uuid, 0, sizeof(client->receiver_uuid));
+	client->ledger_lost_logged = true; /* this says more */
+	k2i_log_limited(
+		&client->copy_limit, now_ns, K2HFT_LOG_ERROR,
+		"client: %s:%s has had more of ring %s: its file is an older copy, or another process sends a copy. "
+		"It is ring %s from now on; %s",
+		client->host, client->port, before, k2i_uuid_text(client->ring_uuid, after), sent);
+	return 0;
+}
+
+void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns)
+{
+	/* If the ring itself has another consumer, that is the one who may send it. */
+	if (k2i_ring_stats(client->ring).epoch == client->epoch)
+		(void)name_anew(client, perhaps_twice, now_ns);
+}
+
+/* Of the same ring: what was in it when it was opened is there, if no receiver heard of this copy since. */
+static void older_copy(struct k2hft_client *client, uint64_t position, uint64_t head, uint64_t now_ns)
+{
+	const char *sent = perhaps_twice;
+	bool known;
+
+	(void)k2i_ring_opened_at(client->ring, &known);
+	if (!known && ring_place(client, client->opened_at, head) == 0)
+		sent = "what was in it when it was opened is there, what has come since is sent";
+	k2i_client_refuse(client, K2HFT_ERROR_POSITION,
+			  name_anew(client, sent, now_ns) ? K2I_CLIENT_RETRY_LATE : K2I_CLIENT_RETRY_SOON, now_ns,
+			  "the ring was not sent up to position %" PRIu64
+			  ": it is an older copy, and gets another name",
+			  position);
+}
+
 static void connected(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_CONNECTED;
@@ -185,6 +221,7 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 					  ? welcome->frame_bytes_max
 					  : client->options.frame_bytes_max;
 	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
+	k2i_ring_known(client->ring);
 	client->stats.connects++;
 	client->stats.last_error[0] = '\0';
 	if (client->batch.read < client->sent_max)
@@ -204,9 +241,14 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	uint64_t sent = client->opened_at > client->sent_max ? client->opened_at : client->sent_max;
 
-	if (!welcome_acceptable(client, welcome, stats.tail, now_ns))
+	if (!welcome_acceptable(client, welcome, now_ns))
 		return;
+	if (welcome->position > sent || welcome->position > stats.tail) {
+		older_copy(client, welcome->position, stats.head, now_ns);
+		return;
+	}
 	if (welcome->position < client->acked || (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->acked > 0))
 		ledger_lost(client, welcome);
 	if (ring_place(client, welcome->position, stats.head) < 0) {

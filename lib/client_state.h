@@ -105,13 +105,14 @@ struct k2hft_client {
 	uint64_t window_end;                 /* as granted */
 	uint64_t ack_floor;                  /* ACK's position may not be below: WELCOME's, then the last ACK's */
 	uint64_t announced;                  /* the receiver was told of everything below, as records or as a hole */
-	uint64_t sent_max;                   /* nothing above was ever sent */
+	uint64_t opened_at;                  /* end of what another process can have sent */
+	uint64_t sent_max;                   /* nothing above was ever sent, or announced as a hole, by this client */
 	uint64_t expired, undeclared;        /* records below that were given up for that are counted */
 	uint64_t repaired_from, repaired_to; /* gaps in it are damage */
 	uint32_t repairs;                    /* in a row, without a chunk between them */
 	uint32_t frame_bytes_max;
 	uint8_t receiver_uuid[16];
-	bool ledger_lost_logged, position_logged;
+	bool ledger_lost_logged;
 
 	/* sending */
 	struct k2i_batch batch;
@@ -133,7 +134,7 @@ struct k2hft_client {
 
 	uint8_t status_logged;
 	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit,
-		resent_limit, memory_limit;
+		resent_limit, memory_limit, copy_limit;
 	char failure_logged[256];
 	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
 	struct k2hft_client_stats stats;
@@ -184,6 +185,8 @@ int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 /* client_resume.c: WELCOME */
 int k2i_client_hello_send(struct k2hft_client *client);
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns);
+/* The receiver does not take this ring, since it has had a newer epoch of it. */
+void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns);
 
 /* client_send.c */
 void k2i_client_output_reset(struct k2hft_client *client);

@@ -132,6 +132,16 @@ void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
  */
 bool k2i_ring_abandoned(struct k2hft_ring *ring);
 bool k2i_ring_abandoned_known(const struct k2hft_ring *ring);
+/*
+ * The same, the consumer's: where the ring ended when it was opened, which stays so, however often it is opened, until a
+ * receiver has heard of that (k2i_ring_known). Before that none can have what is behind. `*known`: one has; then it is
+ * where the ring ends now.
+ */
+uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *known);
+void k2i_ring_known(struct k2hft_ring *ring);
+
+/* ring_map.c: gives it another uuid, as it is a copy of the one whose this is: its positions name other chunks. -EIO */
+int k2i_ring_rename(struct k2hft_ring *ring);
 
 /* ring_full.c: the free bytes when a reserve gave -EAGAIN, of this thread if there was one. */
 void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes);

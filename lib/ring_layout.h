@@ -28,7 +28,7 @@
 #define K2I_LINE_BYTES 128
 
 struct k2i_ring_header {
-	/* Written before anybody else can see the ring, never after. */
+	/* Written before anybody else can see the ring, never after; but for the uuid of one that turns out to be a copy. */
 	uint64_t magic;
 	uint32_t layout;
 	uint32_t slot_count;
@@ -37,7 +37,7 @@ struct k2i_ring_header {
 	uint64_t capacity;              /* bytes of data, a power of two */
 	uint64_t data_at;               /* offset of the data in the file */
 	uint64_t seed;                  /* of the marks' tags */
-	uint8_t uuid[16];
+	_Atomic uint64_t uuid[2];
 	uint32_t stream_count;
 	uint32_t stream_bytes;
 
@@ -56,6 +56,7 @@ struct k2i_ring_header {
 	_Atomic uint64_t discarded_claims; /* of dead producers */
 	_Atomic uint64_t damaged_bytes;
 	_Atomic uint64_t damaged_from, damaged_to; /* around what was damaged last */
+	_Atomic uint64_t opened_at;                /* as k2i_ring_opened_at, | 1; 0: a receiver has heard of it since */
 
 	/* Read by producers at each commit. */
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t sleeping; /* 0: awake; else the sleep's number */

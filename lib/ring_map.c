@@ -78,6 +78,27 @@ static int random_fill(void *bytes, size_t byte_count)
 	return getrandom(bytes, byte_count, 0) == (ssize_t)byte_count ? 0 : -EIO;
 }
 
+/* A random one of RFC 9562, version 4. */
+static int uuid_make(_Atomic uint64_t uuid[2])
+{
+	uint8_t bytes[16];
+	uint64_t words[2];
+	int error = random_fill(bytes, sizeof(bytes));
+
+	bytes[6] = (uint8_t)((bytes[6] & 0x0f) | 0x40);
+	bytes[8] = (uint8_t)((bytes[8] & 0x3f) | 0x80);
+	memcpy(words, bytes, sizeof(words));
+	/* relaxed, both: for the consumer, who writes them, and for statistics. */
+	for (int at = 0; !error && at < 2; at++)
+		atomic_store_explicit(&uuid[at], words[at], memory_order_relaxed);
+	return error;
+}
+
+int k2i_ring_rename(struct k2hft_ring *ring)
+{
+	return uuid_make(ring->header->uuid);
+}
+
 int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 {
 	struct k2i_ring_header header = {
@@ -90,15 +111,12 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 		.stream_count = K2I_STREAM_COUNT,
 		.stream_bytes = sizeof(struct k2i_stream),
 	};
-	int error = random_fill(header.uuid, sizeof(header.uuid));
+	int error = uuid_make(header.uuid);
 
 	if (!error)
 		error = random_fill(&header.seed, sizeof(header.seed));
 	if (error)
 		return error;
-	/* A random one of RFC 9562, version 4. */
-	header.uuid[6] = (uint8_t)((header.uuid[6] & 0x0f) | 0x40);
-	header.uuid[8] = (uint8_t)((header.uuid[8] & 0x3f) | 0x80);
 	*seed = header.seed;
 	if (pwrite(descriptor, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
 		return errno ? -errno : -ENOSPC;

@@ -88,9 +88,29 @@ static int inherit(struct k2hft_ring *ring)
 	return 0;
 }
 
+uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *known)
+{
+	/* relaxed: the consumer alone writes it. */
+	uint64_t opened_at = atomic_load_explicit(&ring->header->opened_at, memory_order_relaxed);
+
+	*known = opened_at == 0;
+	return *known ? k2i_tail_load(ring) : opened_at - 1;
+}
+
+void k2i_ring_known(struct k2hft_ring *ring)
+{
+	/* relaxed: as above. */
+	atomic_store_explicit(&ring->header->opened_at, 0, memory_order_relaxed);
+}
+
 static void consumer_begin(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header *header = ring->header;
+	bool known;
+	uint64_t opened_at = k2i_ring_opened_at(ring, &known);
+
+	/* relaxed: as above. */
+	atomic_store_explicit(&header->opened_at, opened_at | 1, memory_order_relaxed);
 
 	/* relaxed: nobody acts on these before R10, and what producers do meanwhile is in the entries. */
 	atomic_store_explicit(&header->read, ring->read, memory_order_relaxed);

@@ -53,7 +53,7 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 #define K2I_RING_COUNT_READ(name) now.name = word(&header->counts[K2I_RING_##name]);
 	K2I_RING_COUNTS(K2I_RING_COUNT_READ)
 #undef K2I_RING_COUNT_READ
-	memcpy(now.uuid, header->uuid, sizeof(now.uuid));
+	memcpy(now.uuid, (const uint64_t[]){word(&header->uuid[0]), word(&header->uuid[1])}, sizeof(now.uuid));
 	slots_count(ring, &now);
 	return k2i_stats_copy(stats, &now, sizeof(now));
 }

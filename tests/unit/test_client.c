@@ -112,46 +112,88 @@ static void hello_says_who_we_are(void **state)
 	assert_non_null(strstr(f->log, "client: connected to 127.0.0.1:"));
 }
 
-static void welcome_refused(struct fixture *f, const struct k2hft_welcome *welcome, unsigned code)
+static struct k2hft_hello welcome_refused(struct fixture *f, const struct k2hft_welcome *welcome, unsigned code)
 {
+	uint64_t connects = stats_of(f).connects;
 	struct k2hft_error_message error;
 
-	client_open(f);
-	push(f, "kept\n");
 	peer_accept(f);
-	(void)peer_hello(f);
+	struct k2hft_hello hello = peer_hello(f);
 	peer_welcome(f, welcome);
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_ERROR);
 	assert_int_equal(k2hft_error_decode(got.body, got.frame.body_bytes, &error), 0);
 	assert_int_equal(error.code, code);
 	peer_await_end(f);
-	assert_int_equal(stats_of(f).connects, 0);
+	assert_int_equal(stats_of(f).connects, connects);
 	assert_int_equal(stats_of(f).connect_failures, 1);
 	assert_string_equal(stats_of(f).last_error, error.text);
+	return hello;
 }
 
 static void welcome_of_another_version_is_refused(void **state)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 
+	client_open(*state);
 	welcome.version = 2;
-	welcome_refused(*state, &welcome, K2HFT_ERROR_VERSION);
+	(void)welcome_refused(*state, &welcome, K2HFT_ERROR_VERSION);
 }
 
-static void welcome_beyond_the_ring_is_refused(void **state)
+/* Whoever has these positions has not got what is in this ring. */
+static void a_ring_of_which_the_receiver_has_more_gets_another_name(struct fixture *f, uint64_t acked)
 {
-	struct k2hft_welcome welcome = welcome_make(4096, PEER_WINDOW);
+	struct k2hft_welcome welcome = welcome_make(acked + 40, PEER_WINDOW);
+	struct k2hft_hello before, hello;
+
+	for (int chunks = 0; chunks < 2; chunks++)
+		push(f, "kept\n");
+	before = welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
+	assert_non_null(strstr(f->log, "its file is an older copy"));
+	peer_accept(f);
+	hello = peer_hello(f);
+	assert_memory_not_equal(hello.ring_uuid, before.ring_uuid, sizeof(hello.ring_uuid));
+	assert_memory_equal(hello.ring_uuid, ring_stats_of(f).uuid, sizeof(hello.ring_uuid));
+	assert_int_equal(hello.acked, acked);
+	welcome = welcome_make(acked, PEER_WINDOW);
+	welcome.flags = 0;
+	peer_welcome(f, &welcome);
+	assert_int_equal(peer_data(f).frame.position, acked);
+	while (f->end < ring_stats_of(f).tail)
+		(void)peer_data(f);
+}
+
+static void a_copy_that_was_not_sent_yet_gets_another_name(void **state)
+{
+	client_open(*state);
+	a_ring_of_which_the_receiver_has_more_gets_another_name(*state, 0);
+}
+
+static void a_copy_that_is_sent_by_another_one_too_gets_another_name(void **state)
+{
 	struct fixture *f = *state;
 
-	welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
-	assert_non_null(strstr(f->log, "up to position 4096"));
+	client_open(f);
+	push(f, "sent\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+	peer_close(f);
+	a_ring_of_which_the_receiver_has_more_gets_another_name(f, f->end);
 }
 
 static void welcome_inside_a_chunk_is_refused(void **state)
 {
 	struct k2hft_welcome welcome = welcome_make(8, PEER_WINDOW);
+	struct fixture *f = *state;
 
-	welcome_refused(*state, &welcome, K2HFT_ERROR_POSITION);
+	client_open(f);
+	push(f, "kept\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	peer_close(f);
+	(void)welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
+	assert_null(strstr(f->log, "older copy"));
 }
 
 static void another_protocol_is_told_so(void **state)
@@ -232,19 +274,22 @@ static void refusals_of_the_receiver_wait_long(void **state)
 {
 	struct fixture *f = *state;
 	struct k2hft_error_message error = {.code = K2HFT_ERROR_FENCED, .text = "a newer one is here"};
+	struct k2hft_hello before, hello;
 	uint8_t bytes[256];
 
 	client_open(f);
 	peer_accept(f);
-	(void)peer_hello(f);
+	before = peer_hello(f);
 	peer_send(f, bytes, k2hft_error_encode(&error, bytes, sizeof(bytes)));
 	peer_await_end(f);
 	assert_non_null(strstr(stats_of(f).last_error, "a newer one is here"));
 	assert_non_null(strstr(f->log, "a newer one is here"));
 	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 4900, 5000);
 	f->now_ns += 5000 * MS;
-	(void)peer_connect(f, 0, PEER_WINDOW);
+	hello = peer_connect(f, 0, PEER_WINDOW);
 	assert_string_equal(stats_of(f).last_error, "");
+	/* Who has a higher epoch has another copy. */
+	assert_memory_not_equal(hello.ring_uuid, before.ring_uuid, sizeof(hello.ring_uuid));
 }
 
 /* ---- data */
@@ -541,7 +586,8 @@ int main(void)
 		cmocka_unit_test(backoff_grows_to_five_seconds),
 		CASE(hello_says_who_we_are),
 		CASE(welcome_of_another_version_is_refused),
-		CASE(welcome_beyond_the_ring_is_refused),
+		CASE(a_copy_that_was_not_sent_yet_gets_another_name),
+		CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name),
 		CASE(welcome_inside_a_chunk_is_refused),
 		CASE(another_protocol_is_told_so),
 		CASE(no_welcome_in_time_is_the_end),
