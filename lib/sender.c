@@ -100,6 +100,7 @@ static int sender_create(struct k2hft_sender **sender)
 void k2i_sender_free(struct k2hft_sender *sender)
 {
 	k2hft_client_close(sender->client);
+	k2i_writers_forget(sender);
 	k2hft_ring_close(sender->ring);
 	k2i_turnstile_destroy(&sender->room);
 	(void)pthread_cond_destroy(&sender->sealed);
@@ -226,6 +227,8 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 	if (!sender)
 		return 0;
 	status = k2hft_sender_flush(sender, timeout_ms);
+	if (status == 0 && k2i_writers_pay(sender))
+		status = k2hft_sender_flush(sender, timeout_ms);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)
 		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",
 			(unsigned long long)stats.unacked_records);

@@ -26,6 +26,7 @@ struct k2hft_sender {
 	pthread_mutex_t mutex;
 	pthread_cond_t sealed; /* a seal that had to wait for a call was done */
 	struct k2hft_writer *writers;
+	struct k2hft_writer *owing;                            /* closed, but for the end of a line; by `next` */
 	uint64_t seal_ticket;                                  /* last given */
 	uint64_t closed_records, closed_bytes, closed_dropped; /* of writers that are closed */
 

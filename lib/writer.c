@@ -60,6 +60,71 @@ static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hf
 	return 0;
 }
 
+static void writer_free(struct k2hft_writer *writer)
+{
+	k2hft_producer_close(writer->producer);
+	(void)k2hft_stream_release(writer->sender->ring, writer->stream_id);
+	free(writer->tail);
+	free(writer);
+}
+
+static void owing_add(struct k2hft_writer *writer)
+{
+	struct k2hft_sender *sender = writer->sender;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	writer->next = sender->owing;
+	sender->owing = writer;
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+/* One that owes a line end to the stream, 0: to any; NULL: none does. */
+static struct k2hft_writer *owing_take(struct k2hft_sender *sender, uint32_t stream_id)
+{
+	struct k2hft_writer **place = &sender->owing, *taken;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	while (*place && stream_id && (*place)->stream_id != stream_id)
+		place = &(*place)->next;
+	taken = *place;
+	if (taken)
+		*place = taken->next;
+	(void)pthread_mutex_unlock(&sender->mutex);
+	return taken;
+}
+
+bool k2i_writers_pay(struct k2hft_sender *sender)
+{
+	struct k2hft_writer *writer;
+	bool any = false;
+
+	while ((writer = owing_take(sender, 0)) != NULL) {
+		any = true;
+		(void)k2i_writer_tail_end(writer);
+		writer_free(writer);
+	}
+	return any;
+}
+
+void k2i_writers_forget(struct k2hft_sender *sender)
+{
+	struct k2hft_writer *writer;
+
+	while ((writer = owing_take(sender, 0)) != NULL)
+		writer_free(writer);
+}
+
+/* Before anything of this one comes, the end of the line that one before it has left. */
+static void owing_inherit(struct k2hft_writer *writer)
+{
+	struct k2hft_writer *before = owing_take(writer->sender, writer->stream_id);
+
+	if (!before)
+		return;
+	writer->owes_end = true;
+	writer_free(before);
+}
+
 static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t mode, struct k2hft_writer **writer)
 {
 	struct k2hft_stream stream = {.path = path, .mode = mode};
@@ -77,6 +142,7 @@ static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t m
 	status = k2hft_producer_open(sender->ring, &made->producer);
 	if (status)
 		goto fail_declared;
+	owing_inherit(made);
 	writer_link(made);
 	*writer = made;
 	return 0;
@@ -99,21 +165,18 @@ int k2hft_writer_open_binary(struct k2hft_sender *sender, const char *path, stru
 
 void k2hft_writer_close(struct k2hft_writer *writer)
 {
-	struct k2hft_sender *sender;
-
 	if (!writer)
 		return;
-	sender = writer->sender;
 	if (k2i_writer_tail_end(writer) && writer->tail_bytes)
 		k2i_writer_drop(writer, 1);
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
 	k2i_writer_leave(writer);
 	writer_unlink(writer);
-	k2hft_producer_close(writer->producer);
-	(void)k2hft_stream_release(sender->ring, writer->stream_id);
-	free(writer->tail);
-	free(writer);
+	if (writer->owes_end)
+		owing_add(writer);
+	else
+		writer_free(writer);
 }
 
 /* Whether a record in pieces may begin: a sender that must not wait for room in the middle of one looks before. */

@@ -192,6 +192,13 @@ void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count);
 /* What a call of the application answers: counted and logged unless it is 0. */
 int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
+/* writer.c */
+
+/* Line ends that closed writers owe, now that there is room. Whether there were any. */
+bool k2i_writers_pay(struct k2hft_sender *sender);
+/* Those that are left are given up. */
+void k2i_writers_forget(struct k2hft_sender *sender);
+
 /* writer_text.c */
 
 /* The line end that `owes_end` asks for, if it does. Errors as k2i_writer_put's. */
