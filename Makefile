@@ -132,10 +132,10 @@ $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verif
 $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json)
 $(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors numbers)
-$(patsubst %,$(B)/tests/test_%,cached hold nodes shared sweep): $(B)/tests/test_%: $(B)/obj/fuse/%.o $(B)/obj/fuse/nodes.o $(B)/obj/fuse/shared.o
-$(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
+$(patsubst %,$(B)/tests/test_%,cached collect hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
+$(B)/tests/test_collect $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_session,$@),writev))
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_collect %/test_outlet,$@),k2i_shared_alloc) $(if $(filter %/test_session,$@),writev))
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shared.h"
+#include "text.h"
 
 struct k2i_cached_piece {
 	struct k2i_cached_piece *next;
@@ -113,8 +114,11 @@ void k2i_cached_advance(struct k2i_cached *cached, uint64_t watermark)
 		drop_first(cached);
 }
 
-void k2i_cached_forget(struct k2i_cached *cached)
+uint64_t k2i_cached_forget(struct k2i_cached *cached)
 {
-	while (cached->first)
-		drop_first(cached);
+	uint64_t records = 0;
+
+	for (; cached->first; drop_first(cached))
+		records += k2i_text_records(cached->first->data, cached->first->bytes);
+	return records;
 }

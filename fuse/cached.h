@@ -33,7 +33,7 @@ int k2i_cached_give(struct k2i_cached *cached, uint64_t watermark, uint64_t offs
 bool k2i_cached_next(const struct k2i_cached *cached, uint64_t watermark, struct k2i_cached_part *part);
 /* The watermark has come here: frees what is below. */
 void k2i_cached_advance(struct k2i_cached *cached, uint64_t watermark);
-/* Frees all: the file is cut. */
-void k2i_cached_forget(struct k2i_cached *cached);
+/* Frees all: the file is cut. Returns how many records that was. */
+uint64_t k2i_cached_forget(struct k2i_cached *cached);
 
 #endif

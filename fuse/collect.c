@@ -148,13 +148,17 @@ static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struc
 int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
 		     struct k2i_cached_file **file)
 {
-	int status;
+	int status = 0;
 
 	*file = k2i_node_at(mount->nodes, node)->cached;
 	if (*file) {
 		/* All that wrote to it have closed it: a record that they left without its end has it. */
 		if ((*file)->stream->flushed)
-			k2i_write_end(mount, (*file)->stream);
+			status = k2i_write_end(mount, (*file)->stream);
+		if (status) {
+			*file = NULL; /* no writer more */
+			return status;
+		}
 		K2I_SHARED_KEEP(*file);
 		if ((*file)->writer_pid != pid)
 			(*file)->writer_pid = 0;
@@ -188,44 +192,6 @@ static void run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
 	}
 }
 
-void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
-{
-	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	struct k2i_cached_file **place = &mount->cached_first;
-
-	K2I_SHARED_KEEP(file);
-	if (--file->writers)
-		return;
-	run_waits(mount, file);
-	while (*place != file)
-		place = &(*place)->next;
-	k2i_shared_keep(place, sizeof(*place));
-	K2I_SHARED_KEEP(&mount->cached_count);
-	k2i_node_keep(entry);
-	*place = file->next;
-	mount->cached_count--;
-	entry->cached = NULL;
-	k2i_cached_forget(&file->pieces);
-	k2i_write_release(mount, file->stream);
-	k2i_shared_free(file);
-	k2i_sweep_closed(mount);
-}
-
-void k2i_collect_inherit(struct k2i_mount *mount)
-{
-	uint64_t now_ns = k2i_mount_clock_ns();
-
-	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
-		file->asked = 0;
-		file->left = false;
-		file->idle = 0;
-		file->waits = NULL;
-		due(mount, file, now_ns);
-	}
-}
-
-/* ---- what comes */
-
 /* What was kept and has its turn now: each piece goes from there to what is parked, in one step. */
 static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
@@ -251,6 +217,62 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 	k2i_cached_advance(&file->pieces, watermark_of(mount, file));
 }
 
+/* What is kept still was accepted, and comes no more: for it, or for what stands before it, there was no memory. */
+static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	uint64_t records = k2i_cached_forget(&file->pieces);
+
+	if (records == 0)
+		return;
+	K2I_SHARED_KEEP(&file->stream->lost);
+	file->stream->lost = -ENOMEM;
+	k2i_mount_count(&mount->counts.lost_records, records);
+	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			"mount: no memory: %llu records of %s are lost", (unsigned long long)records,
+			file->stream->path);
+}
+
+void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
+	struct k2i_cached_file **place = &mount->cached_first;
+
+	/* In steps of its own, so before anything of this one. */
+	if (file->writers == 1 && !mount->ending)
+		take_kept(mount, file);
+	K2I_SHARED_KEEP(file);
+	if (--file->writers)
+		return;
+	run_waits(mount, file);
+	lose_kept(mount, file);
+	while (*place != file)
+		place = &(*place)->next;
+	k2i_shared_keep(place, sizeof(*place));
+	K2I_SHARED_KEEP(&mount->cached_count);
+	k2i_node_keep(entry);
+	*place = file->next;
+	mount->cached_count--;
+	entry->cached = NULL;
+	k2i_write_release(mount, file->stream);
+	k2i_shared_free(file);
+	k2i_sweep_closed(mount);
+}
+
+void k2i_collect_inherit(struct k2i_mount *mount)
+{
+	uint64_t now_ns = k2i_mount_clock_ns();
+
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		file->asked = 0;
+		file->left = false;
+		file->idle = 0;
+		file->waits = NULL;
+		due(mount, file, now_ns);
+	}
+}
+
+/* ---- what comes */
+
 static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	if (write->claim)
@@ -262,16 +284,16 @@ static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const st
 {
 	uint64_t watermark = watermark_of(mount, file);
 	struct k2i_write taken = *write;
-	struct k2i_cached_part part;
-	int status = k2i_cached_give(&file->pieces, watermark, write->offset, write->data, write->bytes, &part);
+	struct k2i_cached_part part = {.bytes = 0};
+	/* Not after the mount has begun to end: its records have been ended. */
+	bool late = mount->ending && write->offset + write->bytes > watermark;
+	int status = late ? -ECONNABORTED
+			  : k2i_cached_give(&file->pieces, watermark, write->offset, write->data, write->bytes, &part);
 
 	taken.data = part.data;
 	taken.bytes = part.bytes;
 	taken.offset = watermark;
 	taken.writer_pid = file->writer_pid;
-	/* Not after the mount has begun to end: its records have been ended. */
-	if (status == 0 && mount->ending && (part.bytes || write->offset > watermark))
-		status = -ECONNABORTED;
 	if (status == 0 && part.bytes) {
 		k2i_write_cached(mount, file->stream, &taken);
 	} else {
@@ -393,7 +415,7 @@ void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 	k2i_collect_cut_done(mount, node);
 	k2i_sweep_cut(mount, node, bytes);
 	if (entry->cached)
-		k2i_cached_forget(&entry->cached->pieces);
+		lose_kept(mount, entry->cached);
 	if (!mount->writeback || gone == 0)
 		return;
 	k2i_node_keep(entry);

@@ -214,7 +214,8 @@ static int enqueue(struct k2i_mount *mount, const struct k2i_parked *item, const
 	return status;
 }
 
-static void enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_parked_kind kind)
+/* -ENOMEM: the record is held as before. */
+static int enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_parked_kind kind)
 {
 	struct k2i_parked item = {
 		.kind = kind,
@@ -223,8 +224,12 @@ static void enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enu
 		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 	};
 
-	if (enqueue(mount, &item, NULL) == 0)
-		return;
+	return enqueue(mount, &item, NULL);
+}
+
+/* Nobody will end it any more. */
+static void lose_held(struct k2i_mount *mount)
+{
 	k2i_mount_count(&mount->counts.lost_records, 1);
 	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
 			"mount: no memory: the last record of a file is lost");
@@ -255,17 +260,17 @@ static bool anybody_closed_before(const struct k2i_mount *mount, const struct k2
  * RELEASE comes some time after close(2): a record that a closed handle left without its end would come behind what
  * the next one wrote. So it is ended before anybody else writes to the same stream.
  */
-static void end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
+static int end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
 {
 	struct k2i_handle *next;
+	int status = 0;
 
-	for (struct k2i_handle *handle = mount->flushed_first; handle; handle = next) {
+	for (struct k2i_handle *handle = mount->flushed_first; handle && status == 0; handle = next) {
 		next = handle->flushed_next;
-		if (!is_closed_before(handle, writer))
-			continue;
-		k2i_handle_not_flushed(mount, handle);
-		enqueue_held(mount, handle, K2I_PARKED_END);
+		if (is_closed_before(handle, writer))
+			status = k2i_write_end(mount, handle);
 	}
+	return status;
 }
 
 /* ---- from where the request was read to */
@@ -419,8 +424,9 @@ static int park_data(struct k2i_mount *mount, const struct k2i_write *write, con
 		(void)k2hft_producer_discard(mount->producer);
 		claimed = false;
 	}
-	end_closed(mount, item->handle);
-	status = k2i_park_add(mount, item, data);
+	status = end_closed(mount, item->handle);
+	if (status == 0)
+		status = k2i_park_add(mount, item, data);
 	if (claimed)
 		(void)k2hft_producer_discard(mount->producer);
 	return status;
@@ -594,7 +600,7 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 	struct k2i_parked item = {.kind = K2I_PARKED_SYNC, .unique = unique};
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
 	const struct k2i_node_entry *entry;
-	int status;
+	int status = 0;
 
 	if (k2i_park_resent(mount, unique))
 		return;
@@ -605,30 +611,34 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 	entry = k2i_node_at(mount->nodes, handle->node);
 	if (entry && entry->cached)
 		handle = entry->cached->stream;
-	for (uint32_t at = 0; at < mount->handle_room; at++) {
+	for (uint32_t at = 0; at < mount->handle_room && status == 0; at++) {
 		struct k2i_handle *other = mount->handles[at];
 
 		/* A rule that looks at records can't judge one that has not ended: it stays held. */
 		if (other && other->outlet && other->node == handle->node && k2i_handle_holds(other) &&
 		    other->outlet->passes_all)
-			enqueue_held(mount, other, K2I_PARKED_SO_FAR);
+			status = enqueue_held(mount, other, K2I_PARKED_SO_FAR);
 	}
 	item.handle = handle;
-	status = enqueue(mount, &item, NULL);
+	if (status == 0)
+		status = enqueue(mount, &item, NULL);
 	if (status)
 		k2i_reply_status(mount, unique, status);
 }
 
-void k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
+int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	k2i_handle_not_flushed(mount, handle);
-	if (k2i_handle_holds(handle))
-		enqueue_held(mount, handle, K2I_PARKED_END);
+	int status = k2i_handle_holds(handle) ? enqueue_held(mount, handle, K2I_PARKED_END) : 0;
+
+	if (status == 0)
+		k2i_handle_not_flushed(mount, handle);
+	return status;
 }
 
 void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	k2i_write_end(mount, handle);
+	if (k2i_write_end(mount, handle))
+		lose_held(mount);
 	K2I_SHARED_KEEP(handle);
 	handle->released = true;
 	k2i_handle_free_if_done(mount, handle);
@@ -639,7 +649,7 @@ void k2i_write_end_all(struct k2i_mount *mount)
 	for (uint32_t at = 0; at < mount->handle_room; at++) {
 		struct k2i_handle *handle = mount->handles[at];
 
-		if (handle && k2i_handle_holds(handle))
-			enqueue_held(mount, handle, K2I_PARKED_END);
+		if (handle && k2i_handle_holds(handle) && enqueue_held(mount, handle, K2I_PARKED_END))
+			lose_held(mount);
 	}
 }

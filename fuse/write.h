@@ -42,9 +42,9 @@ int k2i_write_park_cached(struct k2i_mount *mount, struct k2i_handle *stream, co
 /* An FSYNC request: is answered when all that was written before is acknowledged. */
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);
 
-/* Its last record ends here. */
-void k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle);
-/* The kernel has released the handle: its last record ends here. */
+/* Its last record ends here. -ENOMEM: it does not. */
+int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle);
+/* The kernel has released the handle: the same, or the record is lost. */
 void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle);
 
 /* All open files' unterminated records, at the end. */

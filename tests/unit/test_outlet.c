@@ -3,23 +3,13 @@
  * What is pending for the ring while that is full, and when there is room again; what counts of records that are judged;
  * what a writer is told of those that failed.
  */
-#include "ring_help.h"
+#include "mounted_help.h"
 
 #include <errno.h>
-#include <linux/fuse.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "../../fuse/collect.h"
-#include "../../fuse/handles.h"
-#include "../../fuse/mount.h"
-#include "../../fuse/outlet.h"
-#include "../../fuse/shared.h"
-#include "../../fuse/write.h"
-#include "pattern.h"
-#include "rules.h"
 
 #define PENDING_BYTES 4096u
 #define LINE "0123456"
@@ -30,17 +20,6 @@ struct place {
 	struct k2i_mount mount;
 	struct k2i_outlet outlet;
 };
-
-uint64_t k2i_mount_clock_ns(void)
-{
-	return 0;
-}
-
-void k2i_mount_count_refused(struct k2i_mount *mount, int status)
-{
-	(void)status;
-	mount->counts.refused_writes++;
-}
 
 void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
 {
@@ -232,119 +211,6 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 	k2i_rules_free(rules);
 }
 
-struct mounted {
-	struct k2i_settings settings;
-	struct k2i_mount mount;
-	struct k2i_handle *handle;
-	int device;
-};
-
-static char target[] = "t", expression[] = "\"^a([0-9])$\", \"b$1\"";
-static struct k2i_pattern pattern = {.text = expression, .file = "f"};
-static struct k2i_rule rule = {.target = target, .allow = &pattern, .allow_count = 1, .transfer = true, .file = "f"};
-
-static struct k2i_outlet *outlet_make(struct mounted *mounted, const char *path)
-{
-	struct k2i_outlet *outlet = k2i_shared_alloc(sizeof(*outlet));
-
-	assert_non_null(outlet);
-	memset(outlet, 0, sizeof(*outlet));
-	outlet->match = k2i_rules_find(mounted->mount.rules, target);
-	outlet->path = k2i_shared_text(path);
-	outlet->transfer = outlet->declared = true;
-	outlet->stream_id = stream_of(mounted->mount.ring, path);
-	assert_int_equal(k2i_rule_scratch_create(outlet->match, &outlet->scratch), 0);
-	return outlet;
-}
-
-static void mounted_make(struct mounted *mounted)
-{
-	struct k2i_node_owner owner = {.mode = S_IFDIR | 0755};
-	char message[512];
-	int ends[2];
-	uint32_t node;
-
-	memset(mounted, 0, sizeof(*mounted));
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-	mounted->device = ends[1];
-	mounted->settings = (struct k2i_settings){.rules = &rule, .rule_count = 1};
-	mounted->mount.settings = &mounted->settings;
-	mounted->mount.device_fd = ends[0];
-	mounted->mount.ring = memory_ring();
-	mounted->mount.producer = producer_of(mounted->mount.ring);
-	mounted->mount.chunk_bytes_max = mounted->mount.limits.piece_bytes_max = 4096;
-	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
-	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);
-	owner.mode = S_IFREG | 0644;
-	assert_int_equal(k2i_node_make(mounted->mount.nodes, K2I_NODE_ROOT, target, &owner, &node), 0);
-	assert_int_equal(
-		k2i_handle_open(&mounted->mount, node, target, outlet_make(mounted, target), NULL, &mounted->handle),
-		0);
-}
-
-static void mounted_end(struct mounted *mounted)
-{
-	k2i_handles_free(&mounted->mount);
-	k2i_nodes_free(mounted->mount.nodes);
-	k2i_rules_free(mounted->mount.rules);
-	k2hft_producer_close(mounted->mount.producer);
-	k2hft_ring_close(mounted->mount.ring);
-	assert_int_equal(close(mounted->device), 0);
-	assert_int_equal(close(mounted->mount.device_fd), 0);
-}
-
-static void request(struct mounted *mounted, uint64_t unique, const char *text)
-{
-	struct k2i_write write = {
-		.unique = unique,
-		.handle = mounted->handle->number,
-		.data = text,
-		.bytes = strlen(text),
-		.answer_bytes = strlen(text),
-	};
-
-	k2i_write_request(&mounted->mount, &write);
-}
-
-/* What write(2) returns: a count or -errno. */
-static int answer_of(struct mounted *mounted, uint64_t unique)
-{
-	struct {
-		struct fuse_out_header header;
-		struct fuse_write_out written;
-	} answer;
-
-	assert_true(recv(mounted->device, &answer, sizeof(answer), MSG_DONTWAIT) > 0);
-	assert_int_equal(answer.header.unique, unique);
-	return answer.header.error ? answer.header.error : (int)answer.written.size;
-}
-
-static int write_text(struct mounted *mounted, const char *text)
-{
-	static uint64_t unique;
-
-	request(mounted, ++unique, text);
-	return answer_of(mounted, unique);
-}
-
-static void assert_sent(const struct mounted *mounted, const char *text)
-{
-	struct k2hft_chunk_view view;
-	struct k2hft_span span;
-	size_t offset = 0, bytes = 0;
-	char sent[256];
-
-	if (k2hft_ring_read(mounted->mount.ring, SIZE_MAX, 0, &span, NULL) > 0) {
-		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1) {
-			assert_true(view.payload_bytes < sizeof(sent) - bytes);
-			memcpy(sent + bytes, view.payload, view.payload_bytes);
-			bytes += view.payload_bytes;
-		}
-	}
-	sent[bytes] = '\0';
-	assert_string_equal(sent, text);
-}
-
 #define BEGIN "drop\na1\ndrop a\na2\n"
 #define REST "drop a\na3\ndrop\n"
 
@@ -417,6 +283,64 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 	mounted_end(&mounted);
 }
 
+static struct k2i_handle *handle_make(struct mounted *mounted, uint32_t node)
+{
+	struct k2i_outlet *outlet = outlet_make(mounted, mounted_path);
+	struct k2i_handle *handle;
+
+	outlet->passes_all = true;
+	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet, NULL, &handle), 0);
+	return handle;
+}
+
+/* It is held as before, and its end comes. */
+static void what_fsync_has_no_memory_for_is_not_lost(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, "a1"), 2);
+	no_memory = true;
+	k2i_write_sync(&mounted.mount, 100, mounted.handle->number);
+	no_memory = false;
+	assert_int_equal(answer_of(&mounted, 100), -ENOMEM);
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
+	assert_int_equal(write_text(&mounted, "\n"), 1);
+	assert_sent(&mounted, "a1\n");
+	mounted_end(&mounted);
+}
+
+/* Who writes next is told, and the record that was left without its end comes before his in the end. */
+static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
+{
+	struct mounted mounted;
+	struct k2i_handle *closed;
+
+	(void)state;
+	mounted_make(&mounted);
+	closed = mounted.handle;
+	closed->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, "a1"), 2);
+	k2i_handle_flushed(&mounted.mount, closed);
+	mounted.handle = handle_make(&mounted, closed->node);
+	no_memory = true;
+	assert_int_equal(write_text(&mounted, "a2\n"), -ENOMEM);
+	no_memory = false;
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
+	assert_sent(&mounted, "");
+	assert_int_equal(write_text(&mounted, "a2\n"), 3);
+	assert_sent(&mounted, "a1a2\n");
+	/* Nobody is there to be told any more. */
+	assert_int_equal(write_text(&mounted, "a3"), 2);
+	no_memory = true;
+	k2i_write_release(&mounted.mount, mounted.handle);
+	no_memory = false;
+	assert_int_equal(mounted.mount.counts.lost_records, 1);
+	mounted_end(&mounted);
+}
+
 /* The kernel says so once, and nobody can end a writer who waits in the park then. */
 static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 {
@@ -440,19 +364,6 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	mounted_end(&mounted);
 }
 
-static int begin(void **state)
-{
-	(void)state;
-	return k2i_shared_create();
-}
-
-static int end(void **state)
-{
-	(void)state;
-	k2i_shared_destroy();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +374,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),
 		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_goes_before_the_next_line, begin, end),
+		cmocka_unit_test_setup_teardown(what_fsync_has_no_memory_for_is_not_lost, begin, end),
+		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
 	};

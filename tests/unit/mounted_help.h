@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MOUNTED_HELP_H
+#define MOUNTED_HELP_H
+
+#include "ring_help.h"
+
+#include <linux/fuse.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "../../fuse/handles.h"
+#include "../../fuse/mount.h"
+#include "../../fuse/outlet.h"
+#include "../../fuse/output.h"
+#include "../../fuse/shared.h"
+#include "../../fuse/write.h"
+#include "pattern.h"
+#include "rules.h"
+
+uint64_t k2i_mount_clock_ns(void)
+{
+	return 0;
+}
+
+void k2i_mount_count_refused(struct k2i_mount *mount, int status)
+{
+	(void)status;
+	mount->counts.refused_writes++;
+}
+
+/* The linker sends k2i_shared_alloc here. */
+static bool no_memory;
+
+void *__wrap_k2i_shared_alloc(size_t bytes);
+void *__real_k2i_shared_alloc(size_t bytes);
+
+void *__wrap_k2i_shared_alloc(size_t bytes)
+{
+	return no_memory ? NULL : __real_k2i_shared_alloc(bytes);
+}
+
+/* A mount with one file, without a kernel: what it is answered is read from `device`. */
+struct mounted {
+	struct k2i_settings settings;
+	struct k2i_mount mount;
+	struct k2i_handle *handle;
+	int device;
+};
+
+static char mounted_path[] = "t", mounted_expression[] = "\"^a([0-9])$\", \"b$1\"";
+static struct k2i_pattern mounted_pattern = {.text = mounted_expression, .file = "f"};
+static struct k2i_rule mounted_rule = {
+	.target = mounted_path, .allow = &mounted_pattern, .allow_count = 1, .transfer = true, .file = "f"};
+
+static inline struct k2i_outlet *outlet_make(struct mounted *mounted, const char *path)
+{
+	struct k2i_outlet *outlet = k2i_shared_alloc(sizeof(*outlet));
+
+	assert_non_null(outlet);
+	memset(outlet, 0, sizeof(*outlet));
+	outlet->match = k2i_rules_find(mounted->mount.rules, mounted_path);
+	outlet->path = k2i_shared_text(path);
+	outlet->transfer = outlet->declared = true;
+	outlet->stream_id = stream_of(mounted->mount.ring, path);
+	assert_int_equal(k2i_rule_scratch_create(outlet->match, &outlet->scratch), 0);
+	return outlet;
+}
+
+static inline void mounted_make(struct mounted *mounted)
+{
+	struct k2i_node_owner owner = {.mode = S_IFDIR | 0755};
+	char message[512];
+	int ends[2];
+	uint32_t node;
+
+	memset(mounted, 0, sizeof(*mounted));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	mounted->device = ends[1];
+	mounted->settings = (struct k2i_settings){.rules = &mounted_rule, .rule_count = 1};
+	mounted->mount.settings = &mounted->settings;
+	mounted->mount.device_fd = ends[0];
+	mounted->mount.ring = memory_ring();
+	mounted->mount.producer = producer_of(mounted->mount.ring);
+	mounted->mount.chunk_bytes_max = mounted->mount.limits.piece_bytes_max = 4096;
+	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
+	assert_int_equal(k2i_outputs_open(&mounted->mount, message, sizeof(message)), 0);
+	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);
+	owner.mode = S_IFREG | 0644;
+	assert_int_equal(k2i_node_make(mounted->mount.nodes, K2I_NODE_ROOT, mounted_path, &owner, &node), 0);
+	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet_make(mounted, mounted_path), NULL,
+					 &mounted->handle),
+			 0);
+}
+
+static inline void mounted_end(struct mounted *mounted)
+{
+	k2i_handles_free(&mounted->mount);
+	k2i_outputs_close(mounted->mount.outputs);
+	k2i_nodes_free(mounted->mount.nodes);
+	k2i_rules_free(mounted->mount.rules);
+	k2hft_producer_close(mounted->mount.producer);
+	k2hft_ring_close(mounted->mount.ring);
+	assert_int_equal(close(mounted->device), 0);
+	assert_int_equal(close(mounted->mount.device_fd), 0);
+}
+
+static inline void request(struct mounted *mounted, uint64_t unique, const char *text)
+{
+	struct k2i_write write = {
+		.unique = unique,
+		.handle = mounted->handle->number,
+		.data = text,
+		.bytes = strlen(text),
+		.answer_bytes = strlen(text),
+	};
+
+	k2i_write_request(&mounted->mount, &write);
+}
+
+/* What write(2) returns: a count or -errno. */
+static inline int answer_of(struct mounted *mounted, uint64_t unique)
+{
+	struct {
+		struct fuse_out_header header;
+		struct fuse_write_out written;
+	} answer;
+
+	assert_true(recv(mounted->device, &answer, sizeof(answer), MSG_DONTWAIT) > 0);
+	assert_int_equal(answer.header.unique, unique);
+	return answer.header.error ? answer.header.error : (int)answer.written.size;
+}
+
+static inline int write_text(struct mounted *mounted, const char *text)
+{
+	static uint64_t unique;
+
+	request(mounted, ++unique, text);
+	return answer_of(mounted, unique);
+}
+
+static inline void assert_sent(const struct mounted *mounted, const char *text)
+{
+	struct k2hft_chunk_view view;
+	struct k2hft_span span;
+	size_t offset = 0, bytes = 0;
+	char sent[256];
+
+	if (k2hft_ring_read(mounted->mount.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1) {
+			assert_true(view.payload_bytes < sizeof(sent) - bytes);
+			memcpy(sent + bytes, view.payload, view.payload_bytes);
+			bytes += view.payload_bytes;
+		}
+	}
+	sent[bytes] = '\0';
+	assert_string_equal(sent, text);
+}
+
+static inline int begin(void **state)
+{
+	(void)state;
+	return k2i_shared_create();
+}
+
+static inline int end(void **state)
+{
+	(void)state;
+	k2i_shared_destroy();
+	return 0;
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel's page cache has given and nobody can take, for lack of memory. */
+#include "mounted_help.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "../../fuse/collect.h"
+#include "../../fuse/sweep.h"
+
+/* Pages that have been taken are not this test's concern. */
+void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end_bytes)
+{
+	(void)mount;
+	(void)node;
+	(void)end_bytes;
+}
+
+void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node)
+{
+	(void)mount;
+	(void)node;
+}
+
+void k2i_sweep_closed(struct k2i_mount *mount)
+{
+	(void)mount;
+}
+
+void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+{
+	(void)mount;
+	(void)node;
+	(void)bytes;
+}
+
+static int open_writer(struct mounted *mounted, struct k2i_cached_file **file)
+{
+	int status = k2i_collect_open(&mounted->mount, mounted->handle->node, mounted_path, 1, file);
+
+	if (status == 0)
+		(*file)->stream->outlet->passes_all = true;
+	return status;
+}
+
+/* The kernel writes pages back: what it is answered. */
+static int give(struct mounted *mounted, uint64_t offset, const char *text)
+{
+	static uint64_t unique;
+	struct k2i_write write = {
+		.unique = ++unique,
+		.offset = offset,
+		.data = text,
+		.bytes = strlen(text),
+		.answer_bytes = strlen(text),
+	};
+
+	k2i_collect_write(&mounted->mount, mounted->handle->node, &write);
+	return answer_of(mounted, unique);
+}
+
+static void what_is_kept_behind_a_gap_is_counted(void **state)
+{
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	assert_int_equal(give(&mounted, 3, "a2\na3\n"), 6);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0);
+	assert_int_equal(mounted.mount.counts.lost_records, 2);
+	assert_int_equal(k2i_handle_lost(file->stream), -ENOMEM);
+	assert_int_equal(give(&mounted, 3, "a4\n"), 3);
+	k2i_collect_close(&mounted.mount, file);
+	assert_int_equal(mounted.mount.counts.lost_records, 3);
+	assert_sent(&mounted, "");
+	mounted_end(&mounted);
+}
+
+/* There is some again. */
+static void what_waits_for_memory_goes_when_its_file_is_closed(void **state)
+{
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	assert_int_equal(give(&mounted, 3, "a2\n"), 3);
+	no_memory = true;
+	assert_int_equal(give(&mounted, 0, "a1\n"), 3);
+	no_memory = false;
+	assert_sent(&mounted, "a1\n");
+	k2i_collect_close(&mounted.mount, file);
+	assert_sent(&mounted, "a2\n");
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
+	mounted_end(&mounted);
+}
+
+/* The mount has begun to end: who wrote it is told. */
+static void what_is_refused_is_not_kept(void **state)
+{
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	mounted.mount.ending = true;
+	assert_int_equal(give(&mounted, 3, "a2\n"), -ECONNABORTED);
+	assert_int_equal(mounted.mount.counts.refused_writes, 1);
+	k2i_collect_close(&mounted.mount, file);
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
+	mounted_end(&mounted);
+}
+
+/* Who opens the file is told, and what is in it without its end stays. */
+static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
+{
+	struct k2i_cached_file *file, *second;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	assert_int_equal(give(&mounted, 0, "a1"), 2);
+	k2i_collect_flushed(&mounted.mount, file);
+	no_memory = true;
+	assert_int_equal(open_writer(&mounted, &second), -ENOMEM);
+	no_memory = false;
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
+	assert_sent(&mounted, "");
+	assert_int_equal(open_writer(&mounted, &second), 0);
+	assert_ptr_equal(second, file);
+	assert_sent(&mounted, "a1");
+	k2i_collect_close(&mounted.mount, file);
+	k2i_collect_close(&mounted.mount, second);
+	mounted_end(&mounted);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_is_kept_behind_a_gap_is_counted, begin, end),
+		cmocka_unit_test_setup_teardown(what_waits_for_memory_goes_when_its_file_is_closed, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_refused_is_not_kept, begin, end),
+		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
