@@ -166,6 +166,10 @@ int k2i_handles_inherit(struct k2i_mount *mount)
 {
 	int status = 0;
 
+	for (struct k2i_outlet *outlet = mount->owing_first; status == 0 && outlet; outlet = outlet->owing_next) {
+		if (outlet->closed)
+			status = k2i_outlet_inherit(mount, outlet);
+	}
 	for (uint32_t number = 0; status == 0 && number < mount->handle_room; number++) {
 		struct k2i_handle *handle = mount->handles[number];
 		const struct k2i_rule_match *match;
@@ -189,6 +193,7 @@ void k2i_handles_free(struct k2i_mount *mount)
 		if (mount->handles[number])
 			free_handle(mount, mount->handles[number]);
 	}
+	k2i_outlet_forget(mount);
 	k2i_shared_free(mount->handles);
 	mount->handles = NULL;
 	mount->handle_room = 0;

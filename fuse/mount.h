@@ -22,6 +22,7 @@
 
 struct k2i_cached_file;
 struct k2i_mount_options;
+struct k2i_outlet;
 struct k2i_outputs;
 struct k2i_handle;
 struct k2i_write_later;
@@ -93,6 +94,7 @@ struct k2i_mount {
 	struct k2i_handle **handles; /* by number; NULL: free */
 	uint32_t handle_room, handle_free, handles_open;
 	struct k2i_handle *flushed_first; /* k2i_handle_holds, and a close since */
+	struct k2i_outlet *owing_first;   /* line ends, see k2i_outlet_pay */
 	struct k2i_park park;
 	struct k2i_cached_file *cached_first;
 	uint32_t cached_count;

@@ -110,22 +110,50 @@ int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet
 	return status;
 }
 
+static void free_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	if (outlet->declared)
+		(void)k2hft_stream_release(mount->ring, outlet->stream_id);
+	if (outlet->node != K2I_NODE_NONE)
+		k2i_node_closed(mount->nodes, outlet->node);
+	k2i_output_put(outlet->output);
+	k2i_rule_scratch_free(outlet->scratch);
+	k2i_shared_free(outlet->pending);
+	k2i_shared_free(outlet->path);
+	k2i_shared_free(outlet);
+}
+
 void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	while (outlet) {
 		struct k2i_outlet *next = outlet->next;
 
-		if (outlet->declared)
-			(void)k2hft_stream_release(mount->ring, outlet->stream_id);
-		if (outlet->node != K2I_NODE_NONE)
-			k2i_node_closed(mount->nodes, outlet->node);
-		k2i_output_put(outlet->output);
-		k2i_rule_scratch_free(outlet->scratch);
-		k2i_shared_free(outlet->pending);
-		k2i_shared_free(outlet->path);
-		k2i_shared_free(outlet);
+		if (outlet->owes_end) {
+			K2I_SHARED_KEEP(outlet);
+			outlet->closed = true;
+			outlet->next = NULL;
+		} else {
+			free_one(mount, outlet);
+		}
 		outlet = next;
 	}
+}
+
+/* The first of those that owe an end does so no more. */
+static void take_owing(struct k2i_mount *mount)
+{
+	struct k2i_outlet *outlet = mount->owing_first;
+
+	k2i_shared_keep(&mount->owing_first, sizeof(mount->owing_first));
+	mount->owing_first = outlet->owing_next;
+	if (outlet->closed)
+		free_one(mount, outlet);
+}
+
+void k2i_outlet_forget(struct k2i_mount *mount)
+{
+	while (mount->owing_first)
+		take_owing(mount);
 }
 
 int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)
@@ -345,6 +373,17 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 	return deliver(mount, outlet, records, taken);
 }
 
+static void owe_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	if (!outlet->owes_end) {
+		k2i_shared_keep(&mount->owing_first, sizeof(mount->owing_first));
+		outlet->owing_next = mount->owing_first;
+		mount->owing_first = outlet;
+	}
+	outlet->owes_end = true;
+	outlet->owing_pid = outlet->writer_pid;
+}
+
 static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	const char *data = outlet->pending + outlet->pending_from;
@@ -353,11 +392,8 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 
 	K2I_SHARED_KEEP(outlet);
 	outlet->rest_dropped = outlet->pending_continues;
-	if (outlet->pending_continued && !mount->settings->binary) {
-		/* Without its end the next line would be the rest of this one. */
-		outlet->owes_end = true;
-		outlet->owing_pid = outlet->writer_pid;
-	}
+	if (outlet->pending_continued && !mount->settings->binary)
+		owe_end(mount, outlet);
 	outlet->pending_bytes = outlet->pending_from = 0;
 	/* Other records take the place of these. */
 	k2i_shared_step();
@@ -443,6 +479,20 @@ static int push_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	return status;
 }
 
+int k2i_outlet_pay(struct k2i_mount *mount)
+{
+	int status = 0;
+
+	while (mount->owing_first && status == 0) {
+		/* A worker can have died between the one and the other. */
+		if (mount->owing_first->owes_end)
+			status = push_end(mount, mount->owing_first);
+		if (status == 0)
+			take_owing(mount);
+	}
+	return status;
+}
+
 static void forget_pending(struct k2i_outlet *outlet)
 {
 	K2I_SHARED_KEEP(outlet);
@@ -459,8 +509,10 @@ int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	for (; outlet; outlet = outlet->next) {
 		while (outlet->pending_from < outlet->pending_bytes) {
-			int status = outlet->owes_end ? push_end(mount, outlet) : push_one(mount, outlet);
+			int status = k2i_outlet_pay(mount);
 
+			if (status == 0)
+				status = push_one(mount, outlet);
 			if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP)
 				drop_pending(mount, outlet);
 			else if (status)

@@ -32,8 +32,10 @@ struct k2i_outlet {
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
 	bool pending_continued, pending_continues;
-	bool owes_end; /* of a line pieces are out, its rest was dropped: its end goes before what follows */
+	bool owes_end; /* of a line pieces are out, its rest was dropped: see k2i_outlet_pay */
+	bool closed;   /* and is there for that only */
 	uint32_t writer_pid, owing_pid;
+	struct k2i_outlet *owing_next;
 	uint64_t time_ns;
 };
 
@@ -52,6 +54,13 @@ struct k2i_records {
  */
 int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);
 void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
+/*
+ * Ends the lines of which a full ring dropped the rest: without its end the next line of the stream, by whomever, would be
+ * the rest of that. So this goes before all else, and an outlet that owes an end outlives its file. -EAGAIN: no room yet.
+ */
+int k2i_outlet_pay(struct k2i_mount *mount);
+/* The mount ends: closed outlets that owe an end still. */
+void k2i_outlet_forget(struct k2i_mount *mount);
 /* In place of a process that died: opens again what was its own. Without its output goes on, with a warning. -ENOMEM */
 int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet);
 

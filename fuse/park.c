@@ -6,6 +6,7 @@
 
 #include "handles.h"
 #include "mount.h"
+#include "outlet.h"
 #include "reply.h"
 #include "shared.h"
 #include "write.h"
@@ -179,6 +180,8 @@ void k2i_park_run(struct k2i_mount *mount)
 {
 	if (mount->resuming)
 		return;
+	/* Without room for a line end there is none for anything else. */
+	(void)k2i_outlet_pay(mount);
 	run_queue(mount);
 	run_syncs(mount);
 }
@@ -294,5 +297,5 @@ void k2i_park_abandon(struct k2i_mount *mount, int error)
 
 bool k2i_park_empty(const struct k2i_mount *mount)
 {
-	return !mount->park.first && !mount->park.syncs;
+	return !mount->park.first && !mount->park.syncs && !mount->owing_first;
 }

@@ -379,7 +379,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (text->skipping || outlet->rest_dropped || outlet->owes_end ||
+	if (text->skipping || outlet->rest_dropped || mount->owing_first ||
 	    write->bytes > mount->limits.piece_bytes_max || text->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);

@@ -49,6 +49,8 @@ static void fill(const struct k2i_mount *mount, uint32_t stream_id)
 		status = k2hft_producer_push(mount->producer, &chunk, filling, sizeof(filling));
 	while (status == 0);
 	assert_int_equal(status, -EAGAIN);
+	while (push(mount->producer, stream_id, "\n") == 0)
+		continue;
 }
 
 /* `pending` in a page of its own. */
@@ -142,8 +144,6 @@ static void a_dropped_rest_ends_its_line(void **state)
 	place.outlet.pending_continues = true;
 	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
 	fill(&place.mount, place.outlet.stream_id);
-	while (push(place.mount.producer, place.outlet.stream_id, "\n") == 0)
-		continue;
 	stats = stats_of(place.mount.ring);
 	for (int i = 0; i < 2; i++) {
 		place.outlet.pending_bytes = PENDING_BYTES;
@@ -277,6 +277,7 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 	mounted_make(&mounted);
 	mounted.handle->outlet->passes_all = true;
 	mounted.handle->outlet->owes_end = true;
+	mounted.mount.owing_first = mounted.handle->outlet;
 	assert_int_equal(write_text(&mounted, "a1\n"), sizeof("a1\n") - 1);
 	assert_int_equal(write_text(&mounted, "a2\n"), sizeof("a2\n") - 1);
 	assert_sent(&mounted, "\na1\na2\n");
@@ -291,6 +292,71 @@ static struct k2i_handle *handle_make(struct mounted *mounted, uint32_t node)
 	outlet->passes_all = true;
 	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet, NULL, &handle), 0);
 	return handle;
+}
+
+/* Its begin is out, and the ring is full since. */
+static void break_line(struct mounted *mounted)
+{
+	char begin_of_line[5000];
+
+	memset(begin_of_line, 'l', sizeof(begin_of_line) - 1);
+	begin_of_line[sizeof(begin_of_line) - 1] = '\0';
+	mounted->settings.full = K2HFT_FULL_DROP;
+	mounted->handle->outlet->passes_all = true;
+	assert_int_equal(write_text(mounted, begin_of_line), sizeof(begin_of_line) - 1);
+	fill(&mounted->mount, mounted->handle->outlet->stream_id);
+	assert_int_equal(write_text(mounted, "\n"), 1);
+}
+
+static void take_all(struct k2hft_ring *ring)
+{
+	struct k2hft_span span;
+
+	while (k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL) > 0)
+		assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+}
+
+/* Whoever has the ring's next room: the next line of another handle, or nobody. */
+static void a_line_end_that_is_owed_outlives_its_file(void **state)
+{
+	static const char *const followed[] = {"a1\n", NULL};
+
+	(void)state;
+	for (size_t way = 0; way < sizeof(followed) / sizeof(followed[0]); way++) {
+		struct mounted mounted;
+		uint32_t node;
+
+		mounted_make(&mounted);
+		node = mounted.handle->node;
+		break_line(&mounted);
+		k2i_write_release(&mounted.mount, mounted.handle);
+		assert_int_equal(mounted.mount.handles_open, 0);
+		k2i_park_run(&mounted.mount);
+		assert_false(k2i_park_empty(&mounted.mount));
+		take_all(mounted.mount.ring);
+		if (followed[way]) {
+			mounted.handle = handle_make(&mounted, node);
+			assert_int_equal(write_text(&mounted, followed[way]), strlen(followed[way]));
+		} else {
+			k2i_park_run(&mounted.mount);
+			assert_int_equal(stats_of(mounted.mount.ring).streams, 0);
+		}
+		assert_true(k2i_park_empty(&mounted.mount));
+		assert_sent(&mounted, followed[way] ? "\na1\n" : "\n");
+		mounted_end(&mounted);
+	}
+}
+
+/* There never is room again. */
+static void a_line_end_that_is_owed_ends_with_the_mount(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	break_line(&mounted);
+	k2i_write_release(&mounted.mount, mounted.handle);
+	mounted_end(&mounted);
 }
 
 /* It is held as before, and its end comes. */
@@ -374,6 +440,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),
 		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_goes_before_the_next_line, begin, end),
+		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_outlives_its_file, begin, end),
+		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_ends_with_the_mount, begin, end),
 		cmocka_unit_test_setup_teardown(what_fsync_has_no_memory_for_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
