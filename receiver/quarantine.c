@@ -22,6 +22,7 @@
 
 #define INDEX_NAME "index"
 #define NAME_ROOM 64u
+#define SETTLED_S 2 /* a directory that has not changed for so long shows the next change in its time */
 
 struct k2i_quarantine {
 	char *path;
@@ -32,6 +33,8 @@ struct k2i_quarantine {
 	struct k2i_log_limit limit, full_limit;
 	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
 	bool counted;   /* `bytes` holds what was there at start */
+	struct timespec
+		changed; /* the directory, when it was counted; tv_sec 0: it may have changed since at the same time */
 };
 
 int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
@@ -138,14 +141,34 @@ static uint64_t directory_cost(const char *path)
 	return sum;
 }
 
+/*
+ * Who finds no room is held and asks every second, and to look at hundreds of thousands of files keeps all that the
+ * thread serves waiting: files that were moved away changed the directory.
+ */
+static void directory_count(struct k2i_quarantine *quarantine)
+{
+	const struct timespec *counted = &quarantine->changed;
+	struct stat status = {0};
+	struct timespec now;
+
+	(void)stat(quarantine->path, &status);
+	if (counted->tv_sec && counted->tv_sec == status.st_mtim.tv_sec && counted->tv_nsec == status.st_mtim.tv_nsec)
+		return;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	quarantine->bytes = directory_cost(quarantine->path);
+	quarantine->changed = status.st_mtim;
+	if (now.tv_sec - SETTLED_S <= status.st_mtim.tv_sec)
+		quarantine->changed.tv_sec = 0;
+	quarantine->counted = true;
+}
+
 static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 {
 	int error = 0;
 
 	(void)pthread_mutex_lock(&quarantine->mutex);
 	if (!quarantine->counted || quarantine->bytes + bytes > quarantine->bytes_max)
-		quarantine->bytes = directory_cost(quarantine->path);
-	quarantine->counted = true;
+		directory_count(quarantine);
 	if (quarantine->bytes + bytes > quarantine->bytes_max) {
 		error = -EDQUOT;
 	} else {

@@ -64,22 +64,19 @@ static void expect_file(const struct folder *folder, const char *name, const cha
 	expect_contents(path, wanted);
 }
 
+static const uint8_t ring[16] = "ring";
+static const struct k2i_stream stream = {.path = "path", .host = "host"};
+static struct k2i_group_entry entries[] = {
+	{.stream = &stream, .payload = (const uint8_t *)"chunk1", .payload_bytes = 6, .position = 64, .next = 1},
+	{.stream = &stream, .payload = (const uint8_t *)"chunk2", .payload_bytes = 6, .position = 128},
+};
+
 /* As often as its sender is held and tries again, a chunk is there once, and takes room once. */
 static void what_comes_again_is_there_once(void **state)
 {
-	static const struct k2i_stream stream = {.path = "path", .host = "host"};
-	struct k2i_group_entry entries[] = {
-		{.stream = &stream,
-		 .payload = (const uint8_t *)"chunk1",
-		 .payload_bytes = 6,
-		 .position = 64,
-		 .next = 1},
-		{.stream = &stream, .payload = (const uint8_t *)"chunk2", .payload_bytes = 6, .position = 128},
-	};
 	const struct k2i_group group = {.entries = entries, .entry_count = 2};
 	const struct k2i_group_file file = {.last = 1, .error = -EISDIR};
 	static struct k2i_counters counters;
-	static const uint8_t ring[16] = "ring";
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
 	char index[400];
@@ -102,10 +99,35 @@ static void what_comes_again_is_there_once(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
+/* Whoever is held asks time and again: all that is there is looked at when something can have been moved away. */
+static void a_full_one_is_looked_through_when_it_changes(void **state)
+{
+	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
+	const struct k2i_group_file file = {.error = -EISDIR};
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	char there[400];
+
+	path_join(there, sizeof(there), folder, CHUNK_1);
+	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	assert_int_equal(unlink(there), 0);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, NULL, 0), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	k2i_quarantine_free(quarantine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
