@@ -7,16 +7,7 @@
 . tests/tools/receiver.inc
 fourth=
 trap '[ -z "$fourth" ] || kill "$fourth" 2>/dev/null; receiver_cleanup' EXIT
-control=$((12000 + $$ * 17 % 8000))
-while grep -q ":$(printf '%04X' $control) 00000000:0000 0A" /proc/net/tcp; do
-	control=$((control + 1))
-done
-counter() {
-	"${B:-build}/bin/k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" |
-		sed -n "s/^k2hft_receiver_$1\(_total\)\{0,1\} //p"
-}
-is() { [ "$(counter "$1")" = "$2" ]; }
-above() { [ "$(counter "$1")" -gt "$2" ]; }
+receiver_control
 
 receiver_config 'STREAMMAX = 3' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
 receiver_start

@@ -14,15 +14,7 @@ if ! command -v prlimit >/dev/null || ! chattr +a "$dir/out/f" 2>/dev/null; then
 fi
 chattr -a "$dir/out/f"
 
-control=$((12000 + $$ * 13 % 8000))
-while grep -q ":$(printf '%04X' $control) 00000000:0000 0A" /proc/net/tcp; do
-	control=$((control + 1))
-done
-counter() {
-	"${B:-build}/bin/k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" |
-		sed -n "s/^k2hft_receiver_$1\(_total\)\{0,1\} //p"
-}
-is() { [ "$(counter "$1")" = "$2" ]; }
+receiver_control
 
 receiver_config '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
 receiver_start
@@ -50,7 +42,6 @@ ack
 bye
 END
 sender=$!
-above() { [ "$(counter "$1")" -gt "$2" ]; }
 wait_until above uncut_files 0
 wait_until logged "output: f can't be cut back to 200 bytes (Operation not permitted): records can be there twice"
 wait_until is held_now 1

@@ -7,18 +7,8 @@
 k2hft=${B:-build}/bin/k2hft
 mkdir "$dir/out"
 
-# A port that nobody has, below those that the kernel gives away.
-control=$((12000 + $$ * 7 % 8000))
-while grep -q ":$(printf '%04X' $control) 00000000:0000 0A" /proc/net/tcp; do
-	control=$((control + 1))
-done
+receiver_control
 config() { receiver_config "$@" '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"; }
-
-# What k2hft stat says of counter $1.
-counter() {
-	"$k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" | sed -n "s/^k2hft_receiver_$1\(_total\)\{0,1\} //p"
-}
-is() { [ "$(counter "$1")" = "$2" ]; }
 
 # count NAME N, script on standard input: the script makes the counter N.
 count() {

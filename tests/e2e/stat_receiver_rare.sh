@@ -12,15 +12,7 @@ if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v prlimit 
 	exit 77
 fi
 
-control=$((12000 + $$ * 11 % 8000))
-while grep -q ":$(printf '%04X' $control) 00000000:0000 0A" /proc/net/tcp; do
-	control=$((control + 1))
-done
-counter() {
-	"$k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" | sed -n "s/^k2hft_receiver_$1\(_total\)\{0,1\} //p"
-}
-is() { [ "$(counter "$1")" = "$2" ]; }
-above() { [ "$(counter "$1")" -gt "$2" ]; }
+receiver_control
 lossy() {
 	"$k2hft" stat --check --timeout 60 "127.0.0.1:$control" >"$dir/shown"
 	code=$?
