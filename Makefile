@@ -126,7 +126,7 @@ $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 # What a program consists of is tested without its main.
-$(B)/tests/test_admission $(B)/tests/test_buffer $(B)/tests/test_http $(B)/tests/test_ledger $(B)/tests/test_checkpoint $(B)/tests/test_output $(B)/tests/test_quarantine $(B)/tests/test_session $(B)/tests/test_session_synced $(addprefix $(B)/tests/fuzz/,session connection ledger): \
+$(patsubst %,$(B)/tests/test_%,admission buffer http ledger checkpoint output quarantine session session_end session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json)

@@ -101,6 +101,9 @@ static int open_client(struct k2i_mount *mount)
 	int status = k2hft_client_open(mount->ring, &options, &mount->client);
 
 	mount->turn.client = mount->client;
+	/* Who closes his client in good order is the last worker. */
+	if (status == 0 && mount->settings->queue_type != K2I_QUEUE_FILE)
+		k2i_client_ring_ends(mount->client);
 	if (status == 0)
 		status = k2hft_client_thread_start(mount->client);
 	return status ? fail("client", status) : 0;

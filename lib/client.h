@@ -15,6 +15,9 @@
  */
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
 
+/* No other client will have the ring after this one, which says so when it is closed. Set it before the first process. */
+void k2i_client_ring_ends(struct k2hft_client *client);
+
 /* Whoever has set a hook began a claim, which must be to be seen (seq_cst) for the hook before. Any thread. */
 void k2i_client_claim_begun(struct k2hft_client *client);
 

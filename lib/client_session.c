@@ -391,11 +391,17 @@ uint64_t k2i_client_deadline(const struct k2hft_client *client)
 	return deadline_ns;
 }
 
-/* Says good-bye if that is possible at once. */
+void k2i_client_ring_ends(struct k2hft_client *client)
+{
+	client->ring_ends = true;
+}
+
+/* Says good-bye if that is possible at once. Of a ring that is left to nobody the receiver need not know any more. */
 void k2i_client_bye(struct k2hft_client *client)
 {
+	struct k2hft_ping bye = {.token = client->ring_ends ? client->acked : 0};
 	uint8_t bytes[PING_FRAME_ROOM];
-	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &(struct k2hft_ping){0}, bytes, sizeof(bytes));
+	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes));
 
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->output.frame_sent == 0 &&
 	    client->output.control_sent == 0 && count > 0)

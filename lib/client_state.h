@@ -76,6 +76,7 @@ struct k2hft_client {
 	atomic_bool claims_watched; /* k2i_client_claim_begun is to interrupt */
 	uint8_t ring_uuid[16];
 	uint64_t epoch;
+	bool ring_ends; /* with this client */
 
 	int epoll, interrupt; /* descriptors */
 	bool broken;          /* the ring can't be used */

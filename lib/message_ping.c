@@ -9,7 +9,7 @@ int k2hft_ping_encode(uint8_t type, const struct k2hft_ping *ping, uint8_t *byte
 {
 	struct k2i_message_writer writer;
 
-	if (type != K2HFT_FRAME_PING && type != K2HFT_FRAME_PONG && (type != K2HFT_FRAME_BYE || ping->token != 0))
+	if (type != K2HFT_FRAME_PING && type != K2HFT_FRAME_PONG && (type != K2HFT_FRAME_BYE || ping->token % 8 != 0))
 		return -EINVAL;
 	k2i_message_begin(&writer, bytes, frame_room);
 	k2i_message_put_u64(&writer, ping->token);

@@ -81,6 +81,9 @@ static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_o
 	if (status)
 		return status;
 	k2i_client_claim_hook_set(sender->client, claim_in_the_way, sender);
+	/* A ring without a name is found by nobody later. */
+	if (!options->ring_path || options->ring_flags & K2HFT_RING_TEMPORARY)
+		k2i_client_ring_ends(sender->client);
 	return k2hft_client_thread_start(sender->client);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "directory.h"
 #include "ledger_known.h"
 #include "ledger_log.h"
+#include "ledger_snapshot.h"
 
 #define LOG_NAME "ledger"
 #define NEW_NAME "ledger.new"
@@ -30,6 +32,7 @@ struct k2i_ledger {
 	char *path; /* of the directory */
 	int directory, lock, log;
 	uint8_t uuid[16], boot_id[16];
+	atomic_size_t ring_count; /* of what is known */
 	/* Guards everything below. */
 	pthread_mutex_t mutex;
 	struct k2i_known known;
@@ -172,76 +175,6 @@ static int write_whole(int file, const uint8_t *bytes, size_t byte_count, uint64
 	return 0;
 }
 
-struct snapshot {
-	uint8_t *bytes;
-	size_t used, room;
-	int error;
-};
-
-static uint8_t *snapshot_room(struct snapshot *snapshot)
-{
-	size_t room = snapshot->room * 2;
-	uint8_t *bytes;
-
-	if (snapshot->error)
-		return NULL;
-	if (snapshot->room - snapshot->used >= K2I_LEDGER_RECORD_BYTES_MAX)
-		return snapshot->bytes + snapshot->used;
-	if (room < 16 * K2I_LEDGER_RECORD_BYTES_MAX)
-		room = 16 * K2I_LEDGER_RECORD_BYTES_MAX;
-	bytes = realloc(snapshot->bytes, room);
-	if (!bytes) {
-		snapshot->error = -ENOMEM;
-		return NULL;
-	}
-	snapshot->bytes = bytes;
-	snapshot->room = room;
-	return bytes + snapshot->used;
-}
-
-static void snapshot_add(struct snapshot *snapshot, int length)
-{
-	if (length < 0)
-		snapshot->error = length;
-	else
-		snapshot->used += (size_t)length;
-}
-
-static void snapshot_ring(void *argument, struct k2i_table_node *node)
-{
-	const struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
-	uint8_t *bytes = snapshot_room(argument);
-
-	if (bytes)
-		snapshot_add(argument, k2i_ledger_ring_encode(&ring->ring, &ring->entry.stages, bytes));
-}
-
-static void snapshot_file(void *argument, struct k2i_table_node *node)
-{
-	const struct k2i_known_file *known = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
-	struct k2i_ledger_file file = k2i_known_file_shown(known);
-	uint8_t *bytes = snapshot_room(argument);
-
-	if (bytes)
-		snapshot_add(argument, k2i_ledger_file_encode(&file, &known->entry.stages, bytes));
-}
-
-static int snapshot_make(struct k2i_ledger *ledger, struct snapshot *snapshot)
-{
-	uint8_t *bytes = snapshot_room(snapshot);
-
-	if (!bytes)
-		return snapshot->error;
-	k2i_ledger_header_encode(ledger->uuid, ledger->boot_id, bytes);
-	snapshot->used = K2I_LEDGER_HEADER_BYTES;
-	k2i_table_each(&ledger->known.rings, snapshot_ring, snapshot);
-	k2i_table_each(&ledger->known.files, snapshot_file, snapshot);
-	bytes = snapshot_room(snapshot);
-	if (bytes)
-		snapshot_add(snapshot, k2i_ledger_empty_encode(K2I_LEDGER_WHOLE, bytes));
-	return snapshot->error;
-}
-
 /*
  * Allocated ahead, so that a full disk does not come between data and its record; on a file system that can't, only
  * made longer. The zeros behind the last record tell a log that ends there from one that somebody cut.
@@ -262,7 +195,7 @@ static int log_allocate(int file, uint64_t *allocated, uint64_t wanted)
 	return 0;
 }
 
-static int log_write_new(struct k2i_ledger *ledger, int file, const struct snapshot *snapshot, uint64_t *allocated)
+static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_snapshot *snapshot, uint64_t *allocated)
 {
 	int error = log_allocate(file, allocated, snapshot->used);
 
@@ -284,10 +217,10 @@ static int log_write_new(struct k2i_ledger *ledger, int file, const struct snaps
 
 static int log_rewrite(struct k2i_ledger *ledger)
 {
-	struct snapshot snapshot = {0};
+	struct k2i_snapshot snapshot;
 	uint64_t allocated = 0;
 	struct stat status;
-	int file, error = snapshot_make(ledger, &snapshot);
+	int file, error = k2i_snapshot_make(&ledger->known, ledger->uuid, ledger->boot_id, &snapshot);
 
 	file = error ? -1
 		     : openat(ledger->directory, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -424,6 +357,12 @@ void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, co
 	k2i_table_each(&ledger->known.files, each_file_call, &call);
 }
 
+/* For who asks how many there are, without waiting for a rewrite. */
+static void rings_counted(struct k2i_ledger *ledger)
+{
+	atomic_store_explicit(&ledger->ring_count, ledger->known.rings.count, memory_order_relaxed);
+}
+
 int k2i_ledger_begin(struct k2i_ledger *ledger)
 {
 	int error;
@@ -433,9 +372,15 @@ int k2i_ledger_begin(struct k2i_ledger *ledger)
 		k2i_known_files_closed(&ledger->known);
 	else
 		k2i_known_files_forget(&ledger->known);
+	rings_counted(ledger);
 	error = log_rewrite(ledger);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return error;
+}
+
+size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger)
+{
+	return atomic_load_explicit(&ledger->ring_count, memory_order_relaxed);
 }
 
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring)
@@ -501,6 +446,7 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 	ring->number = ++ledger->number;
 	k2i_known_ring_commit(&ledger->known, place, ring);
 	k2i_known_files_update(&ledger->known, files, file_count);
+	rings_counted(ledger);
 	return 0;
 }
 
@@ -514,6 +460,21 @@ int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, c
 	error = commit_locked(ledger, ring, files, file_count);
 	(void)pthread_mutex_unlock(&ledger->mutex);
 	return error;
+}
+
+void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16])
+{
+	struct k2i_known_ring *ring;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	ring = k2i_known_ring_find(&ledger->known, uuid);
+	if (ring) {
+		k2i_known_ring_forget(&ledger->known, ring);
+		rings_counted(ledger);
+		/* Without the record the next start knows a ring more. */
+		(void)record_append(ledger, k2i_ledger_forgotten_encode(uuid, ledger->record), K2I_LEDGER_SYNC_BYTES);
+	}
+	(void)pthread_mutex_unlock(&ledger->mutex);
 }
 
 uint64_t k2i_ledger_number(struct k2i_ledger *ledger)
@@ -533,7 +494,7 @@ int k2i_ledger_mark(struct k2i_ledger *ledger, uint64_t *number)
 	(void)pthread_mutex_lock(&ledger->mutex);
 	*number = ledger->number;
 	/* Not for what a failed sync has marked already: the log has room for one of each behind a commit. */
-	if (ledger->known.changed && !ledger->stale)
+	if (ledger->known.first[K2I_KNOWN_CHANGED] && !ledger->stale)
 		error = record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_MARK, ledger->record), 0);
 	if (!error)
 		k2i_known_mark(&ledger->known);

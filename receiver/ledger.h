@@ -78,6 +78,8 @@ void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, co
  */
 int k2i_ledger_begin(struct k2i_ledger *ledger);
 
+/* Of all that are known. Waits for nothing. */
+size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger);
 /* A ring's last commit; false: not known. */
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring);
 
@@ -94,6 +96,9 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t 
  */
 int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
 		      size_t file_count);
+
+/* A ring that never comes again, of which everything that was committed is acknowledged. */
+void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16]);
 
 /* The number of the last commit. */
 uint64_t k2i_ledger_number(struct k2i_ledger *ledger);

@@ -22,44 +22,50 @@ static void mark_set(struct k2i_known_entry *entry, uint32_t mark, bool set)
 	entry->stages.marks = set ? entry->stages.marks | mark : entry->stages.marks & ~mark;
 }
 
-static void changed_add(struct k2i_known *known, struct k2i_known_entry *entry)
+static uint32_t list_mark(enum k2i_known_list list)
 {
-	if (marked_with(entry, K2I_LEDGER_MARK_CHANGED))
-		return;
-	mark_set(entry, K2I_LEDGER_MARK_CHANGED, true);
-	entry->next_changed = known->changed;
-	known->changed = entry;
+	return list == K2I_KNOWN_CHANGED ? K2I_LEDGER_MARK_CHANGED : K2I_LEDGER_MARK_MARKED;
 }
 
-static void marked_add(struct k2i_known *known, struct k2i_known_entry *entry)
+static void list_add(struct k2i_known *known, enum k2i_known_list list, struct k2i_known_entry *entry)
 {
-	if (marked_with(entry, K2I_LEDGER_MARK_MARKED))
+	struct k2i_known_link *link = &entry->links[list];
+
+	if (marked_with(entry, list_mark(list)))
 		return;
-	mark_set(entry, K2I_LEDGER_MARK_MARKED, true);
-	entry->next_marked = known->marked;
-	known->marked = entry;
+	mark_set(entry, list_mark(list), true);
+	link->next = known->first[list];
+	link->place = &known->first[list];
+	if (link->next)
+		link->next->links[list].place = &link->next;
+	*link->place = entry;
 }
 
-static struct k2i_known_entry *changed_take(struct k2i_known *known)
+static void list_remove(struct k2i_known_entry *entry, enum k2i_known_list list)
 {
-	struct k2i_known_entry *entry = known->changed;
+	struct k2i_known_link *link = &entry->links[list];
 
-	if (!entry)
-		return NULL;
-	known->changed = entry->next_changed;
-	mark_set(entry, K2I_LEDGER_MARK_CHANGED, false);
+	if (!marked_with(entry, list_mark(list)))
+		return;
+	mark_set(entry, list_mark(list), false);
+	*link->place = link->next;
+	if (link->next)
+		link->next->links[list].place = link->place;
+}
+
+static struct k2i_known_entry *list_take(struct k2i_known *known, enum k2i_known_list list)
+{
+	struct k2i_known_entry *entry = known->first[list];
+
+	if (entry)
+		list_remove(entry, list);
 	return entry;
 }
 
-static struct k2i_known_entry *marked_take(struct k2i_known *known)
+static void entry_unlist(struct k2i_known_entry *entry)
 {
-	struct k2i_known_entry *entry = known->marked;
-
-	if (!entry)
-		return NULL;
-	known->marked = entry->next_marked;
-	mark_set(entry, K2I_LEDGER_MARK_MARKED, false);
-	return entry;
+	list_remove(entry, K2I_KNOWN_CHANGED);
+	list_remove(entry, K2I_KNOWN_MARKED);
 }
 
 static bool has_stages(const struct k2i_known_entry *entry)
@@ -69,6 +75,7 @@ static bool has_stages(const struct k2i_known_entry *entry)
 
 static void file_free(struct k2i_known *known, struct k2i_known_file *file)
 {
+	entry_unlist(&file->entry);
 	k2i_table_remove(&known->files, &file->node);
 	free(file->path);
 	free(file);
@@ -81,7 +88,7 @@ static void entry_settle(struct k2i_known *known, struct k2i_known_entry *entry)
 	    marked_with(entry, K2I_LEDGER_MARK_OPEN | K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED))
 		return;
 	if (has_stages(entry) && entry->stages.now.at != entry->stages.synced.at)
-		changed_add(known, entry);
+		list_add(known, K2I_KNOWN_CHANGED, entry);
 	else
 		file_free(known, entry_file(entry));
 }
@@ -121,6 +128,7 @@ struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8
 
 void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring)
 {
+	entry_unlist(&ring->entry);
 	k2i_table_remove(&known->rings, &ring->node);
 	free(ring);
 }
@@ -131,7 +139,7 @@ void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place
 	place->ring.flags = ring->flags;
 	place->ring.number = ring->number;
 	place->entry.stages.now.at = ring->position;
-	changed_add(known, &place->entry);
+	list_add(known, K2I_KNOWN_CHANGED, &place->entry);
 }
 
 struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring)
@@ -253,7 +261,7 @@ void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_fil
 			continue;
 		file->entry.stages.now = (struct k2i_ledger_point){files[i].length, files[i].open_writer};
 		if (has_stages(&file->entry))
-			changed_add(known, &file->entry);
+			list_add(known, K2I_KNOWN_CHANGED, &file->entry);
 	}
 }
 
@@ -270,10 +278,10 @@ void k2i_known_mark(struct k2i_known *known)
 {
 	struct k2i_known_entry *entry;
 
-	while ((entry = changed_take(known)) != NULL) {
+	while ((entry = list_take(known, K2I_KNOWN_CHANGED)) != NULL) {
 		if (has_stages(entry) && !ring_uncertain(entry)) {
 			entry->stages.marked = entry->stages.now;
-			marked_add(known, entry);
+			list_add(known, K2I_KNOWN_MARKED, entry);
 		}
 		entry_settle(known, entry);
 	}
@@ -283,7 +291,7 @@ void k2i_known_checkpoint(struct k2i_known *known)
 {
 	struct k2i_known_entry *entry;
 
-	while ((entry = marked_take(known)) != NULL) {
+	while ((entry = list_take(known, K2I_KNOWN_MARKED)) != NULL) {
 		if (has_stages(entry))
 			entry->stages.synced = entry->stages.marked;
 		entry_settle(known, entry);
@@ -294,7 +302,7 @@ static void marked_drop(struct k2i_known *known)
 {
 	struct k2i_known_entry *entry;
 
-	while ((entry = marked_take(known)) != NULL)
+	while ((entry = list_take(known, K2I_KNOWN_MARKED)) != NULL)
 		entry_settle(known, entry);
 }
 
@@ -336,9 +344,9 @@ static void file_fall_back(void *argument, struct k2i_table_node *node)
 
 void k2i_known_fall_back(struct k2i_known *known)
 {
-	while (changed_take(known) != NULL)
+	while (list_take(known, K2I_KNOWN_CHANGED) != NULL)
 		continue;
-	while (marked_take(known) != NULL)
+	while (list_take(known, K2I_KNOWN_MARKED) != NULL)
 		continue;
 	k2i_table_each(&known->rings, ring_fall_back, NULL);
 	k2i_table_each(&known->files, file_fall_back, NULL);
@@ -366,9 +374,9 @@ static void stages_apply(struct k2i_known *known, struct k2i_known_entry *entry,
 	entry->stages = *stages;
 	entry->stages.marks = listed | (stages->marks & (K2I_LEDGER_MARK_OPEN | K2I_LEDGER_MARK_DEFERRED));
 	if (stages->marks & K2I_LEDGER_MARK_CHANGED)
-		changed_add(known, entry);
+		list_add(known, K2I_KNOWN_CHANGED, entry);
 	if (stages->marks & K2I_LEDGER_MARK_MARKED)
-		marked_add(known, entry);
+		list_add(known, K2I_KNOWN_MARKED, entry);
 }
 
 static int ring_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
@@ -396,6 +404,7 @@ static int file_apply(struct k2i_known *known, const struct k2i_ledger_record *r
 
 int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
+	struct k2i_known_ring *ring;
 	struct k2i_known_file *file;
 	int error;
 
@@ -424,6 +433,11 @@ int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *rec
 		return ring_apply(known, record);
 	case K2I_LEDGER_FILE:
 		return file_apply(known, record);
+	case K2I_LEDGER_FORGOTTEN:
+		ring = k2i_known_ring_find(known, record->ring.uuid);
+		if (ring)
+			k2i_known_ring_forget(known, ring);
+		return 0;
 	case K2I_LEDGER_WHOLE:
 		break;
 	}
@@ -440,23 +454,9 @@ static void ring_drop(void *argument, struct k2i_table_node *node)
 	k2i_known_ring_forget(argument, K2I_TABLE_ENTRY(node, struct k2i_known_ring, node));
 }
 
-static void ring_relist(void *argument, struct k2i_table_node *node)
-{
-	struct k2i_known_entry *entry = &K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->entry;
-	uint32_t marks = entry->stages.marks;
-
-	mark_set(entry, K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED, false);
-	if (marks & K2I_LEDGER_MARK_CHANGED)
-		changed_add(argument, entry);
-	if (marks & K2I_LEDGER_MARK_MARKED)
-		marked_add(argument, entry);
-}
-
 void k2i_known_files_forget(struct k2i_known *known)
 {
 	k2i_table_each(&known->files, file_drop, known);
-	known->changed = known->marked = NULL;
-	k2i_table_each(&known->rings, ring_relist, known);
 }
 
 void k2i_known_free(struct k2i_known *known)

@@ -12,9 +12,15 @@
  * A sync begins with MARK: what is said then becomes the checkpoint when the data are on the disk. Between them commits
  * go on, so there are three stages. Files have them only if they are deferred.
  */
+enum k2i_known_list { K2I_KNOWN_CHANGED, K2I_KNOWN_MARKED, K2I_KNOWN_LIST_COUNT };
+
+struct k2i_known_link {
+	struct k2i_known_entry *next, **place; /* which points to the entry */
+};
+
 struct k2i_known_entry {
 	struct k2i_ledger_stages stages; /* marks: CHANGED and MARKED tell which lists it is in */
-	struct k2i_known_entry *next_changed, *next_marked;
+	struct k2i_known_link links[K2I_KNOWN_LIST_COUNT];
 	bool is_file;
 };
 
@@ -33,13 +39,12 @@ struct k2i_known_file {
 
 struct k2i_known {
 	struct k2i_table rings, files;
-	struct k2i_known_entry *changed, *marked;
+	struct k2i_known_entry *first[K2I_KNOWN_LIST_COUNT];
 };
 
 struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16]);
 /* The place for a ring, made if it is new; NULL: no memory. */
 struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16]);
-/* Of one that was made and not committed. */
 void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring);
 void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring);
 /* As the ledger's callers see them. */

@@ -35,6 +35,9 @@
 /* OPENED */
 #define OPENED_PATH_AT (BODY_AT + 40)
 
+/* CLOSED, FORGOTTEN */
+#define SUBJECT_BYTES (BODY_AT + 16)
+
 /* CHECKPOINT */
 #define CHECKPOINT_BYTES (BODY_AT + 8)
 
@@ -154,7 +157,13 @@ int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_L
 {
 	k2i_wire_u64_put(bytes + BODY_AT, birth);
 	k2i_wire_u64_put(bytes + BODY_AT + 8, inode);
-	return record_finish(bytes, BODY_AT + 16, K2I_LEDGER_CLOSED, 1);
+	return record_finish(bytes, SUBJECT_BYTES, K2I_LEDGER_CLOSED, 1);
+}
+
+int k2i_ledger_forgotten_encode(const uint8_t uuid[16], uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
+{
+	memcpy(bytes + BODY_AT, uuid, 16);
+	return record_finish(bytes, SUBJECT_BYTES, K2I_LEDGER_FORGOTTEN, 0);
 }
 
 int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
@@ -281,11 +290,19 @@ static int file_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_led
 
 static int closed_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
 {
-	if (record_bytes != BODY_AT + 16)
+	if (record_bytes != SUBJECT_BYTES)
 		return -EBADMSG;
 	record->files[0].birth = k2i_wire_u64(bytes + BODY_AT);
 	record->files[0].inode = k2i_wire_u64(bytes + BODY_AT + 8);
 	record->file_count = 1;
+	return 0;
+}
+
+static int forgotten_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_ledger_record *record)
+{
+	if (record_bytes != SUBJECT_BYTES)
+		return -EBADMSG;
+	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
 	return 0;
 }
 
@@ -308,6 +325,8 @@ static int body_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_led
 		return ring_decode(bytes, record_bytes, record);
 	case K2I_LEDGER_FILE:
 		return file_decode(bytes, record_bytes, record);
+	case K2I_LEDGER_FORGOTTEN:
+		return forgotten_decode(bytes, record_bytes, record);
 	case K2I_LEDGER_CLEAN:
 	case K2I_LEDGER_MARK:
 	case K2I_LEDGER_WHOLE:

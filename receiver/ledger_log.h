@@ -19,6 +19,7 @@
  *	RING	uuid 16, epoch u64, flags u32, marks u32, now, marked, synced u64
  *	FILE	birth, inode u64, now, marked, synced (length, open writer) u64, path bytes u32, marks u32, path as in OPENED
  *	WHOLE	nothing
+ *	FORGOTTEN	uuid 16
  *
  * A checksum is XXH3-64 over everything before it and, in a record, the body.
  *
@@ -41,6 +42,7 @@ enum k2i_ledger_record_type {
 	K2I_LEDGER_RING = 7,
 	K2I_LEDGER_FILE = 8,
 	K2I_LEDGER_WHOLE = 9,
+	K2I_LEDGER_FORGOTTEN = 10,
 };
 
 /* marks */
@@ -78,6 +80,7 @@ int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2
 			     uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
+int k2i_ledger_forgotten_encode(const uint8_t uuid[16], uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 /* CLEAN, MARK and WHOLE */
 int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_checkpoint_encode(uint64_t end, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);

@@ -227,3 +227,11 @@ void k2i_ring_leave(struct k2i_ring *ring)
 {
 	(void)pthread_mutex_unlock(&ring_whole(ring)->mutex);
 }
+
+void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner)
+{
+	if (k2i_ring_enter(ring, owner))
+		return;
+	k2i_ledger_forget(rings->ledger, ring->ledger.uuid);
+	k2i_ring_leave(ring);
+}

@@ -45,6 +45,9 @@ int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *gre
 		    struct k2i_ring **ring, uint64_t *position, bool *known);
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
 
+/* The sender says that this ring never comes again. Only its owner can. */
+void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
+
 /* Takes the ring's lock for a commit. -ESTALE, without it: `owner` is not its owner any more. */
 int k2i_ring_enter(struct k2i_ring *ring, struct k2i_owner owner);
 void k2i_ring_leave(struct k2i_ring *ring);

@@ -85,14 +85,17 @@ void k2i_session_ping(struct k2i_session *session)
 			     k2hft_ping_encode(K2HFT_FRAME_PING, &ping, answer_at(session), answer_room(session)));
 }
 
+static uint64_t acknowledged(const struct k2i_session *session)
+{
+	return k2i_session_deferred(session) ? session->durable : session->committed;
+}
+
 void k2i_session_ack(struct k2i_session *session)
 {
-	struct k2hft_ack ack = {.position = session->committed, .level = session->level, .status = session->status};
+	struct k2hft_ack ack = {.position = acknowledged(session), .level = session->level, .status = session->status};
 
 	if (session->state != K2I_SESSION_OPEN || answer_room(session) < K2I_SESSION_ANSWER_BYTES)
 		return;
-	if (k2i_session_deferred(session))
-		ack.position = session->durable;
 	/* A destination that can't take what is there gets no more than it was promised. */
 	if (session->status == K2HFT_STATUS_OK)
 		session->window_end = session->committed + session->shared->window_bytes;
@@ -355,11 +358,21 @@ static int pong_take(struct k2i_session *session, const uint8_t *body, size_t bo
 		       : 0;
 }
 
-static int bye_take(struct k2i_session *session)
+static int bye_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
+	struct k2hft_ping bye;
+
+	if (k2hft_ping_decode(body, body_bytes, &bye))
+		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "BYE is malformed");
 	/* There is no later: the last acknowledgement goes out now. */
 	(void)k2i_session_sync_wait(session);
 	k2i_session_ack(session);
+	/*
+	 * Who knows that he was acknowledged all that is in the ledger goes on there without it: even if his ring came again,
+	 * nothing would be there twice.
+	 */
+	if (bye.token > 0 && bye.token == session->committed && bye.token == acknowledged(session))
+		k2i_ring_end(session->shared->rings, session->ring, session->owner);
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
 }
@@ -494,7 +507,7 @@ static int message_take(struct k2i_session *session, const struct k2hft_frame *f
 	case K2HFT_FRAME_PONG:
 		return pong_take(session, body, frame->body_bytes);
 	case K2HFT_FRAME_BYE:
-		return bye_take(session);
+		return bye_take(session, body, frame->body_bytes);
 	case K2HFT_FRAME_ERROR:
 		return error_take(session, body, frame->body_bytes);
 	default:

@@ -27,6 +27,7 @@ static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECE
 	gauge_set(&counters->starved_now, atomic_load(&service->budget.starved));
 	gauge_set(&counters->buffer_bytes, atomic_load(&service->budget.taken));
 	gauge_set(&counters->files_open, k2i_outputs_open_count(status->outputs));
+	gauge_set(&counters->ledger_rings, k2i_ledger_ring_count(service->destination->ledger));
 	k2i_counters_copy(counters, values);
 }
 

@@ -188,7 +188,7 @@ K2HFT_API int k2hft_ack_encode(const struct k2hft_ack *ack, uint8_t *bytes, size
 K2HFT_API int k2hft_ack_decode(const void *body, size_t body_bytes, struct k2hft_ack *ack);
 K2HFT_API int k2hft_discard_encode(const struct k2hft_discard *discard, uint8_t *bytes, size_t frame_room);
 K2HFT_API int k2hft_discard_decode(const void *body, size_t body_bytes, struct k2hft_discard *discard);
-/* `type` is PING, PONG or BYE (whose token is 0). */
+/* `type` is PING, PONG or BYE (whose token is 0 or a position). */
 K2HFT_API int k2hft_ping_encode(uint8_t type, const struct k2hft_ping *ping, uint8_t *bytes, size_t frame_room);
 K2HFT_API int k2hft_ping_decode(const void *body, size_t body_bytes, struct k2hft_ping *ping);
 K2HFT_API int k2hft_error_encode(const struct k2hft_error_message *error, uint8_t *bytes, size_t frame_room);

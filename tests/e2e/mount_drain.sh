@@ -3,6 +3,16 @@
 # The end: umount, SIGTERM and SIGHUP wait until all is acknowledged, open files included; DRAINTIMEOUT bounds it; a
 # ring file keeps what remains, and the next mount sends it.
 . tests/tools/mount.sh
+pick_port
+receiver_settings="[SVRNODE]
+NAME = localhost
+CTLPORT = $port"
+control=$port
+port=
+rings() {
+	[ "$(quick "$bin/k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" |
+		sed -n 's/^k2hft_receiver_ledger_rings //p')" = "$1" ]
+}
 start_receiver
 seq 1 300000 >"$work/in"
 
@@ -17,6 +27,7 @@ for how in umount TERM HUP INT; do
 	fi
 	! mounted || fail "$how: still mounted"
 	cmp "$work/in" "$received/senddir/$how" || fail "$how: not all arrived"
+	until_true 20 rings 0 || fail "$how: the receiver still knows a ring that was in memory"
 done
 
 # A file that is open has a line without its end: that is sent too, and further writes fail.
@@ -53,6 +64,7 @@ K2HINIT = no"
 start_mount
 stop_mount || fail "status $?"
 cmp "$work/in" "$received/senddir/kept" || fail "what the file kept did not arrive"
+rings 1 || fail "the receiver does not know the ring of the file"
 
 # What a file has that is begun afresh, as it is by default, is lost, and that is said.
 stop_receiver

@@ -128,6 +128,7 @@ def sessions():
     for name, faults in (("faults", 0x10), ("faults-seldom", 0x30), ("faults-bytes", 0x23)):
         put("session", name, bytes([64, faults]) + begin + some + more + token(BYE) + hello(2) + stream(1, "a/b.log") +
             stream(2, "c.bin", 1) + data(0, chunk(b"one\n")) + more + token(BYE) + hello(2) + more + end)
+    put("session", "ended", bytes([80, 0]) + begin + some + token(BYE, 144) + begin + some + token(BYE, 144) + begin + end)
     put("session", "at-once", bytes([0, 128]) + begin + some + more + end)
     put("session", "bytes", bytes([0, 1]) + begin + some + end)
     put("session", "resumed", bytes([0, 0]) + begin + some + token(BYE) + hello(2) + stream(9, "z") +
@@ -283,6 +284,9 @@ def ledgers():
     for name, flags in (("checkpoint", 14), ("checkpoint-here", 10), ("checkpoint-other", 6)):
         put("ledger", name, bytes([flags]) + begin + waits + at_once + mark + at_once + checkpoint(56) + mark +
             opened(b"a", 1) + record(3, 1, struct.pack("<QQ", 1, 2)) + checkpoint(400) + at_once + bytes(400))
+    forgotten = record(10, 0, RING)
+    put("ledger", "forgotten", b"\12" + begin + waits + forgotten + at_once + mark + at_once + forgotten + checkpoint(400) +
+        forgotten + at_once + bytes(400))
     put("ledger", "proven", b"\15" + begin + waits + b"x" * 16 + mark + at_once + checkpoint(4000) + bytes(400))
     put("ledger", "version", b"\0" + begin.replace(b"\1\0\0\0", b"\2\0\0\0", 1))
 

@@ -16,7 +16,8 @@
  *	position N, gap N, lz4 0|1, frame BYTES
  *	damage AT			flips a bit of the next frame's byte AT
  *	raw HEX				bytes as they are
- *	discard FROM TO COUNT, ping, bye, close
+ *	discard FROM TO COUNT, ping, close
+ *	bye [POSITION]			POSITION: the ring never comes again
  *	ack				waits until everything is acknowledged, prints it
  *	status N			waits for an ACK with that status
  *	error, closed			waits for that, prints it
@@ -381,9 +382,9 @@ static void command_discard(const char *from, const char *to, const char *count)
 	position = discard.to;
 }
 
-static void command_token(uint8_t type)
+static void command_token(uint8_t type, uint64_t token)
 {
-	struct k2hft_ping ping = {.token = type == K2HFT_FRAME_PING ? 42 : 0};
+	struct k2hft_ping ping = {.token = token};
 	uint8_t frame[256];
 
 	send_message(k2hft_ping_encode(type, &ping, frame, sizeof(frame)), frame);
@@ -482,9 +483,9 @@ static bool command_talk(char *words[5])
 	else if (strcmp(words[0], "discard") == 0)
 		command_discard(words[1], words[2], words[3]);
 	else if (strcmp(words[0], "ping") == 0)
-		command_token(K2HFT_FRAME_PING);
+		command_token(K2HFT_FRAME_PING, 42);
 	else if (strcmp(words[0], "bye") == 0)
-		command_token(K2HFT_FRAME_BYE);
+		command_token(K2HFT_FRAME_BYE, strtoull(words[1], NULL, 10));
 	else if (strcmp(words[0], "raw") == 0)
 		command_raw(words[1]);
 	else if (strcmp(words[0], "close") == 0)

@@ -180,6 +180,13 @@ static void put_hello(struct world *world, const char *ring, uint64_t epoch, uin
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
 }
 
+static void put_bye(struct world *world, uint64_t token)
+{
+	struct k2hft_ping bye = {.token = token};
+
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, input_end(world), input_room(world)));
+}
+
 static void put_stream(struct world *world, uint32_t id, const char *path)
 {
 	struct k2hft_stream_message stream = {.stream_id = id};
@@ -246,7 +253,7 @@ static struct k2hft_welcome expect_welcome(struct world *world)
 {
 	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
 	struct k2hft_welcome welcome = {0};
-	size_t body_bytes;
+	size_t body_bytes = 0;
 
 	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_WELCOME);
 	assert_int_equal(k2hft_welcome_decode(body, body_bytes, &welcome), 0);

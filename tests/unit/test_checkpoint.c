@@ -256,6 +256,41 @@ static void test_doubt(void **state)
 	k2i_ledger_close(ledger, false);
 }
 
+/* Whatever of a sync is under way; what its ring has written stays. */
+static void test_forgotten_in_a_sync(void **state)
+{
+	static const char *const names[] = {"a", "one", "c"};
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+	struct k2i_ledger_ring ring;
+	struct found_files found;
+	unsigned forgotten;
+	uint64_t number;
+
+	assert_int_equal(file_opened(ledger, 0, true), 1);
+	for (forgotten = 0; forgotten < 6; forgotten++) {
+		commit(ledger, "a", 8);
+		deferred_commit(ledger, 8);
+		commit(ledger, "c", 8);
+		ring = ring_make(names[forgotten % 3], 0);
+		if (forgotten < 3)
+			k2i_ledger_forget(ledger, ring.uuid);
+		assert_int_equal(k2i_ledger_mark(ledger, &number), 0);
+		k2i_ledger_forget(ledger, ring.uuid);
+		assert_int_equal(k2i_ledger_checkpoint(ledger), 0);
+		assert_false(k2i_ledger_find(ledger, ring.uuid, &ring));
+		assert_int_equal(k2i_ledger_ring_count(ledger), 2);
+		k2i_ledger_forget(ledger, ring.uuid);
+	}
+	expect_ring(ledger, "one", 8, 8, K2I_LEDGER_DEFERRED);
+	deferred_commit(ledger, 16);
+	ledger = open_after(*state, ledger, boot_other, &found);
+	assert_false(k2i_ledger_find(ledger, ring.uuid, &ring));
+	expect_ring(ledger, "one", 8, 8, K2I_LEDGER_DEFERRED);
+	expect_one_file(&found, 10, true);
+	k2i_ledger_close(ledger, false);
+}
+
 /* Three checkpoints, at 8, 16 and 24, of which the machine's end left what it did. */
 static size_t three_checkpoints(const struct folder *folder, uint8_t **bytes)
 {
@@ -323,6 +358,7 @@ int main(void)
 		LEDGER_TEST(test_changed_file_has_its_checkpoint_there),
 		LEDGER_TEST(test_file_of_others_stays),
 		LEDGER_TEST(test_doubt),
+		LEDGER_TEST(test_forgotten_in_a_sync),
 		LEDGER_TEST(test_damage_and_power_cuts),
 	};
 

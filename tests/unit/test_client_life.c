@@ -6,6 +6,7 @@
 #include <k2hft/sender.h>
 
 #include "client_peer.h"
+#include "client_state.h"
 
 static void ping_is_answered(void **state)
 {
@@ -70,20 +71,67 @@ static void bye_means_later(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 }
 
-static void close_says_bye(void **state)
+/* A record is sent and acknowledged by a client that goes on at `position`; what it says when it is closed. */
+static uint64_t last_word(struct fixture *f, uint64_t position, bool ring_ends)
 {
-	struct fixture *f = *state;
+	struct k2hft_ping bye = {.token = UINT64_MAX};
+	struct k2hft_frame frame;
 	uint8_t bytes[128];
 
 	client_open(f);
-	(void)peer_connect(f, 0, PEER_WINDOW);
+	if (ring_ends)
+		k2i_client_ring_ends(f->client);
+	(void)peer_connect(f, position, PEER_WINDOW);
+	push(f, "record\n");
+	(void)peer_data(f);
+	peer_ack(f, f->end);
+	while (stats_of(f).acked < f->end)
+		round_go(f);
 	k2hft_client_close(f->client);
 	f->client = NULL;
-	struct k2hft_frame frame;
 	assert_int_equal(recv(f->peer, bytes, sizeof(bytes), 0), 48);
 	assert_int_equal(k2hft_frame_header_decode(bytes, 48, 4096, &frame), 0);
 	assert_int_equal(frame.type, K2HFT_FRAME_BYE);
+	assert_int_equal(k2hft_ping_decode(bytes + K2HFT_FRAME_HEADER_BYTES, frame.body_bytes, &bye), 0);
 	assert_int_equal(recv(f->peer, bytes, sizeof(bytes), 0), 0);
+	return bye.token;
+}
+
+static void close_says_bye(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t word;
+
+	assert_int_equal(last_word(f, 0, false), 0);
+	word = last_word(f, f->end, true);
+	assert_int_equal(word, f->end);
+}
+
+static bool sender_ends_its_ring(const struct fixture *f, const char *path, uint32_t flags)
+{
+	struct k2hft_sender_options options = {
+		.size = sizeof(options), .host = "127.0.0.1", .port = f->port, .ring_path = path, .ring_flags = flags};
+	struct k2hft_sender *sender;
+	bool ends;
+
+	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
+	ends = k2hft_sender_client(sender)->ring_ends;
+	assert_int_equal(k2hft_sender_close(sender, 0), 0);
+	return ends;
+}
+
+static void a_ring_without_a_name_ends_with_its_sender(void **state)
+{
+	char folder[] = "/tmp/k2hft-test-life-XXXXXX", path[64];
+
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/ring", folder);
+	assert_true(sender_ends_its_ring(*state, NULL, 0));
+	assert_true(sender_ends_its_ring(*state, folder, K2HFT_RING_TEMPORARY));
+	assert_false(sender_ends_its_ring(*state, path, 0));
+	assert_false(sender_ends_its_ring(*state, path, K2HFT_RING_FRESH));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
 }
 
 static void wrong_frames_end_the_connection(void **state)
@@ -378,6 +426,7 @@ int main(void)
 		CASE(a_client_that_was_stopped_asks_first),
 		CASE(bye_means_later),
 		CASE(close_says_bye),
+		CASE(a_ring_without_a_name_ends_with_its_sender),
 		CASE(wrong_frames_end_the_connection),
 		CASE(no_damage_to_frames_does_harm),
 		CASE(close_works_in_every_state),

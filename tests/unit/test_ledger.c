@@ -274,6 +274,33 @@ static void test_rewritten_when_large(void **state)
 	k2i_ledger_close(ledger, false);
 }
 
+/* Rings that come and go for ever take no more room than those that are there. */
+static void test_forgotten_rings_take_no_room(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("", 8);
+	struct stat status;
+	uint64_t i;
+
+	commit(ledger, "stays", 8);
+	for (i = 1; i <= 400000; i++) {
+		memcpy(ring.uuid, &i, sizeof(i));
+		assert_int_equal(k2i_ledger_commit(ledger, &ring, NULL, 0), 0);
+		k2i_ledger_forget(ledger, ring.uuid);
+	}
+	assert_int_equal(k2i_ledger_ring_count(ledger), 1);
+	assert_int_equal(stat(folder->log, &status), 0);
+	assert_true(status.st_size < 18 * 1024 * 1024);
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(folder, &report);
+	assert_int_equal(k2i_ledger_ring_count(ledger), 1);
+	assert_int_equal(position_of(ledger, "stays"), 8);
+	assert_false(k2i_ledger_find(ledger, ring.uuid, &ring));
+	k2i_ledger_close(ledger, false);
+}
+
 static void test_removed_is_written_again(void **state)
 {
 	struct folder *folder = *state;
@@ -359,6 +386,7 @@ int main(void)
 		LEDGER_TEST(test_torn_at_page_boundary),
 		LEDGER_TEST(test_other_version),
 		LEDGER_TEST(test_rewritten_when_large),
+		LEDGER_TEST(test_forgotten_rings_take_no_room),
 		LEDGER_TEST(test_removed_is_written_again),
 		cmocka_unit_test(test_record_limits),
 		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),

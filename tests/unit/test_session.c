@@ -307,7 +307,7 @@ static void test_positions_have_an_end(void **state)
 static void test_ping_and_bye(void **state)
 {
 	struct world *world = *state;
-	struct k2hft_ping ping = {.token = 7}, zero = {0};
+	struct k2hft_ping ping = {.token = 7};
 	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
 	size_t body_bytes;
 
@@ -317,7 +317,7 @@ static void test_ping_and_bye(void **state)
 	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
 	assert_int_equal(k2i_wire_u64(body), 7);
 	put_data(world, 0, 0, 1, "a");
-	put_message(world, k2hft_ping_encode(K2HFT_FRAME_BYE, &zero, input_end(world), input_room(world)));
+	put_bye(world, 0);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_ack(world, 40, K2HFT_STATUS_OK);
 	assert_int_equal(world->session.output_bytes, 0);

@@ -68,8 +68,7 @@ static void test_synced_waits(void **state)
 	assert_true(atomic_load(&world->counters.syncs) >= 1);
 	/* A sender that ends gets its last acknowledgement before. */
 	put_data(world, 120, 0, 1, "d");
-	put_message(world,
-		    k2hft_ping_encode(K2HFT_FRAME_BYE, &(struct k2hft_ping){0}, input_end(world), input_room(world)));
+	put_bye(world, 0);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_ack(world, 160, K2HFT_STATUS_OK);
 	synced_close(world);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LEDGER_SNAPSHOT_H
+#define K2I_LEDGER_SNAPSHOT_H
+
+#include "ledger_known.h"
+
+/* A log that says what is known and nothing else; to be freed also after an error. */
+struct k2i_snapshot {
+	uint8_t *bytes;
+	size_t used, room;
+	int error;
+};
+
+/* -ENOMEM */
+int k2i_snapshot_make(struct k2i_known *known, const uint8_t uuid[16], const uint8_t boot_id[16],
+		      struct k2i_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "session_world.h"
+
+/* `acked` and BYE's token of a sender that comes again; whether it was known, and so goes on at 40. */
+static bool comes_again(struct world *world, uint64_t id, uint64_t acked, uint64_t token)
+{
+	struct k2hft_welcome welcome;
+
+	k2i_session_end(&world->session);
+	session_open(world, id);
+	put_hello(world, "ring", 1, acked);
+	put_bye(world, token);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	welcome = expect_welcome(world);
+	assert_int_equal(welcome.position, 40);
+	return welcome.flags & K2HFT_WELCOME_KNOWN;
+}
+
+/*
+ * The last word on a ring that never comes again. Whoever was not acknowledged everything is not believed, and who was
+ * goes on there without the ledger.
+ */
+static void test_a_ring_that_ends_is_forgotten(void **state)
+{
+	struct world *world = *state;
+	uint64_t id = 2, token;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	put_bye(world, 0);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	for (token = 0; token <= 80; token += 8) {
+		if (token != 40)
+			assert_true(comes_again(world, id++, 0, token));
+	}
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 1);
+	assert_true(comes_again(world, id++, 0, 40));
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 0);
+	assert_false(comes_again(world, id, 40, 0));
+	world_close(world);
+	world_open(world);
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 0);
+	expect_file(world, "file", "a");
+	session_open(world, 1);
+}
+
+/* Whose ring has connected again has nothing to say about it. */
+static void test_a_twin_does_not_end_the_ring(void **state)
+{
+	static struct k2i_session old;
+	struct world *world = *state;
+	size_t consumed, wanted;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	old = world->session;
+	session_open(world, 2);
+	open_session(world);
+	put_bye(world, 40);
+	assert_int_equal(k2i_session_input(&old, world->input, world->input_bytes, &consumed, &wanted),
+			 K2I_SESSION_CLOSE);
+	k2i_session_end(&old);
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 1);
+	/* The one that has it can. */
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 0);
+}
+
+int main(void)
+{
+#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_a_ring_that_ends_is_forgotten),
+		SESSION_TEST(test_a_twin_does_not_end_the_ring),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
