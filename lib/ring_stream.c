@@ -52,7 +52,7 @@ bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
 {
 	if (stream_id == 0 || stream_id > K2I_STREAM_COUNT)
 		return false;
-	/* relaxed: asked for the stream of a chunk, which was declared before R1 of that chunk. */
+	/* relaxed: asked by who has declared it, or for the stream of a chunk, which was declared before R1 of that chunk. */
 	return atomic_load_explicit(&ring->streams[stream_id - 1].declared, memory_order_relaxed) == 1;
 }
 

@@ -195,7 +195,7 @@ K2HFT_API int k2hft_producer_reserve(struct k2hft_producer *producer, size_t byt
  * Publishes `bytes` of the reserved payload beginning at `offset`; the rest before and behind is given back (behind:
  * if nobody claimed since, else it stays a gap until the consumer passes). Wakes the consumer if it sleeps. Errors
  * leave the claim as it is: -EINVAL nothing reserved, range outside of it, bytes = 0, or a field of `chunk` can't be:
- * record_count is 1 to `bytes`. Since 0.1.0.
+ * record_count is 1 to `bytes`, stream_id was declared. Since 0.1.0.
  */
 K2HFT_API int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset,
 				    size_t bytes);

@@ -171,6 +171,9 @@ static void calls_out_of_order(void **state)
 	chunk.reserved = 1;
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
 	chunk.reserved = 0;
+	chunk.stream_id++;
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 0, 1), -EINVAL);
+	chunk.stream_id--;
 	assert_nothing(ring, 1);
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 9, 1), 0);
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "", 0), -EINVAL);
