@@ -26,7 +26,10 @@ enum k2hft_client_state {
 	K2HFT_CLIENT_CONNECTED = 3,
 };
 
-/* Called from within process when positions moved: everything below `acked` is committed at the receiver. */
+/*
+ * Called from within process when positions moved: everything below `acked` is committed at the receiver. It must not call
+ * functions of the client.
+ */
 typedef void k2hft_client_progress(void *argument, uint64_t acked);
 
 /*

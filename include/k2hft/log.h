@@ -20,8 +20,8 @@ typedef void k2hft_log_callback(void *argument, enum k2hft_log_level level, cons
 
 /*
  * Where the library's messages go, and up to which level; without a callback (the default) nowhere. One per process.
- * The callback can be called from any thread that uses the library and from the threads that the library starts; it
- * must not call the library. Call this before other threads use the library. Since 0.1.0.
+ * The callback can be called from any thread that uses the library and from the threads that the library starts, by
+ * several at once; it must not call the library. Call this before other threads use the library. Since 0.1.0.
  */
 K2HFT_API void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k2hft_log_level level);
 
