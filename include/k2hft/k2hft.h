@@ -10,7 +10,8 @@
  *
  * An options structure begins with its own size, set by the caller to sizeof; all other fields zero means defaults.
  * A larger structure from a newer program is taken if what this library does not know is zero, else -EINVAL. So does
- * a structure of statistics begin: what this library does not know of a larger one comes out as zero.
+ * a structure of statistics begin: what this library does not know of a larger one comes out as zero. One without a
+ * size does not change as long as the soname does not.
  * Strings in options are copied; what is written is copied into the ring at once.
  *
  * Threads: a sender and a ring are for any, but for what a ring's function says is for its consumer only; a writer, a
