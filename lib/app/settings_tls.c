@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -175,15 +176,15 @@ static void check_files(struct checker *checker, const struct k2i_tls_settings *
 		[K2I_TLS_SHARED_KEY] = "PSKFILE",
 	};
 	struct k2i_tls_context *context = NULL;
-	struct k2i_tls_problem problem = {.part = K2I_TLS_AUTHORITY};
+	struct k2i_tls_problem problem;
 	char text[600];
 
 	if (is_wrong(tls->authority) || is_wrong(tls->certificate) || is_wrong(tls->private_key) ||
 	    is_wrong(tls->shared_key))
 		return;
-	if (k2i_tls_context_open(tls, &context, &problem) < 0) {
-		(void)snprintf(text, sizeof(text), "%s: %s", keys[problem.part],
-			       problem.text[0] ? problem.text : "no memory");
+	/* Memory that is short is no mistake of the file: who uses it is told. */
+	if (k2i_tls_context_open(tls, &context, &problem) == -EINVAL) {
+		(void)snprintf(text, sizeof(text), "%s: %s", keys[problem.part], problem.text);
 		find(checker, K2I_FINDING_ERROR, keys[problem.part], text);
 	}
 	k2i_tls_context_release(context);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that is short at any one place: an error says so, and nothing of what was opened stays. */
+#include "ring_help.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include <k2hft/sender.h>
+
+/* Allocations of this thread that succeed before one fails; -1: all do. */
+static _Thread_local int left = -1;
+
+static bool is_short(void)
+{
+	if (left < 0 || left-- > 0)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+/* The linker has the library call these. */
+#define WRAP(type, name, parameters, arguments)                                                                        \
+	type __real_##name parameters;                                                                                 \
+	type __wrap_##name parameters;                                                                                 \
+	type __wrap_##name parameters                                                                                  \
+	{                                                                                                              \
+		return is_short() ? NULL : __real_##name arguments;                                                    \
+	}
+WRAP(void *, malloc, (size_t bytes), (bytes))
+WRAP(void *, calloc, (size_t count, size_t bytes), (count, bytes))
+WRAP(void *, realloc, (void *memory, size_t bytes), (memory, bytes))
+WRAP(void *, reallocarray, (void *memory, size_t count, size_t bytes), (memory, count, bytes))
+WRAP(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes))
+WRAP(char *, strdup, (const char *text), (text))
+
+static int descriptor_count(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	int count = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		count++;
+	(void)closedir(folder);
+	return count;
+}
+
+/* What an application does, with as many allocations; whether it was not enough. */
+static bool falls_short(const char *config, int allocations)
+{
+	struct k2hft_sender_options options = {
+		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .ring_bytes = SMALL};
+	struct k2hft_sender *sender = NULL;
+	struct k2hft_writer *writer = NULL;
+	char message[512];
+	int status;
+
+	left = allocations;
+	status = config ? k2hft_sender_open_config(config, &sender, message, sizeof(message))
+			: k2hft_sender_open(&options, &sender);
+	if (status == 0)
+		status = k2hft_writer_open(sender, "a.log", &writer);
+	if (status == 0)
+		status = k2hft_writer_lines(writer, "no line end", 11, NULL);
+	left = -1;
+	k2hft_writer_close(writer);
+	(void)k2hft_sender_close(sender, 0);
+	assert_true(status == 0 || status == -ENOMEM);
+	return status != 0;
+}
+
+static void each_shortage_is_told(const char *config)
+{
+	int allocations = 0, descriptors;
+
+	assert_false(falls_short(config, -1)); /* what OpenSSL opens for ever is open now */
+	descriptors = descriptor_count();
+	while (falls_short(config, allocations))
+		allocations++;
+	assert_in_range(allocations, 5, 1000);
+	assert_int_equal(descriptor_count(), descriptors);
+}
+
+static void options_open_a_sender(void **state)
+{
+	(void)state;
+	each_shortage_is_told(NULL);
+}
+
+static void a_configuration_opens_a_sender(void **state)
+{
+	const struct files *files = *state;
+	FILE *key = fopen(files->path, "w");
+	char config[1024];
+
+	assert_non_null(key);
+	assert_int_equal(fchmod(fileno(key), 0600), 0);
+	assert_true(fputs("00112233445566778899aabbccddeeff\n", key) >= 0);
+	assert_int_equal(fclose(key), 0);
+	(void)snprintf(
+		config, sizeof(config),
+		"{GLOBAL: {PORT: 1, SSL: yes, PSKFILE: %s}, SVRNODE: {NAME: 127.0.0.1}, K2HFTFUSE: {K2HTYPE: mem, "
+		"RINGSIZE: 1M, K2HFTFUSE_RULE_DIR: {TARGET: app, TRUNS: on, DEFAULTALL: DENY, ALLOW: [text]}}}",
+		files->path);
+	each_shortage_is_told(config);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(options_open_a_sender),
+		cmocka_unit_test_setup_teardown(a_configuration_opens_a_sender, files_make, files_remove),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
