@@ -16,17 +16,16 @@
 
 #define OPEN_TRIES 100
 
-/* Who makes a file longer than its limit gets SIGXFSZ, and a library must not be what ends a program. */
-static int size_check(uint64_t capacity)
+int k2i_ring_limit_check(uint64_t bytes)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && K2I_DATA_AT + capacity > limit.rlim_cur ? -EFBIG : 0;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur ? -EFBIG : 0;
 }
 
 int k2i_ring_memory_create(uint64_t capacity)
 {
-	int error = size_check(capacity), descriptor;
+	int error = k2i_ring_limit_check(K2I_DATA_AT + capacity), descriptor;
 
 	if (error)
 		return error;
@@ -45,7 +44,7 @@ int k2i_ring_memory_create(uint64_t capacity)
 /* All of it now: a full disk shows here, and not as a signal when a page is first written. */
 static int allocate(int descriptor, uint64_t capacity)
 {
-	int error = size_check(capacity);
+	int error = k2i_ring_limit_check(K2I_DATA_AT + capacity);
 
 	if (error)
 		return error;

@@ -17,7 +17,12 @@ int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut)
 bool k2i_ring_positions_valid(const struct k2i_ring_header *header);
 int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
 
-/* ring_file.c: files with room for a ring of `capacity`. Return a descriptor. */
+/*
+ * ring_file.c: -EFBIG: this process may not write a file up to there. It would get SIGXFSZ, and a library must not be what
+ * ends a program.
+ */
+int k2i_ring_limit_check(uint64_t bytes);
+/* Files with room for a ring of `capacity`. Return a descriptor. */
 int k2i_ring_memory_create(uint64_t capacity);
 int k2i_ring_temporary_create(const char *folder, uint64_t capacity);
 /*

@@ -198,6 +198,9 @@ static int attach(struct k2hft_ring *ring)
 	struct k2i_ring_header header;
 	int error = k2i_ring_identify(ring->descriptor, &header, NULL);
 
+	/* It writes to wake the consumer. */
+	if (!error)
+		error = k2i_ring_limit_check(K2I_HEADER_BYTES);
 	if (error)
 		return error;
 	if (!k2i_consumer_alive(ring->descriptor, &header))

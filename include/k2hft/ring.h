@@ -118,9 +118,8 @@ K2HFT_API int k2hft_ring_open(const struct k2hft_ring_options *options, struct k
 /*
  * Attaches to a ring that another process consumes, to produce into it: `path` is its file, or the link
  * .k2hft-ring in the root of a mount, which leads to the mount's ring. Needs read and write permission on it.
- * -EPROTO not a ring, or another layout; -ENOTCONN it has no consumer now; -ENOSPC all places are taken; others as
- * open(2) and mmap(2).
- * Since 0.1.0.
+ * -EPROTO not a ring, or another layout; -ENOTCONN it has no consumer now; -ENOSPC all places are taken; -EFBIG
+ * RLIMIT_FSIZE is less than 4096; others as open(2) and mmap(2). Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_attach(const char *path, struct k2hft_ring **ring);
 

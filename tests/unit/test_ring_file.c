@@ -296,25 +296,29 @@ static void temporary_has_no_name(void **state)
 	k2hft_ring_close(ring);
 }
 
-/* Files of this process may not grow: what a full disk does, without filling one. And SIGXFSZ does not end the process. */
+/* Files of this process may not grow: what a full disk does, without filling one. SIGXFSZ does not end the process. */
 static void no_room_on_the_disk(void **state)
 {
 	struct files *files = *state;
+	struct k2hft_ring *ring = memory_ring();
+	char target[64];
 	int status;
-	pid_t child = fork();
+	pid_t child;
 
+	(void)snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
+	child = fork();
 	if (child == 0) {
-		struct rlimit limit = {1 << 20, 1 << 20};
+		struct rlimit limit = {1 << 20, 1 << 20}, none = {0, 0};
 
-		(void)setrlimit(RLIMIT_FSIZE, &limit);
-		_exit(open_answer(files->path, 0) == -EFBIG && open_answer(NULL, 0) == -EFBIG &&
-				      open_answer(files->folder, K2HFT_RING_TEMPORARY) == -EFBIG
-			      ? 0
-			      : 1);
+		if (setrlimit(RLIMIT_FSIZE, &limit) || attach_answer(target) || open_answer(NULL, 0) != -EFBIG ||
+		    open_answer(files->path, 0) != -EFBIG || open_answer(files->folder, K2HFT_RING_TEMPORARY) != -EFBIG)
+			_exit(1);
+		_exit(setrlimit(RLIMIT_FSIZE, &none) || attach_answer(target) != -EFBIG);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_int_equal(access(files->path, F_OK), -1);
+	k2hft_ring_close(ring);
 }
 
 /* What a process does before it is killed: 200 chunks, 100 acknowledged, a claim open in the middle. */
