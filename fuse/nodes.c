@@ -130,6 +130,13 @@ uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, cons
 	return find(table, parent, name, strlen(name));
 }
 
+uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name)
+{
+	uint32_t node = table->entries[name].link_of;
+
+	return node == K2I_NODE_NONE ? name : node;
+}
+
 static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
@@ -208,6 +215,40 @@ static void free_if_unused(struct k2i_node_table *table, uint32_t node)
 	table->used_count--;
 }
 
+static void remove_link(struct k2i_node_table *table, uint32_t name)
+{
+	struct k2i_node_entry *entry = &table->entries[table->entries[name].link_of];
+	uint32_t *place = &entry->link_next;
+
+	while (*place != name)
+		place = &table->entries[*place].link_next;
+	k2i_node_keep(entry);
+	K2I_SHARED_KEEP(place);
+	*place = table->entries[name].link_next;
+	entry->links--;
+	unlink_name(table, name);
+	entry->changed = table->entries[name].changed;
+	free_if_unused(table, name);
+}
+
+static void remove_name(struct k2i_node_table *table, uint32_t name)
+{
+	const struct k2i_node_entry *entry = &table->entries[name];
+	struct k2i_node_entry other;
+
+	if (entry->link_of) {
+		remove_link(table, name);
+		return;
+	}
+	unlink_name(table, name);
+	if (entry->link_next) {
+		other = table->entries[entry->link_next];
+		remove_link(table, entry->link_next);
+		link_name(table, name, other.parent, other.name, other.name_bytes);
+	}
+	free_if_unused(table, name);
+}
+
 /* A place for a node, or K2I_NODE_NONE. */
 static uint32_t take_place(struct k2i_node_table *table)
 {
@@ -252,6 +293,30 @@ int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *nam
 	return 0;
 }
 
+int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+	struct k2i_node_owner owner;
+	uint32_t made;
+	int status;
+
+	if (!entry || entry->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (S_ISDIR(entry->mode))
+		return -EPERM;
+	owner = (struct k2i_node_owner){.mode = entry->mode};
+	status = k2i_node_make(table, parent, name, &owner, &made);
+	if (status)
+		return status;
+	k2i_node_keep(entry);
+	table->entries[made].link_of = node;
+	table->entries[made].link_next = entry->link_next;
+	entry->link_next = made;
+	entry->links++;
+	entry->changed = now();
+	return 0;
+}
+
 int k2i_node_remove(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = k2i_node_at(table, node);
@@ -262,8 +327,7 @@ int k2i_node_remove(struct k2i_node_table *table, uint32_t node)
 		return -ENOTEMPTY;
 	if (entry->implied)
 		return -EBUSY;
-	unlink_name(table, node);
-	free_if_unused(table, node);
+	remove_name(table, node);
 	return 0;
 }
 
@@ -304,14 +368,13 @@ int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent
 	there = find(table, parent, name, name_bytes);
 	if (there != K2I_NODE_NONE && !replace)
 		return -EEXIST;
-	if (there == node)
+	if (there != K2I_NODE_NONE && k2i_node_of(table, there) == k2i_node_of(table, node))
 		return 0;
 	if (there != K2I_NODE_NONE) {
 		status = check_replaced(entry, &table->entries[there]);
 		if (status)
 			return status;
-		unlink_name(table, there);
-		free_if_unused(table, there);
+		remove_name(table, there);
 	}
 	unlink_name(table, node);
 	link_name(table, node, parent, name, name_bytes);
@@ -392,7 +455,7 @@ nlink_t k2i_node_links(const struct k2i_node_entry *entry)
 {
 	if (entry->parent == K2I_NODE_NONE)
 		return 0;
-	return S_ISDIR(entry->mode) ? (nlink_t)2 + entry->child_directories : 1;
+	return S_ISDIR(entry->mode) ? (nlink_t)2 + entry->child_directories : (nlink_t)1 + entry->links;
 }
 
 uint32_t k2i_nodes_used(const struct k2i_node_table *table)

@@ -31,6 +31,9 @@ struct k2i_node_entry {
 	uint32_t parent; /* K2I_NODE_NONE: it has no name any more */
 	uint32_t first_child, last_child, previous, next;
 	uint32_t hash_next;
+	uint32_t link_of;   /* this is only another name of that node */
+	uint32_t link_next; /* another name of the same node */
+	uint32_t links;     /* so many others it has */
 	uint32_t opens;
 	uint32_t child_directories;
 	uint32_t writers;               /* opens that write to it directly */
@@ -59,18 +62,26 @@ void k2i_nodes_free(struct k2i_node_table *table);
 /* NULL: no node has that index now. The address holds until k2i_nodes_free. */
 struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node);
 
-/* The child's index, or K2I_NODE_NONE. */
+/* The name's index, or K2I_NODE_NONE: that of its node, or of another name that the node has. */
 uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, const char *name);
+/* The node that a name is of. */
+uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name);
 
 /* -EEXIST, -ENOENT the parent has no name, -ENOTDIR, -ENAMETOOLONG, -ENOSPC the table is full. */
 int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *name, const struct k2i_node_owner *owner,
 		  uint32_t *node);
 
-/* Takes its name away. -ENOTEMPTY a directory with something in it, -EBUSY implied. */
+/* Another name for a file, as link(2). Its errors, and those of k2i_node_make. */
+int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name);
+
+/*
+ * Takes the name away; a file that has others goes on under one of them. -ENOTEMPTY a directory with something in it,
+ * -EBUSY implied.
+ */
 int k2i_node_remove(struct k2i_node_table *table, uint32_t node);
 
 /*
- * Gives `node` another parent and name; what has that name is removed first. -ENOTEMPTY, -EISDIR, -ENOTDIR, -EBUSY as
+ * Gives the name `node` another parent and name; what has that name is removed first. -ENOTEMPTY, -EISDIR, -ENOTDIR, -EBUSY as
  * rename(2); -EINVAL a directory into itself; -EEXIST the name is taken and `replace` is false.
  */
 int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, bool replace);
@@ -86,7 +97,7 @@ void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t looku
 void k2i_node_opened(struct k2i_node_table *table, uint32_t node);
 void k2i_node_closed(struct k2i_node_table *table, uint32_t node);
 
-/* The child that follows `order` in readdir's order; 0 begins. */
+/* The name that follows `order` in readdir's order; 0 begins. */
 uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order);
 
 /* As st_nlink. */

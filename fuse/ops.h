@@ -30,6 +30,8 @@ struct k2i_mount *k2i_op_mount(fuse_req_t req);
 int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info);
 /* Fills an entry for `node` and counts the lookup. */
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry);
+/* Answers with `node`'s entry. */
+void k2i_op_reply_entry(fuse_req_t req, uint32_t node);
 /* The ring's link or the status, if that is what `name` in `parent` is; else 0. */
 uint64_t k2i_op_special(uint64_t parent, const char *name);
 /* The node `name` in `parent`: reserved names and names that are too long are refused. */

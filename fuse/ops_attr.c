@@ -78,6 +78,16 @@ void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_para
 	k2i_node_looked_up(mount->nodes, node);
 }
 
+void k2i_op_reply_entry(fuse_req_t req, uint32_t node)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct fuse_entry_param entry;
+
+	k2i_op_entry(mount, node, &entry);
+	if (fuse_reply_entry(req, &entry) == -ENOENT)
+		k2i_node_forget(mount->nodes, node, 1);
+}
+
 static void lookup_special(fuse_req_t req, uint64_t node)
 {
 	struct fuse_entry_param entry = {
@@ -94,7 +104,6 @@ static void lookup_special(fuse_req_t req, uint64_t node)
 void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct fuse_entry_param entry;
 	uint32_t node;
 
 	if (k2i_op_special(parent, name)) {
@@ -106,13 +115,11 @@ void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	}
 	node = k2i_node_at(mount->nodes, parent) ? k2i_node_find(mount->nodes, (uint32_t)parent, name) : K2I_NODE_NONE;
-	if (node == K2I_NODE_NONE) {
+	node = k2i_node_of(mount->nodes, node);
+	if (node == K2I_NODE_NONE)
 		(void)fuse_reply_err(req, ENOENT);
-		return;
-	}
-	k2i_op_entry(mount, node, &entry);
-	if (fuse_reply_entry(req, &entry) == -ENOENT)
-		k2i_node_forget(mount->nodes, node, 1);
+	else
+		k2i_op_reply_entry(req, node);
 }
 
 void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups)

@@ -34,7 +34,6 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct k2i_node_owner owner = k2i_op_owner(req, S_IFDIR | (mode & 07777));
-	struct fuse_entry_param entry;
 	int status = k2i_op_check_name(parent, name);
 	uint32_t node;
 
@@ -44,13 +43,10 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, &node);
 	if (status == -ENOSPC)
 		k2i_op_count_unopened(mount, name, status);
-	if (status) {
+	if (status)
 		(void)fuse_reply_err(req, -status);
-		return;
-	}
-	k2i_op_entry(mount, node, &entry);
-	if (fuse_reply_entry(req, &entry) == -ENOENT)
-		k2i_node_forget(mount->nodes, node, 1);
+	else
+		k2i_op_reply_entry(req, node);
 }
 
 static int remove_name(struct k2i_mount *mount, fuse_ino_t parent, const char *name, bool directory)
@@ -111,10 +107,17 @@ void k2i_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const
 
 void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char *name)
 {
-	(void)node;
-	(void)parent;
-	(void)name;
-	(void)fuse_reply_err(req, EPERM);
+	struct k2i_mount *mount = k2i_op_mount(req);
+	int status = k2i_node_at(mount->nodes, node) ? k2i_op_check_name(parent, name) : -EPERM;
+
+	if (status == 0)
+		status = k2i_node_link(mount->nodes, (uint32_t)node, (uint32_t)parent, name);
+	if (status == -ENOSPC)
+		k2i_op_count_unopened(mount, name, status);
+	if (status)
+		(void)fuse_reply_err(req, -status);
+	else
+		k2i_op_reply_entry(req, (uint32_t)node);
 }
 
 /* One answer of readdir; offsets: 1 and 2 for "." and "..", then a child's order and 2. */
@@ -165,7 +168,7 @@ static void list(struct listing *listing, uint32_t node, uint64_t offset)
 		const struct k2i_node_entry *entry = k2i_node_at(nodes, child);
 
 		offset = entry->order;
-		if (!list_one(listing, entry->name, child, (off_t)(offset + DOT_ENTRIES)))
+		if (!list_one(listing, entry->name, k2i_node_of(nodes, child), (off_t)(offset + DOT_ENTRIES)))
 			return;
 	}
 }

@@ -53,18 +53,14 @@ static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 
 void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
-	struct fuse_entry_param entry;
 	uint32_t node;
 	int status = S_ISREG(mode) ? make_file(req, parent, name, mode, &node) : -EPERM;
 
 	(void)device;
-	if (status) {
+	if (status)
 		(void)fuse_reply_err(req, -status);
-		return;
-	}
-	k2i_op_entry(k2i_op_mount(req), node, &entry);
-	if (fuse_reply_entry(req, &entry) == -ENOENT)
-		k2i_node_forget(k2i_op_mount(req)->nodes, node, 1);
+	else
+		k2i_op_reply_entry(req, node);
 }
 
 /* What can be read of the file at `path`: nothing if it has no rule. */

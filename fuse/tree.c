@@ -31,7 +31,7 @@ static int make_or_find(struct k2i_mount *mount, uint32_t parent, const char *na
 
 	if (status != -EEXIST)
 		return status;
-	*node = k2i_node_find(mount->nodes, parent, name);
+	*node = k2i_node_of(mount->nodes, k2i_node_find(mount->nodes, parent, name));
 	return (k2i_node_at(mount->nodes, *node)->mode & S_IFMT) == type ? 0 : -EEXIST;
 }
 

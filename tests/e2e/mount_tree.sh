@@ -68,7 +68,13 @@ if [ "$(id -u)" = 0 ]; then
 	[ "$(t stat -c %u:%g "$sent/m")" = 12:34 ] || fail chown
 fi
 refused 'not permitted' ln -s x "$sent/link"
-refused 'not permitted' ln "$sent/m" "$sent/link"
+t ln "$sent/m" "$sent/link"
+[ "$(t stat -c '%h %i' "$sent/link")" = "$(t stat -c '2 %i' "$sent/m")" ] || fail "a link: $(stat "$sent/link" "$sent/m")"
+[ "$(t ls -i "$sent" | awk '{ print $1 }' | sort | uniq -c | awk '{ print $1 }')" = 2 ] || fail "a listing with a link: $(ls -i "$sent")"
+t rm "$sent/m"
+t mv "$sent/link" "$sent/m"
+[ "$(t stat -c '%h %s' "$sent/m")" = '1 0' ] || fail "the last name of a file: $(stat "$sent/m")"
+refused 'not permitted' ln "$mnt/.k2hft-stat" "$sent/link"
 refused 'not permitted' mkfifo "$sent/fifo"
 
 # open(2) finds a file whose name is taken away before the worker hears of that, as when logs are rotated.

@@ -163,6 +163,52 @@ static void renames(void **state)
 	assert_int_equal(k2i_node_rename(table, K2I_NODE_ROOT, b, "r", true), -EBUSY);
 }
 
+static void assert_links(struct k2i_node_table *table, uint32_t node, nlink_t links)
+{
+	assert_int_equal(k2i_node_links(k2i_node_at(table, node)), links);
+}
+
+static uint32_t node_named(const struct k2i_node_table *table, uint32_t parent, const char *name)
+{
+	return k2i_node_of(table, k2i_node_find(table, parent, name));
+}
+
+static void a_file_has_several_names(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), f = make(table, a, "f", &file);
+
+	assert_int_equal(k2i_node_link(table, a, a, "directory"), -EPERM);
+	assert_int_equal(k2i_node_link(table, 4711, a, "nobody"), -ENOENT);
+	assert_int_equal(k2i_node_link(table, f, a, "f"), -EEXIST);
+	assert_int_equal(k2i_node_link(table, f, a, "g"), 0);
+	assert_int_equal(k2i_node_link(table, f, K2I_NODE_ROOT, "h"), 0);
+	assert_links(table, f, 3);
+	assert_int_equal(node_named(table, a, "g"), f);
+	assert_int_equal(node_named(table, K2I_NODE_ROOT, "h"), f);
+	assert_path(table, f, "a/f");
+	/* One of them renamed to another: as rename(2), nothing. */
+	assert_int_equal(k2i_node_rename(table, k2i_node_find(table, a, "g"), a, "f", true), 0);
+	assert_links(table, f, 3);
+	assert_int_equal(k2i_node_rename(table, k2i_node_find(table, a, "g"), a, "i", true), 0);
+	assert_int_equal(node_named(table, a, "i"), f);
+	/* It goes on under another name when the first one goes, and when something takes that one's place. */
+	assert_int_equal(k2i_node_remove(table, f), 0);
+	assert_int_equal(k2i_node_find(table, a, "f"), K2I_NODE_NONE);
+	assert_links(table, f, 2);
+	assert_path(table, f, "h");
+	assert_int_equal(k2i_node_rename(table, make(table, a, "f", &file), K2I_NODE_ROOT, "h", true), 0);
+	assert_links(table, f, 1);
+	assert_path(table, f, "a/i");
+	k2i_node_opened(table, f);
+	assert_int_equal(k2i_node_remove(table, k2i_node_find(table, a, "i")), 0);
+	assert_links(table, f, 0);
+	assert_int_equal(k2i_node_link(table, f, a, "again"), -ENOENT);
+	k2i_node_closed(table, f);
+	assert_null(k2i_node_at(table, f));
+	assert_int_equal(k2i_nodes_used(table), 3);
+}
+
 static void listing_goes_on_whatever_changes(void **state)
 {
 	struct k2i_node_table *table = *state;
@@ -215,6 +261,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_keeps_its_node, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_has_several_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_table_says_so, set_up, tear_down),
 	};
