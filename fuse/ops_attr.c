@@ -50,7 +50,8 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	info->st_atim = entry->accessed;
 	info->st_mtim = entry->modified;
 	info->st_ctim = entry->changed;
-	info->st_blksize = K2I_WRITE_BYTES_MAX;
+	/* So much some programs gather before they write: no more than elsewhere, or records would wait for it. */
+	info->st_blksize = BLOCK_BYTES;
 	/* What is read is OUTPUTFILE, so that is how long it is. With its cache the kernel knows better. */
 	if (!mount->writeback && S_ISREG(entry->mode) && k2i_outputs_readable(mount->outputs) &&
 	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&

@@ -61,6 +61,15 @@ arrives "$work/small" senddir/small
 quick dd if="$work/in" of="$sent/large" bs=3M oflag=append conv=notrunc status=none || fail dd
 arrives "$work/in" senddir/large
 
+# A program that gathers what it writes, by what the file system says, has no more of it than elsewhere.
+quick python3 - "$sent/gathered" "$received/senddir/gathered" <<'END' || fail "a program keeps its lines"
+import os, sys, time
+with open(sys.argv[1], "a") as file:
+    file.writelines(f"line {number}\n" for number in range(5000))
+    while not os.path.exists(sys.argv[2]) or os.path.getsize(sys.argv[2]) < 32768:
+        time.sleep(0.01)
+END
+
 # A writer without O_APPEND beside one with: what was written first comes first, and nothing is overwritten.
 exec 3>>"$sent/mixed"
 for i in 1 2 3 4 5 6 7 8 9; do
