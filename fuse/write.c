@@ -475,7 +475,10 @@ static bool commit_at_once(struct k2i_mount *mount, const struct k2i_write *writ
 static int find_writer(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle **handle)
 {
 	*handle = k2i_handle_at(mount, write->handle);
-	if (!*handle || !(*handle)->outlet || (*handle)->stream)
+	/* A cached file is written past the cache when its program has set O_DIRECT since it was opened. */
+	if (*handle && (*handle)->cached)
+		*handle = (*handle)->cached->stream;
+	else if (!*handle || !(*handle)->outlet || (*handle)->stream)
 		return -EBADF;
 	return mount->ending ? -ECONNABORTED : 0;
 }

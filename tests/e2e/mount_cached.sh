@@ -61,6 +61,11 @@ arrives "$work/small" senddir/small
 quick dd if="$work/in" of="$sent/large" bs=3M oflag=append conv=notrunc status=none || fail dd
 arrives "$work/in" senddir/large
 
+# O_DIRECT that is set later, as dd(1) does to its output, leads past the cache.
+quick sh -c "echo first; exec dd if='$work/in' bs=64K oflag=direct status=none" >>"$sent/direct" || fail "dd to an O_APPEND output"
+{ echo first; cat "$work/in"; } >"$work/direct"
+arrives "$work/direct" senddir/direct
+
 # A program that gathers what it writes, by what the file system says, has no more of it than elsewhere.
 quick python3 - "$sent/gathered" "$received/senddir/gathered" <<'END' || fail "a program keeps its lines"
 import os, sys, time
