@@ -2,6 +2,7 @@
 #include "loop.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>
@@ -160,6 +161,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.offset = request->head.write.offset,
 		.data = request->body,
 		.bytes = request->bytes - sizeof(request->head),
+		.synchronous = (request->head.write.flags & O_DSYNC) != 0,
 		.answer_bytes = request->bytes - sizeof(request->head),
 		.claim = request->claim,
 		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,

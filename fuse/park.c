@@ -56,7 +56,9 @@ static void free_item(struct k2i_mount *mount, struct k2i_parked *item)
 
 static void answer(struct k2i_mount *mount, const struct k2i_parked *item, int status)
 {
-	if (item->kind == K2I_PARKED_WRITE && (status == 0 || item->taken))
+	bool data = item->kind == K2I_PARKED_WRITE;
+
+	if (data ? status == 0 || item->taken : status == 0 && item->answer_bytes)
 		k2i_reply_written(mount, item->unique, item->answer_bytes ? item->answer_bytes : item->taken);
 	else
 		k2i_reply_status(mount, item->unique, status);
@@ -77,6 +79,19 @@ static void finish(struct k2i_mount *mount, struct k2i_parked *item, int status)
 		k2i_mount_count_refused(mount, status);
 	free_item(mount, item);
 	answer(mount, &answered, status);
+}
+
+/* What was taken counts from here on; its writer hears of it when that is acknowledged. */
+static void finish_synchronous(struct k2i_mount *mount, struct k2i_parked *item)
+{
+	uint64_t unique = item->unique;
+	int status = k2i_write_add_sync(mount, item->handle, unique, item->taken);
+
+	K2I_SHARED_KEEP(item);
+	item->unique = 0;
+	finish(mount, item, 0);
+	if (status)
+		k2i_reply_status(mount, unique, status);
 }
 
 /* The position that ends all that is in the ring now. */
@@ -168,6 +183,8 @@ static void run_queue(struct k2i_mount *mount)
 		(void)take_first(park);
 		if (item->kind == K2I_PARKED_SYNC) {
 			begin_sync(mount, item);
+		} else if (status == 0 && item->synchronous && item->unique) {
+			finish_synchronous(mount, item);
 		} else {
 			if (status && (item->unique == 0 || item->cached))
 				lose(mount, item, status);

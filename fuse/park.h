@@ -31,8 +31,9 @@ struct k2i_parked {
 	uint64_t position; /* SYNC: what must be acknowledged */
 	uint64_t offset;   /* WRITE: of the data in the file */
 	bool cached;       /* WRITE: out of the page cache: the node's size counts it already */
+	bool synchronous;  /* WRITE: what was taken is answered by a SYNC */
 	size_t bytes, taken;
-	size_t answer_bytes; /* 0: those that were taken */
+	size_t answer_bytes; /* WRITE, 0: those that were taken; SYNC, 0: it is no write's */
 	char *data;          /* WRITE */
 	bool unseen;         /* a successor has not got the request again yet */
 };

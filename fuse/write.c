@@ -204,18 +204,8 @@ int k2i_write_advance(struct k2i_mount *mount, struct k2i_parked *item)
 	return item->handle->outlet ? k2i_outlet_push(mount, item->handle->outlet) : 0;
 }
 
-/* Queues `item`, or deals with it at once if nothing waits. 0, or an error for the writer. */
-static int enqueue(struct k2i_mount *mount, const struct k2i_parked *item, const char *data)
-{
-	int status = k2i_park_add(mount, item, data);
-
-	if (status == 0)
-		k2i_park_run(mount);
-	return status;
-}
-
 /* -ENOMEM: the record is held as before. */
-static int enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_parked_kind kind)
+static int add_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_parked_kind kind)
 {
 	struct k2i_parked item = {
 		.kind = kind,
@@ -224,7 +214,17 @@ static int enqueue_held(struct k2i_mount *mount, struct k2i_handle *handle, enum
 		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 	};
 
-	return enqueue(mount, &item, NULL);
+	return k2i_park_add(mount, &item, NULL);
+}
+
+/* Ends it at once if nothing waits. The same. */
+static int end_held(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	int status = add_held(mount, handle, K2I_PARKED_END);
+
+	if (status == 0)
+		k2i_park_run(mount);
+	return status;
 }
 
 /* Nobody will end it any more. */
@@ -374,7 +374,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	/* What judges records judges whole ones; what replaces them makes them longer. */
 	if (!outlet->passes_all && (text->continued || k2i_rule_replaces(outlet->match)))
 		return false;
-	if (write->bytes == 0 || anybody_closed_before(mount, handle))
+	if (write->bytes == 0 || write->synchronous || anybody_closed_before(mount, handle))
 		return false;
 	*whole = write->bytes;
 	if (mount->settings->binary)
@@ -404,6 +404,7 @@ static struct k2i_parked item_of(const struct k2i_write *write, struct k2i_handl
 		.writer_pid = write->writer_pid,
 		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.offset = write->offset,
+		.synchronous = write->synchronous,
 		.bytes = write->bytes,
 	};
 }
@@ -598,12 +599,32 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 		k2i_park_run(mount);
 }
 
+int k2i_write_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t unique, size_t answer_bytes)
+{
+	struct k2i_parked item = {
+		.kind = K2I_PARKED_SYNC,
+		.unique = unique,
+		.handle = handle,
+		.answer_bytes = answer_bytes,
+	};
+	int status = 0;
+
+	for (uint32_t at = 0; at < mount->handle_room && status == 0; at++) {
+		struct k2i_handle *other = mount->handles[at];
+
+		/* A rule that looks at records can't judge one that has not ended: it stays held. */
+		if (other && other->outlet && other->node == handle->node && k2i_handle_holds(other) &&
+		    other->outlet->passes_all)
+			status = add_held(mount, other, K2I_PARKED_SO_FAR);
+	}
+	return status ? status : k2i_park_add(mount, &item, NULL);
+}
+
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 {
-	struct k2i_parked item = {.kind = K2I_PARKED_SYNC, .unique = unique};
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
 	const struct k2i_node_entry *entry;
-	int status = 0;
+	int status;
 
 	if (k2i_park_resent(mount, unique))
 		return;
@@ -614,24 +635,15 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 	entry = k2i_node_at(mount->nodes, handle->node);
 	if (entry && entry->cached)
 		handle = entry->cached->stream;
-	for (uint32_t at = 0; at < mount->handle_room && status == 0; at++) {
-		struct k2i_handle *other = mount->handles[at];
-
-		/* A rule that looks at records can't judge one that has not ended: it stays held. */
-		if (other && other->outlet && other->node == handle->node && k2i_handle_holds(other) &&
-		    other->outlet->passes_all)
-			status = enqueue_held(mount, other, K2I_PARKED_SO_FAR);
-	}
-	item.handle = handle;
-	if (status == 0)
-		status = enqueue(mount, &item, NULL);
+	status = k2i_write_add_sync(mount, handle, unique, 0);
 	if (status)
 		k2i_reply_status(mount, unique, status);
+	k2i_park_run(mount);
 }
 
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	int status = k2i_handle_holds(handle) ? enqueue_held(mount, handle, K2I_PARKED_END) : 0;
+	int status = k2i_handle_holds(handle) ? end_held(mount, handle) : 0;
 
 	if (status == 0)
 		k2i_handle_not_flushed(mount, handle);
@@ -652,7 +664,7 @@ void k2i_write_end_all(struct k2i_mount *mount)
 	for (uint32_t at = 0; at < mount->handle_room; at++) {
 		struct k2i_handle *handle = mount->handles[at];
 
-		if (handle && k2i_handle_holds(handle) && enqueue_held(mount, handle, K2I_PARKED_END))
+		if (handle && k2i_handle_holds(handle) && end_held(mount, handle))
 			lose_held(mount);
 	}
 }

@@ -17,6 +17,7 @@ struct k2i_write {
 	uint64_t offset;
 	const char *data;
 	size_t bytes;
+	bool synchronous;    /* O_DSYNC: the answer waits until it is acknowledged */
 	size_t answer_bytes; /* of the request: what its writer is told */
 	char *claim;         /* begin of the ring memory in which the data is; NULL: it is elsewhere */
 	size_t claim_bytes;
@@ -41,6 +42,12 @@ int k2i_write_park_cached(struct k2i_mount *mount, struct k2i_handle *stream, co
 
 /* An FSYNC request: is answered when all that was written before is acknowledged. */
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);
+
+/*
+ * Adds what answers `unique` then, and in front of it what is held of the file's records; nothing goes on yet.
+ * `answer_bytes`: to a WRITE. -ENOMEM
+ */
+int k2i_write_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t unique, size_t answer_bytes);
 
 /* Its last record ends here. -ENOMEM: it does not. */
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle);
