@@ -18,6 +18,7 @@
 #include "drain.h"
 #include "fuse_api.h"
 #include "hold.h"
+#include "later.h"
 #include "mount.h"
 #include "park.h"
 #include "populate.h"
@@ -216,7 +217,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	give_back(mount, request);
 	if (request->head.in.opcode == FUSE_INIT)
 		keep_init(mount, request->bytes);
-	fuse_session_process_buf(mount->session, &buffer);
+	k2i_later_serve(mount, &buffer);
 }
 
 static void serve(struct k2i_mount *mount, struct request *request)
@@ -246,7 +247,7 @@ static void serve(struct k2i_mount *mount, struct request *request)
 		memcpy(fields, arguments, sizeof(fields));
 		if (request->head.in.opcode == FUSE_FSYNC)
 			k2i_write_sync(mount, request->head.in.unique, fields[0]);
-		else
+		else if (!k2i_later_interrupt(mount, fields[0]))
 			k2i_park_interrupt(mount, fields[0]);
 		return;
 	}
@@ -360,13 +361,15 @@ static void wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT
 static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms;
-	bool waiting = !k2i_park_empty(mount) || mount->ending;
+	bool waiting = !k2i_park_empty(mount) || mount->later_first || mount->ending;
 	uint64_t count;
 
 	/* See k2i_loop_progress. */
 	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
-	if (waiting)
+	if (waiting) {
 		k2i_park_run(mount);
+		k2i_later_run(mount);
+	}
 	k2i_shared_step();
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};

@@ -26,6 +26,7 @@ struct k2i_outlet;
 struct k2i_outputs;
 struct k2i_handle;
 struct k2i_write_later;
+struct k2i_later;
 struct k2i_populated;
 struct k2i_sweep_wait;
 struct fuse_session;
@@ -106,6 +107,9 @@ struct k2i_mount {
 	uint32_t kept_node;                   /* open in the sweeper when that is done; K2I_NODE_NONE */
 	struct k2i_sweep_wait *sweep_waits;   /* the process's own */
 	struct k2i_write_later *writes_later; /* this, too */
+	struct k2i_later *later_first;        /* and these, see later.h */
+	bool later_wanted;
+	uint64_t later_head, later_due_ns;
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit, piece_limit,

@@ -9,6 +9,7 @@
 
 #include "collect.h"
 #include "handles.h"
+#include "later.h"
 #include "ops_stat.h"
 #include "outlet.h"
 #include "output.h"
@@ -102,7 +103,8 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 		(*handle)->cached = wanted.cached;
 		return 0;
 	}
-	k2i_op_count_unopened(mount, path, status);
+	if (status != -EAGAIN)
+		k2i_op_count_unopened(mount, path, status);
 	k2i_outlet_close(mount, wanted.outlet);
 	k2i_output_put(wanted.output);
 	if (wanted.cached)
@@ -117,6 +119,14 @@ static void describe(const struct k2i_mount *mount, struct fuse_file_info *file,
 	file->direct_io = !handle->cached;
 	/* Without it the kernel writes all of a file's pages back whenever somebody opens it. */
 	file->keep_cache = mount->writeback;
+}
+
+static void reply_unopened(fuse_req_t req, int status)
+{
+	if (status == -EAGAIN)
+		k2i_later_want(req);
+	else
+		(void)fuse_reply_err(req, -status);
 }
 
 static void release(struct k2i_mount *mount, struct k2i_handle *handle)
@@ -140,7 +150,7 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 			(void)k2i_node_remove(mount->nodes, node);
 	}
 	if (status) {
-		(void)fuse_reply_err(req, -status);
+		reply_unopened(req, status);
 		return;
 	}
 	describe(mount, file, handle);
@@ -177,7 +187,7 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 	status = k2i_node_at(mount->nodes, node) ? open_handle(mount, (uint32_t)node, req, file->flags, &handle)
 						 : -ENOENT;
 	if (status) {
-		(void)fuse_reply_err(req, -status);
+		reply_unopened(req, status);
 		return;
 	}
 	describe(mount, file, handle);

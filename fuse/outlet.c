@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "handles.h"
 #include "mount.h"
 #include "output.h"
 #include "ring_handle.h"
@@ -15,6 +16,16 @@
 #define CHAIN_LENGTH_MAX 16
 /* More is given back when nothing is pending. */
 #define PENDING_ROOM_KEPT (512u * 1024)
+
+/* Whether one comes free by itself: of a file that is closed, when its records have been taken and are acknowledged. */
+static bool number_comes(const struct k2i_mount *mount)
+{
+	bool comes = k2i_streams_declared(mount->ring) < K2I_STREAM_COUNT;
+
+	for (uint32_t at = 0; !comes && at < mount->handle_room; at++)
+		comes = mount->handles[at] && mount->handles[at]->released;
+	return comes && mount->settings->full != K2HFT_FULL_DROP && !mount->ending;
+}
 
 static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *path)
 {
@@ -30,7 +41,7 @@ static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const cha
 		return -ENAMETOOLONG;
 	status = k2hft_stream_declare(mount->ring, &stream, &outlet->stream_id);
 	if (status == -ENOSPC) /* no number is free */
-		return -ENFILE;
+		return number_comes(mount) ? -EAGAIN : -ENFILE;
 	outlet->declared = status == 0;
 	return status;
 }

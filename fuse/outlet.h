@@ -49,7 +49,7 @@ struct k2i_records {
 };
 
 /*
- * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -ENAMETOOLONG; -ELOOP files that are
+ * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -EAGAIN one comes; -ENAMETOOLONG; -ELOOP files that are
  * each other's OUTPUTFILE; -ENOMEM; others as open(2) of OUTPUTFILE.
  */
 int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);

@@ -124,6 +124,7 @@ static void begin(struct k2i_mount *mount)
 	mount->in_a_row = 0;
 	mount->drain_files = 0;
 	mount->writes_later = NULL;
+	mount->later_first = NULL;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
