@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -330,7 +332,7 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 /* ---- what is asked */
 
 /* Tells the kernel something that it does not answer, or not here. */
-static bool notify(const struct k2i_mount *mount, int code, const struct iovec *body, const struct iovec *data)
+static bool notify(int device_fd, int code, const struct iovec *body, const struct iovec *data)
 {
 	struct fuse_out_header header = {
 		.len = (uint32_t)(sizeof(header) + body->iov_len + (data ? data->iov_len : 0)),
@@ -340,7 +342,7 @@ static bool notify(const struct k2i_mount *mount, int code, const struct iovec *
 
 	if (data)
 		parts[2] = *data;
-	return mount->device_fd >= 0 && writev(mount->device_fd, parts, data ? 3 : 2) == (ssize_t)header.len;
+	return device_fd >= 0 && writev(device_fd, parts, data ? 3 : 2) == (ssize_t)header.len;
 }
 
 static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
@@ -358,7 +360,7 @@ static bool leave(const struct k2i_mount *mount, const struct k2i_cached_file *f
 {
 	struct fuse_notify_inval_inode_out attributes = {.ino = file->node, .off = -1};
 
-	return notify(mount, FUSE_NOTIFY_INVAL_INODE,
+	return notify(mount->device_fd, FUSE_NOTIFY_INVAL_INODE,
 		      &(struct iovec){.iov_base = &attributes, .iov_len = sizeof(attributes)}, NULL);
 }
 
@@ -394,35 +396,78 @@ bool k2i_collect_left(const struct k2i_node_entry *entry)
 	return entry->cached && entry->cached->left;
 }
 
-/* Writes to the kernel's copy of a page, which is not written back. */
-static bool store(const struct k2i_mount *mount, uint32_t node, uint64_t offset, const void *data, size_t bytes)
+/*
+ * Writes to the kernel's copy of a page, which is not written back. The kernel waits for the page, which somebody can be
+ * reading just then (mmap(2), posix_fadvise(2)), and such a READ is answered by the loop: so it is not the loop that waits.
+ */
+static void *store(void *argument)
 {
-	struct fuse_notify_store_out place = {.nodeid = node, .offset = offset, .size = (uint32_t)bytes};
+	struct k2i_collect_mark *mark = argument;
+	struct k2i_mount *mount = mark->mount;
+	struct fuse_notify_store_out place = {.nodeid = mark->node, .offset = mark->end, .size = mark->bytes};
+	uint64_t one = 1;
 
-	return notify(mount, FUSE_NOTIFY_STORE, &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
-		      &(struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = bytes});
+	if (!notify(mark->device_fd, FUSE_NOTIFY_STORE, &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
+		    &(struct iovec){.iov_base = &mark->value, .iov_len = mark->bytes}))
+		mark->bytes = MARK_UNKNOWN;
+	(void)close(mark->device_fd);
+	mark->next = atomic_load(&mount->marked);
+	while (!atomic_compare_exchange_weak(&mount->marked, &mark->next, mark))
+		continue;
+	(void)!write(mount->progress_fd, &one, sizeof(one));
+	return NULL;
 }
 
-/*
- * A mark is left at the new end, where old pages have something to tell: as long as the kernel shows it, it has not done
- * the cut. What follows the end is taken already, and nobody reads a file by its pages.
- */
-void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
+	pthread_t thread;
+
+	if (!mount->writeback || gone == 0) {
+		mark->then(mount, mark->argument);
+		return;
+	}
+	mark->mount = mount;
+	mark->node = node;
+	mark->end = bytes;
+	mark->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
+	mark->bytes = gone < sizeof(mark->value) ? (uint8_t)gone : sizeof(mark->value);
+	/* Its own, that can't become another's while it waits. */
+	mark->device_fd = fcntl(mount->device_fd, F_DUPFD_CLOEXEC, 0);
+	if (mark->device_fd >= 0 && pthread_create(&thread, NULL, store, mark) == 0) {
+		(void)pthread_detach(thread);
+		return;
+	}
+	if (mark->device_fd >= 0)
+		(void)close(mark->device_fd);
+	mark->bytes = MARK_UNKNOWN;
+	mark->then(mount, mark->argument);
+}
+
+void k2i_collect_marked(struct k2i_mount *mount)
+{
+	struct k2i_collect_mark *mark = atomic_exchange(&mount->marked, NULL), *next;
+
+	for (; mark; mark = next) {
+		next = mark->next;
+		mark->then(mount, mark->argument);
+	}
+}
+
+void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_collect_mark *mark)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
 
 	k2i_collect_cut_done(mount, node);
 	k2i_sweep_cut(mount, node, bytes);
 	if (entry->cached)
 		lose_kept(mount, entry->cached);
-	if (!mount->writeback || gone == 0)
+	if (mark->bytes == 0)
 		return;
 	k2i_node_keep(entry);
-	entry->cut_mark = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
-	entry->cut_bytes = gone < sizeof(entry->cut_mark) ? (uint8_t)gone : sizeof(entry->cut_mark);
-	if (!store(mount, node, bytes, &entry->cut_mark, entry->cut_bytes))
-		entry->cut_bytes = MARK_UNKNOWN;
+	entry->cut_mark = mark->value;
+	entry->cut_bytes = mark->bytes;
 }
 
 void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
@@ -445,8 +490,8 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 		.size = K2I_WRITE_BYTES_MAX,
 	};
 
-	if (!notify(mount, FUSE_NOTIFY_RETRIEVE, &(struct iovec){.iov_base = &question, .iov_len = sizeof(question)},
-		    NULL))
+	if (!notify(mount->device_fd, FUSE_NOTIFY_RETRIEVE,
+		    &(struct iovec){.iov_base = &question, .iov_len = sizeof(question)}, NULL))
 		return false;
 	file->asked = question.notify_unique;
 	file->asked_in_time = true;

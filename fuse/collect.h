@@ -75,19 +75,39 @@ void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns);
 int k2i_collect_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns);
 
 /*
- * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has
- * acted on it, the pages and the size that it gives are the old ones, and the watermark is the new one.
- */
-void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes);
-/* A request came that the kernel makes when cuts before it are done: under the file's lock, or one of write-back. */
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node);
-
-/*
  * Calls `then` when all that was written to `node` before has been taken: at once, if nothing goes through the cache.
  * Requests are served meanwhile. A successor does not know of it: the request that wants it comes again.
  */
 typedef void k2i_collect_then(struct k2i_mount *mount, void *argument);
 void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument);
+
+/*
+ * A file is to be cut to `bytes`: first a mark is left at its new end, where old pages have something to tell. As long as
+ * the kernel shows it, it has not done the cut. What follows the end is taken already, and nobody reads a file by its pages.
+ * `then` is called, with `argument`, when the mark is there; likewise requests are served meanwhile. Zero-initialised, it
+ * is the mark of a file that does not become shorter.
+ */
+struct k2i_collect_mark {
+	struct k2i_collect_mark *next;
+	struct k2i_mount *mount;
+	int device_fd;
+	uint32_t node;
+	uint64_t value;
+	uint8_t bytes; /* of it */
+	uint64_t end;
+	k2i_collect_then *then;
+	void *argument;
+};
+void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark);
+/* Goes on with those that are there. */
+void k2i_collect_marked(struct k2i_mount *mount);
+/*
+ * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has
+ * acted on it, the pages and the size that it gives are the old ones, and the watermark is the new one.
+ */
+void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_collect_mark *mark);
+/* A request came that the kernel makes when cuts before it are done: under the file's lock, or one of write-back. */
+void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node);
 /* The kernel answers no more. */
 void k2i_collect_abandon(struct k2i_mount *mount);
 

@@ -383,8 +383,10 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
 	wait_for_any(mount, waits, timeout_ms);
-	if (waits[WAIT_PROGRESS].revents)
+	if (waits[WAIT_PROGRESS].revents) {
 		(void)!read(mount->progress_fd, &count, sizeof(count));
+		k2i_collect_marked(mount);
+	}
 	if (waits[WAIT_SWEEPER].revents)
 		k2i_sweep_heard(mount);
 	k2i_turn_waited(&mount->turn);

@@ -185,13 +185,15 @@ struct change {
 	struct stat wanted;
 	int to_set;
 	bool grows; /* fallocate(2): the size is not set back, and attributes are no answer */
+	struct k2i_collect_mark mark;
 };
 
-static void cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+static void cut(struct k2i_mount *mount, const struct change *change)
 {
-	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
+	uint64_t bytes = (uint64_t)change->wanted.st_size;
 
-	k2i_collect_cut(mount, node, bytes);
+	k2i_collect_cut(mount, change->node, bytes, &change->mark);
 	entry->size = bytes;
 	k2i_node_touch(entry);
 }
@@ -210,7 +212,7 @@ static void change_now(struct k2i_mount *mount, const struct change *change)
 		entry->gid = wanted->st_gid;
 	/* What was written is on its way: only the number changes. */
 	if (change->to_set & FUSE_SET_ATTR_SIZE && (!change->grows || (uint64_t)wanted->st_size > entry->size))
-		cut(mount, change->node, (uint64_t)wanted->st_size);
+		cut(mount, change);
 	set_times(entry, wanted, change->to_set);
 	entry->changed = now();
 	if (change->grows)
@@ -225,11 +227,23 @@ static void change_later(struct k2i_mount *mount, void *argument)
 	free(argument);
 }
 
+static void mark_change(struct k2i_mount *mount, void *argument)
+{
+	struct change *change = argument;
+
+	change->mark.then = change_later;
+	change->mark.argument = change;
+	if (change->grows)
+		change_later(mount, change);
+	else
+		k2i_collect_mark(mount, change->node, (uint64_t)change->wanted.st_size, &change->mark);
+}
+
 static void begin_change(struct k2i_mount *mount, const struct change *change)
 {
 	struct change *later;
 
-	if (!k2i_node_at(mount->nodes, change->node)->cached || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
+	if (!mount->writeback || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
 		change_now(mount, change);
 		return;
 	}
@@ -241,7 +255,7 @@ static void begin_change(struct k2i_mount *mount, const struct change *change)
 	}
 	*later = *change;
 	k2i_collect_cut_done(mount, change->node);
-	k2i_collect_before(mount, change->node, change_later, later);
+	k2i_collect_before(mount, change->node, mark_change, later);
 }
 
 void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)

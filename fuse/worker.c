@@ -127,6 +127,7 @@ static void begin(struct k2i_mount *mount)
 	mount->later_first = NULL;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);
+	atomic_store(&mount->marked, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 

@@ -70,3 +70,33 @@ for number in range(500):
 END
 stop_mount || fail "status $? of k2hftfuse"
 seq -f 'line %.0f' 0 499 | cmp - "$received/senddir/moment" || fail "a moment before"
+
+# Somebody reads pages of the file, which the kernel keeps locked until the READ is answered, while it is cut.
+start_mount
+cat >"$work/read.py" <<'END'
+import os, sys
+with open(sys.argv[1], "ab") as file:
+    file.write(b"0123456789abcde\n" * 512)
+cutter = os.getpid()
+reader = os.fork()
+if reader == 0:
+    descriptor = os.open(sys.argv[1], os.O_RDONLY)
+    while os.getppid() == cutter:
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(descriptor, 0, 8192, os.POSIX_FADV_WILLNEED)
+    os._exit(0)
+for _ in range(3000):
+    os.truncate(sys.argv[1], 100)
+    os.truncate(sys.argv[1], 8192)
+os.kill(reader, 9)
+os.waitpid(reader, 0)
+END
+# Nothing ends what waits for a mount that does not answer.
+python3 "$work/read.py" "$sent/read" &
+cutter=$!
+until_true 60 gone $cutter || fail "the mount does not answer"
+wait $cutter || fail "cut while it is read"
+printf 'end\n' >>"$sent/read"
+ended() { tail -n 1 "$received/senddir/read" | grep -q '^end$'; }
+until_true 30 ended || fail "the end does not arrive"
+stop_mount || fail "status $? of k2hftfuse"

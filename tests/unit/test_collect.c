@@ -68,7 +68,7 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 	mounted_make(&mounted);
 	assert_int_equal(open_writer(&mounted, &file), 0);
 	assert_int_equal(give(&mounted, 3, "a2\na3\n"), 6);
-	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &(struct k2i_collect_mark){.bytes = 0});
 	assert_int_equal(mounted.mount.counts.lost_records, 2);
 	assert_int_equal(k2i_handle_lost(file->stream), -ENOMEM);
 	assert_int_equal(give(&mounted, 3, "a4\n"), 3);
