@@ -195,7 +195,8 @@ static int log_allocate(int file, uint64_t *allocated, uint64_t wanted)
 	return 0;
 }
 
-static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_snapshot *snapshot, uint64_t *allocated)
+static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_snapshot *snapshot, uint64_t *allocated,
+			 struct stat *status)
 {
 	int error = log_allocate(file, allocated, snapshot->used);
 
@@ -206,12 +207,11 @@ static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_s
 	if (!error && fdatasync(file) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_new_synced);
+	if (!error && fstat(file, status) < 0)
+		error = -errno;
 	if (!error && renameat(ledger->directory, NEW_NAME, ledger->directory, LOG_NAME) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_renamed);
-	if (!error && fsync(ledger->directory) < 0)
-		error = -errno;
-	K2I_CRASH(ledger_named);
 	return error;
 }
 
@@ -225,9 +225,7 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	file = error ? -1
 		     : openat(ledger->directory, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (!error)
-		error = file < 0 ? -errno : log_write_new(ledger, file, &snapshot, &allocated);
-	if (!error && fstat(file, &status) < 0)
-		error = -errno;
+		error = file < 0 ? -errno : log_write_new(ledger, file, &snapshot, &allocated, &status);
 	free(snapshot.bytes);
 	if (error) {
 		if (file >= 0)
@@ -240,10 +238,13 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	ledger->device = status.st_dev;
 	ledger->inode = status.st_ino;
 	ledger->end = ledger->synced_end = snapshot.used;
-	ledger->stale = false;
 	ledger->allocated = allocated;
 	ledger->rewrite_at = snapshot.used * 2 > REWRITE_BYTES ? snapshot.used * 2 : REWRITE_BYTES;
-	return 0;
+	/* Whoever starts next finds this one: what comes has to be in it, whether the disk has its name yet or not. */
+	error = fsync(ledger->directory) < 0 ? -errno : 0;
+	ledger->stale = error != 0;
+	K2I_CRASH(ledger_named);
+	return error;
 }
 
 /* A log that can't be rewritten now goes on growing; the next try comes with the next megabyte. */

@@ -346,6 +346,39 @@ static void test_record_limits(void **state)
 	assert_int_equal(k2i_ledger_opened_encode(&files[0], bytes), -EINVAL);
 }
 
+static int fsync_error;
+
+/* Named by the linker. */
+int __real_fsync(int descriptor);
+int __wrap_fsync(int descriptor);
+int __wrap_fsync(int descriptor)
+{
+	errno = fsync_error;
+	return fsync_error ? -1 : __real_fsync(descriptor);
+}
+
+/* What has the ledger's name is what the next receiver reads, also if the disk may not have the name. */
+static void test_its_name_fails_to_get_to_the_disk(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+
+	commit(ledger, "one", 8);
+	assert_int_equal(unlink(folder->log), 0);
+	fsync_error = EIO;
+	assert_int_equal(k2i_ledger_check(ledger), -EIO);
+	commit(ledger, "one", 16);
+	assert_int_equal(k2i_ledger_sync(ledger), -EIO);
+	commit(ledger, "one", 24);
+	fsync_error = 0;
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(folder, &report);
+	assert_int_equal(position_of(ledger, "one"), 24);
+	assert_int_equal(k2i_ledger_sync(ledger), 0);
+	k2i_ledger_close(ledger, false);
+}
+
 /* As on a full disk, where nothing is allocated ahead, or by an error of the disk. */
 static void test_what_is_written_in_part_leaves_nothing(void **state)
 {
@@ -388,6 +421,7 @@ int main(void)
 		LEDGER_TEST(test_rewritten_when_large),
 		LEDGER_TEST(test_forgotten_rings_take_no_room),
 		LEDGER_TEST(test_removed_is_written_again),
+		LEDGER_TEST(test_its_name_fails_to_get_to_the_disk),
 		cmocka_unit_test(test_record_limits),
 		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),
 	};
