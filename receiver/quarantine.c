@@ -51,6 +51,8 @@ int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_
 	}
 	made->counters = counters;
 	made->bytes_max = bytes_max;
+	/* Who was killed here may have left something that is not on the disk. */
+	atomic_store(&made->dirty, true);
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	*quarantine = made;
 	return 0;
@@ -265,6 +267,8 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	if (!atomic_exchange(&quarantine->dirty, false))
 		return 0;
 	directory = open(quarantine->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 && errno == ENOENT)
+		return 0;
 	if (directory < 0 || syncfs(directory) < 0)
 		error = -errno;
 	if (directory >= 0)

@@ -618,6 +618,8 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	k2i_syncer_stop(receiver->syncer);
 	k2i_secure_free(receiver->secure);
 	error = k2i_outputs_free(receiver->outputs, receiver->started);
+	if (!error && receiver->started)
+		error = k2i_quarantine_sync(receiver->quarantine);
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "output: can't bring files to the disk: %s", k2i_text_error(error));
 	if (receiver->started)

@@ -123,11 +123,44 @@ static void a_full_one_is_looked_through_when_it_changes(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
+static int syncs;
+
+/* Named by the linker. */
+int __real_syncfs(int descriptor);
+int __wrap_syncfs(int descriptor);
+int __wrap_syncfs(int descriptor)
+{
+	syncs++;
+	return __real_syncfs(descriptor);
+}
+
+/* Who put it there may have been killed before it was on the disk. */
+static void what_was_found_is_synced(void **state)
+{
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	char none[400];
+
+	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(syncs, 1);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(syncs, 1);
+	k2i_quarantine_free(quarantine);
+	path_join(none, sizeof(none), folder, "none");
+	assert_int_equal(k2i_quarantine_create(none, UINT64_MAX, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(syncs, 1);
+	k2i_quarantine_free(quarantine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
