@@ -284,8 +284,11 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 	output->open_writer = open_writer;
 	output->length = length;
 	k2i_store_behind_set(&output->behind, length);
-	/* Somebody has made room: k2i_output_prepare will see that, and here it would become zeros as long as it was. */
-	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size < length)
+	/*
+	 * Nothing was written, and a file system that is read-only now would refuse to cut. Or somebody has made room:
+	 * k2i_output_prepare will see that, and here it would become zeros as long as it was.
+	 */
+	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size <= length)
 		return 0;
 	return ftruncate(output->descriptor, (off_t)length) < 0 ? -errno : 0;
 }
