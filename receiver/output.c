@@ -73,7 +73,7 @@ int k2i_outputs_base_make(const char *base_directory)
 
 static int base_open(struct k2i_outputs *outputs, int *base, struct stat *status)
 {
-	*base = open(outputs->base_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*base = open(outputs->base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*base < 0)
 		return -errno;
 	if (fstat(*base, status) == 0)
@@ -114,7 +114,10 @@ static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *fil
 	k2i_store_behind_end(&file->output.behind, &outputs->store, file->output.descriptor, file->output.length);
 	if (file->dirty)
 		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
+	if (file->lost)
+		atomic_store(&outputs->lost, file->lost);
 	file->dirty = false;
+	file->lost = 0;
 	(void)close(file->output.descriptor);
 	file->output.descriptor = -1;
 	atomic_fetch_sub(&outputs->open_count, 1);
@@ -272,9 +275,14 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 
 void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer)
 {
+	struct k2i_output_whole *file = k2i_output_whole(output);
+	int error;
+
 	output->length += writer->written_bytes;
-	k2i_output_whole(output)->dirty = true;
-	k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
+	file->dirty = true;
+	error = k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
+	if (error)
+		file->lost = error;
 }
 
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)

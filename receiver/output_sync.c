@@ -80,6 +80,22 @@ static int names_sync(struct k2i_outputs *outputs, const char *path)
 	return error;
 }
 
+/* Who was told of an error within a write has it committed when the file's lock is free again. */
+static int sync_end(struct k2i_output_whole *file, int error)
+{
+	k2i_output_lock(&file->output);
+	if (!error)
+		error = file->lost;
+	file->lost = 0;
+	if (error) {
+		/* One that was closed meanwhile can't be synced again: this round has failed, and what it was for comes again. */
+		file->dirty = file->fresh = file->output.descriptor >= 0;
+		file->output.error = error;
+	}
+	k2i_output_unlock(&file->output);
+	return error;
+}
+
 /* Without the file's lock while it waits for the disk: writing goes on. */
 static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
@@ -88,7 +104,7 @@ static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 
 	k2i_output_lock(&file->output);
 	fresh = file->fresh;
-	if (file->dirty && file->output.descriptor >= 0)
+	if (file->dirty)
 		descriptor = fcntl(file->output.descriptor, F_DUPFD_CLOEXEC, 0);
 	if (file->dirty && descriptor < 0)
 		error = -errno;
@@ -104,13 +120,7 @@ static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	if (!error && fresh)
 		error = names_sync(outputs, file->output.path);
 	K2I_CRASH(output_synced);
-	if (error) {
-		k2i_output_lock(&file->output);
-		file->dirty = file->fresh = true;
-		file->output.error = error;
-		k2i_output_unlock(&file->output);
-	}
-	return error;
+	return sync_end(file, error);
 }
 
 /* Files that were closed ----------------------------------------------------------------------------------------- */
@@ -216,8 +226,9 @@ static int base_sync(struct k2i_outputs *outputs)
 {
 	int base, error = 0;
 
+	/* Not opened for it: whoever opens now does not hear of an error that anybody else on the machine was told of. */
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
-	base = openat(outputs->base, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	base = fcntl(outputs->base, F_DUPFD_CLOEXEC, 0);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	if (base < 0)
 		return -errno;
@@ -262,6 +273,8 @@ int k2i_outputs_sync(struct k2i_outputs *outputs)
 	if (!error)
 		error = atomic_load(&collection.error);
 	/* Last: a file that was closed before its turn has said so here. */
+	if (!error)
+		error = atomic_exchange(&outputs->lost, 0);
 	if (!error && atomic_exchange(&outputs->unsynced, false)) {
 		error = base_sync(outputs);
 		if (!error)

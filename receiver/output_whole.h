@@ -18,6 +18,7 @@ struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	unsigned generation; /* of the table when the file was opened */
 	/* Since the last sync it was written, or made. */
 	bool dirty, fresh;
+	int lost; /* what who waited within a write was told of its disk, and fdatasync(2) is not; 0: nothing */
 	struct k2i_log_limit changed_limit, replaced_limit;
 	/* Copies for who asks, who does not wait for the lock: a write can take long. */
 	atomic_uint_fast64_t shown_bytes;
@@ -52,6 +53,7 @@ struct k2i_outputs {
 	atomic_size_t open_count;
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
+	atomic_int lost;      /* of files that were closed */
 	/* Held for reading while `base` is used. */
 	pthread_rwlock_t base_lock;
 	int base;

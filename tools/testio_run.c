@@ -154,7 +154,7 @@ static int share_write(struct job *job, int descriptor)
 		if (error)
 			break;
 		moved(job, bytes);
-		k2i_store_behind_advance(&behind, store, descriptor, job->at);
+		error = k2i_store_behind_advance(&behind, store, descriptor, job->at);
 	}
 	/* What is on its way to the disk counts only when it is there. */
 	if (!error && fdatasync(descriptor) < 0)

@@ -207,21 +207,31 @@ static void range_drop(const struct k2i_store_options *options, int descriptor, 
 		(void)posix_fadvise(descriptor, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
 }
 
-static void range_finish(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
+/*
+ * Whoever waits is told of an error, and the kernel tells it once for each open(2). Where there is no such call nobody
+ * waits, and nothing is told (a seccomp filter that does not know it says EPERM).
+ */
+static int range_finish(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
 {
-	if (options->mode == K2I_STORE_BUFFERED && !options->direct)
-		(void)sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WAIT_BEFORE);
+	int error = 0;
+
+	if (options->mode == K2I_STORE_BUFFERED && !options->direct &&
+	    sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WAIT_BEFORE) < 0 &&
+	    errno != ENOSYS && errno != EPERM)
+		error = -errno;
 	range_drop(options, descriptor, from, to);
+	return error;
 }
 
-void k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
-			      uint64_t length)
+int k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
+			     uint64_t length)
 {
 	/* The page that the file ends in is written again anyway. */
 	uint64_t end = k2i_align_down(length, BLOCK_BYTES);
+	int error;
 
 	if (end < behind->started + K2I_STORE_BEHIND_BYTES)
-		return;
+		return 0;
 	range_start(options, descriptor, behind->started, end);
 	/*
 	 * With many files the disk has what was started a stretch ago, and its pages are free for what comes next. What it
@@ -231,9 +241,10 @@ void k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_
 		range_drop(options, descriptor, behind->started - K2I_STORE_BEHIND_BYTES, behind->started);
 	behind->started = end;
 	if (end - behind->done <= K2I_STORE_WAITING_BYTES)
-		return;
-	range_finish(options, descriptor, behind->done, end - K2I_STORE_WAITING_BYTES);
+		return 0;
+	error = range_finish(options, descriptor, behind->done, end - K2I_STORE_WAITING_BYTES);
 	behind->done = end - K2I_STORE_WAITING_BYTES;
+	return error;
 }
 
 void k2i_store_behind_end(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,

@@ -79,11 +79,11 @@ struct k2i_store_behind {
 /* The file is `length` long, or was cut to that. */
 void k2i_store_behind_set(struct k2i_store_behind *behind, uint64_t length);
 /*
- * After each write: the file is `length` long now. An error of the disk is not reported here: fdatasync(2) does, or the
- * next write.
+ * After each write: the file is `length` long now. 0, or an error of the disk, as fdatasync(2), which does not tell it
+ * again: some of what was written to the file is not on the disk, and does not get there.
  */
-void k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
-			      uint64_t length);
+int k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
+			     uint64_t length);
 /* Before the file is closed: starts what is left, and waits for nothing. */
 void k2i_store_behind_end(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
 			  uint64_t length);

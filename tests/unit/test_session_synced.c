@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../../receiver/output_whole.h"
 #include "session_world.h"
 
 /* Greets for level synced, or gets it anyway, with a stream 1. */
@@ -134,6 +135,142 @@ static void test_sync_fails(void **state)
 	(void)close(null);
 	(void)close(good);
 	synced_close(world);
+}
+
+static bool wait_fails;          /* of a write, for what was written long before */
+static void (*sync_fails)(void); /* once, and what is done meanwhile */
+
+/* Named by the linker. An error that one of them has told the other does not tell again, as the kernel's. */
+int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigned flags);
+int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigned flags)
+{
+	(void)descriptor;
+	(void)from;
+	(void)byte_count;
+	if (!wait_fails || !(flags & SYNC_FILE_RANGE_WAIT_BEFORE))
+		return 0;
+	wait_fails = false;
+	errno = EIO;
+	return -1;
+}
+
+int __real_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor)
+{
+	void (*meanwhile)(void) = sync_fails;
+	struct stat status;
+
+	if (!meanwhile || fstat(descriptor, &status) < 0 || status.st_size != 2)
+		return __real_fdatasync(descriptor);
+	sync_fails = NULL;
+	meanwhile();
+	errno = EIO;
+	return -1;
+}
+
+/* The disk lost what was written long ago, and it is a write that is told so: nothing since the last sync is on it. */
+static void test_write_behind_fails(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	struct k2i_output_file *output;
+	char path[300];
+
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_true(k2i_session_synced(&world->session));
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	/* As if all of this had been written since. */
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	assert_int_equal(truncate(path, 2 * K2I_STORE_WAITING_BYTES), 0);
+	put_data(world, 40, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_true(k2i_session_synced(&world->session));
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
+	k2i_store_behind_set(&output->behind, 0);
+	wait_fails = true;
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_false(wait_fails);
+	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
+		continue;
+	assert_true(k2i_session_synced(&world->session));
+	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
+	assert_int_equal(world->session.durable, 80);
+	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
+	k2i_output_release(world->destination.outputs, output);
+	synced_close(world);
+}
+
+static struct world *replaced_world;
+static struct k2i_output_file *replaced;
+
+/* Its name leads to something else, which can't be opened. */
+static void replace(void)
+{
+	struct k2i_outputs *outputs = replaced_world->destination.outputs;
+	char path[300], other[310];
+
+	(void)snprintf(path, sizeof(path), "%s/file", replaced_world->base);
+	(void)snprintf(other, sizeof(other), "%s.1", path);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	k2i_output_lock(replaced);
+	assert_int_equal(k2i_output_prepare(outputs, replaced), -EISDIR);
+	k2i_output_unlock(replaced);
+}
+
+/* A file that is closed while its sync fails does not make every sync from then on fail. */
+static void test_sync_fails_of_a_closed_file(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+
+	replaced_world = world;
+	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &replaced), 0);
+	sync_fails = replace;
+	put_data(world, 0, 0, 1, "ab");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	/* The round that fails can have begun before. */
+	(void)k2i_syncer_wait(syncer, world->session.ring->ledger.number);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
+	assert_true(k2i_session_synced(&world->session));
+	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
+	assert_int_equal(world->session.durable, 0);
+	k2i_output_release(world->destination.outputs, replaced);
+	synced_close(world);
+}
+
+/* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
+#define OPEN_BEFORE O_NONBLOCK
+
+int __real_syncfs(int descriptor);
+int __wrap_syncfs(int descriptor);
+int __wrap_syncfs(int descriptor)
+{
+	errno = EIO;
+	return fcntl(descriptor, F_GETFL) & OPEN_BEFORE ? -1 : __real_syncfs(descriptor);
+}
+
+static void test_sync_fails_of_files_that_were_closed(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs *outputs = world->destination.outputs;
+
+	assert_int_equal(fcntl(outputs->base, F_SETFL, OPEN_BEFORE), 0);
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	k2i_outputs_reopen(outputs);
+	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
+	assert_int_equal(fcntl(outputs->base, F_SETFL, 0), 0);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
 }
 
 /* Power cuts ----------------------------------------------------------------------------------------------------- */
@@ -296,6 +433,9 @@ int main(void)
 		SESSION_TEST(test_synced_waits),
 		SESSION_TEST(test_synced_always),
 		SESSION_TEST(test_sync_fails),
+		SESSION_TEST(test_write_behind_fails),
+		SESSION_TEST(test_sync_fails_of_a_closed_file),
+		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
 		SESSION_TEST(test_power_cut),
 		SESSION_TEST(test_power_cut_at_the_first_record),
 		SESSION_TEST(test_power_cut_of_mixed_levels),

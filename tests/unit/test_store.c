@@ -230,7 +230,7 @@ static size_t behind_cached(enum k2i_store_cache cache)
 	while (length < bytes) {
 		assert_int_equal(write(descriptor, block, 524288), 524288);
 		length += 524288;
-		k2i_store_behind_advance(&behind, &options, descriptor, length);
+		assert_int_equal(k2i_store_behind_advance(&behind, &options, descriptor, length), 0);
 		assert_true(length - behind.started <= K2I_STORE_BEHIND_BYTES);
 		assert_true(length - behind.done <= K2I_STORE_WAITING_BYTES + K2I_STORE_BEHIND_BYTES);
 	}
@@ -277,9 +277,9 @@ static void a_cut_begins_anew(void **state)
 	k2i_store_behind_set(&behind, 10 * K2I_STORE_BEHIND_BYTES);
 	k2i_store_behind_set(&behind, 5000);
 	assert_int_equal(behind.started, 4096);
-	k2i_store_behind_advance(&behind, &options, -1, K2I_STORE_BEHIND_BYTES);
+	assert_int_equal(k2i_store_behind_advance(&behind, &options, -1, K2I_STORE_BEHIND_BYTES), 0);
 	assert_int_equal(behind.started, 4096);
-	k2i_store_behind_advance(&behind, &options, -1, K2I_STORE_BEHIND_BYTES + 4100);
+	assert_int_equal(k2i_store_behind_advance(&behind, &options, -1, K2I_STORE_BEHIND_BYTES + 4100), 0);
 	assert_int_equal(behind.started, K2I_STORE_BEHIND_BYTES + 4096);
 }
 
