@@ -11,6 +11,7 @@
 
 #include "format_parts.h"
 #include "json.h"
+#include "numbers.h"
 
 #define FILE_BYTES_MAX (64 * 1024 * 1024)
 #define RESULTS_MAX 100000u
@@ -206,13 +207,10 @@ static int parameter_read(const struct json_value *object, const struct bench_pa
 			  struct bench_point *point)
 {
 	double number = json_number(object, parameter->name, -1);
-	uint64_t value = 0;
+	uint64_t value;
 
 	if (parameter->words) {
-		while (parameter->words[value] &&
-		       strcmp(parameter->words[value], json_text(object, parameter->name)) != 0)
-			value++;
-		if (!parameter->words[value])
+		if (word_parse(json_text(object, parameter->name), parameter->words, &value))
 			return -1;
 	} else if (!json_get(object, parameter->name) && parameter->absent) {
 		value = parameter->absent;

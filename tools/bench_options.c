@@ -162,15 +162,6 @@ static int refuse(const char *option, const char *given, const char *needed)
 	return BENCH_USAGE;
 }
 
-/* A name's place in a list that NULL ends, as a number. */
-static int word_parse(const char *given, const char *const *names, uint64_t *place)
-{
-	for (*place = 0; names[*place]; ++*place)
-		if (strcmp(given, names[*place]) == 0)
-			return 0;
-	return -1;
-}
-
 static int range_refuse(const char *option, const char *given, uint64_t minimum, uint64_t maximum)
 {
 	unsigned long long unit = minimum >= 1024 * 1024 ? 1024 * 1024 : 1;

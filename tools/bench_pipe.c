@@ -24,7 +24,7 @@ double bench_now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static double cpu_s(const struct rusage *usage)
+double bench_cpu_s(const struct rusage *usage)
 {
 	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
 	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
@@ -123,6 +123,6 @@ int bench_pipe_copy(struct bench_pipe *carried)
 		return error ? error : -EIO;
 	carried->seconds = bench_now_s() - begin;
 	(void)getrusage(RUSAGE_SELF, &after);
-	carried->cpu_seconds = cpu_s(&after) - cpu_s(&before) + cpu_s(&receiver);
+	carried->cpu_seconds = bench_cpu_s(&after) - bench_cpu_s(&before) + bench_cpu_s(&receiver);
 	return 0;
 }

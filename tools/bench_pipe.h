@@ -19,5 +19,7 @@ struct bench_pipe {
 int bench_pipe_copy(struct bench_pipe *carried);
 
 double bench_now_s(void);
+struct rusage;
+double bench_cpu_s(const struct rusage *usage);
 
 #endif

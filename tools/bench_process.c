@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench_pipe.h"
+
 #define START_LIMIT_NS UINT64_C(15000000000)
 #define LOOK_NS 2000000
 /* A receiver that has no room takes back what it wrote of a frame, so that there is a little again. */
@@ -343,8 +345,7 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 	if (WIFSIGNALED(status) && process == &run->mount)
 		mount_release(run);
 	process->pid = 0;
-	process->cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-			 (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	process->cpu_s = bench_cpu_s(&usage);
 	process->peak_kib = (uint64_t)usage.ru_maxrss;
 	/* One that is interrupted before it catches signals ends by them. */
 	if (status && !bench_interrupted())

@@ -101,8 +101,7 @@ static int senders_wait(struct bench_run *run, bool stop)
 		if (WIFSIGNALED(status) && !stop && !failed && !bench_interrupted())
 			bench_error("sender %u: %s", number, strsignal(WTERMSIG(status)));
 		run->senders[number] = 0;
-		run->sender_cpu_s += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-				     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+		run->sender_cpu_s += bench_cpu_s(&usage);
 		if ((uint64_t)usage.ru_maxrss > run->sender_peak_kib)
 			run->sender_peak_kib = (uint64_t)usage.ru_maxrss;
 		failed |= status != 0;

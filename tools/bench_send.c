@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <k2hft/log.h>
 #include <k2hft/sender.h>
+
+#include "bench_pipe.h"
 
 #define WRITE_BYTES (256u * 1024)
 #define PIPE_BYTES (1024 * 1024)
@@ -67,18 +68,11 @@ int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender
 	return k2hft_sender_open(&options, sender);
 }
 
-static void log_line(void *argument, enum k2hft_log_level level, const char *text)
-{
-	(void)argument;
-	(void)level;
-	bench_error("%s", text);
-}
-
 static int library_open(struct sending *sending)
 {
 	/* Another's can be away for long, and whoever waits wants to know. */
 	if (sending->run->options->receiver[0])
-		k2hft_log_callback_set(log_line, NULL, K2HFT_LOG_WARNING);
+		k2hft_log_callback_set(command_log, "bench", K2HFT_LOG_WARNING);
 	return bench_library_open(sending->run, &sending->library);
 }
 
@@ -261,8 +255,7 @@ static int push_end(struct sending *sending)
 	while (wait4(sending->push, &status, 0, &usage) < 0)
 		if (errno != EINTR)
 			return -errno;
-	slot->push_cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-			   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	slot->push_cpu_s = bench_cpu_s(&usage);
 	slot->push_peak_kib = (uint64_t)usage.ru_maxrss;
 	return status ? -EIO : 0;
 }

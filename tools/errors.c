@@ -55,6 +55,12 @@ void command_error(const char *command, const char *format, ...)
 	funlockfile(stderr);
 }
 
+void command_log(void *command, enum k2hft_log_level level, const char *text)
+{
+	(void)level;
+	command_error(command, "%s", text);
+}
+
 void command_help_hint(const char *command)
 {
 	(void)fprintf(stderr, "Try 'k2hft %s --help'.\n", command);

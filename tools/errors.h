@@ -2,12 +2,16 @@
 #ifndef ERRORS_H
 #define ERRORS_H
 
+#include <k2hft/log.h>
+
 /* On a terminal: a line on standard error that takes the place of the one before, and is no wider than it has room. */
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* So that another line can stand there. */
 void progress_clear(void);
 /* A line on standard error, whole whatever other threads write: "k2hft COMMAND: TEXT". */
 void command_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* For k2hft_log_callback_set: `command` is COMMAND's text. */
+void command_log(void *command, enum k2hft_log_level level, const char *text);
 /* The line behind an error in the arguments: where they are explained. */
 void command_help_hint(const char *command);
 

@@ -24,6 +24,14 @@ int number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t 
 	return 0;
 }
 
+int word_parse(const char *text, const char *const *words, uint64_t *place)
+{
+	for (*place = 0; words[*place]; ++*place)
+		if (strcmp(text, words[*place]) == 0)
+			return 0;
+	return -EINVAL;
+}
+
 int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes)
 {
 	static const char suffixes[] = "KMG";

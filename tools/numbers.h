@@ -10,6 +10,8 @@
 
 /* A decimal number, nothing before or behind it. */
 int number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
+/* Where a word stands in a list that NULL ends. */
+int word_parse(const char *text, const char *const *words, uint64_t *place);
 /* Bytes; K, M and G behind the number are powers of 1,024. */
 int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
 /*

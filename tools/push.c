@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <k2hft/frame.h>
-#include <k2hft/log.h>
 
 #include "clock.h"
 #include "numbers.h"
@@ -38,13 +37,6 @@ static void interrupted(int number)
 {
 	(void)number;
 	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
-}
-
-static void log_line(void *argument, enum k2hft_log_level level, const char *text)
-{
-	(void)argument;
-	(void)level;
-	push_error("%s", text);
 }
 
 static void help_print(FILE *output)
@@ -219,37 +211,25 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 	return -1;
 }
 
-/* Where `name` stands in a list that NULL ends; -1: nowhere. */
-static int name_find(const char *name, const char *const *list)
-{
-	for (int at = 0; list[at]; at++) {
-		if (strcmp(list[at], name) == 0)
-			return at;
-	}
-	return -1;
-}
-
 static int words_parse(const struct push_options *options, struct k2hft_sender_options *sender)
 {
 	static const char *const levels[] = {"received", "written", "synced", NULL};
 	static const char *const modes[] = {"auto", "never", "always", NULL};
-	int at;
+	uint64_t place;
 
 	if (options->level) {
-		at = name_find(options->level, levels);
-		if (at < 0) {
+		if (word_parse(options->level, levels, &place)) {
 			push_error("--level %s: received, written or synced is needed", options->level);
 			return PUSH_USAGE;
 		}
-		sender->level = (uint32_t)at + 1;
+		sender->level = (uint32_t)place + 1;
 	}
 	if (options->compress) {
-		at = name_find(options->compress, modes);
-		if (at < 0) {
+		if (word_parse(options->compress, modes, &place)) {
 			push_error("--compress %s: auto, never or always is needed", options->compress);
 			return PUSH_USAGE;
 		}
-		sender->compress = (uint32_t)at;
+		sender->compress = (uint32_t)place;
 	}
 	return PUSH_OK;
 }
@@ -416,7 +396,7 @@ int k2i_command_push(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	push.show = !push.options.quiet && isatty(STDERR_FILENO);
-	k2hft_log_callback_set(log_line, NULL, push.options.quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
+	k2hft_log_callback_set(command_log, "push", push.options.quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
 	status = sender_options_make(&push);
 	if (status == PUSH_OK)
 		status = inputs_check(argv + optind);

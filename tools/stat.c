@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "errors.h"
 #include "numbers.h"
 #include "tools.h"
@@ -46,7 +47,7 @@ struct options {
 struct target {
 	const char *name;
 	struct stat_values now, before;
-	struct timespec asked, asked_before;
+	uint64_t asked_ns, asked_before_ns;
 };
 
 static int usage_wrong(const char *text)
@@ -143,14 +144,13 @@ static void target_forget(struct target *target)
 {
 	stat_values_free(&target->before);
 	target->before = target->now;
-	target->asked_before = target->asked;
+	target->asked_before_ns = target->asked_ns;
 	target->now = (struct stat_values){NULL, 0, 0};
 }
 
 static void target_show(const struct options *options, struct target *target, const char *text)
 {
-	double seconds = (double)(target->asked.tv_sec - target->asked_before.tv_sec) +
-			 (double)(target->asked.tv_nsec - target->asked_before.tv_nsec) / 1e9;
+	double seconds = (double)(target->asked_ns - target->asked_before_ns) / 1e9;
 
 	if (options->json)
 		stat_show_text(stdout, text, true);
@@ -172,7 +172,7 @@ static int target_ask(const char *program, const struct options *options, struct
 	if (!text)
 		return STATUS_UNREACHABLE;
 	target_forget(target);
-	(void)clock_gettime(CLOCK_MONOTONIC, &target->asked);
+	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	if (stat_json_read(text, &target->now) || !stat_value_find(&target->now, "program")) {
 		(void)fprintf(stderr, "%s: %s: its answer is not a status\n", program, target->name);
 		status = STATUS_UNREACHABLE;

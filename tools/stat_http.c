@@ -6,17 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "stat.h"
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(k2i_clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* 0, or -ETIMEDOUT. */

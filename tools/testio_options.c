@@ -90,16 +90,6 @@ const char *testio_mode_name(enum k2i_store_mode mode)
 	return names[mode];
 }
 
-/* A word's place in a list that NULL ends. */
-static int word_parse(const char *given, const char *const *names)
-{
-	for (int place = 0; names[place]; place++) {
-		if (strcmp(given, names[place]) == 0)
-			return place;
-	}
-	return -EINVAL;
-}
-
 /* Each reads one answer, from the command line or typed; -EINVAL. */
 static int directory_set(struct testio_options *options, const char *given)
 {
@@ -148,43 +138,46 @@ static int files_set(struct testio_options *options, const char *given)
 static int direct_set(struct testio_options *options, const char *given)
 {
 	static const char *const words[] = {"no", "yes", "false", "true", "n", "y", NULL};
-	int place = word_parse(given, words);
+	uint64_t place;
 
-	if (place >= 0)
-		options->store.direct = place % 2;
-	return place < 0 ? place : 0;
+	if (word_parse(given, words, &place))
+		return -EINVAL;
+	options->store.direct = place % 2;
+	return 0;
 }
 
 static int mode_set(struct testio_options *options, const char *given)
 {
 	static const char *const words[] = {"buffered", "dsync", "sync", "rw", "rwd", "rws", NULL};
-	int place = word_parse(given, words);
+	uint64_t place;
 
-	if (place >= 0)
-		options->store.mode = (enum k2i_store_mode)(place % 3);
-	return place < 0 ? place : 0;
+	if (word_parse(given, words, &place))
+		return -EINVAL;
+	options->store.mode = (enum k2i_store_mode)(place % 3);
+	return 0;
 }
 
 static int cache_set(struct testio_options *options, const char *given)
 {
 	static const char *const words[] = {"drop", "keep", NULL};
-	int place = word_parse(given, words);
+	uint64_t place;
 
-	if (place >= 0)
-		options->store.cache = (enum k2i_store_cache)place;
-	return place < 0 ? place : 0;
+	if (word_parse(given, words, &place))
+		return -EINVAL;
+	options->store.cache = (enum k2i_store_cache)place;
+	return 0;
 }
 
 static int ways_set(struct testio_options *options, const char *given)
 {
 	static const char *const words[] = {"write", "read", "both", NULL};
-	int place = word_parse(given, words);
+	uint64_t place;
 
-	if (place >= 0) {
-		options->ways[TESTIO_WRITE] = place != 1;
-		options->ways[TESTIO_READ] = place != 0;
-	}
-	return place < 0 ? place : 0;
+	if (word_parse(given, words, &place))
+		return -EINVAL;
+	options->ways[TESTIO_WRITE] = place != 1;
+	options->ways[TESTIO_READ] = place != 0;
+	return 0;
 }
 
 /* In the order in which they are asked. */

@@ -6,7 +6,7 @@
  * The subcommands of k2hft, one a file. argv[0] is the name for messages ("k2hft check"); getopt is at its start. The
  * return value is the exit status: 0, 1 (it failed), 2 (wrong arguments or a wrong configuration).
  */
-int k2i_command_bench(int argc, char **argv);
+int k2i_command_bench(int argc, char **argv); /* 3 too: something got worse */
 int k2i_command_check(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
 int k2i_command_stat(int argc, char **argv);   /* 3 too: records were lost */

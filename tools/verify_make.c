@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <k2hft/log.h>
-
 #include "clock.h"
 #include "verify_output.h"
 #include "verify_record.h"
@@ -446,13 +444,6 @@ static void summary_print(const struct making *making, const struct producer *pr
 	}
 }
 
-static void log_line(void *argument, enum k2hft_log_level level, const char *text)
-{
-	(void)argument;
-	(void)level;
-	verify_error("%s", text);
-}
-
 static int make_all(struct making *making, struct producer *producers)
 {
 	const struct verify_options *options = making->options;
@@ -488,7 +479,7 @@ int verify_make(const struct verify_options *options)
 		making->run =
 			options->size_min < VERIFY_RECORD_BYTES_MIN ? VERIFY_RUN_NONE : verify_run_of(options->seed);
 		verify_text_fill(&making->text, options->seed);
-		k2hft_log_callback_set(log_line, NULL, options->quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
+		k2hft_log_callback_set(command_log, "verify", options->quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
 		status = make_all(making, producers);
 		k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	} else {

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "verify_tally.h"
 
 #define BUFFER_BYTES_FIRST (1024u * 1024)
@@ -163,17 +163,9 @@ static int file_read(struct reader *reader, const char *file)
 	return status;
 }
 
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int files_read(struct reader *reader)
 {
-	double started = seconds_now();
+	uint64_t started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	int status = 0;
 
 	for (char **file = reader->tally.options->files; *file; file++)
@@ -184,7 +176,7 @@ static int files_read(struct reader *reader)
 		verify_error("%s", strerror(-status));
 		return VERIFY_FAILED;
 	}
-	verify_report(&reader->tally, seconds_now() - started);
+	verify_report(&reader->tally, (double)(k2i_clock_ns(CLOCK_MONOTONIC) - started_ns) / 1e9);
 	return reader->tally.fine ? VERIFY_OK : VERIFY_WRONG;
 }
 
