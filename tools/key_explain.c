@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 #include "nearest.h"
 #include "settings_table.h"
 #include "tools.h"
+
+/* A terminal has 80 columns. */
+#define TEXT_BYTES 78
+
+static void text_print(const char *text)
+{
+	size_t bytes, next;
+
+	for (; *text; text += bytes, text += strspn(text, " ")) {
+		bytes = strcspn(text, " ");
+		while (text[bytes] && (next = bytes + 1 + strcspn(text + bytes + 1, " ")) <= TEXT_BYTES)
+			bytes = next;
+		(void)printf("  %.*s\n", (int)bytes, text);
+	}
+}
 
 static void words_print(const struct k2i_word *word)
 {
@@ -33,7 +49,7 @@ static void setting_print(const struct k2i_setting *setting)
 {
 	(void)printf("%s in [%s]\n", setting->name, k2i_section_name(setting->section));
 	if (setting->effect == K2I_EFFECT_SETTING)
-		(void)printf("  %s\n", setting->help);
+		text_print(setting->help);
 	else
 		(void)printf("  %s: %s.\n",
 			     setting->effect == K2I_EFFECT_ACCEPTED ? "Accepted, has no effect" : "Not available",

@@ -107,8 +107,11 @@ static void counters_show(FILE *output, const struct k2i_counter_table *table, c
 		if (before && counter->kind == K2I_COUNTER && value > old && seconds > 0)
 			(void)snprintf(rate, sizeof(rate), "%s/s",
 				       number_text((uint64_t)((double)(value - old) / seconds), per_second));
-		(void)fprintf(output, "  %s %-20s %20s %16s  %s\n", counter->loss && value ? "!" : " ", counter->name,
-			      number_text(value, number), rate, counter->help);
+		(void)fprintf(output, "%c %-19s %15s ", counter->loss && value ? '!' : ' ', counter->name,
+			      number_text(value, number));
+		if (before)
+			(void)fprintf(output, "%14s ", rate);
+		(void)fprintf(output, " %s\n", counter->help);
 	}
 }
 
