@@ -2,15 +2,41 @@
 #ifndef FILE_HELP_H
 #define FILE_HELP_H
 
-/* For tests that look at what was written to a file. */
+/* For tests that have a folder, or look at what was written to a file. */
 #include <fcntl.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/* One of this test's own. */
+static inline void folder_make(char *path, size_t room)
+{
+	const char *parent = getenv("TMPDIR");
+
+	assert_true((size_t)snprintf(path, room, "%s/k2hft-test.XXXXXX", parent ? parent : "/tmp") < room);
+	assert_non_null(mkdtemp(path));
+}
+
+static inline int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+/* With what is in it. */
+static inline void folder_remove(const char *path)
+{
+	assert_int_equal(nftw(path, entry_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
 
 static inline void expect_contents(const char *path, const char *wanted)
 {

@@ -5,6 +5,7 @@
 /* A ledger in a temporary folder. For one test program, which includes cmocka.h and what it needs before. */
 #include "../../receiver/ledger.h"
 #include "../../receiver/ledger_log.h"
+#include "file_help.h"
 
 static const uint8_t boot_here[16] = "boot-here", boot_other[16] = "boot-other";
 
@@ -19,12 +20,10 @@ static void path_join(char *path, size_t room, const char *folder, const char *n
 
 static int setup(void **state)
 {
-	const char *parent = getenv("TMPDIR");
 	struct folder *folder = calloc(1, sizeof(*folder));
 
 	assert_non_null(folder);
-	(void)snprintf(folder->path, sizeof(folder->path), "%s/ledger.XXXXXX", parent ? parent : "/tmp");
-	assert_non_null(mkdtemp(folder->path));
+	folder_make(folder->path, sizeof(folder->path));
 	path_join(folder->ledger, sizeof(folder->ledger), folder->path, "state");
 	path_join(folder->log, sizeof(folder->log), folder->ledger, "ledger");
 	*state = folder;

@@ -19,6 +19,8 @@
 #include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
+#include "file_help.h"
+
 #define SMALL K2HFT_RING_BYTES_MIN
 
 static inline struct k2hft_ring *file_ring(const char *path, uint32_t flags)
@@ -131,28 +133,16 @@ static inline int readable(struct k2hft_ring *ring, int timeout_ms)
 	return poll(&wait, 1, timeout_ms);
 }
 
-/* A folder of this test's own. */
-static inline char *folder_make(void)
-{
-	const char *parent = getenv("TMPDIR");
-	char *folder = NULL;
-
-	assert_true(asprintf(&folder, "%s/k2hft-test.XXXXXX", parent ? parent : "/tmp") > 0);
-	assert_non_null(mkdtemp(folder));
-	return folder;
-}
-
 /* What the tests of ring files have. */
 struct files {
-	char *folder;
-	char path[512], leftover[512]; /* the ring, and its name while it is made */
+	char folder[256], path[512], leftover[512]; /* the ring, and its name while it is made */
 };
 
 static inline int files_make(void **state)
 {
 	struct files *files = calloc(1, sizeof(*files));
 
-	files->folder = folder_make();
+	folder_make(files->folder, sizeof(files->folder));
 	(void)snprintf(files->path, sizeof(files->path), "%s/ring", files->folder);
 	(void)snprintf(files->leftover, sizeof(files->leftover), "%s/ring.k2hft-new", files->folder);
 	*state = files;
@@ -166,7 +156,6 @@ static inline int files_remove(void **state)
 	(void)unlink(files->path);
 	if (rmdir(files->folder))
 		return -1;
-	free(files->folder);
 	free(files);
 	return 0;
 }

@@ -38,14 +38,6 @@ static void on_fenced(struct k2i_owner owner)
 	fenced_id = owner.id;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
 struct recovery {
 	struct k2i_outputs *outputs;
 	bool same_boot;
@@ -103,12 +95,10 @@ static void session_open(struct world *world, uint64_t id)
 
 static int setup(void **state)
 {
-	const char *parent = getenv("TMPDIR");
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
-	(void)snprintf(world->root, sizeof(world->root), "%s/session.XXXXXX", parent ? parent : "/tmp");
-	assert_non_null(mkdtemp(world->root));
+	folder_make(world->root, sizeof(world->root));
 	(void)snprintf(world->base, sizeof(world->base), "%s/base", world->root);
 	world_open(world);
 	session_open(world, 1);
@@ -134,7 +124,7 @@ static int teardown(void **state)
 	struct world *world = *state;
 
 	world_close(world);
-	assert_int_equal(nftw(world->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(world->root);
 	free(world);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../fuse/cached.h"
+#include "random_help.h"
 
 /* A file's bytes as they are taken. */
 struct taken {
@@ -148,11 +149,9 @@ static void offsets_that_no_file_has_are_refused(void **state)
 	k2i_cached_forget(&taken.cached);
 }
 
-/* The same numbers for the same seed. */
 static size_t below(uint64_t *seed, size_t bound)
 {
-	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(*seed >> 33) % bound;
+	return random_next(seed) % bound;
 }
 
 /* Pages of a file that grows, in any order, some of them twice: all of it comes, once. */

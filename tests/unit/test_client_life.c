@@ -7,6 +7,7 @@
 
 #include "client_peer.h"
 #include "client_state.h"
+#include "random_help.h"
 
 static void ping_is_answered(void **state)
 {
@@ -207,21 +208,19 @@ static void frame_damage(uint8_t *bytes, size_t count, uint64_t random)
 static void no_damage_to_frames_does_harm(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t random = 88172645463325252u;
+	uint64_t seed = 1;
 
 	client_open(f);
 	push(f, "kept\n");
 	for (unsigned time = 0; time < 300; time++) {
 		struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+		uint64_t random = random_next(&seed);
 		uint8_t bytes[512];
 
 		peer_accept(f);
 		(void)peer_hello(f);
 		if (time % 2)
 			peer_welcome(f, &welcome);
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
 		size_t count = receiver_says(random >> 8, bytes, sizeof(bytes));
 		frame_damage(bytes, count, random);
 		peer_send(f, bytes, (int)count);

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "daemon.h"
+#include "file_help.h"
 
 static char directory[256];
 
@@ -251,24 +252,15 @@ static void test_systemd(void **state)
 
 static int setup(void **state)
 {
-	const char *parent = getenv("TMPDIR");
-
 	(void)state;
-	(void)snprintf(directory, sizeof(directory), "%.200s/k2hft-XXXXXX", parent ? parent : "/tmp");
-	return mkdtemp(directory) ? 0 : -1;
+	folder_make(directory, sizeof(directory));
+	return 0;
 }
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {"log", "stderr", "notify", ""};
-	char path[512];
-	size_t number;
-
 	(void)state;
-	for (number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", directory, names[number]);
-		(void)remove(path);
-	}
+	folder_remove(directory);
 	return 0;
 }
 

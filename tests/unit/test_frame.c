@@ -11,17 +11,10 @@
 #include <k2hft/frame.h>
 
 #include "frame_wire.h"
+#include "random_help.h"
 #include "wire.h"
 
 #define MUTATIONS 20000u
-
-static uint64_t random_next(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
-}
 
 static struct k2hft_frame data_frame(uint32_t bytes)
 {

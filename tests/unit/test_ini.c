@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "file_help.h"
 #include "ini_read.h"
 
 static char directory[256];
@@ -299,22 +300,14 @@ static void test_unquote(void **state)
 static int setup(void **state)
 {
 	(void)state;
-	(void)snprintf(directory, sizeof(directory), "%.200s/k2hft-XXXXXX",
-		       getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	return mkdtemp(directory) ? 0 : -1;
+	folder_make(directory, sizeof(directory));
+	return 0;
 }
 
 static int teardown(void **state)
 {
-	static const char *const names[] = {"main", "other", "loop", "sub/rule", "sub/more", "sub", ""};
-	char path[512];
-	size_t number;
-
 	(void)state;
-	for (number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
-		file_path(path, sizeof(path), names[number]);
-		(void)remove(path);
-	}
+	folder_remove(directory);
 	return 0;
 }
 

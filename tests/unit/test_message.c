@@ -12,6 +12,8 @@
 
 #include <k2hft/frame.h>
 
+#include "random_help.h"
+
 #define ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
 #define MUTATIONS 20000u
 
@@ -328,14 +330,6 @@ static void reserved_bytes_are_zero(void **state)
 		BODY[places[i].at] = 1;
 		assert_int_equal(decode_any(places[i].type, BODY, bytes), -EBADMSG);
 	}
-}
-
-static uint64_t random_next(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	*seed ^= *seed << 17;
-	return *seed;
 }
 
 static void damaged_messages_are_safe(void **state)

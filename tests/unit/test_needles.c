@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "needles_block.h"
+#include "random_help.h"
 
 #define NEEDLES_MAX 128u
 #define DATA_MAX 700u
@@ -20,12 +21,11 @@
 #define WAYS 1
 #endif
 
-static uint32_t seed = 1;
+static uint64_t seed = 1;
 
 static uint32_t below(uint32_t limit)
 {
-	seed = seed * 1664525 + 1013904223;
-	return (seed >> 8) % limit;
+	return (uint32_t)(random_next(&seed) % limit);
 }
 
 struct sample {

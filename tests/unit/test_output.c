@@ -39,14 +39,6 @@ static void path_in(char *path, size_t room, const char *folder, const char *nam
 	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
 static void outputs_open(struct place *place)
 {
 	struct k2i_outputs_options options = {
@@ -103,12 +95,10 @@ static void place_close(struct place *place)
 
 static int setup(void **state)
 {
-	const char *parent = getenv("TMPDIR");
 	struct place *place = calloc(1, sizeof(*place));
 
 	assert_non_null(place);
-	(void)snprintf(place->root, sizeof(place->root), "%s/output.XXXXXX", parent ? parent : "/tmp");
-	assert_non_null(mkdtemp(place->root));
+	folder_make(place->root, sizeof(place->root));
 	path_in(place->base, sizeof(place->base), place->root, "base");
 	path_in(place->outside, sizeof(place->outside), place->root, "outside");
 	assert_int_equal(mkdir(place->outside, 0700), 0);
@@ -120,7 +110,7 @@ static int teardown(void **state)
 {
 	struct place *place = *state;
 
-	assert_int_equal(nftw(place->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	folder_remove(place->root);
 	free(place);
 	return 0;
 }

@@ -34,10 +34,8 @@ static void path_join(char *path, size_t room, const struct folder *folder, cons
 static int setup(void **state)
 {
 	static struct folder folder = {.names = {CHUNK_1, CHUNK_2, "index"}};
-	const char *parent = getenv("TMPDIR");
 
-	(void)snprintf(folder.path, sizeof(folder.path), "%s/quarantine.XXXXXX", parent ? parent : "/tmp");
-	assert_non_null(mkdtemp(folder.path));
+	folder_make(folder.path, sizeof(folder.path));
 	*state = &folder;
 	return 0;
 }

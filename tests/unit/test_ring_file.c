@@ -10,6 +10,7 @@
 #include "ring_counts.h"
 #include "ring_damage.h"
 #include "ring_handle.h"
+#include "random_help.h"
 
 static int attach_answer(const char *path)
 {
@@ -432,20 +433,13 @@ static void attached_outlives_the_consumer(void **state)
 	k2hft_ring_close(ring);
 }
 
-static uint32_t random_state = 12345;
-
-static uint32_t random_next(void)
-{
-	random_state = random_state * 1664525 + 1013904223;
-	return random_state >> 8;
-}
-
 /* Random bytes over parts of a ring that holds something: opened and emptied, or refused; never more than that. */
 static void garbage_is_refused_or_repaired(void **state)
 {
 	struct files *files = *state;
 	const off_t places[] = {0, 0, 384, 4096, 69632, 5636096};
 	unsigned opened = 0, refused = 0;
+	uint64_t seed = 1;
 
 	for (unsigned round = 0; round < 300; round++) {
 		struct k2hft_ring *ring = file_ring(files->path, K2HFT_RING_FRESH);
@@ -461,11 +455,12 @@ static void garbage_is_refused_or_repaired(void **state)
 		k2hft_ring_close(ring);
 		descriptor = open(files->path, O_RDWR | O_CLOEXEC);
 		for (unsigned count = 0; count <= round % 50; count++) {
-			uint32_t word = random_next() << (random_next() % 16);
+			uint64_t random = random_next(&seed);
+			uint32_t word = (uint32_t)(random >> 40) << random % 16;
 			off_t room = round % 6 == 0 ? 128 : round % 6 < 3 ? 1000 : 60000;
-			off_t at = places[round % 6] + (off_t)(random_next() % (uint32_t)room);
+			off_t at = places[round % 6] + (off_t)(random_next(&seed) % (uint64_t)room);
 
-			assert_int_equal(pwrite(descriptor, &word, 1 + random_next() % 4, at) > 0, 1);
+			assert_int_equal(pwrite(descriptor, &word, 1 + random_next(&seed) % 4, at) > 0, 1);
 		}
 		(void)close(descriptor);
 		status = k2hft_ring_open(&options, &ring);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "pattern.h"
+#include "random_help.h"
 #include "rules.h"
 
 #define PATTERNS_MAX 140u
@@ -48,12 +49,11 @@ static const char *const pattern_texts[] = {
 static const char *const all_texts[] = {"", "\"\"", "\"^\"", "\"$\"", "\".*\"", "\"^.*$\"", "\".*$\"", "\"^.*\""};
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-static uint32_t seed = 7;
+static uint64_t seed = 7;
 
 static uint32_t below(uint32_t limit)
 {
-	seed = seed * 1664525 + 1013904223;
-	return (seed >> 8) % limit;
+	return (uint32_t)(random_next(&seed) % limit);
 }
 
 struct text {

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "../../fuse/shared.h"
+#include "random_help.h"
 
 #define MEBI (UINT64_C(1) << 20)
 #define GIBI (UINT64_C(1) << 30)
@@ -142,25 +143,24 @@ static void a_step_is_whole(void **state)
 	assert_memory_equal(places->one, "kew", 3);
 }
 
-static uint64_t random_next(void)
+static uint64_t below(uint64_t limit)
 {
-	places->random = places->random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	return places->random >> 33;
+	return random_next(&places->random) % limit;
 }
 
 static void anything(void)
 {
-	for (uint64_t left = random_next() % 400; left > 0; left--) {
-		size_t at = random_next() % AREA_BYTES, bytes = 1 + random_next() % 64;
+	for (uint64_t left = below(400); left > 0; left--) {
+		size_t at = below(AREA_BYTES), bytes = 1 + below(64);
 
-		if (random_next() % 32 == 0) {
+		if (below(32) == 0) {
 			k2i_shared_step();
 			memcpy(places->expected, places->one, AREA_BYTES);
 		}
 		if (bytes > AREA_BYTES - at)
 			bytes = AREA_BYTES - at;
 		k2i_shared_keep(places->one + at, bytes);
-		memset(places->one + at, (int)(random_next() % 256), bytes);
+		memset(places->one + at, (int)below(256), bytes);
 	}
 }
 
@@ -357,11 +357,11 @@ static void an_answer_counts_with_its_step(void **state)
 
 /* ---- commits: the ring decides */
 
-static char *folder, *ring_path;
+static char folder[256], *ring_path;
 
 static int create_with_ring(void **state)
 {
-	folder = folder_make();
+	folder_make(folder, sizeof(folder));
 	return asprintf(&ring_path, "%s/ring", folder) > 0 ? create(state) : -1;
 }
 
@@ -370,7 +370,6 @@ static int destroy_with_ring(void **state)
 	(void)unlink(ring_path);
 	(void)rmdir(folder);
 	free(ring_path);
-	free(folder);
 	return destroy(state);
 }
 

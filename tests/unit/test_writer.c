@@ -21,6 +21,7 @@
 #include <k2hft/log.h>
 #include <k2hft/sender.h>
 
+#include "random_help.h"
 #include "sender.h"
 #include "writer.h"
 #include "writer_help.h"
@@ -457,12 +458,6 @@ static void a_block_is_a_record(void **state)
 	free(block);
 	k2hft_writer_close(writer);
 	k2i_sender_free(sender);
-}
-
-static uint64_t random_next(uint64_t *random)
-{
-	*random = *random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	return *random >> 33;
 }
 
 /* Wherever a text begins, and up to a page that can't be read. */
