@@ -3,46 +3,30 @@
 # k2hft bench --writers: each thread of a sender has a stream of its own, whose records arrive as the block has them; the
 # number is in all results, and older ones, which do not have it, mean one writer.
 import os
-import re
-import signal
-import subprocess
 import tempfile
-import time
 
-from common.bench_run import BIN, bench, load, measure, save
-
-START_S = 60
+from common.bench_run import bench, load, measure, save
+from common.receiver import Receiver
 
 
 def streams(work):
     """With a receiver whose files stay: one for each writer, and all have the same records in their order."""
-    log = os.path.join(work, "log")
-    with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
-        conf.write(f"[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = {work}/received\n")
-    with open(log, "w", encoding="utf-8") as messages:
-        receiver = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", "127.0.0.1:0"],
-                                    stderr=messages)
-    port, end = None, time.monotonic() + START_S
-    while not port:
-        assert receiver.poll() is None and time.monotonic() < end, "the receiver does not start"
-        time.sleep(0.02)
-        with open(log, encoding="utf-8") as messages:
-            port = re.search(r"listening on 127\.0\.0\.1:(\d+)\n", messages.read())
+    receiver = Receiver(work)
+    address = f"127.0.0.1:{receiver.port}"
     for senders, writers, names in ((1, 1, ["0"]), (2, 3, ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"])):
-        bench(work, "--runs", "1", "-r", f"127.0.0.1:{port.group(1)}", "--by", "library", "-n", "3000", "--size", "100",
-              "-g", str(senders), "--writers", str(writers), "--json", "elsewhere.json", "--markdown", "elsewhere.md")
+        bench(work, "--runs", "1", "-r", address, "--by", "library", "-n", "3000", "--size", "100", "-g", str(senders),
+              "--writers", str(writers), "--json", "elsewhere.json", "--markdown", "elsewhere.md")
         for name in names:
-            with open(os.path.join(work, "received", "bench", name), encoding="ascii") as received:
+            with open(os.path.join(work, "out", "bench", name), encoding="ascii") as received:
                 lines = received.read().splitlines()
             assert len(lines) == 3000 // len(names) and all(len(line) == 99 for line in lines), (name, len(lines))
             assert [int(line[:9]) for line in lines] == list(range(len(lines))), name
     # Where it was sent to is kept, or nobody could tell it from what goes to a receiver of its own.
-    assert load(work, "elsewhere.json")["receiver"] == f"127.0.0.1:{port.group(1)}"
+    assert load(work, "elsewhere.json")["receiver"] == address
     with open(os.path.join(work, "elsewhere.md"), encoding="utf-8") as report:
-        assert f"\n| receiver | 127.0.0.1:{port.group(1)} |\n" in report.read()
-    receiver.send_signal(signal.SIGTERM)
-    assert receiver.wait(START_S) == 0
-    assert sorted(os.listdir(os.path.join(work, "received", "bench"))) == ["0"] + names
+        assert f"\n| receiver | {address} |\n" in report.read()
+    receiver.end()
+    assert sorted(os.listdir(os.path.join(work, "out", "bench"))) == ["0"] + names
 
 
 def reports(work):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A program attaches to the ring of a mount by its link; what it writes arrives beside what the mount gets. It may be
-# killed at any moment: the mount sends what was committed and goes on.
+# A program attaches to the ring of a mount by its link; what it writes arrives whole, and so does what the mount gets
+# meanwhile. It may be killed at any moment: the mount sends what was committed and goes on.
 . tests/tools/mount.sh
 attach=${B:-build}/examples/attach_ring
 [ -x "$attach" ] || {
@@ -12,11 +12,15 @@ start_receiver
 start_mount
 seq 1 100000 >"$work/in"
 printf 'no line end' >>"$work/in"
-quick "$attach" "$mnt/.k2hft-ring" attached/a.log <"$work/in" || fail attach_ring
-cmp "$work/in" "$received/attached/a.log" || fail "a.log differs"
-quick cp "$work/in" "$sent/copied" || fail cp
-cmp_copied() { cmp -s "$work/in" "$received/senddir/copied"; }
-until_true 20 cmp_copied || fail "copied differs"
+seq 1 2000000 >"$work/large"
+quick "$attach" "$mnt/.k2hft-ring" attached/a.log <"$work/large" &
+attached=$!
+quick cp "$work/large" "$sent/copied" || fail cp
+quick dd if="$work/in" of="$sent/small" bs=700 status=none || fail dd
+wait $attached || fail attach_ring
+cmp "$work/large" "$received/attached/a.log" || fail "a.log differs"
+arrives "$work/large" senddir/copied
+arrives "$work/in" senddir/small
 
 mkfifo "$work/pipe"
 "$attach" "$mnt/.k2hft-ring" attached/killed.log <"$work/pipe" &
@@ -32,8 +36,7 @@ kill -KILL $attached
 wait $attached
 exec 3>&-
 quick cp "$work/in" "$sent/behind" || fail "cp behind it"
-cmp_behind() { cmp -s "$work/in" "$received/senddir/behind"; }
-until_true 20 cmp_behind || fail "a process that was killed stands in the way"
+arrives "$work/in" senddir/behind
 cat "$work/in" >"$work/expected"
 seq 1 100000 >>"$work/expected"
 cmp -n "$(stat -c %s "$received/attached/killed.log")" "$work/expected" "$received/attached/killed.log" ||

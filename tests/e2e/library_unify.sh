@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # Three senders at once into one file: each one's lines are all there, once, in their order, and none is broken.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

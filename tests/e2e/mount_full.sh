@@ -11,14 +11,7 @@ seq 1 1000000 >"$work/in"
 cat "$work/in" >"$sent/blocked" &
 writer=$!
 # By df: the size of the file changes when its writer's write(2) returns.
-not_growing() {
-	before=$free
-	free=$(quick stat -f -c %f "$mnt")
-	sleep 0.2
-	[ "$free" -lt 130 ] && [ "$free" = "$before" ]
-}
-free=256
-until_true 20 not_growing || fail "the ring does not fill"
+until_true 20 ring_full 130 || fail "the ring does not fill"
 gone $writer && fail "the writer is not blocked"
 # Everything else goes on.
 quick ls "$sent" >/dev/null || fail ls
@@ -39,12 +32,11 @@ python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)
 	>"$sent/fourth" &
 fourth=$!
 writes() { grep -qs '^fuse\|request_wait_answer' "/proc/$fourth/wchan" || grep -qs '^State:[[:space:]]*D' "/proc/$fourth/status"; }
-ended() { ! [ -e "/proc/$fourth" ] || grep -q '^State:[[:space:]]*Z' "/proc/$fourth/status"; }
 is_cat() { [ "$(cat "/proc/$fourth/comm")" = cat ]; }
 until_true 20 is_cat || fail "no cat"
 until_true 5 writes || echo "whether it waits can't be seen here"
 kill -INT $fourth
-until_true 20 ended || fail "SIGINT does not end a blocked writer"
+until_true 20 ended $fourth || fail "SIGINT does not end a blocked writer"
 wait $fourth 2>/dev/null
 # So does one that a signal handler interrupts: EINTR, nothing taken.
 quick python3 tests/tools/interrupted_write.py "$sent/third" || fail "an interrupted writer"

@@ -23,7 +23,7 @@ count=0
 # machine that is busy with other things, another try has a longer pause.
 announced() {
 	before=$(value mount.announced_appends)
-	for pause in 1 2 4 8 16; do
+	for pause in 0.5 1 2 4 8 16; do
 		sleep $pause
 		${meanwhile:-:} || fail "$meanwhile"
 		append "$@"

@@ -8,16 +8,13 @@ start_receiver
 start_mount
 until_true 20 worker_of "$mount_pid" || fail "no worker"
 first=$worker
-another() {
-	worker_of "$mount_pid" && [ "$worker" != "$first" ]
-}
 quick sh -c "echo one >'$sent/f'" || fail "a write"
 kill -TERM "$first"
 quick sh -c "echo two >>'$sent/f'" || fail "a write after a signal to the worker"
 gone "$first" && fail "the worker heeds signals of anybody"
 ring=$(quick readlink "$mnt/.k2hft-ring") || fail "the ring's link"
 kill -ABRT "$first" # sanitizers have a handler for SEGV
-until_true 20 another || fail "no other worker"
+until_true 20 another_worker "$first" || fail "no other worker"
 quick sh -c "echo three >>'$sent/f'" || fail "a write to the other worker"
 [ "$(quick readlink "$mnt/.k2hft-ring")" = "$ring" ] || fail "the ring is elsewhere"
 grep -q 'the worker died' "$work/mount.err" || fail "no word of the worker's death"

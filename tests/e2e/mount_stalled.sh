@@ -16,14 +16,7 @@ for name in a b c d; do
 	cat "$work/in" >"$sent/$name" &
 	writers="$writers $!"
 done
-not_growing() {
-	before=$free
-	free=$(quick stat -f -c %f "$mnt")
-	sleep 0.2
-	[ "$free" = "$before" ]
-}
-free=
-until_true 20 not_growing || fail "the ring does not fill"
+until_true 20 ring_full 1024 || fail "the ring does not fill"
 for writer in $writers; do
 	gone "$writer" && fail "a writer does not wait"
 done

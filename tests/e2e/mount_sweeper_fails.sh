@@ -4,11 +4,8 @@
 # over, and nobody waits for it. One that can't be forked is there as soon as it can.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
-compiler=${CC:-cc}
-command -v "${compiler%% *}" >/dev/null || { rm -rf "$work"; echo "SKIP: no C compiler"; exit 77; }
-# A sanitizer wants to be the first library.
-grep -q -e __asan_init -e __tsan_init "$bin/k2hftfuse" && { rm -rf "$work"; echo "SKIP: a build with sanitizers"; exit 77; }
-cat >"$work/fail.c" <<'END'
+. tests/tools/preload.inc
+preload "$bin/k2hftfuse" -ldl <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,9 +51,8 @@ pid_t fork(void)
 	return fails("FAIL_FORK") ? -1 : real();
 }
 END
-$compiler -shared -fPIC -o "$work/fail.so" "$work/fail.c" -ldl || fail "the library can't be compiled"
 start_failing_mount() {
-	LD_PRELOAD=$work/fail.so FAIL_CLOSE_RANGE=$work/close_range FAIL_FORK=$work/fork
+	LD_PRELOAD=$preload FAIL_CLOSE_RANGE=$work/close_range FAIL_FORK=$work/fork
 	export LD_PRELOAD FAIL_CLOSE_RANGE FAIL_FORK
 	start_mount
 	unset LD_PRELOAD FAIL_CLOSE_RANGE FAIL_FORK

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # The sweeper is killed with SIGKILL every 100 ms, and the worker too, while several processes append: every byte arrives
 # once and in order, another sweeper does what the one before left, and the mount ends cleanly. A sweeper that stands
 # still holds nobody up for good.

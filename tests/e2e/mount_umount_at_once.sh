@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # As soon as the last writer has closed its file, the mount can be unmounted: what sweeps the page cache is never below it
 # then.
 . tests/tools/mount.sh

@@ -4,11 +4,8 @@
 # start, works, and ends with its worker as any FUSE mount does.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
-compiler=${CC:-cc}
-command -v "${compiler%% *}" >/dev/null || { rm -rf "$work"; echo "SKIP: no C compiler"; exit 77; }
-# A sanitizer wants to be the first library.
-grep -q -e __asan_init -e __tsan_init "$bin/k2hftfuse" && { rm -rf "$work"; echo "SKIP: a build with sanitizers"; exit 77; }
-cat >"$work/old.c" <<'END'
+. tests/tools/preload.inc
+preload "$bin/k2hftfuse" <<'END'
 #define _GNU_SOURCE
 #include <linux/fuse.h>
 #include <stdint.h>
@@ -28,9 +25,8 @@ ssize_t readv(int fd, const struct iovec *parts, int count)
 	return bytes;
 }
 END
-$compiler -shared -fPIC -o "$work/old.so" "$work/old.c" || fail "the library can't be compiled"
 start_receiver
-LD_PRELOAD=$work/old.so
+LD_PRELOAD=$preload
 export LD_PRELOAD
 start_mount
 unset LD_PRELOAD

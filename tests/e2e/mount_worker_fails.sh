@@ -5,12 +5,9 @@
 # for all who wait. What was accepted stays in the ring's file.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
-compiler=${CC:-cc}
-command -v "${compiler%% *}" >/dev/null || { rm -rf "$work"; echo "SKIP: no C compiler"; exit 77; }
-# A sanitizer wants to be the first library.
-grep -q -e __asan_init -e __tsan_init "$bin/k2hftfuse" && { rm -rf "$work"; echo "SKIP: a build with sanitizers"; exit 77; }
+. tests/tools/preload.inc
 # A worker that begins asks for a signalfd; every request comes by readv.
-cat >"$work/fail.c" <<'END'
+preload "$bin/k2hftfuse" <<'END'
 #define _GNU_SOURCE
 #include <linux/fuse.h>
 #include <signal.h>
@@ -47,14 +44,13 @@ ssize_t readv(int fd, const struct iovec *parts, int count)
 	return bytes;
 }
 END
-$compiler -shared -fPIC -o "$work/fail.so" "$work/fail.c" || fail "the library can't be compiled"
 mkdir "$work/plans"
 settings="K2HTYPE = file
 K2HFILE = $work/ring
 K2HINIT = no
 RINGSIZE = 1M"
 started() {
-	LD_PRELOAD=$work/fail.so PLANS=$work/plans
+	LD_PRELOAD=$preload PLANS=$work/plans
 	export LD_PRELOAD PLANS
 	start_mount
 	unset LD_PRELOAD PLANS

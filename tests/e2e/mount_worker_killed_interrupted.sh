@@ -15,22 +15,13 @@ yes >"$sent/blocked" &
 writing=$!
 worker_of "$mount_pid" || fail "no worker"
 first=$worker
-full() {
-	before=$free
-	free=$(quick stat -f -c %f "$mnt")
-	sleep 0.2
-	[ "$free" -lt 130 ] && [ "$free" = "$before" ]
-}
-free=256
-until_true 20 full || fail "the ring does not fill"
+until_true 20 ring_full 130 || fail "the ring does not fill"
 kill -STOP "$first"
 kill -9 $syncing $writing
 in_the_kernel() { grep -q '^State:[[:space:]]*D' "/proc/$syncing/status" && grep -q '^State:[[:space:]]*D' "/proc/$writing/status"; }
 until_true 10 in_the_kernel || echo "whether they wait can't be seen here"
 kill -9 "$first"
-another() { worker_of "$mount_pid" && [ "$worker" != "$first" ]; }
-until_true 20 another || fail "no other worker"
-ended() { ! [ -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; }
+until_true 20 another_worker "$first" || fail "no other worker"
 until_true 20 ended $writing || fail "the writer can't be killed"
 until_true 20 ended $syncing || fail "fsync(2) can't be killed"
 wait $syncing $writing 2>/dev/null

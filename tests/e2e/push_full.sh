@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 90
 # A push that is blocked, since its ring is full and no receiver is there, can be interrupted and killed; it says exactly how
 # many records remain, and whether they are in a file or lost.
 # shellcheck source=tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # The receiver comes later than the sender, goes and comes again in the middle, once by SIGKILL: the file is the same.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
@@ -16,17 +15,16 @@ exec 3>"$dir/pipe"
 head -c 10000000 "$dir/in" >&3 &
 feeding=$!
 receiver_start 3>&-
-arrived() { [ "$(stat -c %s "$dir/out/out" 2>/dev/null || echo 0)" -ge "$1" ]; }
-wait_until arrived 1000000
+wait_until arrived out 1000000
 receiver_stop KILL
 receiver_start 3>&-
 wait $feeding
-wait_until arrived 9000000
+wait_until arrived out 9000000
 receiver_stop TERM
 tail -c +10000001 "$dir/in" >&3 &
 feeding=$!
 receiver_start 3>&-
-wait_until arrived 15000000
+wait_until arrived out 15000000
 receiver_stop KILL
 receiver_start 3>&-
 wait $feeding

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # A ring file: what a push that was killed had read is sent by the next, once.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
@@ -51,8 +50,7 @@ cmp "$dir/once" "$dir/out/killed" || fail "something came again"
 seq -f '%09.0f' 1 5000000 >"$dir/in"
 $push -t middle "$dir/in" &
 pushing=$!
-arrived() { [ "$(stat -c %s "$dir/out/middle" 2>/dev/null || echo 0)" -ge "$1" ]; }
-wait_until arrived 100000
+wait_until arrived middle 100000
 kill -KILL $pushing
 wait $pushing
 $push </dev/null || fail "push of what remained in the middle"

@@ -18,9 +18,6 @@ leave() {
 lines() {
 	seq -f '%09.0f' "$1" "$2"
 }
-arrived() {
-	[ "$(stat -c %s "$dir/out/f" 2>/dev/null || echo 0)" -ge "$1" ]
-}
 said_so() {
 	grep -q 'its file is an older copy' "$dir/push.log" || fail "no word of it: $(cat "$dir/push.log")"
 }
@@ -31,7 +28,7 @@ push "$dir/pipe" &
 pushing=$!
 exec 3>"$dir/pipe"
 lines 1 1000 >&3
-wait_until arrived 10000
+wait_until arrived f 10000
 kill -STOP "$pid"
 lines 1001 2000 >&3
 wait_until grep -aq 000002000 "$dir/ring"

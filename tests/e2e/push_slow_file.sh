@@ -4,11 +4,9 @@
 # them: what was read before is sent and acknowledged meanwhile.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-compiler=${CC:-cc}
-command -v "${compiler%% *}" >/dev/null || { echo "SKIP: no C compiler"; exit 77; }
-# A sanitizer wants to be the first library.
-grep -q -e __asan_init -e __tsan_init "${B:-build}/bin/k2hft" && { echo "SKIP: a build with sanitizers"; exit 77; }
-cat >"$dir/slow.c" <<'END'
+# shellcheck source=tests/tools/preload.inc
+. tests/tools/preload.inc
+preload "${B:-build}/bin/k2hft" <<'END'
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -43,13 +41,12 @@ ssize_t preadv2(int descriptor, const struct iovec *parts, int count, off_t offs
 	return syscall(SYS_preadv2, descriptor, parts, count, offset, 0, flags);
 }
 END
-$compiler -shared -fPIC -o "$dir/slow.so" "$dir/slow.c" || fail "the library can't be compiled"
 yes "a line of sixty-four bytes, of which a file has very many........" | head -c 80000000 >"$dir/input"
 : >"$dir/slow"
 receiver_config ""
 receiver_start
 
-LD_PRELOAD=$dir/slow.so SLOW_WHILE=$dir/slow "${B:-build}/bin/k2hft" push -q -r "127.0.0.1:$port" --ring "$dir/ring" -t out \
+LD_PRELOAD=$preload SLOW_WHILE=$dir/slow "${B:-build}/bin/k2hft" push -q -r "127.0.0.1:$port" --ring "$dir/ring" -t out \
 	"$dir/input" &
 pushing=$!
 count() {

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # Connections that announce the largest frame and hardly send any of it cost little memory and stop nobody.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# timeout: 120
 """Hostile stream paths, over 40 of them, and links that come and go meanwhile: nothing is written outside FILE_BASEDIR, the
 connection's other stream is stored if the path was no broken rule, and no line of the log is forged."""
 import os
@@ -13,6 +12,8 @@ import sys
 import tempfile
 import threading
 import time
+
+from common.receiver import Receiver
 
 BUILD = os.environ.get("B", "build")
 REFUSED, ASIDE, STORED = "refused", "put aside", "stored"
@@ -84,41 +85,16 @@ def furnish(out, outside):
             print("no device: it can't be made here")
 
 
-class Receiver:
-    def __init__(self, directory):
-        self.log_path = os.path.join(directory, "log")
-        configuration = os.path.join(directory, "conf")
-        with open(configuration, "w", encoding="ascii") as file:
-            file.write(f"[GLOBAL]\nPORT = 8020\nSOCKTHREADCNT = 2\nSSL = no\n[K2HFTFUSESVR]\nFILE_BASEDIR = {directory}/out\n")
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([f"{BUILD}/bin/k2hftfusesvr", "-conf", configuration, "--listen",
-                                             "127.0.0.1:0"], stdin=subprocess.DEVNULL, stderr=log)
-        self.port = int(self.logged(rb"listening on 127\.0\.0\.1:(\d+)").group(1))
-
-    def log(self):
-        with open(self.log_path, "rb") as file:
-            return file.read()
-
-    def logged(self, pattern):
-        for _ in range(400):
-            found = re.search(pattern, self.log())
-            if found:
-                return found
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        return fail(f"waited in vain for {pattern}: {self.log()}")
-
-    def send(self, ring, lines):
-        script = "\n".join([f"connect {self.port}", f"hello {ring} 1 0", "welcome", *lines]) + "\n"
-        return subprocess.run([f"{BUILD}/tests/tools/wire_send"], input=script.encode(), capture_output=True, check=False)
+def send(receiver, ring, lines):
+    script = "\n".join([f"connect {receiver.port}", f"hello {ring} 1 0", "welcome", *lines]) + "\n"
+    return subprocess.run([f"{BUILD}/tests/tools/wire_send"], input=script.encode(), capture_output=True, check=False)
 
 
 def path_try(receiver, out, number, path, expected):
     good = f"good{number}"
     last = ["error", "closed"] if expected == REFUSED else ["ack"]
-    sent = receiver.send(f"ring{number}", [f"path 1 {path.hex()}", f"stream 2 text {good}", f"chunk 1 0 bad{number}\\n",
-                                           "chunk 2 0 good\\n", "flush", *last])
+    sent = send(receiver, f"ring{number}", [f"path 1 {path.hex()}", f"stream 2 text {good}", f"chunk 1 0 bad{number}\\n",
+                                            "chunk 2 0 good\\n", "flush", *last])
     if sent.returncode:
         fail(f"{path} is not {expected}: {sent.stdout} {sent.stderr}")
     if expected == REFUSED:
@@ -160,7 +136,7 @@ def swaps_try(receiver, out, outside):
             lines = [f"stream {stream} text swap/a/b/s{turn}-{stream}" for stream in range(1, 11)]
             for _ in range(20):
                 lines += [f"chunk {stream} 0 bad\\n" for stream in range(1, 11)] + ["flush"]
-            sent = receiver.send(f"swap{turn}", lines + ["ack"])
+            sent = send(receiver, f"swap{turn}", lines + ["ack"])
             if sent.returncode:
                 fail(f"swap {turn}: {sent.stdout} {sent.stderr}")
     finally:
@@ -177,23 +153,21 @@ def main():
             file.write(b"as it was\n")
         furnish(out, outside)
         before = tree(outside)
-        receiver = Receiver(directory)
+        receiver = Receiver(directory, "SOCKTHREADCNT = 2\nSSL = no")
         try:
             for number, (path, expected) in enumerate(PATHS):
                 path_try(receiver, out, number, path.replace(b"@OUTSIDE@", outside.encode()), expected)
             swaps_try(receiver, out, outside)
             receiver.process.send_signal(signal.SIGUSR1)
             receiver.logged(rb" quarantined_chunks=[1-9]")
+            receiver.end()
         finally:
-            receiver.process.send_signal(signal.SIGTERM)
-            status = receiver.process.wait()
-        if status:
-            fail(f"status {status}")
+            receiver.kill()
         if tree(outside) != before:
             fail(f"outside: {sorted(tree(outside))}")
         if sorted(os.listdir(directory)) != ["conf", "log", "out", "outside"]:
             fail(f"beside the base: {os.listdir(directory)}")
-        for line in receiver.log().split(b"\n")[:-1]:
+        for line in receiver.said().split(b"\n")[:-1]:
             if not line.startswith(b"k2hftfusesvr: ") or re.search(rb"[\x00-\x1f\x7f]", line):
                 fail(f"a forged line: {line}")
         print(f"{len(PATHS)} paths")

@@ -4,21 +4,13 @@
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import tempfile
 import time
 
-BIN = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin"))
-WAIT_S = 60
-
-
-def wait_for(what, condition):
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.05)
+from common import receiver as common
+from common.receiver import BIN, WAIT_S, wait_for
 
 
 def free_port():
@@ -27,35 +19,19 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Receiver:
-    def __init__(self, work, extra=""):
-        self.work = work
-        self.log = os.path.join(work, "log")
+class Receiver(common.Receiver):
+    def __init__(self, work, own=""):
         for _ in range(20):
-            self.port = free_port()
-            with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
-                conf.write(f"[GLOBAL]\nPORT = 8020\nCTLPORT = {self.port}\n[K2HFTFUSESVR]\n"
-                           f"FILE_BASEDIR = {work}/out\n{extra}\n")
-            with open(self.log, "w", encoding="utf-8") as log:
-                self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen",
-                                                 "127.0.0.1:0"], stderr=log)
-            wait_for("a start", lambda: self.process.poll() is not None or "listening on" in self.said())
-            if self.process.poll() is None:
-                break
-            assert f"port {self.port} (CTLPORT)" in self.said(), self.said()
-        self.data_port = re.search(r"listening on 127.0.0.1:(\d+)", self.said()).group(1)
-
-    def said(self):
-        with open(self.log, encoding="utf-8", errors="replace") as log:
-            return log.read()
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(WAIT_S) == 0, self.said()
-        assert "Sanitizer" not in self.said(), self.said()
+            self.control = free_port()
+            try:
+                super().__init__(work, f"CTLPORT = {self.control}", own)
+                return
+            except common.Ended as ended:
+                assert f"port {self.control} (CTLPORT)" in str(ended), ended
+        raise AssertionError("no port for CTLPORT")
 
     def connect(self):
-        connection = socket.create_connection(("127.0.0.1", self.port), WAIT_S)
+        connection = socket.create_connection(("127.0.0.1", self.control), WAIT_S)
         connection.settimeout(WAIT_S)
         return connection
 
@@ -95,7 +71,7 @@ def metrics_parse(text):
 
 
 def check_pages(receiver):
-    subprocess.run([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.data_port}", "--stream", "a/ä\"b", "-q"],
+    subprocess.run([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.port}", "--stream", "a/ä\"b", "-q"],
                    input=b"one\ntwo\nthree", check=True, timeout=WAIT_S)
     head, text = receiver.get("/status")
     assert b"application/json" in head, head
@@ -116,7 +92,7 @@ def check_pages(receiver):
 
 def check_connection(receiver):
     """One that is there, with what it has sent."""
-    with subprocess.Popen([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.data_port}", "--stream", "open", "-q",
+    with subprocess.Popen([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.port}", "--stream", "open", "-q",
                            "--host", "sender.example"], stdin=subprocess.PIPE) as push:
         push.stdin.write(b"a line\n" * 1000)
         push.stdin.flush()
@@ -177,16 +153,16 @@ def check_crowd(receiver):
 def check_port_taken(work, receiver):
     os.mkdir(f"{work}/other")
     with open(f"{work}/other/conf", "w", encoding="utf-8") as conf:
-        conf.write(f"[GLOBAL]\nPORT = 8020\n[SVRNODE]\nNAME = localhost\nCTLPORT = {receiver.port}\n[K2HFTFUSESVR]\n"
+        conf.write(f"[GLOBAL]\nPORT = 8020\n[SVRNODE]\nNAME = localhost\nCTLPORT = {receiver.control}\n[K2HFTFUSESVR]\n"
                    f"FILE_BASEDIR = {work}/other/out\n")
     done = subprocess.run([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/other/conf", "--listen", "127.0.0.1:0"],
                           capture_output=True, text=True, timeout=WAIT_S)
-    assert done.returncode == 1 and f"port {receiver.port} (CTLPORT)" in done.stderr, done.stderr
+    assert done.returncode == 1 and f"port {receiver.control} (CTLPORT)" in done.stderr, done.stderr
 
 
 def check_loopback_only(receiver):
     with open("/proc/net/tcp", encoding="utf-8") as table:
-        bound = [line.split()[1].split(":")[0] for line in table if f":{receiver.port:04X} 00000000" in line]
+        bound = [line.split()[1].split(":")[0] for line in table if f":{receiver.control:04X} 00000000" in line]
     assert bound == ["0100007F"], bound
 
 
@@ -205,8 +181,7 @@ def main():
             assert receiver.get("/status")[1]
             receiver.end()
         finally:
-            receiver.process.kill()
-            receiver.process.wait()
+            receiver.kill()
 
 
 main()

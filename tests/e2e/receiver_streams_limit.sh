@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 90
 # STREAMMAX bounds the streams of all senders together: who needs one more is told so, disconnected and counted, with what
 # came before acknowledged; others go on; it comes in by itself when there is room.
 # shellcheck source=tests/tools/receiver.inc

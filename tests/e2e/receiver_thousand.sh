@@ -1,35 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # 1,000 senders that greet, announce the largest frame and send it a byte at a time, or much of it and no end, cost bounded
 # memory, with the default of BUFFERMAX, and stop nobody. One more than CONNMAX is told so on both sides.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-files=$(sed -n 's/^Max open files  *[0-9a-z]*  *\([0-9a-z]*\) .*/\1/p' /proc/self/limits)
-if [ "$files" != unlimited ] && [ "$files" -lt 4096 ]; then
-	echo "SKIP: 1,000 connections need more than $files open files"
-	exit 77
-fi
-if grep -q __tsan_init "${B:-build}/bin/k2hftfusesvr"; then
-	echo "SKIP: with the thread sanitizer 1,000 connections take longer than a frame may, and other memory"
-	exit 77
-fi
-# What was freed counts as well otherwise.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-}:quarantine_size_mb=1"
-crowd=
-trap '[ -z "$crowd" ] || kill "$crowd" 2>/dev/null; receiver_cleanup' EXIT
-seq 1 200000 >"$dir/in"
+# shellcheck source=tests/tools/crowd.inc
+. tests/tools/crowd.inc
 
 # BYTES of the frame that each sends at once, NAME of the honest sender's file, BYTES of its frames
 crowd() {
-	receiver_start
-	: >"$dir/crowd"
-	"${B:-build}/tests/tools/crowd" "$port" 1000 "$1" >"$dir/crowd" &
-	crowd=$!
-	until grep -q there "$dir/crowd"; do
-		kill -0 "$crowd" || fail "the crowd ended"
-		sleep 0.05
-	done
+	crowd_start "$1"
 	wire >"$dir/said" <<-END || fail "the honest sender: $(cat "$dir/said")"
 		hello ring$2 1 0
 		welcome
@@ -40,14 +20,7 @@ crowd() {
 		bye
 	END
 	cmp "$dir/in" "$dir/out/$2" || fail "file $2"
-	memory=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$pid/status")
-	[ "$memory" -lt 262144 ] || fail "$memory kB"
-	! grep -q error "$dir/crowd" || fail "$(cat "$dir/crowd")"
-}
-crowd_end() {
-	kill "$crowd"
-	wait "$crowd"
-	receiver_stop TERM
+	crowd_judge
 }
 
 receiver_config 'CONNMAX = 1001'

@@ -16,14 +16,6 @@ count() {
 	wait_until is "$1" "$2"
 }
 
-# lossy: whether k2hft stat --check sees a loss
-lossy() {
-	"$k2hft" stat --check --timeout 60 "127.0.0.1:$control" >"$dir/shown"
-	code=$?
-	[ $code = 0 ] || [ $code = 3 ] || fail "status $code"
-	[ $code = 3 ]
-}
-
 config "FILE_UNIFY = all" 'CONNMAX = 3'
 receiver_start
 lossy && fail "a loss already: $(cat "$dir/shown")"

@@ -13,13 +13,6 @@ if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v prlimit 
 fi
 
 receiver_control
-lossy() {
-	"$k2hft" stat --check --timeout 60 "127.0.0.1:$control" >"$dir/shown"
-	code=$?
-	[ $code = 0 ] || [ $code = 3 ] || fail "status $code"
-	[ $code = 3 ]
-}
-
 # With a boot id of its own, which changes as if the machine had gone down.
 receiver_boot_id 11111111-1111-4111-8111-111111111111
 

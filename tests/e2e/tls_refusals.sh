@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 120
 # Who is not who it should be is refused with one clear line on both sides, counted, and nothing is written.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 60
 # A TLS handshake that is not begun, or breaks off in the middle, costs its connection after 10 s, and nobody else anything.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

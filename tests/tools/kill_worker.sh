@@ -20,6 +20,11 @@ worker_of() {
 	child_of "$1" k2hftfuse && worker=$child
 }
 
+# another_worker PID: $worker is not that one.
+another_worker() {
+	worker_of "$mount_pid" && [ "$worker" != "$1" ]
+}
+
 sweeper_of() {
 	child_of "$1" k2hftfuse-sweep && sweeper=$child
 }

@@ -30,7 +30,10 @@ global_settings= # of both, each line behind a line end
 mount_options= # begins with a comma
 mkdir "$mnt" "$received"
 
-if ! [ -r /dev/fuse ] || ! [ -w /dev/fuse ]; then
+fuse_usable() {
+	[ -r /dev/fuse ] && [ -w /dev/fuse ]
+}
+if ! fuse_usable && [ -z "${fuse_optional:-}" ]; then
 	rm -rf "$work"
 	echo "SKIP: no right to use /dev/fuse"
 	exit 77
@@ -89,6 +92,18 @@ until_true() {
 
 gone() {
 	! kill -0 "$1" 2>/dev/null
+}
+
+# Gone, but for who is to wait for it.
+ended() {
+	! [ -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+
+# ring_full BLOCKS: fewer than these are free, and no fewer than a moment ago.
+ring_full() {
+	free=$(quick stat -f -c %f "$mnt")
+	sleep 0.2
+	[ "$free" -lt "$1" ] && [ "$free" = "$(quick stat -f -c %f "$mnt")" ]
 }
 
 listens() {

@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 
-BIN = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin"))
+from common.receiver import BIN
+
 K2HFT = os.path.join(BIN, "k2hft")
 MOUNTS = os.access("/dev/fuse", os.R_OK | os.W_OK)
 

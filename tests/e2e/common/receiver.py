@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""A receiver in a folder: what it writes is in `out` there, what it says in `log`."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+BIN = os.path.abspath(os.path.join(os.environ.get("B", "build"), "bin"))
+WAIT_S = 60
+
+
+def wait_for(what, condition):
+    """What the condition becomes, which is true."""
+    end = time.monotonic() + WAIT_S
+    while not (found := condition()):
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.02)
+    return found
+
+
+class Ended(Exception):
+    """With what it said."""
+
+
+class Receiver:
+    def __init__(self, work, general="", own=""):
+        self.log = os.path.join(work, "log")
+        with open(os.path.join(work, "conf"), "w", encoding="utf-8") as conf:
+            conf.write(f"[GLOBAL]\nPORT = 8020\n{general}\n[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = {work}/out\n{own}\n")
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([f"{BIN}/k2hftfusesvr", "-conf", f"{work}/conf", "--listen", "127.0.0.1:0"],
+                                            stdin=subprocess.DEVNULL, stderr=log)
+        self.port = int(self.logged(rb"listening on 127\.0\.0\.1:(\d+)\n").group(1))
+
+    def said(self):
+        with open(self.log, "rb") as log:
+            return log.read()
+
+    def logged(self, pattern):
+        """Waits for it."""
+        def found():
+            ended = self.process.poll() is not None
+            match = re.search(pattern, self.said())
+            if ended and not match:
+                raise Ended(self.said().decode(errors="replace"))
+            return match
+        return wait_for(pattern, found)
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(WAIT_S) == 0, self.said()
+
+    def kill(self):
+        """Also of one that has ended."""
+        self.process.kill()
+        self.process.wait()
