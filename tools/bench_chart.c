@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench_chart.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -71,6 +72,19 @@ const char *bench_figure_text(double figure, char text[BENCH_FIGURE_ROOM])
 	return text;
 }
 
+const char *bench_size_text(uint64_t bytes, char text[BENCH_FIGURE_ROOM])
+{
+	static const char units[] = {'\0', 'K', 'M', 'G'};
+	unsigned unit = 0;
+
+	while (bytes && bytes % 1024 == 0 && unit < sizeof(units) - 1) {
+		bytes /= 1024;
+		unit++;
+	}
+	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64 "%.1s", bytes, &units[unit]);
+	return text;
+}
+
 struct scale {
 	double low, high, begin, length; /* of the values; of the picture */
 	bool logarithmic;
@@ -96,6 +110,23 @@ static void label_write(FILE *output, double x, double y, const char *class, con
 	(void)fputs(">", output);
 	bench_chart_text(output, text);
 	(void)fputs("</text>\n", output);
+}
+
+/* What is longer than a line stands in two. */
+static void bar_label_write(FILE *output, double middle, const char *text)
+{
+	char first[BENCH_TEXT_ROOM];
+	size_t bytes = strlen(text), at = bytes > LABEL_CHARACTERS ? LABEL_CHARACTERS : 0;
+
+	while (at > 0 && text[at] != ' ')
+		at--;
+	if (at == 0) {
+		label_write(output, LABELS - 8, middle + 4, "label", "end", text);
+		return;
+	}
+	(void)snprintf(first, sizeof(first), "%.*s", (int)at, text);
+	label_write(output, LABELS - 8, middle - 2, "label", "end", first);
+	label_write(output, LABELS - 8, middle + 11, "label", "end", text + at + 1);
 }
 
 static void stroke_write(FILE *output, const char *class, double x1, double y1, double x2, double y2)
@@ -153,7 +184,7 @@ static void bar_write(FILE *output, const struct bench_bars *chart, const struct
 	double y = TOP + ROW * number, middle = y + ROW / 2, x = place(scale, bar->value);
 	char text[BENCH_FIGURE_ROOM];
 
-	label_write(output, LABELS - 8, middle + 4, "label", "end", bar->label);
+	bar_label_write(output, middle, bar->label);
 	if (isnan(bar->value))
 		return;
 	if (chart->logarithmic)
@@ -210,10 +241,10 @@ static void line_ticks_write(FILE *output, const struct bench_line *chart, const
 		stroke_write(output, "grid", LEFT, place(y, value), WIDTH - RIGHT, place(y, value));
 		label_write(output, LEFT - 6, place(y, value) + 4, "tick", "end", bench_figure_text(value, text));
 	}
-	for (number = 0; number < chart->count; number += wanted < 1 ? 1 : (unsigned)wanted) {
-		(void)snprintf(text, sizeof(text), "%.0f", chart->x[number]);
-		label_write(output, line_x(chart, number), TOP + PLOT + 16, "tick", "middle", text);
-	}
+	step = fmax(wanted, 1);
+	for (number = (unsigned)step - 1; number < chart->count; number += (unsigned)step)
+		label_write(output, line_x(chart, number), TOP + PLOT + 16, "tick", "middle",
+			    bench_size_text((uint64_t)chart->x[number], text));
 }
 
 static void area_write(FILE *output, const struct bench_line *chart, const struct scale *y)

@@ -42,5 +42,7 @@ void bench_chart_text(FILE *output, const char *text);
 /* A figure as people read it: three digits at least, thousands apart. */
 #define BENCH_FIGURE_ROOM 40u
 const char *bench_figure_text(double figure, char text[BENCH_FIGURE_ROOM]);
+/* 2M, as an option takes it; what is no multiple of 1,024 as it is. */
+const char *bench_size_text(uint64_t bytes, char text[BENCH_FIGURE_ROOM]);
 
 #endif

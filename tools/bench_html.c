@@ -215,9 +215,9 @@ static void order_insert(const struct bench_report *report, enum bench_axis axis
 static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
 {
 	static const char *const titles[BENCH_AXES] = {"senders at once", "writers of each sender",
-						       "records in one write", "bytes of the queue"};
+						       "records in one write", "size of the queue"};
 	double x[SWEEP_MAX], y[SWEEP_MAX], lowest[SWEEP_MAX], highest[SWEEP_MAX];
-	char note[BENCH_TEXT_ROOM], title[BENCH_TEXT_ROOM];
+	char note[BENCH_TEXT_ROOM], title[BENCH_TEXT_ROOM], size[BENCH_FIGURE_ROOM];
 	struct bench_line chart = {.x = x,
 				   .y = y,
 				   .lowest = lowest,
@@ -245,7 +245,7 @@ static void sweep_write(FILE *output, const struct bench_report *report, unsigne
 	}
 	chart.count = count;
 	bench_point_text(&report->results[first].point, title, sizeof(title));
-	(void)snprintf(note, sizeof(note), "knee: %.0f", x[chart.noted]);
+	(void)snprintf(note, sizeof(note), "knee: %s", bench_size_text((uint64_t)x[chart.noted], size));
 	(void)fputs("<h2>Sweep: ", output);
 	bench_chart_text(output, title);
 	(void)fputs("</h2>\n<p>The knee is the lowest value that reaches 0.9 of the best; the band is from the lowest "
@@ -262,22 +262,25 @@ static void series_write(FILE *output, const struct bench_result *result)
 				   .y = result->series,
 				   .count = result->series_count,
 				   .x_axis = "seconds",
-				   .y_axis = "MB/s committed, each second of the last run",
-				   .first = result->medians[BENCH_FIRST_MB],
-				   .last = result->medians[BENCH_LAST_MB]};
+				   .y_axis = "MB/s committed, each second of the last run"};
 	char title[BENCH_TEXT_ROOM], text[BENCH_FIGURE_ROOM];
 	unsigned number;
 
 	for (number = 0; x && number < result->series_count; number++)
 		x[number] = number + 1;
+	/* Of the run that is shown: the medians are of all. */
+	bench_quarters(result->series, result->series_count, &chart.first, &chart.last);
 	if (x && result->series_count > 1) {
 		bench_point_text(&result->point, title, sizeof(title));
 		(void)fputs("<h2>Over time: ", output);
 		bench_chart_text(output, title);
 		(void)fputs("</h2>\n", output);
 		if (!isnan(result->medians[BENCH_LAST_OF_FIRST]))
-			(void)fprintf(output, "<p>The last quarter has %s of the first.</p>\n",
-				      bench_figure_text(result->medians[BENCH_LAST_OF_FIRST], text));
+			(void)fprintf(
+				output,
+				"<p>The last quarter has %s of the first, in the median of the runs; the red lines "
+				"are the means of this run's.</p>\n",
+				bench_figure_text(result->medians[BENCH_LAST_OF_FIRST], text));
 		bench_chart_line(output, &chart);
 	}
 	free(x);

@@ -95,20 +95,6 @@ uint64_t bench_parameter_get(const struct bench_point *point, unsigned number)
 	return value;
 }
 
-/* 2M, as an option takes it. */
-static const char *size_text(uint64_t bytes, char text[BENCH_FIGURE_ROOM])
-{
-	static const char units[] = {'\0', 'K', 'M', 'G'};
-	unsigned unit = 0;
-
-	while (bytes && bytes % 1024 == 0 && unit < sizeof(units) - 1) {
-		bytes /= 1024;
-		unit++;
-	}
-	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64 "%.1s", bytes, &units[unit]);
-	return text;
-}
-
 static void text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static void text_add(char *text, size_t room, const char *format, ...)
@@ -149,7 +135,7 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 	if (point->memory_limit)
 		text_add(text, room, ", %" PRIu64 " MiB of memory", point->memory_limit >> 20);
 	if (point->ring_bytes != bench_ring_bytes(point->way))
-		text_add(text, room, ", --ring %s", size_text(point->ring_bytes, size));
+		text_add(text, room, ", --ring %s", bench_size_text(point->ring_bytes, size));
 	if (point->compress)
 		text_add(text, room, ", compress %s", bench_compress_names[point->compress]);
 	if (point->level != 1)
@@ -285,7 +271,8 @@ void bench_table_line(const struct bench_result *result)
 	char ring[BENCH_FIGURE_ROOM];
 
 	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way],
-		     point->size, point->senders, point->writers, point->per_write, size_text(point->ring_bytes, ring));
+		     point->size, point->senders, point->writers, point->per_write,
+		     bench_size_text(point->ring_bytes, ring));
 	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE)
 		still_print(result);
 	else
@@ -300,7 +287,7 @@ static const char *axis_text(struct bench_point *point, enum bench_axis axis, ch
 	uint64_t value = *bench_axis_value(point, axis);
 
 	if (axis == BENCH_RINGS)
-		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %s", options[axis], size_text(value, size));
+		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %s", options[axis], bench_size_text(value, size));
 	else
 		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %" PRIu64, options[axis], value);
 	return text;

@@ -384,11 +384,15 @@ static void cells(void **state)
 	free(text);
 }
 
-/* What a bar is of stands beside it whole, narrower if need be. */
+/* What a bar is of stands beside it whole, in two lines or narrower if need be. */
 static void long_labels(void **state)
 {
-	struct bench_bar bars[2] = {{.label = "short", .value = 1}, {.value = 2}};
-	struct bench_bars chart = {.bars = bars, .count = 2, .axis = "", .reference = (double)NAN};
+	struct bench_bar bars[3] = {
+		{.label = "short", .value = 1},
+		{.value = 2},
+		{.label = "library, lines of a log, -g 2, -c 1000, JSON, unified, TLS, 1000 Mbit/s", .value = 3},
+	};
+	struct bench_bars chart = {.bars = bars, .count = 3, .axis = "", .reference = (double)NAN};
 	size_t bytes;
 	char *text = NULL, *at;
 	FILE *output = open_memstream(&text, &bytes);
@@ -400,6 +404,8 @@ static void long_labels(void **state)
 	assert_int_equal(fclose(output), 0);
 	at = strstr(text, ">short<");
 	assert_true(at && strstr(text, bars[1].label) && strstr(text, "textLength=\"3") > at);
+	assert_non_null(strstr(text, ">library, lines of a log, -g 2, -c 1000, JSON,</text>\n"));
+	assert_non_null(strstr(text, ">unified, TLS, 1000 Mbit/s</text>\n"));
 	free(text);
 }
 
@@ -439,6 +445,37 @@ static void sweeps(void **state)
 	assert_true(x[0] >= 0 && x[3] <= 760);
 	free(text);
 	for (number = 0; number < 4; number++)
+		free(results[number].values);
+}
+
+/* The lines of the quarters are of the run that is shown, not of all runs; sizes are told as options take them. */
+static void lines_of_a_chart(void **state)
+{
+	double series[8] = {10, 10, 2, 2, 2, 2, 20, 20};
+	struct bench_result results[3] = {{.series = series, .series_count = 8}};
+	struct bench_report report = {.results = results, .count = 1};
+	unsigned number;
+	char *text;
+
+	(void)state;
+	result_fill(&results[0], BENCH_FIRST_MB, (double[]){4}, 1);
+	text = written(bench_html_write, &report);
+	/* 10 and 20 of 21, from the bottom of the plot up, the last from the sixth second on. */
+	assert_non_null(strstr(text, "<line class=\"reference\" x1=\"70.0\" y1=\"141.2\""));
+	assert_non_null(strstr(text, "<line class=\"reference\" x1=\"548.6\" y1=\"36.5\""));
+	free(text);
+	free(results[0].values);
+	results[0].series_count = 0;
+	for (number = 0; number < 3; number++) {
+		result_fill(&results[number], BENCH_COMMITTED_MB, (double[]){1 + number}, 1);
+		results[number].point.ring_bytes = UINT64_C(1) << (19 + number);
+	}
+	report.count = 3;
+	text = written(bench_html_write, &report);
+	assert_true(strstr(text, ">512K<") && strstr(text, ">1M<") && strstr(text, ">2M<"));
+	assert_non_null(strstr(text, "knee: 2M"));
+	free(text);
+	for (number = 0; number < 3; number++)
 		free(results[number].values);
 }
 
@@ -557,7 +594,7 @@ int main(void)
 		cmocka_unit_test(figures),          cmocka_unit_test(saved),  cmocka_unit_test(hostile),
 		cmocka_unit_test(json_texts),       cmocka_unit_test(page),   cmocka_unit_test(sweeps),
 		cmocka_unit_test(long_labels),      cmocka_unit_test(cells),  cmocka_unit_test(volumes),
-		cmocka_unit_test(sweep_of_writers), cmocka_unit_test(labels),
+		cmocka_unit_test(sweep_of_writers), cmocka_unit_test(labels), cmocka_unit_test(lines_of_a_chart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
