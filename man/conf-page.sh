@@ -26,7 +26,7 @@ function limits(text) {
 	return text
 }
 FNR == NR && $8 == "setting" {
-	value = $3 ~ /\|/ || $3 == "no" ? "\" = " $3 "\"" : "\" = \\fI" $3 "\\fP\""
+	value = $3 ~ /\|/ || $3 == "no" || $3 == $7 ? "\" = " $3 "\"" : "\" = \\fI" $3 "\\fP\""
 	gsub(/\|/, "\" | \"", value)
 	gsub(/" \| "/, " | ", value)
 	text = limits("")
