@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Every program and every subcommand of k2hft has a page, and its page knows each long option that --help knows.
+# Every program and every subcommand of k2hft has a page, its page knows each long option that --help knows, and of a
+# subcommand --help knows each option that the page explains.
 set -u
 bin=${B:-build}/bin
 status=0
@@ -22,11 +23,29 @@ options_in()
 	done
 }
 
+# options_of PAGE COMMAND...: options that begin a paragraph of PAGE and that `COMMAND --help` does not have
+options_of()
+{
+	page=$1
+	shift
+	explained=$(sed 's/\\-/-/g; s/\\f\[[A-Z]*\]//g; s/\\f.//g' "$page" | awk '/^\.TP/ { getline; print }' |
+		grep -oE '[ ",]--?[a-z][a-z-]*' | tr -d ' ",' | sort -u)
+	for option in ${explained:-"no options"}; do
+		"$@" --help | grep -qE -- "(^|[ ,])$option([ ,=]|\$)" || {
+			echo "$* --help: does not have $option of $page"
+			status=1
+		}
+	done
+}
+
 # has_page PAGE COMMAND...
 has_page()
 {
 	if [ -f "$1" ]; then
 		options_in "$@"
+		case $1 in
+		*/k2hft-*) options_of "$@" ;;
+		esac
 	else
 		echo "no $1"
 		status=1
