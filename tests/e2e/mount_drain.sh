@@ -30,6 +30,17 @@ for how in umount TERM HUP INT; do
 	until_true 20 rings 0 || fail "$how: the receiver still knows a ring that was in memory"
 done
 
+# A receiver that takes nothing for a while is waited for.
+start_mount
+kill -STOP "$receiver_pid"
+quick cp "$work/in" "$sent/late" || fail cp
+quick umount "$mnt" 2>/dev/null || quick fusermount3 -u "$mnt" || fail "cannot be unmounted"
+sleep 1
+gone "$mount_pid" && fail "it does not wait"
+kill -CONT "$receiver_pid"
+wait_mount || fail "status $? although all is acknowledged in time"
+cmp "$work/in" "$received/senddir/late" || fail "late: not all arrived"
+
 # A file that is open has a line without its end: that is sent too, and further writes fail.
 start_mount
 exec 9>"$sent/open"

@@ -51,7 +51,19 @@ wait_until reopened 3
 : >"$file"
 say eight
 [ "$(cat "$file")" = eight ] || fail "emptied: $(cat "$file")"
-echo bye >&3
+
+# Renamed, and made anew by whoever did that; and emptied, after which nothing is thought to be missing.
+mv "$file" "$file.3"
+: >"$file"
+say nine
+: >"$file"
+say ten
+say eleven
+[ "$(cat "$file.3")" = eight ] || fail "renamed: $(cat "$file.3")"
+receiver_stop KILL
+receiver_start 3>&-
+printf 'ten\neleven\n' | cmp - "$file" || fail "after a restart"
+! logged 'output: ' || fail "its length is not known"
 exec 3>&-
 wait $sender || fail "sender"
 receiver_stop TERM

@@ -137,9 +137,9 @@ static void others_follow_as_they_came(void **state)
 /* In the middle, as the last, as the first behind who has the turn: nobody else notices. */
 static void interrupted_ones_leave_their_places(void **state)
 {
-	static const unsigned interrupted[] = {2, THREADS - 1, 0}, rest[] = {1, 3, 4};
+	static const unsigned interrupted[] = {2, THREADS - 1, 0}, rest[] = {1, 3, 4, THREADS - 1};
 	struct k2i_turnstile_place place = {0};
-	struct visitor visitors[THREADS];
+	struct visitor visitors[THREADS], *late = &visitors[THREADS - 1];
 
 	(void)state;
 	assert_int_equal(k2i_turnstile_enter(&turnstile, &place), 0);
@@ -149,9 +149,13 @@ static void interrupted_ones_leave_their_places(void **state)
 		assert_int_equal(visitors[interrupted[i]].status, -EINTR);
 		assert_int_equal(places(&turnstile), THREADS - i);
 	}
+	/* Who comes then stands behind those that are left. */
+	assert_int_equal(pthread_create(&late->thread, NULL, pass, late), 0);
+	while (places(&turnstile) < THREADS - 1)
+		moment();
 	assert_int_equal(atomic_load(&through), 0);
 	k2i_turnstile_leave(&turnstile, &place);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(pthread_join(visitors[rest[i]].thread, NULL), 0);
 		assert_int_equal(order[i], rest[i]);
 	}
