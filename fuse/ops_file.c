@@ -87,6 +87,9 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	struct k2i_handle wanted = {.node = node};
 	int status = path_of(mount, node, NULL, path);
 
+	/* By /proc/PID/fd or /dev/stderr: the same stream. */
+	if (status == -ENOENT)
+		status = k2i_handle_path(mount, node, path, sizeof(path));
 	/* Its name went while open(2) looked it up. With ESTALE the kernel looks once more, and O_CREAT makes it anew. */
 	if (status < 0)
 		return status == -ENOENT ? -ESTALE : status;

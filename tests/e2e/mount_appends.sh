@@ -17,6 +17,16 @@ quick sh -c "{ printf a; /bin/true; printf 'b\n'; } >'$sent/one'" || fail printf
 printf 'ab\n' >"$work/one"
 arrives "$work/one" senddir/one
 
+# A log that was removed is opened again by its descriptor, as >/dev/stderr does.
+exec 3>>"$sent/removed"
+echo one >&3
+quick rm "$sent/removed"
+quick sh -c 'echo two >>/proc/self/fd/3 && echo three >/proc/self/fd/3' || fail "a removed file is not opened again"
+echo four >&3
+exec 3>&-
+printf 'one\ntwo\nthree\nfour\n' >"$work/removed"
+arrives "$work/removed" senddir/removed
+
 # Two writers who do not write whole lines get what they get in any file.
 cat >"$work/two.py" <<'END'
 import os, sys
