@@ -3,6 +3,7 @@
 # k2hft stat: exit statuses, several targets, time limits and what a hostile server sends it; a terminal and a pipe.
 import os
 import pty
+import re
 import socket
 import subprocess
 import threading
@@ -100,10 +101,19 @@ def check_forms():
     assert {row[0] for row in table} == {"receiver", "mount", "ring"} and all(len(row) == 5 for row in table)
 
 
+class Grows:
+    """A status of which one counter grows, from one answer to the next."""
+    connections = 0
+
+    def __call__(self, connection):
+        self.connections += 4321
+        connection.sendall(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n" + GOOD.replace(b"4321", b"%d" % self.connections))
+
+
 def check_terminal():
-    good = body(GOOD)
+    grows = Server(Grows())
     master, slave = pty.openpty()
-    with subprocess.Popen([K2HFT, "stat", "-n", "2", good.target], stdout=slave, close_fds=True) as process:
+    with subprocess.Popen([K2HFT, "stat", "-n", "2", grows.target], stdout=slave, close_fds=True) as process:
         os.close(slave)
         said = b""
         try:
@@ -113,7 +123,10 @@ def check_terminal():
             pass
         assert process.wait(120) == 0
     os.close(master)
-    assert said.count(b"\033[H\033[J") == 2 and said.count(b"4,321") == 2, said
+    first, second = said.decode().split("\033[H\033[J")[1:]
+    # A rate of what grew in about a second, and none of what did not, nor where there was nothing before.
+    assert " 4,321  " in first and "/s" not in first, first
+    assert re.search(r" connections +8,642 +[1-9][0-9,]*/s  \w", second) and second.count("/s") == 1, second
 
 
 def check_hostile():
