@@ -303,7 +303,7 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 static int host_listen(struct k2i_control *control, const char *host, unsigned port, bool optional)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
-	char service[8];
+	char service[16];
 	int error;
 
 	(void)snprintf(service, sizeof(service), "%u", port);
