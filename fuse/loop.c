@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <k2hft/visibility.h>
 
 #include "collect.h"
 #include "crash.h"
@@ -397,28 +400,26 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 
 /* ---- taking over */
 
-static ssize_t answer(int fd, struct iovec *parts, int count, void *userdata)
+/* Whose libfuse answers. */
+static struct k2i_mount *served;
+
+/*
+ * libfuse answers by writev(2) and calls this one, since a program's symbols go before those of its libraries: an answer ends
+ * a step, and the one to a repeated INIT goes nowhere. fuse_session_custom_io is there for that, but libfuse refuses it since
+ * 3.18.3 if it is built as it is by default.
+ */
+K2HFT_API ssize_t writev(int fd, const struct iovec *parts, int count)
 {
-	struct k2i_mount *mount = userdata;
 	size_t bytes = 0;
 
-	(void)fd;
-	if (!mount->swallowing)
-		return k2i_reply_parts(mount, parts, count);
+	/* Once it has unmounted both are -1. */
+	if (!served || fd != fuse_session_fd(served->session))
+		return syscall(SYS_writev, fd, parts, count);
+	if (!served->swallowing)
+		return k2i_reply_parts(served, parts, count);
 	for (int part = 0; part < count; part++)
 		bytes += parts[part].iov_len;
 	return (ssize_t)bytes;
-}
-
-/* libfuse wants one; requests are read by this loop. */
-static ssize_t read_nothing(int fd, void *buffer, size_t bytes, void *userdata)
-{
-	(void)fd;
-	(void)buffer;
-	(void)bytes;
-	(void)userdata;
-	errno = ENOSYS;
-	return -1;
 }
 
 static void repeat_init(struct k2i_mount *mount)
@@ -479,11 +480,11 @@ static void serve_again(struct k2i_mount *mount)
 
 int k2i_loop_prepare(struct k2i_mount *mount)
 {
-	const struct fuse_custom_io io = {.writev = answer, .read = read_nothing};
-	int status = fuse_session_custom_io(mount->session, &io, fuse_session_fd(mount->session));
+	int status;
 
-	if (status || mount->workers == 1)
-		return status;
+	served = mount;
+	if (mount->workers == 1)
+		return 0;
 	if (mount->init_bytes)
 		repeat_init(mount);
 	if (mount->device_fd < 0)

@@ -11,7 +11,7 @@
 #include "mount.h"
 #include "shared.h"
 
-ssize_t k2i_reply_parts(struct k2i_mount *mount, struct iovec *parts, int count)
+ssize_t k2i_reply_parts(struct k2i_mount *mount, const struct iovec *parts, int count)
 {
 	if (k2i_shared_answer(parts, count))
 		k2i_shared_step_answered();

@@ -18,6 +18,6 @@ void k2i_reply_prepare_written(uint64_t unique, size_t bytes);
 void k2i_reply_prepared(struct k2i_mount *mount); /* a successor too: the kernel ignores what it has already */
 
 /* Any answer, as libfuse makes it: what writev(2) returns. */
-ssize_t k2i_reply_parts(struct k2i_mount *mount, struct iovec *parts, int count);
+ssize_t k2i_reply_parts(struct k2i_mount *mount, const struct iovec *parts, int count);
 
 #endif
