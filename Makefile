@@ -48,7 +48,7 @@ pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 # One by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
 cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
-COMPILE   := $(PUBLIC) -D_GNU_SOURCE -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
+COMPILE   := $(PUBLIC) -D_GNU_SOURCE -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm

@@ -43,6 +43,7 @@ kill -KILL "$job"
 until grep -q '^2| .* records ' "$TMPDIR/killed"; do sleep 0.1; done
 kill -TERM $harness
 wait $harness
-[ $? = 1 ] || fail "a harness that was interrupted ended with status $?"
+ended=$?
+[ $ended = 1 ] || fail "a harness that was interrupted ended with status $ended"
 grep -q ' 2 failures;' "$TMPDIR/killed" || fail "a killed and an interrupted job: $(tail -1 "$TMPDIR/killed")"
 exit $status

@@ -9,10 +9,10 @@ authority root
 authority stranger
 certificate receiver root IP:127.0.0.1
 certificate elsewhere root DNS:elsewhere.example
-certificate old root IP:127.0.0.1 -1
+certificate old root IP:127.0.0.1 0
 certificate sender root DNS:sender.example
 certificate strange stranger DNS:sender.example
-certificate late root DNS:sender.example -1
+certificate late root DNS:sender.example 0
 authority selfmade
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/selfsigned.key" -subj /CN=selfsigned \
 	-out "$dir/selfsigned.pem" -addext subjectAltName=IP:127.0.0.1 -days 2 2>"$dir/openssl" || fail "$(cat "$dir/openssl")"

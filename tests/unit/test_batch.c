@@ -53,7 +53,7 @@ static int fixture_close(void **state)
 static void push(struct fixture *f, uint32_t records, uint64_t time_ns)
 {
 	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = records, .time_ns = time_ns};
-	static const char payload[32] = "0123456789abcdef0123456789abcdef";
+	static const char payload[32] = "0123456789abcdef0123456789abcde";
 
 	assert_int_equal(k2hft_producer_push(f->producer, &chunk, payload, sizeof(payload)), 0);
 }
