@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "cached.h"
 
@@ -90,7 +89,8 @@ void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then
  */
 struct k2i_collect_mark {
 	struct k2i_collect_mark *next;
-	pid_t process; /* that leaves it */
+	struct k2i_mount *mount;
+	int device_fd;
 	uint32_t node;
 	uint64_t value;
 	uint8_t bytes; /* of it */
@@ -99,7 +99,7 @@ struct k2i_collect_mark {
 	void *argument;
 };
 void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark);
-/* A process has ended: goes on with what is there. */
+/* Goes on with those that are there. */
 void k2i_collect_marked(struct k2i_mount *mount);
 /*
  * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has

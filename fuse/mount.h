@@ -44,7 +44,7 @@ struct fuse_session;
 /*
  * A mount, in shared memory: a keeper has made it and starts the process that serves it, and another if that dies. What
  * is the process's own is made by each. One thread serves, and sends what is much; the client's touches `waiting` and
- * `progress_fd` only.
+ * `progress_fd` only, those of collect.h `marked` and `progress_fd`.
  */
 struct k2i_mount {
 	const struct k2i_mount_options *options;
@@ -82,7 +82,7 @@ struct k2i_mount {
 	atomic_uint waiting;  /* 1: somebody wants progress_fd */
 	struct k2i_turn turn; /* to send what is much */
 	struct k2i_hold hold;
-	struct k2i_collect_mark *marks;
+	struct k2i_collect_mark *_Atomic marked;
 	uint32_t drain_files; /* whose bytes are to be taken before that */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;
