@@ -41,7 +41,7 @@ endif
 SANITIZE ?=
 OPTIMISED := $(filter -O1 -O2 -O3 -Os -Og -Ofast,$(CFLAGS))
 WARNINGS  := -Wall -Wextra -Werror -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-HARDENING := -fstack-protector-strong $(if $(SANITIZE),,$(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARDENING := -fstack-protector-strong $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)$(CPPFLAGS)),,$(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
 pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)

@@ -26,6 +26,9 @@ while read -r package; do
 		wrong "debian/control: Build-Depends does not have $package"
 done <"$root/wanted"
 
+# A distribution's own level of hardening is not defined twice.
+${K2HFT_MAKE:-make} -s B="$root/b" CPPFLAGS=-D_FORTIFY_SOURCE=3 "$root/b/obj/lib/log.o" || wrong "not with _FORTIFY_SOURCE=3"
+
 ${K2HFT_MAKE:-make} -s install B="${B:-build}" DESTDIR="$root/d" prefix=/usr libdir=/usr/lib/here \
 	unitdir=/lib/systemd/system
 (
