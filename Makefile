@@ -40,7 +40,8 @@ endif
 
 SANITIZE ?=
 OPTIMISED := $(filter -O1 -O2 -O3 -Os -Og -Ofast,$(CFLAGS))
-WARNINGS  := -Wall -Wextra -Werror -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+WERROR    ?= -Werror
+WARNINGS  := -Wall -Wextra $(WERROR) -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 HARDENING := -fstack-protector-strong $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)$(CPPFLAGS)),,$(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
@@ -186,8 +187,7 @@ fuzz = @pkgconfig/install-deps fuzz && $(MAKE) --no-print-directory B=build-fuzz
 TIME ?= 60
 fuzz:                   ## each fuzz target for TIME=60 seconds; fuzz-NAME: one of them
 	$(call fuzz,$(FUZZ),$(TIME))
-check-fuzz:             ## each fuzz target for 60 seconds
-	$(call fuzz,$(FUZZ),60)
+check-fuzz: fuzz        ## the same
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
 include tests/faults/faults.mk tests/model/model.mk
@@ -244,7 +244,7 @@ clean:                  ## removes build and what other checks are built into
 
 help:                   ## this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
-	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE; B: folder to build into; V=1: shows commands;'
+	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR; B: folder to build into; V=1: shows commands;'
 	@echo '  DESTDIR prefix bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
 
 -include $(shell find $(B)/obj $(B)/examples -name '*.d' 2>/dev/null)
