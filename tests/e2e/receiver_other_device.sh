@@ -50,6 +50,9 @@ for try in 1 2 3 4 5 6 7 8 9; do
 done
 
 umount "$dir/out"
+# The killed receiver's own mounts, which receiver_boot_id makes, go a moment after it, and the last one writes to the disk.
+let_go() { [ ! -e "/sys/fs/ext4/${first##*/}" ]; }
+wait_until let_go
 second=$(losetup -f --show "$dir/disk") || fail "no second device"
 mount "$second" "$dir/out"
 [ "$(stat -c %d "$dir/out")" != "$before" ] || fail "the same device"
