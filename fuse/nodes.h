@@ -81,8 +81,8 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 int k2i_node_remove(struct k2i_node_table *table, uint32_t node);
 
 /*
- * Gives the name `node` another parent and name; what has that name is removed first. -ENOTEMPTY, -EISDIR, -ENOTDIR, -EBUSY as
- * rename(2); -EINVAL a directory into itself; -EEXIST the name is taken and `replace` is false.
+ * Gives the name `node` another parent and name; what has that name is removed first. -ENOTEMPTY, -EISDIR, -ENOTDIR,
+ * -EBUSY as rename(2); -EINVAL a directory into itself; -EEXIST the name is taken and `replace` is false.
  */
 int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, bool replace);
 

@@ -49,8 +49,8 @@ struct k2i_records {
 };
 
 /*
- * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -EAGAIN one comes; -ENAMETOOLONG; -ELOOP files that are
- * each other's OUTPUTFILE; -ENOMEM; others as open(2) of OUTPUTFILE.
+ * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -EAGAIN one comes; -ENAMETOOLONG;
+ * -ELOOP files that are each other's OUTPUTFILE; -ENOMEM; others as open(2) of OUTPUTFILE.
  */
 int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);
 void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);

@@ -33,8 +33,8 @@ struct k2i_quarantine {
 	struct k2i_log_limit limit, full_limit;
 	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
 	bool counted;   /* `bytes` holds what was there at start */
-	struct timespec
-		changed; /* the directory, when it was counted; tv_sec 0: it may have changed since at the same time */
+	/* The directory's time when it was counted; tv_sec 0: it may have changed since at the same time. */
+	struct timespec changed;
 };
 
 int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
