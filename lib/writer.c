@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "ring_handle.h"
 #include "sender.h"
@@ -301,6 +304,12 @@ static __attribute__((noinline, cold)) int short_seal(struct k2hft_writer *write
 
 static inline bool words_have_line_end(uint64_t first, uint64_t last)
 {
+#ifdef __SSE2__
+	/* As below, but compilers take five instructions for its last line where there is one for that. */
+	__m128i both = _mm_set_epi64x((long long)last, (long long)first);
+
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(both, _mm_set1_epi8('\n'))) != 0;
+#else
 	uint64_t words __attribute__((vector_size(16))) = {first, last};
 	uint8_t bytes __attribute__((vector_size(sizeof(words))));
 	int8_t equal __attribute__((vector_size(sizeof(words))));
@@ -309,6 +318,7 @@ static inline bool words_have_line_end(uint64_t first, uint64_t last)
 	equal = bytes == '\n';
 	memcpy(&words, &equal, sizeof(words));
 	return (words[0] | words[1]) != 0;
+#endif
 }
 
 /*
