@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hash.h"
+
 #define SECOND_NS UINT64_C(1000000000)
 
 uint64_t k2i_birth(int descriptor, uint64_t device)
@@ -17,4 +19,11 @@ uint64_t k2i_birth(int descriptor, uint64_t device)
 	    !(status.stx_mask & STATX_BTIME))
 		return device;
 	return (uint64_t)status.stx_btime.tv_sec * SECOND_NS + status.stx_btime.tv_nsec;
+}
+
+uint32_t k2i_birth_mark(int descriptor, uint64_t device, uint64_t inode)
+{
+	const uint64_t known_by[] = {k2i_birth(descriptor, device), inode};
+
+	return (uint32_t)k2i_hash(known_by, sizeof(known_by));
 }

@@ -10,5 +10,7 @@
  * inode's number goes to the next file when its own is removed.
  */
 uint64_t k2i_birth(int descriptor, uint64_t device);
+/* That and the inode in 32 bits. */
+uint32_t k2i_birth_mark(int descriptor, uint64_t device, uint64_t inode);
 
 #endif

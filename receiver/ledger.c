@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "birth.h"
 #include "bits.h"
 #include "crash.h"
 #include "directory.h"
@@ -31,8 +32,8 @@
 struct k2i_ledger {
 	char *path; /* of the directory */
 	int directory, lock, log;
-	uint8_t uuid[16], boot_id[16];
-	atomic_size_t ring_count; /* of what is known */
+	struct k2i_ledger_header header; /* of the log */
+	atomic_size_t ring_count;        /* of what is known */
 	/* Guards everything below. */
 	pthread_mutex_t mutex;
 	struct k2i_known known;
@@ -70,10 +71,11 @@ static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_b
 	return error;
 }
 
-static int log_decode(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
+static int log_decode(struct k2i_ledger *ledger, uint32_t mark, const uint8_t *log, size_t log_bytes,
+		      struct k2i_ledger_report *report)
 {
-	uint8_t uuid[16], boot_id[16];
-	int error = k2i_ledger_header_decode(log, log_bytes, uuid, boot_id);
+	struct k2i_ledger_header header;
+	int error = k2i_ledger_header_decode(log, log_bytes, &header);
 
 	if (error == -EBADMSG) {
 		report->damaged = true;
@@ -82,8 +84,9 @@ static int log_decode(struct k2i_ledger *ledger, const uint8_t *log, size_t log_
 	}
 	if (error)
 		return error;
-	memcpy(ledger->uuid, uuid, sizeof(uuid));
-	report->same_boot = memcmp(boot_id, ledger->boot_id, sizeof(boot_id)) == 0;
+	memcpy(ledger->header.uuid, header.uuid, sizeof(header.uuid));
+	report->same_boot = memcmp(header.boot_id, ledger->header.boot_id, sizeof(header.boot_id)) == 0;
+	report->copied = header.file != mark;
 	return log_apply(ledger, log, log_bytes, report);
 }
 
@@ -118,7 +121,8 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 		return -ENOMEM;
 	error = read_whole(file, log, (size_t)status.st_size);
 	if (!error)
-		error = log_decode(ledger, log, (size_t)status.st_size, report);
+		error = log_decode(ledger, k2i_birth_mark(file, status.st_dev, status.st_ino), log,
+				   (size_t)status.st_size, report);
 	free(log);
 	return error;
 }
@@ -145,11 +149,11 @@ static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *repo
 		return error;
 	if (report->damaged)
 		damaged_keep(ledger->directory);
-	ledger->resumed = report->same_boot && !report->clean && !report->damaged;
+	ledger->resumed = report->same_boot && !report->clean && !report->damaged && !report->copied;
 	if (report->clean || report->same_boot)
 		return 0;
-	/* A checkpoint that was on the disk may be among what is lost: then there is none to go back to. */
-	if (report->damaged)
+	/* A checkpoint that was on the disk may be among what is lost, or what came later: then there is none to go back to. */
+	if (report->damaged || report->copied)
 		k2i_known_doubt(&ledger->known);
 	else
 		k2i_known_fall_back(&ledger->known);
@@ -195,8 +199,7 @@ static int log_allocate(int file, uint64_t *allocated, uint64_t wanted)
 	return 0;
 }
 
-static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_snapshot *snapshot, uint64_t *allocated,
-			 struct stat *status)
+static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_snapshot *snapshot, uint64_t *allocated)
 {
 	int error = log_allocate(file, allocated, snapshot->used);
 
@@ -207,8 +210,6 @@ static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_s
 	if (!error && fdatasync(file) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_new_synced);
-	if (!error && fstat(file, status) < 0)
-		error = -errno;
 	if (!error && renameat(ledger->directory, NEW_NAME, ledger->directory, LOG_NAME) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_renamed);
@@ -217,15 +218,18 @@ static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_s
 
 static int log_rewrite(struct k2i_ledger *ledger)
 {
-	struct k2i_snapshot snapshot;
+	int file = openat(ledger->directory, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct k2i_snapshot snapshot = {0};
 	uint64_t allocated = 0;
 	struct stat status;
-	int file, error = k2i_snapshot_make(&ledger->known, ledger->uuid, ledger->boot_id, &snapshot);
+	int error = file < 0 || fstat(file, &status) < 0 ? -errno : 0;
 
-	file = error ? -1
-		     : openat(ledger->directory, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (!error) {
+		ledger->header.file = k2i_birth_mark(file, status.st_dev, status.st_ino);
+		error = k2i_snapshot_make(&ledger->known, &ledger->header, &snapshot);
+	}
 	if (!error)
-		error = file < 0 ? -errno : log_write_new(ledger, file, &snapshot, &allocated, &status);
+		error = log_write_new(ledger, file, &snapshot, &allocated);
 	free(snapshot.bytes);
 	if (error) {
 		if (file >= 0)
@@ -306,7 +310,7 @@ static int ledger_start(struct k2i_ledger *ledger, struct k2i_ledger_report *rep
 
 	if (!ledger->path)
 		return -ENOMEM;
-	if (getrandom(ledger->uuid, sizeof(ledger->uuid), 0) != sizeof(ledger->uuid))
+	if (getrandom(ledger->header.uuid, sizeof(ledger->header.uuid), 0) != sizeof(ledger->header.uuid))
 		return -EIO;
 	error = directory_open(ledger);
 	return error ? error : ledger_load(ledger, report);
@@ -324,7 +328,7 @@ int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i
 	opened->directory = opened->lock = opened->log = -1;
 	opened->path = strdup(directory);
 	opened->number = 1;
-	memcpy(opened->boot_id, boot_id, sizeof(opened->boot_id));
+	memcpy(opened->header.boot_id, boot_id, sizeof(opened->header.boot_id));
 	(void)pthread_mutex_init(&opened->mutex, NULL);
 	error = ledger_start(opened, report);
 	if (error)
@@ -611,7 +615,7 @@ int k2i_ledger_check(struct k2i_ledger *ledger)
 
 const uint8_t *k2i_ledger_uuid(const struct k2i_ledger *ledger)
 {
-	return ledger->uuid;
+	return ledger->header.uuid;
 }
 
 void k2i_ledger_close(struct k2i_ledger *ledger, bool clean)

@@ -51,6 +51,7 @@ struct k2i_ledger_report {
 	bool found;     /* there was a ledger */
 	bool clean;     /* its receiver ended in order */
 	bool same_boot; /* the machine has not been restarted since */
+	bool copied;    /* somebody has put a copy in its place: files can be longer by what was acknowledged since */
 	bool torn;      /* the last record was cut by the death of its writer, or did not get to the disk */
 	bool damaged;   /* a record is wrong that was right once: what follows it is lost */
 	size_t record_count;

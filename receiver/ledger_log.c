@@ -14,6 +14,7 @@
 
 /* header */
 #define VERSION_AT 8
+#define FILE_AT 12
 #define UUID_AT 16
 #define BOOT_AT 32
 #define HEADER_CHECKSUM_AT 48
@@ -57,25 +58,26 @@ _Static_assert(COMMIT_FILES_AT + K2I_LEDGER_FILES_MAX * FILE_BYTES <= K2I_LEDGER
 _Static_assert(K2I_LEDGER_SYNC_BYTES == BODY_AT + CHECKPOINT_BYTES, "a MARK and its CHECKPOINT");
 _Static_assert(HEADER_CHECKSUM_AT + 8 == K2I_LEDGER_HEADER_BYTES, "header size");
 
-void k2i_ledger_header_encode(const uint8_t uuid[16], const uint8_t boot_id[16], uint8_t bytes[K2I_LEDGER_HEADER_BYTES])
+void k2i_ledger_header_encode(const struct k2i_ledger_header *header, uint8_t bytes[K2I_LEDGER_HEADER_BYTES])
 {
-	memset(bytes, 0, K2I_LEDGER_HEADER_BYTES);
 	k2i_wire_u64_put(bytes, MAGIC);
 	k2i_wire_u32_put(bytes + VERSION_AT, VERSION);
-	memcpy(bytes + UUID_AT, uuid, 16);
-	memcpy(bytes + BOOT_AT, boot_id, 16);
+	k2i_wire_u32_put(bytes + FILE_AT, header->file);
+	memcpy(bytes + UUID_AT, header->uuid, 16);
+	memcpy(bytes + BOOT_AT, header->boot_id, 16);
 	k2i_wire_u64_put(bytes + HEADER_CHECKSUM_AT, k2i_hash(bytes, HEADER_CHECKSUM_AT));
 }
 
-int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, uint8_t uuid[16], uint8_t boot_id[16])
+int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_header *header)
 {
 	if (byte_count < K2I_LEDGER_HEADER_BYTES || k2i_wire_u64(bytes) != MAGIC ||
 	    k2i_wire_u64(bytes + HEADER_CHECKSUM_AT) != k2i_hash(bytes, HEADER_CHECKSUM_AT))
 		return -EBADMSG;
 	if (k2i_wire_u32(bytes + VERSION_AT) != VERSION)
 		return -EPROTO;
-	memcpy(uuid, bytes + UUID_AT, 16);
-	memcpy(boot_id, bytes + BOOT_AT, 16);
+	header->file = k2i_wire_u32(bytes + FILE_AT);
+	memcpy(header->uuid, bytes + UUID_AT, 16);
+	memcpy(header->boot_id, bytes + BOOT_AT, 16);
 	return 0;
 }
 

@@ -8,7 +8,7 @@
  * The form of the ledger on disk, as pure functions. Numbers are little-endian.
  *
  *	file	header, then records one behind the other, then zeros that were allocated ahead
- *	header	magic u64, version u32, 0 u32, receiver uuid 16, boot id 16, checksum u64
+ *	header	magic u64, version u32, file u32 (birth.h: a copy has another), receiver uuid 16, boot id 16, checksum u64
  *	record	bytes u32 (all of it, a multiple of 8), type u16, count u16, checksum u64, body
  *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, `count` times (birth, inode, length, open writer) u64
  *	OPENED	birth, inode, length, open writer u64, path bytes u32, marks u32, path, zeros up to a multiple of 8
@@ -70,10 +70,14 @@ struct k2i_ledger_record {
 	uint64_t end;                                       /* CHECKPOINT */
 };
 
-void k2i_ledger_header_encode(const uint8_t uuid[16], const uint8_t boot_id[16],
-			      uint8_t bytes[K2I_LEDGER_HEADER_BYTES]);
+struct k2i_ledger_header {
+	uint32_t file;
+	uint8_t uuid[16], boot_id[16];
+};
+
+void k2i_ledger_header_encode(const struct k2i_ledger_header *header, uint8_t bytes[K2I_LEDGER_HEADER_BYTES]);
 /* -EBADMSG damaged; -EPROTO a version that is not known */
-int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, uint8_t uuid[16], uint8_t boot_id[16]);
+int k2i_ledger_header_decode(const uint8_t *bytes, size_t byte_count, struct k2i_ledger_header *header);
 
 /* Bytes written, at most K2I_LEDGER_RECORD_BYTES_MAX; -EINVAL a path or a count that does not fit. */
 int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files, size_t file_count,

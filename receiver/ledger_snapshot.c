@@ -53,8 +53,7 @@ static void file_add(void *argument, struct k2i_table_node *node)
 		record_add(argument, k2i_ledger_file_encode(&file, &known->entry.stages, bytes));
 }
 
-int k2i_snapshot_make(struct k2i_known *known, const uint8_t uuid[16], const uint8_t boot_id[16],
-		      struct k2i_snapshot *snapshot)
+int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *header, struct k2i_snapshot *snapshot)
 {
 	uint8_t *bytes;
 
@@ -62,7 +61,7 @@ int k2i_snapshot_make(struct k2i_known *known, const uint8_t uuid[16], const uin
 	bytes = room_get(snapshot);
 	if (!bytes)
 		return snapshot->error;
-	k2i_ledger_header_encode(uuid, boot_id, bytes);
+	k2i_ledger_header_encode(header, bytes);
 	snapshot->used = K2I_LEDGER_HEADER_BYTES;
 	k2i_table_each(&known->rings, ring_add, snapshot);
 	k2i_table_each(&known->files, file_add, snapshot);

@@ -12,7 +12,6 @@ struct k2i_snapshot {
 };
 
 /* -ENOMEM */
-int k2i_snapshot_make(struct k2i_known *known, const uint8_t uuid[16], const uint8_t boot_id[16],
-		      struct k2i_snapshot *snapshot);
+int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *header, struct k2i_snapshot *snapshot);
 
 #endif

@@ -304,7 +304,12 @@ static void ledger_report(struct k2i_receiver *receiver, const struct k2i_ledger
 		k2i_count(&receiver->counters.ledger_torn, 1);
 		k2i_log(K2HFT_LOG_WARNING, "ledger: its end was not whole when the receiver died; it is ignored");
 	}
-	if (report->found && !report->clean && !report->same_boot)
+	if (report->copied && !report->clean)
+		k2i_log(K2HFT_LOG_WARNING,
+			"ledger: %s/ledger is a copy that somebody put there: files are kept as they are, records may "
+			"come twice",
+			receiver->state_path);
+	else if (report->found && !report->clean && !report->same_boot)
 		k2i_log(K2HFT_LOG_WARNING,
 			"ledger: the machine went down while the receiver ran; what senders of level synced were not "
 			"acknowledged comes again, of others files are kept as they are");
@@ -435,9 +440,9 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 		return base_failed(settings, "use", error);
 	/*
 	 * What this very machine run wrote behind the ledger's back is known not to have been acknowledged. After another
-	 * the ledger may not have all that was; of deferred files it has.
+	 * the ledger may not have all that was; of deferred files it has. A copy of it can have less than was acknowledged.
 	 */
-	recovery.cut_deferred = report.found && !report.clean && !report.damaged;
+	recovery.cut_deferred = report.found && !report.clean && !report.damaged && !report.copied;
 	recovery.cut_all = recovery.cut_deferred && report.same_boot;
 	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
 	error = ledger_begin(receiver);

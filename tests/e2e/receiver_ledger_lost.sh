@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A ledger that is damaged or gone does not stop the receiver: it says so, keeps files as they are, and the sender's own
-# position counts. One that is removed while the receiver runs is written again.
+# position counts. One that is removed while the receiver runs is written again. An older copy in its place costs nothing
+# that was acknowledged.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 ledger=$dir/out/.k2hft/ledger
@@ -44,6 +45,22 @@ receiver_start
 printf 'hello ring 1 80\nwelcome\n' | wire | grep -q '^welcome position 120 known' || fail "the ledger was not written again"
 printf 'one\ntwo\nthree\n' | cmp - "$dir/out/f" || fail "file at the end"
 
+cp "$ledger" "$dir/older"
+wire >"$dir/said" <<END || fail "sending behind the copy"
+hello ring 1 120
+welcome
+stream 1 text f
+chunk 1 0 four\n
+flush
+ack
+END
+receiver_stop KILL
+mv "$dir/older" "$ledger"
+receiver_start
+logged 'ledger is a copy' || fail "the copy was not noticed"
+printf 'one\ntwo\nthree\nfour\n' | cmp - "$dir/out/f" || fail "what was acknowledged since the copy was cut"
+printf 'hello ring 1 160\nwelcome\n' | wire | grep -q '^welcome position 160 known' || fail "the copy counts"
+
 # One that can't be written again is said to be so, as long as that lasts.
 mv "$dir/out/.k2hft" "$dir/out/moved"
 : >"$dir/out/.k2hft"
@@ -53,4 +70,4 @@ wait_until test -s "$ledger"
 receiver_stop TERM
 rm "$ledger"
 receiver_start
-printf 'hello ring 1 120\nwelcome\n' | wire | grep -q '^welcome position 120 new' || fail "start without ledger"
+printf 'hello ring 1 160\nwelcome\n' | wire | grep -q '^welcome position 160 new' || fail "start without ledger"

@@ -124,6 +124,7 @@ class Life:
     def kill(self):
         self.receiver.kill()
         self.said += self.receiver.said()
+        self.run.keep_inodes()
 
     def end(self):
         self.kill()
@@ -138,7 +139,6 @@ class Life:
             elif event.what == SENT and event.number in streams:
                 stream = streams[event.number]
                 stream[1] = self.take_frames(number, stream[0], stream[1] + event.data)
-        self.run.keep_inodes()
 
     def take_frames(self, number, ring, data):
         while len(data) >= FRAME_HEADER_BYTES:

@@ -18,6 +18,7 @@
 #define OURS 2u   /* files that were opened are the one that is there */
 #define REBOOT 4u /* the machine has been restarted since */
 #define WAITS 8u  /* the sender that comes then waits for the disk */
+#define COPY 16u  /* the file is not the one that its header names */
 #define ROUNDS 2u
 
 #define RECORD_CHECKSUM_AT 8u
@@ -55,6 +56,20 @@ static void place_make(void)
 	place.birth = k2i_birth(file, status.st_dev);
 	fuzz_check(close(file) == 0);
 	place.inode = status.st_ino;
+}
+
+/* Makes it. */
+static void header_name(uint8_t *bytes, size_t byte_count, unsigned flags)
+{
+	struct stat status;
+	int file;
+
+	file_write(place.log, "", 0);
+	file = open(place.log, O_RDONLY | O_CLOEXEC);
+	fuzz_check(file >= 0 && fstat(file, &status) == 0);
+	if (!(flags & COPY) && byte_count >= K2I_LEDGER_HEADER_BYTES)
+		k2i_wire_u32_put(bytes + 12, k2i_birth_mark(file, status.st_dev, status.st_ino));
+	fuzz_check(close(file) == 0);
 }
 
 static void records_mend(uint8_t *bytes, size_t byte_count, unsigned flags)
@@ -162,7 +177,8 @@ static void ledger_run(unsigned flags)
 	commit_some(ledger, &ring, flags);
 	k2i_ledger_close(ledger, true);
 	fuzz_check(k2i_ledger_open(place.state, boot, &ledger, &report) == 0);
-	fuzz_check(report.found && report.clean && report.same_boot && !report.torn && !report.damaged);
+	fuzz_check(report.found && report.clean && report.same_boot && !report.torn && !report.damaged &&
+		   !report.copied);
 	fuzz_check(k2i_ledger_find(ledger, ring.uuid, &again) && again.position == ring.position &&
 		   again.synced == ring.position);
 	fuzz_check(files_recover(ledger) == 1);
@@ -181,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!place.base[0])
 		place_make();
 	bytes = fuzz_copy(data + 1, size - 1);
+	header_name(bytes, size - 1, flags);
 	records_mend(bytes, size - 1, flags);
 	records_decode(bytes, size - 1);
 	file_write(place.log, bytes, size - 1);

@@ -47,7 +47,8 @@ static void test_position_survives(void **state)
 	commit(ledger, "one", 24);
 	k2i_ledger_close(ledger, false);
 	ledger = open_begun(*state, &report);
-	assert_true(report.found && report.same_boot && !report.clean && !report.damaged && !report.torn);
+	assert_true(report.found && report.same_boot && !report.clean && !report.damaged && !report.torn &&
+		    !report.copied);
 	assert_int_equal(report.record_count, 4);
 	assert_int_equal(position_of(ledger, "one"), 24);
 	assert_int_equal(position_of(ledger, "two"), 16);
@@ -57,6 +58,46 @@ static void test_position_survives(void **state)
 	assert_true(report.clean);
 	assert_int_equal(position_of(ledger, "one"), 24);
 	k2i_ledger_close(ledger, false);
+}
+
+static void test_copy(void **state)
+{
+	struct folder *folder = *state;
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true};
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("one", 8);
+	struct found_files found = {0};
+	size_t byte_count;
+	uint64_t number;
+	uint8_t *bytes;
+
+	ring.flags = K2I_LEDGER_DEFERRED;
+	assert_true(k2i_ledger_file_opened(ledger, &file) >= 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
+	assert_int_equal(k2i_ledger_mark(ledger, &number), 0);
+	assert_int_equal(k2i_ledger_checkpoint(ledger), 0);
+	byte_count = log_read(folder, &bytes);
+	assert_int_equal(unlink(folder->log), 0);
+	log_write(folder, bytes, byte_count);
+	free(bytes);
+	k2i_ledger_close(ledger, false);
+	ledger = NULL;
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+	assert_true(report.copied && report.same_boot && !report.damaged && !report.torn);
+	assert_int_equal(position_of(ledger, "one"), 8);
+	k2i_ledger_close(ledger, false);
+	/* Where it would go back to the checkpoint if it were no copy. */
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_other, &ledger, &report), 0);
+	assert_true(report.copied && !report.same_boot);
+	k2i_ledger_files(ledger, file_take, &found);
+	assert_int_equal(found.count, 1);
+	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring) && ring.flags & K2I_LEDGER_UNCERTAIN);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(folder, &report);
+	assert_true(report.found && !report.copied);
+	k2i_ledger_close(ledger, true);
 }
 
 static void test_other_boot_makes_uncertain(void **state)
@@ -410,6 +451,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LEDGER_TEST(test_fresh),
 		LEDGER_TEST(test_position_survives),
+		LEDGER_TEST(test_copy),
 		LEDGER_TEST(test_other_boot_makes_uncertain),
 		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
 		LEDGER_TEST(test_files),
