@@ -31,11 +31,22 @@ struct k2i_quarantine {
 	atomic_bool dirty;
 	pthread_mutex_t mutex; /* of what follows */
 	struct k2i_log_limit limit, full_limit;
+	/* What is synced: open before anything is written there, since who opens it later misses what others were told of. */
+	int kept;       /* -1: it is not there, or can't be read */
+	int refused;    /* what the disk of one before has said; 0: nothing */
 	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
 	bool counted;   /* `bytes` holds what was there at start */
 	/* The directory's time when it was counted; tv_sec 0: it may have changed since at the same time. */
 	struct timespec changed;
 };
+
+static int directory_kept(const struct k2i_quarantine *quarantine)
+{
+	int directory = quarantine->kept < 0 ? open(quarantine->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+					     : fcntl(quarantine->kept, F_DUPFD_CLOEXEC, 0);
+
+	return directory < 0 ? -errno : directory;
+}
 
 int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
 			  struct k2i_quarantine **quarantine)
@@ -49,6 +60,8 @@ int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_
 		free(made);
 		return -ENOMEM;
 	}
+	made->kept = -1;
+	made->kept = directory_kept(made);
 	made->counters = counters;
 	made->bytes_max = bytes_max;
 	/* Who was killed here may have left something that is not on the disk. */
@@ -62,6 +75,8 @@ void k2i_quarantine_free(struct k2i_quarantine *quarantine)
 {
 	if (!quarantine)
 		return;
+	if (quarantine->kept >= 0)
+		(void)close(quarantine->kept);
 	(void)pthread_mutex_destroy(&quarantine->mutex);
 	free(quarantine->path);
 	free(quarantine);
@@ -92,6 +107,24 @@ static int directory_open(const struct k2i_quarantine *quarantine)
 		return directory;
 	directory = open(quarantine->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return directory < 0 ? -errno : directory;
+}
+
+/* Another file system can be mounted there now. */
+static void directory_keep(struct k2i_quarantine *quarantine, int directory)
+{
+	struct stat now = {0}, kept = {0};
+
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	if (quarantine->kept >= 0 && fstat(directory, &now) == 0 && fstat(quarantine->kept, &kept) == 0 &&
+	    now.st_dev != kept.st_dev) {
+		if (syncfs(quarantine->kept) < 0)
+			quarantine->refused = -errno;
+		(void)close(quarantine->kept);
+		quarantine->kept = -1;
+	}
+	if (quarantine->kept < 0)
+		quarantine->kept = directory_kept(quarantine);
+	(void)pthread_mutex_unlock(&quarantine->mutex);
 }
 
 static int file_put(int directory, const char *name, int flags, const void *bytes, size_t byte_count)
@@ -243,6 +276,7 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 
 	if (directory < 0)
 		return directory;
+	directory_keep(quarantine, directory);
 	cost = missing_cost(directory, ring_uuid, group, file);
 	if (cost)
 		error = room_take(quarantine, cost);
@@ -262,14 +296,20 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 {
-	int directory, error = 0;
+	int directory, error;
 
 	if (!atomic_exchange(&quarantine->dirty, false))
 		return 0;
-	directory = open(quarantine->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0 && errno == ENOENT)
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	error = quarantine->refused;
+	quarantine->refused = 0;
+	directory = directory_kept(quarantine);
+	(void)pthread_mutex_unlock(&quarantine->mutex);
+	if (!error && directory == -ENOENT)
 		return 0;
-	if (directory < 0 || syncfs(directory) < 0)
+	if (!error && directory < 0)
+		error = directory;
+	if (!error && syncfs(directory) < 0)
 		error = -errno;
 	if (directory >= 0)
 		(void)close(directory);

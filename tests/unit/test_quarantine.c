@@ -122,6 +122,18 @@ static void a_full_one_is_looked_through_when_it_changes(void **state)
 }
 
 static int syncs;
+/* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
+#define OPEN_BEFORE O_NONBLOCK
+
+static void error_told(void)
+{
+	struct stat status;
+	int descriptor;
+
+	for (descriptor = 3; descriptor < 64; descriptor++)
+		if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode))
+			assert_int_equal(fcntl(descriptor, F_SETFL, OPEN_BEFORE), 0);
+}
 
 /* Named by the linker. */
 int __real_syncfs(int descriptor);
@@ -129,7 +141,8 @@ int __wrap_syncfs(int descriptor);
 int __wrap_syncfs(int descriptor)
 {
 	syncs++;
-	return __real_syncfs(descriptor);
+	errno = EIO;
+	return fcntl(descriptor, F_GETFL) & OPEN_BEFORE ? -1 : __real_syncfs(descriptor);
 }
 
 /* Who put it there may have been killed before it was on the disk. */
@@ -153,12 +166,65 @@ static void what_was_found_is_synced(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
+/* Also of a directory that was made for what was put there. */
+static void an_error_that_others_were_told_of_is_noticed(void **state)
+{
+	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
+	const struct k2i_group_file file = {.error = -EISDIR};
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	int made;
+
+	for (made = 0; made < 2; made++) {
+		if (made)
+			assert_int_equal(rmdir(folder->path), 0);
+		assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+		if (made)
+			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+		error_told();
+		assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
+		k2i_quarantine_free(quarantine);
+	}
+}
+
+/* What was put there before another file system took the place. */
+static void an_error_of_the_one_before_is_noticed(void **state)
+{
+	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
+	const struct k2i_group_file file = {.error = -EISDIR};
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	struct stat here, there;
+	char link[400], other[] = "/dev/shm/k2hft-test.XXXXXX";
+
+	assert_non_null(mkdtemp(other));
+	assert_int_equal(stat(folder->path, &here) | stat(other, &there), 0);
+	if (here.st_dev == there.st_dev) {
+		assert_int_equal(rmdir(other), 0);
+		skip();
+	}
+	path_join(link, sizeof(link), folder, "index");
+	assert_int_equal(symlink(folder->path, link), 0);
+	assert_int_equal(k2i_quarantine_create(link, UINT64_MAX, &counters, &quarantine), 0);
+	error_told();
+	assert_int_equal(unlink(link) | symlink(other, link), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	k2i_quarantine_free(quarantine);
+	folder_remove(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
