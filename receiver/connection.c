@@ -466,6 +466,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
 	connection->session.crowded = crowded;
+	connection->hold.limit = k2i_refusals_limit(&loop->shared.refusals, connection->peer, "hold", K2I_VISIT_LINES);
 	connection->wanted = 1;
 	connection->next = loop->connections;
 	if (connection->next)

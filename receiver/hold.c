@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "log.h"
 #include "text.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -22,7 +21,8 @@ void k2i_hold_begin(struct k2i_hold *hold, const char *host, const char *peer, i
 		return;
 	hold->error = error;
 	hold->next_log_ns = now_ns + LOG_INTERVAL_NS;
-	k2i_log(K2HFT_LOG_ERROR,
+	k2i_log_limited(
+		hold->limit, now_ns, K2HFT_LOG_ERROR,
 		"hold: records of %s (%s) can't be written: %s; nothing is acknowledged, tried again every second",
 		host, peer, k2i_text_error(error));
 }
@@ -31,8 +31,9 @@ void k2i_hold_end(struct k2i_hold *hold, const char *host, const char *peer, uin
 {
 	if (!hold->since_ns)
 		return;
-	k2i_log(K2HFT_LOG_WARNING, "hold: records of %s (%s) are written again after %" PRIu64 " s", host, peer,
-		(now_ns - hold->since_ns) / SECOND_NS);
+	k2i_log_limited(hold->limit, now_ns, K2HFT_LOG_WARNING,
+			"hold: records of %s (%s) are written again after %" PRIu64 " s", host, peer,
+			(now_ns - hold->since_ns) / SECOND_NS);
 	hold->since_ns = 0;
 	hold->error = 0;
 }

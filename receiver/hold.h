@@ -5,13 +5,15 @@
 #include <stdint.h>
 
 #include "counts.h"
+#include "log.h"
 
 /*
  * A connection whose records can't be written now (disk full, directory gone, input/output error) is held: it is not
  * read, nothing of it is acknowledged, and the same bytes are tried again every second until they are written.
  */
 struct k2i_hold {
-	uint64_t since_ns; /* 0: it is not held */
+	struct k2i_log_limit *limit; /* of its lines; the rest is zero at first */
+	uint64_t since_ns;           /* 0: it is not held */
 	uint64_t next_log_ns;
 	int error;
 };

@@ -6,12 +6,18 @@
 
 #include "log.h"
 
-/* The lines about peers that are refused, or break off: whoever can connect can make them come by the thousand. */
+/* The lines about peers that connect, are refused, or break off: whoever can connect can make them come by the thousand. */
 #define K2I_REFUSALS_LIMITS 64u
+/* Of each kind in ten seconds about one address, of those that programs of a host bring about in ordinary operation. */
+#define K2I_VISIT_LINES 20u
 
 struct k2i_refusals {
 	struct k2i_log_limit limits[K2I_REFUSALS_LIMITS]; /* by address and text; zero at first */
 };
+
+/* For lines of one kind, which `text` says, about one address: `burst` in ten seconds. Otherwise as below. */
+struct k2i_log_limit *k2i_refusals_limit(struct k2i_refusals *refusals, const char *peer, const char *text,
+					 uint32_t burst);
 
 /*
  * "session: HOST (PEER) TEXT" for "ADDRESS:PORT" of the peer, or without a HOST while that is ""; a text comes four times in

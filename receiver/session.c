@@ -2,7 +2,6 @@
 #include "session.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include "syncer.h"
 #include "text.h"
 #include "tls.h"
-#include "uuid.h"
 
 #define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
@@ -241,7 +239,6 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 		.frame_bytes_max = frame_bytes_grant(session, hello->frame_bytes_max),
 		.software = SOFTWARE,
 	};
-	char uuid[K2I_UUID_TEXT_BYTES];
 
 	session->state = K2I_SESSION_OPEN;
 	session->frame_bytes = message.frame_bytes_max;
@@ -250,8 +247,7 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 	memcpy(message.receiver_uuid, session->shared->receiver_uuid, sizeof(message.receiver_uuid));
 	answer_added(session, k2hft_welcome_encode(&message, answer_at(session), answer_room(session)));
 	k2i_count(&session->shared->counters->sessions, 1);
-	k2i_log(K2HFT_LOG_INFO, "session: %s (%s) connected, ring %s at %" PRIu64, session->host, session->peer,
-		k2i_uuid_text(hello->ring_uuid, uuid), position);
+	k2i_session_report_begin(session);
 }
 
 static int hello_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
@@ -621,11 +617,7 @@ void k2i_session_start(struct k2i_session *session, struct k2i_session_shared *s
 void k2i_session_end(struct k2i_session *session)
 {
 	if (session->ring) {
-		k2i_log(K2HFT_LOG_INFO,
-			"session: %s (%s) disconnected at %" PRIu64 ": %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64
-			" chunks, %" PRIu64 " that came again",
-			session->host, session->peer, session->committed, session->record_count, session->payload_bytes,
-			session->chunk_count, session->duplicate_count);
+		k2i_session_report_end(session);
 		k2i_ring_detach(session->shared->rings, session->ring, session->owner);
 		session->ring = NULL;
 	}

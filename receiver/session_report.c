@@ -20,6 +20,29 @@ void k2i_session_log(struct k2i_session *session, const char *format, ...)
 			"%s", text);
 }
 
+static struct k2i_log_limit *visit_limit(const struct k2i_session *session, const char *kind)
+{
+	return k2i_refusals_limit(&session->shared->refusals, session->peer, kind, K2I_VISIT_LINES);
+}
+
+void k2i_session_report_begin(const struct k2i_session *session)
+{
+	char uuid[K2I_UUID_TEXT_BYTES];
+
+	k2i_log_limited(visit_limit(session, "begin"), k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
+			"session: %s (%s) connected, ring %s at %" PRIu64, session->host, session->peer,
+			k2i_uuid_text(session->ring->ledger.uuid, uuid), session->committed);
+}
+
+void k2i_session_report_end(const struct k2i_session *session)
+{
+	k2i_log_limited(visit_limit(session, "end"), k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
+			"session: %s (%s) disconnected at %" PRIu64 ": %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64
+			" chunks, %" PRIu64 " that came again",
+			session->host, session->peer, session->committed, session->record_count, session->payload_bytes,
+			session->chunk_count, session->duplicate_count);
+}
+
 void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code)
 {
 	struct k2i_counters *counters = session->shared->counters;

@@ -86,12 +86,52 @@ static void test_a_twin_does_not_end_the_ring(void **state)
 	assert_int_equal(k2i_ledger_ring_count(world->ledger), 0);
 }
 
+static unsigned begins, ends;
+
+static void visits_count(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)argument;
+	(void)level;
+	begins += strstr(text, " connected, ring ") != NULL;
+	ends += strstr(text, " disconnected at ") != NULL;
+}
+
+static void visit(struct world *world, uint64_t id, const char *peer)
+{
+	session_open(world, id);
+	world->session.peer = peer;
+	open_session(world);
+	k2i_session_end(&world->session);
+}
+
+/* Who comes and goes without end fills no log, and leaves others their lines. */
+static void test_lines_about_one_peer_have_a_limit(void **state)
+{
+	struct world *world = *state;
+	unsigned id, said;
+	char peer[32];
+
+	k2hft_log_callback_set(visits_count, NULL, K2HFT_LOG_INFO);
+	for (id = 2; id < 4000; id++) {
+		(void)snprintf(peer, sizeof(peer), "192.0.2.1:%u", id);
+		visit(world, id, peer);
+		if (id == 10)
+			assert_true(begins == 9 && ends == 9);
+	}
+	assert_true(begins < 1000 && ends < 1000);
+	said = begins + ends;
+	visit(world, id, "192.0.2.2:1");
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	assert_int_equal(begins + ends, said + 2);
+}
+
 int main(void)
 {
 #define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_a_ring_that_ends_is_forgotten),
 		SESSION_TEST(test_a_twin_does_not_end_the_ring),
+		SESSION_TEST(test_lines_about_one_peer_have_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
