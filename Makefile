@@ -127,7 +127,7 @@ $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 # What a program consists of is tested without its main.
-$(patsubst %,$(B)/tests/test_%,admission buffer http ledger checkpoint output quarantine session session_end session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger): \
+$(patsubst %,$(B)/tests/test_%,admission buffer http ledger checkpoint output output_idle quarantine session session_end session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_stat: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json)
@@ -136,7 +136,7 @@ $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_re
 $(patsubst %,$(B)/tests/test_%,cached collect hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
 $(B)/tests/test_collect $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_memory,$@),malloc calloc realloc reallocarray aligned_alloc strdup) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_collect %/test_outlet,$@),k2i_shared_alloc) $(if $(filter %/test_session,$@),writev) $(if $(findstring test_session_synced,$@),fdatasync sync_file_range syncfs) $(if $(findstring test_ledger,$@),fsync) $(if $(findstring test_quarantine,$@),syncfs))
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_memory,$@),malloc calloc realloc reallocarray aligned_alloc strdup) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_collect %/test_outlet,$@),k2i_shared_alloc) $(if $(filter %/test_session,$@),writev) $(if $(findstring test_session_synced,$@),fdatasync sync_file_range syncfs) $(if $(findstring test_ledger,$@),fsync) $(if $(findstring test_quarantine,$@),syncfs) $(if $(findstring test_output_idle,$@),close sync_file_range))
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)

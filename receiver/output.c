@@ -106,24 +106,44 @@ static void base_check(struct k2i_outputs *outputs)
 
 /* Opening and closing -------------------------------------------------------------------------------------------- */
 
-/* The caller holds the output's lock, or the table's while nobody refers to it. */
-static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+struct closing { /* a descriptor that no output has any more */
+	int descriptor;
+	uint64_t length;
+	struct k2i_store_behind behind;
+};
+
+/* Of an open file. The caller holds the output's lock, or the table's while nobody refers to it. */
+static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
-	if (file->output.descriptor < 0)
-		return;
-	k2i_store_behind_end(&file->output.behind, &outputs->store, file->output.descriptor, file->output.length);
+	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
+
 	if (file->dirty)
 		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
 	if (file->lost)
 		atomic_store(&outputs->lost, file->lost);
 	file->dirty = false;
 	file->lost = 0;
-	(void)close(file->output.descriptor);
 	file->output.descriptor = -1;
-	atomic_fetch_sub(&outputs->open_count, 1);
 	/* A record that goes on must find its file again after a restart, too. */
 	if (outputs->ledger && !file->output.open_writer)
 		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
+	return closing;
+}
+
+/* Waits for the disk: not with the table's lock. */
+static void descriptor_close(struct k2i_outputs *outputs, struct closing *closing)
+{
+	k2i_store_behind_end(&closing->behind, &outputs->store, closing->descriptor, closing->length);
+	(void)close(closing->descriptor);
+	atomic_fetch_sub(&outputs->open_count, 1);
+}
+
+/* The caller holds the output's lock. */
+static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	struct closing closing = descriptor_take(outputs, file);
+
+	descriptor_close(outputs, &closing);
 }
 
 static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file)
@@ -133,28 +153,36 @@ static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file
 	free(file);
 }
 
-/* An output that nobody refers to. What it knows of a record that goes on is kept. */
-static void idle_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+/*
+ * Of the outputs that nobody has referred to since then the descriptor of the first one that is open. What it knows of a
+ * record that goes on is kept.
+ */
+static bool idle_take(struct k2i_outputs *outputs, uint64_t released_ns, struct closing *closing)
 {
-	file_close(outputs, file);
-	if (file->output.open_writer)
-		return;
-	idle_remove(outputs, file);
-	file_free(outputs, file);
+	struct k2i_output_whole *file;
+	bool taken = false;
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
+		continue;
+	if (file && file->released_ns <= released_ns) {
+		*closing = descriptor_take(outputs, file);
+		taken = true;
+		if (!file->output.open_writer) {
+			idle_remove(outputs, file);
+			file_free(outputs, file);
+		}
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+	return taken;
 }
 
 static void room_make(struct k2i_outputs *outputs)
 {
-	struct k2i_output_whole *file, *next;
+	struct closing closing;
 
-	if (atomic_load(&outputs->open_count) < outputs->open_max)
-		return;
-	(void)pthread_mutex_lock(&outputs->mutex);
-	for (file = outputs->oldest; file && atomic_load(&outputs->open_count) >= outputs->open_max; file = next) {
-		next = file->newer;
-		idle_close(outputs, file);
-	}
-	(void)pthread_mutex_unlock(&outputs->mutex);
+	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_take(outputs, UINT64_MAX, &closing))
+		descriptor_close(outputs, &closing);
 }
 
 static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
@@ -442,14 +470,10 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
 
 static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
 {
-	struct k2i_output_whole *file, *next;
+	struct closing closing;
 
-	(void)pthread_mutex_lock(&outputs->mutex);
-	for (file = outputs->oldest; file && file->released_ns <= released_ns; file = next) {
-		next = file->newer;
-		idle_close(outputs, file);
-	}
-	(void)pthread_mutex_unlock(&outputs->mutex);
+	while (idle_take(outputs, released_ns, &closing))
+		descriptor_close(outputs, &closing);
 }
 
 void k2i_outputs_reopen(struct k2i_outputs *outputs)
