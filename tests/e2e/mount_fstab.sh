@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mount -t fuse.k2hftfuse, as fstab(5) has it, and K2HFTFUSE's own form of an fstab line.
+# mount -t fuse.k2hftfuse, as fstab(5) has it, and K2HFTFUSE's own form of an fstab line, with its options.
 # mount(8) looks for k2hftfuse in the system's folders: here they are ones of this test's own mount namespace.
 if [ -z "${IN_NAMESPACE:-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "SKIP: mount(8) is for root"; exit 77; }
@@ -13,6 +13,8 @@ mount --bind "${B:-build}/bin" /usr/local/bin || exit 1
 start_receiver
 sender_config
 options="conf=$work/slave.ini,allow_other,nodev,nosuid,noexec,_netdev,dbglevel=err,noauto,x-systemd.automount,nofail"
+# What a line for libfuse 2 had.
+options="$options,nonempty,big_writes,direct_io,max_write=131072,attr_timeout=1"
 number=0
 for form in "fuse.k2hftfuse k2hftfuse" "fuse k2hftfuse" "fuse k2hftfuse#logs" "fuse.k2hftfuse logs"; do
 	# shellcheck disable=SC2086
