@@ -68,8 +68,16 @@ int k2i_drain_report(struct k2i_mount *mount)
 			mount->counts.lost_records);
 	records = k2i_ring_unacked(&stats);
 	if (records == 0) {
-		k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
-			stats.committed_records);
+		uint64_t given_up = stats.expired_records + stats.unknown_records;
+
+		if (given_up)
+			k2i_log(K2HFT_LOG_WARNING,
+				"mount: ended; of %" PRIu64 " records %" PRIu64
+				" were given up, the others are acknowledged",
+				stats.committed_records, given_up);
+		else
+			k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
+				stats.committed_records);
 		return mount->counts.lost_records ? -ENODATA : 0;
 	}
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {

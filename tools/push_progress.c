@@ -98,6 +98,19 @@ static void remain_tell(struct push *push)
 		push_error("they are lost; --ring FILE would keep them");
 }
 
+/* What was given up is not waited for; it came from an earlier run's ring, or was read in this one. */
+static int given_up_tell(struct push *push)
+{
+	struct k2hft_client_stats client;
+
+	client_stats_get(push, &client);
+	if (client.expired_records + client.unknown_records == 0)
+		return PUSH_OK;
+	push_error("%" PRIu64 " records were given up and are lost; all others are acknowledged",
+		   client.expired_records + client.unknown_records);
+	return PUSH_FAILED;
+}
+
 /* The last line on a terminal. */
 static void sum_show(struct push *push)
 {
@@ -126,6 +139,8 @@ int push_drain(struct push *push)
 		remain_tell(push);
 		return PUSH_FAILED;
 	}
-	sum_show(push);
-	return PUSH_OK;
+	status = given_up_tell(push);
+	if (status == PUSH_OK)
+		sum_show(push);
+	return status;
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# push -c takes the receiver and the ring from a configuration file; options go before it.
+# push -c takes the receiver and the ring from a configuration file; options go before it; what EXPIRE gives up is told.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 receiver_config ""
@@ -26,3 +26,13 @@ rm "$dir/ring"
 [ -f "$dir/other" ] || fail "no ring where --ring says"
 [ ! -e "$dir/ring" ] || fail "a ring where the file says"
 cmp "$dir/in" "$dir/out/other" || fail "other differs"
+
+# What EXPIRE gives up is lost, and push says so.
+printf '%s\n' 'K2HINIT = no' 'EXPIRE = 1' >>"$dir/slave.ini"
+receiver_stop TERM
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --timeout 1 -t expired <"$dir/in" 2>/dev/null && fail "nobody is there"
+sleep 1.5
+receiver_start
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" </dev/null 2>"$dir/said" && fail "2 records are given up, and status 0"
+grep -q 'push: 2 records were given up' "$dir/said" || fail "$(cat "$dir/said")"
+[ ! -e "$dir/out/expired" ] || fail "what is given up came"

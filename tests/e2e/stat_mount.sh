@@ -78,6 +78,7 @@ kill -CONT "$worker" "$mount_pid"
 [ $status = 1 ] || fail "status $status"
 grep -q 'no answer in time' "$work/said" || fail "$(cat "$work/said")"
 stop_mount || fail "status $? of k2hftfuse"
+grep -q 'mount: ended; of [0-9]* records [0-9]* were given up' "$work/mount.err" || fail "$(tail -n 3 "$work/mount.err")"
 
 # The ring's file keeps its counters, and is not changed by who looks.
 cp "$work/ring" "$work/before"
