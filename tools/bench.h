@@ -40,7 +40,7 @@ extern const char *const bench_way_names[], *const bench_level_names[], *const b
 
 /* What is measured: all that tells one line of the table from another. bench_report.c has their names. */
 struct bench_point {
-	uint64_t way, size, senders;      /* size: of `input`, the mean */
+	uint64_t way, size, senders;      /* size: 0 with `input` */
 	uint64_t writers;                 /* of each sender */
 	uint64_t per_write;               /* 0: the way's own */
 	uint64_t records, bytes, seconds; /* of one run; one is not 0 */

@@ -2,6 +2,7 @@
 /* Two saved results, figure by figure. */
 #include "bench.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 struct tally {
@@ -65,16 +66,23 @@ static void side_print(const char *side, const char *path, const struct bench_re
 		     report->note, report->date, report->processor, report->kernel);
 }
 
+/* How much a run was is part of what makes a line another one. */
 static void left_print(const struct bench_report *a, const struct bench_report *b, const char *side)
 {
 	char text[BENCH_TEXT_ROOM];
 	unsigned number;
 
 	for (number = 0; number < a->count; number++) {
+		const struct bench_point *point = &a->results[number].point;
+
 		if (twin_find(b, a, number))
 			continue;
-		bench_point_text(&a->results[number].point, text, sizeof(text));
-		(void)printf("only in %s: %s\n", side, text);
+		bench_point_text(point, text, sizeof(text));
+		(void)printf("only in %s: %s, runs of %" PRIu64 " %s\n", side, text,
+			     point->records + point->bytes + point->seconds,
+			     point->records ? "records"
+			     : point->bytes ? "bytes"
+					    : "seconds");
 	}
 }
 

@@ -265,13 +265,21 @@ static void rates_print(const struct bench_result *result)
 			     bench_figure_text(medians[BENCH_LAST_OF_FIRST], ratio));
 }
 
+static const char *length_text(const struct bench_point *point, char text[BENCH_FIGURE_ROOM])
+{
+	if (point->input)
+		return "lines";
+	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64, point->size);
+	return text;
+}
+
 void bench_table_line(const struct bench_result *result)
 {
 	const struct bench_point *point = &result->point;
-	char ring[BENCH_FIGURE_ROOM];
+	char length[BENCH_FIGURE_ROOM], ring[BENCH_FIGURE_ROOM];
 
-	(void)printf("%-12s %7" PRIu64 " %4" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way],
-		     point->size, point->senders, point->writers, point->per_write,
+	(void)printf("%-12s %7s %4" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way],
+		     length_text(point, length), point->senders, point->writers, point->per_write,
 		     bench_size_text(point->ring_bytes, ring));
 	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE)
 		still_print(result);
@@ -301,7 +309,8 @@ static void knee_print(const struct bench_report *report, unsigned first, enum b
 
 	if (bench_knee(report, first, swept, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
-	(void)printf("knee: %s, %" PRIu64 " bytes", bench_way_names[point->way], point->size);
+	(void)printf("knee: %s, %s %s", bench_way_names[point->way], length_text(point, text),
+		     point->input ? "of a log" : "bytes");
 	for (axis = 0; axis < BENCH_AXES; axis++)
 		if (axis != swept)
 			(void)printf(", %s", axis_text(point, (enum bench_axis)axis, text));

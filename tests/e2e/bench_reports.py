@@ -75,6 +75,13 @@ def main():
         assert "log.json has another input: " in said, said
         (result,) = load(work, "log.json")["results"]
         assert result["sent_bytes"] == 3000 * 12, result
+        # Lines of a log have no one length, and what has no pair is told apart.
+        printed, _ = bench(work, "--by", "library", "--input", "10.log", "-n", "2000", "--runs", "1", "-g", "1,2",
+                           "--json", "shorter.json")
+        assert "\nlibrary        lines " in printed and "\nknee: library, lines of a log, " in printed, printed
+        printed, _ = bench(work, "--compare", "log.json", "shorter.json", status=1)
+        assert "only in A: library, lines of a log, runs of 3000 records\n" in printed, printed
+        assert "only in B: library, lines of a log, runs of 2000 records\n" in printed, printed
 
         # A preset has a point several times, each beside others: the second is compared with the second.
         twice = load(work, "a.json")
