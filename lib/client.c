@@ -34,12 +34,14 @@ static int options_check(struct k2hft_client_options *options)
 {
 	if (!options->host || !*options->host || !options->port || !is_port(options->port))
 		return -EINVAL;
-	if (options->level > K2HFT_LEVEL_SYNCED + 1 || options->compress > K2HFT_COMPRESS_ALWAYS ||
+	if (options->level > K2HFT_LEVEL_SYNCED || options->compress > K2HFT_COMPRESS_ALWAYS ||
 	    options->frame_bytes_max > K2HFT_FRAME_BODY_BYTES_MAX)
 		return -EINVAL;
 	if (options->host_name &&
 	    (strlen(options->host_name) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_message_text_valid(options->host_name)))
 		return -EINVAL;
+	if (options->level == 0)
+		options->level = K2HFT_LEVEL_WRITTEN;
 	if (options->frame_bytes_max == 0)
 		options->frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT;
 	return 0;

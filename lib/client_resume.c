@@ -13,11 +13,6 @@
 
 #define HELLO_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
 
-static uint8_t level_wanted(const struct k2hft_client *client)
-{
-	return (uint8_t)(client->options.level ? client->options.level - 1 : K2HFT_LEVEL_WRITTEN);
-}
-
 int k2i_client_hello_send(struct k2hft_client *client)
 {
 	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
@@ -25,7 +20,7 @@ int k2i_client_hello_send(struct k2hft_client *client)
 				    .epoch = client->epoch,
 				    .acked = client->acked,
 				    .frame_bytes_max = client->options.frame_bytes_max,
-				    .level = level_wanted(client)};
+				    .level = (uint8_t)client->options.level};
 	uint8_t *room = k2i_client_control_room(client, HELLO_FRAME_ROOM);
 
 	memcpy(hello.ring_uuid, client->ring_uuid, sizeof(hello.ring_uuid));
@@ -233,9 +228,9 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 		return;
 	k2i_log(K2HFT_LOG_INFO, "client: connected to %s:%s (%s), from position %" PRIu64 " on", client->host,
 		client->port, welcome->software, client->batch.read);
-	if (welcome->level < level_wanted(client))
+	if (welcome->level < client->options.level)
 		k2i_log(K2HFT_LOG_WARNING, "client: %s:%s acknowledges at level %u, not %u as wanted", client->host,
-			client->port, (unsigned)welcome->level, (unsigned)level_wanted(client));
+			client->port, (unsigned)welcome->level, (unsigned)client->options.level);
 }
 
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)

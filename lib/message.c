@@ -192,3 +192,8 @@ bool k2i_message_uuid_zero(const uint8_t uuid[16])
 {
 	return memcmp(uuid, zeros, sizeof(zeros)) == 0;
 }
+
+bool k2i_message_level_valid(uint8_t level)
+{
+	return level >= K2HFT_LEVEL_RECEIVED && level <= K2HFT_LEVEL_SYNCED;
+}

@@ -50,5 +50,6 @@ bool k2i_message_sound(const struct k2i_message_reader *reader);
 /* No control characters. `text` is terminated. */
 bool k2i_message_text_valid(const char *text);
 bool k2i_message_uuid_zero(const uint8_t uuid[16]);
+bool k2i_message_level_valid(uint8_t level);
 
 #endif

@@ -7,7 +7,7 @@
 
 static bool ack_valid(const struct k2hft_ack *ack)
 {
-	return ack->position % 8 == 0 && ack->window_end >= ack->position && ack->level <= K2HFT_LEVEL_SYNCED &&
+	return ack->position % 8 == 0 && ack->window_end >= ack->position && k2i_message_level_valid(ack->level) &&
 	       ack->status <= K2HFT_STATUS_FAILED;
 }
 

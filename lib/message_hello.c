@@ -8,7 +8,7 @@
 static bool hello_valid(const struct k2hft_hello *hello)
 {
 	return hello->version_min >= 1 && hello->version_max >= hello->version_min &&
-	       hello->level <= K2HFT_LEVEL_SYNCED && !k2i_message_uuid_zero(hello->ring_uuid) &&
+	       k2i_message_level_valid(hello->level) && !k2i_message_uuid_zero(hello->ring_uuid) &&
 	       hello->acked % 8 == 0 && hello->frame_bytes_max >= 1 &&
 	       hello->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_message_text_valid(hello->host) &&
 	       k2i_message_text_valid(hello->software);

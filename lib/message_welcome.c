@@ -7,7 +7,7 @@
 
 static bool welcome_valid(const struct k2hft_welcome *welcome)
 {
-	return welcome->version >= 1 && welcome->level <= K2HFT_LEVEL_SYNCED &&
+	return welcome->version >= 1 && k2i_message_level_valid(welcome->level) &&
 	       !(welcome->flags & ~K2HFT_WELCOME_KNOWN) && !k2i_message_uuid_zero(welcome->receiver_uuid) &&
 	       welcome->position % 8 == 0 && welcome->window_end >= welcome->position &&
 	       welcome->frame_bytes_max >= K2HFT_FRAME_BODY_BYTES_MIN &&

@@ -63,7 +63,7 @@ int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender
 					       .host = run->host,
 					       .port = run->port,
 					       .ring_bytes = run->point.ring_bytes,
-					       .level = (uint32_t)run->point.level + 1,
+					       .level = K2HFT_LEVEL_RECEIVED + (uint32_t)run->point.level,
 					       .compress = (uint32_t)run->point.compress,
 					       .tls = run->point.tls ? &tls : NULL};
 

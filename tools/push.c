@@ -222,7 +222,7 @@ static int words_parse(const struct push_options *options, struct k2hft_sender_o
 			push_error("--level %s: received, written or synced is needed", options->level);
 			return PUSH_USAGE;
 		}
-		sender->level = (uint32_t)place + 1;
+		sender->level = K2HFT_LEVEL_RECEIVED + (uint32_t)place;
 	}
 	if (options->compress) {
 		if (word_parse(options->compress, modes, &place)) {

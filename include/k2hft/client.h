@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <k2hft/frame.h>
 #include <k2hft/ring.h>
 #include <k2hft/visibility.h>
 
@@ -55,7 +56,7 @@ struct k2hft_client_options {
 	const char *port;                /* number from 1 to 65535, or service name */
 	const char *host_name;           /* what this host calls itself to the receiver; NULL: gethostname(2);
 					 * 255 bytes without control characters */
-	uint32_t level;                  /* K2HFT_LEVEL_*, plus one; 0: K2HFT_LEVEL_WRITTEN */
+	uint32_t level;                  /* K2HFT_LEVEL_*; 0: K2HFT_LEVEL_WRITTEN */
 	uint32_t compress;               /* K2HFT_COMPRESS_* */
 	uint64_t batch_records_max;      /* 0: any number in a frame */
 	uint32_t frame_bytes_max;        /* 0: K2HFT_FRAME_BODY_BYTES_DEFAULT */

@@ -90,10 +90,10 @@ struct k2hft_chunk_view {
 K2HFT_API int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t position, size_t *offset,
 			       struct k2hft_chunk_view *view);
 
-/* Acknowledgement levels, k2hft-delivery(7). */
-#define K2HFT_LEVEL_RECEIVED 0u
-#define K2HFT_LEVEL_WRITTEN 1u
-#define K2HFT_LEVEL_SYNCED 2u
+/* Acknowledgement levels, k2hft-delivery(7). 0 is none: the default in options, not valid in a message. */
+#define K2HFT_LEVEL_RECEIVED 1u
+#define K2HFT_LEVEL_WRITTEN 2u
+#define K2HFT_LEVEL_SYNCED 3u
 
 /* ACK status: why the window does not grow. */
 #define K2HFT_STATUS_OK 0u

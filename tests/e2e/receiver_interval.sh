@@ -13,7 +13,7 @@ flush
 ack
 bye
 END
-	grep -q 'level 1' "$dir/said" || fail "$(cat "$dir/said")"
+	grep -q 'level 2' "$dir/said" || fail "$(cat "$dir/said")"
 }
 synced() {
 	kill -USR1 "$pid"

@@ -30,7 +30,7 @@ $booted true || {
 receiver_config "STATEDIR = $dir/state"
 receiver_start
 wire <<END >"$dir/said" || fail "$(cat "$dir/said")"
-hello ring 1 0 2
+hello ring 1 0 3
 welcome
 stream 1 text cut
 stream 2 text new

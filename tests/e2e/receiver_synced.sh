@@ -30,14 +30,14 @@ order() {
 }
 trace writev,pwrite64,fdatasync,sendmsg
 wire >"$dir/said" <<END || fail "sending"
-hello ring 1 0 2
+hello ring 1 0 3
 welcome
 stream 1 text f
 chunk 1 0 one\n
 flush
 ack
 END
-grep -q 'level 2' "$dir/said" || fail "$(cat "$dir/said")"
+grep -q 'level 3' "$dir/said" || fail "$(cat "$dir/said")"
 receiver_stop TERM
 wait $tracer
 # WELCOME; that the file is begun is on the disk before its first byte; then the commit, and a checkpoint around the sync

@@ -30,7 +30,7 @@ server=$dir/limited
 receiver_config "STATEDIR = $dir/state"
 receiver_start
 {
-	printf '%s\n' 'hello ring 1 0 2' welcome
+	printf '%s\n' 'hello ring 1 0 3' welcome
 	seq 200 | sed 's|.*|stream & text below/d/&|'
 	seq 201 400 | sed 's|.*|stream & text beside/&|'
 	seq 400 | sed 's|.*|chunk & 0 record\\n|'

@@ -30,13 +30,13 @@ def text(string):
     return struct.pack("<H", len(data)) + data
 
 
-def hello(epoch=1, acked=0, level=1, ring=RING, receiver=bytes(16)):
+def hello(epoch=1, acked=0, level=2, ring=RING, receiver=bytes(16)):
     return frame(HELLO, struct.pack("<HHIIB3x", 1, 1, 0, 0, level) + ring + receiver +
                  struct.pack("<QQI4x", epoch, acked, 4 << 20) + text("sender") + text("k2hft 0.1.0"))
 
 
 def welcome(position=0, window=1 << 20, flags=0, version=1):
-    return frame(WELCOME, struct.pack("<HBBI", version, 1, flags, 0) + RECEIVER +
+    return frame(WELCOME, struct.pack("<HBBI", version, 2, flags, 0) + RECEIVER +
                  struct.pack("<QQI4x", position, window, 4 << 20) + text("k2hftfusesvr 0.1.0"))
 
 
@@ -90,7 +90,7 @@ def compressed(position):
     return frame(DATA, body, position, flags=1, raw=payload)
 
 
-def ack(position, window, status=0, level=1):
+def ack(position, window, status=0, level=2):
     return frame(ACK, struct.pack("<QQBB6x", position, window, level, status))
 
 

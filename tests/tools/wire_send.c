@@ -356,7 +356,7 @@ static void command_hello(const char *ring, const char *epoch, const char *acked
 	memcpy(hello.ring_uuid, ring, strnlen(ring, sizeof(hello.ring_uuid)));
 	hello.epoch = strtoull(epoch, NULL, 10);
 	hello.acked = strtoull(acked_text, NULL, 10);
-	hello.level = (uint8_t)strtoul(*level ? level : "1", NULL, 10);
+	hello.level = (uint8_t)strtoul(*level ? level : "2", NULL, 10);
 	hello.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT;
 	send_message(k2hft_hello_encode(&hello, frame, sizeof(frame)), frame);
 }

@@ -21,7 +21,7 @@ static void options_are_checked(void **state)
 	bad.port = "-1";
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	bad = good;
-	bad.level = 4;
+	bad.level = K2HFT_LEVEL_SYNCED + 1;
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	bad = good;
 	bad.compress = 3;
@@ -110,6 +110,21 @@ static void hello_says_who_we_are(void **state)
 	assert_int_equal(stats_of(f).ledger_lost, 0);
 	assert_string_equal(stats_of(f).last_error, "");
 	assert_non_null(strstr(f->log, "client: connected to 127.0.0.1:"));
+}
+
+static void a_level_is_asked_for_and_missed(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+
+	f->options.level = K2HFT_LEVEL_SYNCED;
+	client_open(f);
+	peer_accept(f);
+	assert_int_equal(peer_hello(f).level, K2HFT_LEVEL_SYNCED);
+	assert_int_equal(welcome.level, K2HFT_LEVEL_WRITTEN);
+	peer_welcome(f, &welcome);
+	state_await(f, K2HFT_CLIENT_CONNECTED);
+	assert_non_null(strstr(f->log, " acknowledges at level 2, not 3 as wanted"));
 }
 
 static struct k2hft_hello welcome_refused(struct fixture *f, const struct k2hft_welcome *welcome, unsigned code)
@@ -585,6 +600,7 @@ int main(void)
 		CASE(stats_want_a_size),
 		cmocka_unit_test(backoff_grows_to_five_seconds),
 		CASE(hello_says_who_we_are),
+		CASE(a_level_is_asked_for_and_missed),
 		CASE(welcome_of_another_version_is_refused),
 		CASE(a_copy_that_was_not_sent_yet_gets_another_name),
 		CASE(a_copy_that_is_sent_by_another_one_too_gets_another_name),

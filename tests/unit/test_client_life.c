@@ -176,7 +176,7 @@ static void wrong_frames_end_the_connection(void **state)
 static size_t receiver_says(uint64_t choice, uint8_t *bytes, size_t room)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
-	struct k2hft_ack ack = {.position = 0, .window_end = PEER_WINDOW, .level = 1};
+	struct k2hft_ack ack = {.position = 0, .window_end = PEER_WINDOW, .level = K2HFT_LEVEL_WRITTEN};
 	struct k2hft_error_message error = {.code = 1, .text = "some text"};
 	struct k2hft_ping ping = {.token = 3};
 

@@ -41,6 +41,7 @@ static struct k2hft_welcome welcome_sample(void)
 					.position = 64,
 					.window_end = 1 << 20,
 					.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MIN,
+					.level = K2HFT_LEVEL_RECEIVED,
 					.software = "s"};
 
 	welcome.receiver_uuid[0] = 1;
@@ -56,7 +57,7 @@ static struct k2hft_stream_message stream_sample(void)
 
 static struct k2hft_ack ack_sample(void)
 {
-	struct k2hft_ack ack = {.position = 64, .window_end = 128};
+	struct k2hft_ack ack = {.position = 64, .window_end = 128, .level = K2HFT_LEVEL_SYNCED};
 
 	return ack;
 }
@@ -94,7 +95,10 @@ static void hello_is_checked(void **state)
 	hello.acked = 65;
 	assert_int_equal(hello_encode(hello), -EINVAL);
 	hello = hello_sample();
-	hello.level = 3;
+	hello.level = K2HFT_LEVEL_SYNCED + 1;
+	assert_int_equal(hello_encode(hello), -EINVAL);
+	hello = hello_sample();
+	hello.level = 0;
 	assert_int_equal(hello_encode(hello), -EINVAL);
 	hello = hello_sample();
 	hello.frame_bytes_max = 0;
@@ -123,6 +127,9 @@ static void welcome_is_checked(void **state)
 	assert_int_equal(welcome_encode(welcome), -EINVAL);
 	welcome = welcome_sample();
 	welcome.window_end = 63;
+	assert_int_equal(welcome_encode(welcome), -EINVAL);
+	welcome = welcome_sample();
+	welcome.level = 0;
 	assert_int_equal(welcome_encode(welcome), -EINVAL);
 	welcome = welcome_sample();
 	welcome.flags = 2;
@@ -183,6 +190,9 @@ static void numbers_are_checked(void **state)
 	(void)state;
 	assert_int_equal(k2hft_ack_encode(&ack, frame_bytes, ROOM), K2HFT_FRAME_HEADER_BYTES + 24);
 	ack.window_end = 56;
+	assert_int_equal(k2hft_ack_encode(&ack, frame_bytes, ROOM), -EINVAL);
+	ack = ack_sample();
+	ack.level = 0;
 	assert_int_equal(k2hft_ack_encode(&ack, frame_bytes, ROOM), -EINVAL);
 	ack = ack_sample();
 	ack.status = 4;
