@@ -49,7 +49,8 @@ pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 # One by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
 cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
-COMPILE   := $(PUBLIC) -D_GNU_SOURCE -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
+# Files of more than 2 GiB where long has 32 bits. Its time_t stays what the libraries have.
+COMPILE   := $(PUBLIC) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
@@ -82,8 +83,7 @@ all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into 
 unit: $(UNIT) $(TOOLS) $(FUZZERS)
 stress: $(STRESS)
 examples: $(EXAMPLES)
-all unit stress examples:
-	@:
+all unit stress examples: ; @:
 
 # A stamp is written again only when its text differs: what depends on it is made again when flags or files change.
 stamp = $(Q)mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \

@@ -12,17 +12,17 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define PART_BYTES (UINT64_C(1) << 20)
+#define PART_BYTES ((size_t)1 << 20)
 
 struct k2i_populated {
 	char *data;
-	uint64_t bytes; /* both views of the ring's data */
+	size_t bytes; /* both views of the ring's data */
 	bool parts[];
 };
 
 int k2i_populated_create(const struct k2hft_ring *ring, struct k2i_populated **populated)
 {
-	uint64_t bytes = 2 * ring->capacity;
+	size_t bytes = 2 * (size_t)ring->capacity;
 	struct k2i_populated *created = calloc(1, sizeof(*created) + bytes / PART_BYTES + 1);
 
 	if (!created)
@@ -40,10 +40,10 @@ void k2i_populated_free(struct k2i_populated *populated)
 
 void k2i_populate(struct k2i_populated *populated, const char *memory, size_t bytes)
 {
-	uint64_t from = (uint64_t)(memory - populated->data);
+	size_t from = (size_t)(memory - populated->data);
 
-	for (uint64_t part = from / PART_BYTES; part <= (from + bytes - 1) / PART_BYTES; part++) {
-		uint64_t at = part * PART_BYTES, left = populated->bytes - at;
+	for (size_t part = from / PART_BYTES; part <= (from + bytes - 1) / PART_BYTES; part++) {
+		size_t at = part * PART_BYTES, left = populated->bytes - at;
 
 		if (populated->parts[part])
 			continue;

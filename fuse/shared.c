@@ -12,8 +12,8 @@
 #include "crash.h"
 #include "ring_handle.h"
 
-/* Addresses only: a page takes memory when it is first written. */
-#define STORE_BYTES_MAX (UINT64_C(8) << 30)
+/* Addresses only: a page takes memory when it is first written. Where they have 32 bits the ring wants some, too. */
+#define STORE_BYTES_MAX (sizeof(void *) > 4 ? UINT64_C(8) << 30 : UINT64_C(512) << 20)
 #define STORE_BYTES_MIN (UINT64_C(256) << 20)
 /* More than a step keeps: a record of the largest size, and each node that one request can name. */
 #define JOURNAL_BYTES (UINT64_C(16) << 20)
@@ -74,7 +74,8 @@ int k2i_shared_create(void)
 	void *mapped = MAP_FAILED;
 
 	for (; mapped == MAP_FAILED && bytes >= STORE_BYTES_MIN; bytes /= 2)
-		mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+			      -1, 0);
 	if (mapped == MAP_FAILED)
 		return -ENOMEM;
 	store = mapped;
@@ -86,7 +87,7 @@ int k2i_shared_create(void)
 void k2i_shared_destroy(void)
 {
 	if (store)
-		(void)munmap(store, store->bytes);
+		(void)munmap(store, (size_t)store->bytes);
 	store = NULL;
 	freed_first = NULL;
 }
@@ -165,7 +166,7 @@ static void put_back(void)
 
 		memcpy(&kept, store->journal + used - sizeof(kept), sizeof(kept));
 		used -= sizeof(kept) + k2i_align_up(kept.bytes, 8);
-		memcpy(kept.memory, store->journal + used, kept.bytes);
+		memcpy(kept.memory, store->journal + used, (size_t)kept.bytes);
 	}
 	K2I_CRASH(mount_put_back);
 	word_set(0);
@@ -176,7 +177,7 @@ static void blocks_free(void)
 {
 	while (freed_first) {
 		struct block *block = freed_first;
-		uint64_t bytes = UINT64_C(1) << block->class;
+		size_t bytes = (size_t)1 << block->class;
 
 		freed_first = block->freed;
 		if (block->class >= CLASS_LARGE && store->free_count[block->class] >= LARGE_FREE_MAX)

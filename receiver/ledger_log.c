@@ -137,7 +137,7 @@ static int path_put(uint8_t *bytes, size_t path_at, const char *path, uint32_t m
 
 	if (path_bytes == 0 || path_bytes >= sizeof(((struct k2i_ledger_record *)0)->path))
 		return -EINVAL;
-	record_bytes = k2i_align_up(path_at + path_bytes, 8);
+	record_bytes = (size_t)k2i_align_up(path_at + path_bytes, 8);
 	memset(bytes + path_at, 0, record_bytes - path_at);
 	k2i_wire_u32_put(bytes + path_at - 8, (uint32_t)path_bytes);
 	k2i_wire_u32_put(bytes + path_at - 4, marks);
@@ -367,7 +367,7 @@ int k2i_ledger_record_decode(const uint8_t *bytes, size_t byte_count, struct k2i
 
 bool k2i_ledger_record_torn(const uint8_t *log, size_t log_bytes, size_t offset)
 {
-	size_t boundary = k2i_align_down(offset, PAGE_BYTES) + PAGE_BYTES, record_bytes;
+	size_t boundary = (size_t)k2i_align_down(offset, PAGE_BYTES) + PAGE_BYTES, record_bytes;
 
 	if (log_bytes - offset < BODY_AT || boundary >= log_bytes)
 		return false;

@@ -107,7 +107,7 @@ static int group_measure(struct bench_run *run, struct bench_report *report, uns
 	int status = 0;
 
 	for (number = first; number < first + count; number++) {
-		report->results[number].values = calloc(BENCH_METRICS * runs, sizeof(double));
+		report->results[number].values = calloc(BENCH_METRICS * (size_t)runs, sizeof(double));
 		if (!report->results[number].values)
 			return -1;
 	}

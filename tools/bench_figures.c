@@ -22,7 +22,7 @@ double bench_median(double *values, uint64_t count)
 			return values[number];
 	if (count == 0)
 		return (double)NAN;
-	qsort(values, count, sizeof(*values), number_compare);
+	qsort(values, (size_t)count, sizeof(*values), number_compare);
 	return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

@@ -238,7 +238,7 @@ static int result_read(const struct json_value *object, struct bench_result *res
 		return -1;
 	result->runs = (uint64_t)runs;
 	result->series_count = members_count(series, SERIES_MAX);
-	result->values = calloc(BENCH_METRICS * result->runs, sizeof(*result->values));
+	result->values = calloc(BENCH_METRICS * (size_t)result->runs, sizeof(*result->values));
 	result->series = calloc((size_t)result->series_count + 1, sizeof(*result->series));
 	if (!result->values || !result->series)
 		return -1;

@@ -96,7 +96,8 @@ int bench_latency_watch(struct bench_run *run)
 		return -1;
 	}
 	run->latency_count = 0;
-	run->latencies_ns = calloc(all, sizeof(*run->latencies_ns));
+	run->latencies_ns =
+		all <= SIZE_MAX / sizeof(*run->latencies_ns) ? calloc((size_t)all, sizeof(*run->latencies_ns)) : NULL;
 	if (!run->latencies_ns)
 		error = -ENOMEM;
 	for (stream = 0; stream < BENCH_STREAMS_MAX; stream++)

@@ -160,7 +160,7 @@ static void processor_name(char *name, size_t room)
 static void file_system_name(char *name, size_t room)
 {
 	static const struct {
-		long type;
+		uint32_t type;
 		const char *name;
 	} known[] = {{0xef53, "ext4"}, {0x58465342, "xfs"},       {0x9123683e, "btrfs"}, {0x01021994, "tmpfs"},
 		     {0x6969, "nfs"},  {0x794c7630, "overlayfs"}, {0x2fc12fc1, "zfs"},   {0xf2f52010, "f2fs"}};
@@ -172,7 +172,7 @@ static void file_system_name(char *name, size_t room)
 		return;
 	(void)snprintf(name, room, "type %lx", (unsigned long)status.f_type);
 	for (number = 0; number < sizeof(known) / sizeof(known[0]); number++)
-		if ((long)status.f_type == known[number].type)
+		if ((uint32_t)status.f_type == known[number].type)
 			(void)snprintf(name, room, "%s", known[number].name);
 }
 

@@ -259,7 +259,7 @@ static void latencies_take(struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	if (run->latency_count == 0)
 		return;
-	qsort(run->latencies_ns, run->latency_count, sizeof(*run->latencies_ns), latency_compare);
+	qsort(run->latencies_ns, (size_t)run->latency_count, sizeof(*run->latencies_ns), latency_compare);
 	metrics[BENCH_LATENCY_P50] = latency_us(run, 0.5);
 	metrics[BENCH_LATENCY_P99] = latency_us(run, 0.99);
 	metrics[BENCH_LATENCY_P999] = latency_us(run, 0.999);

@@ -103,11 +103,11 @@ static void records_make(struct producer *producer)
 	const struct making *making = producer->making;
 	const struct verify_options *options = making->options;
 	uint64_t due = due_wait(producer);
-	size_t batch_bytes = options->write_bytes > BATCH_BYTES ? options->write_bytes : BATCH_BYTES;
+	uint64_t batch_bytes = options->write_bytes > BATCH_BYTES ? options->write_bytes : BATCH_BYTES;
 
 	for (; due && producer->filled < batch_bytes; due--) {
-		size_t wanted = verify_record_length(making->text.seed, &producer->record, options->size_min,
-						     options->size_max),
+		size_t wanted = verify_record_length(making->text.seed, &producer->record, (size_t)options->size_min,
+						     (size_t)options->size_max),
 		       bytes = verify_record_encode(&making->text, &producer->record, wanted,
 						    producer->buffer + producer->filled);
 
@@ -130,7 +130,7 @@ static size_t write_bytes(const struct producer *producer, size_t at, bool last)
 
 	if (options->write_bytes) {
 		if (rest_bytes >= options->write_bytes)
-			return options->write_bytes;
+			return (size_t)options->write_bytes;
 		return last ? rest_bytes : 0;
 	}
 	if (!options->append_each && !options->reopen && !producer->output.writer)
@@ -194,8 +194,8 @@ static int produce(struct producer *producer)
 {
 	struct making *making = producer->making;
 	const struct verify_options *options = making->options;
-	size_t room = (options->write_bytes > BATCH_BYTES ? options->write_bytes : BATCH_BYTES) + options->size_max +
-		      VERIFY_RECORD_NUMBERS_BYTES_MAX;
+	size_t room = (size_t)(options->write_bytes > BATCH_BYTES ? options->write_bytes : BATCH_BYTES) +
+		      (size_t)options->size_max + VERIFY_RECORD_NUMBERS_BYTES_MAX;
 	int status = 0;
 
 	producer->buffer = malloc(room);
@@ -470,7 +470,7 @@ static int make_all(struct making *making, struct producer *producers)
 int verify_make(const struct verify_options *options)
 {
 	struct making *making = calloc(1, sizeof(*making));
-	struct producer *producers = calloc(options->producers, sizeof(*producers));
+	struct producer *producers = calloc((size_t)options->producers, sizeof(*producers));
 	int status = VERIFY_FAILED;
 
 	if (making && producers) {

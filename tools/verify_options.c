@@ -82,7 +82,7 @@ static int usage_error(void)
 static int expectation_take(struct verify_options *options, const char *text)
 {
 	struct verify_expectation *expected =
-		reallocarray(options->expected, options->expected_count + 1, sizeof(*expected));
+		reallocarray(options->expected, (size_t)options->expected_count + 1, sizeof(*expected));
 	const char *equals = strchr(text, '=');
 	char producer[24] = "";
 

@@ -26,7 +26,7 @@ int k2i_store_flags(const struct k2i_store_options *options)
 
 void *k2i_store_buffer(size_t byte_count)
 {
-	return aligned_alloc(BLOCK_BYTES, k2i_align_up(byte_count, BLOCK_BYTES));
+	return aligned_alloc(BLOCK_BYTES, (size_t)k2i_align_up(byte_count, BLOCK_BYTES));
 }
 
 int k2i_store_writer_start(struct k2i_store_writer *writer, const struct k2i_store_options *options)
@@ -150,7 +150,7 @@ int k2i_store_put(struct k2i_store_writer *writer, const void *bytes, size_t byt
 /* Pages and O_DIRECT of one file don't mix well; behind the last whole block there is nothing direct to come. */
 static int direct_flush(struct k2i_store_writer *writer)
 {
-	size_t whole_bytes = k2i_align_down(writer->pending_bytes, BLOCK_BYTES);
+	size_t whole_bytes = (size_t)k2i_align_down(writer->pending_bytes, BLOCK_BYTES);
 	size_t rest_bytes = writer->pending_bytes - whole_bytes;
 	int flags, error;
 

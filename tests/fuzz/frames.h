@@ -118,7 +118,8 @@ static inline size_t frames_mutate(uint8_t *data, size_t size, size_t max_size, 
 		frames_find(data, size, &list);
 	if (list.count == 0 || fuzz_random(&random) % 5 == 0)
 		return LLVMFuzzerMutate(data, size, max_size);
-	size_t which = fuzz_random(&random) % list.count, other = fuzz_random(&random) % (list.count + 1);
+	size_t which = (size_t)fuzz_random(&random) % list.count,
+	       other = (size_t)fuzz_random(&random) % (list.count + 1);
 	size_t from = list.at[which], to = list.at[which + 1];
 	switch (fuzz_random(&random) % 8) {
 	case 0: /* all that is behind the magic and the version, but no length */

@@ -129,7 +129,8 @@ static void connection_open(struct world *world)
 	if (world->control & SLOW)
 		fuzz_check(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes)) == 0);
 	world->peer = ends[1];
-	world->sent_bytes = world->end = world->declared = 0;
+	world->end = world->declared = 0;
+	world->sent_bytes = 0;
 	world->connections++;
 	world->client->transport.descriptor = ends[0];
 	world->client->state = K2HFT_CLIENT_CONNECTING;
@@ -258,7 +259,7 @@ static void receiver_run(struct world *world, const uint8_t *bytes, size_t byte_
 			client_step(world, 0);
 		}
 		if (speed && steps < STEPS_MAX)
-			step = 1 + fuzz_random(&world->random) % (1u << (speed & 15));
+			step = 1 + (size_t)fuzz_random(&world->random) % (1u << (speed & 15));
 		if (step == 0 || step > byte_count)
 			step = byte_count;
 		step = bytes_give(world, bytes, step);

@@ -208,7 +208,7 @@ static void peers_run(struct site *site, uint8_t speed)
 	bool more = true;
 
 	for (unsigned steps = 0; more; steps++) {
-		size_t step = speed & WORLD_STEP_MASK ? 1 + fuzz_random(&random) % (1u << (speed & 15)) : 0;
+		size_t step = speed & WORLD_STEP_MASK ? 1 + (size_t)fuzz_random(&random) % (1u << (speed & 15)) : 0;
 
 		if (speed & WORLD_AT_ONCE || (speed & WORLD_STEP_MASK && steps > STEPS_MAX))
 			step = SIZE_MAX;

@@ -149,7 +149,7 @@ static void peers_run(struct world *world, struct peer *peers, uint8_t speed)
 	bool more = true;
 
 	for (unsigned steps = 0; more; steps++) {
-		size_t step = speed & 15 ? 1 + fuzz_random(&random) % (1u << (speed & 15)) : 0;
+		size_t step = speed & 15 ? 1 + (size_t)fuzz_random(&random) % (1u << (speed & 15)) : 0;
 
 		if (speed & WORLD_AT_ONCE || (speed & 15 && steps > STEPS_MAX))
 			step = SIZE_MAX;

@@ -30,7 +30,7 @@ static void part_keep(struct taken *taken, enum k2i_text_event event, const stru
 static void write_take(struct k2i_text *text, const struct k2i_text_limits *limits, const char *data, size_t bytes,
 		       struct taken *taken)
 {
-	size_t part_max = limits->record_bytes_max ? limits->record_bytes_max : limits->piece_bytes_max;
+	size_t part_max = (size_t)(limits->record_bytes_max ? limits->record_bytes_max : limits->piece_bytes_max);
 	struct k2i_text_part part;
 	size_t done = 0, length;
 
@@ -77,7 +77,7 @@ static void writes_run(const struct k2i_text_limits *limits, unsigned flags, uin
 
 	fuzz_check(taken.bytes && wanted);
 	while (at < bytes) {
-		size_t step = 1 + fuzz_random(&random) % 40;
+		size_t step = 1 + (size_t)fuzz_random(&random) % 40;
 		char *copy;
 
 		step = step < bytes - at ? step : bytes - at;

@@ -230,7 +230,7 @@ static void flush(void)
 
 static void add_chunk(uint32_t stream, unsigned flags, const void *payload, size_t payload_bytes)
 {
-	size_t size = k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + payload_bytes, 8), i;
+	size_t size = (size_t)k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + payload_bytes, 8), i;
 	uint8_t *chunk = body + body_bytes;
 	struct timespec now;
 	uint32_t records = 0;
@@ -502,7 +502,7 @@ static bool command_data(char *words[5])
 	if (strcmp(words[0], "chunk") == 0)
 		add_chunk(stream, (unsigned)strtoul(words[2], NULL, 10), words[3], unescape(words[3]));
 	else if (strcmp(words[0], "blob") == 0)
-		command_blob(stream, strtoull(words[2], NULL, 10), strtoull(words[3], NULL, 10));
+		command_blob(stream, strtoul(words[2], NULL, 10), strtoull(words[3], NULL, 10));
 	else if (strcmp(words[0], "file") == 0)
 		command_file(stream, words[2]);
 	else if (strcmp(words[0], "flush") == 0)

@@ -273,7 +273,7 @@ static struct k2i_link link_after(uint64_t bytes, uint64_t elapsed_ns, uint64_t 
 
 		/* One that is slow once is not slow. */
 		assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, now_ns));
-		k2i_link_sent(&link, bytes);
+		k2i_link_sent(&link, (size_t)bytes);
 		assert_true(k2i_link_measured(&link, now_ns));
 		k2i_link_judge(&link, (measured + 1) * peer_limited_ns, now_ns);
 	}

@@ -39,7 +39,7 @@ static void result_fill(struct bench_result *result, enum bench_metric metric, c
 
 	result->runs = runs;
 	result->point.level = 1;
-	result->values = calloc(BENCH_METRICS * runs, sizeof(double));
+	result->values = calloc(BENCH_METRICS * (size_t)runs, sizeof(double));
 	assert_non_null(result->values);
 	for (number = 0; number < BENCH_METRICS * runs; number++)
 		result->values[number] = (double)NAN;

@@ -151,7 +151,7 @@ static void offsets_that_no_file_has_are_refused(void **state)
 
 static size_t below(uint64_t *seed, size_t bound)
 {
-	return random_next(seed) % bound;
+	return (size_t)(random_next(seed) % bound);
 }
 
 /* Pages of a file that grows, in any order, some of them twice: all of it comes, once. */

@@ -110,7 +110,7 @@ static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	(void)peer_data(f);
 	for (unsigned chunk = damaged_from; chunk < damaged_to; chunk++)
-		ring_scribble(f, chunk * chunk_bytes, chunk_bytes);
+		ring_scribble(f, chunk * chunk_bytes, (size_t)chunk_bytes);
 	(void)peer_connect(f, receiver_at * chunk_bytes, PEER_WINDOW);
 	if (goes_on_at > receiver_at) {
 		struct k2hft_discard discard = peer_discard(f);
@@ -151,7 +151,7 @@ static void damage_to_the_end_is_announced(void **state)
 	uint64_t tail = ring_stats_of(f).tail;
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	(void)peer_data(f);
-	ring_scribble(f, tail / 2, tail / 2);
+	ring_scribble(f, tail / 2, (size_t)tail / 2);
 	(void)peer_connect(f, tail / 4 * 3, PEER_WINDOW);
 	peer_quiet(f, 5);
 	push(f, "more\n");

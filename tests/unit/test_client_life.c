@@ -196,7 +196,7 @@ static size_t receiver_says(uint64_t choice, uint8_t *bytes, size_t room)
 static void frame_damage(uint8_t *bytes, size_t count, uint64_t random)
 {
 	struct k2hft_frame frame;
-	size_t at = K2HFT_FRAME_HEADER_BYTES + random / 7 % (count - K2HFT_FRAME_HEADER_BYTES);
+	size_t at = K2HFT_FRAME_HEADER_BYTES + (size_t)(random / 7) % (count - K2HFT_FRAME_HEADER_BYTES);
 
 	assert_int_equal(k2hft_frame_header_decode(bytes, count, 4096, &frame), 0);
 	bytes[at] = (uint8_t)(random >> 40);

@@ -185,7 +185,7 @@ static int make_data_lz4(uint8_t *bytes)
 	*at++ = (uint8_t)(last << 4);
 	memcpy(at, raw + sizeof(raw) - last, last);
 	at += last;
-	frame.body_bytes = (uint32_t)(at - bytes - K2HFT_FRAME_HEADER_BYTES);
+	frame.body_bytes = (uint32_t)(at - bytes) - K2HFT_FRAME_HEADER_BYTES;
 	return k2hft_frame_header_encode(&frame, bytes + K2HFT_FRAME_HEADER_BYTES, bytes) ? -1 : (int)(at - bytes);
 }
 

@@ -609,7 +609,7 @@ static void bad_options_are_refused(void **state)
 		struct k2hft_sender_options known;
 		uint64_t newer;
 	} larger = {.known = {.size = sizeof(larger), .host = "127.0.0.1", .port = "1"}, .newer = 1};
-	struct k2hft_sender_stats stats = {.size = 4};
+	struct k2hft_sender_stats stats = {.size = sizeof(stats.size) - 1};
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
 

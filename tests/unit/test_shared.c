@@ -13,8 +13,9 @@
 #include "../../fuse/shared.h"
 #include "random_help.h"
 
-#define MEBI (UINT64_C(1) << 20)
-#define GIBI (UINT64_C(1) << 30)
+#define MEBI ((size_t)1 << 20)
+/* With its block a part of what there is of which no second one fits. */
+#define PART_BYTES (sizeof(void *) > 4 ? 3072 * MEBI : 192 * MEBI)
 #define AREA_BYTES 4096u
 
 /* What worker and successor have of each other. */
@@ -143,9 +144,9 @@ static void a_step_is_whole(void **state)
 	assert_memory_equal(places->one, "kew", 3);
 }
 
-static uint64_t below(uint64_t limit)
+static size_t below(size_t limit)
 {
-	return random_next(&places->random) % limit;
+	return (size_t)(random_next(&places->random) % limit);
 }
 
 static void anything(void)
@@ -280,9 +281,9 @@ static void large_memory_is_given_back(void **state)
 
 static void more_than_there_is(void)
 {
-	MUST(k2i_shared_alloc(UINT64_C(1) << 40) == NULL);
-	MUST(k2i_shared_alloc(3 * GIBI) != NULL);
-	MUST(k2i_shared_alloc(3 * GIBI) == NULL);
+	MUST(k2i_shared_alloc(SIZE_MAX / 2) == NULL);
+	MUST(k2i_shared_alloc(PART_BYTES) != NULL);
+	MUST(k2i_shared_alloc(PART_BYTES) == NULL);
 	MUST(k2i_shared_alloc(AREA_BYTES) != NULL);
 }
 

@@ -527,7 +527,7 @@ static void any_text_in_any_parts_comes_out_as_it_was(void **state)
 	for (int round = 0; round < 24; round++) {
 		struct k2hft_sender *sender = sender_make(ring_sizes[round % 3], K2HFT_FULL_FAIL);
 		struct k2hft_writer *writer = writer_make(sender);
-		size_t bytes = 1 + random_next(&random) % (round % 3 ? 3 * MEBI : 300000), at = 0;
+		size_t bytes = 1 + (size_t)(random_next(&random) % (round % 3 ? 3 * MEBI : 300000)), at = 0;
 		uint64_t part_bits = 1 + random_next(&random) % 21;
 		struct taken taken = {0};
 		uint64_t lines;
@@ -535,7 +535,7 @@ static void any_text_in_any_parts_comes_out_as_it_was(void **state)
 		text_make(text, bytes, &random);
 		lines = k2i_line_ends_count(text, bytes);
 		while (at < bytes) {
-			size_t part = 1 + random_next(&random) % (UINT64_C(1) << part_bits);
+			size_t part = 1 + (size_t)(random_next(&random) % (UINT64_C(1) << part_bits));
 
 			at += part_write(writer, text + at, part < bytes - at ? part : bytes - at,
 					 random_next(&random) % 2);
