@@ -9,10 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The older call takes seconds of the size of long, and 32-bit systems can have longer ones. */
+#ifdef SYS_futex_time64
+#define K2I_FUTEX_NUMBER (sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex)
+#else
+#define K2I_FUTEX_NUMBER SYS_futex
+#endif
+
 /* futex(2). `timeout`: of FUTEX_WAIT from now, of FUTEX_WAIT_BITSET by CLOCK_MONOTONIC. */
 static inline long k2i_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
-	return syscall(SYS_futex, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+	return syscall(K2I_FUTEX_NUMBER, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 #endif

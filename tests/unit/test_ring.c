@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "clock.h"
+
 static void pushed_is_read(void **state)
 {
 	struct k2hft_ring *ring = memory_ring();
@@ -637,11 +639,28 @@ static void options_are_checked(void **state)
 	bad.flags = K2HFT_RING_TEMPORARY;
 	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
 	bad = options;
-	bad.size = 4;
+	bad.size = sizeof(bad.size) - 1;
 	assert_int_equal(k2hft_ring_open(&bad, &ring), -EINVAL);
 	options.ring_bytes = K2HFT_RING_BYTES_MIN + 1;
 	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
 	assert_int_equal(stats_of(ring).ring_bytes, 2 * K2HFT_RING_BYTES_MIN);
+	k2hft_ring_close(ring);
+}
+
+static void space_wait_takes_its_time(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	uint64_t begin_ns;
+
+	(void)state;
+	while (push(producer, stream_id, "filler") == 0)
+		continue;
+	begin_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(k2hft_ring_space_wait(ring, 20), -ETIMEDOUT);
+	assert_true(k2i_clock_ns(CLOCK_MONOTONIC) - begin_ns >= 20 * UINT64_C(1000000));
+	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
 }
 
@@ -667,6 +686,7 @@ int main(void)
 		cmocka_unit_test(a_wait_is_for_more_than_its_thread_saw),
 		cmocka_unit_test(any_thread_dumps),
 		cmocka_unit_test(counts_survive_producers),
+		cmocka_unit_test(space_wait_takes_its_time),
 		cmocka_unit_test(options_are_checked),
 	};
 
