@@ -44,8 +44,12 @@ static int map_views(struct k2hft_ring *ring, uint64_t capacity)
 {
 	size_t first_bytes = (size_t)(K2I_DATA_AT + capacity);
 	size_t all_bytes = first_bytes + (size_t)capacity;
-	uint8_t *base = mmap(NULL, all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *base;
 
+	/* More than there are addresses of 32 bits. */
+	if (all_bytes != K2I_DATA_AT + 2 * capacity)
+		return -ENOMEM;
+	base = mmap(NULL, all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	ring->header = (struct k2i_ring_header *)(void *)base;

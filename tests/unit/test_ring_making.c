@@ -124,12 +124,26 @@ static void one_of_many_makes_it(void **state)
 	}
 }
 
+/* Where addresses have 32 bits it is refused, before anything is mapped at the place of something else. */
+static void ring_as_large_as_all_addresses(void **state)
+{
+	(void)state;
+	for (unsigned bits = 31; bits <= 32; bits++) {
+		struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = UINT64_C(1) << bits};
+		struct k2hft_ring *ring = NULL;
+
+		assert_int_equal(k2hft_ring_open(&options, &ring), sizeof(void *) > 4 ? 0 : -ENOMEM);
+		k2hft_ring_close(ring);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
+		cmocka_unit_test(ring_as_large_as_all_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
