@@ -113,7 +113,8 @@ static void rule_add(struct loader *loader)
 	rule->directory = loader->section == K2I_SECTION_K2HFTFUSE_RULE_DIR;
 	rule->file = loader->header.file;
 	rule->line = loader->header.line;
-	if (k2i_values_default(loader->section, rule))
+	rule->target = rule->directory ? strdup("") : NULL; /* the whole mount, if nothing else is said */
+	if ((rule->directory && !rule->target) || k2i_values_default(loader->section, rule))
 		loader->status = -ENOMEM;
 }
 

@@ -194,6 +194,11 @@ static void check_target(const struct checker *checker, const struct k2i_rule *r
 				 rule->target, refused);
 }
 
+static const char *target_text(const struct k2i_rule *rule)
+{
+	return *rule->target ? rule->target : "/";
+}
+
 static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
 {
 	const struct k2i_rule *earlier;
@@ -203,20 +208,18 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 	check_patterns(checker, rule);
 	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
 		error(checker, at, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
-	if (!rule->target || (!rule->directory && !*rule->target)) {
-		error(checker, at,
-		      rule->directory ? "the rule needs TARGET; TARGET = / is the whole mount"
-				      : "the rule needs TARGET");
+	if (!rule->directory && (!rule->target || !*rule->target)) {
+		error(checker, at, "the rule needs TARGET");
 		return;
 	}
 	check_target(checker, rule);
 	for (earlier = checker->settings->rules; earlier < rule; earlier++)
 		if (earlier->target && targets_clash(earlier, rule))
 			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line,
-					 "TARGET = %s clashes with the rule of %s for %s", rule->target,
+					 "TARGET = %s clashes with the rule of %s for %s", target_text(rule),
 					 k2i_place_text(&(struct k2i_place){earlier->file, earlier->line}, rule->file,
 							text, sizeof(text)),
-					 earlier->target);
+					 target_text(earlier));
 }
 
 static unsigned data_port(const struct k2i_settings *settings)

@@ -173,6 +173,10 @@ static void test_rules(void **state)
 	assert_string_equal(rule[2].target, "b/c");
 	assert_false(rule[2].transfer);
 	k2i_settings_free(settings);
+	/* A directory's TARGET may be left out, as K2HFTFUSE's documentation has it. */
+	settings = load(SENDER "[K2HFTFUSE_RULE_DIR]\nDEFAULTALL=ALLOW\nTRUNS=on\n");
+	assert_string_equal(settings->rules[0].target, "");
+	k2i_settings_free(settings);
 }
 
 static void test_every_setting(void **state)
@@ -431,7 +435,8 @@ static void test_rules_refused(void **state)
 #define RULE_DIR SENDER "[K2HFTFUSE_RULE_DIR]\nDEFAULTALL=ALLOW\n"
 	expect_error(RULE, 5, "needs TARGET");
 	expect_error(RULE "TARGET=/\n", 5, "needs TARGET");
-	expect_error(RULE_DIR, 5, "needs TARGET; TARGET = / is the whole mount");
+	expect_error(RULE_DIR "[K2HFTFUSE_RULE_DIR]\nTARGET=/\n", 7,
+		     "TARGET = / clashes with the rule of line 5 for /");
 	expect_error(RULE "TARGET=a/../b\n", 7, "TARGET = a/../b: .. is not allowed");
 	expect_error(RULE "TARGET=..\n", 7, ".. is not allowed");
 	expect_error(RULE "TARGET=a\nOUTPUTFILE=/log/\n", 5, "must name a file");
