@@ -77,7 +77,10 @@ static const struct fuse_opt option_table[] = {
 	OPTION_KEY("diratime", KEY_IGNORED),
 	OPTION_KEY("nodiratime", KEY_IGNORED),
 	OPTION_KEY("comment=", KEY_IGNORED),
-	/* K2HFTFUSE handed these on to libfuse 2; version 3 has none of them, and there is nothing here that they could tune. */
+	/*
+	 * K2HFTFUSE handed these on to libfuse 2, and there is nothing here that they could tune. Version 3 has but max_read,
+	 * and ends the session over it.
+	 */
 	OPTION_KEY("ac_attr_timeout=", KEY_IGNORED),
 	OPTION_KEY("async_read", KEY_IGNORED),
 	OPTION_KEY("attr_timeout=", KEY_IGNORED),
@@ -92,6 +95,7 @@ static const struct fuse_opt option_table[] = {
 	OPTION_KEY("kernel_cache", KEY_IGNORED),
 	OPTION_KEY("large_read", KEY_IGNORED),
 	OPTION_KEY("max_background=", KEY_IGNORED),
+	OPTION_KEY("max_read=", KEY_IGNORED),
 	OPTION_KEY("max_readahead=", KEY_IGNORED),
 	OPTION_KEY("max_write=", KEY_IGNORED),
 	OPTION_KEY("negative_timeout=", KEY_IGNORED),
