@@ -163,7 +163,7 @@ static int ledger_enter(struct k2i_committer *committer, struct k2i_ledger_ring 
 		output = group->files[i].output;
 		files[file_count++] = (struct k2i_ledger_file){.birth = output->birth,
 							       .inode = output->inode,
-							       .length = output->length,
+							       .length = output->reached,
 							       .open_writer = output->open_writer};
 	}
 	return k2i_ledger_commit(committer->destination->ledger, ring, files, file_count);

@@ -257,7 +257,8 @@ void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_fil
 
 	for (i = 0; i < file_count; i++) {
 		file = k2i_known_file_find(known, files[i].birth, files[i].inode);
-		if (!file)
+		/* Of a file with two names the other can be further: a commit makes none shorter. */
+		if (!file || file->entry.stages.now.at > files[i].length)
 			continue;
 		file->entry.stages.now = (struct k2i_ledger_point){files[i].length, files[i].open_writer};
 		if (has_stages(&file->entry))

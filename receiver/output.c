@@ -304,9 +304,11 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer)
 {
 	struct k2i_output_whole *file = k2i_output_whole(output);
+	off_t end = writer->written_bytes ? lseek(output->descriptor, 0, SEEK_CUR) : 0;
 	int error;
 
 	output->length += writer->written_bytes;
+	output->reached = end > (off_t)output->length ? (uint64_t)end : output->length;
 	file->dirty = true;
 	error = k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
 	if (error)

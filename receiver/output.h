@@ -32,6 +32,8 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	uint64_t device, inode;
 	uint64_t birth; /* birth.h */
 	uint64_t length;
+	/* Where what was written last ends: behind `length` if somebody else, or another name of the file, came between. */
+	uint64_t reached;
 	struct k2i_store_behind behind;
 	enum k2i_output_told told;
 	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */

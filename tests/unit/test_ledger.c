@@ -100,6 +100,28 @@ static void test_copy(void **state)
 	k2i_ledger_close(ledger, true);
 }
 
+/* As it has two names, and so two connections that write to it: who is done last need not have written last. */
+static void test_a_commit_makes_no_file_shorter(void **state)
+{
+	struct folder *folder = *state;
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false}, further = {1, 100, 30, 0, NULL, false},
+				     shorter = {1, 100, 20, 0, NULL, false};
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("one", 8);
+	struct found_files found = {0};
+
+	assert_true(k2i_ledger_file_opened(ledger, &file) >= 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, &further, 1), 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, &shorter, 1), 0);
+	k2i_ledger_close(ledger, false);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+	k2i_ledger_files(ledger, file_take, &found);
+	assert_int_equal(found.count, 1);
+	assert_int_equal(found.last.length, 30);
+	k2i_ledger_close(ledger, false);
+}
+
 static void test_other_boot_makes_uncertain(void **state)
 {
 	struct folder *folder = *state;
@@ -452,6 +474,7 @@ int main(void)
 		LEDGER_TEST(test_fresh),
 		LEDGER_TEST(test_position_survives),
 		LEDGER_TEST(test_copy),
+		LEDGER_TEST(test_a_commit_makes_no_file_shorter),
 		LEDGER_TEST(test_other_boot_makes_uncertain),
 		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
 		LEDGER_TEST(test_files),
