@@ -134,7 +134,9 @@ static void array_show(FILE *output, const char *name, const struct stat_values 
 		last = row;
 		if (rows > ROWS_MAX || *field != '.' || !*value->text)
 			continue;
-		(void)fprintf(output, " %s ", field + 1);
+		(void)fputs(" ", output);
+		stat_show_text(output, field + 1, false);
+		(void)fputs(" ", output);
 		stat_show_text(output, value->text, false);
 	}
 	if (rows)

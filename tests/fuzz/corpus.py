@@ -217,6 +217,16 @@ def lines():
         put("text", name, control + some)
 
 
+def controls():
+    for name, request in (("metrics", b"GET /metrics?a=/b HTTP/1.0\nHost: x\n\n"), ("post", b"POST /status HTTP/1.1\r\n\r\n")):
+        put("control", name, b"\1" + request)
+    put("control", "receiver", b'\0{"program":"k2hftfusesvr","version":"0.1.0","uptime_s":1.5,"receiver":{"records":12,'
+        b'"bytes":-1,"held_now":1e3},"receiver_lost":["x"],"connections":[{"peer":"127.0.0.1:1","host":"a\\u0007b","held":""},'
+        b'{"peer":null}],"files":[{"path":"a\\n/b","bytes":3}]}')
+    put("control", "mount", b'\0{"program":"k2hftfuse","mount":{"records":1},"client":{"host":"h","error":"\\ud83d"},"ring":{}}')
+    put("control", "name", b'\0{"program":"x","connections":[{"\\u001b]0;x\\u0007":"a"}]}')
+
+
 def main():
     frames()
     lines()
@@ -226,6 +236,7 @@ def main():
     texts()
     rings()
     ledgers()
+    controls()
 
 
 def op(number, *fields):

@@ -116,6 +116,25 @@ static void test_json_of_others(void **state)
 	stat_values_free(&values);
 }
 
+/* Names are as much another's as values are. */
+static void test_terminal(void **state)
+{
+	struct stat_values values = {NULL, 0, 0};
+	char *shown = NULL;
+	size_t bytes;
+	FILE *output = open_memstream(&shown, &bytes);
+
+	(void)state;
+	assert_non_null(output);
+	assert_int_equal(stat_json_read("{\"files\":[{\"\\u001bname\":\"\\u001bvalue\"}]}", &values), 0);
+	stat_show_table(output, "target", &values, NULL, 0, false);
+	assert_int_equal(fclose(output), 0);
+	assert_non_null(strstr(shown, " ?name ?value\n"));
+	assert_null(strchr(shown, '\033'));
+	free(shown);
+	stat_values_free(&values);
+}
+
 static void test_metrics(void **state)
 {
 	static const uint64_t mount[64] = {5};
@@ -153,7 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json_of_ours),   cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_json_of_others), cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_terminal),       cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

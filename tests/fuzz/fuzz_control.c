@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What comes over CTLPORT: what the receiver is asked, and what `k2hft stat` makes of an answer. The input: a byte that
+ * says which of the two, then that.
+ */
+#include "../../receiver/http.h"
+#include "../../tools/stat.h"
+#include "fuzz.h"
+
+static void request_run(const uint8_t *data, size_t size)
+{
+	char *copy = (char *)fuzz_copy(data, size);
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+	int status = k2i_http_request(copy, size, &page);
+
+	fuzz_check(status == 0 || status == 200 || (status >= 400 && status <= 431));
+	fuzz_check(status != 0 || size < K2I_HTTP_HEADER_BYTES_MAX);
+	free(copy);
+}
+
+/* A terminal obeys nothing of it. */
+static void shown_check(const char *text, const struct stat_values *values)
+{
+	char *shown = NULL;
+	size_t bytes;
+	FILE *output = open_memstream(&shown, &bytes);
+
+	fuzz_check(output);
+	stat_show_text(output, text, true);
+	stat_show_table(output, "target", values, NULL, 0, false);
+	stat_show_table(output, "target", values, values, 1, true);
+	stat_show_line(output, "target", values, true);
+	(void)stat_show_metrics(output, values);
+	fuzz_check(fclose(output) == 0);
+	for (size_t at = 0; at < bytes; at++)
+		fuzz_check(shown[at] == '\n' || ((unsigned char)shown[at] >= ' ' && shown[at] != 127));
+	free(shown);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct stat_values values = {NULL, 0, 0};
+	char *text;
+
+	if (size < 2)
+		return 0;
+	if (data[0] & 1) {
+		request_run(data + 1, size - 1);
+		return 0;
+	}
+	text = fuzz_text(data + 1, size - 1);
+	if (stat_json_read(text, &values) == 0)
+		shown_check(text, &values);
+	stat_values_free(&values);
+	free(text);
+	return 0;
+}
