@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration files: reader, table, checks, print. What is printed of settings without errors must be read again
+ * Configuration files: reader, table, checks, who may connect, print. What is printed of settings without errors must be read again
  * without errors, and print the same.
  */
 #include <fcntl.h>
 
 #include "fuzz.h"
+#include "hosts.h"
 #include "settings.h"
 
 /* fuzz_yaml.c is this with another one. */
@@ -29,6 +30,25 @@ static void file_write(const char *path, const void *bytes, size_t byte_count)
 	fuzz_check(file >= 0);
 	fuzz_check(write(file, bytes, byte_count) == (ssize_t)byte_count);
 	fuzz_check(close(file) == 0);
+}
+
+static void hosts_run(const struct k2i_settings *settings)
+{
+	static const char *const names[] = {"", "web1.example.com", "192.0.2.7", "web-0012a", "2001:db8::7"};
+	struct k2i_hosts *hosts;
+	unsigned errors = 0;
+
+	fuzz_check(k2i_hosts_compile(settings, on_finding, &errors, &hosts) == 0 || !hosts);
+	for (size_t at = 0; hosts && at < sizeof(names) / sizeof(names[0]); at++)
+		(void)k2i_hosts_match(hosts, names[at]);
+	/* Each is for itself at least, if it is no list and no expression. */
+	for (size_t at = 0; hosts && at < settings->sender_count; at++) {
+		const char *name = settings->senders[at].name;
+
+		if (!name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.")])
+			fuzz_check(k2i_hosts_match(hosts, name));
+	}
+	k2i_hosts_free(hosts);
 }
 
 static char *printed(const struct k2i_settings *settings, size_t *bytes)
@@ -71,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file_write(path, data, size);
 	status = k2i_settings_check(path, on_finding, &errors, &settings);
 	fuzz_check(status >= 0 && (unsigned)status == errors);
+	hosts_run(settings);
 	text = printed(settings, &bytes);
 	k2i_settings_free(settings);
 	(void)snprintf(path, sizeof(path), "%s/fuzz.conf", fuzz_folder());
