@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -246,7 +247,7 @@ static void shortening_ends_between_chunks(void **state)
 static void a_glance_checks_the_length(void **state)
 {
 	struct k2i_chunk_glance glance;
-	uint64_t words[8] = {64};
+	uint64_t words[8] = {htole64(64)};
 
 	(void)state;
 	assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), 0);
@@ -254,10 +255,10 @@ static void a_glance_checks_the_length(void **state)
 	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 56, &glance), -EBADMSG);
 	assert_int_equal(k2i_chunk_glance((uint8_t *)words, 39, &glance), -EBADMSG);
 	for (uint64_t bad = 0; bad < 40; bad += 8) {
-		words[0] = bad;
+		words[0] = htole64(bad);
 		assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), -EBADMSG);
 	}
-	words[0] = 63;
+	words[0] = htole64(63);
 	assert_int_equal(k2i_chunk_glance((uint8_t *)words, sizeof(words), &glance), -EBADMSG);
 }
 

@@ -228,7 +228,8 @@ static void unmarked_claim_ends_at_a_live_one(void **state)
 static void spoil(struct k2hft_ring *ring, uint64_t position, unsigned how)
 {
 	struct k2i_entry *entry = k2i_entry_at(ring, position);
-	uint64_t rest = atomic_load(&entry->rest), stream_records = atomic_load(&entry->stream_records);
+	uint64_t rest = le64toh(atomic_load(&entry->rest));
+	uint64_t stream_records = le64toh(atomic_load(&entry->stream_records));
 
 	switch (how) {
 	case 0:
@@ -250,22 +251,22 @@ static void spoil(struct k2hft_ring *ring, uint64_t position, unsigned how)
 		mark_set(ring, position, K2I_KIND_GAP, K2I_MARK_SIZE_MASK & ~UINT64_C(7));
 		break;
 	case 6:
-		atomic_store(&entry->rest, rest | UINT64_C(8) << 32);
+		atomic_store(&entry->rest, htole64(rest | UINT64_C(8) << 32));
 		break;
 	case 7:
-		atomic_store(&entry->rest, rest | UINT64_C(0xff) << 40);
+		atomic_store(&entry->rest, htole64(rest | UINT64_C(0xff) << 40));
 		break;
 	case 8:
-		atomic_store(&entry->rest, rest | UINT64_C(4) << 48);
+		atomic_store(&entry->rest, htole64(rest | UINT64_C(4) << 48));
 		break;
 	case 9:
-		atomic_store(&entry->stream_records, stream_records | UINT64_C(9) << 32);
+		atomic_store(&entry->stream_records, htole64(stream_records | UINT64_C(9) << 32));
 		break;
 	case 10:
-		atomic_store(&entry->stream_records, (stream_records & ~UINT64_C(0xffffffff)) | 4000);
+		atomic_store(&entry->stream_records, htole64((stream_records & ~UINT64_C(0xffffffff)) | 4000));
 		break;
 	case 11:
-		atomic_store(&entry->stream_records, stream_records | UINT64_C(0xffffffff));
+		atomic_store(&entry->stream_records, htole64(stream_records | UINT64_C(0xffffffff)));
 		break;
 	case 12:
 		mark_set(ring, position, K2I_KIND_DISCARDED, SMALL);
