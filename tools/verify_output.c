@@ -87,9 +87,14 @@ static int stats_tell(struct k2hft_sender *sender, bool flushed)
 		verify_error("%" PRIu64 " records were dropped: the ring was full", stats.dropped_records);
 		status = VERIFY_FAILED;
 	}
+	/* An attached sender has no client. */
+	(void)k2hft_client_stats(k2hft_sender_client(sender), &client);
+	if (client.expired_records + client.unknown_records) {
+		verify_error("%" PRIu64 " records were given up and are lost",
+			     client.expired_records + client.unknown_records);
+		status = VERIFY_FAILED;
+	}
 	if (!flushed) {
-		/* An attached sender has no client. */
-		(void)k2hft_client_stats(k2hft_sender_client(sender), &client);
 		verify_error("%" PRIu64 " records are not acknowledged: %s", stats.unacked_records,
 			     client.last_error[0] ? client.last_error : "no answer yet");
 		status = VERIFY_FAILED;

@@ -36,6 +36,17 @@ for made in '-n 1000000 --producers 2' '--size 3M -n 2'; do
 	[ $? = 1 ] || fail "$made: a full ring is not given up"
 	says 'the ring is full, and nothing was acknowledged for 1 s'
 done
+# What EXPIRE gives up is lost.
+cp "$dir/slave.ini" "$dir/expire.ini"
+printf '%s\n' 'K2HTYPE = file' "K2HFILE = $dir/expiring" 'K2HINIT = no' 'EXPIRE = 1' >>"$dir/expire.ini"
+"$k2hft" verify --make -c "$dir/expire.ini" -t expired --timeout 0 -n 1000 >"$dir/said" 2>&1
+[ $? = 1 ] || fail "without a receiver all is fine"
+sleep 1.5
+receiver_start
+"$k2hft" verify --make -c "$dir/expire.ini" -t late -n 1 >"$dir/said" 2>&1
+[ $? = 1 ] || fail "records were given up, and all is fine"
+says '1000 records were given up'
+receiver_stop TERM
 "$k2hft" verify --make -c "$dir/none.ini" -t none >"$dir/said" 2>&1
 [ $? = 2 ] || fail "a configuration file that is not there"
 says 'none.ini'
