@@ -156,7 +156,7 @@ static void group_print(struct bench_report *report, unsigned first, unsigned co
 	unsigned number;
 
 	for (number = first; report->row_count == 0 && number < first + count; number++)
-		bench_table_line(&report->results[number]);
+		bench_table_line(report, &report->results[number]);
 	for (number = 0; number < report->row_count; number++)
 		if (report->rows[number].result >= first && report->rows[number].result < first + count) {
 			bench_row_sum(&report->rows[number], report->results);
@@ -171,7 +171,7 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 	int status = 0;
 
 	if (report->row_count == 0)
-		bench_table_head(run->options);
+		bench_table_head(report);
 	for (first = 0; status == 0 && first < report->count; first += count) {
 		for (count = 1; first + count < report->count &&
 				report->results[first + count].group == report->results[first].group;)
@@ -341,9 +341,9 @@ static int report_again(const struct bench_options *options, struct bench_report
 	if (bench_json_read(options->from_file, report))
 		return BENCH_FAILED;
 	if (report->row_count == 0)
-		bench_table_head(options);
+		bench_table_head(report);
 	for (number = 0; report->row_count == 0 && number < report->count; number++)
-		bench_table_line(&report->results[number]);
+		bench_table_line(report, &report->results[number]);
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
 	bench_knees_print(report);

@@ -230,8 +230,8 @@ bool bench_point_equal(const struct bench_point *a, const struct bench_point *b)
 
 /* bench_report.c: tables, and the files; BENCH_FAILED with the message. */
 void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
-void bench_table_head(const struct bench_options *options);
-void bench_table_line(const struct bench_result *result);
+void bench_table_head(const struct bench_report *report);
+void bench_table_line(const struct bench_report *report, const struct bench_result *result);
 void bench_knees_print(const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
 /* Again and again: each time the whole. `once`, in the end: what is no file of its own, a pipe say. */

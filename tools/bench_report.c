@@ -205,21 +205,139 @@ void bench_machine_take(struct bench_report *report, const struct bench_options 
 	report->memory_mib = (uint64_t)information.totalram * information.mem_unit / (1024 * 1024);
 }
 
+/* Gives up digits rather than its column. */
 static void number_print(int width, int digits, double number)
 {
+	while (digits && snprintf(NULL, 0, "%.*f", digits, number) > width)
+		digits--;
 	if (isnan(number))
 		(void)printf(" %*s", width, "-");
 	else
 		(void)printf(" %*.*f", width, digits, number);
 }
 
-void bench_table_head(const struct bench_options *options)
+static bool is_still(const struct bench_point *point)
 {
-	(void)printf("%-12s %7s %4s %7s %6s %6s %12s %12s %9s %9s %6s", "way", "bytes", "-g", "writers", "-c", "--ring",
-		     "produced/s", "committed/s", "MB/s", "against", "ratio");
-	(void)printf(options->base.rate ? " %9s %9s %9s %9s\n" : " %7s %8s %7s %7s\n",
-		     options->base.rate ? "p50 us" : "CPU/GB", options->base.rate ? "p99 us" : "its pipe",
-		     options->base.rate ? "p99.9 us" : "send MB", options->base.rate ? "max us" : "recv MB");
+	return point->way == BENCH_RECORD || point->way == BENCH_IDLE;
+}
+
+/* What a line begins with, where it differs from another's. */
+static const struct {
+	const char *name, *option;
+	size_t offset;
+} columns[] = {
+	{"way", "--by", offsetof(struct bench_point, way)},
+	{"bytes", "--size", offsetof(struct bench_point, size)},
+	{"-g", "-g", offsetof(struct bench_point, senders)},
+	{"writers", "--writers", offsetof(struct bench_point, writers)},
+	{"-c", "-c", offsetof(struct bench_point, per_write)},
+	{"--ring", "--ring", offsetof(struct bench_point, ring_bytes)},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+#define SIZE_COLUMN 1u
+#define FIRST_AXIS 2u /* from here on in the order of bench_axis */
+_Static_assert(COLUMNS == FIRST_AXIS + BENCH_AXES, "each axis has its column");
+
+static const char *column_text(const struct bench_point *point, size_t column, char text[BENCH_FIGURE_ROOM])
+{
+	uint64_t value;
+
+	if (column == SIZE_COLUMN && (point->input || point->way == BENCH_IDLE))
+		return point->input ? "lines" : "-";
+	memcpy(&value, (const char *)point + columns[column].offset, sizeof(value));
+	if (columns[column].offset == offsetof(struct bench_point, way))
+		return bench_way_names[value];
+	if (columns[column].offset == offsetof(struct bench_point, ring_bytes))
+		return bench_size_text(value, text);
+	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64, value);
+	return text;
+}
+
+/* 0: all lines have the same, which the heading says. */
+static int column_width(const struct bench_report *report, size_t column)
+{
+	char first[BENCH_FIGURE_ROOM], text[BENCH_FIGURE_ROOM];
+	const char *same = column_text(&report->results[0].point, column, first), *other;
+	size_t width = strlen(columns[column].name);
+	bool differs = false;
+	unsigned number;
+
+	for (number = 0; number < report->count; number++) {
+		other = column_text(&report->results[number].point, column, text);
+		differs |= strcmp(same, other) != 0;
+		if (strlen(other) > width)
+			width = strlen(other);
+	}
+	return differs ? (int)width : 0;
+}
+
+/* Words at the left, numbers at the right. */
+static void column_print(size_t column, int width, const char *text)
+{
+	if (width)
+		(void)printf(column == 0 ? "%-*s" : " %*s", width, text);
+}
+
+static void constants_print(const struct bench_report *report)
+{
+	const char *separator = "", *same;
+	char text[BENCH_FIGURE_ROOM];
+	size_t column;
+
+	for (column = 0; column < COLUMNS; column++) {
+		same = column_text(&report->results[0].point, column, text);
+		if (column_width(report, column) || strcmp(same, "-") == 0)
+			continue;
+		if (strcmp(same, "lines") == 0)
+			(void)printf("%slines of a log", separator);
+		else
+			(void)printf("%s%s %s", separator, columns[column].option, same);
+		separator = ", ";
+	}
+	(void)printf("%s", *separator ? "\n" : "");
+}
+
+static void figures_head(const struct bench_report *report, int indent)
+{
+	bool rate = report->results[0].point.rate != 0;
+
+	(void)printf("%*s %19s %21s", indent, "", "records/s", "");
+	(void)printf(rate ? " %29s\n" : " %11s %11s\n", rate ? "latency, us" : "CPU s/GB", "peak MiB");
+}
+
+static void figures_names(const struct bench_report *report)
+{
+	bool rate = report->results[0].point.rate != 0;
+
+	(void)printf(" %9s %9s %7s %7s %5s", "produced", "committed", "MB/s", "against", "ratio");
+	(void)printf(rate ? " %6s %6s %7s %7s" : " %5s %5s %5s %5s", rate ? "p50" : "all", rate ? "p99" : "pipe",
+		     rate ? "p99.9" : "send", rate ? "max" : "recv");
+}
+
+void bench_table_head(const struct bench_report *report)
+{
+	bool rates = false; /* costs and idle processes say what they are themselves */
+	int indent = 0, width;
+	unsigned number;
+	size_t column;
+
+	if (report->count == 0)
+		return;
+	constants_print(report);
+	for (number = 0; number < report->count; number++)
+		rates |= !is_still(&report->results[number].point);
+	for (column = 0; column < COLUMNS; column++) {
+		width = column_width(report, column);
+		indent += width + (column && width);
+	}
+	if (rates)
+		figures_head(report, indent);
+	for (column = 0; column < COLUMNS; column++)
+		column_print(column, column_width(report, column), columns[column].name);
+	if (rates)
+		figures_names(report);
+	if (rates || indent)
+		(void)putchar('\n');
 	(void)fflush(stdout);
 }
 
@@ -229,9 +347,9 @@ static void still_print(const struct bench_result *result)
 	char figure[BENCH_FIGURE_ROOM], other[BENCH_FIGURE_ROOM];
 
 	if (result->point.way == BENCH_RECORD)
-		(void)printf("a record costs its writer %s ns\n", bench_figure_text(medians[BENCH_RECORD_NS], figure));
+		(void)printf(" a record costs its writer %s ns\n", bench_figure_text(medians[BENCH_RECORD_NS], figure));
 	else
-		(void)printf("of a core, the mount %s %%, the receiver %s %%\n",
+		(void)printf(" of a core, the mount %s %%, the receiver %s %%\n",
 			     bench_figure_text(medians[BENCH_IDLE_MOUNT], figure),
 			     bench_figure_text(medians[BENCH_IDLE_RECEIVER], other));
 }
@@ -243,19 +361,19 @@ static void rates_print(const struct bench_result *result)
 	char first[BENCH_FIGURE_ROOM], last[BENCH_FIGURE_ROOM], ratio[BENCH_FIGURE_ROOM];
 	enum bench_metric metric;
 
-	number_print(12, 0, medians[BENCH_PRODUCED_RECORDS]);
-	number_print(12, 0, medians[BENCH_COMMITTED_RECORDS]);
-	number_print(9, 1, medians[BENCH_COMMITTED_MB]);
-	number_print(9, 1, medians[appends ? BENCH_TMPFS_MB : line ? BENCH_LINE_MB : BENCH_PIPE_MB]);
-	number_print(6, 2, medians[appends ? BENCH_OF_TMPFS : line ? BENCH_OF_LINE : BENCH_RATIO]);
+	number_print(9, 0, medians[BENCH_PRODUCED_RECORDS]);
+	number_print(9, 0, medians[BENCH_COMMITTED_RECORDS]);
+	number_print(7, 1, medians[BENCH_COMMITTED_MB]);
+	number_print(7, 1, medians[appends ? BENCH_TMPFS_MB : line ? BENCH_LINE_MB : BENCH_PIPE_MB]);
+	number_print(5, 2, medians[appends ? BENCH_OF_TMPFS : line ? BENCH_OF_LINE : BENCH_RATIO]);
 	if (result->point.rate) {
 		for (metric = BENCH_LATENCY_P50; metric <= BENCH_LATENCY_MAX; metric++)
-			number_print(9, 0, medians[metric]);
+			number_print(metric < BENCH_LATENCY_P999 ? 6 : 7, 0, medians[metric]);
 	} else {
-		number_print(7, 2, medians[BENCH_CPU_ALL]);
-		number_print(8, 2, medians[BENCH_CPU_PIPE]);
-		number_print(7, 1, medians[result->point.way == BENCH_LIBRARY ? BENCH_PEAK_WRITER : BENCH_PEAK_SENDER]);
-		number_print(7, 1, medians[BENCH_PEAK_RECEIVER]);
+		number_print(5, 2, medians[BENCH_CPU_ALL]);
+		number_print(5, 2, medians[BENCH_CPU_PIPE]);
+		number_print(5, 1, medians[result->point.way == BENCH_LIBRARY ? BENCH_PEAK_WRITER : BENCH_PEAK_SENDER]);
+		number_print(5, 1, medians[BENCH_PEAK_RECEIVER]);
 	}
 	(void)putchar('\n');
 	if (result->point.sustain)
@@ -265,59 +383,45 @@ static void rates_print(const struct bench_result *result)
 			     bench_figure_text(medians[BENCH_LAST_OF_FIRST], ratio));
 }
 
-static const char *length_text(const struct bench_point *point, char text[BENCH_FIGURE_ROOM])
+void bench_table_line(const struct bench_report *report, const struct bench_result *result)
 {
-	if (point->input)
-		return "lines";
-	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64, point->size);
-	return text;
-}
+	char text[BENCH_FIGURE_ROOM];
+	size_t column;
 
-void bench_table_line(const struct bench_result *result)
-{
-	const struct bench_point *point = &result->point;
-	char length[BENCH_FIGURE_ROOM], ring[BENCH_FIGURE_ROOM];
-
-	(void)printf("%-12s %7s %4" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6s ", bench_way_names[point->way],
-		     length_text(point, length), point->senders, point->writers, point->per_write,
-		     bench_size_text(point->ring_bytes, ring));
-	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE)
+	for (column = 0; column < COLUMNS; column++)
+		column_print(column, column_width(report, column), column_text(&result->point, column, text));
+	if (is_still(&result->point))
 		still_print(result);
 	else
 		rates_print(result);
 	(void)fflush(stdout);
 }
 
-static const char *axis_text(struct bench_point *point, enum bench_axis axis, char text[BENCH_TEXT_ROOM])
+static void axis_print(const struct bench_point *point, enum bench_axis axis)
 {
-	static const char *const options[BENCH_AXES] = {"-g", "--writers", "-c", "--ring"};
-	char size[BENCH_FIGURE_ROOM];
-	uint64_t value = *bench_axis_value(point, axis);
+	char text[BENCH_FIGURE_ROOM];
 
-	if (axis == BENCH_RINGS)
-		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %s", options[axis], bench_size_text(value, size));
-	else
-		(void)snprintf(text, BENCH_TEXT_ROOM, "%s %" PRIu64, options[axis], value);
-	return text;
+	(void)printf(", %s %s", columns[FIRST_AXIS + axis].option, column_text(point, FIRST_AXIS + axis, text));
 }
 
 static void knee_print(const struct bench_report *report, unsigned first, enum bench_axis swept)
 {
-	struct bench_point *point = &report->results[first].point;
-	char text[BENCH_TEXT_ROOM];
+	const struct bench_point *point = &report->results[first].point;
+	char text[BENCH_FIGURE_ROOM];
 	unsigned best, knee, axis;
 
 	if (bench_knee(report, first, swept, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
-	(void)printf("knee: %s, %s %s", bench_way_names[point->way], length_text(point, text),
+	(void)printf("knee: %s, %s %s", bench_way_names[point->way], column_text(point, SIZE_COLUMN, text),
 		     point->input ? "of a log" : "bytes");
 	for (axis = 0; axis < BENCH_AXES; axis++)
-		if (axis != swept)
-			(void)printf(", %s", axis_text(point, (enum bench_axis)axis, text));
-	(void)printf(": at %s, %.1f MB/s", axis_text(&report->results[knee].point, swept, text),
-		     report->results[knee].medians[BENCH_COMMITTED_MB]);
-	(void)printf("; the best, %.1f, at %s\n", report->results[best].medians[BENCH_COMMITTED_MB],
-		     axis_text(&report->results[best].point, swept, text));
+		if (axis != swept && column_width(report, FIRST_AXIS + axis))
+			axis_print(point, (enum bench_axis)axis);
+	(void)printf(": %.1f MB/s", report->results[knee].medians[BENCH_COMMITTED_MB]);
+	axis_print(&report->results[knee].point, swept);
+	(void)printf("; best %.1f", report->results[best].medians[BENCH_COMMITTED_MB]);
+	axis_print(&report->results[best].point, swept);
+	(void)putchar('\n');
 }
 
 void bench_knees_print(const struct bench_report *report)
@@ -332,19 +436,16 @@ void bench_knees_print(const struct bench_report *report)
 	}
 }
 
+/* What it is set against, and the spread, stand below it: as one line they would have 130 columns. */
 void bench_row_print(const struct bench_row *row)
 {
 	char value[BENCH_FIGURE_ROOM], against[BENCH_FIGURE_ROOM], lowest[BENCH_FIGURE_ROOM],
 		highest[BENCH_FIGURE_ROOM];
 
-	(void)printf("%-56s %11s %s", row->what, bench_figure_text(row->value, value), row->unit);
-	(void)bench_figure_text(row->lowest, lowest);
-	(void)bench_figure_text(row->highest, highest);
-	if (isnan(row->ratio))
-		(void)printf(" (%s to %s)\n", lowest, highest);
-	else
-		(void)printf(", %s %s: %.3f of it (%s to %s)\n", row->against_what,
-			     bench_figure_text(row->against, against), row->ratio, lowest, highest);
+	(void)printf("%-56s %11s %s\n    ", row->what, bench_figure_text(row->value, value), row->unit);
+	if (!isnan(row->ratio))
+		(void)printf("%.3f of %s %s ", row->ratio, row->against_what, bench_figure_text(row->against, against));
+	(void)printf("(%s to %s)\n", bench_figure_text(row->lowest, lowest), bench_figure_text(row->highest, highest));
 	(void)fflush(stdout);
 }
 

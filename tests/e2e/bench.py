@@ -39,14 +39,21 @@ def main():
                 assert result[name] > 0, (name, result)
             assert result["produced_mb_per_s"] >= result["committed_mb_per_s"], result
             assert result["latency_p50_us"] is None
-        assert len(printed.splitlines()) == 1 + len(found), printed
+        lines = printed.splitlines()
+        assert len(lines) == 3 + len(found) and max(map(len, lines)) < 80, printed
+        # What all lines have in common is said once, and the rest is a column.
+        assert lines[0] == "-g 1, --writers 1, -c 0, --ring 2M" and lines[2].split()[:2] == ["way", "bytes"], printed
+        assert [tuple(line.split()[:2]) for line in lines[3:]] == [(r["way"], str(r["size"])) for r in found], printed
 
         printed, _ = bench(work, *SAVED, "-n", "3000", "--size", "64", "--by", "library", "-g", "1,3", "-c", "1,7",
                            "--format", "json", "--compress", "always", "--level", "synced")
         assert [r["sent_bytes"] for r in results(work)] == [192000] * 4
         assert sum(line.startswith("knee: ") for line in printed.splitlines()) == 4, printed
+        assert "\nknee: library, 64 bytes, -c 7: " in printed and max(map(len, printed.splitlines())) <= 100, printed
 
-        bench(work, *SAVED, "--rate", "500", "-n", "200", "--size", "100", "-g", "2", "--by", "library,push")
+        printed, _ = bench(work, *SAVED, "--rate", "500", "-n", "200", "--size", "100", "-g", "2", "--by",
+                           "library,push")
+        assert max(map(len, printed.splitlines())) < 80, printed
         for result in results(work):
             quantiles = [result[f"latency_{name}_us"] for name in ("p50", "p99", "p999", "max")]
             assert 0 < quantiles[0] and quantiles == sorted(quantiles), result

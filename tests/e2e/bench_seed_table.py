@@ -14,7 +14,7 @@ def main():
         rows = load(work, "seed.json")["rows"]
         assert [row["against"] for row in rows] == [937779, 8.9, 219578, 214.4, 64943, 253.7, 31.3, 130.2, 207.2], rows
         assert all(row["ratio"] > 0 for row in rows), rows
-        assert printed.count("K2HFTFUSE, published") == 9, printed
+        assert printed.count("K2HFTFUSE, published") == 9 and max(map(len, printed.splitlines())) <= 80, printed
 
 
 main()

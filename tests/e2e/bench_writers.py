@@ -33,8 +33,10 @@ def reports(work):
     arguments = ["--by", "library", "--size", "100", "--writers", "1,2,3", "-n", "3000", "--runs", "2", "--json",
                  "a.json"]
     printed, _ = bench(work, *arguments, "--tsv", "a.tsv", "--markdown", "a.md", "--html", "a.html")
-    assert "knee: library, 100 bytes, -g 1, -c 0, --ring 2M: at --writers " in printed, printed
-    assert [line.split()[3] for line in printed.splitlines()[:4]] == ["writers", "1", "2", "3"], printed
+    assert "knee: library, 100 bytes: " in printed and " MB/s, --writers " in printed, printed
+    constants, _, *lines = printed.splitlines()
+    assert constants == "--by library, --size 100, -g 1, -c 0, --ring 2M", printed
+    assert [line.split()[0] for line in lines[:4]] == ["writers", "1", "2", "3"], printed
     report = load(work, "a.json")
     assert [result["writers"] for result in report["results"]] == [1, 2, 3]
     with open(os.path.join(work, "a.tsv"), encoding="utf-8") as table:
