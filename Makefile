@@ -8,7 +8,7 @@ CFLAGS       ?= -O2 -g
 CXX          ?= c++
 PKG_CONFIG   ?= pkg-config
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
-prefix       ?= /usr/local
+prefix       ?= $(or $(PREFIX),/usr/local)
 bindir       ?= $(prefix)/bin
 libdir       ?= $(prefix)/lib
 includedir   ?= $(prefix)/include
@@ -167,7 +167,7 @@ check: deps             ## builds, lints and runs every test
 	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man model) $(LINT)
 lint: deps              ## floors, banned constructs, sizes, layout of sources, shell scripts
 	$(call run_tests) $(LINT)
-bench: all              ## measures everything, about 37 minutes, into bench/; goes on where bench/results.json ends
+bench: all              ## measures all, 37 minutes, into bench/; goes on where bench/results.json ends
 	$(Q)mkdir -p bench; $(B)/bin/k2hft bench --all --resume --json bench/results.json --html bench/results.html \
 		--markdown bench/RESULTS.md --note "$$(git describe --always --dirty 2>/dev/null)" $(BENCH)
 demo:                   ## sends real logs from here to here, both ways, and compares
@@ -176,7 +176,7 @@ demo:                   ## sends real logs from here to here, both ways, and com
 	@B='$(B)' tests/demo.sh
 install-check: all      ## installs to a temporary root, uses it from C and C++, uninstalls
 	$(call run_tests) $(INSTALL)
-check-asan: deps        ## unit, stress and end-to-end tests with address and undefined-behaviour sanitizers
+check-asan: deps        ## unit, stress and end-to-end tests with address and UB sanitizers
 	$(call remake) B=build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' all unit stress examples
 	$(Q)$(MAKE) --no-print-directory B=build-asan check-sanitized SANITIZED_SCRIPTS='$(E2E)'
 check-tsan: deps        ## the same with the thread sanitizer
@@ -229,7 +229,7 @@ install: all            ## into $DESTDIR$prefix
 	$(Q)$(if $(SAMPLES),$(INSTALL_DATA) $(SAMPLES) $(D_DOC)/examples/)
 	$(Q)$(if $(DESTDIR),,ldconfig 2>/dev/null || :)
 
-uninstall:              ## removes what install put there; below $DESTDIR also folders that are empty then
+uninstall:              ## removes what install put there; below $DESTDIR also what is empty then
 	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_LIB)/libk2hft.a \
 		$(D_LIB)/libk2hft.so $(D_LIB)/libk2hft.so.$(SO_MAJOR) $(D_LIB)/libk2hft.so.$(VERSION) \
 		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
@@ -244,7 +244,8 @@ clean:                  ## removes build and what other checks are built into
 
 help:                   ## this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
-	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR; B: folder to build into; V=1: shows commands;'
-	@echo '  DESTDIR prefix bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
+	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR;'
+	@echo '  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)'
+	@echo '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
 
 -include $(shell find $(B)/obj $(B)/examples -name '*.d' 2>/dev/null)

@@ -4,7 +4,7 @@
 
 # Mostly these wait: with more jobs than processors they are done sooner.
 in_jobs = --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) $(if $(RECORD),--record)
-check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faults.py; SEED=S JOBS=N; RECORD=1 keeps the result
+check-faults: deps      ## FAULTS faults (200) under load; SEED=S JOBS=N; RECORD=1 keeps the result
 	$(call remake) all unit
 	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(in_jobs)
 
@@ -12,10 +12,10 @@ check-faults: deps      ## FAULTS faults (200) under load, see tests/faults/faul
 B_CRASH := build-crash
 crash-build: deps
 	$(call remake) B=$(B_CRASH) CPPFLAGS='$(CPPFLAGS) -DK2I_CRASH_POINTS' all $(B_CRASH)/tests/tools/ring_client
-check-crash: crash-build ## death at each of the points of lib/crash.def, once and five times in a row; SEED=S JOBS=N RECORD=1
+check-crash: crash-build ## death at each point of lib/crash.def, once and five times; SEED JOBS RECORD=1
 	$(Q)B=$(B_CRASH) tests/faults/crash.py $(in_jobs)
 
-check-power-cut: deps   ## CUTS power cuts (1000) of the receiver's machine, see tests/faults/power_cut.py; SEED=S
+check-power-cut: deps   ## CUTS power cuts (1000) of the receiver's machine; SEED=S
 	$(call remake) all unit
 	$(Q)B='$(B)' tests/faults/power_cut.py --cuts $(or $(CUTS),1000) $(if $(SEED),--seed $(SEED))
 unit: $(B)/tests/recorder.so

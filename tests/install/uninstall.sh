@@ -41,6 +41,10 @@ for page in man/man?/*; do
 	has "/usr/share/$page"
 done
 
+# As many other makefiles spell it.
+roundtrip PREFIX=/usr
+has /usr/lib/libk2hft.so
+
 roundtrip prefix=/p bindir=/b libdir=/l/x86 includedir=/i mandir=/m docdir=/d pkgconfigdir=/c unitdir=/u \
 	completiondir=/f
 grep -v -e '^/[blimdcuf]/' "$root/installed" && exit 1

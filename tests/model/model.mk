@@ -2,7 +2,7 @@
 # The ring's schedules, see tests/model/model.h. Its coroutines are for x86-64 and without sanitizers: they copy stacks.
 .PHONY: check-model
 MODEL := $(B)/tests/model/explore
-check-model: deps       ## schedules of the ring's code, STATES (250000) of each scenario in each of ORDERS (4): about 12 minutes of CPU
+check-model: deps       ## schedules of the ring's code, STATES (250000) of each scenario in ORDERS (4)
 	$(call remake) $(MODEL)
 	$(Q)$(MODEL) 15000 32 mutations
 	$(Q)$(MODEL) $(or $(STATES),250000) $(or $(ORDERS),4)
