@@ -45,8 +45,8 @@ static void help_print(FILE *output)
 		    "Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
 		    "  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT " if none is given\n"
 		    "  -c, --config FILE           receiver and ring as this configuration file has them\n"
-		    "  -t, --stream PATH           name of the stream; default: the file's name, \"" STANDARD_INPUT
-		    "\" for standard input\n"
+		    "  -t, --stream PATH           name of the stream (the file's name, \"" STANDARD_INPUT
+		    "\" for standard input)\n"
 		    "      --binary                blocks of bytes, not lines\n"
 		    "      --ring FILE             keep in FILE what is not acknowledged, and send what is left there\n"
 		    "      --ring-size SIZE        of the ring, with K, M or G (8M in memory, 64M in a file)\n"

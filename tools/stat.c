@@ -22,9 +22,8 @@
 
 static const char usage[] =
 	"usage: k2hft stat [OPTION...] [TARGET...]\n\n"
-	"Says what became of records: of a receiver (HOST:CTLPORT, 127.0.0.1:8021 if there is no target), of a mount "
-	"(its\n"
-	"directory), of a ring (its file).\n\n"
+	"Says what became of records: of a receiver (HOST:CTLPORT, 127.0.0.1:8021 if there is none), of a\n"
+	"mount (its directory), of a ring (its file).\n\n"
 	"  -i, --interval SECONDS  again and again, with rates; in place on a terminal, else a line each time\n"
 	"  -n, --count N           so many times\n"
 	"  -a, --all               counters that are 0, too\n"
@@ -32,8 +31,8 @@ static const char usage[] =
 	"      --metrics           counters in Prometheus's text format, of one target\n"
 	"      --check             exit status 3 if a counter of losses is above 0\n"
 	"      --timeout SECONDS   how long each target may take (5)\n"
-	"      --table             prints all counters, tab-separated: of what, name, counter or gauge, loss or fine,\n"
-	"                          meaning\n"
+	"      --table             prints all counters, tab-separated: of what, name, counter or gauge,\n"
+	"                          loss or fine, meaning\n"
 	"  -h, --help              prints this\n\n"
 	"Exit status: 0; 1 a target could not be asked; 2 wrong arguments; 3 with --check: losses.\n";
 
