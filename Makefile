@@ -136,7 +136,7 @@ $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_re
 $(patsubst %,$(B)/tests/test_%,cached collect hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
 $(B)/tests/test_collect $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_memory,$@),malloc calloc realloc reallocarray aligned_alloc strdup) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_collect %/test_outlet,$@),k2i_shared_alloc) $(if $(filter %/test_session,$@),writev) $(if $(findstring test_session_synced,$@),fdatasync sync_file_range syncfs) $(if $(findstring test_ledger,$@),fsync) $(if $(findstring test_quarantine,$@),syncfs) $(if $(findstring test_output_idle,$@),close sync_file_range))
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc) $(if $(findstring test_memory,$@),malloc calloc realloc reallocarray aligned_alloc strdup) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_collect %/test_outlet,$@),k2i_shared_alloc) $(if $(filter %/test_session,$@),writev) $(if $(findstring test_session_synced,$@),fdatasync sync_file_range syncfs) $(if $(findstring test_ledger,$@),fsync) $(if $(findstring test_verify_record,$@),reallocarray) $(if $(findstring test_quarantine,$@),syncfs) $(if $(findstring test_output_idle,$@),close sync_file_range))
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
@@ -244,8 +244,7 @@ clean:                  ## removes build and what other checks are built into
 
 help:                   ## this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
-	@echo 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR;'
-	@echo '  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)'
-	@echo '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
+	@printf '%s\n' 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR;' \
+		'  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)' '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
 
 -include $(shell find $(B)/obj $(B)/examples -name '*.d' 2>/dev/null)

@@ -40,6 +40,7 @@ interrupt() {
 	remaining=$(sed -n 's/^k2hft push: \([0-9]*\) records remain .*/\1/p' "$dir/errors")
 	[ "${remaining:-0}" -gt 1000 ] || fail "$(cat "$dir/errors")"
 }
+was_read() { [ "$(sed -n 's/^rchar: //p' "/proc/$pushing/io")" -gt 100000 ]; }
 reading_ended() { ! kill -0 $feeding 2>/dev/null; }
 
 start
@@ -59,5 +60,28 @@ $push --ring "$dir/ring" </dev/null || fail "push of what remained"
 came=$(grep -c '' "$dir/out/numbers")
 [ "$came" = "$remaining" ] || fail "$remaining were to remain, $came came"
 cmp -n "$(stat -c %s "$dir/out/numbers")" "$dir/in" "$dir/out/numbers" || fail "what remained differs"
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"
+
+# Another process fills the ring, an interrupt ends the reading, and then a receiver comes: what was read of the last line
+# waits for room, too.
+rm "$dir/pipe" "$dir/out/numbers"
+mkfifo "$dir/pipe"
+# shellcheck disable=SC2086
+python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
+	$push --ring "$dir/ring" "$dir/pipe" 2>"$dir/errors" &
+pushing=$!
+exec 3>"$dir/pipe"
+exec 4<"$dir/pipe"
+printf '%0100000d' 7 | tee "$dir/in" >&3
+wait_until was_read
+"${B:-build}/bin/k2hft" verify --make -q --attach "$dir/ring" -t others -n 20000 --timeout 1 2>/dev/null 3>&- &&
+	fail "the ring is not full"
+kill -INT $pushing
+exec 3>&-
+receiver_start
+wait $pushing || fail "status of an interrupted push: $(cat "$dir/errors")"
+# What it left in the pipe goes on where it ended.
+cat "$dir/out/numbers" - <&4 | cmp - "$dir/in" || fail "what was read is not what arrived"
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"

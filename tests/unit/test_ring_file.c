@@ -290,6 +290,8 @@ static void temporary_has_no_name(void **state)
 
 	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
 	assert_int_equal(file.st_nlink, 0);
+	/* It has a name in /proc for who may look there. */
+	assert_int_equal(file.st_mode & 0777, 0600);
 	assert_true(file.st_blocks * 512 >= file.st_size);
 	assert_int_equal(push(producer, stream_of(ring, "s"), "x"), 0);
 	(void)take(ring, "x");

@@ -326,6 +326,40 @@ static void gaps_as_a_table_has_them(void **state)
 	verify_gaps_free(&gaps);
 }
 
+static bool memory_is_short;
+void *__real_reallocarray(void *memory, size_t count, size_t bytes);
+void *__wrap_reallocarray(void *memory, size_t count, size_t bytes);
+
+void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
+{
+	return memory_is_short ? NULL : __real_reallocarray(memory, count, bytes);
+}
+
+/* What has no room is as if it had not come: neither it nor the ranges around it are taken for something else. */
+static void gaps_without_memory(void **state)
+{
+	struct verify_range ranges[16];
+	struct verify_gaps gaps;
+
+	(void)state;
+	verify_gaps_init(&gaps, 0);
+	for (uint64_t number = 0; number < 16; number++) {
+		ranges[number] = (struct verify_range){4 * number, 4 * number + 2};
+		assert_int_equal(verify_gaps_take(&gaps, 4 * number + 3), VERIFY_IN_ORDER);
+	}
+	ranges_are(&gaps, 16, ranges);
+	memory_is_short = true;
+	assert_int_equal(verify_gaps_take(&gaps, 5), -ENOMEM);
+	assert_int_equal(verify_gaps_take(&gaps, 70), -ENOMEM);
+	assert_int_equal(verify_gaps_end(&gaps, 70), -ENOMEM);
+	ranges_are(&gaps, 16, ranges);
+	memory_is_short = false;
+	assert_int_equal(verify_gaps_take(&gaps, 64), VERIFY_IN_ORDER);
+	assert_int_equal(verify_gaps_take(&gaps, 5), VERIFY_LATE);
+	assert_int_equal(gaps.count, 17);
+	verify_gaps_free(&gaps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +375,7 @@ int main(void)
 		cmocka_unit_test(gaps_open_and_close),
 		cmocka_unit_test(gaps_at_the_begin),
 		cmocka_unit_test(gaps_as_a_table_has_them),
+		cmocka_unit_test(gaps_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
