@@ -109,19 +109,24 @@ static int directory_open(const struct k2i_quarantine *quarantine)
 	return directory < 0 ? -errno : directory;
 }
 
-/* Another file system can be mounted there now. */
-static void directory_keep(struct k2i_quarantine *quarantine, int directory)
+/* With the lock. Another file system can be mounted there now, or none. */
+static void directory_leave(struct k2i_quarantine *quarantine)
 {
-	struct stat now = {0}, kept = {0};
+	struct stat now, kept;
 
+	if (quarantine->kept < 0 ||
+	    (stat(quarantine->path, &now) == 0 && fstat(quarantine->kept, &kept) == 0 && now.st_dev == kept.st_dev))
+		return;
+	if (atomic_load(&quarantine->dirty) && syncfs(quarantine->kept) < 0)
+		quarantine->refused = -errno;
+	(void)close(quarantine->kept);
+	quarantine->kept = -1;
+}
+
+static void directory_keep(struct k2i_quarantine *quarantine)
+{
 	(void)pthread_mutex_lock(&quarantine->mutex);
-	if (quarantine->kept >= 0 && fstat(directory, &now) == 0 && fstat(quarantine->kept, &kept) == 0 &&
-	    now.st_dev != kept.st_dev) {
-		if (syncfs(quarantine->kept) < 0)
-			quarantine->refused = -errno;
-		(void)close(quarantine->kept);
-		quarantine->kept = -1;
-	}
+	directory_leave(quarantine);
 	if (quarantine->kept < 0)
 		quarantine->kept = directory_kept(quarantine);
 	(void)pthread_mutex_unlock(&quarantine->mutex);
@@ -276,7 +281,7 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 
 	if (directory < 0)
 		return directory;
-	directory_keep(quarantine, directory);
+	directory_keep(quarantine);
 	cost = missing_cost(directory, ring_uuid, group, file);
 	if (cost)
 		error = room_take(quarantine, cost);
@@ -292,6 +297,13 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 	atomic_store(&quarantine->dirty, true);
 	(void)close(directory);
 	return error;
+}
+
+void k2i_quarantine_tick(struct k2i_quarantine *quarantine)
+{
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	directory_leave(quarantine);
+	(void)pthread_mutex_unlock(&quarantine->mutex);
 }
 
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine)

@@ -28,4 +28,7 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 /* What was put there before survives a power cut. Errors as syncfs(2). Any thread. */
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine);
 
+/* Once a second: a file system that is not there any more is let go. */
+void k2i_quarantine_tick(struct k2i_quarantine *quarantine);
+
 #endif

@@ -136,6 +136,7 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	(void)descriptor;
 	(void)what;
 	k2i_outputs_tick(receiver->outputs, k2i_loop_now_ns());
+	k2i_quarantine_tick(receiver->quarantine);
 	result = k2i_ledger_check(receiver->ledger);
 	if (result < 0)
 		k2i_log_limited(&receiver->ledger_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,

@@ -188,6 +188,19 @@ static void an_error_that_others_were_told_of_is_noticed(void **state)
 	}
 }
 
+/* How many this process has open. */
+static unsigned directories_count(const struct stat *which)
+{
+	struct stat status;
+	unsigned count = 0;
+	int descriptor;
+
+	for (descriptor = 3; descriptor < 64; descriptor++)
+		count += fstat(descriptor, &status) == 0 && status.st_dev == which->st_dev &&
+			 status.st_ino == which->st_ino;
+	return count;
+}
+
 /* What was put there before another file system took the place. */
 static void an_error_of_the_one_before_is_noticed(void **state)
 {
@@ -198,6 +211,7 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 	struct k2i_quarantine *quarantine;
 	struct stat here, there;
 	char link[400], other[] = "/dev/shm/k2hft-test.XXXXXX";
+	int puts;
 
 	assert_non_null(mkdtemp(other));
 	assert_int_equal(stat(folder->path, &here) | stat(other, &there), 0);
@@ -206,14 +220,21 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 		skip();
 	}
 	path_join(link, sizeof(link), folder, "index");
-	assert_int_equal(symlink(folder->path, link), 0);
-	assert_int_equal(k2i_quarantine_create(link, UINT64_MAX, &counters, &quarantine), 0);
-	error_told();
-	assert_int_equal(unlink(link) | symlink(other, link), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
-	assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
-	k2i_quarantine_free(quarantine);
+	for (puts = 0; puts < 2; puts++) {
+		assert_int_equal(symlink(folder->path, link), 0);
+		assert_int_equal(k2i_quarantine_create(link, UINT64_MAX, &counters, &quarantine), 0);
+		error_told();
+		assert_int_equal(unlink(link) | symlink(other, link), 0);
+		if (puts)
+			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+		else
+			k2i_quarantine_tick(quarantine);
+		assert_int_equal(directories_count(&here), 0);
+		assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
+		assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+		k2i_quarantine_free(quarantine);
+		assert_int_equal(unlink(link), 0);
+	}
 	folder_remove(other);
 }
 
