@@ -79,6 +79,15 @@ static void skipped_write(FILE *output, const char *skipped)
 		(void)fprintf(output, "- %.*s\n", (int)strcspn(skipped, "\n"), skipped);
 }
 
+static const char runs_explained[] =
+	"Medians, too. The ways to the receiver: library, a process that links libk2hft; push, one that writes into\n"
+	"`k2hft push`; mount, one that writes to a file of a mount; mount-append, one that appends each record by a\n"
+	"write of its own. -g: so many senders, each a process; writers: threads of each sender; -c: records in one\n"
+	"write; --ring: the queue of each sender; unified: all into one file of the receiver.\n"
+	"Produced is what writers could hand over, committed what the receiver has acknowledged, in 1,000,000 bytes a\n"
+	"second; CPU is that of all processes together, beside that of the pipe's; p50 and p99 are latencies, from\n"
+	"when a record was due until it could be read at the receiver. k2hft-bench(1) has the rest.\n";
+
 void bench_markdown_write(FILE *output, const struct bench_report *report)
 {
 	char machine[3 * BENCH_TEXT_ROOM];
@@ -88,7 +97,8 @@ void bench_markdown_write(FILE *output, const struct bench_report *report)
 		      "Written by `%s`, and anew each time: what is added by hand is lost.\n"
 		      "Single figures say little on a machine that others use, too; the ratios compare\n"
 		      "with what the same machine did in the same seconds: a plain pipe over TCP (read 256 KiB, send,\n"
-		      "write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns.\n\n",
+		      "write), appends to tmpfs, or the run beside it. Medians of all runs, which took turns; of\n"
+		      "a ratio that of the single runs' ratios, whose lowest and highest stand beside it.\n\n",
 		      report->command);
 	(void)snprintf(machine, sizeof(machine), "%" PRIu64 " x %s, %" PRIu64 " MiB, %s", report->processors,
 		       report->processor, report->memory_mib, report->architecture);
@@ -103,7 +113,7 @@ void bench_markdown_write(FILE *output, const struct bench_report *report)
 	fact_write(output, "lines of a log", report->input);
 	if (report->row_count)
 		rows_write(output, report);
-	(void)fputs("\n## All runs\n", output);
+	(void)fprintf(output, "\n## All runs\n\n%s", runs_explained);
 	results_write(output, report);
 	if (report->skipped[0])
 		skipped_write(output, report->skipped);

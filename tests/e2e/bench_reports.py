@@ -25,7 +25,9 @@ def main():
         for part in html.split("<svg")[1:]:
             xml.dom.minidom.parseString("<svg" + part.split("</svg>")[0] + "</svg>")
         with open(os.path.join(work, "a.md"), encoding="utf-8") as source:
-            assert sum(line.startswith("| library, 100 bytes") for line in source) == 3
+            markdown = source.read()
+        assert sum(line.startswith("| library, 100 bytes") for line in markdown.splitlines()) == 3
+        assert "-g: so many senders" in markdown and max(len(line) for line in markdown.splitlines()[4:]) < 120, markdown
 
         # The same results, the same page, without a measurement.
         bench(work, "--from", "a.json", "--html", "b.html", "--json", "b.json")
