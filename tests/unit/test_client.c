@@ -9,6 +9,8 @@ static void options_are_checked(void **state)
 {
 	struct fixture *f = *state;
 	struct k2hft_client_options good = f->options, bad;
+	struct k2hft_ring *attached;
+	char path[64];
 
 	bad = good;
 	bad.host = NULL;
@@ -34,6 +36,10 @@ static void options_are_checked(void **state)
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	assert_int_equal(k2hft_client_open(NULL, &good, &f->client), -EINVAL);
 	assert_int_equal(k2hft_client_open(f->ring, NULL, &f->client), -EINVAL);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", k2hft_ring_descriptor(f->ring));
+	assert_int_equal(k2hft_ring_attach(path, &attached), 0);
+	assert_int_equal(k2hft_client_open(attached, &good, &f->client), -EINVAL);
+	k2hft_ring_close(attached);
 	assert_null(f->client);
 }
 
