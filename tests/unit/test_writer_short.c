@@ -34,11 +34,12 @@ static void a_record_touches_nothing_but_its_place(void **state)
 	assert_int_equal(mprotect(first, page_bytes, PROT_READ | PROT_WRITE), 0);
 	memset(first, 'a', page_bytes);
 	memset(rest, 0xee, sizeof(rest));
-	for (size_t bytes = 0; bytes <= 40; bytes++) {
+	for (size_t bytes = 0; bytes <= 530; bytes++) {
 		const uint8_t *const records[] = {first, first + page_bytes - bytes};
 
 		for (size_t at = 0; at < 2; at++) {
 			(void)k2i_sender_seal(sender);
+			writer->open_bytes = 1024;
 			assert_int_equal(k2hft_writer_write(writer, "opens", 5), 0);
 			assert_true(k2i_writer_room(writer) >= bytes + 1 + rest_bytes);
 			end = writer->begin + k2i_writer_filled(writer);
@@ -61,19 +62,20 @@ static void records_of_each_length_fill_a_chunk(void **state)
 	struct k2hft_writer *writer = writer_make(sender);
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 	uint64_t records = 0, all_bytes = 0;
+	const char text[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 	(void)state;
-	for (size_t bytes = 0; bytes <= 20; bytes++) {
+	for (size_t bytes = 0; bytes < sizeof(text); bytes++) {
 		struct taken taken = {0};
 		size_t count = K2I_OPEN_BYTES_FIRST / (bytes + 1);
 
 		writer->open_bytes = K2I_OPEN_BYTES_FIRST;
 		for (size_t at = 0; at < count; at++)
-			assert_int_equal(k2hft_writer_write(writer, "0123456789abcdefghij", bytes), 0);
+			assert_int_equal(k2hft_writer_write(writer, text, bytes), 0);
 		take_committed(sender, &taken);
 		assert_int_equal(taken.chunks, 0);
 		assert_true(k2i_writer_room(writer) < bytes + 1);
-		assert_int_equal(k2hft_writer_write(writer, "0123456789abcdefghij", bytes), 0);
+		assert_int_equal(k2hft_writer_write(writer, text, bytes), 0);
 		take_committed(sender, &taken);
 		assert_int_equal(taken.byte_count, count * (bytes + 1));
 		assert_int_equal(taken.records, count);
