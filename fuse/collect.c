@@ -511,6 +511,15 @@ static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_
 		run_waits(mount, file);
 }
 
+/* A page that has left the cache since, and was read again, has zeros: they tell nothing. */
+static bool mark_seen(const struct k2i_node_entry *entry, const struct k2i_write *write)
+{
+	const uint64_t zeros = 0;
+
+	return write->bytes >= entry->cut_bytes && (memcmp(write->data, &entry->cut_mark, entry->cut_bytes) == 0 ||
+						    memcmp(write->data, &zeros, entry->cut_bytes) == 0);
+}
+
 /*
  * Whether the mark is gone. What else the answer has is not taken: its length can be the old one and its pages new, as
  * they are read later.
@@ -518,8 +527,7 @@ static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_
 static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	bool there = entry->cut_bytes == MARK_UNKNOWN ||
-		     (write->bytes >= entry->cut_bytes && memcmp(write->data, &entry->cut_mark, entry->cut_bytes) == 0);
+	bool there = entry->cut_bytes == MARK_UNKNOWN || mark_seen(entry, write);
 
 	give_back(mount, write);
 	if (entry->cut_bytes && write->bytes && !there)

@@ -55,6 +55,25 @@ cut_while_appending killed_open sh -c ': >"$1"' sh
 stop_killing 1
 stop_mount || fail "status $? of k2hftfuse"
 
+# Somebody has pages of the file dropped and read again meanwhile.
+cat >"$work/read_again.py" <<'END'
+import os, sys
+path, parent = sys.argv[1], os.getppid()
+while not os.path.exists(path):
+    pass
+descriptor = os.open(path, os.O_RDONLY)
+while os.getppid() == parent:
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.posix_fadvise(descriptor, 0, 65536, os.POSIX_FADV_WILLNEED)
+END
+start_mount
+python3 "$work/read_again.py" "$sent/again" &
+again=$!
+cut_while_appending again truncate -s 0
+kill -9 $again
+wait $again 2>/dev/null
+stop_mount || fail "status $? of k2hftfuse"
+
 # What was written a moment before and nobody has seen yet.
 start_mount
 quick python3 - "$sent/moment" <<'END' || fail "a moment before"

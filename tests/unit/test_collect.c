@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel's page cache has given and nobody can take, for lack of memory. */
+/* What the kernel's page cache has given and nobody can take, for lack of memory; what it gives of a file that is cut. */
 #include "mounted_help.h"
 
 #include <errno.h>
@@ -139,6 +139,43 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 	mounted_end(&mounted);
 }
 
+/* The kernel is asked what it has behind the watermark, and answers. */
+static void ask_and_answer(struct mounted *mounted, const char *data, size_t bytes)
+{
+	struct k2i_mount *mount = &mounted->mount;
+	struct k2i_write answer = {.offset = 0, .data = data, .bytes = bytes};
+	char question[128];
+
+	k2i_collect_run(mount, UINT64_MAX / 2);
+	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
+	k2i_collect_answer(mount, mounted->handle->node, mount->questions_asked, &answer);
+}
+
+/* Until then its pages are the old ones: not even one that was read again meanwhile says anything else. */
+static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
+{
+	const struct k2i_collect_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	const char zeros[64] = "";
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &mark);
+	ask_and_answer(&mounted, (const char *)&mark.value, sizeof(mark.value));
+	ask_and_answer(&mounted, zeros, sizeof(zeros));
+	ask_and_answer(&mounted, zeros, 0);
+	assert_int_equal(k2i_node_at(mounted.mount.nodes, mounted.handle->node)->cut_bytes, sizeof(mark.value));
+	assert_sent(&mounted, "");
+	ask_and_answer(&mounted, "a1\na2\na3\n", 9);
+	assert_int_equal(k2i_node_at(mounted.mount.nodes, mounted.handle->node)->cut_bytes, 0);
+	ask_and_answer(&mounted, "a1\na2\na3\n", 9);
+	assert_sent(&mounted, "a1\na2\na3\n");
+	k2i_collect_close(&mounted.mount, file);
+	mounted_end(&mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_waits_for_memory_goes_when_its_file_is_closed, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_refused_is_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
+		cmocka_unit_test_setup_teardown(a_cut_is_done_when_its_mark_makes_way_for_a_record, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
