@@ -5,10 +5,13 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "handles.h"
@@ -396,61 +399,85 @@ bool k2i_collect_left(const struct k2i_node_entry *entry)
 	return entry->cached && entry->cached->left;
 }
 
+int k2i_collect_prepare(struct k2i_mount *mount)
+{
+	pthread_mutexattr_t attributes;
+	int status = pthread_mutexattr_init(&attributes);
+
+	if (status == 0)
+		status = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	if (status == 0)
+		status = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	if (status == 0)
+		status = pthread_mutex_init(&mount->marking, &attributes);
+	return -status;
+}
+
 /*
  * Writes to the kernel's copy of a page, which is not written back. The kernel waits for the page, which somebody can be
  * reading just then (mmap(2), posix_fadvise(2)), and such a READ is answered by the loop: so it is not the loop that waits.
+ * Nor is it a thread: a worker that is killed is gone when all of it is, and only then comes the one that answers. It has
+ * nothing open but the device, so that who comes does not find the ring in use.
+ *
+ * So it can outlive its worker, and what it writes would then be in what is appended after a later cut. That cut's mark
+ * waits for it: whoever has `marking` has it until it is gone.
  */
-static void *store(void *argument)
+static _Noreturn void store(struct k2i_mount *mount, const struct k2i_collect_mark *mark, pid_t worker)
 {
-	struct k2i_collect_mark *mark = argument;
-	struct k2i_mount *mount = mark->mount;
 	struct fuse_notify_store_out place = {.nodeid = mark->node, .offset = mark->end, .size = mark->bytes};
-	uint64_t one = 1;
 
-	if (!notify(mark->device_fd, FUSE_NOTIFY_STORE, &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
-		    &(struct iovec){.iov_base = &mark->value, .iov_len = mark->bytes}))
-		mark->bytes = MARK_UNKNOWN;
-	(void)close(mark->device_fd);
-	mark->next = atomic_load(&mount->marked);
-	while (!atomic_compare_exchange_weak(&mount->marked, &mark->next, mark))
-		continue;
-	(void)!write(mount->progress_fd, &one, sizeof(one));
-	return NULL;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != worker || dup2(mount->device_fd, STDIN_FILENO) != STDIN_FILENO)
+		_exit(EXIT_FAILURE);
+	/* By its number: musl has no function close_range. */
+	(void)syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
+	if (pthread_mutex_lock(&mount->marking) == EOWNERDEAD)
+		(void)pthread_mutex_consistent(&mount->marking);
+	if (!notify(STDIN_FILENO, FUSE_NOTIFY_STORE, &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
+		    &(struct iovec){.iov_base = (void *)(uintptr_t)&mark->value, .iov_len = mark->bytes}))
+		_exit(EXIT_FAILURE);
+	_exit(EXIT_SUCCESS);
 }
 
 void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
-	pthread_t thread;
+	pid_t worker = getpid();
 
 	if (!mount->writeback || gone == 0) {
 		mark->then(mount, mark->argument);
 		return;
 	}
-	mark->mount = mount;
 	mark->node = node;
 	mark->end = bytes;
 	mark->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
 	mark->bytes = gone < sizeof(mark->value) ? (uint8_t)gone : sizeof(mark->value);
-	/* Its own, that can't become another's while it waits. */
-	mark->device_fd = fcntl(mount->device_fd, F_DUPFD_CLOEXEC, 0);
-	if (mark->device_fd >= 0 && pthread_create(&thread, NULL, store, mark) == 0) {
-		(void)pthread_detach(thread);
+	mark->process = fork();
+	if (mark->process == 0)
+		store(mount, mark, worker);
+	if (mark->process < 0) {
+		mark->bytes = MARK_UNKNOWN;
+		mark->then(mount, mark->argument);
 		return;
 	}
-	if (mark->device_fd >= 0)
-		(void)close(mark->device_fd);
-	mark->bytes = MARK_UNKNOWN;
-	mark->then(mount, mark->argument);
+	mark->next = mount->marks;
+	mount->marks = mark;
 }
 
 void k2i_collect_marked(struct k2i_mount *mount)
 {
-	struct k2i_collect_mark *mark = atomic_exchange(&mount->marked, NULL), *next;
+	struct k2i_collect_mark **place = &mount->marks, *mark;
+	int status;
 
-	for (; mark; mark = next) {
-		next = mark->next;
+	while ((mark = *place) != NULL) {
+		if (waitpid(mark->process, &status, WNOHANG) == 0) {
+			place = &mark->next;
+			continue;
+		}
+		*place = mark->next;
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
+			mark->bytes = MARK_UNKNOWN;
 		mark->then(mount, mark->argument);
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cached.h"
 
@@ -50,6 +51,9 @@ bool k2i_collect_wanted(const struct k2i_mount *mount, uint32_t node, const stru
 /* Whether the mount has a use for the kernel's cache at all. */
 bool k2i_collect_possible(const struct k2i_mount *mount);
 
+/* Before there is a worker. 0 or -errno */
+int k2i_collect_prepare(struct k2i_mount *mount);
+
 /* Another writer of the file. As k2i_outlet_open. */
 int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
 		     struct k2i_cached_file **file);
@@ -89,8 +93,7 @@ void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then
  */
 struct k2i_collect_mark {
 	struct k2i_collect_mark *next;
-	struct k2i_mount *mount;
-	int device_fd;
+	pid_t process; /* that leaves it */
 	uint32_t node;
 	uint64_t value;
 	uint8_t bytes; /* of it */
@@ -99,7 +102,7 @@ struct k2i_collect_mark {
 	void *argument;
 };
 void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark);
-/* Goes on with those that are there. */
+/* A process has ended: goes on with what is there. */
 void k2i_collect_marked(struct k2i_mount *mount);
 /*
  * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has

@@ -272,12 +272,17 @@ static int serve_one(struct k2i_mount *mount)
 	return status < 0 ? status : 0;
 }
 
-static void end_by_signal(struct k2i_mount *mount)
+static void take_signal(struct k2i_mount *mount)
 {
 	struct signalfd_siginfo signal;
 
 	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
+	if (signal.ssi_signo == SIGCHLD) {
+		k2i_collect_marked(mount);
+		k2i_shared_step();
+		return;
+	}
 	if ((pid_t)signal.ssi_pid != mount->keeper)
 		return;
 	if (mount->ending && signal.ssi_int < 0)
@@ -386,10 +391,8 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
 	wait_for_any(mount, waits, timeout_ms);
-	if (waits[WAIT_PROGRESS].revents) {
+	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
-		k2i_collect_marked(mount);
-	}
 	if (waits[WAIT_SWEEPER].revents)
 		k2i_sweep_heard(mount);
 	k2i_turn_waited(&mount->turn);
@@ -510,7 +513,7 @@ int k2i_loop_run(struct k2i_mount *mount)
 	while (!ended(mount)) {
 		wait_for_work(mount, waits);
 		if (waits[WAIT_SIGNAL].revents)
-			end_by_signal(mount);
+			take_signal(mount);
 		if (!waits[WAIT_DEVICE].revents)
 			continue;
 		status = serve_one(mount);

@@ -2,6 +2,7 @@
 #ifndef K2I_MOUNT_H
 #define K2I_MOUNT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +45,7 @@ struct fuse_session;
 /*
  * A mount, in shared memory: a keeper has made it and starts the process that serves it, and another if that dies. What
  * is the process's own is made by each. One thread serves, and sends what is much; the client's touches `waiting` and
- * `progress_fd` only, those of collect.h `marked` and `progress_fd`.
+ * `progress_fd` only.
  */
 struct k2i_mount {
 	const struct k2i_mount_options *options;
@@ -70,6 +71,7 @@ struct k2i_mount {
 	size_t init_bytes;
 	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
 	bool swallowing;               /* libfuse's answer to it is not wanted again */
+	pthread_mutex_t marking;       /* robust; of processes that leave a mark, see collect.c */
 
 	/* The process's own. */
 	struct k2hft_ring *ring;
@@ -82,7 +84,7 @@ struct k2i_mount {
 	atomic_uint waiting;  /* 1: somebody wants progress_fd */
 	struct k2i_turn turn; /* to send what is much */
 	struct k2i_hold hold;
-	struct k2i_collect_mark *_Atomic marked;
+	struct k2i_collect_mark *marks;
 	uint32_t drain_files; /* whose bytes are to be taken before that */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "collect.h"
 #include "daemon.h"
 #include "ops.h"
 #include "options.h"
@@ -239,6 +240,8 @@ int k2i_start_mount(struct k2i_mount *mount)
 
 	if (status == 0)
 		status = k2i_tree_make(mount);
+	if (status == 0)
+		status = k2i_collect_prepare(mount);
 	if (status == 0)
 		status = mount_it(mount);
 	if (status == 0)

@@ -39,6 +39,7 @@ static int open_descriptors(struct k2i_mount *mount)
 
 	(void)sigemptyset(&ends);
 	(void)sigaddset(&ends, K2I_SIGNAL_END);
+	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
 	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	mount->request = malloc(K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
@@ -124,10 +125,10 @@ static void begin(struct k2i_mount *mount)
 	mount->in_a_row = 0;
 	mount->drain_files = 0;
 	mount->writes_later = NULL;
+	mount->marks = NULL;
 	mount->later_first = NULL;
 	mount->collect_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);
-	atomic_store(&mount->marked, NULL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 

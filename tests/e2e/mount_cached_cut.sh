@@ -104,17 +104,24 @@ if reader == 0:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.posix_fadvise(descriptor, 0, 8192, os.POSIX_FADV_WILLNEED)
     os._exit(0)
-for _ in range(3000):
+for _ in range(int(sys.argv[2])):
     os.truncate(sys.argv[1], 100)
     os.truncate(sys.argv[1], 8192)
 os.kill(reader, 9)
 os.waitpid(reader, 0)
 END
 # Nothing ends what waits for a mount that does not answer.
-python3 "$work/read.py" "$sent/read" &
-cutter=$!
-until_true 60 gone $cutter || fail "the mount does not answer"
-wait $cutter || fail "cut while it is read"
+# cut_while_reading TIMES
+cut_while_reading() {
+	python3 "$work/read.py" "$sent/read" "$1" &
+	cutter=$!
+	until_true 60 gone $cutter || fail "the mount does not answer"
+	wait $cutter || fail "cut while it is read"
+}
+cut_while_reading 3000
+start_killing 0.1
+cut_while_reading 10000
+stop_killing 1
 printf 'end\n' >>"$sent/read"
 ended() { tail -n 1 "$received/senddir/read" | grep -q '^end$'; }
 until_true 30 ended || fail "the end does not arrive"
