@@ -471,12 +471,14 @@ void k2i_collect_marked(struct k2i_mount *mount)
 	int status;
 
 	while ((mark = *place) != NULL) {
-		if (waitpid(mark->process, &status, WNOHANG) == 0) {
+		pid_t ended = waitpid(mark->process, &status, WNOHANG);
+
+		if (ended == 0) {
 			place = &mark->next;
 			continue;
 		}
 		*place = mark->next;
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
+		if (ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
 			mark->bytes = MARK_UNKNOWN;
 		mark->then(mount, mark->argument);
 	}
