@@ -93,7 +93,7 @@ seq -f 'line %.0f' 0 499 | cmp - "$received/senddir/moment" || fail "a moment be
 # Somebody reads pages of the file, which the kernel keeps locked until the READ is answered, while it is cut.
 start_mount
 cat >"$work/read.py" <<'END'
-import os, sys
+import os, sys, time
 with open(sys.argv[1], "ab") as file:
     file.write(b"0123456789abcde\n" * 512)
 cutter = os.getpid()
@@ -104,23 +104,24 @@ if reader == 0:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         os.posix_fadvise(descriptor, 0, 8192, os.POSIX_FADV_WILLNEED)
     os._exit(0)
-for _ in range(int(sys.argv[2])):
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
     os.truncate(sys.argv[1], 100)
     os.truncate(sys.argv[1], 8192)
 os.kill(reader, 9)
 os.waitpid(reader, 0)
 END
 # Nothing ends what waits for a mount that does not answer.
-# cut_while_reading TIMES
+# cut_while_reading SECONDS
 cut_while_reading() {
 	python3 "$work/read.py" "$sent/read" "$1" &
 	cutter=$!
 	until_true 60 gone $cutter || fail "the mount does not answer"
 	wait $cutter || fail "cut while it is read"
 }
-cut_while_reading 3000
+cut_while_reading 2
 start_killing 0.1
-cut_while_reading 10000
+cut_while_reading 8
 stop_killing 1
 printf 'end\n' >>"$sent/read"
 ended() { tail -n 1 "$received/senddir/read" | grep -q '^end$'; }
