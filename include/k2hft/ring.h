@@ -135,7 +135,10 @@ K2HFT_API int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_
 /* Descriptor of the memory or file; it stays the ring's. Since 0.1.0. */
 K2HFT_API int k2hft_ring_descriptor(const struct k2hft_ring *ring);
 
-/* Header and one line per entry, for people; the ring may be in use. -EIO: the output failed. Since 0.1.0. */
+/*
+ * Header and one line per entry, for people; any thread. The ring may be in use: what is written meanwhile can show as no
+ * entry, and that both happen at once is a data race in the sense of C. -EIO: the output failed. Since 0.1.0.
+ */
 K2HFT_API int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output);
 
 /*
