@@ -23,7 +23,10 @@ struct k2i_log_limit {
 	_Atomic uint32_t used;
 	uint32_t burst; /* lines in ten seconds, where each can be about something else; 0: one */
 };
-/* k2i_log at the first event and then at most once (or `burst` times) in ten seconds, with " (and N more in the last S s)" behind it. */
+/*
+ * k2i_log at the first event and then at most once (or `burst` times) in ten seconds, with " (and N more in the last S s)"
+ * behind it.
+ */
 void k2i_log_limited(struct k2i_log_limit *limit, uint64_t now_ns, enum k2hft_log_level level, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* For what is not a line of its own: whether it is time for one. It counts as passed over if not. */

@@ -40,8 +40,8 @@ void k2i_committer_free(struct k2i_committer *committer);
 int k2i_committer_add(struct k2i_committer *committer, struct k2i_stream *stream, const struct k2hft_chunk_view *view);
 
 /*
- * Writes the group (which can be empty) and enters it in the ledger with the ring's new position. On an error, which is the destination's, nothing of it has happened. The group is empty
- * afterwards in either case.
+ * Writes the group (which can be empty) and enters it in the ledger with the ring's new position. On an error, which is the
+ * destination's, nothing of it has happened. The group is empty afterwards in either case.
  */
 int k2i_committer_commit(struct k2i_committer *committer, struct k2i_ledger_ring *ring);
 

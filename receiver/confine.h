@@ -13,8 +13,8 @@
 int k2i_confine_check(const char *path);
 
 /*
- * Opens `path` below `base` with O_WRONLY | `flags` (O_APPEND, O_CREAT, O_TRUNC, O_DSYNC, O_SYNC) and gives its descriptor. Errors as
- * k2i_confine_check, openat2(2) and mkdir(2); -ENXIO it is not a regular file.
+ * Opens `path` below `base` with O_WRONLY | `flags` (O_APPEND, O_CREAT, O_TRUNC, O_DSYNC, O_SYNC) and gives its descriptor.
+ * Errors as k2i_confine_check, openat2(2) and mkdir(2); -ENXIO it is not a regular file.
  */
 int k2i_confine_open(int base, const char *path, int flags);
 

@@ -8,7 +8,10 @@
 
 /* NULL: there is none of that id. */
 struct k2i_stream *k2i_session_stream_find(struct k2i_session *session, uint32_t id);
-/* In place of one of the same id, which goes in any case. -ENOSPC the session has too many; -EDQUOT all together have; -ENOMEM. */
+/*
+ * In place of one of the same id, which goes in any case. -ENOSPC the session has too many; -EDQUOT all together have;
+ * -ENOMEM.
+ */
 int k2i_session_stream_declare(struct k2i_session *session, const struct k2hft_stream_message *message);
 void k2i_session_streams_free(struct k2i_session *session);
 

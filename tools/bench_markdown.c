@@ -81,9 +81,9 @@ static void skipped_write(FILE *output, const char *skipped)
 
 static const char runs_explained[] =
 	"Medians, too. The ways to the receiver: library, a process that links libk2hft; push, one that writes into\n"
-	"`k2hft push`; mount, one that writes to a file of a mount; mount-append, one that appends each record by a\n"
-	"write of its own. -g: so many senders, each a process; writers: threads of each sender; -c: records in one\n"
-	"write; --ring: the queue of each sender; unified: all into one file of the receiver.\n"
+	"`k2hft push`; mount, one that reads a file and writes to one of a mount; mount-append, one that appends each\n"
+	"record by a write of its own. -g: so many senders, each a process; writers: threads of each sender; -c:\n"
+	"records in one write; --ring: the queue of each sender; unified: all into one file of the receiver.\n"
 	"Produced is what writers could hand over, committed what the receiver has acknowledged, in 1,000,000 bytes a\n"
 	"second; CPU is that of all processes together, beside that of the pipe's; p50 and p99 are latencies, from\n"
 	"when a record was due until it could be read at the receiver. k2hft-bench(1) has the rest.\n";

@@ -212,8 +212,8 @@ K2HFT_API int k2hft_producer_push(struct k2hft_producer *producer, const struct 
 /*
  * Waits until the consumer has freed room since a reserve of this thread (if none has, the last of this process) gave
  * -EAGAIN, or `timeout_ms` is over (-1: no limit).
- * -ETIMEDOUT; -EINTR a signal came; -EIO futex(2) is refused; -EPIPE the consumer of an attached ring is gone, and no other can come, since no file
- * has its name and no mount keeps it. Since 0.1.0.
+ * -ETIMEDOUT; -EINTR a signal came; -EIO futex(2) is refused; -EPIPE the consumer of an attached ring is gone, and no
+ * other can come, since no file has its name and no mount keeps it. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms);
 
