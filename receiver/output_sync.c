@@ -28,11 +28,13 @@ static void file_collect(void *argument, struct k2i_table_node *node)
 	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
 	struct collection *collection = argument;
 
+	if (!atomic_load(&file->dirty))
+		return;
 	k2i_output_refer(collection->outputs, file);
 	collection->files[collection->count++] = file;
 }
 
-/* All of the table, each with a reference: which of them were written is known under their own locks only. */
+/* Those that were written, each with a reference. To the others a sync is no use: they are closed when it is time. */
 static int files_collect(struct k2i_outputs *outputs, struct collection *collection)
 {
 	int error = 0;

@@ -12,7 +12,10 @@
 #include <cmocka.h>
 
 #include "../../receiver/output_whole.h"
+#include "clock.h"
 #include "file_help.h"
+
+#define IDLE_NS UINT64_C(10000000000) /* after the last use */
 
 static struct k2i_outputs *outputs;
 static unsigned calls;
@@ -45,41 +48,53 @@ int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigne
 }
 
 /* Made, written and given back. */
-static void output_use(const char *path)
+static void output_use(struct k2i_outputs *table, const char *path)
 {
+	static struct k2i_store_writer writer;
 	struct k2i_output_file *output;
 
-	assert_int_equal(k2i_output_acquire(outputs, path, &output), 0);
+	assert_int_equal(k2i_store_writer_start(&writer, k2i_outputs_store(table)), 0);
+	assert_int_equal(k2i_output_acquire(table, path, &output), 0);
 	k2i_output_lock(output);
-	assert_int_equal(k2i_output_prepare(outputs, output), 0);
-	assert_int_equal(write(output->descriptor, "a", 1), 1);
-	output->length++;
+	assert_int_equal(k2i_output_prepare(table, output), 0);
+	k2i_store_writer_begin(&writer, output->descriptor);
+	assert_int_equal(k2i_store_put(&writer, "a", 1), 0);
+	assert_int_equal(k2i_store_flush(&writer), 0);
+	k2i_output_written(output, &writer);
 	k2i_output_unlock(output);
-	k2i_output_release(outputs, output);
+	k2i_output_release(table, output);
+	k2i_store_writer_free(&writer);
+}
+
+static struct k2i_outputs *outputs_make(char *base, size_t room)
+{
+	static struct k2i_counters counters;
+	struct k2i_outputs_options options = {
+		.base_directory = base, .open_max = 2, .store = {.write_bytes = 4096}, .counters = &counters};
+	struct k2i_outputs *made;
+
+	folder_make(base, room);
+	assert_int_equal(k2i_outputs_create(&options, &made), 0);
+	return made;
 }
 
 /* Those that have not been used for long, with SIGHUP, and to make room for another. */
 static void files_are_closed_without_the_tables_lock(void **state)
 {
-	static struct k2i_counters counters;
-	struct k2i_outputs_options options = {.open_max = 2, .store = {.write_bytes = 4096}, .counters = &counters};
-	struct k2i_outputs *made;
 	char base[256];
+	struct k2i_outputs *made = outputs_make(base, sizeof(base));
 
 	(void)state;
-	folder_make(base, sizeof(base));
-	options.base_directory = base;
-	assert_int_equal(k2i_outputs_create(&options, &made), 0);
 	outputs = made;
-	output_use("first");
-	output_use("second");
+	output_use(outputs, "first");
+	output_use(outputs, "second");
 	calls = 0;
-	output_use("third");
+	output_use(outputs, "third");
 	assert_int_equal(calls, 2);
 	assert_int_equal(k2i_outputs_open_count(outputs), 2);
 	k2i_outputs_reopen(outputs);
 	assert_int_equal(calls, 6);
-	output_use("first");
+	output_use(outputs, "first");
 	calls = 0;
 	k2i_outputs_tick(outputs, UINT64_MAX);
 	assert_int_equal(calls, 3); /* the tick looks at the directory, too */
@@ -89,10 +104,33 @@ static void files_are_closed_without_the_tables_lock(void **state)
 	folder_remove(base);
 }
 
+/* What somebody has removed gives its room back, however often others want to be synced. */
+static void a_sync_is_no_use(void **state)
+{
+	char base[256];
+	struct k2i_outputs *made = outputs_make(base, sizeof(base));
+	uint64_t used_ns;
+
+	(void)state;
+	output_use(made, "idle");
+	assert_int_equal(k2i_outputs_sync(made), 0);
+	used_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
+	while (k2i_clock_ns(CLOCK_MONOTONIC_COARSE) == used_ns)
+		continue;
+	output_use(made, "busy");
+	assert_int_equal(k2i_outputs_sync(made), 0);
+	assert_int_equal(k2i_outputs_open_count(made), 2);
+	k2i_outputs_tick(made, used_ns + IDLE_NS);
+	assert_int_equal(k2i_outputs_open_count(made), 1);
+	assert_int_equal(k2i_outputs_free(made, false), 0);
+	folder_remove(base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_closed_without_the_tables_lock),
+		cmocka_unit_test(a_sync_is_no_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
