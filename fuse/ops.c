@@ -21,14 +21,15 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	/*
 	 * ATOMIC_O_TRUNC: the kernel cuts the file once more after the answer to OPEN, without its lock in between: what was
 	 * appended to its cache then would be gone. So O_TRUNC comes as a SETATTR.
+	 * ASYNC_DIO: nothing, not even SIGKILL, ends the wait of who writes by io_submit(2), io_uring or with O_DIRECT that
+	 * was set later.
 	 */
 	const unsigned unwanted = FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
 				  FUSE_CAP_SPLICE_MOVE | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_HANDLE_KILLPRIV |
-				  FUSE_CAP_AUTO_INVAL_DATA;
+				  FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_ASYNC_DIO;
 	struct k2i_mount *mount = userdata;
 
 	connection->want &= ~unwanted;
-	connection->want |= connection->capable & FUSE_CAP_ASYNC_DIO;
 	mount->writeback = k2i_collect_possible(mount) && connection->capable & FUSE_CAP_WRITEBACK_CACHE;
 	if (mount->writeback)
 		connection->want |= FUSE_CAP_WRITEBACK_CACHE;

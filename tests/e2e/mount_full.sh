@@ -38,6 +38,14 @@ until_true 5 writes || echo "whether it waits can't be seen here"
 kill -INT $fourth
 until_true 20 ended $fourth || fail "SIGINT does not end a blocked writer"
 wait $fourth 2>/dev/null
+# So ends one whose output has got O_DIRECT, although the file was opened for the page cache.
+sh -c "exec dd if='$work/in' bs=4096 count=1 oflag=direct status=none >>'$sent/fifth'" &
+fifth=$!
+sleep 0.3
+gone $fifth && fail "a writer past the page cache is not blocked"
+kill -9 $fifth
+until_true 20 ended $fifth || fail "SIGKILL does not end a blocked writer past the page cache"
+wait $fifth 2>/dev/null
 # So does one that a signal handler interrupts: EINTR, nothing taken.
 quick python3 tests/tools/interrupted_write.py "$sent/third" || fail "an interrupted writer"
 start_receiver
