@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <k2hft/frame.h>
 
+#include "clock.h"
 #include "mount.h"
 #include "options.h"
 #include "tree.h"
@@ -23,13 +25,18 @@ enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_I
 struct k2i_output_file {
 	int fd;
 	unsigned references;
+	int directory_fd; /* the place's: where `name` is looked up */
+	char *name;       /* NULL: what was opened is kept */
+	dev_t device;
+	ino_t inode;
+	uint64_t looked_ns; /* when it was looked whether the name is still that of what is open */
 };
 
 /* OUTPUTFILE of one rule. */
 struct place {
 	enum place_kind kind;
 	struct k2i_output_file *file; /* FILE */
-	int directory_fd;             /* DIRECTORY */
+	int directory_fd;             /* DIRECTORY; FILE: of its name, or -1 */
 	const char *inside;           /* INSIDE, INSIDE_DIRECTORY: path below the mount */
 	size_t inside_bytes;          /* without slashes at its end */
 };
@@ -45,17 +52,39 @@ static const struct place *place_of(const struct k2i_mount *mount, const struct 
 	return &mount->outputs->places[k2i_rule_settings(match) - mount->settings->rules];
 }
 
-static int output_from(int fd, struct k2i_output_file **output)
+static int output_set(struct k2i_output_file *output, int fd)
 {
+	struct stat info;
+
+	if (fd < 0 || fstat(fd, &info))
+		return -errno;
+	output->fd = fd;
+	output->device = info.st_dev;
+	output->inode = info.st_ino;
+	return 0;
+}
+
+static int output_from(int fd, int directory_fd, const char *name, struct k2i_output_file **output)
+{
+	struct k2i_output_file *made;
+	int status;
+
 	if (fd < 0)
 		return -errno;
-	*output = malloc(sizeof(**output));
-	if (!*output) {
-		(void)close(fd);
-		return -ENOMEM;
+	made = calloc(1, sizeof(*made));
+	status = made ? output_set(made, fd) : -ENOMEM;
+	if (status == 0 && name) {
+		made->name = strdup(name);
+		status = made->name ? 0 : -ENOMEM;
 	}
-	(*output)->fd = fd;
-	(*output)->references = 1;
+	if (status) {
+		(void)close(fd);
+		free(made);
+		return status;
+	}
+	made->references = 1;
+	made->directory_fd = directory_fd;
+	*output = made;
 	return 0;
 }
 
@@ -64,6 +93,7 @@ void k2i_output_put(struct k2i_output_file *output)
 	if (!output || --output->references)
 		return;
 	(void)close(output->fd);
+	free(output->name);
 	free(output);
 }
 
@@ -120,13 +150,15 @@ int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, 
 		   struct k2i_output_file **output)
 {
 	const struct place *place = place_of(mount, match);
+	const char *name;
 
 	*output = NULL;
 	if (place->kind == PLACE_FILE) {
 		*output = place->file;
 		(*output)->references++;
 	} else if (place->kind == PLACE_DIRECTORY) {
-		return output_from(make_below(place->directory_fd, name_below(k2i_rule_settings(match), path)), output);
+		name = name_below(k2i_rule_settings(match), path);
+		return output_from(make_below(place->directory_fd, name), place->directory_fd, name, output);
 	}
 	return 0;
 }
@@ -162,16 +194,55 @@ static void take_back(const struct k2i_output_file *output, size_t done)
 		(void)!ftruncate(output->fd, end - (off_t)done);
 }
 
+/* Whether what is open has its name still. */
+static bool in_place(const struct k2i_output_file *output)
+{
+	struct stat info;
+	int fd = open_below(output->directory_fd, output->name, O_PATH, 0);
+	bool same = fd < 0 ? errno != ENOENT
+			   : fstat(fd, &info) == 0 && info.st_dev == output->device && info.st_ino == output->inode;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return same;
+}
+
+/* One that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then. */
+static int make_again(struct k2i_output_file *output)
+{
+	int old = output->fd, fd = make_below(output->directory_fd, output->name);
+	int status = output_set(output, fd);
+
+	if (status == 0)
+		(void)close(old);
+	else if (fd >= 0)
+		(void)close(fd);
+	return status;
+}
+
+/* For a line of its own each that costs a fifth of all, so they are looked after with each tick of the clock only. */
+static int look_after(struct k2i_output_file *output)
+{
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
+
+	if (!output->name || now_ns == output->looked_ns)
+		return 0;
+	output->looked_ns = now_ns;
+	return in_place(output) ? 0 : make_again(output);
+}
+
 int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
 {
 	size_t done = 0, before = 0;
+	int status = look_after(output);
 
+	if (status)
+		return status;
 	while (done < bytes) {
 		ssize_t written = write(output->fd, data + done, bytes - done);
 
 		if (written < 0 && errno != EINTR) {
-			int status = -errno;
-
+			status = -errno;
 			/* Of two pieces nobody knows whether there is something between them. */
 			if (done && before == 0)
 				take_back(output, done);
@@ -275,13 +346,22 @@ static int open_directory(struct place *place, const char *path)
 	return 0;
 }
 
+/* Where its name is, symbolic links resolved; a pipe, as /dev/stdout can be, has none. */
 static int open_file(struct place *place, const char *path)
 {
-	int status = output_from(open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600), &place->file);
+	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	char resolved[PATH_MAX], *slash = NULL;
 
-	if (status == 0)
-		place->kind = PLACE_FILE;
-	return status;
+	if (fd < 0)
+		return -errno;
+	place->kind = PLACE_FILE;
+	place->directory_fd = -1;
+	if (realpath(path, resolved)) {
+		slash = strrchr(resolved, '/');
+		*slash = '\0';
+		place->directory_fd = open(*resolved ? resolved : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	return output_from(fd, place->directory_fd, place->directory_fd < 0 ? NULL : slash + 1, &place->file);
 }
 
 static int open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
@@ -385,7 +465,7 @@ void k2i_outputs_close(struct k2i_outputs *outputs)
 		struct place *place = &outputs->places[number];
 
 		k2i_output_put(place->file);
-		if (place->kind == PLACE_DIRECTORY)
+		if (place->kind == PLACE_DIRECTORY || (place->kind == PLACE_FILE && place->directory_fd >= 0))
 			(void)close(place->directory_fd);
 	}
 	free(outputs);
