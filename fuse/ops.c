@@ -7,6 +7,7 @@
 #include "collect.h"
 #include "options.h"
 #include "path.h"
+#include "tree.h"
 
 /* Requests that the kernel sends without waiting for their answers. */
 #define BACKGROUND_MAX 64
@@ -65,7 +66,7 @@ struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode)
 	const struct fuse_ctx *context = fuse_req_ctx(req);
 
 	if (options->umask_set)
-		mode &= (mode_t)~options->umask_bits;
+		mode = k2i_tree_mode(options, mode);
 	return (struct k2i_node_owner){
 		.mode = mode,
 		.uid = options->uid_set ? options->uid_number : context->uid,

@@ -9,16 +9,21 @@
 #include "mount.h"
 #include "options.h"
 
+mode_t k2i_tree_mode(const struct k2i_mount_options *options, mode_t mode)
+{
+	mode_t left = mode & (mode_t)~options->umask_bits;
+
+	if (S_ISDIR(mode))
+		left |= mode & (S_IXUSR | (left & 0060 ? S_IXGRP : 0) | (left & 0006 ? S_IXOTH : 0));
+	return left;
+}
+
 static struct k2i_node_owner owner_of(const struct k2i_mount *mount, mode_t type)
 {
 	const struct k2i_mount_options *options = mount->options;
-	mode_t mode = S_ISDIR(type) ? 0777 : 0666;
 
-	mode &= (mode_t)~options->umask_bits;
-	if (S_ISDIR(type)) /* who may read or write there may also go there */
-		mode |= S_IXUSR | (mode & 0060 ? S_IXGRP : 0) | (mode & 0006 ? S_IXOTH : 0);
 	return (struct k2i_node_owner){
-		.mode = type | mode,
+		.mode = k2i_tree_mode(options, type | (S_ISDIR(type) ? 0777 : 0666)),
 		.uid = options->uid_set ? options->uid_number : getuid(),
 		.gid = options->gid_set ? options->gid_number : getgid(),
 	};

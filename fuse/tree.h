@@ -3,14 +3,19 @@
 #define K2I_TREE_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct k2i_mount;
+struct k2i_mount_options;
 
 /* A path in the mount may be longer than what can be a stream's name. */
 #define K2I_PATH_BYTES_MAX 4095u
 
 /* The tree with what the rules imply: directories above and of their targets, and the files that they name. -errno */
 int k2i_tree_make(struct k2i_mount *mount);
+
+/* What the option umask leaves of a mode: who may read or write in a directory may also go there. */
+mode_t k2i_tree_mode(const struct k2i_mount_options *options, mode_t mode);
 
 /* The file at `path`, made with its directories if it is missing. */
 int k2i_tree_file(struct k2i_mount *mount, const char *path, uint32_t *node);

@@ -111,3 +111,11 @@ sleep 0.2
 kill -TERM $mount_pid 2>/dev/null
 wait_mount && fail "status 0 although records are lost"
 grep -q 'lost with the ring' "$work/mount.err" || fail "no word about what is lost"
+
+# What the option umask leaves of a directory of a rule, and of what is made in it.
+mount_options=,umask=0137
+start_mount
+t mkdir "$sent/sub"
+t sh -c ": >'$sent/sub/f'"
+[ "$(t stat -c %a "$sent" "$sent/sub" "$sent/sub/f" | tr '\n' ' ')" = '750 750 640 ' ] || fail "umask: $(ls -lR "$mnt")"
+stop_mount || fail "status $? of k2hftfuse"
