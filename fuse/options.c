@@ -159,9 +159,11 @@ static int add_option(struct k2i_mount_options *options, const char *option, con
 
 static int check_level(struct k2i_mount_options *options)
 {
-	const char *text = options->log_level_text ? options->log_level_text : getenv("K2HFTDBGMODE");
+	const char *text = options->log_level_text, *level = getenv("K2HFTDBGMODE");
 
 	options->level = K2HFT_LOG_INFO;
+	if (!text && level && *level)
+		text = level;
 	if (text && k2i_daemon_level_parse(text, &options->level, &options->silent)) {
 		fprintf(stderr, PROGRAM ": dbglevel=%s: it is one of silent, err, wan, msg, dump\n", text);
 		return -EINVAL;

@@ -36,6 +36,11 @@ config_refused() {
 	sender_config
 	refused 2 "slave.ini:$1" "$mnt" -f -o "conf=$conf"
 }
+export K2HFTDBGMODE=loud
+refused 2 'dbglevel=loud' "$mnt" -o "conf=$conf"
+K2HFTDBGMODE=
+refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
+unset K2HFTDBGMODE
 good=$rules
 settings='RINGSIZ = 1M'
 config_refused '6: .*RINGSIZ.*RINGSIZE'
