@@ -507,10 +507,12 @@ static void test_without_effect(void **state)
 			    "10: note: DENY has no effect: DEFAULTALL = DENY uses ALLOW only\n"
 			    "8: note: the rule lets no record pass: DEFAULTALL = DENY and no ALLOW\n"
 			    "13: note: what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE\n");
+	k2i_settings_free(
+		check(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nDEFAULTALL=ALLOW\nDENY=x\nDENY=\n", &findings));
+	assert_string_equal(findings.text, "10: note: the rule lets no record pass: an empty DENY matches every one\n");
 	/* Of TYPE = file, as K2HFTFUSE has it; that of the others is an error. */
 	k2i_settings_free(check(RECEIVER "TRANSCONF=/x\n", &findings));
-	assert_string_equal(findings.text,
-			    "5: note: TRANSCONF has no effect: this version does not forward records\n");
+	assert_string_equal(findings.text, "5: note: TRANSCONF has no effect: this version does not forward records\n");
 }
 
 /* By default, which is K2HFTFUSE's, a file that was to keep records is started afresh. */
