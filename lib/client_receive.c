@@ -58,6 +58,10 @@ static void take_ack(struct k2hft_client *client, const uint8_t *body, size_t bo
 		protocol_error(client, now_ns, "ACK is not well formed");
 		return;
 	}
+	if (ack.level != client->level) {
+		protocol_error(client, now_ns, "ACK is of another level than WELCOME said");
+		return;
+	}
 	int known = k2i_client_sent_acked(client, ack.position);
 	if (known < 0 || ack.window_end < client->window_end) {
 		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_SOON, now_ns,
@@ -141,6 +145,17 @@ static void take(struct k2hft_client *client, uint8_t type, const uint8_t *body,
 		protocol_error(client, now_ns, "a frame that a receiver may not send now");
 }
 
+static void header_refuse(struct k2hft_client *client, int error, uint64_t now_ns)
+{
+	if (error == -EPROTO && client->state == K2HFT_CLIENT_GREETING)
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "no receiver of this protocol answers");
+	else if (error == -EMSGSIZE)
+		k2i_client_refuse(client, K2HFT_ERROR_LIMIT, K2I_CLIENT_RETRY_SOON, now_ns,
+				  "a frame is longer than allowed");
+	else
+		protocol_error(client, now_ns, "a frame's header is not well formed");
+}
+
 /* How many bytes the first frame has, 0 if it is not complete; the connection is over if it is wrong. */
 static size_t frame_check(struct k2hft_client *client, const uint8_t *bytes, size_t byte_count,
 			  struct k2hft_frame *frame, uint64_t now_ns)
@@ -149,12 +164,8 @@ static size_t frame_check(struct k2hft_client *client, const uint8_t *bytes, siz
 
 	if (error == -EAGAIN)
 		return 0;
-	if (error == -EPROTO) {
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "no receiver of this protocol answers");
-		return 0;
-	}
 	if (error < 0) {
-		protocol_error(client, now_ns, "a frame's header is not well formed");
+		header_refuse(client, error, now_ns);
 		return 0;
 	}
 	size_t whole = K2HFT_FRAME_HEADER_BYTES + (size_t)frame->body_bytes;

@@ -211,6 +211,7 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 	client->state = K2HFT_CLIENT_CONNECTED;
 	client->connected_ns = now_ns;
 	client->window_end = welcome->window_end;
+	client->level = welcome->level;
 	client->ack_floor = welcome->position;
 	client->frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
 					  ? welcome->frame_bytes_max

@@ -112,6 +112,7 @@ struct k2hft_client {
 	uint64_t repaired_from, repaired_to; /* gaps in it are damage */
 	uint32_t repairs;                    /* in a row, without a chunk between them */
 	uint32_t frame_bytes_max;
+	uint8_t level; /* of this connection's ACKs */
 	uint8_t receiver_uuid[16];
 	bool ledger_lost_logged;
 

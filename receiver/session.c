@@ -392,9 +392,7 @@ static int chunks_check(struct k2i_session *session, const struct k2hft_frame *f
 	int result;
 
 	while ((result = k2hft_chunk_next(raw, frame->raw_bytes, frame->position, &offset, &view)) > 0) {
-		if (view.end <= session->expected)
-			continue;
-		if (view.position < session->expected)
+		if (view.position < session->expected && view.end > session->expected)
 			return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a chunk overlaps what was received before");
 		if (!k2i_session_stream_find(session, view.chunk.stream_id))
 			return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a chunk of a stream that was not declared");

@@ -415,10 +415,22 @@ static void frames_hold_no_more_records_than_wanted(void **state)
 	assert_int_equal(frames, 11);
 }
 
-static void a_wrong_ack(struct fixture *f, uint64_t position, uint64_t window_end)
+/* The client says why, and closes. */
+static void error_await(struct fixture *f, unsigned code)
 {
 	struct k2hft_error_message error;
 
+	/* One that goes on would ask and be answered for ever. */
+	state_await(f, K2HFT_CLIENT_WAITING);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(got.body, got.frame.body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	peer_await_end(f);
+	assert_string_equal(stats_of(f).last_error, error.text);
+}
+
+static void a_wrong_ack(struct fixture *f, uint64_t position, uint64_t window_end)
+{
 	client_open(f);
 	push(f, "one\n");
 	push(f, "two\n");
@@ -427,10 +439,7 @@ static void a_wrong_ack(struct fixture *f, uint64_t position, uint64_t window_en
 	push(f, "three\n");
 	(void)peer_data(f);
 	peer_ack_window(f, position, window_end, K2HFT_STATUS_OK);
-	struct peer_frame got = peer_frame(f, K2HFT_FRAME_ERROR);
-	assert_int_equal(k2hft_error_decode(got.body, got.frame.body_bytes, &error), 0);
-	assert_int_equal(error.code, K2HFT_ERROR_POSITION);
-	peer_await_end(f);
+	error_await(f, K2HFT_ERROR_POSITION);
 	assert_int_equal(ring_stats_of(f).acked, 0);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	(void)peer_data(f);
@@ -451,6 +460,36 @@ static void ack_inside_a_chunk_is_refused(void **state)
 static void window_that_shrinks_is_refused(void **state)
 {
 	a_wrong_ack(*state, 0, PEER_WINDOW - 8);
+}
+
+static void ack_of_another_level_is_refused(void **state)
+{
+	struct k2hft_ack ack = {.window_end = PEER_WINDOW, .level = K2HFT_LEVEL_SYNCED};
+	struct fixture *f = *state;
+	uint8_t bytes[128];
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, bytes, k2hft_ack_encode(&ack, bytes, sizeof(bytes)));
+	error_await(f, K2HFT_ERROR_PROTOCOL);
+}
+
+/* Who has greeted speaks the protocol: whatever comes between its frames has damaged them. */
+static void headers_are_refused(void **state)
+{
+	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .body_bytes = 8192, .raw_bytes = 8192};
+	uint8_t body[8192] = {0}, header[K2HFT_FRAME_HEADER_BYTES];
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	peer_send(f, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
+	error_await(f, K2HFT_ERROR_PROTOCOL);
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 0, 110);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
+	peer_send(f, header, sizeof(header));
+	error_await(f, K2HFT_ERROR_LIMIT);
 }
 
 static void ack_between_chunks_of_a_frame_is_good(void **state)
@@ -623,6 +662,8 @@ int main(void)
 		CASE(frames_hold_no_more_records_than_wanted),
 		CASE(ack_above_what_was_sent_is_refused),
 		CASE(ack_inside_a_chunk_is_refused),
+		CASE(ack_of_another_level_is_refused),
+		CASE(headers_are_refused),
 		CASE(window_that_shrinks_is_refused),
 		CASE(ack_between_chunks_of_a_frame_is_good),
 		CASE(large_data_come_through_a_full_socket),

@@ -169,6 +169,18 @@ static void test_nothing_of_a_bad_frame_counts(void **state)
 	expect_file(world, "file", "ab");
 }
 
+static void test_what_comes_again_has_a_stream(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	put_data(world, 0, 0, 2, "a");
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_error(world, K2HFT_ERROR_PROTOCOL);
+}
+
 static void test_overlap(void **state)
 {
 	struct world *world = *state;
@@ -658,6 +670,7 @@ int main(void)
 		SESSION_TEST(test_gaps),
 		SESSION_TEST(test_good_frames_before_a_bad_one_count),
 		SESSION_TEST(test_nothing_of_a_bad_frame_counts),
+		SESSION_TEST(test_what_comes_again_has_a_stream),
 		SESSION_TEST(test_overlap),
 		SESSION_TEST(test_window),
 		SESSION_TEST(test_stream_declared_again),
