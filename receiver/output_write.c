@@ -81,10 +81,16 @@ static int unified_put(struct k2i_output_writer *writer, struct k2i_output_file 
 static int plain_put(struct k2i_output_writer *writer, struct k2i_output_file *output,
 		     const struct k2i_group_entry *entry)
 {
-	/* Blocks have no lines: a line end in them would be a changed byte. */
-	if (!writer->unify || entry->stream->mode == K2HFT_STREAM_BINARY)
-		return k2i_store_put(&writer->store, entry->payload, entry->payload_bytes);
-	return unified_put(writer, output, entry);
+	int error = 0;
+
+	if (writer->unify && entry->stream->mode != K2HFT_STREAM_BINARY)
+		return unified_put(writer, output, entry);
+	/* Blocks have no lines: a line end in them would be a changed byte. They end the line that they come into. */
+	if (writer->unify && output->open_writer) {
+		error = line_end_put(writer);
+		output->open_writer = 0;
+	}
+	return error ? error : k2i_store_put(&writer->store, entry->payload, entry->payload_bytes);
 }
 
 static int terminated_room(struct k2i_output_writer *writer, size_t room)

@@ -528,10 +528,14 @@ static void test_unified(void **state)
 	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\n");
+	/* A block comes between, too, and has no line end of its own. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "u");
+	add(place, &blocks, 0, 1, "[]\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "v\n");
 	add(place, &blocks, 0, 1, "block");
 	add(place, &blocks, 0, 1, "s");
 	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nblocks");
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nu\n[]\nv\nblocks");
 	place_close(place);
 }
 
