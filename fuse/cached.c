@@ -98,6 +98,11 @@ bool k2i_cached_next(const struct k2i_cached *cached, uint64_t watermark, struct
 	return true;
 }
 
+uint64_t k2i_cached_begin(const struct k2i_cached *cached)
+{
+	return cached->first ? cached->first->offset : 0;
+}
+
 static void drop_first(struct k2i_cached *cached)
 {
 	struct k2i_cached_piece *first = cached->first;

@@ -10,8 +10,8 @@
  * The order of what the kernel's page cache gives of one file. It gives pages: they begin before what is new, repeat
  * what was given, and come in any order. The file's watermark says up to which offset its bytes were taken; what is
  * beyond it with a gap between is kept here, in shared memory (shared.h), which the struct is in too, until the gap has
- * come. What was given first counts: a page that was dropped and made again has zeros where it was written before. Zero-
- * initialised; k2i_cached_forget.
+ * come, or is known for a hole. What was given first counts: a page that was dropped and made again has zeros where it
+ * was written before. Zero-initialised; k2i_cached_forget.
  */
 struct k2i_cached {
 	struct k2i_cached_piece *first; /* by offset, none overlaps another */
@@ -31,6 +31,8 @@ int k2i_cached_give(struct k2i_cached *cached, uint64_t watermark, uint64_t offs
 		    struct k2i_cached_part *part);
 /* What was kept and is to be taken now that the watermark is there: false, nothing. */
 bool k2i_cached_next(const struct k2i_cached *cached, uint64_t watermark, struct k2i_cached_part *part);
+/* Where the first that is kept begins; 0: nothing is. */
+uint64_t k2i_cached_begin(const struct k2i_cached *cached);
 /* The watermark has come here: frees what is below. */
 void k2i_cached_advance(struct k2i_cached *cached, uint64_t watermark);
 /* Frees all: the file is cut. Returns how many records that was. */

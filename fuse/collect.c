@@ -222,6 +222,20 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 	k2i_cached_advance(&file->pieces, watermark_of(mount, file));
 }
 
+void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	uint64_t begin;
+
+	/* What comes later is not taken. */
+	if (mount->ending)
+		return;
+	take_kept(mount, file);
+	while ((begin = k2i_cached_begin(&file->pieces)) > watermark_of(mount, file) && !file->refused) {
+		k2i_node_grow(k2i_node_at(mount->nodes, file->node), begin);
+		take_kept(mount, file);
+	}
+}
+
 /* What is kept still was accepted, and comes no more: for it, or for what stands before it, there was no memory. */
 static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
@@ -243,8 +257,8 @@ void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	struct k2i_cached_file **place = &mount->cached_first;
 
 	/* In steps of its own, so before anything of this one. */
-	if (file->writers == 1 && !mount->ending)
-		take_kept(mount, file);
+	if (file->writers == 1)
+		k2i_collect_pass_hole(mount, file);
 	K2I_SHARED_KEEP(file);
 	if (--file->writers)
 		return;
@@ -309,6 +323,10 @@ static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const st
 			k2i_reply_status(mount, write->unique, status);
 		else
 			k2i_reply_written(mount, write->unique, write->answer_bytes);
+	}
+	if (write->unique && (status || watermark_of(mount, file) < watermark + part.bytes)) {
+		K2I_SHARED_KEEP(&file->refused);
+		file->refused = true;
 	}
 	k2i_shared_step();
 	take_kept(mount, file);
@@ -532,6 +550,9 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
 	answered(mount, file, new_bytes > 0);
+	/* Not sooner: a kernel that writes copies of its pages back can have dropped one whose WRITE has not come. */
+	if (file->left)
+		k2i_collect_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
 		due(mount, file, 0);
 	if (!file->waits)

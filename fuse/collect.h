@@ -35,6 +35,7 @@ struct k2i_cached_file {
 	uint32_t writer_pid;       /* who opened it; 0: there were several */
 	struct k2i_handle *stream; /* what all of them write, in one; the kernel doesn't know it */
 	struct k2i_cached pieces;
+	bool refused; /* the kernel has been told that something that it gave can't be taken */
 
 	/* The process's own. */
 	uint64_t asked; /* number of the question that has no answer yet; 0: none */
@@ -59,6 +60,11 @@ int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, u
 		     struct k2i_cached_file **file);
 /* A writer's descriptor was closed; all that it wrote has come. */
 void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file);
+/*
+ * The kernel has nothing that belongs in front of what it has given: what is missing there is a hole, as who takes O_APPEND
+ * away and seeks leaves one, or was refused. A hole is passed over.
+ */
+void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file);
 void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* In place of a process that died. */
 void k2i_collect_inherit(struct k2i_mount *mount);

@@ -633,8 +633,10 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 		return;
 	}
 	entry = k2i_node_at(mount->nodes, handle->node);
-	if (entry && entry->cached)
+	if (entry && entry->cached) {
+		k2i_collect_pass_hole(mount, entry->cached);
 		handle = entry->cached->stream;
+	}
 	status = k2i_write_add_sync(mount, handle, unique, 0);
 	if (status)
 		k2i_reply_status(mount, unique, status);

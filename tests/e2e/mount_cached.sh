@@ -66,6 +66,41 @@ quick sh -c "echo first; exec dd if='$work/in' bs=64K oflag=direct status=none" 
 { echo first; cat "$work/in"; } >"$work/direct"
 arrives "$work/direct" senddir/direct
 
+# Who takes O_APPEND away, as xz does, and seeks behind the end leaves a hole: what follows it arrives, at once by fsync(2)
+# or close(2), else when the kernel has written it back, and so does what others append then.
+quick python3 - "$sent" "$received/senddir" <<'END' || fail "what follows a hole does not arrive"
+import fcntl, os, sys, time
+sent, received = sys.argv[1:]
+def arrives(name, expected):
+    while open(f"{received}/{name}", "rb").read() != expected:
+        time.sleep(0.01)
+for how in "closed", "synced", "open":
+    other = os.open(f"{sent}/hole.{how}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    writer = os.open(f"{sent}/hole.{how}", os.O_WRONLY | os.O_APPEND)
+    expected = b"." * 65535 + b"\n"
+    os.write(writer, expected)
+    os.fsync(writer)
+    fcntl.fcntl(writer, fcntl.F_SETFL, 0)
+    for hole in 1 << 20, 3 << 20:
+        os.lseek(writer, hole, os.SEEK_SET)
+        os.write(writer, b"behind\n" * 4096)
+        expected += b"behind\n" * 4096
+    os.write(other, b"appended\n")
+    expected += b"appended\n"
+    if how == "closed":
+        os.close(writer)
+        os.close(other)
+    elif how == "synced":
+        os.fsync(writer)
+        assert open(f"{received}/hole.{how}", "rb").read() == expected
+    else:
+        os.posix_fadvise(writer, 0, 0, os.POSIX_FADV_DONTNEED)
+    arrives(f"hole.{how}", expected)
+    if how != "closed":
+        os.write(other, b"later\n")
+        arrives(f"hole.{how}", expected + b"later\n")
+END
+
 # A program that gathers what it writes, by what the file system says, has no more of it than elsewhere.
 quick python3 - "$sent/gathered" "$received/senddir/gathered" <<'END' || fail "a program keeps its lines"
 import os, sys, time

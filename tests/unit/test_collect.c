@@ -67,7 +67,12 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 	(void)state;
 	mounted_make(&mounted);
 	assert_int_equal(open_writer(&mounted, &file), 0);
+	no_memory = true;
+	assert_int_equal(give(&mounted, 0, "a1"), -ENOMEM);
+	no_memory = false;
 	assert_int_equal(give(&mounted, 3, "a2\na3\n"), 6);
+	k2i_collect_pass_hole(&mounted.mount, file);
+	assert_sent(&mounted, "");
 	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &(struct k2i_collect_mark){.bytes = 0});
 	assert_int_equal(mounted.mount.counts.lost_records, 2);
 	assert_int_equal(k2i_handle_lost(file->stream), -ENOMEM);
@@ -75,6 +80,27 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 	k2i_collect_close(&mounted.mount, file);
 	assert_int_equal(mounted.mount.counts.lost_records, 3);
 	assert_sent(&mounted, "");
+	mounted_end(&mounted);
+}
+
+/* Nobody has written what is missing. */
+static void what_is_kept_behind_a_hole_is_sent(void **state)
+{
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	assert_int_equal(give(&mounted, 10, "a1\n"), 3);
+	assert_int_equal(give(&mounted, 20, "a2\n"), 3);
+	assert_sent(&mounted, "");
+	k2i_collect_pass_hole(&mounted.mount, file);
+	assert_sent(&mounted, "a1\na2\n");
+	assert_int_equal(give(&mounted, 30, "a3\n"), 3);
+	k2i_collect_close(&mounted.mount, file);
+	assert_sent(&mounted, "a3\n");
+	assert_int_equal(mounted.mount.counts.lost_records, 0);
 	mounted_end(&mounted);
 }
 
@@ -180,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_kept_behind_a_gap_is_counted, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_kept_behind_a_hole_is_sent, begin, end),
 		cmocka_unit_test_setup_teardown(what_waits_for_memory_goes_when_its_file_is_closed, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_refused_is_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),

@@ -27,6 +27,12 @@ void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
 	(void)node;
 }
 
+void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	(void)mount;
+	(void)file;
+}
+
 /* What the kernel's page cache has is to be taken first. */
 static k2i_collect_then *collected;
 static void *collected_argument;
