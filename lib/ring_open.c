@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "crash.h"
 #include "options.h"
 
@@ -246,7 +247,8 @@ bool k2i_ring_abandoned(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header header;
 	struct stat file;
-	int kept = errno;
+	/* A writer's look, in the middle of its call. */
+	int kept = errno, cancel_state = k2i_cancel_disable();
 
 	/* By its name another consumer can find a ring that lost its own: that is waited for. */
 	if (ring->attachment && !k2i_ring_abandoned_known(ring) && fstat(ring->descriptor, &file) == 0 &&
@@ -254,6 +256,7 @@ bool k2i_ring_abandoned(struct k2hft_ring *ring)
 	    !k2i_ring_locked(ring->descriptor, K2I_LOCK_KEPT) && !k2i_consumer_alive(ring->descriptor, &header))
 		/* relaxed: as above. */
 		atomic_store_explicit(&ring->abandoned, true, memory_order_relaxed);
+	k2i_cancel_restore(cancel_state);
 	errno = kept;
 	return k2i_ring_abandoned_known(ring);
 }

@@ -73,6 +73,30 @@ static void a_commit_that_wakes_is_finished(void **state)
 	k2hft_ring_close(ring);
 }
 
+static void write_one(void *writer)
+{
+	assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
+}
+
+/* It looks whether the ring of a process that may be gone for good is sent, before it begins. */
+static void a_write_into_the_ring_of_another_is_finished(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_sender *attached;
+	struct k2hft_writer *writer;
+	char target[64];
+
+	(void)state;
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	assert_int_equal(k2hft_sender_attach(target, &attached), 0);
+	assert_int_equal(k2hft_writer_open(attached, "a", &writer), 0);
+	assert_true(returns(write_one, writer));
+	(void)take(ring, "x\n");
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(attached, 0), 0);
+	k2hft_ring_close(ring);
+}
+
 static void declare_one(void *ring)
 {
 	assert_int_equal(stream_of(ring, "s"), 1);
@@ -161,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_commit_that_wakes_is_finished),
+		cmocka_unit_test(a_write_into_the_ring_of_another_is_finished),
 		cmocka_unit_test(a_declaration_unlocks_the_table),
 		cmocka_unit_test(a_wait_for_a_seal_unlocks_the_sender),
 		cmocka_unit_test(a_wait_for_acknowledgements_unlocks_the_client),
