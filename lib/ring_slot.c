@@ -9,8 +9,9 @@ unsigned k2i_slots_used(const struct k2hft_ring *ring)
 	return used < K2I_SLOT_COUNT ? used : K2I_SLOT_COUNT;
 }
 
-static void used_raise(struct k2hft_ring *ring, uint32_t used)
+static void used_raise(struct k2hft_ring *ring, const struct k2i_slot *slot)
 {
+	uint32_t used = (uint32_t)(slot - ring->slots) + 1;
 	/* relaxed: the claim that needs it is published by R2. */
 	uint32_t seen = atomic_load_explicit(&ring->header->slots_used, memory_order_relaxed);
 
@@ -74,6 +75,8 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 	atomic_store_explicit(&slot->rear, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->attachment, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->owner_namespace, ring->process.namespace, memory_order_relaxed);
+	/* Also of a dead one, which may not have come to it. */
+	used_raise(ring, slot);
 	return true;
 }
 
@@ -90,10 +93,8 @@ static bool slot_abandoned(const struct k2hft_ring *ring, struct k2i_slot *slot,
 struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring)
 {
 	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++) {
-		if (slot_take_over(ring, &ring->slots[at], 0)) {
-			used_raise(ring, at + 1);
+		if (slot_take_over(ring, &ring->slots[at], 0))
 			return &ring->slots[at];
-		}
 	}
 	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++) {
 		/* relaxed: what a dead owner wrote before it was found dead is there; a live one is left alone. */
@@ -129,8 +130,10 @@ void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before
 		uint64_t namespace = atomic_load_explicit(&slot->owner_namespace, memory_order_relaxed);
 		bool is_before = owner == before->owner && namespace == before->namespace;
 
+		/* relaxed: as above. Not if somebody who is attached has taken the place since. */
 		if (owner && (rebooted || is_before || !slot_alive(ring, slot, owner)))
-			atomic_store_explicit(&slot->owner, K2I_OWNER_GONE, memory_order_relaxed);
+			(void)atomic_compare_exchange_strong_explicit(&slot->owner, &owner, K2I_OWNER_GONE,
+								      memory_order_relaxed, memory_order_relaxed);
 	}
 }
 

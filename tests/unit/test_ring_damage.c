@@ -3,6 +3,7 @@
 #include "ring_help.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
 #include "ring_handle.h"
@@ -435,6 +436,91 @@ static void dead_places_are_taken_over(void **state)
 	k2hft_ring_close(ring);
 }
 
+static void before_it_told(struct k2hft_ring *ring)
+{
+	unsigned told = k2i_slots_used(ring);
+
+	(void)k2i_slot_take(ring);
+	atomic_store(&ring->header->slots_used, told);
+}
+
+/* The last place: whoever took it first died before the ring knew that it is used. */
+static void a_place_that_was_not_told_of_is(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producers[K2I_SLOT_COUNT];
+	uint32_t stream_id = stream_of(ring, "s");
+	const unsigned last = K2I_SLOT_COUNT - 1;
+
+	(void)state;
+	for (unsigned at = 0; at < last - 1; at++)
+		producers[at] = producer_of(ring);
+	die_after(ring, before_it_told);
+	for (unsigned at = last - 1; at <= last; at++)
+		producers[at] = producer_of(ring);
+	*(char *)reserve(producers[last], 1) = 'x';
+	assert_nothing(ring, 1);
+	assert_int_equal(k2hft_ring_recover(ring), 0);
+	assert_int_equal(commit(producers[last], stream_id, 0, 1), 0);
+	(void)take(ring, "x");
+	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++)
+		k2hft_producer_close(producers[at]);
+	k2hft_ring_close(ring);
+}
+
+static void all_places(struct k2hft_ring *ring)
+{
+	while (k2i_slot_take(ring))
+		continue;
+}
+
+/* What comes between a look whether a place's owner lives and what follows from it. */
+static void (*meanwhile)(void);
+
+bool __real_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
+bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
+bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
+{
+	bool lives = __real_k2i_process_alive(self, other);
+	void (*now)(void) = meanwhile;
+
+	if (now && !lives) {
+		meanwhile = NULL;
+		now();
+	}
+	return lives;
+}
+
+static struct k2hft_ring *attached;
+static struct k2hft_producer *late;
+
+static void place_taken(void)
+{
+	late = producer_of(attached);
+}
+
+/* While the ring gets its next consumer, a process that is attached takes the place of one that is dead. */
+static void a_place_that_changes_hands_stays_its_takers(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	uint32_t stream_id;
+
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	stream_id = stream_of(attached, "s");
+	die_after(ring, all_places);
+	k2hft_ring_close(ring);
+	meanwhile = place_taken;
+	ring = file_ring(files->path, 0);
+	*(char *)reserve(late, 1) = 'x';
+	assert_int_equal(k2hft_ring_recover(ring), 0);
+	assert_int_equal(commit(late, stream_id, 0, 1), 0);
+	(void)take(ring, "x");
+	k2hft_producer_close(late);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
 /* After a power cut the room behind the tail can hold marks that are valid there. */
 static void free_room_is_cleared(void **state)
 {
@@ -464,6 +550,8 @@ int main(void)
 		cmocka_unit_test(spoiled_header),
 		cmocka_unit_test(dump_shows_every_entry),
 		cmocka_unit_test(dead_places_are_taken_over),
+		cmocka_unit_test(a_place_that_was_not_told_of_is),
+		cmocka_unit_test_setup_teardown(a_place_that_changes_hands_stays_its_takers, files_make, files_remove),
 		cmocka_unit_test(free_room_is_cleared),
 	};
 
