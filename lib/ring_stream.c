@@ -43,9 +43,10 @@ static uint32_t references(struct k2i_stream *stream)
 /* Whether the number can be given away. */
 static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream)
 {
-	/* A4: with the head come the acknowledgements of all chunks below. relaxed: changed under the lock. */
-	return references(stream) == 0 && atomic_load_explicit(&ring->header->head, memory_order_acquire) >=
-						  atomic_load_explicit(&stream->released_at, memory_order_relaxed);
+	/* A12, A4: with the head come the acknowledgements of all chunks below. relaxed: that comes with A12. */
+	return atomic_load_explicit(&stream->references, memory_order_acquire) == 0 &&
+	       atomic_load_explicit(&ring->header->head, memory_order_acquire) >=
+		       atomic_load_explicit(&stream->released_at, memory_order_relaxed);
 }
 
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
@@ -71,9 +72,10 @@ static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream, u
 	/* A2: not before any chunk that those who had it have committed. */
 	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
 
-	/* relaxed: under the lock, or the ring is being opened and nobody declares. */
+	/* relaxed: R12 follows, for the consumer, who has no lock. */
 	atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
-	(void)atomic_fetch_sub_explicit(&stream->references, count, memory_order_relaxed);
+	/* R12 */
+	(void)atomic_fetch_sub_explicit(&stream->references, count, memory_order_release);
 }
 
 void k2i_streams_forget(struct k2hft_ring *ring)

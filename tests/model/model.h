@@ -36,7 +36,7 @@
  *	  consumer's death, a process that comes after another one's end, more than 4 values of a word (the "cut" ones)
  *	- a store that becomes visible before an earlier load of its thread (load buffering), a store that goes before
  *	  another thread's in the order of its word, exchanges that fail without reason or on an old value
- *	- opening, mapping, files, locks, streams that are declared or released, validate and repair, rewind, the counters;
+ *	- opening, mapping, files, locks, streams that are declared or taken back, validate and repair, rewind, the counters;
  *	  that a death is found by pid and start time; system calls wake, and are not taken to order memory
  */
 
@@ -46,6 +46,7 @@
 #define MODEL_CAPACITY 256u
 #define MODEL_BEGIN (UINT64_C(1) << 20)
 #define MODEL_PRODUCERS 3
+#define MODEL_COPY_BYTES 1408u                 /* of what is kept of a stream */
 #define MODEL_SLEEP_BEGIN UINT32_C(0x7a310000) /* number of the sleep before the first one: no other word is near it */
 
 enum model_kind { MODEL_LOAD, MODEL_STORE, MODEL_UPDATE, MODEL_SLEEP, MODEL_FUTEX, MODEL_LOOK };
@@ -99,6 +100,9 @@ struct model_world {
 	struct k2hft_ring rings[MODEL_THREADS];
 	struct k2hft_producer producers[MODEL_PRODUCERS];
 	struct k2hft_producer *opened[MODEL_PRODUCERS];
+	struct k2i_stream_copy *stream_copies[MODEL_PRODUCERS]; /* the consumer's, where the scenario has it look */
+	uint64_t copies[MODEL_PRODUCERS][MODEL_COPY_BYTES / sizeof(uint64_t)];
+	unsigned copies_used;
 	bool awake;   /* the consumer's descriptor is readable */
 	bool claimed; /* a claim stood in the consumer's way when it went to sleep */
 	unsigned running;

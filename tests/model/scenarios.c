@@ -104,6 +104,8 @@ static void chunk_check(const struct k2i_entry *entry, const struct k2i_chunk_fi
 static void span_check(struct k2hft_ring *ring, const struct k2hft_span *span)
 {
 	uint64_t position = span->position, end = position + span->bytes;
+	struct k2hft_stream stream;
+	uint32_t generation;
 
 	must(position >= ring->head && end <= ring->head + MODEL_CAPACITY, "a span is not within a lap of the head");
 	while (position < end) {
@@ -113,6 +115,9 @@ static void span_check(struct k2hft_ring *ring, const struct k2hft_span *span)
 
 		must(kind == K2I_KIND_CHUNK && k2i_chunk_read(ring, position, size, &fields), "a span has no chunk");
 		chunk_check(k2i_entry_at(ring, position), &fields);
+		if (ring->stream_copies)
+			must(k2hft_stream_find(ring, fields.stream_id, &stream, &generation) == 0,
+			     "the stream of a chunk is taken for one that nobody has");
 		position += size;
 	}
 	must(k2hft_ring_release(ring, end) == 0, "a release fails");
@@ -269,6 +274,17 @@ static void filled_whole(void)
 	filled(0);
 }
 
+/* The consumer finds the streams, each of which its producer alone has. */
+static void streams_found(void)
+{
+	two_at_the_wrap();
+	world.rings[0].stream_copies = world.stream_copies;
+	for (unsigned thread = 1; thread <= MODEL_PRODUCERS; thread++) {
+		word_set("references", &model_streams[thread - 1].references, 1);
+		model_streams[thread - 1].path[0] = 's';
+	}
+}
+
 static void none_opened(void)
 {
 	empty_at(MODEL_CAPACITY - ENTRY_BYTES);
@@ -351,6 +367,13 @@ static void discard_second(unsigned thread)
 	}
 }
 
+static void push_and_release(unsigned thread)
+{
+	push_one(thread);
+	if (thread)
+		must(k2hft_stream_release(&world.rings[thread], thread) == 0, "a stream is not released");
+}
+
 /* Places are taken and left; what a dead one has left is taken over. */
 static void comers(unsigned thread)
 {
@@ -384,6 +407,8 @@ const struct model_scenario model_scenarios[] = {
 	{"comers-killed", "the same, one dies", none_opened, comers, 3, 1, false},
 	{"two", "two producers push twice", two_at_the_wrap, push_two, 3, 0, false},
 	{"two-killed", "the same, one dies", two_at_the_wrap, push_two, 3, 1, false},
+	{"release", "one pushes and releases its stream", streams_found, push_and_release, 2, 0, false},
+	{"release-killed", "the same, it dies", streams_found, push_and_release, 2, 1, false},
 	{"middle-again", "one gives back parts and pushes", two_at_the_wrap, middle, 3, 0, false},
 };
 const unsigned model_scenario_count = sizeof(model_scenarios) / sizeof(*model_scenarios);

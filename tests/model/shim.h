@@ -53,6 +53,7 @@
 	((void)(timeout), model_futex(word, operation, value))
 #define clock_gettime(clock, now) ((void)(clock), (void)memset(now, 0, sizeof(*(now))))
 #define calloc(count, bytes) model_calloc(count, bytes)
+#define malloc(bytes) model_malloc(bytes)
 #define free(memory) model_free(memory)
 
 #endif

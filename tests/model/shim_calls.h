@@ -22,6 +22,7 @@ ssize_t model_wake(void);
 ssize_t model_wake_taken(void);
 long model_futex(const void *word, int operation, uint32_t value);
 void *model_calloc(size_t count, size_t bytes);
+void *model_malloc(size_t bytes);
 void model_free(const void *memory);
 
 #endif
