@@ -52,13 +52,16 @@ int k2i_wake_open(struct k2hft_ring *ring)
 	int second, error;
 
 	ring->wake_epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (ring->wake_epoll < 0)
+		return -errno;
 	ring->wake_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	ring->wake_inotify = watch_open(ring->descriptor);
-	if (ring->wake_inotify < 0)
-		ring->wake_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	second = ring->wake_inotify < 0 ? ring->wake_timer : ring->wake_inotify;
-	if (ring->wake_epoll < 0 || ring->wake_event < 0 || second < 0)
-		return -EMFILE;
+	if (ring->wake_event < 0)
+		return -errno;
+	second = ring->wake_inotify = watch_open(ring->descriptor);
+	if (second < 0)
+		second = ring->wake_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (second < 0)
+		return -errno;
 	error = epoll_add(ring->wake_epoll, ring->wake_event);
 	return error ? error : epoll_add(ring->wake_epoll, second);
 }
