@@ -193,11 +193,14 @@ bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
 	uint8_t boot_id[sizeof(header->boot_id)];
 	struct k2i_process self;
 
-	if (consumer.owner == 0 || k2i_process_self(&self))
+	if (consumer.owner == 0)
 		return false;
-	k2i_boot_id(boot_id);
-	/* Its pid tells more than the lock, which a child can have inherited; but not from elsewhere. */
-	if (consumer.namespace == self.namespace && memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
+	/*
+	 * Its pid tells more than the lock, which a child can have inherited; but not from elsewhere, nor this process's own,
+	 * which can have been another program when it was the consumer.
+	 */
+	if (k2i_process_self(&self) == 0 && k2i_boot_id(boot_id) == 0 && consumer.namespace == self.namespace &&
+	    consumer.owner != self.owner && memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
 		return k2i_process_alive(&self, &consumer);
 	return k2i_ring_locked(descriptor, K2I_LOCK_CONSUMER);
 }
@@ -265,7 +268,8 @@ static int existing_take(int descriptor, const char *path, bool fresh, uint64_t 
 	*capacity = header.capacity;
 	*seed = header.seed;
 	/* Again: the consumer before may have been at work until its place was taken. */
-	return k2i_ring_identify(descriptor, &header, NULL) || !k2i_ring_positions_valid(&header) ? -EPROTO : 0;
+	known = k2i_ring_identify(descriptor, &header, NULL);
+	return known || k2i_ring_positions_valid(&header) ? known : -EPROTO;
 }
 
 static int existing_open(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed,

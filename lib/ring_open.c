@@ -52,7 +52,8 @@ static int file_get(const struct k2hft_ring_options *options, uint64_t *capacity
 
 /*
  * What the consumer before has left: its claims, those of the dead, and what a power cut can have done. -EPROTO: its
- * positions can't be; they were checked in the file, but processes that are still attached can write to it.
+ * positions can't be; they were checked in the file, but processes that are still attached can write to it. Others as
+ * k2i_boot_id: then nothing was changed.
  */
 static int inherit(struct k2hft_ring *ring)
 {
@@ -63,9 +64,11 @@ static int inherit(struct k2hft_ring *ring)
 		.namespace = atomic_load_explicit(&header->consumer_namespace, memory_order_relaxed),
 	};
 	uint8_t boot_id[sizeof(header->boot_id)];
+	int error = k2i_boot_id(boot_id);
 	bool rebooted;
 
-	k2i_boot_id(boot_id);
+	if (error)
+		return error;
 	rebooted = memcmp(boot_id, header->boot_id, sizeof(boot_id)) != 0;
 	ring->head = atomic_load_explicit(&header->head, memory_order_relaxed);
 	ring->acked = atomic_load_explicit(&header->acked, memory_order_relaxed);

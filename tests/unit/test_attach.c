@@ -3,6 +3,7 @@
 #include "ring_help.h"
 
 #include <fcntl.h>
+#include <limits.h>
 
 #include <k2hft/sender.h>
 
@@ -84,6 +85,22 @@ static void a_ring_that_is_kept_is_waited_for(void **state)
 	k2hft_ring_close(attached);
 }
 
+/* To look for the consumer takes a descriptor. */
+static void without_descriptors_nobody_is_taken_for_gone(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_producer *producer = full_by(attached);
+
+	(void)state;
+	descriptors_limit(0);
+	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
+	descriptors_limit(UINT_MAX);
+	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
 /* `write` until it is refused. */
 static int refusal(struct k2hft_writer *writer, int (*write)(struct k2hft_writer *writer))
 {
@@ -138,6 +155,7 @@ int main(void)
 		cmocka_unit_test(a_wait_in_memory_ends_with_the_consumer),
 		cmocka_unit_test_setup_teardown(a_ring_with_a_name_is_waited_for, files_make, files_remove),
 		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
+		cmocka_unit_test(without_descriptors_nobody_is_taken_for_gone),
 		cmocka_unit_test(writers_learn_that_nobody_sends),
 	};
 

@@ -2,8 +2,8 @@
 #include "ring_help.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -143,6 +143,62 @@ static void child_does_not_keep_the_place(void **state)
 	assert_int_equal(kill(grandchild, SIGKILL), 0);
 	(void)close(pipe_ends[0]);
 	(void)close(pipe_ends[1]);
+}
+
+/* One that becomes another program is its consumer no more, though its pid and start stay. */
+static void a_new_program_can_open_the_old_ones_ring(void **state)
+{
+	struct files *files = *state;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		(void)reserve(producer_of(file_ring(files->path, 0)), 100);
+		(void)execl("/proc/self/exe", "again", files->path, NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* As a program that was begun for that. */
+static int open_again(const char *path)
+{
+	struct k2hft_ring *ring = file_ring(path, 0);
+	struct k2hft_ring_stats stats = stats_of(ring);
+
+	k2hft_ring_close(ring);
+	return stats.epoch == 2 && stats.discarded_claims == 1 ? 0 : 1;
+}
+
+/* Without a descriptor it can't find out that the machine did not boot, and those who are attached live. */
+static void short_of_descriptors_none_is_taken_for_dead(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
+	struct k2hft_producer *producer;
+	uint32_t stream_id;
+	unsigned limit = 0;
+	int status;
+
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	producer = producer_of(attached);
+	stream_id = stream_of(attached, "s");
+	*(char *)reserve(producer, 1) = 'x';
+	k2hft_ring_close(ring);
+	do {
+		descriptors_limit(limit++);
+		status = open_answer(files->path, 0);
+		assert_true(status == 0 || status == -EMFILE);
+	} while (status);
+	descriptors_limit(UINT_MAX);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(stats_of(ring).discarded_claims, 0);
+	assert_int_equal(commit(producer, stream_id, 0, 1), 0);
+	(void)take(ring, "x");
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
 }
 
 static void attach_errors(void **state)
@@ -574,13 +630,15 @@ static void cut_within_the_header_is_refused(void **state)
 
 #define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		with_files(file_goes_on),
 		with_files(own_size_counts),
 		with_files(one_consumer),
 		with_files(child_does_not_keep_the_place),
+		with_files(a_new_program_can_open_the_old_ones_ring),
+		with_files(short_of_descriptors_none_is_taken_for_dead),
 		with_files(attach_errors),
 		with_files(empty_file_becomes_a_ring),
 		with_files(attach_to_file),
@@ -598,5 +656,7 @@ int main(void)
 		with_files(cut_within_the_header_is_refused),
 	};
 
+	if (argc == 2 && strcmp(argv[0], "again") == 0)
+		return open_again(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
