@@ -144,6 +144,7 @@ static void *thread_main(void *argument)
 int k2hft_client_thread_start(struct k2hft_client *client)
 {
 	sigset_t all, before;
+	int kept = errno;
 
 	if (client->thread_runs)
 		return -EALREADY;
@@ -154,6 +155,7 @@ int k2hft_client_thread_start(struct k2hft_client *client)
 	if (error)
 		client->thread_runs = false;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = kept;
 	return -error;
 }
 

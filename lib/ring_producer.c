@@ -13,8 +13,10 @@ int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **produce
 {
 	uint64_t chunk_bytes_max =
 		ring->capacity / 4 < K2HFT_CHUNK_BYTES_MAX ? ring->capacity / 4 : K2HFT_CHUNK_BYTES_MAX;
+	int kept = errno;
 	struct k2hft_producer *opened = calloc(1, sizeof(*opened));
 
+	errno = kept;
 	if (!opened)
 		return -ENOMEM;
 	opened->slot = k2i_slot_take(ring);

@@ -302,8 +302,10 @@ static int copy_make(struct k2hft_ring *ring, uint32_t stream_id, uint32_t gener
 {
 	struct k2i_stream *stream = &ring->streams[stream_id - 1];
 	struct k2i_stream_copy **place = &ring->stream_copies[stream_id - 1];
+	int kept = errno;
 	struct k2i_stream_copy *copy = *place ? *place : malloc(sizeof(*copy));
 
+	errno = kept;
 	if (!copy)
 		return -ENOMEM;
 	*place = copy;

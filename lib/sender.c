@@ -89,8 +89,10 @@ static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_o
 
 static int sender_create(struct k2hft_sender **sender)
 {
+	int kept = errno;
 	struct k2hft_sender *made = calloc(1, sizeof(*made));
 
+	errno = kept;
 	if (!made)
 		return -ENOMEM;
 	(void)pthread_mutex_init(&made->mutex, NULL);

@@ -48,8 +48,10 @@ static void writer_unlink(struct k2hft_writer *writer)
 
 static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hft_writer **writer)
 {
+	int kept = errno;
 	struct k2hft_writer *made = aligned_alloc(K2I_CACHE_LINE_BYTES, sizeof(*made));
 
+	errno = kept;
 	if (!made)
 		return -ENOMEM;
 	memset(made, 0, sizeof(*made));

@@ -49,12 +49,15 @@ static int tail_room(struct k2hft_writer *writer, size_t bytes)
 {
 	size_t room = writer->tail_room ? writer->tail_room : 1024;
 	uint8_t *tail;
+	int kept;
 
 	if (bytes <= writer->tail_room)
 		return 0;
+	kept = errno;
 	while (room < bytes)
 		room *= 2;
 	tail = realloc(writer->tail, room);
+	errno = kept;
 	if (!tail)
 		return -ENOMEM;
 	writer->tail = tail;

@@ -3,6 +3,7 @@
 #include "ring_help.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -30,7 +31,7 @@ static bool is_short(void)
 	type __wrap_##name parameters;                                                                                 \
 	type __wrap_##name parameters                                                                                  \
 	{                                                                                                              \
-		return is_short() ? failure : __real_##name arguments;                                                  \
+		return is_short() ? failure : __real_##name arguments;                                                 \
 	}
 WRAP(void *, NULL, malloc, (size_t bytes), (bytes))
 WRAP(void *, NULL, calloc, (size_t count, size_t bytes), (count, bytes))
@@ -46,6 +47,9 @@ WRAP(int, -1, epoll_create1, (int flags), (flags))
 WRAP(int, -1, eventfd, (unsigned count, int flags), (count, flags))
 WRAP(int, -1, epoll_ctl, (int epoll, int operation, int descriptor, struct epoll_event *event),
      (epoll, operation, descriptor, event))
+WRAP(int, ENOMEM, pthread_create,
+     (pthread_t * thread, const pthread_attr_t *attributes, void *(*run)(void *argument), void *argument),
+     (thread, attributes, run, argument))
 
 static int descriptor_count(void)
 {
@@ -71,6 +75,7 @@ static bool falls_short(const char *config, int allocations)
 
 	left = allocations;
 	was_short = false;
+	errno = 77;
 	status = config ? k2hft_sender_open_config(config, &sender, message, sizeof(message))
 			: k2hft_sender_open(&options, &sender);
 	if (status == 0)
@@ -78,6 +83,7 @@ static bool falls_short(const char *config, int allocations)
 	if (status == 0)
 		status = k2hft_writer_lines(writer, "no line end", 11, NULL);
 	left = -1;
+	assert_int_equal(errno, 77);
 	k2hft_writer_close(writer);
 	(void)k2hft_sender_close(sender, 0);
 	assert_true(status == 0 || (was_short && status == -ENOMEM));
