@@ -155,7 +155,7 @@ static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *pl
 	/* Nobody will make any. */
 	if (sender->client && k2i_client_failed(sender->client))
 		return -EIO;
-	if (status == -EPIPE)
+	if (status == -EPIPE || status == -EIO)
 		return status;
 	return status == -EINTR && !finish ? -EINTR : 0;
 }

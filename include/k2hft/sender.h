@@ -129,7 +129,7 @@ K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
  * first record. Who writes much sends what the connection takes at once in such a call, and while it waits for room.
  * 0; -EAGAIN full, and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and it is longer than half of
  * the ring; -EINTR a signal came while it waited: nothing of it was written; -EIO it waits for room, and the ring can't be
- * used any more; -EPIPE as k2hft_sender_attach says. Since 0.1.0.
+ * used any more, or futex(2) is refused; -EPIPE as k2hft_sender_attach says. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 

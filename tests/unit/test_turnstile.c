@@ -16,6 +16,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/sender.h>
 
+#include "futex.h"
 #include "ring_handle.h"
 #include "sender.h"
 #include "turnstile.h"
@@ -276,6 +277,42 @@ static void each_wait_ends_with_a_signal(void **state)
 	k2i_sender_free(sender);
 }
 
+/* How many waits for room are refused as by a filter of system calls. */
+static atomic_uint refusals;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, void *first, long second, long third, void *fourth, void *fifth, long sixth);
+long __wrap_syscall(long number, void *first, long second, long third, void *fourth, void *fifth, long sixth)
+{
+	if (number == K2I_FUTEX_NUMBER && second == FUTEX_WAIT_BITSET && atomic_load(&refusals) > 0) {
+		atomic_fetch_sub(&refusals, 1);
+		errno = EPERM;
+		return -1;
+	}
+	return __real_syscall(number, first, second, third, fourth, fifth, sixth);
+}
+
+static void who_may_not_wait_is_told(void **state)
+{
+	struct logger loggers[THREADS];
+	struct k2hft_sender *sender;
+
+	(void)state;
+	atomic_store(&refusals, 1000);
+	sender = loggers_start(loggers, 200);
+	for (unsigned i = 0; i < THREADS; i++) {
+		while (pthread_tryjoin_np(loggers[i].thread, NULL) == EBUSY) {
+			if (atomic_load(&refusals) == 0)
+				(void)take(sender);
+			moment();
+		}
+		assert_int_equal(loggers[i].status, -EIO);
+	}
+	assert_int_equal(places(&sender->room), 0);
+	atomic_store(&refusals, 0);
+	k2i_sender_free(sender);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +322,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(turns_go_round, open_turnstile, close_turnstile),
 		cmocka_unit_test_setup_teardown(one_writer_waits_for_room, open_turnstile, close_turnstile),
 		cmocka_unit_test_setup_teardown(each_wait_ends_with_a_signal, open_turnstile, close_turnstile),
+		cmocka_unit_test_setup_teardown(who_may_not_wait_is_told, open_turnstile, close_turnstile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
