@@ -172,6 +172,9 @@ static int file_create(const char *path, bool replace, uint64_t capacity, uint64
 		error = k2i_ring_format(descriptor, capacity, seed);
 	if (!error)
 		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
+	/* A power cut could leave zeros under the name otherwise, which are no ring. */
+	if (!error && fdatasync(descriptor))
+		error = -errno;
 	K2I_CRASH(ring_file_formatted);
 	if (!error)
 		error = name_give(making, path, replace);

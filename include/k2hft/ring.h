@@ -111,7 +111,7 @@ struct k2hft_ring_stats {
  * handler. After fork() the child must not use it, nor anything opened from it; it can attach.
  * -EINVAL an option is out of range; -EBUSY another process is the consumer of this file now; -ENOSPC no room for
  * it; -EFBIG it would be over RLIMIT_FSIZE; -EPROTO the file is not a ring, or of a layout that this version does not
- * know; others as open(2), mmap(2) and memfd_create(2) give them. Since 0.1.0.
+ * know; others as open(2), mmap(2), memfd_create(2), posix_fallocate(3) and fdatasync(2) give them. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring);
 

@@ -45,6 +45,42 @@ static void leftovers_go(void **state)
 	k2hft_ring_close(ring);
 }
 
+static const char *made_path; /* of what is made; NULL: it does not matter */
+static unsigned syncs;
+static int sync_error;
+
+int __real_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor)
+{
+	struct k2i_ring_header header;
+
+	if (made_path) {
+		syncs++;
+		assert_false(there(made_path));
+		assert_int_equal(pread(descriptor, &header, sizeof(header), 0), sizeof(header));
+		assert_true(header.magic == K2I_RING_MAGIC);
+	}
+	errno = sync_error;
+	return sync_error ? -1 : __real_fdatasync(descriptor);
+}
+
+/* Else a power cut leaves zeros under its name, which nobody can open. */
+static void it_is_on_the_disk_before_it_has_its_name(void **state)
+{
+	struct files *files = *state;
+
+	made_path = files->path;
+	sync_error = EIO;
+	assert_int_equal(open_answer(files->path, 0), -EIO);
+	assert_false(there(files->path));
+	assert_false(there(files->leftover));
+	sync_error = 0;
+	assert_int_equal(open_answer(files->path, 0), 0);
+	assert_int_equal(syncs, 2);
+	made_path = NULL;
+}
+
 /* A file that is being made is nobody else's to remove, nor is anything that is no file. */
 static void what_is_being_made_stays(void **state)
 {
@@ -141,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
 		cmocka_unit_test(ring_as_large_as_all_addresses),
