@@ -165,7 +165,7 @@ K2HFT_API int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_s
 
 /*
  * Takes one declare back: after the last one the number may be given to another stream once all its chunks are
- * acknowledged. -EINVAL not declared. Any thread. Since 0.1.0.
+ * acknowledged. -EINVAL not declared; others as k2hft_stream_declare's for its lock. Any thread. Since 0.1.0.
  */
 K2HFT_API int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id);
 

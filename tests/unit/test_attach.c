@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process that is attached to a ring learns when the ring's own process is gone for good. */
+/* What a process that is attached to a ring learns of its consumer, and the consumer of it. */
 #include "ring_help.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include <k2hft/sender.h>
 
@@ -101,6 +103,43 @@ static void without_descriptors_nobody_is_taken_for_gone(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* Commits, and may not write the byte that wakes. Does not return. */
+static void mute_process(const struct k2hft_ring *ring, uint32_t stream_id)
+{
+	struct k2hft_producer *producer = producer_of(attached_to(ring));
+	struct rlimit none = {0, 0};
+
+	if (signal(SIGXFSZ, SIG_IGN) == SIG_ERR || setrlimit(RLIMIT_FSIZE, &none) || push(producer, stream_id, "mute"))
+		_exit(1);
+	_exit(0);
+}
+
+/* The next one wakes it. */
+static void who_cannot_wake_does_not_take_the_sleep_along(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_producer *producer = producer_of(attached);
+	uint32_t stream_id = stream_of(ring, "s");
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(k2hft_ring_sleep(ring), 1);
+	child = fork();
+	if (child == 0)
+		mute_process(ring, stream_id);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(readable(ring, 0), 0);
+	assert_int_equal(push(producer, stream_id, "loud"), 0);
+	assert_int_equal(readable(ring, LONG_MS), 1);
+	(void)take(ring, "mute");
+	(void)take(ring, "loud");
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
 /* `write` until it is refused. */
 static int refusal(struct k2hft_writer *writer, int (*write)(struct k2hft_writer *writer))
 {
@@ -156,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_ring_with_a_name_is_waited_for, files_make, files_remove),
 		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
 		cmocka_unit_test(without_descriptors_nobody_is_taken_for_gone),
+		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test(writers_learn_that_nobody_sends),
 	};
 
