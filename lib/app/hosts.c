@@ -188,25 +188,31 @@ static void expression_check(const struct k2i_hosts *hosts, const struct host *h
 		       "with $, or longer names are let in, too");
 }
 
-/* An address can be written in many ways; peers have it in one. */
-static char *list_make(const char *name)
+/*
+ * An address can be written in many ways, also in brackets as in a URL, which as an expression would take nearly every
+ * name; peers have it in one.
+ */
+static bool address_read(const char *name, char text[INET6_ADDRSTRLEN])
 {
 	unsigned char address[sizeof(struct in6_addr)];
-	char text[INET6_ADDRSTRLEN];
+	size_t bytes = strlen(name);
+	bool brackets = *name == '[' && name[bytes - 1] == ']';
 
-	if (inet_pton(AF_INET6, name, address) == 1 && inet_ntop(AF_INET6, address, text, sizeof(text)))
-		return strdup(text);
-	return strdup(name);
+	if (bytes >= INET6_ADDRSTRLEN)
+		return false;
+	(void)snprintf(text, INET6_ADDRSTRLEN, "%.*s", (int)(brackets ? bytes - 2 : bytes), name + brackets);
+	return inet_pton(AF_INET6, text, address) == 1 && inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 
 static int host_compile(const struct k2i_hosts *hosts, struct host *host, const struct k2i_sender_node *node,
 			k2i_settings_report *report, void *argument)
 {
-	char message[512] = "";
+	char message[512] = "", address[INET6_ADDRSTRLEN];
+	bool is_address = address_read(node->name, address);
 	int error;
 
-	if (is_list(node->name)) {
-		host->list = list_make(node->name);
+	if (is_address || is_list(node->name)) {
+		host->list = strdup(is_address ? address : node->name);
 		return host->list ? 0 : -ENOMEM;
 	}
 	error = k2i_regex_compile(node->name, strlen(node->name), true, &host->regex, message, sizeof(message));

@@ -57,6 +57,9 @@ static void test_names(void **state)
 	expect("2001:DB8:0:0::7", "2001:db8::7", true);
 	expect("::1", "::1", true);
 	expect("::1", "::12", false);
+	expect("[2001:db8::7]", "2001:db8::7", true);
+	expect("[2001:db8::7]", "2001:db8::8", false);
+	expect("[2001:db8::7]", "web2.example.com", false);
 }
 
 static void test_lists(void **state)
