@@ -72,31 +72,36 @@ static bool home_find(bool version_2)
 	return found && access(home, F_OK) == 0;
 }
 
+static int process_move(const char *folder)
+{
+	char process[32];
+
+	(void)snprintf(process, sizeof(process), "%ld", (long)getpid());
+	return text_write(folder, "cgroup.procs", process);
+}
+
 static int group_enter(bool version_2, uint64_t bytes)
 {
-	char limit[32], process[32];
+	char limit[32];
 	int error;
 
 	if (!home_find(version_2))
 		return -ENOENT;
-	/* Refused where other processes are in the group: then its children can have no limits. */
-	if (version_2)
-		(void)text_write(home, "cgroup.subtree_control", "+memory");
 	(void)snprintf(group, sizeof(group), "%s/k2hft-bench.%ld", home, (long)getpid());
 	(void)snprintf(limit, sizeof(limit), "%" PRIu64, bytes);
-	(void)snprintf(process, sizeof(process), "%ld", (long)getpid());
 	if (mkdir(group, 0755)) {
 		error = -errno;
 		group[0] = '\0';
 		return error;
 	}
-	error = text_write(group, version_2 ? "memory.max" : "memory.limit_in_bytes", limit);
+	error = process_move(group);
+	/* Refused while processes are in the group itself, as this one was: then its children can have no limits. */
+	if (error == 0 && version_2)
+		(void)text_write(home, "cgroup.subtree_control", "+memory");
 	if (error == 0)
-		error = text_write(group, "cgroup.procs", process);
-	if (error) {
-		(void)rmdir(group);
-		group[0] = '\0';
-	}
+		error = text_write(group, version_2 ? "memory.max" : "memory.limit_in_bytes", limit);
+	if (error)
+		bench_memory_release();
 	return error;
 }
 
@@ -106,22 +111,23 @@ int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM])
 	int error = version_1 == -ENOENT ? version_2 : version_1;
 
 	if (error)
-		(void)snprintf(why, BENCH_TEXT_ROOM,
-			       "no control group with a limit of memory can be made here (%s); it needs root, or "
-			       "\"systemd-run --user --scope -p Delegate=yes k2hft bench ...\"",
-			       strerror(-error));
+		(void)snprintf(
+			why, BENCH_TEXT_ROOM,
+			"no control group with a limit of memory can be made here (%s): start it in one of its own, "
+			"\"systemd-run --scope -p Delegate=yes k2hft bench ...\", with --user if you are not root",
+			strerror(-error));
 	return error;
 }
 
 void bench_memory_release(void)
 {
-	char process[32];
 	unsigned number;
 
 	if (!group[0])
 		return;
-	(void)snprintf(process, sizeof(process), "%ld", (long)getpid());
-	(void)text_write(home, "cgroup.procs", process);
+	/* Where its children have limits, it takes no process; and they have since this one has left it. */
+	if (process_move(home) == -EBUSY && text_write(home, "cgroup.subtree_control", "-memory") == 0)
+		(void)process_move(home);
 	/* A process that has ended is counted a moment longer. */
 	for (number = 0; number < TRIES && rmdir(group) && errno == EBUSY; number++)
 		(void)usleep(TRY_US);
