@@ -158,7 +158,7 @@ struct bench_slot {
 	uint64_t produced_ns, committed_ns; /* CLOCK_MONOTONIC */
 	uint64_t bytes, records;
 	double push_cpu_s;
-	uint64_t push_peak_kib;
+	uint64_t push_peak_kib, peak_kib; /* of push; of the sender: who waits for that gets the larger of the two */
 	double record_ns, idle_mount, idle_receiver;
 };
 
@@ -189,7 +189,6 @@ struct bench_run {
 	struct bench_process receiver, mount, link;
 	pid_t senders[BENCH_SENDERS_MAX]; /* 0: ended */
 	double sender_cpu_s;
-	uint64_t sender_peak_kib;
 	uint64_t *latencies_ns; /* with a rate */
 	uint64_t latency_count;
 	double *series;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -115,8 +116,12 @@ int bench_pipe_copy(struct bench_pipe *carried)
 	child = fork();
 	if (child == 0)
 		receive(listener, carried->output, carried->bytes);
-	error = child < 0 ? -errno : send_all(carried, &address);
-	(void)close(listener);
+	error = child < 0 ? -errno : 0;
+	(void)close(listener); /* the child's is the only one, or nobody would see that it is gone */
+	if (error == 0)
+		error = send_all(carried, &address);
+	if (error && child > 0)
+		(void)kill(child, SIGKILL); /* it may wait for a connection */
 	while (child > 0 && wait4(child, &status, 0, &receiver) < 0 && errno == EINTR)
 		error = error ? error : -EINTR;
 	if (error || status)

@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #define REMOVE_DESCRIPTORS 16
 #define PIPE_BYTES_MAX (UINT64_C(1) << 30)
+#define READY_LOOK_MS 1000
 
 static int sender_start(struct bench_run *run, unsigned number, const int ready[2], const int gate[2])
 {
@@ -43,15 +45,27 @@ static int sender_start(struct bench_run *run, unsigned number, const int ready[
 	return 0;
 }
 
+/* Until one more is. While others live, the pipe does not end with one that failed. */
+static int ready_await(const struct bench_run *run, int ready)
+{
+	struct pollfd wait = {.fd = ready, .events = POLLIN};
+	int found;
+	char byte;
+
+	while ((found = poll(&wait, 1, READY_LOOK_MS)) == 0)
+		if (bench_trouble(run))
+			return -1;
+	return found > 0 && read(ready, &byte, 1) == 1 ? 0 : -1; /* it has said why, or there was an interrupt */
+}
+
 /* Ends when all of them are ready, and lets them go. */
 static int senders_release(struct bench_run *run, int ready, int gate)
 {
 	unsigned number;
-	char byte;
 
 	for (number = 0; number < bench_stream_count(&run->point); number++)
-		if (read(ready, &byte, 1) != 1)
-			return -1; /* it has said why, or there was an interrupt */
+		if (ready_await(run, ready))
+			return -1;
 	run->shared->start_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	(void)close(gate);
 	return 0;
@@ -62,9 +76,12 @@ static int senders_start(struct bench_run *run)
 	int ready[2], gate[2], status = 0;
 	unsigned number;
 
-	if (pipe2(ready, O_CLOEXEC))
+	if (pipe2(ready, O_CLOEXEC)) {
+		bench_error("senders: %s", strerror(errno));
 		return -1;
+	}
 	if (pipe2(gate, O_CLOEXEC)) {
+		bench_error("senders: %s", strerror(errno));
 		(void)close(ready[0]);
 		(void)close(ready[1]);
 		return -1;
@@ -102,8 +119,6 @@ static int senders_wait(struct bench_run *run, bool stop)
 			bench_error("sender %u: %s", number, strsignal(WTERMSIG(status)));
 		run->senders[number] = 0;
 		run->sender_cpu_s += bench_cpu_s(&usage);
-		if ((uint64_t)usage.ru_maxrss > run->sender_peak_kib)
-			run->sender_peak_kib = (uint64_t)usage.ru_maxrss;
 		failed |= status != 0;
 	}
 	return failed ? -1 : 0;
@@ -304,18 +319,20 @@ static void comparisons_take(const struct bench_run *run, double metrics[BENCH_M
 static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	double gigabytes = metrics[BENCH_BYTES] / 1e9, sender_s = run->mount.cpu_s;
-	uint64_t peak = run->mount.peak_kib;
+	uint64_t peak = run->mount.peak_kib, writer_peak = 0;
 	unsigned number;
 
-	for (number = 0; run->point.way == BENCH_PUSH && number < run->point.senders; number++) {
-		sender_s += run->shared->slots[number].push_cpu_s;
-		if (run->shared->slots[number].push_peak_kib > peak)
-			peak = run->shared->slots[number].push_peak_kib;
+	for (number = 0; number < run->point.senders; number++) {
+		const struct bench_slot *slot = &run->shared->slots[number];
+
+		sender_s += slot->push_cpu_s;
+		peak = slot->push_peak_kib > peak ? slot->push_peak_kib : peak;
+		writer_peak = slot->peak_kib > writer_peak ? slot->peak_kib : writer_peak;
 	}
 	/* What is used by a process whose parent has waited for it counts as its parent's too. */
 	metrics[BENCH_CPU_WRITER] = (run->sender_cpu_s - (run->point.way == BENCH_PUSH ? sender_s : 0)) / gigabytes;
 	metrics[BENCH_CPU_ALL] = metrics[BENCH_CPU_WRITER];
-	metrics[BENCH_PEAK_WRITER] = (double)run->sender_peak_kib / 1024;
+	metrics[BENCH_PEAK_WRITER] = (double)writer_peak / 1024;
 	if (run->point.way != BENCH_LIBRARY) {
 		metrics[BENCH_CPU_SENDER] = sender_s / gigabytes;
 		metrics[BENCH_CPU_ALL] += metrics[BENCH_CPU_SENDER];
@@ -356,7 +373,6 @@ static void run_clear(struct bench_run *run)
 {
 	memset(run->shared, 0, sizeof(*run->shared));
 	run->sender_cpu_s = 0;
-	run->sender_peak_kib = 0;
 	run->mount = (struct bench_process){0};
 	run->receiver = (struct bench_process){0};
 	run->latency_count = 0;

@@ -27,6 +27,7 @@
 #define WRITE_BYTES (256u * 1024)
 #define PIPE_BYTES (1024 * 1024)
 #define FLUSH_MS 120000
+#define TMPFS "/dev/shm"
 /* How often a run by time looks whether it is over: after so many steps, or one of so many bytes. */
 #define STEPS_PER_CLOCK 64u
 #define STEP_BYTES (64u * 1024)
@@ -138,7 +139,7 @@ static int mount_open(struct sending *sending)
 /* Without a name from the start: it is gone with the process. */
 static int tmpfs_open(struct sending *sending)
 {
-	sending->output = open("/dev/shm", O_WRONLY | O_TMPFILE | O_APPEND | O_CLOEXEC, 0600);
+	sending->output = open(TMPFS, O_WRONLY | O_TMPFILE | O_APPEND | O_CLOEXEC, 0600);
 	return sending->output < 0 ? -errno : 0;
 }
 
@@ -353,7 +354,8 @@ static int stream_send(struct sending *sending)
 
 static _Noreturn void fail(const struct sending *sending, int error)
 {
-	bench_error("sender %u: %s", sending->sender, strerror(-error));
+	bench_error("sender %u: %s%s", sending->sender, sending->run->point.way == BENCH_TMPFS ? TMPFS ": " : "",
+		    strerror(-error));
 	_exit(1);
 }
 
@@ -415,6 +417,7 @@ void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 						       .gate = gate,
 						       .per_write = per_write_of(run)}};
 	struct bench_slot *slot = &run->shared->slots[number];
+	struct rusage usage;
 	void *block;
 	int error;
 
@@ -427,6 +430,7 @@ void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 	sendings[0].block = block;
 	error = block == MAP_FAILED ? -errno : all_send(sendings, slot);
 	slot->committed_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	slot->peak_kib = getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_maxrss;
 	if (error)
 		fail(&sendings[0], error);
 	_exit(0);

@@ -99,6 +99,9 @@ def main():
             assert result["rules"] == 16 and result["committed_mb_per_s"] > 0, result
             (result,) = measure(work, "--by", "idle", "--seconds", "1")
             assert result["idle_mount_percent"] >= 0 and result["idle_receiver_percent"] >= 0, result
+        # What a process has that was waited for is not its parent's.
+        (result,) = measure(work, "--bytes", "64M", "--size", "1K", "--by", "push", "--ring", "64M")
+        assert result["peak_sender_mib"] > result["peak_writer_mib"] + 32 > 32, result
         relative_key(work)
         odd_places()
         interrupt(work)

@@ -3,6 +3,7 @@
 # k2hft bench: where a program that it started is killed, or its disk is full, it ends and says so instead of waiting for
 # ever; so it does where its terminal goes. No process, mount or file stays behind.
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -65,6 +66,27 @@ def full_disk(scratch):
         subprocess.run(["umount", "-l", scratch], check=True)
 
 
+def first_failures(scratch):
+    """Of what fails before a run has begun, or beside it: memory for the files of some senders only, and the plain pipe."""
+    command = [K2HFT, "bench", "--runs", "1"]
+    for prefix, arguments, why in (
+            (["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o nr_inodes=3 k2hft-test /dev/shm || exit 77; exec "$@"', "sh"],
+             ["--by", "mount-append", "-g", "3", "-n", "30", "--size", "10"], "/dev/shm: No space left on device"),
+            (["strace", "-qq", "-o", "/dev/null", "-e", "inject=connect:error=ECONNREFUSED"],
+             ["--by", "library", "-n", "10", "--size", "10"], "pipe: Connection refused"),
+            (["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=accept:error=ECONNABORTED"],
+             ["--by", "library", "--bytes", "64M", "--size", "1M"], "pipe: "),
+            (["prlimit", "--nofile=5"], ["--by", "library", "-r", "localhost"], "senders: Too many open files")):
+        if shutil.which(prefix[0]) is None or (prefix[0] == "unshare" and not MOUNTS):
+            continue
+        # Under strace leaks can't be looked for.
+        quiet = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        done = subprocess.run([*prefix, *command, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT_S,
+                              env={**os.environ, "TMPDIR": scratch, "ASAN_OPTIONS": quiet})
+        assert done.returncode == 77 or (done.returncode == 1 and why in done.stderr), (prefix, done)
+    assert os.listdir(scratch) == [], os.listdir(scratch)
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         for arguments in (["--by", "library", "--seconds", "600"], ["--by", "push", "--seconds", "600"],
@@ -79,6 +101,7 @@ def main():
         trouble(scratch, ["--by", "push", "--seconds", "600"], lambda running: running.send_signal(signal.SIGHUP),
                 "interrupted")
         full_disk(scratch)
+        first_failures(scratch)
 
 
 main()
