@@ -347,6 +347,7 @@ static int report_again(const struct bench_options *options, struct bench_report
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
 	bench_knees_print(report);
+	(void)fputs(report->skipped, stdout);
 	if (bench_files_write(options, report, false))
 		return BENCH_FAILED;
 	return bench_files_write(options, report, true);

@@ -141,7 +141,7 @@ bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned
 	struct bench_result *result = &report->results[number];
 	struct bench_point other = report->results[first].point;
 
-	if (report->row_count && result->group != report->results[first].group)
+	if (result->runs == 0 || (report->row_count && result->group != report->results[first].group))
 		return false;
 	*bench_axis_value(&other, axis) = *bench_axis_value(&result->point, axis);
 	return bench_point_equal(&other, &result->point);

@@ -297,9 +297,20 @@ static void constants_print(const struct bench_report *report)
 	(void)printf("%s", *separator ? "\n" : "");
 }
 
+/* With a rate: costs and idle processes have none. */
+static bool is_timed(const struct bench_report *report)
+{
+	unsigned number;
+
+	for (number = 0; number < report->count; number++)
+		if (report->results[number].point.rate)
+			return true;
+	return false;
+}
+
 static void figures_head(const struct bench_report *report, int indent)
 {
-	bool rate = report->results[0].point.rate != 0;
+	bool rate = is_timed(report);
 
 	(void)printf("%*s %19s %21s", indent, "", "records/s", "");
 	(void)printf(rate ? " %29s\n" : " %11s %11s\n", rate ? "latency, us" : "CPU s/GB", "peak MiB");
@@ -307,7 +318,7 @@ static void figures_head(const struct bench_report *report, int indent)
 
 static void figures_names(const struct bench_report *report)
 {
-	bool rate = report->results[0].point.rate != 0;
+	bool rate = is_timed(report);
 
 	(void)printf(" %9s %9s %7s %7s %5s", "produced", "committed", "MB/s", "against", "ratio");
 	(void)printf(rate ? " %6s %6s %7s %7s" : " %5s %5s %5s %5s", rate ? "p50" : "all", rate ? "p99" : "pipe",

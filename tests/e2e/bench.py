@@ -58,6 +58,9 @@ def main():
             quantiles = [result[f"latency_{name}_us"] for name in ("p50", "p99", "p999", "max")]
             assert 0 < quantiles[0] and quantiles == sorted(quantiles), result
             assert result["committed_of_pipe"] is None
+        # Lines with a rate are headed so, even if the first has none.
+        printed, _ = bench(work, "--runs", "1", "--rate", "500", "-n", "20", "--size", "100", "--by", "record,library")
+        assert printed.splitlines()[1].endswith(" latency, us"), printed
 
 
 main()

@@ -154,6 +154,7 @@ static void knees(void **state)
 
 	(void)state;
 	for (number = 0; number < 6; number++) {
+		results[number].runs = 1;
 		results[number].point.senders = UINT64_C(1) << number;
 		results[number].medians[BENCH_COMMITTED_MB] = rates[number];
 	}
@@ -177,6 +178,11 @@ static void knees(void **state)
 		results[number].point.senders = results[number].point.ring_bytes >> 20;
 		results[number].point.ring_bytes = 0;
 	}
+	/* What is not measured yet is no member. */
+	results[3].runs = 0;
+	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 4);
+	assert_int_equal(best, 2);
+	results[3].runs = 1;
 	/* In a preset, within a group. */
 	report.row_count = 1;
 	results[3].group = 1;
@@ -376,11 +382,12 @@ static void page(void **state)
 /* No text of the results ends a cell of a table, or a line. */
 static void cells(void **state)
 {
-	struct bench_report report = {.note = "a|b\nc", .processors = 3};
+	struct bench_report report = {.note = "a|b\nc", .command = "--note a\nb", .processors = 3};
 	char *text = written(bench_markdown_write, &report);
 
 	(void)state;
 	assert_non_null(strstr(text, "\n| note | a\\|b c |\n"));
+	assert_non_null(strstr(text, "\n| command | --note a b |\n"));
 	free(text);
 }
 
@@ -550,8 +557,9 @@ static void sweep_of_writers(void **state)
 	assert_int_equal(row->base_last, row->result);
 	assert_int_equal(row->base_last - row->base, 7);
 	for (number = row->base; number <= row->base_last; number++) {
-		const struct bench_result *result = &report.results[number];
+		struct bench_result *result = &report.results[number];
 
+		result->runs = 1;
 		assert_int_equal(result->point.writers, UINT64_C(1) << (number - row->base));
 		assert_int_equal(result->point.senders, 1);
 		assert_int_equal(result->point.ring_bytes, 16 * 1024 * 1024);
