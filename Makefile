@@ -194,15 +194,17 @@ include tests/faults/faults.mk tests/model/model.mk
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
-# ---- installation
+# ---- installation: DESTDIR may have blanks, and ~ of a prefix is the shell's
 
-D_BIN  = $(DESTDIR)$(bindir)
-D_LIB  = $(DESTDIR)$(libdir)
-D_INC  = $(DESTDIR)$(includedir)/k2hft
-D_PC   = $(DESTDIR)$(pkgconfigdir)
-D_DOC  = $(DESTDIR)$(docdir)
-D_UNIT = $(DESTDIR)$(unitdir)
-D_COMP = $(DESTDIR)$(completiondir)
+root   = $(if $(DESTDIR),'$(DESTDIR)')
+D_BIN  = $(root)$(bindir)
+D_LIB  = $(root)$(libdir)
+D_INC  = $(root)$(includedir)/k2hft
+D_PC   = $(root)$(pkgconfigdir)
+D_MAN  = $(root)$(mandir)
+D_DOC  = $(root)$(docdir)
+D_UNIT = $(root)$(unitdir)
+D_COMP = $(root)$(completiondir)
 HEADERS := $(wildcard include/k2hft/*.h)
 PAGES   := $(wildcard man/man[1-8]/*.[1-8])
 UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
@@ -221,10 +223,9 @@ install: all            ## into $DESTDIR$prefix
 	$(Q)$(INSTALL_DATA) $(LIB_A) $(D_LIB)/
 	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
 	$(Q)$(fill) pkgconfig/k2hft.pc.in > $(D_PC)/k2hft.pc
-	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > $$t && chmod 644 $$t || exit 1; done
+	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
 	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
-	$(Q)for p in $(PAGES); do d=$(DESTDIR)$(mandir)/$$(basename $$(dirname $$p)); \
-		install -d $$d && $(INSTALL_DATA) $$p $$d/ || exit 1; done
+	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done
 	$(Q)$(INSTALL_DATA) $(DOCS) $(D_DOC)/
 	$(Q)$(if $(SAMPLES),$(INSTALL_DATA) $(SAMPLES) $(D_DOC)/examples/)
 	$(Q)$(if $(DESTDIR),,ldconfig 2>/dev/null || :)
@@ -234,8 +235,7 @@ uninstall:              ## removes what install put there; below $DESTDIR also w
 		$(D_LIB)/libk2hft.so $(D_LIB)/libk2hft.so.$(SO_MAJOR) $(D_LIB)/libk2hft.so.$(VERSION) \
 		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
 		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
-		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) \
-		$(foreach p,$(PAGES),$(DESTDIR)$(mandir)/$(patsubst man/%,%,$(p)))
+		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
 	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
 

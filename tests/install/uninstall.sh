@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# uninstall leaves nothing of what install put below DESTDIR, wherever the folders are, and install puts everything
-# where its variables say.
+# uninstall leaves nothing of what install put below DESTDIR, wherever the folders are and with blanks in its name, and
+# install puts everything where its variables say.
 set -eu
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -9,11 +9,11 @@ trap 'rm -rf "$root"' EXIT
 # roundtrip VARIABLE...: install, check, uninstall, look
 roundtrip()
 {
-	eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d $*"
-	find "$root/d" ! -type d | sed "s|^$root/d||" | sort >"$root/installed"
-	eval "${K2HFT_MAKE:-make} -s uninstall B=${B:-build} DESTDIR=$root/d $*"
-	if [ -e "$root/d" ] && [ "$(find "$root/d" -mindepth 1)" ]; then
-		find "$root/d" -mindepth 1
+	eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=\"$root/a d\" $*"
+	find "$root/a d" ! -type d | sed "s|^$root/a d||" | sort >"$root/installed"
+	eval "${K2HFT_MAKE:-make} -s uninstall B=${B:-build} DESTDIR=\"$root/a d\" $*"
+	if [ -e "$root/a d" ] && [ "$(find "$root/a d" -mindepth 1)" ]; then
+		find "$root/a d" -mindepth 1
 		exit 1
 	fi
 }
