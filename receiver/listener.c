@@ -75,6 +75,8 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 	enum k2i_ssl ssl = k2i_settings_ssl(settings);
 
 	memset(choice, 0, sizeof(*choice));
+	choice->unencrypted = ssl != K2I_SSL_YES;
+	choice->anybody = settings->sender_count == 0;
 	if (argument)
 		return argument_parse(argument, choice);
 	(void)snprintf(choice->port, sizeof(choice->port), "%u", node && node->port ? node->port : settings->port);
@@ -84,8 +86,6 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 		choice->loopback = true;
 	else if (node && (is_address(node->name) || strcasecmp(node->name, "localhost") == 0))
 		host_set(choice, node->name);
-	else
-		choice->unencrypted = ssl == K2I_SSL_NO;
 	return 0;
 }
 
@@ -199,6 +199,25 @@ static int loopback_bind(struct k2i_listener *listener, const char *port)
 	return error;
 }
 
+/* Whether other hosts can connect. */
+static bool beyond_this_host(const struct k2i_listener *listener)
+{
+	bool beyond = false;
+	size_t i;
+
+	for (i = 0; i < listener->socket_count && !beyond; i++) {
+		struct sockaddr_storage address = {0};
+		const struct sockaddr_in *address4 = (void *)&address;
+		const struct sockaddr_in6 *address6 = (void *)&address;
+		socklen_t address_bytes = sizeof(address);
+
+		(void)getsockname(listener->sockets[i], (struct sockaddr *)&address, &address_bytes);
+		beyond = address.ss_family == AF_INET ? ntohl(address4->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET
+						      : !IN6_IS_ADDR_LOOPBACK(&address6->sin6_addr);
+	}
+	return beyond;
+}
+
 int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener)
 {
 	struct k2i_listener *opened = calloc(1, sizeof(*opened));
@@ -214,9 +233,9 @@ int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listene
 		k2i_listener_close(opened);
 		return error;
 	}
-	if (choice->unencrypted)
-		k2i_log(K2HFT_LOG_WARNING, "listener: SSL = no: records from other hosts come unencrypted, and any "
-					   "host may send; LISTEN limits that");
+	if (choice->unencrypted && beyond_this_host(opened))
+		k2i_log(K2HFT_LOG_WARNING, "listener: without SSL = yes records from other hosts come unencrypted%s",
+			choice->anybody ? ", and any host may send; NAME of [SLVNODE] or LISTEN limits that" : "");
 	*listener = opened;
 	return 0;
 }

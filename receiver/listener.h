@@ -14,7 +14,8 @@ struct k2i_listen_choice {
 	char host[256]; /* name or address; "": every address */
 	char port[16];
 	bool loopback;    /* 127.0.0.1 and ::1, host does not count */
-	bool unencrypted; /* records from other hosts come without encryption, as the configuration says */
+	bool unencrypted; /* without TLS: records from other hosts are worth a warning */
+	bool anybody;     /* who may connect is not said */
 };
 
 /*

@@ -22,6 +22,7 @@ listens() {
 	done
 	fail "no free port after $try tries"
 }
+warned() { [ "$(grep -c unencrypted "$dir/log")" = 1 ] || fail "$1: one warning"; }
 decided() { logged 'listening on' || ! kill -0 "$pid" 2>/dev/null; }
 
 listens '' ''
@@ -37,7 +38,17 @@ listens 'SSL = no\n[SVRNODE]\nNAME = localhost' ''
 
 listens 'SSL = no\n[SVRNODE]\nNAME = host.example.invalid' ''
 grep -qx '0\.0\.0\.0' "$dir/where" || fail "SSL = no: every address"
-[ "$(grep -c unencrypted "$dir/log")" = 1 ] || fail "SSL = no: one warning"
+warned "SSL = no"
+logged 'any host may send' || fail "SSL = no: any host"
 
 listens 'SSL = no' 'LISTEN = 127.0.0.1'
 [ "$(cat "$dir/where")" = 127.0.0.1 ] || fail "LISTEN"
+! logged unencrypted || fail "LISTEN on loopback: warning"
+
+listens '' 'LISTEN = 0.0.0.0'
+[ "$(cat "$dir/where")" = 0.0.0.0 ] || fail "LISTEN without SSL"
+warned "LISTEN without SSL"
+
+listens 'SSL = no\n[SLVNODE]\nNAME = 192.0.2.1' 'LISTEN = 0.0.0.0'
+warned "SLVNODE"
+! logged 'any host may send' || fail "SLVNODE: not any host"
