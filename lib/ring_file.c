@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "crash.h"
+#include "uuid.h"
 
 #define OPEN_TRIES 100
 

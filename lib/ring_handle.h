@@ -91,9 +91,8 @@ bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t s
 /* The tail, for a walk that begins at or above the consumer's head: never further than a lap from it. */
 uint64_t k2i_tail_load(const struct k2hft_ring *ring);
 
-/* ring_process.c: 0 or -errno. The boot id is zeros where there is none, or none that may be read. */
+/* ring_process.c: 0 or -errno. */
 int k2i_process_self(struct k2i_process *process);
-int k2i_boot_id(uint8_t boot_id[16]);
 bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
 
 /* ring_slot.c */

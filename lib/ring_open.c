@@ -11,6 +11,7 @@
 #include "cancel.h"
 #include "crash.h"
 #include "options.h"
+#include "uuid.h"
 
 #define RING_FLAGS_KNOWN (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)
 

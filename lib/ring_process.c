@@ -108,29 +108,3 @@ bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process 
 	errno = kept;
 	return lives;
 }
-
-/* The kernel's text of 32 hexadecimal digits, as bytes. */
-int k2i_boot_id(uint8_t boot_id[16])
-{
-	char text[64] = "";
-	int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	unsigned digits = 0;
-	ssize_t bytes;
-	int error;
-
-	memset(boot_id, 0, 16);
-	if (descriptor < 0)
-		return errno == ENOENT || errno == EACCES ? 0 : -errno;
-	bytes = read(descriptor, text, sizeof(text) - 1);
-	error = bytes < 0 ? -errno : 0;
-	(void)close(descriptor);
-	for (ssize_t at = 0; at < bytes && digits < 32; at++) {
-		const char *hex = "0123456789abcdef", *digit = strchr(hex, text[at]);
-
-		if (!digit || text[at] == '\0')
-			continue;
-		boot_id[digits / 2] = (uint8_t)(boot_id[digits / 2] << 4 | (digit - hex));
-		digits++;
-	}
-	return error;
-}

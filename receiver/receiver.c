@@ -2,7 +2,6 @@
 #include "receiver.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
@@ -25,10 +24,12 @@
 #include "listener.h"
 #include "log.h"
 #include "loops.h"
+#include "message.h"
 #include "path.h"
 #include "secure.h"
 #include "syncer.h"
 #include "text.h"
+#include "uuid.h"
 
 #define QUARANTINE_DIRECTORY "quarantine"
 #define DESCRIPTORS_OWN 64u
@@ -252,28 +253,6 @@ static int descriptors_share(const struct k2i_settings *settings, size_t *connec
 
 /* Ledger and output ---------------------------------------------------------------------------------------------- */
 
-static int boot_id_read(uint8_t boot_id[16])
-{
-	int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	char text[64];
-	unsigned byte;
-	size_t used = 0, i;
-	ssize_t got = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
-
-	if (file >= 0)
-		(void)close(file);
-	if (got < 0)
-		return -EIO;
-	text[got] = '\0';
-	for (i = 0; text[i] && used < 16; i++) {
-		if (text[i] != '-' && sscanf(text + i, "%2x", &byte) == 1) {
-			boot_id[used++] = (uint8_t)byte;
-			i++;
-		}
-	}
-	return used == 16 ? 0 : -EIO;
-}
-
 /* A ledger within the base directory must not be a name that a stream can have. */
 static int refused_prefix_find(struct k2i_receiver *receiver, const char *base_directory)
 {
@@ -369,8 +348,11 @@ static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings 
 		       struct k2i_ledger_report *report)
 {
 	uint8_t boot_id[16];
-	int error = boot_id_read(boot_id);
+	int error = k2i_boot_id(boot_id);
 
+	/* Without it each start would be one of the same machine run. */
+	if (!error && k2i_message_uuid_zero(boot_id))
+		error = -EIO;
 	if (!error)
 		error = k2i_ledger_open(receiver->state_path, boot_id, &receiver->ledger, report);
 	if (!error)
@@ -478,9 +460,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	receiver->service.budget.bytes_max =
 		settings->buffer_bytes < SIZE_MAX ? (size_t)settings->buffer_bytes : SIZE_MAX;
 	receiver->service.frame_bytes_max = (uint32_t)settings->frame_bytes_max;
-	/* At least one frame must fit beyond what is committed. */
-	receiver->service.window_bytes =
-		settings->window_bytes < settings->frame_bytes_max ? settings->frame_bytes_max : settings->window_bytes;
+	receiver->service.window_bytes = settings->window_bytes;
 	atomic_store(&receiver->service.next_id, 1);
 	error = k2i_syncer_start(&receiver->destination,
 				 settings->file_sync == K2I_FILE_SYNC_INTERVAL ? settings->file_sync_ms : 0,
@@ -489,7 +469,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 		return error;
 	receiver->service.syncer = receiver->syncer;
 	receiver->service.sync_always = settings->file_sync == K2I_FILE_SYNC_ALWAYS;
-	return k2i_loops_start(&receiver->service, settings->loop_count ? settings->loop_count : 1, &receiver->loops);
+	return k2i_loops_start(&receiver->service, settings->loop_count, &receiver->loops);
 }
 
 /* So that `tail -f` has something to open, and that what is in the way is said at once. */
