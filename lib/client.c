@@ -47,6 +47,16 @@ static int options_check(struct k2hft_client_options *options)
 	return 0;
 }
 
+/* A line end that a script has left at the end of it must not keep this host from being heard. */
+static void own_name(char *name, size_t room)
+{
+	if (gethostname(name, room - 1) < 0)
+		name[0] = '\0';
+	for (; *name; name++)
+		if ((unsigned char)*name < 32 || *name == 127)
+			*name = '?';
+}
+
 static int names_copy(struct k2hft_client *client)
 {
 	client->host = strdup(client->options.host);
@@ -55,8 +65,8 @@ static int names_copy(struct k2hft_client *client)
 		return -ENOMEM;
 	if (client->options.host_name)
 		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
-	else if (gethostname(client->host_name, sizeof(client->host_name) - 1) < 0)
-		client->host_name[0] = '\0';
+	else
+		own_name(client->host_name, sizeof(client->host_name));
 	/* The caller's memory. */
 	client->options.host = client->options.port = client->options.host_name = NULL;
 	client->options.tls = NULL;
