@@ -285,15 +285,18 @@ static void take_signal(struct k2i_mount *mount)
 	}
 	if ((pid_t)signal.ssi_pid != mount->keeper)
 		return;
-	if (mount->ending && signal.ssi_int < 0)
-		return;
-	if (mount->ending) { /* asked twice */
-		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
-		mount->deadline_ns = 0;
+	if (mount->asked) {
+		if (mount->ending) {
+			k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
+			mount->deadline_ns = 0;
+		}
 		return;
 	}
+	/* Not an unmount: a system that stops does both, in any order. */
+	mount->asked = true;
 	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal(abs(signal.ssi_int)));
-	k2i_drain_ask(mount);
+	if (!mount->ending)
+		k2i_drain_ask(mount);
 	k2i_shared_step();
 }
 

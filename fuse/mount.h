@@ -86,6 +86,7 @@ struct k2i_mount {
 	struct k2i_hold hold;
 	struct k2i_collect_mark *marks;
 	uint32_t drain_files; /* whose bytes are to be taken before that */
+	bool asked;           /* to end, by a signal: the next one ends the wait */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;
 

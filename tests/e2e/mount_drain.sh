@@ -13,6 +13,9 @@ rings() {
 	[ "$(quick "$bin/k2hft" stat --metrics --timeout 60 "127.0.0.1:$control" |
 		sed -n 's/^k2hft_receiver_ledger_rings //p')" = "$1" ]
 }
+unmounted() {
+	! mounted
+}
 start_receiver
 seq 1 300000 >"$work/in"
 
@@ -30,11 +33,13 @@ for how in umount TERM HUP INT; do
 	until_true 20 rings 0 || fail "$how: the receiver still knows a ring that was in memory"
 done
 
-# A receiver that takes nothing for a while is waited for.
+# A receiver that takes nothing for a while is waited for, also when the first signal comes behind an unmount, as a system
+# sends it that stops.
 start_mount
 kill -STOP "$receiver_pid"
 quick cp "$work/in" "$sent/late" || fail cp
 quick umount "$mnt" 2>/dev/null || quick fusermount3 -u "$mnt" || fail "cannot be unmounted"
+kill $mount_pid
 sleep 1
 gone "$mount_pid" && fail "it does not wait"
 kill -CONT "$receiver_pid"
@@ -51,9 +56,18 @@ printf 'line\nhalf' | cmp - "$received/senddir/open" || fail "an open file's lin
 printf more >&9 2>/dev/null && fail "a write after the end succeeded"
 exec 9>&-
 
-# Nobody there: the time is over, what remains is counted.
+# Nobody there: the second signal ends the wait.
 stop_receiver
 fixed_port=yes
+start_mount
+quick cp "$work/in" "$sent/twice" || fail cp
+kill $mount_pid
+until_true 20 unmounted || fail "still mounted"
+kill $mount_pid
+wait_mount && fail "status 0 although records are lost"
+grep -q 'not waiting any longer' "$work/mount.err" || fail "no word of the second signal"
+
+# The time is over: what remains is counted.
 settings='DRAINTIMEOUT = 1'
 start_mount
 quick cp "$work/in" "$sent/lost" || fail cp

@@ -19,6 +19,5 @@ until_true 20 mount_up || fail "the mount does not come"
 echo line >"$work/expected"
 quick cp "$work/expected" "$mnt/senddir/file" || fail write
 arrives "$work/expected" senddir/file
-# shellcheck disable=SC2046
-quick $(sed -n 's/^ExecStop=//p' "$work/unit") || fail "cannot be unmounted"
+kill $mount_pid # as a unit without ExecStop= is stopped
 wait_mount || fail "status $?"
