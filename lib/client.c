@@ -153,6 +153,9 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 		error = k2i_client_tls_open(opened, known.tls);
 	if (error == 0)
 		error = descriptors_open(opened);
+	/* Two would take the chunks from each other. acquire: what the one before has done with the ring. */
+	if (error == 0 && atomic_exchange_explicit(&ring->sent, true, memory_order_acquire))
+		error = -EBUSY;
 	if (error < 0) {
 		client_free(opened);
 		return error;
@@ -179,6 +182,7 @@ void k2hft_client_close(struct k2hft_client *client)
 		return;
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
+	atomic_store_explicit(&client->ring->sent, false, memory_order_release);
 	client_free(client);
 	errno = kept;
 }

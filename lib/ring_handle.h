@@ -42,6 +42,7 @@ struct k2hft_ring {
 	struct k2i_stream_copy **stream_copies;
 
 	_Atomic uint64_t free_seen;   /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
+	_Atomic bool sent;            /* a client has it */
 	_Atomic bool abandoned;       /* once k2i_ring_abandoned has found it so */
 	pthread_mutex_t stream_mutex; /* of declarers in this process, and while stream_copies changes */
 };

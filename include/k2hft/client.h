@@ -89,8 +89,8 @@ struct k2hft_client_stats {
 
 /*
  * `ring` must have been opened by this process with k2hft_ring_open and outlive the client. -EINVAL it is attached;
- * options, or a file of `tls` that can't be used, which is logged; -ENOMEM; others as epoll_create1(2) and eventfd(2).
- * No connection is tried before the first process. Since 0.1.0.
+ * options, or a file of `tls` that can't be used, which is logged; -EBUSY it has a client; -ENOMEM; others as
+ * epoll_create1(2) and eventfd(2). No connection is tried before the first process. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
 				struct k2hft_client **client);

@@ -43,6 +43,18 @@ static void options_are_checked(void **state)
 	assert_null(f->client);
 }
 
+static void one_client_has_the_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_client *other = NULL;
+
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), 0);
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &other), -EBUSY);
+	assert_null(other);
+	k2hft_client_close(f->client);
+	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), 0);
+}
+
 static void tls_options_are_checked(void **state)
 {
 	struct fixture *f = *state;
@@ -641,6 +653,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(options_are_checked),
+		CASE(one_client_has_the_ring),
 		CASE(tls_options_are_checked),
 		CASE(stats_want_a_size),
 		cmocka_unit_test(backoff_grows_to_five_seconds),
