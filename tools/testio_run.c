@@ -16,6 +16,8 @@
 #include "errors.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
+/* What is written is taken from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
+#define DATA_BYTES (UINT64_C(1048576) + 8)
 #define SHOW_NS UINT64_C(250000000)
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -148,7 +150,7 @@ static int share_write(struct job *job, int descriptor)
 		uint64_t left = job->to - job->at;
 		size_t bytes = left < store->write_bytes ? (size_t)left : store->write_bytes;
 
-		error = k2i_store_put(&writer, job->run->data, bytes);
+		error = k2i_store_put(&writer, job->run->data + job->at % DATA_BYTES, bytes);
 		if (!error)
 			error = k2i_store_flush(&writer);
 		if (error)
@@ -335,14 +337,14 @@ static void data_fill(uint8_t *data, size_t bytes)
 int testio_run(const struct testio_cell *cell, enum testio_way way, struct testio_files *files, double *rate)
 {
 	struct run run = {.cell = cell, .store = cell->options->store, .way = way};
-	uint8_t *data = k2i_store_buffer(cell->write_bytes);
+	uint8_t *data = k2i_store_buffer(DATA_BYTES + cell->write_bytes);
 	int error = data ? 0 : -ENOMEM;
 
 	run.store.write_bytes = cell->write_bytes;
 	if (!data)
 		(void)fputs("k2hft testio: no memory\n", stderr);
 	else
-		data_fill(data, cell->write_bytes);
+		data_fill(data, DATA_BYTES + cell->write_bytes);
 	run.data = data;
 	if (!error && way == TESTIO_WRITE)
 		error = files_make(cell, files);
