@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -39,6 +40,9 @@
 #define TOGETHER_NS NS_PER_MS
 /* The kernel did not take the mark of a cut: only a later request tells that it is done. */
 #define MARK_UNKNOWN UINT8_MAX
+/* A mark that is not there by then is not waited for: its process is killed, and after as long again left. */
+#define MARK_NS UINT64_C(1000000000)
+#define MARK_LOOK_MS 100
 
 struct k2i_collect_wait {
 	struct k2i_collect_wait *next;
@@ -438,7 +442,9 @@ int k2i_collect_prepare(struct k2i_mount *mount)
  * nothing open but the device, so that who comes does not find the ring in use.
  *
  * So it can outlive its worker, and what it writes would then be in what is appended after a later cut. That cut's mark
- * waits for it: whoever has `marking` has it until it is gone.
+ * waits for it: whoever has `marking` has it until it is gone. Nor is it waited for without end: who maps the file has the
+ * page until that is written back (mmap(2)), and nothing is written back before the cut has its answer. What it writes is
+ * in a page that it has not touched, which the kernel gets for no process that has been killed: so then it writes nothing.
  */
 static _Noreturn void store(struct k2i_mount *mount, const struct k2i_collect_mark *mark, pid_t worker)
 {
@@ -452,9 +458,22 @@ static _Noreturn void store(struct k2i_mount *mount, const struct k2i_collect_ma
 	if (pthread_mutex_lock(&mount->marking) == EOWNERDEAD)
 		(void)pthread_mutex_consistent(&mount->marking);
 	if (!notify(STDIN_FILENO, FUSE_NOTIFY_STORE, &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
-		    &(struct iovec){.iov_base = (void *)(uintptr_t)&mark->value, .iov_len = mark->bytes}))
+		    &(struct iovec){.iov_base = mark->page, .iov_len = mark->bytes}))
 		_exit(EXIT_FAILURE);
 	_exit(EXIT_SUCCESS);
+}
+
+/* It is there, or not. */
+static void end_mark(struct k2i_mount *mount, struct k2i_collect_mark **place, bool there)
+{
+	struct k2i_collect_mark *mark = *place;
+
+	*place = mark->next;
+	if (mark->page != MAP_FAILED)
+		(void)munmap(mark->page, sizeof(mark->value));
+	if (!there)
+		mark->bytes = MARK_UNKNOWN;
+	mark->then(mount, mark->argument);
 }
 
 void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark)
@@ -471,35 +490,51 @@ void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, st
 	mark->end = bytes;
 	mark->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
 	mark->bytes = gone < sizeof(mark->value) ? (uint8_t)gone : sizeof(mark->value);
-	mark->process = fork();
+	mark->page = mmap(NULL, sizeof(mark->value), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (mark->page != MAP_FAILED)
+		*mark->page = mark->value;
+	mark->process = mark->page == MAP_FAILED ? -1 : fork();
 	if (mark->process == 0)
 		store(mount, mark, worker);
-	if (mark->process < 0) {
-		mark->bytes = MARK_UNKNOWN;
-		mark->then(mount, mark->argument);
-		return;
-	}
+	mark->until_ns = k2i_mount_clock_ns() + MARK_NS;
 	mark->next = mount->marks;
 	mount->marks = mark;
+	if (mark->process < 0)
+		end_mark(mount, &mount->marks, false);
 }
 
 void k2i_collect_marked(struct k2i_mount *mount)
 {
-	struct k2i_collect_mark **place = &mount->marks, *mark;
+	struct k2i_collect_mark **place;
+	pid_t ended;
 	int status;
 
-	while ((mark = *place) != NULL) {
-		pid_t ended = waitpid(mark->process, &status, WNOHANG);
-
-		if (ended == 0) {
-			place = &mark->next;
+	while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (place = &mount->marks; *place && (*place)->process != ended; place = &(*place)->next)
 			continue;
-		}
-		*place = mark->next;
-		if (ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
-			mark->bytes = MARK_UNKNOWN;
-		mark->then(mount, mark->argument);
+		if (*place)
+			end_mark(mount, place, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 	}
+}
+
+int k2i_collect_marks_run(struct k2i_mount *mount)
+{
+	struct k2i_collect_mark **place = &mount->marks;
+	uint64_t now_ns;
+
+	if (!mount->marks)
+		return -1;
+	now_ns = k2i_mount_clock_ns();
+	while (*place) {
+		if (now_ns >= (*place)->until_ns)
+			(void)kill((*place)->process, SIGKILL);
+		if (now_ns >= (*place)->until_ns + MARK_NS)
+			end_mark(mount, place, false);
+		else
+			place = &(*place)->next;
+	}
+	k2i_shared_step();
+	return mount->marks ? MARK_LOOK_MS : -1;
 }
 
 void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_collect_mark *mark)

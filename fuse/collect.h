@@ -101,15 +101,17 @@ struct k2i_collect_mark {
 	struct k2i_collect_mark *next;
 	pid_t process; /* that leaves it */
 	uint32_t node;
-	uint64_t value;
-	uint8_t bytes; /* of it */
-	uint64_t end;
+	uint64_t value, *page; /* it alone is in the page */
+	uint8_t bytes;         /* of it */
+	uint64_t end, until_ns;
 	k2i_collect_then *then;
 	void *argument;
 };
 void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark);
 /* A process has ended: goes on with what is there. */
 void k2i_collect_marked(struct k2i_mount *mount);
+/* Goes on without those that take too long. When to come again; -1: that does not depend on time. */
+int k2i_collect_marks_run(struct k2i_mount *mount);
 /*
  * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has
  * acted on it, the pages and the size that it gives are the old ones, and the watermark is the new one.
