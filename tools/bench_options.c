@@ -191,6 +191,8 @@ static int list_parse(const char *option, char *given, const char *const *names,
 		if (status)
 			return range_refuse(option, item, minimum, maximum);
 		list->count++;
+		if (rest)
+			rest[-1] = ','; /* the command is kept with the results */
 	}
 	return BENCH_OK;
 }

@@ -19,6 +19,7 @@ def main():
         assert "knee: " in printed, printed
         report = load(work, "a.json")
         assert report["note"] == "commit <0> & more" and len(report["results"]) == 3
+        assert report["command"].startswith("k2hft bench --by library --size 100 -g 1,2,3 -n 3000 "), report["command"]
         with open(os.path.join(work, "a.html"), encoding="utf-8") as source:
             html = source.read()
         assert "commit &lt;0&gt; &amp; more" in html and "knee" in html and "<script" not in html
