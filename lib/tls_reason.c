@@ -46,7 +46,10 @@ static const struct explanation {
 	{SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, false, "the receiver wants a later TLS: see its SSL_MIN_VER",
 	 "it wants a later TLS: see its SSL_MIN_VER"},
 	{SSL_R_BINDER_DOES_NOT_VERIFY, true, NULL, NULL},
-	{SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER, true, NULL, NULL},
+	{SSL_R_EXCESSIVE_MESSAGE_SIZE, false, "the receiver's certificates are too long: SERVER_CERT has too many",
+	 "its certificates have more than 32 KiB: SLAVE_CERT has too many"},
+	{SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER, true,
+	 "the receiver refuses the handshake: SLAVE_CERT may have more than 32 KiB, see its log", NULL},
 	{SSL_R_TLSV1_ALERT_DECRYPT_ERROR, true, NULL, NULL},
 	{SSL_R_CERTIFICATE_VERIFY_FAILED, true, NULL, NULL},
 };

@@ -17,6 +17,9 @@ authority selfmade
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/selfsigned.key" -subj /CN=selfsigned \
 	-out "$dir/selfsigned.pem" -addext subjectAltName=IP:127.0.0.1 -days 2 2>"$dir/openssl" || fail "$(cat "$dir/openssl")"
 chmod 600 "$dir"/*.key
+# A certificate that has more behind it than a receiver takes.
+cp "$dir/sender.pem" "$dir/long.pem"
+while [ "$(wc -c <"$dir/long.pem")" -lt 60000 ]; do cat "$dir/root.pem" >>"$dir/long.pem"; done
 (umask 077 && openssl rand -hex 32 >"$dir/key" && openssl rand -hex 32 >"$dir/wrong")
 
 server() { tls_config "SERVER_CERT = $dir/$1.pem" "SERVER_PRIKEY = $dir/$1.key"; }
@@ -46,6 +49,7 @@ mutual|wants a certificate of this host: set SLAVE_CERT|shows no certificate: SS
 mutual|does not know the authority of this host's certificate|the sender's certificate is refused: .*CAPATH must have|--ca DIR/root.pem --cert DIR/strange.pem --key DIR/strange.key
 mutual|does not know the authority of this host's certificate|the sender's certificate is refused: self-signed certificate; CAPATH must have|--ca DIR/root.pem --cert DIR/selfsigned.pem --key DIR/selfsigned.key
 mutual|refuses this host's certificate, which has expired|the sender's certificate is refused: certificate has expired|--ca DIR/root.pem --cert DIR/late.pem --key DIR/late.key
+mutual|SLAVE_CERT may have more than 32 KiB|its certificates have more than 32 KiB|--ca DIR/root.pem --cert DIR/long.pem --key DIR/sender.key
 mutual|this receiver wants TLS: set SSL = yes|refused: this receiver wants TLS|
 shared|the shared keys differ: PSKFILE must hold the same line|the shared keys differ|--psk DIR/wrong
 shared|it may want .* a shared key (PSKFILE)|the shared keys differ|--ca DIR/root.pem
