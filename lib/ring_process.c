@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cancel.h"
+
 #define STAT_BYTES_MAX 1024
 
 struct process_stat {
@@ -102,9 +104,11 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 
 bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
 {
-	int kept = errno;
+	/* Who asks may have a lock, or a descriptor of /proc here. */
+	int kept = errno, cancel_state = k2i_cancel_disable();
 	bool lives = alive(self, other);
 
+	k2i_cancel_restore(cancel_state);
 	errno = kept;
 	return lives;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -112,6 +113,24 @@ static void a_declaration_unlocks_the_table(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* Whoever declared it is gone, which is looked for in the middle. */
+static void a_declaration_after_a_death_unlocks_the_table(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached;
+	char target[64];
+	pid_t child;
+
+	(void)state;
+	(void)snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
+	child = fork();
+	if (child == 0)
+		_exit(k2hft_ring_attach(target, &attached) || stream_of(attached, "s") != 1);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(returns(declare_one, ring));
+	assert_int_equal(stream_of(ring, "t"), 2);
+	k2hft_ring_close(ring);
+}
+
 static void wait_for_seal(void *sender)
 {
 	(void)k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), K2I_DEADLINE_NONE);
@@ -187,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_commit_that_wakes_is_finished),
 		cmocka_unit_test(a_write_into_the_ring_of_another_is_finished),
 		cmocka_unit_test(a_declaration_unlocks_the_table),
+		cmocka_unit_test(a_declaration_after_a_death_unlocks_the_table),
 		cmocka_unit_test(a_wait_for_a_seal_unlocks_the_sender),
 		cmocka_unit_test(a_wait_for_acknowledgements_unlocks_the_client),
 		cmocka_unit_test(a_message_ends_no_thread),
