@@ -148,11 +148,17 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, idle[number].file, idle[number].line,
 				 rule->default_allow ? "ALLOW has no effect: DEFAULTALL = ALLOW uses DENY only"
 						     : "DENY has no effect: DEFAULTALL = DENY uses ALLOW only");
-	for (number = 0; rule->default_allow && number < used_count; number++)
-		if (!*used[number].text)
+	for (number = 0; number < used_count; number++) {
+		if (rule->default_allow && !*used[number].text)
 			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, used[number].file,
 					 used[number].line,
 					 "the rule lets no record pass: an empty DENY matches every one");
+		if (!strchr(used[number].text, '"') && strstr(used[number].text, ".*"))
+			checker->finding(checker->argument, K2I_FINDING_WARNING, used[number].file, used[number].line,
+					 "%s is a text here, not a regular expression: that needs double quotes, or in "
+					 "YAML and JSON a list of its own",
+					 used[number].text);
+	}
 	if (used_count && checker->settings->binary)
 		error(checker, (struct k2i_place){used->file, used->line},
 		      "ALLOW and DENY can't be used with BINTRANS = yes: they work on lines");

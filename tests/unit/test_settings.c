@@ -510,6 +510,11 @@ static void test_without_effect(void **state)
 	k2i_settings_free(
 		check(SENDER "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nDEFAULTALL=ALLOW\nDENY=x\nDENY=\n", &findings));
 	assert_string_equal(findings.text, "10: note: the rule lets no record pass: an empty DENY matches every one\n");
+	k2i_settings_free(check(SENDER
+				"[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=a.*b\nALLOW=\"a.*b\"\nALLOW='\"a.*\"'\n",
+				&findings));
+	assert_string_equal(findings.text, "8: note: a.*b is a text here, not a regular expression: that needs double "
+					   "quotes, or in YAML and JSON a list of its own\n");
 	/* Of TYPE = file, as K2HFTFUSE has it; that of the others is an error. */
 	k2i_settings_free(check(RECEIVER "TRANSCONF=/x\n", &findings));
 	assert_string_equal(findings.text, "5: note: TRANSCONF has no effect: this version does not forward records\n");
