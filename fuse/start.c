@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <time.h>
@@ -52,10 +53,15 @@ static int check_mount_point(struct k2i_mount_options *options)
 	char resolved[PATH_MAX], above[PATH_MAX + 4];
 	struct stat info, parent;
 
-	if (mount_is_dead(options->mount_point)) {
-		k2i_log(K2HFT_LOG_ERROR, "%s: a mount without its server is there: fusermount3 -u -z %s, then again",
-			options->mount_point, options->mount_point);
-		return -ENOTCONN;
+	/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
+	while (mount_is_dead(options->mount_point)) {
+		if (umount2(options->mount_point, MNT_DETACH)) {
+			k2i_log(K2HFT_LOG_ERROR,
+				"%s: a mount without its server is there: fusermount3 -u -z %s, then again",
+				options->mount_point, options->mount_point);
+			return -ENOTCONN;
+		}
+		k2i_log(K2HFT_LOG_WARNING, "%s: a mount without its server was there", options->mount_point);
 	}
 	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
 		return fail(options->mount_point, -errno);
