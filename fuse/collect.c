@@ -585,10 +585,7 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
 	answered(mount, file, new_bytes > 0);
-	/*
-	 * Not sooner: a kernel that writes copies of its pages back can have dropped one whose WRITE has not come, because
-	 * too many others have no answer yet.
-	 */
+	/* Not sooner: of a page that the kernel copied and dropped the WRITE can wait for the answers to others. */
 	if (file->left && !mount->park.first)
 		k2i_collect_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
