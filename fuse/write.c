@@ -504,12 +504,30 @@ static void take_request(struct k2i_mount *mount, const struct k2i_write *write)
 		k2i_park_run(mount);
 }
 
-/* A request that waits for what others wrote before through the cache; its data is behind it. */
+/* A request that waits for what was written before through the cache; a WRITE's data is behind it. */
 struct k2i_write_later {
 	struct k2i_write_later *next;
 	struct k2i_write write;
+	bool sync; /* it is an FSYNC */
 	bool interrupted;
 };
+
+static void sync_now(struct k2i_mount *mount, uint64_t unique, uint64_t number)
+{
+	struct k2i_handle *handle = k2i_handle_at(mount, number);
+	struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
+	int status = -EBADF;
+
+	if (entry && entry->cached) {
+		k2i_collect_pass_hole(mount, entry->cached);
+		handle = entry->cached->stream;
+	}
+	if (handle)
+		status = k2i_write_add_sync(mount, handle, unique, 0);
+	if (status)
+		k2i_reply_status(mount, unique, status);
+	k2i_park_run(mount);
+}
 
 static void take_later(struct k2i_mount *mount, void *argument)
 {
@@ -518,11 +536,34 @@ static void take_later(struct k2i_mount *mount, void *argument)
 	while (*place != later)
 		place = &(*place)->next;
 	*place = later->next;
-	if (later->interrupted)
+	if (later->interrupted && later->sync)
+		k2i_reply_status(mount, later->write.unique, -EINTR);
+	else if (later->interrupted)
 		refuse(mount, &later->write, -EINTR);
+	else if (later->sync)
+		sync_now(mount, later->write.unique, later->write.handle);
 	else
 		take_request(mount, &later->write);
 	free(later);
+}
+
+/* false: no memory. A claim is given back in any case. */
+static bool do_later(struct k2i_mount *mount, uint32_t node, const struct k2i_write *write, bool sync)
+{
+	struct k2i_write_later *later = malloc(sizeof(*later) + write->bytes);
+
+	if (later) {
+		*later = (struct k2i_write_later){.next = mount->writes_later, .write = *write, .sync = sync};
+		later->write.claim = NULL;
+		if (write->bytes)
+			later->write.data = memcpy(later + 1, write->data, write->bytes);
+		mount->writes_later = later;
+	}
+	give_back(mount, write);
+	k2i_collect_cut_done(mount, node);
+	if (later)
+		k2i_collect_before(mount, node, take_later, later);
+	return later != NULL;
 }
 
 void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique)
@@ -539,28 +580,14 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	const struct k2i_handle *handle = k2i_handle_at(mount, write->handle);
 	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
-	struct k2i_write_later *later;
 
 	if (k2i_park_resent(mount, write->unique)) {
 		give_back(mount, write);
 		return;
 	}
-	if (!entry || !entry->cached) {
+	if (!entry || !entry->cached)
 		take_request(mount, write);
-		return;
-	}
-	later = malloc(sizeof(*later) + write->bytes);
-	if (later) {
-		*later = (struct k2i_write_later){.next = mount->writes_later, .write = *write};
-		later->write.claim = NULL;
-		later->write.data = memcpy(later + 1, write->data, write->bytes);
-		mount->writes_later = later;
-	}
-	give_back(mount, write);
-	k2i_collect_cut_done(mount, handle->node);
-	if (later)
-		k2i_collect_before(mount, handle->node, take_later, later);
-	else
+	else if (!do_later(mount, handle->node, write, false))
 		refuse(mount, write, -ENOMEM);
 }
 
@@ -622,25 +649,17 @@ int k2i_write_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 {
-	struct k2i_handle *handle = k2i_handle_at(mount, number);
-	const struct k2i_node_entry *entry;
-	int status;
+	const struct k2i_write request = {.unique = unique, .handle = number};
+	const struct k2i_handle *handle = k2i_handle_at(mount, number);
+	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
 
 	if (k2i_park_resent(mount, unique))
 		return;
-	if (!handle) {
-		k2i_reply_status(mount, unique, -EBADF);
-		return;
-	}
-	entry = k2i_node_at(mount->nodes, handle->node);
-	if (entry && entry->cached) {
-		k2i_collect_pass_hole(mount, entry->cached);
-		handle = entry->cached->stream;
-	}
-	status = k2i_write_add_sync(mount, handle, unique, 0);
-	if (status)
-		k2i_reply_status(mount, unique, status);
-	k2i_park_run(mount);
+	/* For a write with O_DSYNC the kernel has not written back what was appended before it. */
+	if (!entry || !entry->cached)
+		sync_now(mount, unique, number);
+	else if (!do_later(mount, handle->node, &request, true))
+		k2i_reply_status(mount, unique, -ENOMEM);
 }
 
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)

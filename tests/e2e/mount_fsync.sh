@@ -55,6 +55,19 @@ for name, flags, each in (("direct", os.O_DSYNC, 0), ("cached", os.O_DSYNC | os.
 END
 quick python3 "$work/synchronous.py" "$sent" "$received/senddir" || fail "a synchronous write"
 
+# What another descriptor has appended just before stands in front of it, though the kernel has not written that back.
+quick python3 - "$sent/before" "$received/senddir/before" <<'END' || fail "a synchronous write behind an append"
+import os, sys
+append, synchronous = (os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND | flag) for flag in (0, os.O_DSYNC))
+written = b""
+for number in range(20):
+    for descriptor, line in (append, b"a" * 8191 + b"\n"), (synchronous, b"s" * 4095 + b"\n"):
+        assert os.write(descriptor, line) == len(line)
+        written += line
+    if open(sys.argv[2], "rb").read() != written:
+        sys.exit(f"after write {number} it is not there, or not in its order")
+END
+
 becomes ring.unacked_records 0
 stop_receiver
 fixed_port=yes
