@@ -285,11 +285,10 @@ static void take_signal(struct k2i_mount *mount)
 	}
 	if ((pid_t)signal.ssi_pid != mount->keeper)
 		return;
-	if (mount->asked) {
-		if (mount->ending) {
-			k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
-			mount->deadline_ns = 0;
-		}
+	/* Below zero it is what was asked of another worker, which has died since. */
+	if (mount->asked && mount->ending && signal.ssi_int > 0) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
+		mount->deadline_ns = 0;
 		return;
 	}
 	/* Not an unmount: a system that stops does both, in any order. */

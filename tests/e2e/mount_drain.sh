@@ -3,6 +3,7 @@
 # The end: umount, SIGTERM and SIGHUP wait until all is acknowledged, open files included; DRAINTIMEOUT bounds it; a
 # ring file keeps what remains, and the next mount sends it.
 . tests/tools/mount.sh
+. tests/tools/kill_worker.sh
 pick_port
 receiver_settings="[SVRNODE]
 NAME = localhost
@@ -34,7 +35,7 @@ for how in umount TERM HUP INT; do
 done
 
 # A receiver that takes nothing for a while is waited for, also when the first signal comes behind an unmount, as a system
-# sends it that stops.
+# sends it that stops, and when the worker dies meanwhile.
 start_mount
 kill -STOP "$receiver_pid"
 quick cp "$work/in" "$sent/late" || fail cp
@@ -42,6 +43,11 @@ quick umount "$mnt" 2>/dev/null || quick fusermount3 -u "$mnt" || fail "cannot b
 kill $mount_pid
 sleep 1
 gone "$mount_pid" && fail "it does not wait"
+worker_of "$mount_pid" || fail "no worker"
+kill -9 "$worker"
+until_true 20 another_worker "$worker" || fail "no other worker"
+sleep 1
+gone "$mount_pid" && fail "the other worker does not wait"
 kill -CONT "$receiver_pid"
 wait_mount || fail "status $? although all is acknowledged in time"
 cmp "$work/in" "$received/senddir/late" || fail "late: not all arrived"
