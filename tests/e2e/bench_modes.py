@@ -88,6 +88,7 @@ def main():
 
         (result,) = measure(work, "--sustain", "4", "--size", "1K", "--by", "library")
         assert len(result["series_mb_per_s"]) == 4 and result["last_of_first_quarter"] > 0, result
+        assert sum(result["series_mb_per_s"]) * 1e6 < 1.5 * result["sent_bytes"], result
 
         (result,) = measure(work, "--by", "record", "--size", "10")
         assert result["record_ns"] > 0 and result["committed_mb_per_s"] is None, result
@@ -102,6 +103,7 @@ def main():
         # What a process has that was waited for is not its parent's.
         (result,) = measure(work, "--bytes", "64M", "--size", "1K", "--by", "push", "--ring", "64M")
         assert result["peak_sender_mib"] > result["peak_writer_mib"] + 32 > 32, result
+        assert 0 < result["cpu_writer_s_per_gb"] < result["cpu_sender_s_per_gb"], result
         relative_key(work)
         odd_places()
         interrupt(work)

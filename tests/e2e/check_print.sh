@@ -30,3 +30,7 @@ grep -qF 'DRAINTIMEOUT = 30  # seconds; default 30' "$dir/b.conf"
 grep -qF "FORMAT = \"%T '%l'\\\\n\"  # default %L" "$dir/b.conf"
 grep -qx "$(grep ALLOW "$dir/a.conf" | sed 's/[$.*\]/\\&/g')" "$dir/b.conf"
 grep -q '0 errors' "$dir/findings"
+# Of a wrong one there are no values.
+echo 'LINEMAX = 1' >>"$dir/a.conf"
+check "$dir/a.conf" >"$dir/d.conf" 2>/dev/null && exit 1
+[ ! -s "$dir/d.conf" ]

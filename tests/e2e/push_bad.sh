@@ -35,7 +35,7 @@ expect 2 'seconds' -r localhost --timeout soon
 expect 2 'written' -r localhost --level certain
 expect 2 'never' -r localhost --compress maybe
 expect 2 'size' -r localhost --ring-size 1
-expect 1 'name.invalid' -r name.invalid
+expect 1 'receiver name.invalid: ' -r name.invalid
 expect 1 'No such file' -r localhost "$dir/missing"
 expect 2 'No such file' -c "$dir/missing.ini"
 printf '[GLOBAL]\nPORT = many\n' >"$dir/wrong.ini"

@@ -27,6 +27,14 @@ rm "$dir/ring"
 [ ! -e "$dir/ring" ] || fail "a ring where the file says"
 cmp "$dir/in" "$dir/out/other" || fail "other differs"
 
+# That one keeps what is left, though each start begins the ring of the file afresh.
+receiver_stop TERM
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --ring "$dir/other" --timeout 0 -t left <"$dir/in" 2>/dev/null &&
+	fail "nobody is there"
+receiver_start
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --ring "$dir/other" </dev/null || fail "what is left"
+cmp "$dir/in" "$dir/out/left" || fail "left differs"
+
 # What EXPIRE gives up is lost, and push says so.
 printf '%s\n' 'K2HINIT = no' 'EXPIRE = 1' >>"$dir/slave.ini"
 receiver_stop TERM

@@ -28,6 +28,11 @@ wait_until arrived out 15000000
 receiver_stop KILL
 receiver_start 3>&-
 wait $feeding
+# A receiver that takes its time for the end is waited for.
+kill -STOP "$pid"
+echo end | tee -a "$dir/in" >&3
 exec 3>&-
+sleep 1
+kill -CONT "$pid"
 wait $pushing || fail "push: $(cat "$dir/push.log")"
 cmp "$dir/in" "$dir/out/out" || fail "it differs"

@@ -63,6 +63,10 @@ def check_statuses():
     status, said, _ = stat("--check", good.target, lossy.target)
     assert status == 3 and "4,321" in said and "! ledger_lost" in said, said
     assert stat(lossy.target)[0] == 0
+    # What was seen once is not forgotten.
+    answers = [LOSSY, GOOD]
+    better = Server(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + answers.pop(0)))
+    assert stat("--check", "-n", "2", better.target)[0] == 3
     # Whoever can't be asked counts more, and the others are shown.
     with socket.create_server(("127.0.0.1", 0)) as unused:
         nobody = f"127.0.0.1:{unused.getsockname()[1]}"

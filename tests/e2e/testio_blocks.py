@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# No block of what testio writes is like another, whatever the size of a write: a disk or a file system that keeps alike ones
-# once, or compresses them, would seem faster than it is.
+# testio writes its files whole, by however many threads, and no block is like another, whatever the size of a write: a disk
+# or a file system that keeps alike ones once, or compresses them, would seem faster than it is.
 import os
 import subprocess
 import tempfile
@@ -11,32 +11,37 @@ K2HFT = os.environ.get("B", "build") + "/bin/k2hft"
 BYTES = 5000000
 
 
-def written(folder, *arguments):
-    """What a run has written, while it is read again and again."""
-    with subprocess.Popen([K2HFT, "testio", "-q", "-s", "5", "-n", "1000", "-w", "1", "-m", "read", *arguments, folder],
-                          stdout=subprocess.DEVNULL) as running:
+def read(process):
+    """The files that it has."""
+    texts = []
+    for name in os.listdir(f"/proc/{process}/fd"):
+        path = f"/proc/{process}/fd/{name}"
         try:
-            while running.poll() is None:
-                for name in os.listdir(f"/proc/{running.pid}/fd"):
-                    path = f"/proc/{running.pid}/fd/{name}"
-                    try:
-                        if "/test.io" in os.readlink(path) and os.stat(path).st_size == BYTES:
-                            with open(path, "rb") as file:
-                                return file.read()
-                    except FileNotFoundError:
-                        pass
-                time.sleep(0.02)
-        finally:
-            running.kill()
-    raise AssertionError("it ended by itself")
+            if "/test.io" in os.readlink(path):
+                with open(path, "rb") as file:  # threads that read one have it, too
+                    texts.append((os.stat(path).st_ino, file.read()))
+        except FileNotFoundError:
+            pass
+    return list(dict(texts).values())
+
+
+def blocks(text):
+    """How many of them are unlike each other."""
+    return len({text[at:at + 4096] for at in range(0, len(text), 4096)})
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for kilobytes in ("4", "64", "4096"):
-            text = written(folder, "-b", kilobytes)
-            blocks = [text[at:at + 4096] for at in range(0, BYTES, 4096)]
-            assert len(set(blocks)) == len(blocks), (kilobytes, len(set(blocks)), len(blocks))
+        for kilobytes, threads, files in (("4", "1", 1), ("64", "1", 1), ("4096", "1", 1), ("64", "3", 2)):
+            found = []
+            # Each is written, and then read again and again.
+            with subprocess.Popen([K2HFT, "testio", "-q", "-s", "5", "-n", "1000", "-m", "read", "-b", kilobytes, "-w", threads,
+                                   "-f", str(files), folder], stdout=subprocess.DEVNULL) as running:
+                while found != [(BYTES, -(-BYTES // 4096))] * files:
+                    assert running.poll() is None, (kilobytes, threads, found)
+                    time.sleep(0.02)
+                    found = [(len(text), blocks(text)) for text in read(running.pid)]
+                running.kill()
 
 
 main()
