@@ -7,7 +7,7 @@
 settings='FLUSHMS = 2000'
 start_receiver
 start_mount
-worker_of "$mount_pid" || fail "no worker"
+until_true 20 worker_of "$mount_pid" || fail "no worker"
 yes 'a line' | head -n 100 >"$work/in"
 quick python3 - "$sent/f" "$work/in" "$worker" <<'END' || fail "cut"
 import ctypes, os, signal, sys, time
