@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -27,10 +28,29 @@
 #include "start.h"
 #include "sweep.h"
 
+#define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
+
 static int fail(const char *what, int status)
 {
 	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
 	return status;
+}
+
+/*
+ * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
+ * none of it (see k2i_collect_mark): what two processes have is copied as soon as one of them writes.
+ */
+static char *request_memory(void)
+{
+	char *memory = mmap(NULL, REQUEST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (madvise(memory, REQUEST_BYTES, MADV_DONTFORK)) {
+		(void)munmap(memory, REQUEST_BYTES);
+		return NULL;
+	}
+	return memset(memory, 0, REQUEST_BYTES);
 }
 
 static int open_descriptors(struct k2i_mount *mount)
@@ -42,14 +62,9 @@ static int open_descriptors(struct k2i_mount *mount)
 	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
 	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	mount->request = malloc(K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
+	mount->request = request_memory();
 	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
 		return fail("descriptors", errno ? -errno : -ENOMEM);
-	/*
-	 * All of its pages are there when the kernel writes to it, see populate.h. With memset the compiler makes a calloc of
-	 * it, and that touches no page.
-	 */
-	explicit_bzero(mount->request, K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX);
 	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
@@ -159,7 +174,8 @@ static void end(struct k2i_mount *mount)
 		(void)close(mount->signal_fd);
 	if (mount->progress_fd >= 0)
 		(void)close(mount->progress_fd);
-	free(mount->request);
+	if (mount->request)
+		(void)munmap(mount->request, REQUEST_BYTES);
 }
 
 int k2i_worker_run(struct k2i_mount *mount)
