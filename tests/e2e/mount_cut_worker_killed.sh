@@ -12,7 +12,7 @@ import os, sys
 path, kills = sys.argv[1:]
 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if "cut" in path else 0))
 lines = b"x" * 1048575 + b"\n"
-while os.path.getsize(kills) < 80:
+while os.path.getsize(kills) < 50:
     if "cut" in path:
         os.write(descriptor, b"line\n")
         os.ftruncate(descriptor, 0)
@@ -29,7 +29,7 @@ done
 for writer in $cut1 $cut2 $one $two; do
 	wait "$writer" || fail "a writer saw an error"
 done
-stop_killing 80
+stop_killing 50
 arrives "$work/one" senddir/one
 arrives "$work/two" senddir/two
 stop_mount || fail "status $?"
