@@ -169,29 +169,26 @@ static void test_nothing_of_a_bad_frame_counts(void **state)
 	expect_file(world, "file", "ab");
 }
 
-static void test_what_comes_again_has_a_stream(void **state)
+/* Behind a first chunk that is written. */
+static void second_chunk_refused(struct world *world, uint64_t position, uint32_t stream)
 {
-	struct world *world = *state;
-
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
-	put_data(world, 0, 0, 2, "a");
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	expect_error(world, K2HFT_ERROR_PROTOCOL);
-}
-
-static void test_overlap(void **state)
-{
-	struct world *world = *state;
-
-	open_session(world);
-	put_data(world, 0, 0, 1, "a");
-	put_data(world, 8, 0, 1, "b");
+	put_data(world, position, 0, stream, "b");
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_ack(world, 40, K2HFT_STATUS_OK);
 	expect_error(world, K2HFT_ERROR_PROTOCOL);
 	expect_file(world, "file", "a");
+}
+
+static void test_what_comes_again_has_a_stream(void **state)
+{
+	second_chunk_refused(*state, 0, 2);
+}
+
+static void test_overlap(void **state)
+{
+	second_chunk_refused(*state, 8, 1);
 }
 
 static void test_window(void **state)
