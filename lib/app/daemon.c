@@ -39,14 +39,50 @@ static const char *file_prefix(enum k2hft_log_level level, char *text, size_t ro
 	return text;
 }
 
-static void log_line(void *argument, enum k2hft_log_level level, const char *text)
+static bool syslog_send(int type, const char *line, size_t bytes)
+{
+	const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = _PATH_LOG};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool sent = fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+		    send(fd, line, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return sent;
+}
+
+/*
+ * Not syslog(3), which waits while its daemon has no room: that can be waiting itself, in a write to the mount whose line
+ * this is.
+ */
+static void syslog_line(enum k2hft_log_level level, const char *text)
 {
 	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+	static atomic_uint missed;
+	char line[1280], stamp[32] = "", more[64] = "";
+	unsigned before = atomic_exchange(&missed, 0);
+	time_t now = time(NULL);
+	struct tm local;
+	int bytes;
+
+	if (localtime_r(&now, &local))
+		(void)strftime(stamp, sizeof(stamp), "%b %e %H:%M:%S", &local);
+	if (before)
+		(void)snprintf(more, sizeof(more), " (%u messages before were not taken)", before);
+	bytes = snprintf(line, sizeof(line), "<%d>%s %s[%ld]: %s%s", LOG_DAEMON | priorities[level], stamp,
+			 program_name, (long)getpid(), text, more);
+	/* With its terminator where nothing else parts messages. */
+	if (!syslog_send(SOCK_DGRAM, line, (size_t)bytes) && !syslog_send(SOCK_STREAM, line, (size_t)bytes + 1))
+		(void)atomic_fetch_add(&missed, before + 1);
+}
+
+static void log_line(void *argument, enum k2hft_log_level level, const char *text)
+{
 	char prefix[64];
 
 	(void)argument;
 	if (to_syslog)
-		syslog(priorities[level], "%s", text);
+		syslog_line(level, text);
 	else /* one write, so that lines of threads and processes do not mix */
 		(void)dprintf(log_fd, "%s%s: %s\n",
 			      log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)), program_name,
@@ -66,12 +102,6 @@ int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const c
 	log_fd = fd;
 	k2hft_log_callback_set(log_line, NULL, level);
 	return 0;
-}
-
-static void log_to_syslog(void)
-{
-	openlog(program_name, LOG_PID, LOG_DAEMON);
-	to_syslog = true;
 }
 
 int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *silent)
@@ -192,7 +222,7 @@ static void leave_terminal(void)
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (log_fd == STDERR_FILENO)
-		log_to_syslog();
+		to_syslog = true;
 	if (null_fd >= 0) {
 		(void)dup2(null_fd, STDOUT_FILENO);
 		(void)dup2(null_fd, STDERR_FILENO);

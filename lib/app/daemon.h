@@ -8,7 +8,7 @@
 
 /*
  * What the programs share. Messages (k2i_log) go to standard error in the foreground ("k2hftfuse: text") and to syslog
- * (facility daemon) in the background; to a file if one is set.
+ * (facility daemon) in the background, without waiting for it; to a file if one is set.
  */
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file);
 /* err, wan, msg, dump, silent as K2HFTFUSE names them, and error, warning, info, debug. -EINVAL */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -117,11 +119,21 @@ static void body_surroundings(void)
 	_exit(0);
 }
 
-static void test_surroundings(void **state)
+/* All of it, until nobody is left who could report more. */
+static void reported(int fd, char *text, size_t room)
 {
-	char text[300] = "";
 	size_t bytes = 0;
 	ssize_t more;
+
+	while ((more = read(fd, text + bytes, room - 1 - bytes)) > 0)
+		bytes += (size_t)more;
+	text[bytes] = '\0';
+	(void)close(fd);
+}
+
+static void test_surroundings(void **state)
+{
+	char text[300];
 	int fds[2];
 
 	(void)state;
@@ -129,9 +141,7 @@ static void test_surroundings(void **state)
 	report_fd = fds[1];
 	assert_int_equal(status_of(body_surroundings), 0);
 	(void)close(fds[1]);
-	while ((more = read(fds[0], text + bytes, sizeof(text) - 1 - bytes)) > 0)
-		bytes += (size_t)more;
-	(void)close(fds[0]);
+	reported(fds[0], text, sizeof(text));
 	assert_string_equal(text, "1 111 / 1");
 }
 
@@ -231,6 +241,79 @@ static void test_log_terminal(void **state)
 	assert_string_equal(text, "prog: ring: one\n");
 }
 
+/* A socket at /dev/log, of which nobody else knows; -1: there can be none. */
+static int syslog_socket(void)
+{
+	static const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("k2hft-test", "/dev", "tmpfs", 0, NULL) ||
+	    bind(fd, (const struct sockaddr *)&address, sizeof(address)))
+		return -1;
+	return fd;
+}
+
+/* Reports the next message, but for its time; k2i_log has a line of its own for it. */
+static void syslog_report(int fd)
+{
+	char text[256] = "", pid[32], *process;
+
+	(void)recv(fd, text, sizeof(text) - 1, MSG_DONTWAIT);
+	(void)snprintf(pid, sizeof(pid), "[%ld]: ", (long)getpid());
+	process = strstr(text, pid);
+	if (process && strlen(text) > 20)
+		(void)dprintf(report_fd, "%.4s %.*s %s|", text, (int)(process - text - 20), text + 20,
+			      process + strlen(pid));
+}
+
+/* What nobody reads is not waited for, and that it was not taken is in the next that is. */
+static void body_syslog(void)
+{
+	int fd = syslog_socket();
+
+	if (fd < 0)
+		_exit(77);
+	if (k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, NULL))
+		_exit(98);
+	detach();
+	(void)alarm(60);
+	k2i_daemon_ready();
+	k2i_log(K2HFT_LOG_WARNING, "ring: one");
+	syslog_report(fd);
+	for (unsigned number = 0; number < 100000; number++)
+		k2i_log(K2HFT_LOG_INFO, "ring: many");
+	while (recv(fd, &(char){0}, 1, MSG_DONTWAIT) >= 0)
+		continue;
+	k2i_log(K2HFT_LOG_ERROR, "ring: last");
+	syslog_report(fd);
+	_exit(0);
+}
+
+static void test_syslog(void **state)
+{
+	char text[512], *missed;
+	int fds[2], status;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	report_fd = fds[1];
+	status = status_of(body_syslog);
+	(void)close(fds[1]);
+	if (status == 77) {
+		(void)close(fds[0]);
+		skip();
+	}
+	assert_int_equal(status, 0);
+	reported(fds[0], text, sizeof(text));
+	missed = strstr(text, " (");
+	assert_non_null(missed);
+	*missed++ = '\0';
+	assert_string_equal(text, "<28> prog ring: one|<27> prog ring: last");
+	assert_true(strtoul(missed + 1, NULL, 10) > 1000);
+	assert_string_equal(strchr(missed, ' '), " messages before were not taken)|");
+}
+
 static void test_systemd(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -269,7 +352,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parent_status), cmocka_unit_test(test_surroundings),
 		cmocka_unit_test(test_levels),        cmocka_unit_test(test_log_file),
-		cmocka_unit_test(test_log_terminal),  cmocka_unit_test(test_systemd),
+		cmocka_unit_test(test_log_terminal),  cmocka_unit_test(test_syslog),
+		cmocka_unit_test(test_systemd),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
