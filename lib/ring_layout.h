@@ -87,7 +87,7 @@ struct k2i_ring_header {
  */
 struct k2i_slot {
 	_Atomic uint64_t owner;
-	_Atomic uint64_t owner_namespace; /* of pids; 0: not written yet */
+	_Atomic uint64_t owner_namespace; /* of pids and clocks; 0: not written yet */
 	_Atomic uint64_t claim;           /* position | 1 of the claim that it makes or has; 0: none */
 	_Atomic uint64_t rear;            /* position | 1 of the end of it that it gives back; 0: none */
 	_Atomic uint64_t committed_records;

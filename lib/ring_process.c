@@ -60,17 +60,27 @@ static int stat_read(pid_t pid, struct process_stat *stat)
 	return stat_parse(text, stat);
 }
 
+/* Of pids, and of the clock by which their processes' starts are told: another has other numbers for the same. */
+static uint64_t namespace_own(void)
+{
+	struct stat pids, clocks;
+
+	if (stat("/proc/self/ns/pid", &pids))
+		return 1;
+	/* Linux 5.6 or newer. */
+	return pids.st_ino ^ (stat("/proc/self/ns/time", &clocks) ? 0 : (uint64_t)clocks.st_ino << 32);
+}
+
 int k2i_process_self(struct k2i_process *process)
 {
 	struct process_stat own = {0};
-	struct stat namespace;
 	int error = stat_read(getpid(), &own);
 
 	/* Without /proc the pid alone has to do: a start of 0 is never compared. */
 	if (error && error != -ENOENT)
 		return error;
 	process->owner = (uint64_t)(uint32_t)getpid() << 32 | (uint32_t)own.start_ticks;
-	process->namespace = stat("/proc/self/ns/pid", &namespace) ? 1 : namespace.st_ino;
+	process->namespace = namespace_own();
 	return 0;
 }
 

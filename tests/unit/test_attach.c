@@ -4,7 +4,9 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
 #include <k2hft/sender.h>
@@ -140,6 +142,80 @@ static void who_cannot_wake_does_not_take_the_sleep_along(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* For children of this process: by their clock all processes have begun at other times. */
+static bool clock_change(void)
+{
+	static const char offset[] = "boottime 1000000 0";
+	int offsets = unshare(CLONE_NEWTIME) ? -1 : open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+
+	return write(offsets, offset, strlen(offset)) > 0;
+}
+
+/* By another clock: what is wrong, if anything. It ends when `go_on` does. */
+static int claim_by_other_clock(const char *path, int ready, int go_on)
+{
+	struct k2hft_ring *attached;
+	struct k2hft_producer *producer;
+	uint32_t stream_id;
+	char byte = 'r';
+
+	if (open_answer(path, 0) != -EBUSY)
+		return 1;
+	if (k2hft_ring_attach(path, &attached))
+		return 2;
+	producer = producer_of(attached);
+	stream_id = stream_of(attached, "s");
+	*(char *)reserve(producer, 1) = 'x';
+	if (write(ready, &byte, 1) != 1 || read(go_on, &byte, 1) != 0)
+		return 3;
+	return commit(producer, stream_id, 0, 1) ? 4 : 0;
+}
+
+static void other_clock_process(const char *path, int ready, int go_on)
+{
+	int status;
+	pid_t child;
+
+	if (!clock_change())
+		_exit(77);
+	child = fork();
+	if (child == 0)
+		_exit(claim_by_other_clock(path, ready, go_on));
+	_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 5);
+}
+
+static void another_clock_is_no_death(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	int ready[2], go_on[2], status;
+	bool claimed;
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(go_on), 0);
+	child = fork();
+	if (child == 0) {
+		(void)close(go_on[1]);
+		other_clock_process(files->path, ready[1], go_on[0]);
+	}
+	(void)close(ready[1]);
+	(void)close(go_on[0]);
+	claimed = read(ready[0], &byte, 1) == 1;
+	if (claimed)
+		assert_int_equal(k2hft_ring_recover(ring), 0);
+	(void)close(ready[0]);
+	(void)close(go_on[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (claimed)
+		(void)take(ring, "x");
+	k2hft_ring_close(ring);
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 /* `write` until it is refused. */
 static int refusal(struct k2hft_writer *writer, int (*write)(struct k2hft_writer *writer))
 {
@@ -196,6 +272,7 @@ int main(void)
 		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
 		cmocka_unit_test(without_descriptors_nobody_is_taken_for_gone),
 		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
+		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
 		cmocka_unit_test(writers_learn_that_nobody_sends),
 	};
 
