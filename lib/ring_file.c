@@ -55,6 +55,23 @@ static int allocate(int descriptor, uint64_t capacity)
 	return -error;
 }
 
+/*
+ * What was allocated and not written is a hole in a copy of the file. posix_fallocate(3) could write there while somebody
+ * who is attached does: a file system that can't do better keeps the hole. Memory, which has no name, is taken when it is
+ * used.
+ */
+static int holes_fill(int descriptor, const struct stat *file)
+{
+	int error = 0;
+
+	if (file->st_nlink == 0 || file->st_blocks * 512 >= file->st_size)
+		return 0;
+	do {
+		error = fallocate(descriptor, 0, 0, file->st_size) ? -errno : 0;
+	} while (error == -EINTR);
+	return error == -EOPNOTSUPP ? 0 : error;
+}
+
 static int temporary_open(const char *folder)
 {
 	char path[PATH_MAX];
@@ -267,6 +284,8 @@ static int existing_take(int descriptor, const char *path, bool fresh, uint64_t 
 		return 1;
 	if (cut)
 		known = lengthen(descriptor, &file, &header, cut_bytes);
+	else if (!known)
+		known = holes_fill(descriptor, &file);
 	if (known)
 		return known;
 	*capacity = header.capacity;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring's file while it is made, by processes that die or compete. */
+/* A ring's file while it is made, by processes that die or compete, and the room that it has. */
 #include "ring_help.h"
 
 #include <fcntl.h>
@@ -160,6 +160,44 @@ static void one_of_many_makes_it(void **state)
 	}
 }
 
+static int64_t missing_bytes(const char *path)
+{
+	struct stat file;
+
+	assert_int_equal(stat(path, &file), 0);
+	return file.st_size - file.st_blocks * 512;
+}
+
+/* As a copy can have them where nothing was written. What is in it stays, and memory is taken when it is used. */
+static void holes_are_filled(void **state)
+{
+	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0), *memory = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	int descriptor;
+	char target[64];
+
+	assert_int_equal(push(producer, stream_of(ring, "s"), "kept"), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	descriptor = open(files->path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fallocate(descriptor, punch, K2I_DATA_AT + SMALL / 2, SMALL / 2), 0);
+	(void)close(descriptor);
+	assert_true(missing_bytes(files->path) > 0);
+	ring = file_ring(files->path, 0);
+	assert_true(missing_bytes(files->path) <= 0);
+	(void)take(ring, "kept");
+	k2hft_ring_close(ring);
+
+	descriptor = dup(k2hft_ring_descriptor(memory));
+	k2hft_ring_close(memory);
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", descriptor);
+	assert_int_equal(open_answer(target, 0), 0);
+	assert_true(missing_bytes(target) > 0);
+	(void)close(descriptor);
+}
+
 /* Where addresses have 32 bits it is refused, before anything is mapped at the place of something else. */
 static void ring_as_large_as_all_addresses(void **state)
 {
@@ -180,6 +218,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
 		cmocka_unit_test(ring_as_large_as_all_addresses),
 	};
 
