@@ -225,6 +225,15 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 	return error;
 }
 
+/* Of what could not be put there: it comes again and takes it again. */
+static void room_give(struct k2i_quarantine *quarantine, uint64_t bytes)
+{
+	(void)pthread_mutex_lock(&quarantine->mutex);
+	/* Who has counted since then has not found it. */
+	quarantine->bytes -= bytes < quarantine->bytes ? bytes : quarantine->bytes;
+	(void)pthread_mutex_unlock(&quarantine->mutex);
+}
+
 /* A group that is held comes again, with what is here already: that has its name when all of it is there. */
 static bool entry_name(int directory, const uint8_t ring_uuid[16], const struct k2i_group_entry *entry,
 		       char name[NAME_ROOM])
@@ -272,26 +281,35 @@ static int entry_put(struct k2i_quarantine *quarantine, int directory, const uin
 	return 0;
 }
 
+static int entries_put(struct k2i_quarantine *quarantine, int directory, const uint8_t ring_uuid[16],
+		       const struct k2i_group *group, const struct k2i_group_file *file)
+{
+	uint32_t index = file->first;
+	int error;
+
+	put_log(quarantine, &group->entries[index], file->error);
+	do {
+		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], file->error);
+		index = group->entries[index].next;
+	} while (!error && index);
+	return error;
+}
+
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_file *file)
 {
-	int directory = directory_open(quarantine), error = 0;
-	uint32_t index = file->first;
+	int directory = directory_open(quarantine), error;
 	uint64_t cost;
 
 	if (directory < 0)
 		return directory;
 	directory_keep(quarantine);
 	cost = missing_cost(directory, ring_uuid, group, file);
-	if (cost)
-		error = room_take(quarantine, cost);
-	if (!error)
-		put_log(quarantine, &group->entries[index], file->error);
-	while (!error) {
-		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], file->error);
-		index = group->entries[index].next;
-		if (!index)
-			break;
+	error = cost ? room_take(quarantine, cost) : 0;
+	if (!error) {
+		error = entries_put(quarantine, directory, ring_uuid, group, file);
+		if (error)
+			room_give(quarantine, missing_cost(directory, ring_uuid, group, file));
 	}
 	/* Behind the writing: whoever syncs from here on has it. */
 	atomic_store(&quarantine->dirty, true);

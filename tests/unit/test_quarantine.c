@@ -121,6 +121,31 @@ static void a_full_one_is_looked_through_when_it_changes(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
+/* However often it was tried: a disk that is full for long does not fill it. */
+static void what_could_not_be_put_there_takes_no_room(void **state)
+{
+	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
+	const struct k2i_group_file file = {.error = -EISDIR};
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	char part[400];
+	int tries;
+
+	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
+	assert_int_equal(mkdir(part, 0700), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	for (tries = 0; tries < 4; tries++) {
+		assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
+		assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EISDIR);
+	}
+	assert_int_equal(rmdir(part), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	expect_file(folder, CHUNK_2, "chunk2");
+	k2i_quarantine_free(quarantine);
+}
+
 static int syncs;
 /* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
 #define OPEN_BEFORE O_NONBLOCK
@@ -243,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_could_not_be_put_there_takes_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
