@@ -169,7 +169,7 @@ static void *look_up(void *argument)
 	return NULL;
 }
 
-/* One more, if there are not enough. Without any the address stays in the queue, and its connections time out. */
+/* One more, if there are not enough. Without any the address stays in the queue until the next connection asks. */
 static void thread_start(struct k2i_admission *admission)
 {
 	pthread_attr_t attributes;
@@ -224,8 +224,9 @@ static enum k2i_verdict wait_for(struct k2i_admission *admission, struct entry *
 	if (entry->state == ENTRY_FREE) {
 		entry->state = ENTRY_WAITING;
 		entry->number = admission->next_number++;
-		thread_start(admission);
 	}
+	if (entry->state == ENTRY_WAITING)
+		thread_start(admission);
 	return K2I_VERDICT_LATER;
 }
 

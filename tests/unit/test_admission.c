@@ -204,6 +204,31 @@ static void test_change(void **state)
 	released = false;
 }
 
+static bool threads_refused;
+
+/* Named by the linker. */
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+	return threads_refused ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
+}
+
+/* Who was not looked up for lack of a thread is when he comes again. */
+static void test_no_thread(void **state)
+{
+	struct k2i_admission *admission = opened("h3.example");
+
+	(void)state;
+	threads_refused = true;
+	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_LATER);
+	threads_refused = false;
+	assert_int_equal(ask(admission, "192.0.2.3", 2), K2I_VERDICT_LATER);
+	wait_told(2);
+	assert_int_equal(ask(admission, "192.0.2.3", 3), K2I_VERDICT_ADMITTED);
+	closed(admission);
+}
+
 static void test_stuck(void **state)
 {
 	struct k2i_admission *admission = opened("h[3-5].example");
@@ -248,10 +273,8 @@ static void test_stuck(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_change),
-		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_names), cmocka_unit_test(test_change),
+		cmocka_unit_test(test_no_thread), cmocka_unit_test(test_stuck),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
