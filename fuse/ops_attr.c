@@ -57,7 +57,7 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&
 	    k2i_output_size(mount, path, &bytes) == 0)
 		info->st_size = (off_t)bytes;
-	info->st_blocks = (blkcnt_t)((info->st_size + 511) / 512);
+	info->st_blocks = (blkcnt_t)(info->st_size / 512 + (info->st_size % 512 != 0));
 	return 0;
 }
 
