@@ -49,11 +49,13 @@ void k2i_text_free(struct k2i_text *text)
 	memset(text, 0, sizeof(*text));
 }
 
-/* Nothing is held any more; the memory has it until it is written to again, and a step that is not done gets it back. */
+/*
+ * Nothing is held any more; the memory still has it, so that a step that is not done gets it back: who holds something
+ * new in that step keeps it. With BYTELIMIT it can be longer than what a journal holds.
+ */
 void k2i_text_let_go(struct k2i_text *text)
 {
 	K2I_SHARED_KEEP(text);
-	k2i_shared_keep(text->held, text->held_bytes);
 	text->held_bytes = 0;
 }
 
@@ -64,7 +66,6 @@ static int make_part(struct k2i_text *text, const char *data, size_t bytes, stru
 	K2I_SHARED_KEEP(text);
 	if (text->held_bytes == 0)
 		return 0;
-	k2i_shared_keep(text->held, text->held_bytes);
 	if (k2i_text_hold(text, data, bytes))
 		return -ENOMEM;
 	part->data = text->held;

@@ -333,6 +333,7 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 		status = k2i_outlet_sift(mount, handle->outlet, begin, &passing);
 	if (status)
 		return status;
+	k2i_shared_keep(text->held, before);
 	k2i_text_let_go(text);
 	/* Before the commit, which gives the rear of the claim back. There is room: what was judged must not fail. */
 	(void)k2i_text_hold(text, write->claim + data_at + whole, write->bytes - whole);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "../../fuse/shared.h"
+#include "../../fuse/text.h"
 #include "random_help.h"
 
 #define MEBI ((size_t)1 << 20)
@@ -24,6 +25,7 @@ struct places {
 	void *allocated;
 	uint64_t random;
 	char expected[AREA_BYTES];
+	struct k2i_text text;
 };
 static struct places *places; /* in the shared memory */
 
@@ -202,6 +204,29 @@ static void a_journal_that_is_full_ends_the_step(void **state)
 	killed_after(settle);
 	assert_int_equal(places->one[0], 'b');
 	assert_int_equal(places->other[0], 'a');
+}
+
+/* Of a line that no journal has room for. */
+static void long_line_goes_on(void)
+{
+	const char *line = k2i_shared_alloc(20 * MEBI);
+	struct k2i_text_part part;
+
+	MUST(line && k2i_text_hold(&places->text, memset(places->one, 'l', AREA_BYTES), AREA_BYTES) == 0);
+	MUST(k2i_text_hold(&places->text, line, 20 * MEBI) == 0);
+	k2i_shared_step();
+	MUST(k2i_text_so_far(&places->text, &part) == K2I_TEXT_PIECE && part.bytes == AREA_BYTES + 20 * MEBI);
+	MUST(places->text.held_bytes == 0);
+}
+
+static void what_is_held_is_so_again(void **state)
+{
+	(void)state;
+	killed_after(long_line_goes_on);
+	killed_after(settle);
+	assert_false(places->text.continued);
+	assert_int_equal(places->text.held_bytes, AREA_BYTES + 20 * MEBI);
+	assert_memory_equal(places->text.held, places->one, AREA_BYTES);
 }
 
 /* ---- memory */
@@ -471,6 +496,7 @@ int main(void)
 		with_memory(a_step_is_whole),
 		with_memory(whatever_is_changed_is_put_back),
 		with_memory(a_journal_that_is_full_ends_the_step),
+		with_memory(what_is_held_is_so_again),
 		with_memory(memory_goes_with_its_step),
 		with_memory(freed_memory_is_used_again),
 		with_memory(large_memory_is_given_back),
