@@ -16,6 +16,12 @@
 /* Taken by one write, so that many records go by one send(2). */
 #define WRITE_BYTES_MAX ((size_t)256 * 1024)
 
+/*
+ * What one call takes from the socket beyond the bytes that it brings: OpenSSL goes on for as long as there are records, and
+ * a peer can send without end such as bring none (new keys, a renegotiation that is refused) while others wait.
+ */
+#define READ_EXTRA_BYTES_MAX ((size_t)32 * 1024)
+
 /* AES-GCM is sound for about 2^24 full records with one key; another is made long before. */
 #define RECORD_BYTES_MAX 16384u
 
@@ -95,6 +101,7 @@ int k2i_tls_handshake(struct k2i_tls *tls)
 	if (tls->error)
 		return tls->error;
 	ERR_clear_error();
+	tls->read_left = READ_EXTRA_BYTES_MAX;
 	result = SSL_do_handshake(tls->ssl);
 	if (result != 1)
 		error = outcome(tls, result);
@@ -126,10 +133,12 @@ ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room)
 	if (tls->error)
 		return tls->error;
 	ERR_clear_error();
+	tls->read_left = READ_EXTRA_BYTES_MAX;
 	while (count < room && error == 0) {
 		result = SSL_read_ex(tls->ssl, (char *)bytes + count, room - count, &got);
 		if (result == 1) {
 			count += got;
+			tls->read_left += got;
 			continue;
 		}
 		error = outcome(tls, result);
@@ -137,7 +146,7 @@ ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room)
 			break;
 	}
 	/* What stands behind those bytes, an end or an error too, is for the next call. */
-	tls->more = count > 0 && error != -EAGAIN;
+	tls->more = count > 0 && (error != -EAGAIN || tls->read_left == 0);
 	return count > 0 ? (ssize_t)count : error;
 }
 

@@ -16,6 +16,9 @@
  */
 #define OUTPUT_BYTES_MIN 4096u
 
+/* Twice what k2i_tls_write takes. More is answers to a peer that asks for new keys, say, again and again and reads nothing. */
+#define OUTPUT_BYTES_MAX ((size_t)512 * 1024)
+
 /*
  * OpenSSL makes room for all of a message as soon as its length is announced, 128 KiB for a ClientHello, by whoever can
  * connect. Those that are in use have hundreds of bytes, and some kilobytes with keys that withstand quantum computers.
@@ -31,6 +34,10 @@ static int output_grow(struct k2i_tls *tls, size_t bytes)
 		room *= 2;
 	if (room == tls->output_room)
 		return 0;
+	if (room > OUTPUT_BYTES_MAX) {
+		(void)snprintf(tls->reason, sizeof(tls->reason), "it makes TLS answer and does not read the answers");
+		return -EPROTO;
+	}
 	output = realloc(tls->output, room);
 	if (!output)
 		return -ENOMEM;
@@ -42,11 +49,13 @@ static int output_grow(struct k2i_tls *tls, size_t bytes)
 static int socket_write(BIO *bio, const char *bytes, int byte_count)
 {
 	struct k2i_tls *tls = BIO_get_data(bio);
+	int error;
 
 	if (byte_count <= 0)
 		return 0;
-	if (output_grow(tls, (size_t)byte_count)) {
-		tls->error = -ENOMEM;
+	error = output_grow(tls, (size_t)byte_count);
+	if (error) {
+		tls->error = error;
 		return -1;
 	}
 	memcpy(tls->output + tls->output_bytes, bytes, (size_t)byte_count);
@@ -84,9 +93,17 @@ static int socket_read(BIO *bio, char *bytes, int room)
 	BIO_clear_retry_flags(bio);
 	if (room <= 0)
 		return 0;
+	if ((size_t)room > tls->read_left)
+		room = (int)tls->read_left;
+	if (room == 0) {
+		BIO_set_retry_read(bio);
+		return -1;
+	}
 	do
 		count = recv(tls->descriptor, bytes, (size_t)room, MSG_DONTWAIT);
 	while (count < 0 && errno == EINTR);
+	if (count > 0)
+		tls->read_left -= (size_t)count;
 	if (count == 0)
 		tls->peer_closed = true;
 	else if (count < 0 && errno == EAGAIN)

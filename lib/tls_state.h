@@ -36,6 +36,7 @@ struct k2i_tls {
 	bool established, ended;
 	bool more;             /* the last read ended before there was nothing */
 	bool peer_closed;      /* the socket's end was read */
+	size_t read_left;      /* that this call may take from the socket */
 	int error;             /* -errno of the socket, or of TLS; 0: none. Nothing goes any more */
 	unsigned char *output; /* records that wait for the socket */
 	size_t output_sent, output_bytes, output_room;

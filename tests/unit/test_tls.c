@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -220,6 +221,56 @@ static void test_ends(void **state)
 	pair_close(&pair);
 }
 
+/* The client sends records that bring no bytes, and each wants an answer. */
+static void keys_renew(struct pair *pair, unsigned count)
+{
+	while (count-- > 0) {
+		assert_int_equal(SSL_key_update(pair->ends[0].tls->ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+		assert_int_equal(SSL_do_handshake(pair->ends[0].tls->ssl), 1);
+	}
+	assert_true(k2i_transport_flush(&pair->ends[0]) >= 0);
+}
+
+static int unread_bytes(const struct k2i_transport *end)
+{
+	int bytes = -1;
+
+	assert_int_equal(ioctl(end->descriptor, FIONREAD, &bytes), 0);
+	return bytes;
+}
+
+/* Whoever sends nothing but such has the reader no longer than others, and takes no more memory than others. */
+static void test_new_keys_only(void **state)
+{
+	unsigned char byte;
+	struct pair pair;
+	ssize_t got = -EAGAIN;
+	int before;
+
+	(void)state;
+	pair_open(&pair, KEY, KEY);
+	pair_handshake(&pair);
+	assert_int_equal(k2i_transport_read(&pair.ends[1], &byte, 1), -EAGAIN);
+	keys_renew(&pair, 3000);
+	before = unread_bytes(&pair.ends[1]);
+	assert_int_equal(k2i_transport_read(&pair.ends[1], &byte, 1), -EAGAIN);
+	assert_in_range(unread_bytes(&pair.ends[1]), 1, before - 1);
+	while (unread_bytes(&pair.ends[1]) > 0)
+		assert_int_equal(k2i_transport_read(&pair.ends[1], &byte, 1), -EAGAIN);
+	assert_int_equal(k2i_transport_flush(&pair.ends[1]), 1);
+	transfer(&pair, 100000, 1, 1000);
+
+	for (int round = 0; round < 100 && got == -EAGAIN; round++) {
+		keys_renew(&pair, 1000);
+		while (got == -EAGAIN && unread_bytes(&pair.ends[1]) > 0)
+			got = k2i_transport_read(&pair.ends[1], &byte, 1);
+	}
+	assert_int_equal(got, -EPROTO);
+	assert_in_range(pair.ends[1].tls->output_room, 1, 512 * 1024);
+	assert_non_null(strstr(k2i_transport_reason(&pair.ends[1], -EPROTO), "does not read the answers"));
+	pair_close(&pair);
+}
+
 static void test_begins(void **state)
 {
 	(void)state;
@@ -267,8 +318,9 @@ static void test_long_hello(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys_differ), cmocka_unit_test(test_bytes),  cmocka_unit_test(test_full),
-		cmocka_unit_test(test_ends),        cmocka_unit_test(test_begins), cmocka_unit_test(test_long_hello),
+		cmocka_unit_test(test_keys_differ), cmocka_unit_test(test_bytes),         cmocka_unit_test(test_full),
+		cmocka_unit_test(test_ends),        cmocka_unit_test(test_new_keys_only), cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_long_hello),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
