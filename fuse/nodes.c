@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "hash.h"
@@ -16,6 +17,7 @@ struct k2i_node_table {
 	uint32_t untouched; /* indexes from here on have never been used */
 	uint32_t free_first;
 	uint64_t order_next, generation_next;
+	uint64_t seed;   /* of the buckets: whoever makes files chooses their names */
 	uint32_t cursor; /* the child that readdir came to last: it goes on from there */
 	uint32_t buckets[BUCKET_COUNT];
 	struct k2i_node_entry entries[K2I_NODE_COUNT_MAX];
@@ -85,6 +87,8 @@ int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **
 	if (created == MAP_FAILED)
 		return -ENOMEM;
 	created->order_next = created->generation_next = 1;
+	/* Without entropy it stays zero: the table still works, it can only be made slow. */
+	(void)!getrandom(&created->seed, sizeof(created->seed), 0);
 	created->untouched = K2I_NODE_ROOT + 1;
 	entry_begin(created, K2I_NODE_ROOT, root);
 	created->entries[K2I_NODE_ROOT].parent = K2I_NODE_ROOT;
@@ -106,14 +110,14 @@ struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node)
 	return &table->entries[node];
 }
 
-static uint32_t bucket_of(uint32_t parent, const char *name, size_t name_bytes)
+static uint32_t bucket_of(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
 {
-	return (uint32_t)(k2i_hash_pair(&parent, sizeof(parent), name, name_bytes) % BUCKET_COUNT);
+	return (uint32_t)(k2i_hash_seeded(name, name_bytes, table->seed + parent) % BUCKET_COUNT);
 }
 
 static uint32_t find(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
 {
-	uint32_t node = table->buckets[bucket_of(parent, name, name_bytes)];
+	uint32_t node = table->buckets[bucket_of(table, parent, name, name_bytes)];
 
 	for (; node != K2I_NODE_NONE; node = table->entries[node].hash_next) {
 		const struct k2i_node_entry *entry = &table->entries[node];
@@ -140,7 +144,7 @@ uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name)
 static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
-	uint32_t *bucket = &table->buckets[bucket_of(parent, name, name_bytes)];
+	uint32_t *bucket = &table->buckets[bucket_of(table, parent, name, name_bytes)];
 
 	keep_counts(table);
 	k2i_node_keep(entry);
@@ -171,7 +175,7 @@ static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t pare
 static void unlink_name(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
-	uint32_t *place = &table->buckets[bucket_of(entry->parent, entry->name, entry->name_bytes)];
+	uint32_t *place = &table->buckets[bucket_of(table, entry->parent, entry->name, entry->name_bytes)];
 
 	while (*place != node)
 		place = &table->entries[*place].hash_next;

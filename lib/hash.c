@@ -28,3 +28,8 @@ uint64_t k2i_hash_pair(const void *first, size_t first_bytes, const void *second
 		return k2i_hash_pair_avx2(first, first_bytes, second, second_bytes);
 	return hash_two(first, first_bytes, second, second_bytes);
 }
+
+uint64_t k2i_hash_seeded(const void *bytes, size_t byte_count, uint64_t seed)
+{
+	return XXH3_64bits_withSeed(bytes, byte_count, seed);
+}

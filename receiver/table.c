@@ -11,28 +11,19 @@
 
 #define BUCKETS_MIN 16u
 
-static uint8_t hash_key[32];
-static pthread_once_t hash_key_once = PTHREAD_ONCE_INIT;
+static uint64_t hash_seed;
+static pthread_once_t hash_seed_once = PTHREAD_ONCE_INIT;
 
-static void hash_key_make(void)
+static void hash_seed_make(void)
 {
-	/* Without entropy the key stays zero: the tables still work, they can only be made slow. */
-	if (getrandom(hash_key, sizeof(hash_key), 0) < 0)
-		hash_key[0] = 1;
+	/* Without entropy the seed stays zero: the tables still work, they can only be made slow. */
+	(void)!getrandom(&hash_seed, sizeof(hash_seed), 0);
 }
 
 uint64_t k2i_table_hash(const void *bytes, size_t byte_count)
 {
-	uint8_t joined[sizeof(hash_key) + 32];
-
-	(void)pthread_once(&hash_key_once, hash_key_make);
-	/* Hashing two pieces as one sets up a state that costs more than a short key. */
-	if (byte_count <= sizeof(joined) - sizeof(hash_key)) {
-		memcpy(joined, hash_key, sizeof(hash_key));
-		memcpy(joined + sizeof(hash_key), bytes, byte_count);
-		return k2i_hash(joined, sizeof(hash_key) + byte_count);
-	}
-	return k2i_hash_pair(hash_key, sizeof(hash_key), bytes, byte_count);
+	(void)pthread_once(&hash_seed_once, hash_seed_make);
+	return k2i_hash_seeded(bytes, byte_count, hash_seed);
 }
 
 static int table_grow(struct k2i_table *table)

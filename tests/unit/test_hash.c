@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "hash.h"
@@ -40,12 +41,36 @@ static void nothing_has_the_known_hash(void **state)
 	assert_true(k2i_hash("", 0) == UINT64_C(0x2d06800538d394c2));
 }
 
+/*
+ * Whatever is behind the first 8 of these 16 last bytes has the same hash if the seed is known, also behind a prefix that is
+ * not. With another it has not.
+ */
+static void a_seed_tells_apart_what_was_made_to_be_the_same(void **state)
+{
+	uint8_t one[48] = "unknown", other[48] = "unknown";
+
+	(void)state;
+	memcpy(one + 32,
+	       "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
+	       "12345678",
+	       16);
+	memcpy(other + 32,
+	       "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
+	       "abcdefgh",
+	       16);
+	assert_true(k2i_hash(one, sizeof(one)) == k2i_hash(other, sizeof(other)));
+	assert_true(k2i_hash_seeded(one, sizeof(one), 0) == k2i_hash(one, sizeof(one)));
+	for (uint64_t seed = 1; seed < 1000; seed++)
+		assert_true(k2i_hash_seeded(one, sizeof(one), seed) != k2i_hash_seeded(other, sizeof(other), seed));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_way_gives_the_same),
 		cmocka_unit_test(a_pair_is_as_if_joined),
 		cmocka_unit_test(nothing_has_the_known_hash),
+		cmocka_unit_test(a_seed_tells_apart_what_was_made_to_be_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

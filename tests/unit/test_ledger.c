@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../receiver/table.h"
 #include "ledger_folder.h"
 
 static uint64_t position_of(struct k2i_ledger *ledger, const char *name)
@@ -467,6 +468,18 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 	k2i_ledger_close(ledger, true);
 }
 
+/* Whoever knew the seed of the tables could give his rings such uuids, and then no ring would be found quickly. */
+static void test_chosen_uuids(void **state)
+{
+	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
+				  "12345678",
+			  other[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
+				    "abcdefgh";
+
+	(void)state;
+	assert_true(k2i_table_hash(one, 16) != k2i_table_hash(other, 16));
+}
+
 int main(void)
 {
 #define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -488,6 +501,7 @@ int main(void)
 		LEDGER_TEST(test_removed_is_written_again),
 		LEDGER_TEST(test_its_name_fails_to_get_to_the_disk),
 		cmocka_unit_test(test_record_limits),
+		cmocka_unit_test(test_chosen_uuids),
 		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),
 	};
 
