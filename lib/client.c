@@ -241,7 +241,7 @@ static int ring_sleep(struct k2hft_client *client, uint64_t now_ns)
 	if (!empty && client->pause != K2I_CLIENT_PAUSE_CLAIM)
 		return 0;
 	int quiet = k2hft_ring_sleep(client->ring);
-	if (quiet == 0 && empty)
+	if (quiet == 0)
 		client->pause = K2I_CLIENT_PAUSE_NONE;
 	if (quiet > 0 && empty)
 		claims_ask(client, now_ns);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "client.h"
-#include "ring_layout.h"
+#include "ring_handle.h"
 
 static struct k2hft_discard peer_discard(struct fixture *f)
 {
@@ -416,6 +416,38 @@ static void a_claim_is_waited_for(void **state)
 	k2hft_producer_close(claim.producer);
 }
 
+/* Of the claim that ends while it is looked whether its producer lives. */
+static struct claim *ending;
+
+bool __real_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
+bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
+bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
+{
+	if (ending)
+		claim_commit(ending);
+	ending = NULL;
+	return __real_k2i_process_alive(self, other);
+}
+
+/* Its commit finds nobody asleep yet, and wakes nobody. */
+static void a_claim_that_ends_before_the_wait_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct claim claim;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	claim_make(&claim, f);
+	ending = &claim;
+	for (int round = 0; ending; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	assert_int_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 0);
+	(void)peer_data(f);
+	k2hft_producer_close(claim.producer);
+}
+
 static void a_dead_producers_claim_is_passed(void **state)
 {
 	struct fixture *f = *state;
@@ -548,6 +580,7 @@ int main(void)
 		CASE(gaps_are_explained_in_the_frame),
 		CASE(the_hook_is_asked_for_a_claim),
 		CASE(a_claim_is_waited_for),
+		CASE(a_claim_that_ends_before_the_wait_is_not_waited_for),
 		CASE(a_dead_producers_claim_is_passed),
 		CASE(compressed_frames_are_the_same_inside),
 		CASE(more_streams_than_fit_in_one_go),
