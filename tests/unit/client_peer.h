@@ -358,13 +358,14 @@ static inline void push(struct fixture *f, const char *text)
 	push_to(f, f->stream_id, text, strlen(text));
 }
 
-/* Rounds in which nothing may come to the peer. */
+/* Rounds in which nothing may come to the peer, and after which the client waits. */
 static inline void peer_quiet(struct fixture *f, int rounds)
 {
 	uint8_t byte;
 
 	for (int round = 0; round < rounds; round++)
 		round_go(f);
+	assert_int_not_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 0);
 	assert_int_equal(recv(f->peer, &byte, 1, MSG_PEEK), -1);
 	assert_int_equal(errno, EAGAIN);
 }

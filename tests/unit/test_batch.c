@@ -142,6 +142,21 @@ static void records_have_a_limit(void **state)
 	expect(f, K2I_BATCH_CHUNKS, 320, 64, 9);
 }
 
+/* Also where what comes later joins what waits. */
+static void what_waits_has_a_limit_of_records(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_span span;
+
+	f->limits.records_max = 5;
+	push(f, 2, 1000);
+	push(f, 2, 1000);
+	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
+	push(f, 2, 1000);
+	expect(f, K2I_BATCH_CHUNKS, 0, 128, 4);
+	expect(f, K2I_BATCH_CHUNKS, 128, 64, 2);
+}
+
 static void the_window_is_kept_to_the_byte(void **state)
 {
 	struct fixture *f = *state;
@@ -378,6 +393,7 @@ int main(void)
 		CASE(all_that_is_there_goes_at_once),
 		CASE(frames_have_a_size),
 		CASE(records_have_a_limit),
+		CASE(what_waits_has_a_limit_of_records),
 		CASE(the_window_is_kept_to_the_byte),
 		CASE(old_chunks_part_from_young_ones),
 		CASE(what_comes_later_joins_what_waits),

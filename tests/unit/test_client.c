@@ -32,6 +32,9 @@ static void options_are_checked(void **state)
 	bad.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MAX + 1;
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	bad = good;
+	bad.host_name = "two\nlines";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
 	bad.size = 0;
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	assert_int_equal(k2hft_client_open(NULL, &good, &f->client), -EINVAL);
@@ -395,7 +398,7 @@ static void nothing_goes_beyond_the_window(void **state)
 		push_to(f, f->stream_id, text, sizeof(text));
 	uint64_t chunk_bytes = ring_stats_of(f).tail / 10;
 	(void)peer_connect(f, 0, 3 * chunk_bytes + 8);
-	(void)peer_data(f);
+	assert_int_equal(peer_data(f).frame.flags, 0);
 	assert_int_equal(f->end, 3 * chunk_bytes);
 	peer_quiet(f, 5);
 	peer_ack_window(f, 0, 4 * chunk_bytes - 8, K2HFT_STATUS_SLOW);
@@ -519,6 +522,9 @@ static void ack_between_chunks_of_a_frame_is_good(void **state)
 	peer_ack(f, first_end);
 	peer_ack(f, f->end);
 	acked_await(f, f->end);
+	/* But never back. */
+	peer_ack_window(f, first_end, f->end + PEER_WINDOW, K2HFT_STATUS_OK);
+	error_await(f, K2HFT_ERROR_POSITION);
 }
 
 static void large_data_come_through_a_full_socket(void **state)

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "client.h"
+#include "client_state.h"
 #include "ring_handle.h"
 
 static struct k2hft_discard peer_discard(struct fixture *f)
@@ -69,6 +69,65 @@ static void damage_is_announced(void **state)
 	peer_ack(f, f->end);
 	acked_await(f, f->end);
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
+}
+
+/* Of one, two, ... five chunks in every other place, which are mended at once. As often as something is between them. */
+static void each_damage_is_announced(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	for (unsigned places = 1; places <= 5; places++) {
+		uint64_t begin = ring_stats_of(f).tail, chunk_bytes = 40;
+
+		for (unsigned chunk = 0; chunk < 2 * places; chunk++)
+			push(f, "a\n");
+		for (unsigned place = 0; place < places; place++)
+			ring_scribble(f, begin + 2 * place * chunk_bytes, 32);
+		for (unsigned place = 0; place < places; place++) {
+			struct k2hft_discard discard = peer_discard(f);
+
+			assert_int_equal(discard.from, begin + 2 * place * chunk_bytes);
+			assert_int_equal(discard.to, discard.from + chunk_bytes);
+			assert_int_equal(peer_data(f).frame.position, discard.to);
+		}
+	}
+	assert_int_equal(stats_of(f).discarded_ranges, 1 + 2 + 3 + 4 + 5);
+}
+
+/* The place that was sent last is in the middle of what is mended, so it is no place to go on from. */
+static void damage_on_both_sides_of_what_was_sent(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_producer *first, *second;
+	void *payload;
+
+	client_open(f);
+	push(f, "one\n");
+	push(f, "two\n");
+	uint64_t sent = ring_stats_of(f).tail;
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(k2hft_producer_open(f->ring, &first), 0);
+	assert_int_equal(k2hft_producer_open(f->ring, &second), 0);
+	assert_int_equal(k2hft_producer_reserve(first, 8, &payload), 0);
+	assert_int_equal(k2hft_producer_reserve(second, 8, &payload), 0);
+	k2hft_producer_close(first);
+	peer_quiet(f, 5);
+	k2hft_producer_close(second);
+	push(f, "three\n");
+	ring_scribble(f, sent / 2, (size_t)(ring_stats_of(f).tail - sent / 2));
+	push(f, "four\n");
+	state_await(f, K2HFT_CLIENT_WAITING);
+	assert_string_equal(stats_of(f).last_error, "the ring was damaged and is mended");
+	(void)peer_connect(f, sent, PEER_WINDOW);
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.from, sent);
+	assert_int_equal(peer_data(f).frame.position, discard.to);
+	assert_int_equal(f->end, ring_stats_of(f).tail);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
 }
 
 /* Found when the ring was opened, before there was a client. */
@@ -206,6 +265,16 @@ static void what_expired_is_counted_once(void **state)
 	assert_int_equal(k2hft_producer_push(f->producer, &old, "d\ne\nf\n", 6), 0);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	assert_int_equal(peer_discard(f).record_count, 6);
+	uint64_t tail = ring_stats_of(f).tail;
+	/* In two pieces, of which one is acknowledged. */
+	(void)peer_connect(f, 0, tail / 2);
+	assert_int_equal(peer_discard(f).to, tail / 2);
+	peer_ack(f, tail / 2);
+	assert_int_equal(peer_discard(f).record_count, 3);
+	assert_int_equal(ring_stats_of(f).acked, tail / 2);
+	/* The receiver has heard of the other, too. */
+	(void)peer_connect(f, tail, PEER_WINDOW);
+	assert_int_equal(ring_stats_of(f).acked, tail);
 	assert_int_equal(stats_of(f).expired_records, 6);
 	assert_int_equal(ring_stats_of(f).expired_records, 6);
 }
@@ -247,13 +316,17 @@ static void what_is_given_up_later_is_counted(void **state)
 static void what_has_no_stream_is_counted_once(void **state)
 {
 	struct fixture *f = *state;
+	uint32_t other_id = stream_declare(f, "b.log");
 
 	client_open(f);
 	push(f, "one\n");
+	uint64_t end = ring_stats_of(f).tail;
+	push_to(f, other_id, "two\n", 4);
 	stream_spoil(f);
 	for (unsigned time = 0; time < 2; time++) {
 		(void)peer_connect(f, 0, PEER_WINDOW);
 		assert_int_equal(peer_discard(f).record_count, 1);
+		assert_int_equal(peer_data(f).frame.position, end);
 		peer_close(f);
 	}
 	assert_int_equal(stats_of(f).unknown_records, 1);
@@ -429,6 +502,21 @@ bool __wrap_k2i_process_alive(const struct k2i_process *self, const struct k2i_p
 	return __real_k2i_process_alive(self, other);
 }
 
+/* There is a place for each frame that is not acknowledged, and for a DISCARD in front of the next. */
+static void so_many_frames_are_on_their_way(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	f->client->sent_count = K2I_CLIENT_SENT_MAX - 1;
+	push(f, "one\n");
+	peer_quiet(f, 5);
+	f->client->sent_count--;
+	(void)peer_data(f);
+	f->client->sent_count = 0;
+}
+
 /* Its commit finds nobody asleep yet, and wakes nobody. */
 static void a_claim_that_ends_before_the_wait_is_not_waited_for(void **state)
 {
@@ -566,6 +654,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(damage_is_announced),
+		CASE(each_damage_is_announced),
+		CASE(damage_on_both_sides_of_what_was_sent),
 		CASE(damage_of_before_is_announced),
 		CASE(damage_below_the_receiver_does_not_matter),
 		CASE(damage_up_to_the_receiver_does_not_matter),
@@ -581,6 +671,7 @@ int main(void)
 		CASE(the_hook_is_asked_for_a_claim),
 		CASE(a_claim_is_waited_for),
 		CASE(a_claim_that_ends_before_the_wait_is_not_waited_for),
+		CASE(so_many_frames_are_on_their_way),
 		CASE(a_dead_producers_claim_is_passed),
 		CASE(compressed_frames_are_the_same_inside),
 		CASE(more_streams_than_fit_in_one_go),

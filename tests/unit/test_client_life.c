@@ -168,6 +168,14 @@ static void wrong_frames_end_the_connection(void **state)
 
 	peer_accept(f);
 	(void)peer_hello(f);
+	welcome.features = 1; /* which was not offered */
+	peer_welcome(f, &welcome);
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+
+	f->now_ns += 5000 * MS;
+	peer_accept(f);
+	(void)peer_hello(f);
 	peer_ack(f, 0); /* before WELCOME */
 	(void)peer_frame(f, K2HFT_FRAME_ERROR);
 	peer_await_end(f);

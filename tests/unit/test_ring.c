@@ -179,6 +179,9 @@ static void calls_out_of_order(void **state)
 	assert_nothing(ring, 1);
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 9, 1), 0);
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "", 0), -EINVAL);
+	chunk.record_count = 2;
+	for (int time = 0; time < 2; time++)
+		assert_int_equal(k2hft_producer_push(producer, &chunk, "x", 1), -EINVAL);
 	k2hft_producer_close(producer);
 	k2hft_producer_close(NULL);
 	k2hft_ring_close(ring);
@@ -339,10 +342,12 @@ static void rewind_into_acknowledged_gap(void **state)
 	(void)take(ring, "1");
 	assert_int_equal(stats_of(ring).acked, 40);
 	assert_int_equal(stats_of(ring).head, 80);
-	for (uint64_t position = 40; position <= 80; position += 40) {
+	for (uint64_t position = 40; position <= 80; position += 8) {
+		assert_int_equal(k2hft_ring_rewind(ring, position), 0);
 		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 1);
 		assert_int_equal(span.gap_bytes, 40);
-		assert_int_equal(k2hft_ring_rewind(ring, position), 0);
+		assert_int_equal(k2hft_ring_release(ring, position), 0);
+		assert_int_equal(stats_of(ring).head, 80);
 	}
 	k2hft_producer_close(first);
 	k2hft_producer_close(second);

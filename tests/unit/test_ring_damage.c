@@ -325,6 +325,7 @@ static void spoiled_after_it_was_read(void **state)
 			assert_int_equal(push(producer, stream_id, "12345678"), 0);
 		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 3);
 		spoil(ring, 40, how);
+		assert_int_equal(k2hft_ring_rewind(ring, 80), -EINVAL);
 		assert_int_equal(k2hft_ring_release(ring, 120), 0);
 		assert_int_equal(stats_of(ring).head, 120);
 		assert_int_equal(push(producer, stream_id, "more"), 0);

@@ -467,7 +467,9 @@ static void attached_outlives_the_consumer(void **state)
 	struct files *files = *state;
 	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
 	struct k2hft_producer *producer;
-	uint32_t stream_id;
+	struct k2hft_stream stream;
+	struct k2hft_span span;
+	uint32_t stream_id, generation;
 
 	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
 	producer = producer_of(attached);
@@ -484,8 +486,14 @@ static void attached_outlives_the_consumer(void **state)
 	assert_int_equal(readable(ring, 60000), 1);
 	(void)take(ring, "after");
 	assert_int_equal(k2hft_ring_sleep(attached), -EINVAL);
+	assert_int_equal(k2hft_ring_read(attached, SIZE_MAX, 0, &span, NULL), -EINVAL);
+	assert_int_equal(k2hft_ring_rewind(attached, 0), -EINVAL);
 	assert_int_equal(k2hft_ring_release(attached, 0), -EINVAL);
+	assert_int_equal(k2hft_ring_repair(attached), -EINVAL);
+	assert_int_equal(k2hft_ring_recover(attached), -EINVAL);
+	assert_int_equal(k2hft_stream_find(attached, stream_id, &stream, &generation), -ENOENT);
 	assert_int_equal(k2hft_ring_wake_descriptor(attached), -EINVAL);
+	k2hft_ring_awake(attached);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);
 	k2hft_ring_close(ring);
