@@ -146,16 +146,13 @@ static int hole_announce(struct k2hft_client *client, const struct k2hft_span *s
 	return discard_announce(client, span->position, 0, K2HFT_DISCARD_REPAIRED);
 }
 
-static bool compress_room(struct k2hft_client *client, size_t raw_bytes)
-{
-	size_t wanted =
-		k2hft_frame_compress_bound(raw_bytes > K2HFT_CHUNK_BYTES_MAX ? raw_bytes : K2HFT_CHUNK_BYTES_MAX);
+/* The largest frame is one chunk of the largest size. What another process makes longer goes as it is. */
+#define COMPRESSED_ROOM k2hft_frame_compress_bound(K2HFT_CHUNK_BYTES_MAX)
 
-	if (client->compressed_room >= wanted)
-		return true;
-	free(client->compressed);
-	client->compressed = malloc(wanted);
-	client->compressed_room = client->compressed ? wanted : 0;
+static bool compressed_make(struct k2hft_client *client)
+{
+	if (!client->compressed)
+		client->compressed = malloc(COMPRESSED_ROOM);
 	return client->compressed != NULL;
 }
 
@@ -163,10 +160,9 @@ static void body_compress(struct k2hft_client *client, struct k2hft_frame *frame
 {
 	struct k2i_client_output *output = &client->output;
 
-	if (!k2i_link_compress(&client->link, client->options.compress, now_ns) ||
-	    !compress_room(client, output->body_bytes))
+	if (!k2i_link_compress(&client->link, client->options.compress, now_ns) || !compressed_make(client))
 		return;
-	int bytes = k2hft_frame_compress(output->body, output->body_bytes, client->compressed, client->compressed_room);
+	int bytes = k2hft_frame_compress(output->body, output->body_bytes, client->compressed, COMPRESSED_ROOM);
 	k2i_link_compressed(&client->link, output->body_bytes, bytes > 0 ? (size_t)bytes : 0, now_ns);
 	if (bytes <= 0)
 		return;

@@ -124,7 +124,6 @@ struct k2hft_client {
 	struct k2i_client_streams streams;
 	struct k2i_link link;
 	uint8_t *compressed; /* NULL until it is needed */
-	size_t compressed_room;
 	enum k2i_client_pause pause;
 	uint64_t pause_until_ns;
 	uint64_t cut_ns; /* when a frame was last cut */
