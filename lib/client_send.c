@@ -107,7 +107,7 @@ static size_t frame_taken(struct k2hft_client *client, size_t bytes)
 
 static void socket_progress(struct k2hft_client *client, size_t bytes, uint64_t now_ns)
 {
-	client->written_ns = now_ns;
+	client->written_bytes += bytes;
 	if (client->expected_ns == 0)
 		client->expected_ns = now_ns;
 	k2i_link_sent(&client->link, bytes);

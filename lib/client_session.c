@@ -171,7 +171,7 @@ static void greet(struct k2hft_client *client, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_GREETING;
 	client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
-	client->received_ns = client->written_ns = now_ns;
+	client->received_ns = now_ns;
 	client->link = (struct k2i_link){0};
 	k2i_client_streams_reset(&client->streams);
 	int error = k2i_client_hello_send(client);
@@ -331,10 +331,12 @@ static void life_check(struct k2hft_client *client, uint64_t now_ns)
 		ping_send(client, now_ns);
 	if (now_ns < dead_at_ns(client))
 		return;
-	/* On a slow link the answer may wait behind much that is still on its way: that moves, so it is alive. */
+	/* On a slow link the answer may wait behind much that is still on its way: if that moves, it is alive. */
 	uint64_t unconfirmed_bytes = k2i_transport_unconfirmed_bytes(&client->transport);
-	if (unconfirmed_bytes > 0 && unconfirmed_bytes != client->unconfirmed_bytes) {
-		client->unconfirmed_bytes = unconfirmed_bytes;
+	/* TLS makes more bytes of those that it takes, so the difference can sink. */
+	uint64_t confirmed_bytes = client->written_bytes - unconfirmed_bytes;
+	if (unconfirmed_bytes > 0 && (int64_t)(confirmed_bytes - client->confirmed_bytes) > 0) {
+		client->confirmed_bytes = confirmed_bytes;
 		client->expected_ns = now_ns;
 		return;
 	}

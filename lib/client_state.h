@@ -93,9 +93,10 @@ struct k2hft_client {
 	bool securing;                       /* the TLS handshake is under way */
 	uint32_t failures;                   /* in a row */
 	uint64_t retry_at_ns, deadline_ns, connected_ns;
-	uint64_t received_ns, written_ns; /* when bytes last came and went */
-	uint64_t expected_ns;             /* something must come since; 0: nothing */
-	uint64_t unconfirmed_bytes;       /* when it was last looked at */
+	uint64_t received_ns;     /* when bytes last came */
+	uint64_t expected_ns;     /* something must come since; 0: nothing */
+	uint64_t written_bytes;   /* that a socket took */
+	uint64_t confirmed_bytes; /* of these, when it was last looked at */
 	uint64_t ping_token;
 	bool ping_out;
 	uint64_t random;

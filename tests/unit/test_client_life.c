@@ -181,6 +181,171 @@ static void wrong_frames_end_the_connection(void **state)
 	peer_await_end(f);
 }
 
+/* Of one byte, with a checksum that is right. */
+static void short_body_send(struct fixture *f, uint8_t type)
+{
+	struct k2hft_frame frame = {.type = type, .body_bytes = 1, .raw_bytes = 1};
+	uint8_t bytes[K2HFT_FRAME_HEADER_BYTES + 1] = {0};
+
+	assert_int_equal(k2hft_frame_header_encode(&frame, bytes + K2HFT_FRAME_HEADER_BYTES, bytes), 0);
+	peer_send(f, bytes, sizeof(bytes));
+}
+
+static void short_bodies_end_the_connection(void **state)
+{
+	static const uint8_t types[] = {K2HFT_FRAME_ACK, K2HFT_FRAME_PING, K2HFT_FRAME_PONG, K2HFT_FRAME_ERROR};
+	struct fixture *f = *state;
+
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	short_body_send(f, K2HFT_FRAME_WELCOME);
+	(void)peer_frame(f, K2HFT_FRAME_ERROR);
+	peer_await_end(f);
+	for (size_t at = 0; at < sizeof(types); at++) {
+		(void)peer_connect(f, 0, PEER_WINDOW);
+		short_body_send(f, types[at]);
+		/* Who reads what it sends itself has no use for another. */
+		if (types[at] != K2HFT_FRAME_ERROR)
+			(void)peer_frame(f, K2HFT_FRAME_ERROR);
+		peer_await_end(f);
+	}
+}
+
+static void error_send(struct fixture *f, uint16_t code)
+{
+	struct k2hft_error_message error = {.code = code, .text = "go away"};
+	uint8_t bytes[256];
+
+	peer_send(f, bytes, k2hft_error_encode(&error, bytes, sizeof(bytes)));
+	peer_await_end(f);
+	f->now_ns += 5000 * MS;
+}
+
+/* Another name has everything sent again. Only the answer to HELLO that a newer one is there asks for that. */
+static void a_refused_ring_keeps_its_name(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_hello before, hello;
+
+	client_open(f);
+	before = peer_connect(f, 0, PEER_WINDOW);
+	error_send(f, K2HFT_ERROR_FENCED);
+	peer_accept(f);
+	(void)peer_hello(f);
+	error_send(f, K2HFT_ERROR_REFUSED);
+	hello = peer_connect(f, 0, PEER_WINDOW);
+	assert_memory_equal(hello.ring_uuid, before.ring_uuid, sizeof(hello.ring_uuid));
+}
+
+/* Connected to one that does not read, with so many blocks to send: of twelve the socket does not take all. */
+static void socket_fill(struct fixture *f, unsigned blocks, const uint8_t *block, size_t bytes)
+{
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	int small = 64 * 1024;
+
+	client_open(f);
+	peer_accept(f);
+	(void)peer_hello(f);
+	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	peer_welcome(f, &welcome);
+	for (unsigned chunk = 0; chunk < blocks; chunk++)
+		push_to(f, f->stream_id, block, bytes);
+	for (unsigned round = 0; round < 50; round++)
+		round_go(f);
+}
+
+/* The answer waits behind what is on its way: as long as that moves, the receiver is alive. */
+static void a_slow_link_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 1024u * 1024;
+	uint8_t *block = calloc(1, bytes);
+
+	socket_fill(f, 12, block, bytes);
+	for (unsigned seconds = 0; seconds < 120; seconds += 10) {
+		assert_true(recv(f->peer, block, bytes, 0) > 0);
+		for (unsigned round = 0; round < 10; round++)
+			round_go(f);
+		f->now_ns += 10000 * MS;
+		round_go(f);
+		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+	}
+	f->now_ns += 10000 * MS;
+	round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
+	assert_non_null(strstr(stats_of(f).last_error, "no answer"));
+	free(block);
+}
+
+/* What the own host takes for it does not count as its life. */
+static void who_reads_nothing_is_dead_however_much_comes(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 1024u * 1024;
+	uint8_t *block = calloc(1, bytes);
+
+	socket_fill(f, 1, block, bytes);
+	for (unsigned seconds = 0; seconds < 60 && stats_of(f).state == K2HFT_CLIENT_CONNECTED; seconds += 10) {
+		push(f, "more\n");
+		round_go(f);
+		f->now_ns += 10000 * MS;
+		round_go(f);
+	}
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
+	free(block);
+}
+
+static void who_asks_and_does_not_read_is_left(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 1024u * 1024;
+	struct k2hft_ping ping = {.token = 1};
+	uint8_t *block = calloc(1, bytes);
+
+	socket_fill(f, 12, block, bytes);
+	for (int round = 0; k2i_client_control_room(f->client, K2HFT_FRAME_HEADER_BYTES + 64); round++) {
+		assert_true(round < ROUNDS_MAX);
+		for (unsigned asked = 0; asked < 20; asked++)
+			peer_send(f, block, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, block, bytes));
+		round_go(f);
+	}
+	for (unsigned round = 0; round < 100; round++)
+		round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+	f->now_ns += 5000 * MS;
+	round_go(f);
+	assert_string_equal(stats_of(f).last_error, "the receiver asks and does not read");
+	free(block);
+}
+
+/* Nobody takes connections off the listener's queue, which is full. */
+static void no_connection_in_time_is_the_end(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_in address;
+	socklen_t address_bytes = sizeof(address);
+	int others[2];
+
+	assert_int_equal(listen(f->listener, 0), 0);
+	assert_int_equal(getsockname(f->listener, (struct sockaddr *)&address, &address_bytes), 0);
+	for (unsigned at = 0; at < 2; at++) {
+		others[at] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		(void)connect(others[at], (struct sockaddr *)&address, sizeof(address));
+	}
+	client_open(f);
+	for (unsigned round = 0; round < 20; round++)
+		round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 9900, 10000);
+	f->now_ns += 10000 * MS;
+	round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
+	assert_string_equal(stats_of(f).last_error, "Connection timed out");
+	for (unsigned at = 0; at < 2; at++)
+		(void)close(others[at]);
+}
+
 static size_t receiver_says(uint64_t choice, uint8_t *bytes, size_t room)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
@@ -435,6 +600,12 @@ int main(void)
 		CASE(close_says_bye),
 		CASE(a_ring_without_a_name_ends_with_its_sender),
 		CASE(wrong_frames_end_the_connection),
+		CASE(short_bodies_end_the_connection),
+		CASE(a_refused_ring_keeps_its_name),
+		CASE(a_slow_link_is_waited_for),
+		CASE(who_reads_nothing_is_dead_however_much_comes),
+		CASE(who_asks_and_does_not_read_is_left),
+		CASE(no_connection_in_time_is_the_end),
 		CASE(no_damage_to_frames_does_harm),
 		CASE(close_works_in_every_state),
 		CASE(a_child_that_lives_on_does_not_disturb),
