@@ -259,6 +259,19 @@ static inline struct peer_frame peer_data(struct fixture *f)
 	return got;
 }
 
+/* DISCARD, likewise. */
+static inline struct k2hft_discard peer_discard(struct fixture *f)
+{
+	struct peer_frame got = peer_frame_any(f);
+	struct k2hft_discard discard;
+
+	while (got.frame.type == K2HFT_FRAME_STREAM)
+		got = peer_frame_any(f);
+	assert_int_equal(got.frame.type, K2HFT_FRAME_DISCARD);
+	assert_int_equal(k2hft_discard_decode(got.body, got.frame.body_bytes, &discard), 0);
+	return discard;
+}
+
 static inline struct k2hft_hello peer_hello(struct fixture *f)
 {
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_HELLO);
