@@ -293,12 +293,6 @@ void k2i_collect_inherit(struct k2i_mount *mount)
 
 /* ---- what comes */
 
-static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
-{
-	if (write->claim)
-		(void)k2hft_producer_discard(mount->producer);
-}
-
 /* Takes what is new of it, and answers it. */
 static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
@@ -317,7 +311,7 @@ static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const st
 	if (status == 0 && part.bytes) {
 		k2i_write_cached(mount, file->stream, &taken);
 	} else {
-		give_back(mount, write);
+		k2i_write_give_back(mount, write);
 		if (status && write->unique)
 			k2i_mount_count_refused(mount, status);
 		if (status)
@@ -340,7 +334,7 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 	/* It writes nothing back while a file is being cut. */
 	k2i_collect_cut_done(mount, (uint32_t)node);
 	if (!file || k2i_park_resent(mount, write->unique)) {
-		give_back(mount, write);
+		k2i_write_give_back(mount, write);
 		if (!file) {
 			k2i_mount_count_refused(mount, -EBADF);
 			k2i_reply_status(mount, write->unique, -EBADF);
@@ -538,12 +532,9 @@ void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, con
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
-	k2i_collect_cut_done(mount, node);
 	k2i_sweep_cut(mount, node, bytes);
 	if (entry->cached)
 		lose_kept(mount, entry->cached);
-	if (mark->bytes == 0)
-		return;
 	k2i_node_keep(entry);
 	entry->cut_mark = mark->value;
 	entry->cut_bytes = mark->bytes;
@@ -611,8 +602,8 @@ static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const 
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
 	bool there = entry->cut_bytes == MARK_UNKNOWN || mark_seen(entry, write);
 
-	give_back(mount, write);
-	if (entry->cut_bytes && write->bytes && !there)
+	k2i_write_give_back(mount, write);
+	if (write->bytes && !there)
 		k2i_collect_cut_done(mount, file->node);
 	answered(mount, file, false);
 	if (entry->cut_bytes == 0) {
@@ -630,7 +621,7 @@ void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number,
 
 	/* Of a question that a worker asked who died since, or about another file. */
 	if (!file || file->asked != number) {
-		give_back(mount, write);
+		k2i_write_give_back(mount, write);
 		return;
 	}
 	file->asked = 0;
@@ -649,9 +640,7 @@ void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns)
 		return;
 	mount->collect_due_ns = UINT64_MAX;
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
-		if (file->asked)
-			continue;
-		if (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file))
+		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file)))
 			continue;
 		due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + pause_ns(mount, file));
 	}

@@ -53,7 +53,7 @@ static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_text 
 {
 	size_t most = mount->limits.piece_bytes_max < PENDING_BYTES ? mount->limits.piece_bytes_max : PENDING_BYTES;
 
-	if (text->held_bytes || text->skipping || text->continued || mount->limits.record_bytes_max)
+	if (text->held_bytes || text->continued || mount->limits.record_bytes_max)
 		return 0;
 	return k2i_text_whole(data, bytes < most ? bytes : most);
 }
@@ -122,7 +122,6 @@ static int take_text(struct k2i_mount *mount, struct k2i_parked *item)
 		/* Of one record nothing is given then. */
 		text->held_bytes = before.held_bytes;
 		text->continued = before.continued;
-		text->skipping = before.skipping;
 		taken = given;
 	}
 	taken_more(mount, item, taken);
@@ -380,8 +379,8 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (text->skipping || outlet->rest_dropped || mount->owing_first ||
-	    write->bytes > mount->limits.piece_bytes_max || text->held_bytes + write->bytes > most)
+	if (outlet->rest_dropped || mount->owing_first || write->bytes > mount->limits.piece_bytes_max ||
+	    text->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
 	if (!end || text->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)
@@ -434,7 +433,7 @@ static int park_data(struct k2i_mount *mount, const struct k2i_write *write, con
 	return status;
 }
 
-static void give_back(struct k2i_mount *mount, const struct k2i_write *write)
+void k2i_write_give_back(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	if (write->claim)
 		(void)k2hft_producer_discard(mount->producer);
@@ -497,7 +496,7 @@ static void take_request(struct k2i_mount *mount, const struct k2i_write *write)
 		item = item_of(write, handle);
 		status = park_data(mount, write, &item);
 	} else {
-		give_back(mount, write);
+		k2i_write_give_back(mount, write);
 	}
 	if (status)
 		refuse(mount, write, status);
@@ -560,7 +559,7 @@ static bool do_later(struct k2i_mount *mount, uint32_t node, const struct k2i_wr
 			later->write.data = memcpy(later + 1, write->data, write->bytes);
 		mount->writes_later = later;
 	}
-	give_back(mount, write);
+	k2i_write_give_back(mount, write);
 	k2i_collect_cut_done(mount, node);
 	if (later)
 		k2i_collect_before(mount, node, take_later, later);
@@ -583,7 +582,7 @@ void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
 
 	if (k2i_park_resent(mount, write->unique)) {
-		give_back(mount, write);
+		k2i_write_give_back(mount, write);
 		return;
 	}
 	if (!entry || !entry->cached)
@@ -620,7 +619,7 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 	if (status == 0)
 		status = k2i_write_park_cached(mount, stream, write);
 	else
-		give_back(mount, write);
+		k2i_write_give_back(mount, write);
 	if (status && write->unique)
 		refuse(mount, write, status);
 	else if (status == 0)

@@ -29,6 +29,9 @@ struct k2i_write {
  */
 void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write);
 
+/* Without anything of it in the ring. */
+void k2i_write_give_back(struct k2i_mount *mount, const struct k2i_write *write);
+
 /* The kernel's INTERRUPT of a WRITE request that is not parked yet. It comes once, so that is remembered. */
 void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique);
 
