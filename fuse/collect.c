@@ -570,6 +570,12 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 }
 
 /* All that was there when `waits` came is taken when an answer to a younger question has nothing more. */
+static void wait_on(struct k2i_mount *mount, struct k2i_cached_file *file, bool nothing)
+{
+	if (file->waits && ((nothing && file->asked_in_time) || !ask(mount, file)))
+		run_waits(mount, file);
+}
+
 static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
 	answered(mount, file, new_bytes > 0);
@@ -578,10 +584,7 @@ static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_
 		k2i_collect_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
 		due(mount, file, 0);
-	if (!file->waits)
-		return;
-	if ((new_bytes == 0 && file->asked_in_time) || !ask(mount, file))
-		run_waits(mount, file);
+	wait_on(mount, file, new_bytes == 0);
 }
 
 /* A page that has left the cache since, and was read again, has zeros: they tell nothing. */
@@ -610,8 +613,7 @@ static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const 
 		file->idle = 0;
 		due(mount, file, 0);
 	}
-	if (file->waits && !ask(mount, file))
-		run_waits(mount, file);
+	wait_on(mount, file, write->bytes == 0);
 }
 
 void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write)

@@ -134,10 +134,12 @@ for i in 1 2 3; do
 done
 arrives "$work/reverse" senddir/reverse
 
-# SIGTERM takes what the cache has, also of files that are open.
-exec 3>>"$sent/ending"
+# SIGTERM takes what the cache has, also of files that are open, or were cut since they were written to.
+exec 3>>"$sent/ending" 4>>"$sent/cut"
+echo line >&4
+quick truncate -s 0 "$sent/cut" || fail truncate
 seq 1 5000 >&3
 kill "$mount_pid"
 wait_mount || fail "status $? of k2hftfuse"
-exec 3>&-
+exec 3>&- 4>&-
 seq 1 5000 | cmp - "$received/senddir/ending" || fail "what was in the cache at SIGTERM"

@@ -202,6 +202,35 @@ static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 	mounted_end(&mounted);
 }
 
+static void go_on(struct k2i_mount *mount, void *gone_on)
+{
+	(void)mount;
+	*(bool *)gone_on = true;
+}
+
+/* Nothing is appended any more that would make the kernel show that the cut is done. */
+static void who_waits_behind_a_cut_goes_on(void **state)
+{
+	const struct k2i_collect_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	struct k2i_write answers[] = {{.data = (const char *)&mark.value, .bytes = sizeof(mark.value)}, {.bytes = 0}};
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+	bool gone_on = false;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &mark);
+	k2i_collect_before(&mounted.mount, mounted.handle->node, go_on, &gone_on);
+	for (size_t at = 0; at < 2; at++) {
+		assert_false(gone_on);
+		k2i_collect_answer(&mounted.mount, mounted.handle->node, mounted.mount.questions_asked, &answers[at]);
+	}
+	assert_true(gone_on);
+	k2i_collect_close(&mounted.mount, file);
+	mounted_end(&mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +240,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_refused_is_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_cut_is_done_when_its_mark_makes_way_for_a_record, begin, end),
+		cmocka_unit_test_setup_teardown(who_waits_behind_a_cut_goes_on, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
