@@ -43,6 +43,7 @@
 /* A mark that is not there by then is not waited for: its process is killed, and after as long again left. */
 #define MARK_NS UINT64_C(1000000000)
 #define MARK_LOOK_MS 100
+#define PAGE_BYTES_MIN 4096u
 
 struct k2i_collect_wait {
 	struct k2i_collect_wait *next;
@@ -467,6 +468,14 @@ static void end_mark(struct k2i_mount *mount, struct k2i_collect_mark **place, b
 	mark->then(mount, mark->argument);
 }
 
+/* In one page, which leaves the cache, and comes again with zeros, as a whole. */
+static uint8_t mark_bytes(uint64_t end, uint64_t gone)
+{
+	uint64_t left = PAGE_BYTES_MIN - end % PAGE_BYTES_MIN, most = left < gone ? left : gone;
+
+	return most < sizeof(uint64_t) ? (uint8_t)most : sizeof(uint64_t);
+}
+
 void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
@@ -480,7 +489,7 @@ void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, st
 	mark->node = node;
 	mark->end = bytes;
 	mark->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
-	mark->bytes = gone < sizeof(mark->value) ? (uint8_t)gone : sizeof(mark->value);
+	mark->bytes = mark_bytes(bytes, gone);
 	mark->page = mmap(NULL, sizeof(mark->value), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (mark->page != MAP_FAILED)
 		*mark->page = mark->value;

@@ -231,6 +231,38 @@ static void who_waits_behind_a_cut_goes_on(void **state)
 	mounted_end(&mounted);
 }
 
+/* Of two pages one can be dropped: what is there of the mark would be taken for a record. */
+static void the_mark_of_a_cut_is_in_one_page(void **state)
+{
+	static const struct {
+		uint64_t before, after, bytes;
+	} cuts[] = {{5000, 0, 8}, {5000, 4088, 8}, {5000, 4089, 7}, {5000, 4095, 1}, {5000, 4096, 8}, {3, 0, 3}};
+	struct {
+		struct fuse_out_header header;
+		struct fuse_notify_store_out place;
+		char bytes[8];
+	} mark;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.mount.writeback = true;
+	for (size_t at = 0; at < sizeof(cuts) / sizeof(cuts[0]); at++) {
+		bool gone_on = false;
+		struct k2i_collect_mark cut = {.then = go_on, .argument = &gone_on};
+
+		k2i_node_at(mounted.mount.nodes, mounted.handle->node)->size = cuts[at].before;
+		k2i_collect_mark(&mounted.mount, mounted.handle->node, cuts[at].after, &cut);
+		assert_true(recv(mounted.device, &mark, sizeof(mark), 0) > 0);
+		assert_int_equal(mark.place.offset, cuts[at].after);
+		assert_int_equal(mark.place.size, cuts[at].bytes);
+		while (!gone_on)
+			k2i_collect_marked(&mounted.mount);
+		assert_int_equal(cut.bytes, cuts[at].bytes);
+	}
+	mounted_end(&mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +273,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_cut_is_done_when_its_mark_makes_way_for_a_record, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_behind_a_cut_goes_on, begin, end),
+		cmocka_unit_test_setup_teardown(the_mark_of_a_cut_is_in_one_page, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
