@@ -258,13 +258,15 @@ void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
 	struct k2i_cached_file **place = &mount->cached_first;
 
-	/* In steps of its own, so before anything of this one. */
-	if (file->writers == 1)
+	/* In steps of its own, so before anything of this one: a successor gets the request again and finds the file. */
+	if (file->writers == 1) {
 		k2i_collect_pass_hole(mount, file);
+		run_waits(mount, file);
+		(void)k2i_write_end(mount, file->stream);
+	}
 	K2I_SHARED_KEEP(file);
 	if (--file->writers)
 		return;
-	run_waits(mount, file);
 	lose_kept(mount, file);
 	while (*place != file)
 		place = &(*place)->next;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <sys/wait.h>
 
 #include "../../fuse/collect.h"
 #include "../../fuse/sweep.h"
@@ -263,6 +264,33 @@ static void the_mark_of_a_cut_is_in_one_page(void **state)
 	mounted_end(&mounted);
 }
 
+/* Its record is sent then, and who comes next gets the request again. */
+static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
+{
+	struct mounted *mounted = k2i_shared_alloc(sizeof(*mounted));
+	struct k2i_cached_file *file;
+	pid_t worker;
+
+	(void)state;
+	mounted_make(mounted);
+	assert_int_equal(open_writer(mounted, &file), 0);
+	assert_int_equal(give(mounted, 0, "a1"), 2);
+	worker = fork();
+	if (worker == 0) {
+		k2i_collect_close(&mounted->mount, file);
+		_exit(EXIT_SUCCESS);
+	}
+	assert_int_equal(waitpid(worker, NULL, 0), worker);
+	k2i_shared_settle(mounted->mount.ring);
+	assert_int_equal(file->writers, 1);
+	k2i_park_run(&mounted->mount);
+	k2i_collect_close(&mounted->mount, file);
+	assert_null(mounted->mount.cached_first);
+	assert_int_equal(mounted->mount.handles_open, 1);
+	assert_sent(mounted, "a1");
+	mounted_end(mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +302,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_cut_is_done_when_its_mark_makes_way_for_a_record, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_behind_a_cut_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(the_mark_of_a_cut_is_in_one_page, begin, end),
+		cmocka_unit_test_setup_teardown(a_worker_that_dies_in_the_last_close_leaves_the_file, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
