@@ -37,6 +37,9 @@ void k2i_drain_ask(struct k2i_mount *mount)
 
 void k2i_drain_begin(struct k2i_mount *mount)
 {
+	/* What follows a hole was accepted, too. */
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next)
+		k2i_collect_pass_hole(mount, file);
 	mount->ending = true;
 	k2i_sweep_abandon(mount);
 	mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * 1000000000u;

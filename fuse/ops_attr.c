@@ -230,7 +230,11 @@ static void change_later(struct k2i_mount *mount, void *argument)
 static void mark_change(struct k2i_mount *mount, void *argument)
 {
 	struct change *change = argument;
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
 
+	/* What follows a hole was written before, too. */
+	if (entry && entry->cached)
+		k2i_collect_pass_hole(mount, entry->cached);
 	change->mark.then = change_later;
 	change->mark.argument = change;
 	if (change->grows)

@@ -67,14 +67,14 @@ quick sh -c "echo first; exec dd if='$work/in' bs=64K oflag=direct status=none" 
 arrives "$work/direct" senddir/direct
 
 # Who takes O_APPEND away, as xz does, and seeks behind the end leaves a hole: what follows it arrives, at once by fsync(2)
-# or close(2), else when the kernel has written it back, and so does what others append then.
+# or close(2), else when the kernel has written it back, also if the file is cut then; and so does what others append.
 quick python3 - "$sent" "$received/senddir" <<'END' || fail "what follows a hole does not arrive"
 import fcntl, os, sys, time
 sent, received = sys.argv[1:]
 def arrives(name, expected):
     while open(f"{received}/{name}", "rb").read() != expected:
         time.sleep(0.01)
-for how in "closed", "synced", "open":
+for how in "closed", "synced", "open", "cut":
     other = os.open(f"{sent}/hole.{how}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     writer = os.open(f"{sent}/hole.{how}", os.O_WRONLY | os.O_APPEND)
     expected = b"." * 65535 + b"\n"
@@ -95,6 +95,9 @@ for how in "closed", "synced", "open":
         assert open(f"{received}/hole.{how}", "rb").read() == expected
     else:
         os.posix_fadvise(writer, 0, 0, os.POSIX_FADV_DONTNEED)
+    if how == "cut":
+        os.truncate(f"{sent}/hole.cut", 0)
+        os.fsync(writer)
     arrives(f"hole.{how}", expected)
     if how != "closed":
         os.write(other, b"later\n")

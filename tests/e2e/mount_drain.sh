@@ -62,6 +62,21 @@ printf 'line\nhalf' | cmp - "$received/senddir/open" || fail "an open file's lin
 printf more >&9 2>/dev/null && fail "a write after the end succeeded"
 exec 9>&-
 
+# What follows a hole of a file in the page cache is sent, too, though nobody has closed the file.
+settings='FLUSHMS = 2000'
+start_mount
+exec 9>>"$sent/hole"
+quick python3 -c 'import fcntl, os
+fcntl.fcntl(9, fcntl.F_SETFL, 0)
+os.write(9, b"." * 4095 + b"\n")
+os.lseek(9, 1 << 20, 0)
+os.write(9, b"behind\n" * 4096)' || fail "a hole"
+kill $mount_pid
+wait_mount || fail "status $?"
+exec 9>&-
+[ "$(grep -c '^behind$' "$received/senddir/hole")" = 4096 ] || fail "what follows a hole"
+settings=
+
 # Nobody there: the second signal ends the wait.
 stop_receiver
 fixed_port=yes
