@@ -346,8 +346,8 @@ static bool wants_request(struct k2i_mount *mount)
 	size_t bytes = place_bytes(mount);
 	bool room;
 
-	/* More would only be put beside what waits already. */
-	if (mount->park.bytes > K2I_PARK_BYTES_MAX)
+	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
+	if (mount->park.bytes > K2I_PARK_BYTES_MAX && !mount->asked)
 		return false;
 	/* What is to be dropped when the ring is full waits for nothing. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)

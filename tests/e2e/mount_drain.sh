@@ -95,6 +95,28 @@ quick cp "$work/in" "$sent/lost" || fail cp
 stop_mount && fail "status 0 although records are lost"
 grep -q '300000 records are not acknowledged and lost' "$work/mount.err" || fail "no word of what is lost"
 
+# So it is while more waits for room than the worker takes otherwise: what a file in the page cache has is asked for.
+settings='DRAINTIMEOUT = 1
+RINGSIZE = 1M'
+start_mount
+python3 - "$sent" <<'END' &
+import os, sys, threading
+appended = os.open(sys.argv[1] + "/appended", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+os.write(appended, b"line\n")
+def write(number):
+    try:
+        os.write(os.open(f"{sys.argv[1]}/{number}", os.O_WRONLY | os.O_CREAT), b"x" * (1 << 20))
+    except OSError:
+        pass
+for number in range(70):
+    threading.Thread(target=write, args=(number,)).start()
+END
+writers=$!
+sleep 3
+kill $mount_pid
+wait_mount && fail "status 0 although records are lost"
+wait $writers
+
 settings="DRAINTIMEOUT = 1
 K2HTYPE = file
 K2HFILE = $work/ring
