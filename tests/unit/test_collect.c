@@ -3,6 +3,7 @@
 #include "mounted_help.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/wait.h>
 
@@ -166,6 +167,64 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 	mounted_end(&mounted);
 }
 
+/* Two writers who do not append would overwrite each other there; what a direct one has written may not be counted yet. */
+static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(void **state)
+{
+	static const int others[] = {O_RDWR | O_APPEND, O_WRONLY, O_RDONLY | O_APPEND, O_WRONLY | O_APPEND | O_DIRECT};
+	const int append = O_WRONLY | O_APPEND | O_CREAT;
+	const struct k2i_rule_match *match;
+	struct k2i_node_entry *entry;
+	struct mounted mounted;
+	uint32_t node;
+
+	(void)state;
+	mounted_make(&mounted);
+	node = mounted.handle->node;
+	match = mounted.handle->outlet->match;
+	entry = k2i_node_at(mounted.mount.nodes, node);
+	mounted.settings.write_mode = K2I_WRITE_MODE_AUTO;
+	assert_false(k2i_collect_wanted(&mounted.mount, node, match, append));
+	mounted.mount.writeback = true;
+	assert_false(k2i_collect_wanted(&mounted.mount, node, match, append));
+	entry->writers = 0;
+	assert_true(k2i_collect_wanted(&mounted.mount, node, match, append));
+	for (size_t at = 0; at < sizeof(others) / sizeof(others[0]); at++)
+		assert_false(k2i_collect_wanted(&mounted.mount, node, match, others[at]));
+	entry->fed = true;
+	assert_false(k2i_collect_wanted(&mounted.mount, node, match, append));
+	entry->fed = false;
+	mounted.settings.write_mode = K2I_WRITE_MODE_DIRECT;
+	assert_false(k2i_collect_wanted(&mounted.mount, node, match, append));
+	mounted_end(&mounted);
+}
+
+/* It ends what the last of them leaves, and has its process if it is the only one. */
+static void several_write_to_a_file(void **state)
+{
+	struct k2i_cached_file *file, *second, *third;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	assert_int_equal(open_writer(&mounted, &second), 0);
+	assert_int_equal(give(&mounted, 0, "a1"), 2);
+	assert_int_equal(file->stream->writer_pid, 1);
+	k2i_collect_flushed(&mounted.mount, file);
+	assert_int_equal(k2i_collect_open(&mounted.mount, mounted.handle->node, mounted_path, 2, &third), 0);
+	assert_ptr_equal(third, file);
+	assert_sent(&mounted, "");
+	assert_int_equal(give(&mounted, 2, "\n"), 1);
+	assert_int_equal(file->stream->writer_pid, 0);
+	assert_sent(&mounted, "a1\n");
+	for (int writers = 3; writers > 0; writers--) {
+		assert_ptr_equal(mounted.mount.cached_first, file);
+		k2i_collect_close(&mounted.mount, file);
+	}
+	assert_null(mounted.mount.cached_first);
+	mounted_end(&mounted);
+}
+
 /* The kernel is asked what it has behind the watermark, and answers. */
 static void ask_and_answer(struct mounted *mounted, const char *data, size_t bytes)
 {
@@ -207,6 +266,68 @@ static void go_on(struct k2i_mount *mount, void *gone_on)
 {
 	(void)mount;
 	*(bool *)gone_on = true;
+}
+
+static void answer(struct mounted *mounted, uint64_t number, const char *text)
+{
+	struct k2i_write write = {.offset = 0, .data = text, .bytes = strlen(text)};
+
+	k2i_collect_answer(&mounted->mount, mounted->handle->node, number, &write);
+}
+
+/* An answer to a question that is older than the wait may not have all. */
+static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **state)
+{
+	bool gone_on[3] = {false, false, false};
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+	struct k2i_mount *mount = &mounted.mount;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	k2i_collect_run(mount, UINT64_MAX / 2);
+	k2i_collect_before(mount, mounted.handle->node, go_on, &gone_on[0]);
+	assert_int_equal(mount->questions_asked, 1);
+	answer(&mounted, 1, "");
+	assert_false(gone_on[0]);
+	answer(&mounted, 1, "no answer any more\n");
+	answer(&mounted, 2, "a1\n");
+	assert_false(gone_on[0]);
+	answer(&mounted, 3, "");
+	assert_true(gone_on[0]);
+	assert_sent(&mounted, "a1\n");
+	/* Or when there is nobody any more to ask, or nobody who writes. */
+	k2i_collect_before(mount, mounted.handle->node, go_on, &gone_on[1]);
+	k2i_collect_abandon(mount);
+	assert_true(gone_on[1]);
+	k2i_collect_before(mount, mounted.handle->node, go_on, &gone_on[2]);
+	k2i_collect_close(mount, file);
+	assert_true(gone_on[2]);
+	mounted_end(&mounted);
+}
+
+/* Whatever it shows: zeros can be a record. */
+static void a_cut_is_done_when_the_kernel_goes_on(void **state)
+{
+	const struct k2i_collect_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	struct k2i_cached_file *file;
+	struct k2i_node_entry *entry;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	entry = k2i_node_at(mounted.mount.nodes, mounted.handle->node);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &mark);
+	assert_int_equal(entry->cut_bytes, sizeof(mark.value));
+	assert_int_equal(give(&mounted, 0, "a1\n"), 3);
+	assert_int_equal(entry->cut_bytes, 0);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &mark);
+	k2i_write_sync(&mounted.mount, 1000, mounted.handle->number);
+	assert_int_equal(entry->cut_bytes, 0);
+	k2i_collect_close(&mounted.mount, file);
+	mounted_end(&mounted);
 }
 
 /* Nothing is appended any more that would make the kernel show that the cut is done. */
@@ -300,6 +421,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_refused_is_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_cut_is_done_when_its_mark_makes_way_for_a_record, begin, end),
+		cmocka_unit_test_setup_teardown(who_appends_to_what_nobody_writes_directly_goes_through_the_cache,
+						begin, end),
+		cmocka_unit_test_setup_teardown(several_write_to_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(who_waits_goes_on_when_a_younger_question_has_nothing_more, begin, end),
+		cmocka_unit_test_setup_teardown(a_cut_is_done_when_the_kernel_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_behind_a_cut_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(the_mark_of_a_cut_is_in_one_page, begin, end),
 		cmocka_unit_test_setup_teardown(a_worker_that_dies_in_the_last_close_leaves_the_file, begin, end),
