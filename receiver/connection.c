@@ -36,12 +36,59 @@
 	k2i_refusal_log(&(connection)->loop->shared.refusals, k2i_loop_now_ns(), (connection)->session.host,           \
 			(connection)->peer, __VA_ARGS__)
 
+#define CROWDED "refused: there are as many connections as CONNMAX allows"
+
+/* Those that have a place and have not greeted, the one that came first in front ----------------------------------- */
+
+static void stranger_add(struct k2i_connection *connection)
+{
+	struct k2i_loop *loop = connection->loop;
+
+	connection->stranger = true;
+	connection->stranger_previous = loop->stranger_last;
+	if (loop->stranger_last)
+		loop->stranger_last->stranger_next = connection;
+	else
+		loop->stranger_first = connection;
+	loop->stranger_last = connection;
+}
+
+static void stranger_remove(struct k2i_connection *connection)
+{
+	struct k2i_loop *loop = connection->loop;
+
+	if (!connection->stranger)
+		return;
+	connection->stranger = false;
+	if (connection->stranger_previous)
+		connection->stranger_previous->stranger_next = connection->stranger_next;
+	else
+		loop->stranger_first = connection->stranger_next;
+	if (connection->stranger_next)
+		connection->stranger_next->stranger_previous = connection->stranger_previous;
+	else
+		loop->stranger_last = connection->stranger_previous;
+}
+
+/* Anybody can connect and say nothing, who may not send, too: that must not keep those out who greet at once. */
+static bool stranger_end(struct k2i_loop *loop)
+{
+	struct k2i_connection *first = loop->stranger_first;
+
+	if (!first)
+		return false;
+	refusal_log(first, CROWDED ", and it has not greeted");
+	k2i_connection_free(first);
+	return true;
+}
+
 /* Making and ending ---------------------------------------------------------------------------------------------- */
 
 void k2i_connection_free(struct k2i_connection *connection)
 {
 	struct k2i_loop *loop = connection->loop;
 
+	stranger_remove(connection);
 	k2i_peer_remove(&loop->service->peers, &connection->shown);
 	k2i_session_end(&connection->session);
 	if (connection->readable)
@@ -173,6 +220,8 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	buffer->used -= consumed;
 	if (consumed > 0)
 		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
+	if (connection->session.state == K2I_SESSION_OPEN)
+		stranger_remove(connection);
 	if (connection->session.payload_bytes != payload_bytes)
 		connection->proved_ns = k2i_loop_now_ns();
 	if (consumed > 0 && buffer->used > 0)
@@ -465,7 +514,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	connection->started_ns = connection->heard_ns = k2i_loop_now_ns();
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
-	connection->session.crowded = crowded;
+	connection->session.crowded = crowded && !stranger_end(loop);
 	connection->hold.limit = k2i_refusals_limit(&loop->shared.refusals, connection->peer, "hold", K2I_VISIT_LINES);
 	connection->wanted = 1;
 	connection->next = loop->connections;
@@ -473,6 +522,12 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 		connection->next->previous = connection;
 	loop->connections = connection;
 	k2i_peer_add(&loop->service->peers, &connection->shown, connection->peer);
+	if (crowded)
+		k2i_count(&loop->service->counters->refused_connections, 1);
+	if (connection->session.crowded)
+		refusal_log(connection, CROWDED);
+	else
+		stranger_add(connection);
 	if (connection_events(connection)) {
 		k2i_count(&loop->service->counters->accept_errors, 1);
 		refusal_log(connection, "refused: no memory");

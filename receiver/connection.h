@@ -9,7 +9,10 @@
 
 struct k2i_connection;
 
-/* Takes the descriptor in every case; one that is `crowded` is refused when it has greeted. Errors are logged. */
+/*
+ * Takes the descriptor in every case. One that is `crowded` takes the place of one that has not greeted, or is refused when
+ * it has. Errors are logged.
+ */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
 /* The syncer has done a round. It can be gone afterwards. */
 void k2i_connection_synced(struct k2i_connection *connection);

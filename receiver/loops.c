@@ -345,7 +345,6 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	char host[K2I_PEER_BYTES_MAX - 16] = "?", port[8] = "?";
 	struct message *message = NULL;
 	size_t others = atomic_load(&service->connections);
-	bool crowded = others >= service->connections_max;
 
 	if (others < service->connections_max + K2I_LOOPS_CROWD_MAX)
 		message = calloc(1, sizeof(*message));
@@ -359,9 +358,9 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	(void)snprintf(message->peer, sizeof(message->peer), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
 	message->kind = MESSAGE_SERVE;
 	message->descriptor = descriptor;
-	message->crowded = crowded;
+	message->crowded = others >= service->connections_max;
 	message_post(&loops->loops[loops->next++ % loops->loop_count], message);
-	return !crowded;
+	return true;
 }
 
 void k2i_loops_stop(struct k2i_loops *loops)

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Who connects and does not greet keeps nobody out: with as many as CONNMAX allows, the one that came first gives way. Who
+# has greeted stays.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+receiver_control
+receiver_config 'CONNMAX = 3' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
+receiver_start
+mkfifo "$dir/pipe"
+wire <"$dir/pipe" >"$dir/greeted" &
+greeted=$!
+exec 3>"$dir/pipe"
+printf '%s\n' 'hello greeted 1 0' welcome 'stream 1 text a' 'chunk 1 0 one\n' flush ack >&3
+wait_until grep -q '^ack' "$dir/greeted"
+for number in 1 2; do
+	(
+		exec 3>&-
+		echo closed | wire >"$dir/mute$number"
+	) &
+	wait_until is connections_open $((number + 1))
+done
+
+for number in 1 2 3; do
+	wire <<-END >"$dir/said" || fail "sender $number: $(cat "$dir/said")"
+		hello ring$number 1 0
+		welcome
+		stream 1 text b$number
+		chunk 1 0 more\n
+		flush
+		ack
+		bye
+	END
+	echo more | cmp - "$dir/out/b$number" || fail "file $number"
+done
+wait_until grep -q '^closed' "$dir/mute1"
+logged 'refused: there are as many connections as CONNMAX allows, and it has not greeted' || fail "no word of it"
+above refused_connections 0 || fail "not counted"
+printf '%s\n' 'chunk 1 0 two\n' flush ack bye >&3
+exec 3>&-
+wait "$greeted" || fail "who had greeted: $(cat "$dir/greeted")"
+printf 'one\ntwo\n' | cmp - "$dir/out/a" || fail "file of who had greeted"
