@@ -154,17 +154,34 @@ static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file
 }
 
 /*
- * Of the outputs that nobody has referred to since then the descriptor of the first one that is open. What it knows of a
- * record that goes on is kept.
+ * The first that is open of those without references. What the others know of a record that goes on is kept, but not for
+ * ever: FILE_UNIFY's name can be another one each minute.
  */
+static struct k2i_output_whole *idle_first(struct k2i_outputs *outputs)
+{
+	struct k2i_output_whole *file, *oldest;
+	unsigned kept = 0;
+
+	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
+		kept++;
+	for (; kept > K2I_OUTPUTS_KEPT_MAX; kept--) {
+		oldest = outputs->oldest;
+		if (outputs->ledger)
+			k2i_ledger_file_closed(outputs->ledger, oldest->output.birth, oldest->output.inode);
+		idle_remove(outputs, oldest);
+		file_free(outputs, oldest);
+	}
+	return file;
+}
+
+/* Of the outputs that nobody has referred to since then the descriptor of the first one that is open. */
 static bool idle_take(struct k2i_outputs *outputs, uint64_t released_ns, struct closing *closing)
 {
 	struct k2i_output_whole *file;
 	bool taken = false;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
-	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
-		continue;
+	file = idle_first(outputs);
 	if (file && file->released_ns <= released_ns) {
 		*closing = descriptor_take(outputs, file);
 		taken = true;

@@ -43,6 +43,9 @@ struct k2i_output_apart {
 	char directory[]; /* of one of them, below the base */
 };
 
+/* Closed ones of which more is known than their file tells. */
+#define K2I_OUTPUTS_KEPT_MAX 1024u
+
 struct k2i_outputs {
 	char *base_path, *refused_prefix;
 	int lock; /* on the base directory */

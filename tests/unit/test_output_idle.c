@@ -66,14 +66,16 @@ static void output_use(struct k2i_outputs *table, const char *path)
 	k2i_store_writer_free(&writer);
 }
 
-static struct k2i_outputs *outputs_make(char *base, size_t room)
+static struct k2i_outputs *outputs_make(const char *base, struct k2i_ledger *ledger)
 {
 	static struct k2i_counters counters;
-	struct k2i_outputs_options options = {
-		.base_directory = base, .open_max = 2, .store = {.write_bytes = 4096}, .counters = &counters};
+	struct k2i_outputs_options options = {.base_directory = base,
+					      .open_max = 2,
+					      .store = {.write_bytes = 4096},
+					      .ledger = ledger,
+					      .counters = &counters};
 	struct k2i_outputs *made;
 
-	folder_make(base, room);
 	assert_int_equal(k2i_outputs_create(&options, &made), 0);
 	return made;
 }
@@ -82,10 +84,11 @@ static struct k2i_outputs *outputs_make(char *base, size_t room)
 static void files_are_closed_without_the_tables_lock(void **state)
 {
 	char base[256];
-	struct k2i_outputs *made = outputs_make(base, sizeof(base));
+	struct k2i_outputs *made;
 
 	(void)state;
-	outputs = made;
+	folder_make(base, sizeof(base));
+	outputs = made = outputs_make(base, NULL);
 	output_use(outputs, "first");
 	output_use(outputs, "second");
 	calls = 0;
@@ -108,10 +111,12 @@ static void files_are_closed_without_the_tables_lock(void **state)
 static void a_sync_is_no_use(void **state)
 {
 	char base[256];
-	struct k2i_outputs *made = outputs_make(base, sizeof(base));
+	struct k2i_outputs *made;
 	uint64_t used_ns;
 
 	(void)state;
+	folder_make(base, sizeof(base));
+	made = outputs_make(base, NULL);
 	output_use(made, "idle");
 	assert_int_equal(k2i_outputs_sync(made), 0);
 	used_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
@@ -126,11 +131,84 @@ static void a_sync_is_no_use(void **state)
 	folder_remove(base);
 }
 
+/* A record goes on in it, but the next one comes to another. */
+static void output_leave(struct k2i_outputs *table, const char *path)
+{
+	struct k2i_output_file *output;
+
+	assert_int_equal(k2i_output_acquire(table, path, &output), 0);
+	assert_int_equal(k2i_output_prepare(table, output), 0);
+	output->open_writer = 1;
+	assert_int_equal(k2i_output_tell(table, output, false), 0);
+	k2i_output_release(table, output);
+}
+
+static uint64_t open_writer(struct k2i_outputs *table, const char *path)
+{
+	struct k2i_output_file *output;
+	uint64_t writer;
+
+	assert_int_equal(k2i_output_acquire(table, path, &output), 0);
+	writer = output->open_writer;
+	k2i_output_release(table, output);
+	return writer;
+}
+
+static void output_count(void *argument, const struct k2i_output_shown *shown)
+{
+	unsigned *count = argument;
+
+	(void)shown;
+	++*count;
+}
+
+static void file_count(void *argument, const struct k2i_ledger_file *file)
+{
+	unsigned *count = argument;
+
+	*count += file->open_writer == 1;
+}
+
+/* FILE_UNIFY of each minute for years: of the last thousand it is known that a record goes on in them, in the ledger, too. */
+static void not_everything_is_kept(void **state)
+{
+	const uint8_t boot_id[16] = "here";
+	char base[256], ledger_path[300], name[16] = "";
+	unsigned number, outputs_count = 0, files_count = 0;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger;
+	struct k2i_outputs *made;
+
+	(void)state;
+	folder_make(base, sizeof(base));
+	(void)snprintf(ledger_path, sizeof(ledger_path), "%s/.k2hft", base);
+	assert_int_equal(k2i_ledger_open(ledger_path, boot_id, &ledger, &report), 0);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	made = outputs_make(base, ledger);
+	for (number = 0; number < K2I_OUTPUTS_KEPT_MAX + 10; number++) {
+		(void)snprintf(name, sizeof(name), "%u", number);
+		output_leave(made, name);
+	}
+	k2i_outputs_tick(made, UINT64_MAX);
+	assert_int_equal(k2i_outputs_open_count(made), 0);
+	k2i_outputs_each(made, output_count, &outputs_count);
+	assert_int_equal(outputs_count, K2I_OUTPUTS_KEPT_MAX);
+	k2i_ledger_files(ledger, file_count, &files_count);
+	assert_int_equal(files_count, K2I_OUTPUTS_KEPT_MAX);
+	assert_int_equal(open_writer(made, name), 1);
+	assert_int_equal(open_writer(made, "10"), 1);
+	assert_int_equal(open_writer(made, "9"), 0);
+	assert_int_equal(k2i_outputs_free(made, false), 0);
+	k2i_ledger_close(ledger, false);
+	folder_remove(base);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_closed_without_the_tables_lock),
 		cmocka_unit_test(a_sync_is_no_use),
+		cmocka_unit_test(not_everything_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
