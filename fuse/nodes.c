@@ -18,7 +18,7 @@ struct k2i_node_table {
 	uint32_t free_first;
 	uint64_t order_next, generation_next;
 	uint64_t seed;   /* of the buckets: whoever makes files chooses their names */
-	uint32_t cursor; /* the child that readdir came to last: it goes on from there */
+	uint32_t cursor; /* the child that readdir came to last: it goes on near it */
 	uint32_t buckets[BUCKET_COUNT];
 	struct k2i_node_entry entries[K2I_NODE_COUNT_MAX];
 };
@@ -442,15 +442,27 @@ void k2i_node_closed(struct k2i_node_table *table, uint32_t node)
 	free_if_unused(table, node);
 }
 
+/* Where a walk along the children to `order` begins: the first one, or where the last walk ended, if that is nearer. */
+static uint32_t nearest_child(const struct k2i_node_table *table, uint32_t parent, uint64_t order)
+{
+	uint32_t child = table->entries[parent].first_child;
+	const struct k2i_node_entry *first = &table->entries[child], *last = &table->entries[table->cursor];
+	uint64_t forward = order > first->order ? order - first->order : 0;
+	uint64_t back = last->order > order ? last->order - order : 0;
+
+	return table->cursor != K2I_NODE_NONE && last->parent == parent && back <= forward ? table->cursor : child;
+}
+
 uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order)
 {
-	const struct k2i_node_entry *last = &table->entries[table->cursor];
-	uint32_t child = table->entries[parent].first_child;
+	const struct k2i_node_entry *entries = table->entries;
+	uint32_t child = nearest_child(table, parent, order);
 
-	if (table->cursor != K2I_NODE_NONE && last->parent == parent && last->order <= order)
-		child = table->cursor;
-	while (child != K2I_NODE_NONE && table->entries[child].order <= order)
-		child = table->entries[child].next;
+	/* That an entry was not taken since it did not fit is the rule: the cursor is at the one to come then. */
+	while (entries[child].previous != K2I_NODE_NONE && entries[entries[child].previous].order > order)
+		child = entries[child].previous;
+	while (child != K2I_NODE_NONE && entries[child].order <= order)
+		child = entries[child].next;
 	table->cursor = child;
 	return child;
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../fuse/nodes.h"
+#include "random_help.h"
 
 static const struct k2i_node_owner file = {.mode = S_IFREG | 0644}, directory = {.mode = S_IFDIR | 0755};
 
@@ -235,6 +236,37 @@ static void listing_goes_on_whatever_changes(void **state)
 	assert_int_equal(k2i_node_child_after(table, K2I_NODE_ROOT, 0), K2I_NODE_NONE);
 }
 
+/* As seekdir(3) does, in two directories by turns, where every third name has gone. */
+static void listing_begins_anywhere(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t above[2] = {make(table, K2I_NODE_ROOT, "a", &directory), make(table, K2I_NODE_ROOT, "b", &directory)};
+	uint32_t nodes[2][100];
+	uint64_t orders[2][100], seed = 1;
+
+	for (unsigned at = 0; at < 200; at++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", at);
+		nodes[at % 2][at / 2] = make(table, above[at % 2], name, &file);
+		orders[at % 2][at / 2] = k2i_node_at(table, nodes[at % 2][at / 2])->order;
+	}
+	for (unsigned at = 0; at < 99; at += 3)
+		assert_int_equal(k2i_node_remove(table, nodes[0][at]), 0);
+	for (unsigned tries = 0; tries < 10000; tries++) {
+		unsigned which = (unsigned)(random_next(&seed) % 2), at = (unsigned)(random_next(&seed) % 99),
+			 next = at + 1;
+
+		if (which == 0 && next % 3 == 0 && next < 99)
+			next++;
+		assert_int_equal(k2i_node_child_after(table, above[which], orders[which][at]), nodes[which][next]);
+		if (tries % 5 == 0)
+			assert_int_equal(k2i_node_child_after(table, above[which], orders[which][99]), K2I_NODE_NONE);
+		if (tries % 7 == 0)
+			assert_int_equal(k2i_node_child_after(table, above[which], 0), nodes[which][which ? 0 : 1]);
+	}
+}
+
 static void a_full_table_says_so(void **state)
 {
 	struct k2i_node_table *table = *state;
@@ -263,6 +295,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_has_several_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(listing_begins_anywhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_table_says_so, set_up, tear_down),
 	};
 
