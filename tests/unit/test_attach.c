@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
 #include <k2hft/sender.h>
@@ -101,6 +102,91 @@ static void without_descriptors_nobody_is_taken_for_gone(void **state)
 	descriptors_limit(UINT_MAX);
 	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
 	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
+/* Else it is taken for awake. */
+static void every_sleep_has_a_number(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+
+	(void)state;
+	ring->sleep_number = UINT32_MAX - 1;
+	for (unsigned sleep = 0; sleep < 3; sleep++) {
+		assert_int_equal(k2hft_ring_sleep(ring), 1);
+		assert_int_not_equal(atomic_load(&ring->header->sleeping), 0);
+	}
+	k2hft_ring_close(ring);
+}
+
+static bool without_inotify;
+
+int __real_inotify_init1(int flags);
+int __wrap_inotify_init1(int flags);
+int __wrap_inotify_init1(int flags)
+{
+	errno = EMFILE;
+	return without_inotify ? -1 : __real_inotify_init1(flags);
+}
+
+/* A user may have so many watches. */
+static void without_a_watch_it_looks_by_itself(void **state)
+{
+	struct k2hft_ring *ring, *attached;
+	struct k2hft_producer *producer;
+	uint32_t stream_id;
+
+	(void)state;
+	without_inotify = true;
+	ring = memory_ring();
+	without_inotify = false;
+	attached = attached_to(ring);
+	producer = producer_of(attached);
+	stream_id = stream_of(ring, "s");
+	for (unsigned time = 0; time < 3; time++) {
+		assert_int_equal(k2hft_ring_sleep(ring), 1);
+		assert_int_equal(push(producer, stream_id, "x"), 0);
+		assert_int_equal(readable(ring, LONG_MS), 1);
+		k2hft_ring_awake(ring);
+		assert_int_equal(readable(ring, 0), 0);
+		(void)take(ring, "x");
+	}
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
+static void who_is_attached_validates(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_producer *producer = producer_of(attached);
+	uint32_t stream_id = stream_of(ring, "s");
+
+	(void)state;
+	for (unsigned count = 0; count < 3; count++)
+		assert_int_equal(push(producer, stream_id, "12345678"), 0);
+	(void)take(ring, "12345678");
+	assert_int_equal(k2hft_ring_validate(attached), 0);
+	atomic_store(&k2i_entry_at(ring, 40)->mark, 0);
+	assert_int_equal(k2hft_ring_validate(attached), 1);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
+static void attaching_takes_a_place(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached;
+	char target[64];
+
+	(void)state;
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	while (k2i_slot_take(ring))
+		continue;
+	assert_int_equal(k2hft_ring_attach(target, &attached), -ENOSPC);
+	k2i_slot_free(&ring->slots[77]);
+	assert_int_equal(k2hft_ring_attach(target, &attached), 0);
 	k2hft_ring_close(attached);
 	k2hft_ring_close(ring);
 }
@@ -271,6 +357,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_ring_with_a_name_is_waited_for, files_make, files_remove),
 		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
 		cmocka_unit_test(without_descriptors_nobody_is_taken_for_gone),
+		cmocka_unit_test(every_sleep_has_a_number),
+		cmocka_unit_test(without_a_watch_it_looks_by_itself),
+		cmocka_unit_test(who_is_attached_validates),
+		cmocka_unit_test(attaching_takes_a_place),
 		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
 		cmocka_unit_test(writers_learn_that_nobody_sends),

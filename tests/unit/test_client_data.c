@@ -448,6 +448,28 @@ static void every_stream_is_told_of_once(void **state)
 	assert_int_equal(f->end, ring_stats_of(f).tail);
 }
 
+/* Else what goes to the one would be written to the other. */
+static void a_number_that_changes_hands_is_told_of_again(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_stream_message message;
+
+	client_open(f);
+	push(f, "one\n");
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(k2hft_stream_release(f->ring, f->stream_id), 0);
+	peer_ack(f, f->end);
+	acked_await(f, f->end);
+	assert_int_equal(stream_declare(f, "b.log"), f->stream_id);
+	push(f, "two\n");
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_STREAM);
+	assert_int_equal(k2hft_stream_decode(got.body, got.frame.body_bytes, &message), 0);
+	assert_int_equal(message.stream_id, f->stream_id);
+	assert_string_equal(message.path, "b.log");
+	(void)peer_frame(f, K2HFT_FRAME_DATA);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -469,6 +491,7 @@ int main(void)
 		CASE(compressed_frames_are_the_same_inside),
 		CASE(more_streams_than_fit_in_one_go),
 		CASE(every_stream_is_told_of_once),
+		CASE(a_number_that_changes_hands_is_told_of_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

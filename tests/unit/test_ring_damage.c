@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
+#include "ring_damage.h"
 #include "ring_handle.h"
 
 /* A process that attaches, does `steps` and dies; the ring is as it left it. */
@@ -335,6 +336,68 @@ static void spoiled_after_it_was_read(void **state)
 	}
 }
 
+/* Nothing that was read can reach into what was not. */
+static void spoiled_entry_takes_nothing_along_that_was_not_read(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	struct k2hft_span span;
+
+	(void)state;
+	for (int count = 0; count < 3; count++)
+		assert_int_equal(push(producer, stream_id, "12345678"), 0);
+	assert_int_equal(k2hft_ring_read(ring, 80, 0, &span, NULL), 2);
+	mark_set(ring, 40, K2I_KIND_GAP, 80);
+	assert_int_equal(k2hft_ring_repair(ring), 1);
+	assert_int_equal(stats_of(ring).damaged_bytes, 40);
+	assert_int_equal(k2hft_ring_release(ring, 80), 0);
+	(void)take(ring, "12345678");
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* Between the first and the last place, whichever was found first. */
+static void all_damage_is_kept(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	uint64_t from, to;
+
+	(void)state;
+	for (int count = 0; count < 8; count++)
+		assert_int_equal(push(producer, stream_id, "12345678"), 0);
+	mark_set(ring, 120, 0, 0);
+	mark_set(ring, 200, 0, 0);
+	assert_int_equal(k2hft_ring_repair(ring), 2);
+	mark_set(ring, 40, 0, 0);
+	assert_int_equal(k2hft_ring_repair(ring), 1);
+	assert_true(k2i_ring_damage(ring, &from, &to));
+	assert_int_equal(from, 40);
+	assert_int_equal(to, 240);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* The slot is emptied last, and nobody will wake for what is committed already. */
+static void sleep_does_not_wait_for_what_is_committed(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+
+	(void)state;
+	(void)reserve(producer, 8);
+	assert_nothing(ring, 1);
+	assert_int_equal(commit(producer, stream_id, 0, 8), 0);
+	atomic_store(&ring->slots[0].claim, 0 | 1);
+	assert_int_equal(k2hft_ring_sleep(ring), 0);
+	atomic_store(&ring->slots[0].claim, 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
 /* The last entry before the tail has no mark behind it. */
 static void spoiled_at_the_end(void **state)
 {
@@ -547,6 +610,9 @@ int main(void)
 		cmocka_unit_test(unmarked_claim_ends_at_a_live_one),
 		cmocka_unit_test(spoiled_entry_is_skipped),
 		cmocka_unit_test(spoiled_after_it_was_read),
+		cmocka_unit_test(spoiled_entry_takes_nothing_along_that_was_not_read),
+		cmocka_unit_test(all_damage_is_kept),
+		cmocka_unit_test(sleep_does_not_wait_for_what_is_committed),
 		cmocka_unit_test(spoiled_at_the_end),
 		cmocka_unit_test(spoiled_header),
 		cmocka_unit_test(dump_shows_every_entry),

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "ring_handle.h"
+
 static int declare(struct k2hft_ring *ring, const char *path, const char *host, uint32_t mode, uint32_t *stream_id)
 {
 	struct k2hft_stream stream = {.path = path, .host = host, .mode = mode};
@@ -88,11 +90,11 @@ static void number_is_given_away_when_acknowledged(void **state)
 {
 	struct k2hft_ring *ring = memory_ring();
 	struct k2hft_producer *producer = producer_of(ring);
-	uint32_t stream_id = stream_of(ring, "old"), other, generation_before, generation;
+	uint32_t stream_id = stream_of(ring, "older"), other, generation_before, generation;
 	struct k2hft_stream found;
 
 	(void)state;
-	assert_int_equal(stream_of(ring, "old"), stream_id);
+	assert_int_equal(stream_of(ring, "older"), stream_id);
 	assert_int_equal(push(producer, stream_id, "x"), 0);
 	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation_before), 0);
 	assert_int_equal(k2hft_stream_release(ring, stream_id), 0);
@@ -103,7 +105,7 @@ static void number_is_given_away_when_acknowledged(void **state)
 	assert_int_not_equal(other, stream_id);
 	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), 0);
 	assert_int_equal(generation, generation_before);
-	assert_string_equal(found.path, "old");
+	assert_string_equal(found.path, "older");
 	(void)take(ring, "x");
 	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), -ENOENT);
 	assert_int_equal(stream_of(ring, "new"), stream_id);
@@ -114,6 +116,39 @@ static void number_is_given_away_when_acknowledged(void **state)
 	assert_int_equal(k2hft_stream_release(ring, 4097), -EINVAL);
 	assert_int_equal(k2hft_stream_release(ring, 4000), -EINVAL);
 	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* A text as another process can write it, or leave it when it dies. */
+static void spoiled_texts_are_nobodys(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2i_stream *spoiled = ring->streams;
+	struct k2hft_stream found;
+	uint32_t stream_id, generation;
+
+	(void)state;
+	assert_int_equal(declare(ring, "a", "host", 0, &stream_id), 0);
+	memset(spoiled->host, 'h', sizeof(spoiled->host));
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), 0);
+	assert_int_equal(strlen(found.host), K2HFT_STREAM_HOST_BYTES_MAX);
+	for (unsigned how = 0; how < 3; how++) {
+		atomic_store(&spoiled->generation, 2 * how + 4);
+		if (how == 0)
+			spoiled->mode = K2HFT_STREAM_BINARY + 1;
+		else if (how == 1)
+			memcpy(spoiled->path, "../a", 5);
+		else
+			memset(spoiled->path, 'p', sizeof(spoiled->path));
+		assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), -ENOENT);
+		spoiled->mode = K2HFT_STREAM_TEXT;
+	}
+	k2hft_ring_close(ring);
+	ring = memory_ring();
+	stream_id = stream_of(ring, "a");
+	atomic_store(&ring->streams->generation, 3);
+	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation), -ENOENT);
+	assert_int_not_equal(stream_of(ring, "a"), stream_id);
 	k2hft_ring_close(ring);
 }
 
@@ -276,6 +311,7 @@ int main(void)
 		cmocka_unit_test(found_as_declared),
 		cmocka_unit_test(bad_streams),
 		cmocka_unit_test(number_is_given_away_when_acknowledged),
+		cmocka_unit_test(spoiled_texts_are_nobodys),
 		cmocka_unit_test(table_is_full),
 		cmocka_unit_test(processes_declare_at_once),
 		cmocka_unit_test_setup_teardown(what_the_dead_declared_is_free_again, files_make, files_remove),
