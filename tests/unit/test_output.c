@@ -17,138 +17,9 @@
 
 #include <cmocka.h>
 
-#include "../../receiver/commit.h"
 #include "../../receiver/confine.h"
 #include "../../lib/app/path.h"
-#include "file_help.h"
-
-struct place {
-	char root[200], base[240], outside[240];
-	uint8_t boot_id[16];
-	bool same_boot;
-	struct k2i_counters counters;
-	struct k2i_ledger *ledger;
-	struct k2i_destination destination;
-	struct k2i_committer committer;
-	struct k2i_format *format;
-	struct k2i_ledger_ring ring;
-};
-
-static void path_in(char *path, size_t room, const char *folder, const char *name)
-{
-	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
-}
-
-static void outputs_open(struct place *place)
-{
-	struct k2i_outputs_options options = {
-		.base_directory = place->base,
-		.refused_prefix = "state",
-		.open_max = 4,
-		.store = {.write_bytes = 65536},
-		.ledger = place->ledger,
-		.counters = &place->counters,
-	};
-
-	assert_int_equal(k2i_outputs_create(&options, &place->destination.outputs), 0);
-}
-
-static void file_recover(void *argument, const struct k2i_ledger_file *file)
-{
-	struct place *place = argument;
-
-	k2i_outputs_recover(place->destination.outputs, file, place->same_boot || file->deferred);
-}
-
-/* After a place_close: as a receiver that was killed starts again; with another boot id its machine was. */
-static void place_open(struct place *place, const char *format, const char *unify_file)
-{
-	struct k2i_ledger_report report;
-	char state[300], quarantine[300], message[200];
-
-	path_in(state, sizeof(state), place->root, "state");
-	path_in(quarantine, sizeof(quarantine), place->root, "quarantine");
-	assert_int_equal(k2i_ledger_open(state, place->boot_id, &place->ledger, &report), 0);
-	outputs_open(place);
-	place->same_boot = report.same_boot;
-	k2i_ledger_files(place->ledger, file_recover, place);
-	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
-	assert_int_equal(
-		k2i_quarantine_create(quarantine, UINT64_MAX, &place->counters, &place->destination.quarantine), 0);
-	assert_int_equal(k2i_format_compile(format, "%S", &place->format, message, sizeof(message)), 0);
-	place->destination.ledger = place->ledger;
-	place->destination.counters = &place->counters;
-	place->destination.format = place->format;
-	place->destination.unify_file = unify_file;
-	assert_int_equal(k2i_committer_start(&place->committer, &place->destination), 0);
-	memcpy(place->ring.uuid, "ring", 4);
-}
-
-static void place_close(struct place *place)
-{
-	k2i_committer_free(&place->committer);
-	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), 0);
-	k2i_quarantine_free(place->destination.quarantine);
-	k2i_ledger_close(place->ledger, false);
-	k2i_format_free(place->format);
-}
-
-static int setup(void **state)
-{
-	struct place *place = calloc(1, sizeof(*place));
-
-	assert_non_null(place);
-	folder_make(place->root, sizeof(place->root));
-	path_in(place->base, sizeof(place->base), place->root, "base");
-	path_in(place->outside, sizeof(place->outside), place->root, "outside");
-	assert_int_equal(mkdir(place->outside, 0700), 0);
-	*state = place;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct place *place = *state;
-
-	folder_remove(place->root);
-	free(place);
-	return 0;
-}
-
-/* A chunk of `text` for a stream; memory of both stays with the caller. */
-static void add(struct place *place, struct k2i_stream *stream, unsigned flags, uint32_t pid, const char *text)
-{
-	struct k2hft_chunk_view view = {
-		.chunk = {.record_count = 1, .writer_pid = pid, .flags = (uint16_t)flags, .time_ns = 7000000000u},
-		.payload = (const uint8_t *)text,
-		.payload_bytes = strlen(text),
-	};
-
-	view.position = place->ring.position;
-	place->ring.position += 64;
-	view.end = place->ring.position;
-	assert_int_equal(k2i_committer_add(&place->committer, stream, &view), 0);
-}
-
-static int commit(struct place *place)
-{
-	return k2i_committer_commit(&place->committer, &place->ring);
-}
-
-static struct k2i_stream stream_make(uint32_t id, const char *path)
-{
-	struct k2i_stream stream = {.id = id, .path = path, .host = "host", .writer_seed = id};
-
-	return stream;
-}
-
-static void expect_file(const struct place *place, const char *name, const char *wanted)
-{
-	char path[400];
-
-	path_in(path, sizeof(path), place->base, name);
-	expect_contents(path, wanted);
-}
+#include "output_place.h"
 
 /* Confinement ---------------------------------------------------------------------------------------------------- */
 
@@ -322,6 +193,8 @@ static void test_streams_have_files(void **state)
 	expect_file(place, "a/one", "1\n3");
 	expect_file(place, "two", "2\r\n4\n5\n");
 	assert_int_equal(atomic_load(&place->counters.chunks), 5);
+	assert_int_equal(atomic_load(&place->counters.records), 5);
+	assert_int_equal(atomic_load(&place->counters.bytes), 10);
 	place_close(place);
 }
 
@@ -419,6 +292,32 @@ static void test_missing_base_directory_holds(void **state)
 	place_close(place);
 }
 
+/* What is open there can't be written any more, though it is the same file. Returns what can. */
+static int write_refuse(int descriptor)
+{
+	int writable = dup(descriptor), read_only;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	read_only = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(writable >= 0 && read_only >= 0);
+	assert_int_equal(dup2(read_only, descriptor), descriptor);
+	(void)close(read_only);
+	return writable;
+}
+
+static void write_allow(int descriptor, int writable)
+{
+	assert_int_equal(dup2(writable, descriptor), descriptor);
+	(void)close(writable);
+}
+
+static void add_to_both(struct place *place, struct k2i_stream *first, struct k2i_stream *second, const char *text)
+{
+	add(place, first, 0, 1, text);
+	add(place, second, 0, 1, text);
+}
+
 /* A group that fails leaves nothing of it, in none of its files. */
 static void test_failed_write_is_cut_back(void **state)
 {
@@ -428,34 +327,57 @@ static void test_failed_write_is_cut_back(void **state)
 	int writable;
 
 	place_open(place, "%L", NULL);
-	add(place, &first, 0, 1, "1\n");
-	add(place, &second, 0, 1, "1\n");
+	add_to_both(place, &first, &second, "1\n");
 	assert_int_equal(commit(place), 0);
-	/* The second file can't be written any more, though it is in its place. */
 	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &output), 0);
-	writable = dup(output->descriptor);
-	assert_true(writable >= 0);
-	{
-		char path[400];
-		int read_only;
-
-		path_in(path, sizeof(path), place->base, "second");
-		read_only = open(path, O_RDONLY | O_CLOEXEC);
-		assert_int_equal(dup2(read_only, output->descriptor), output->descriptor);
-		(void)close(read_only);
-	}
-	add(place, &first, 0, 1, "2\n");
-	add(place, &second, 0, 1, "2\n");
+	writable = write_refuse(output->descriptor);
+	add_to_both(place, &first, &second, "2\n");
 	assert_int_equal(commit(place), -EBADF);
 	/* Nothing has to be cut off of it, which could not be done either. */
 	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
 	expect_file(place, "first", "1\n");
 	expect_file(place, "second", "1\n");
-	assert_int_equal(dup2(writable, output->descriptor), output->descriptor);
-	(void)close(writable);
+	write_allow(output->descriptor, writable);
 	k2i_output_release(place->destination.outputs, output);
-	add(place, &first, 0, 1, "2\n");
-	add(place, &second, 0, 1, "2\n");
+	add_to_both(place, &first, &second, "2\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "first", "1\n2\n");
+	expect_file(place, "second", "1\n2\n");
+	place_close(place);
+}
+
+/* The descriptor that this process has of a file. */
+static int descriptor_of(const char *path)
+{
+	struct stat wanted, status;
+	int descriptor = 3;
+
+	assert_int_equal(stat(path, &wanted), 0);
+	while (fstat(descriptor, &status) < 0 || status.st_ino != wanted.st_ino || status.st_dev != wanted.st_dev)
+		assert_true(++descriptor < 64);
+	return descriptor;
+}
+
+/* So does one that is written but can't be entered in the ledger. */
+static void test_failed_ledger_is_cut_back(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
+	int ledger, writable;
+	char path[400];
+
+	place_open(place, "%L", NULL);
+	add_to_both(place, &first, &second, "1\n");
+	assert_int_equal(commit(place), 0);
+	path_in(path, sizeof(path), place->root, "state/ledger");
+	ledger = descriptor_of(path);
+	writable = write_refuse(ledger);
+	add_to_both(place, &first, &second, "2\n");
+	assert_int_equal(commit(place), -EBADF);
+	expect_file(place, "first", "1\n");
+	expect_file(place, "second", "1\n");
+	write_allow(ledger, writable);
+	add_to_both(place, &first, &second, "2\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "first", "1\n2\n");
 	expect_file(place, "second", "1\n2\n");
@@ -496,73 +418,7 @@ static void test_quarantine(void **state)
 	place_close(place);
 }
 
-/* One file for all ----------------------------------------------------------------------------------------------- */
-
-static void test_unified(void **state)
-{
-	struct place *place = *state;
-	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), blocks = stream_make(3, "blocks");
-
-	blocks.mode = K2HFT_STREAM_BINARY;
-	place_open(place, "%L", "log/all");
-	add(place, &one, 0, 1, "a\nb\n");
-	add(place, &two, 0, 1, "unterminated");
-	add(place, &one, 0, 1, "c\n");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\n");
-	/* Pieces of one record, undisturbed, over two groups. */
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "pie");
-	assert_int_equal(commit(place), 0);
-	add(place, &one, K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED, 1, "ce");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "s\n");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\n");
-	/* Disturbed: each part is a line of its own; another process of the same stream is another writer. */
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "x");
-	add(place, &one, 0, 2, "other\n");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "y\n");
-	/* The end of a record alone is none, and disturbs nobody. */
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 2, "z");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "\n");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "z\n");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "\n");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\n");
-	/* A block comes between, too, and has no line end of its own. */
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "u");
-	add(place, &blocks, 0, 1, "[]\n");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "v\n");
-	add(place, &blocks, 0, 1, "block");
-	add(place, &blocks, 0, 1, "s");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nu\n[]\nv\nblocks");
-	place_close(place);
-}
-
-/* What was written behind the ledger's back goes; a record that goes on does so in the same line. */
-static void test_recovery(void **state)
-{
-	struct place *place = *state;
-	struct k2i_stream one = stream_make(1, "one");
-	char path[400];
-	int file;
-
-	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
-	place_close(place);
-	path_in(path, sizeof(path), place->base, "all");
-	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	assert_int_equal(write(file, "not acknowledged", 16), 16);
-	(void)close(file);
-	place_open(place, "%L", "all");
-	one = stream_make(1, "one");
-	assert_int_equal(atomic_load(&place->counters.cut_bytes), 16);
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, " end\n");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "all", "begin end\n");
-	place_close(place);
-}
+/* After a restart ------------------------------------------------------------------------------------------------ */
 
 static void checkpoint(struct place *place)
 {
@@ -615,9 +471,23 @@ static void test_told_of_who_waits(void **state)
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
 	struct k2i_output_file *output;
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), ledger, log;
+	char path[400];
 
 	place_open(place, "%L", NULL);
 	assert_int_equal(k2i_output_acquire(place->destination.outputs, "one", &output), 0);
+	/* No byte is written before the ledger has that on its disk. */
+	path_in(path, sizeof(path), place->root, "state/ledger");
+	ledger = descriptor_of(path);
+	log = dup(ledger);
+	assert_true(null >= 0 && log >= 0 && dup2(null, ledger) == ledger);
+	(void)close(null);
+	place->ring.flags = K2I_LEDGER_DEFERRED;
+	add(place, &one, 0, 1, "record\n");
+	assert_int_equal(commit(place), -EINVAL);
+	expect_file(place, "one", "");
+	assert_int_equal(output->told, K2I_OUTPUT_UNTOLD);
+	write_allow(ledger, log);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
 	assert_int_equal(commit_told(place, &one, 0, output), K2I_OUTPUT_KEPT);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_KEPT);
@@ -625,45 +495,6 @@ static void test_told_of_who_waits(void **state)
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
 	k2i_output_release(place->destination.outputs, output);
 	place_close(place);
-}
-
-static void test_formatted(void **state)
-{
-	struct place *place = *state;
-	struct k2i_stream one = stream_make(1, "d/one");
-
-	place_open(place, "%H %f %P: %l\n", "all");
-	add(place, &one, 0, 12, "a\nb\n");
-	add(place, &one, 0, 13, "unterminated");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "all", "host one 12: a\nhost one 12: b\nhost one 13: unterminated\n");
-	place_close(place);
-}
-
-static void test_formatted_keeps_lines_apart(void **state)
-{
-	struct place *place = *state;
-	struct k2i_stream one = stream_make(1, "one");
-
-	place_open(place, "> %L", NULL);
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "a\nb");
-	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "\n");
-	add(place, &one, 0, 1, "\n");
-	assert_int_equal(commit(place), 0);
-	expect_file(place, "one", "> a\n> b\n> \n");
-	place_close(place);
-}
-
-static void test_unify_name(void **state)
-{
-	char path[1024];
-
-	(void)state;
-	assert_null(k2i_format_unify("log/%Y.log", UINT64_C(1500000000000000000), path));
-	assert_string_equal(path, "log/2017.log");
-	assert_non_null(k2i_format_unify("../x", 0, path));
-	assert_non_null(k2i_format_unify("/x", 0, path));
-	assert_non_null(k2i_format_unify("", 0, path));
 }
 
 int main(void)
@@ -679,14 +510,10 @@ int main(void)
 		PLACE_TEST(test_base_directory_replaced),
 		PLACE_TEST(test_missing_base_directory_holds),
 		PLACE_TEST(test_failed_write_is_cut_back),
+		PLACE_TEST(test_failed_ledger_is_cut_back),
 		PLACE_TEST(test_quarantine),
-		PLACE_TEST(test_unified),
-		PLACE_TEST(test_recovery),
 		PLACE_TEST(test_recovery_from_power_cut),
 		PLACE_TEST(test_told_of_who_waits),
-		PLACE_TEST(test_formatted),
-		PLACE_TEST(test_formatted_keeps_lines_apart),
-		cmocka_unit_test(test_unify_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

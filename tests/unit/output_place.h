@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef OUTPUT_PLACE_H
+#define OUTPUT_PLACE_H
+
+/*
+ * A destination with its ledger and its quarantine in a temporary folder, and a ring whose chunks are committed there. For
+ * one test program, which includes cmocka.h and what it needs before.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../../receiver/commit.h"
+#include "file_help.h"
+
+struct place {
+	char root[200], base[240], outside[240];
+	uint8_t boot_id[16];
+	bool same_boot;
+	struct k2i_counters counters;
+	struct k2i_ledger *ledger;
+	struct k2i_destination destination;
+	struct k2i_committer committer;
+	struct k2i_format *format;
+	struct k2i_ledger_ring ring;
+};
+
+static void path_in(char *path, size_t room, const char *folder, const char *name)
+{
+	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
+}
+
+static void outputs_open(struct place *place)
+{
+	struct k2i_outputs_options options = {
+		.base_directory = place->base,
+		.refused_prefix = "state",
+		.open_max = 4,
+		.store = {.write_bytes = 65536},
+		.ledger = place->ledger,
+		.counters = &place->counters,
+	};
+
+	assert_int_equal(k2i_outputs_create(&options, &place->destination.outputs), 0);
+}
+
+static void file_recover(void *argument, const struct k2i_ledger_file *file)
+{
+	struct place *place = argument;
+
+	k2i_outputs_recover(place->destination.outputs, file, place->same_boot || file->deferred);
+}
+
+/* After a place_close: as a receiver that was killed starts again; with another boot id its machine was. */
+static void place_open(struct place *place, const char *format, const char *unify_file)
+{
+	struct k2i_ledger_report report;
+	char state[300], quarantine[300], message[200];
+
+	path_in(state, sizeof(state), place->root, "state");
+	path_in(quarantine, sizeof(quarantine), place->root, "quarantine");
+	assert_int_equal(k2i_ledger_open(state, place->boot_id, &place->ledger, &report), 0);
+	outputs_open(place);
+	place->same_boot = report.same_boot;
+	k2i_ledger_files(place->ledger, file_recover, place);
+	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
+	assert_int_equal(
+		k2i_quarantine_create(quarantine, UINT64_MAX, &place->counters, &place->destination.quarantine), 0);
+	assert_int_equal(k2i_format_compile(format, "%S", &place->format, message, sizeof(message)), 0);
+	place->destination.ledger = place->ledger;
+	place->destination.counters = &place->counters;
+	place->destination.format = place->format;
+	place->destination.unify_file = unify_file;
+	assert_int_equal(k2i_committer_start(&place->committer, &place->destination), 0);
+	memcpy(place->ring.uuid, "ring", 4);
+}
+
+static void place_close(struct place *place)
+{
+	k2i_committer_free(&place->committer);
+	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), 0);
+	k2i_quarantine_free(place->destination.quarantine);
+	k2i_ledger_close(place->ledger, false);
+	k2i_format_free(place->format);
+}
+
+static int setup(void **state)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	assert_non_null(place);
+	folder_make(place->root, sizeof(place->root));
+	path_in(place->base, sizeof(place->base), place->root, "base");
+	path_in(place->outside, sizeof(place->outside), place->root, "outside");
+	assert_int_equal(mkdir(place->outside, 0700), 0);
+	*state = place;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *place = *state;
+
+	folder_remove(place->root);
+	free(place);
+	return 0;
+}
+
+/* A chunk of `text` for a stream; memory of both stays with the caller. */
+static void add(struct place *place, struct k2i_stream *stream, unsigned flags, uint32_t pid, const char *text)
+{
+	struct k2hft_chunk_view view = {
+		.chunk = {.record_count = 1, .writer_pid = pid, .flags = (uint16_t)flags, .time_ns = 7000000000u},
+		.payload = (const uint8_t *)text,
+		.payload_bytes = strlen(text),
+	};
+
+	view.position = place->ring.position;
+	place->ring.position += 64;
+	view.end = place->ring.position;
+	assert_int_equal(k2i_committer_add(&place->committer, stream, &view), 0);
+}
+
+static int commit(struct place *place)
+{
+	return k2i_committer_commit(&place->committer, &place->ring);
+}
+
+static struct k2i_stream stream_make(uint32_t id, const char *path)
+{
+	struct k2i_stream stream = {.id = id, .path = path, .host = "host", .writer_seed = id};
+
+	return stream;
+}
+
+static void expect_file(const struct place *place, const char *name, const char *wanted)
+{
+	char path[400];
+
+	path_in(path, sizeof(path), place->base, name);
+	expect_contents(path, wanted);
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "output_place.h"
+
+/* One file for all ----------------------------------------------------------------------------------------------- */
+
+static void test_unified(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), blocks = stream_make(3, "blocks");
+
+	blocks.mode = K2HFT_STREAM_BINARY;
+	place_open(place, "%L", "log/all");
+	add(place, &one, 0, 1, "a\nb\n");
+	add(place, &two, 0, 1, "unterminated");
+	add(place, &one, 0, 1, "c\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\n");
+	/* Pieces of one record, undisturbed, over two groups. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "pie");
+	assert_int_equal(commit(place), 0);
+	add(place, &one, K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED, 1, "ce");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "s\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\n");
+	/* Disturbed: each part is a line of its own; another process of the same stream is another writer. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "x");
+	add(place, &one, 0, 2, "other\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "y\n");
+	/* The end of a record alone is none, and disturbs nobody. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 2, "z");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "z\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\n");
+	/* Blocks come between, too, and have no line ends of their own. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "u");
+	add(place, &blocks, 0, 1, "[");
+	add(place, &blocks, 0, 1, "]\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "v\n");
+	add(place, &blocks, 0, 1, "block");
+	add(place, &blocks, 0, 1, "s");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nu\n[]\nv\nblocks");
+	place_close(place);
+}
+
+/* Of long records of several processes no piece gets into the line of another, and none is lost. */
+static void test_unified_pieces(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "a1");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 2, "b1");
+	add(place, &one, K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED, 1, "a2");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 2, "b");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "a1\nb1\na2\nb\n");
+	assert_int_equal(atomic_load(&place->counters.terminated_records), 1);
+	/* Who does not go on with his own, since it is another process by now, begins a line as well. */
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "c");
+	add(place, &one, 0, 1, "d\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "a1\nb1\na2\nb\nc\nd\n");
+	place_close(place);
+}
+
+/* Whatever is wrong with it concerns everybody: nothing of it goes to the quarantine. */
+static void test_unified_is_held(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400];
+
+	place_open(place, "%L", "all");
+	path_in(path, sizeof(path), place->base, "all");
+	assert_int_equal(mkdir(path, 0700), 0);
+	add(place, &one, 0, 1, "record\n");
+	assert_int_equal(commit(place), -EISDIR);
+	assert_int_equal(atomic_load(&place->counters.quarantined_chunks), 0);
+	assert_int_equal(rmdir(path), 0);
+	add(place, &one, 0, 1, "record\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "record\n");
+	place_close(place);
+}
+
+/* What was written behind the ledger's back goes; a record that goes on does so in the same line, or another begins one. */
+static void test_recovery(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400];
+	int file;
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	path_in(path, sizeof(path), place->base, "all");
+	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(file, "not acknowledged", 16), 16);
+	(void)close(file);
+	place_open(place, "%L", "all");
+	one = stream_make(1, "one");
+	assert_int_equal(atomic_load(&place->counters.cut_bytes), 16);
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, " end\n");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "begin end\nbegin");
+	place_close(place);
+	place_open(place, "%L", "all");
+	one = stream_make(1, "one");
+	add(place, &one, 0, 2, "other\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "begin end\nbegin\nother\n");
+	place_close(place);
+}
+
+static void test_unify_name(void **state)
+{
+	char path[1024];
+
+	(void)state;
+	assert_null(k2i_format_unify("log/%Y.log", UINT64_C(1500000000000000000), path));
+	assert_string_equal(path, "log/2017.log");
+	assert_non_null(k2i_format_unify("../x", 0, path));
+	assert_non_null(k2i_format_unify("/x", 0, path));
+	assert_non_null(k2i_format_unify("", 0, path));
+}
+
+/* With a format -------------------------------------------------------------------------------------------------- */
+
+static void test_formatted(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "d/one");
+
+	place_open(place, "%H %f %P: %l\n", "all");
+	add(place, &one, 0, 12, "a\nb\n");
+	add(place, &one, 0, 13, "unterminated");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "host one 12: a\nhost one 12: b\nhost one 13: unterminated\n");
+	assert_int_equal(atomic_load(&place->counters.terminated_records), 1);
+	place_close(place);
+}
+
+static void test_formatted_keeps_lines_apart(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+
+	place_open(place, "> %L", NULL);
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "a\nb");
+	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "\n");
+	add(place, &one, 0, 1, "\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "one", "> a\n> b\n> \n");
+	place_close(place);
+}
+
+/* A block is what it is, also if it is what ends a line elsewhere. */
+static void test_formatted_blocks(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream blocks = stream_make(1, "blocks");
+
+	blocks.mode = K2HFT_STREAM_BINARY;
+	place_open(place, "<%L>", NULL);
+	add(place, &blocks, 0, 1, "block");
+	add(place, &blocks, K2HFT_CHUNK_CONTINUED, 1, "\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "blocks", "<block><\n>");
+	assert_int_equal(atomic_load(&place->counters.terminated_records), 0);
+	place_close(place);
+}
+
+/* More than is gathered before it is written. */
+static void test_formatted_much(void **state)
+{
+	enum { RECORDS = 26, RECORD_BYTES = 100000 };
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char *records = malloc((size_t)RECORDS * (RECORD_BYTES + 1)), path[400];
+	FILE *file;
+	int i, j;
+
+	assert_non_null(records);
+	place_open(place, "<%l>", NULL);
+	for (i = 0; i < RECORDS; i++) {
+		char *record = records + (size_t)i * (RECORD_BYTES + 1);
+
+		memset(record, 'a' + i, RECORD_BYTES - 1);
+		memcpy(record + RECORD_BYTES - 1, "\n", 2);
+		add(place, &one, 0, 1, record);
+	}
+	assert_int_equal(commit(place), 0);
+	path_in(path, sizeof(path), place->base, "one");
+	file = fopen(path, "re");
+	assert_non_null(file);
+	for (i = 0; i < RECORDS; i++)
+		for (j = 0; j <= RECORD_BYTES; j++)
+			if (getc(file) != (j == 0 ? '<' : j == RECORD_BYTES ? '>' : 'a' + i))
+				fail_msg("record %d, byte %d", i, j);
+	assert_int_equal(getc(file), EOF);
+	(void)fclose(file);
+	free(records);
+	place_close(place);
+}
+
+int main(void)
+{
+#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		PLACE_TEST(test_unified),
+		PLACE_TEST(test_unified_pieces),
+		PLACE_TEST(test_unified_is_held),
+		PLACE_TEST(test_recovery),
+		cmocka_unit_test(test_unify_name),
+		PLACE_TEST(test_formatted),
+		PLACE_TEST(test_formatted_keeps_lines_apart),
+		PLACE_TEST(test_formatted_blocks),
+		PLACE_TEST(test_formatted_much),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
