@@ -172,6 +172,27 @@ static void test_checkpoint_outlives_a_process(void **state)
 	k2i_ledger_close(ledger, false);
 }
 
+/* A sync is for all that is not on the disk, also of processes that died before there was one. */
+static void test_checkpoint_of_earlier_processes(void **state)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+	struct found_files found;
+	unsigned deaths;
+
+	assert_int_equal(file_opened(ledger, 0, true), 1);
+	deferred_commit(ledger, 8);
+	for (deaths = 0; deaths < 2; deaths++) {
+		ledger = open_after(*state, ledger, boot_here, &found);
+		assert_int_equal(k2i_ledger_begin(ledger), 0);
+	}
+	checkpoint(ledger);
+	ledger = open_after(*state, ledger, boot_other, &found);
+	expect_ring(ledger, "one", 8, 8, K2I_LEDGER_DEFERRED);
+	assert_int_equal(found.count, 0);
+	k2i_ledger_close(ledger, false);
+}
+
 static void test_closed_file_waits_for_checkpoint(void **state)
 {
 	struct k2i_ledger_report report;
@@ -206,6 +227,8 @@ static void test_changed_file_has_its_checkpoint_there(void **state)
 	assert_int_equal(file_opened(ledger, 0, true), 1);
 	deferred_commit(ledger, 8);
 	assert_int_equal(file_opened(ledger, 500, true), 1);
+	ledger = open_after(*state, ledger, boot_here, &found);
+	expect_one_file(&found, 500, true);
 	ledger = open_after(*state, ledger, boot_other, &found);
 	expect_one_file(&found, 500, true);
 	k2i_ledger_close(ledger, false);
@@ -230,6 +253,21 @@ static void test_file_of_others_stays(void **state)
 	k2i_ledger_close(ledger, false);
 }
 
+/* Nor is what is there when they go and only those come who wait. */
+static void test_file_that_others_left_stays(void **state)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+	struct found_files found;
+
+	assert_int_equal(file_opened(ledger, 10, false), 0);
+	deferred_commit(ledger, 16);
+	assert_int_equal(file_opened(ledger, 20, true), 1);
+	ledger = open_after(*state, ledger, boot_other, &found);
+	expect_one_file(&found, 20, true);
+	k2i_ledger_close(ledger, false);
+}
+
 /* What the disk refused is not in the next checkpoint either, before it was committed again. */
 static void test_doubt(void **state)
 {
@@ -243,16 +281,41 @@ static void test_doubt(void **state)
 	checkpoint(ledger);
 	deferred_commit(ledger, 16);
 	assert_int_equal(k2i_ledger_mark(ledger, &number), 0);
+	/* Neither is what came after it: its file can have been the one. */
+	deferred_commit(ledger, 24);
 	k2i_ledger_doubt(ledger);
 	checkpoint(ledger);
-	expect_ring(ledger, "one", 16, 8, K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN);
+	expect_ring(ledger, "one", 24, 8, K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN);
 	ledger = open_after(*state, ledger, boot_here, &found);
-	expect_ring(ledger, "one", 16, 8, K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN);
+	expect_ring(ledger, "one", 24, 8, K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN);
 	assert_int_equal(k2i_ledger_begin(ledger), 0);
-	assert_int_equal(file_opened(ledger, 20, true), 1);
-	deferred_commit(ledger, 24);
+	assert_int_equal(file_opened(ledger, 30, true), 1);
+	deferred_commit(ledger, 32);
 	checkpoint(ledger);
-	expect_ring(ledger, "one", 24, 24, K2I_LEDGER_DEFERRED);
+	expect_ring(ledger, "one", 32, 32, K2I_LEDGER_DEFERRED);
+	k2i_ledger_close(ledger, false);
+}
+
+/* A file that was closed in the sync that failed is in the next, so that a power cut takes nothing of it later. */
+static void test_doubt_of_a_closed_file(void **state)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+	struct found_files found;
+	uint64_t number;
+
+	assert_int_equal(file_opened(ledger, 0, true), 1);
+	deferred_commit(ledger, 8);
+	assert_int_equal(k2i_ledger_mark(ledger, &number), 0);
+	k2i_ledger_file_closed(ledger, 1, INODE);
+	k2i_ledger_doubt(ledger);
+	ledger = open_after(*state, ledger, boot_other, &found);
+	expect_one_file(&found, 0, true);
+	ledger = open_after(*state, ledger, boot_here, &found);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	checkpoint(ledger);
+	ledger = open_after(*state, ledger, boot_other, &found);
+	assert_int_equal(found.count, 0);
 	k2i_ledger_close(ledger, false);
 }
 
@@ -354,10 +417,13 @@ int main(void)
 		LEDGER_TEST(test_without_checkpoint_nothing_is_left),
 		LEDGER_TEST(test_commits_go_on_during_a_sync),
 		LEDGER_TEST(test_checkpoint_outlives_a_process),
+		LEDGER_TEST(test_checkpoint_of_earlier_processes),
 		LEDGER_TEST(test_closed_file_waits_for_checkpoint),
 		LEDGER_TEST(test_changed_file_has_its_checkpoint_there),
 		LEDGER_TEST(test_file_of_others_stays),
+		LEDGER_TEST(test_file_that_others_left_stays),
 		LEDGER_TEST(test_doubt),
+		LEDGER_TEST(test_doubt_of_a_closed_file),
 		LEDGER_TEST(test_forgotten_in_a_sync),
 		LEDGER_TEST(test_damage_and_power_cuts),
 	};

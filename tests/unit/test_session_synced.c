@@ -74,22 +74,31 @@ static void test_synced_waits(void **state)
 	synced_close(world);
 }
 
-/* FILE_SYNC = always gives it to everybody; what an earlier connection wrote is on the disk before WELCOME says so. */
+/* FILE_SYNC = always gives it to everybody; what came before, or before a kill, is on the disk before WELCOME says so. */
 static void test_synced_always(void **state)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer;
+	uint64_t number;
+	int killed;
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	expect_ack(world, 40, K2HFT_STATUS_OK);
-	k2i_session_end(&world->session);
-	world->shared.sync_always = true;
-	session_open(world, 2);
-	syncer = synced_open(world, 40, K2HFT_LEVEL_WRITTEN, 40);
-	assert_true(k2i_syncer_done(syncer) >= world->session.ring->ledger.number);
-	synced_close(world);
+	number = world->session.ring->ledger.number;
+	for (killed = 0; killed < 2; killed++) {
+		k2i_session_end(&world->session);
+		if (killed) {
+			world_close(world);
+			world_open(world);
+		}
+		world->shared.sync_always = true;
+		session_open(world, 2);
+		syncer = synced_open(world, 40, K2HFT_LEVEL_WRITTEN, 40);
+		assert_true(k2i_syncer_done(syncer) >= (killed ? 1 : number));
+		synced_close(world);
+	}
 }
 
 /* What the disk refused is not acknowledged by a later success: the sender sends it again. */
