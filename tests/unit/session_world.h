@@ -170,7 +170,7 @@ static void put_hello(struct world *world, const char *ring, uint64_t epoch, uin
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
 }
 
-static void put_bye(struct world *world, uint64_t token)
+static inline void put_bye(struct world *world, uint64_t token)
 {
 	struct k2hft_ping bye = {.token = token};
 
@@ -260,6 +260,8 @@ static void expect_ack(struct world *world, uint64_t position, unsigned status)
 	assert_int_equal(k2hft_ack_decode(body, body_bytes, &ack), 0);
 	assert_int_equal(ack.position, position);
 	assert_int_equal(ack.status, status);
+	if (status == K2HFT_STATUS_OK)
+		assert_int_equal(ack.window_end, world->session.committed + WINDOW_BYTES);
 }
 
 static void expect_file(const struct world *world, const char *name, const char *wanted)

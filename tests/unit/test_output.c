@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../../receiver/birth.h"
 #include "../../receiver/confine.h"
 #include "../../lib/app/path.h"
 #include "output_place.h"
@@ -456,6 +457,60 @@ static void test_recovery_from_power_cut(void **state)
 	place_close(place);
 }
 
+/* What somebody else has put there between is not cut off with what was not acknowledged. */
+static void test_power_cut_of_a_changed_file(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400];
+	FILE *file;
+
+	place_open(place, "%L", NULL);
+	place->ring.flags = K2I_LEDGER_DEFERRED;
+	add(place, &one, 0, 1, "first\n");
+	assert_int_equal(commit(place), 0);
+	checkpoint(place);
+	path_in(path, sizeof(path), place->base, "one");
+	file = fopen(path, "ae");
+	assert_true(file && fputs("other\n", file) >= 0 && fclose(file) == 0);
+	add(place, &one, 0, 1, "second\n");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	memcpy(place->boot_id, "another", 7);
+	place_open(place, "%L", NULL);
+	expect_file(place, "one", "first\nother\n");
+	place_close(place);
+}
+
+/* Another file in its place, by whatever it is known, is not cut. */
+static void test_only_the_same_file_is_cut(void **state)
+{
+	struct k2i_ledger_file file = {.path = "one", .length = 1};
+	struct place *place = *state;
+	struct stat status;
+	char path[400];
+	int descriptor;
+
+	place_open(place, "%L", NULL);
+	path_in(path, sizeof(path), place->base, "one");
+	descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(descriptor, "123", 3), 3);
+	assert_int_equal(fstat(descriptor, &status), 0);
+	file.birth = k2i_birth(descriptor, status.st_dev);
+	file.inode = status.st_ino + 1;
+	(void)close(descriptor);
+	k2i_outputs_recover(place->destination.outputs, &file, true);
+	file.inode--;
+	file.birth++;
+	k2i_outputs_recover(place->destination.outputs, &file, true);
+	file.birth--;
+	k2i_outputs_recover(place->destination.outputs, &file, false);
+	expect_file(place, "one", "123");
+	k2i_outputs_recover(place->destination.outputs, &file, true);
+	expect_file(place, "one", "1");
+	place_close(place);
+}
+
 static enum k2i_output_told commit_told(struct place *place, struct k2i_stream *stream, uint32_t flags,
 					const struct k2i_output_file *output)
 {
@@ -513,6 +568,8 @@ int main(void)
 		PLACE_TEST(test_failed_ledger_is_cut_back),
 		PLACE_TEST(test_quarantine),
 		PLACE_TEST(test_recovery_from_power_cut),
+		PLACE_TEST(test_power_cut_of_a_changed_file),
+		PLACE_TEST(test_only_the_same_file_is_cut),
 		PLACE_TEST(test_told_of_who_waits),
 	};
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -80,6 +81,10 @@ static void what_comes_again_is_there_once(void **state)
 	char index[400];
 	int tries;
 
+	/* All of it has to have room. */
+	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	k2i_quarantine_free(quarantine);
 	/* Two chunks and the index. */
 	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_C(3) * 4096, &counters, &quarantine), 0);
 	path_join(index, sizeof(index), folder, "index");
@@ -117,6 +122,30 @@ static void a_full_one_is_looked_through_when_it_changes(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
 	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, NULL, 0), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	k2i_quarantine_free(quarantine);
+}
+
+/* It can change twice in what its time can tell apart. */
+static void a_full_one_that_has_just_changed_is_looked_through(void **state)
+{
+	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
+	const struct k2i_group_file file = {.error = -EISDIR};
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	struct timespec now[2];
+	char there[400];
+
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now[0]), 0);
+	now[1] = now[0];
+	path_join(there, sizeof(there), folder, CHUNK_1);
+	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	assert_int_equal(unlink(there), 0);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
 	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
 	k2i_quarantine_free(quarantine);
 }
@@ -268,6 +297,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_full_one_that_has_just_changed_is_looked_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_could_not_be_put_there_takes_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,13 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "../../receiver/session_streams.h"
 #include "random_help.h"
 #include "session_world.h"
 
@@ -90,6 +84,12 @@ static void test_duplicates_are_skipped(void **state)
 	expect_file(world, "file", "abcd");
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 3);
 	assert_int_equal(atomic_load(&world->counters.chunks), 4);
+	/* Also if there is nothing else it is acknowledged, lest who sent it waits. */
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_file(world, "file", "abcd");
+	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 4);
 }
 
 static void test_resume_after_reconnect(void **state)
@@ -217,6 +217,26 @@ static void test_stream_declared_again(void **state)
 	expect_file(world, "other", "b");
 }
 
+/* Two writers of one file are told apart by ring, path, host and pid. */
+static void test_streams_have_writers(void **state)
+{
+	struct k2hft_stream_message other = {.stream_id = 2, .path = "file", .host = "other"};
+	struct world *world = *state;
+	const struct k2i_stream *one, *two, *three;
+
+	open_session(world);
+	put_message(world, k2hft_stream_encode(&other, input_end(world), input_room(world)));
+	put_stream(world, 3, "another");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	one = k2i_session_stream_find(&world->session, 1);
+	two = k2i_session_stream_find(&world->session, 2);
+	three = k2i_session_stream_find(&world->session, 3);
+	assert_true(one && two && three);
+	assert_string_equal(one->host, "host");
+	assert_string_equal(two->host, "other");
+	assert_true(one->writer_seed != two->writer_seed && one->writer_seed != three->writer_seed);
+}
+
 static void test_too_many_streams(void **state)
 {
 	struct world *world = *state;
@@ -273,6 +293,14 @@ static void test_discard(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	expect_ack(world, 4136, K2HFT_STATUS_OK);
 	assert_int_equal(atomic_load(&world->counters.discarded_records), 12);
+	/* One that comes again gives up nothing of what came since. */
+	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+	put_data(world, 4096, 0, 1, "a");
+	put_data(world, 4136, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 4176, K2HFT_STATUS_OK);
+	expect_file(world, "file", "ab");
+	assert_int_equal(atomic_load(&world->counters.discarded_records), 12);
 	discard.from = 8192;
 	discard.to = 8200;
 	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
@@ -301,6 +329,12 @@ static void test_positions_have_an_end(void **state)
 	k2i_session_end(&world->session);
 
 	session_open(world, 2);
+	put_hello(world, "farther", 1, last + 8);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_LIMIT);
+	k2i_session_end(&world->session);
+
+	session_open(world, 3);
 	put_hello(world, "far", 1, last - 40);
 	put_stream(world, 1, "far");
 	put_data(world, last - 40, 0, 1, "a");
@@ -405,6 +439,29 @@ static void test_lengths_are_refused_at_once(void **state)
 	refuse_first(world, K2HFT_ERROR_LIMIT);
 }
 
+/* Nothing of who has lost his ring, and breaks a rule, is left for the next of his thread to commit. */
+static void test_fenced_and_refused(void **state)
+{
+	struct world *world = *state;
+	static struct k2i_session old;
+	size_t consumed, wanted;
+
+	open_session(world);
+	old = world->session;
+	session_open(world, 2);
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	put_data(world, 40, 0, 2, "b");
+	assert_int_equal(k2i_session_input(&old, world->input, world->input_bytes, &consumed, &wanted),
+			 K2I_SESSION_CLOSE);
+	k2i_session_end(&old);
+	world->input_bytes = 0;
+	put_data(world, 0, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_file(world, "file", "c");
+}
+
 static void test_fencing(void **state)
 {
 	struct world *world = *state;
@@ -440,93 +497,17 @@ static void test_fencing(void **state)
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_error(world, K2HFT_ERROR_FENCED);
 	assert_int_equal(fenced_id, 1);
-}
-
-static void test_hold_and_resume(void **state)
-{
-	struct world *world = *state;
-	char path[300];
-
-	open_session(world);
-	put_data(world, 0, 0, 1, "a");
+	/* Nor has one that is older than another, which has not sent anything yet. */
+	session_open(world, 4);
+	put_hello(world, "ring", 7, 0);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	/* The base directory goes away, then comes back. */
-	(void)snprintf(path, sizeof(path), "%s/file", world->base);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(world->base), 0);
-	put_data(world, 40, 0, 1, "b");
-	put_data(world, 80, 0, 1, "c");
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(world->session.hold_error, -ENOENT);
-	k2i_session_ack(&world->session);
-	expect_ack(world, 40, K2HFT_STATUS_FAILED);
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(mkdir(world->base, 0700), 0);
-	k2i_outputs_tick(world->destination.outputs, 1);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 120, K2HFT_STATUS_OK);
-	expect_file(world, "file", "bc");
-	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
-	assert_int_equal(atomic_load(&world->counters.frames), 3);
-}
-
-static int write_error;
-static const char *write_empties; /* a file, which somebody empties at the same time */
-
-/* Named by the linker: the output files' writes. */
-ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
-ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count);
-ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
-{
-	if (write_empties)
-		assert_int_equal(truncate(write_empties, 0), 0);
-	errno = write_error;
-	return write_error ? -1 : __real_writev(descriptor, vectors, count);
-}
-
-/* NFS says ESTALE, and a file system of somebody's program anything: none of that is about who has the ring. */
-static void test_any_error_holds(void **state)
-{
-	static const int errors[] = {ESTALE, ENOTCONN, EPIPE, ENOBUFS, EPROTO};
-	struct world *world = *state;
-	size_t i;
-
-	open_session(world);
-	put_data(world, 0, 0, 1, "a");
-	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		write_error = errors[i];
-		assert_int_equal(take(world), K2I_SESSION_HOLD);
-		assert_int_equal(world->session.hold_error, -errors[i]);
-	}
-	write_error = 0;
-	assert_int_equal(atomic_load(&world->counters.fenced), 0);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	expect_file(world, "file", "a");
-}
-
-/* Room is made on a full disk just when a write fails: what is taken back is not more than there is. */
-static void test_emptied_while_full(void **state)
-{
-	struct world *world = *state;
-	char path[300];
-
-	open_session(world);
-	put_data(world, 0, 0, 1, "abc");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 120, K2HFT_STATUS_OK);
-	put_data(world, 120, 0, 1, "d");
-	(void)snprintf(path, sizeof(path), "%s/file", world->base);
-	write_empties = path;
-	write_error = ENOSPC;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	write_empties = NULL;
-	write_error = 0;
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 160, K2HFT_STATUS_OK);
-	expect_file(world, "file", "d");
-	assert_int_equal(atomic_load(&world->counters.changed_files), 1);
+	(void)expect_welcome(world);
+	old = world->session;
+	session_open(world, 5);
+	put_hello(world, "ring", 6, 0);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, K2HFT_ERROR_FENCED);
+	k2i_session_end(&old);
 }
 
 /* The ledger is behind what it acknowledged once: it was lost. */
@@ -547,64 +528,6 @@ static void test_lost_ledger(void **state)
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.ledger_lost), 1);
-}
-
-#define GROUP_CHUNKS (K2I_GROUP_COST_MAX / 4096) /* small ones */
-
-/* Four frames with more chunks than a group holds, in one call. */
-static void put_many(struct world *world)
-{
-	static char text[10001];
-	uint64_t i;
-
-	memset(text, 'x', sizeof(text) - 1);
-	for (i = 0; i < 4; i++)
-		put_data(world, i * 10000 * 40, 0, 1, text);
-	assert_true(4 * 10000 > GROUP_CHUNKS);
-}
-
-static void test_many_small_chunks(void **state)
-{
-	struct world *world = *state;
-
-	open_session(world);
-	put_many(world);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
-	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
-	assert_int_equal(atomic_load(&world->counters.bytes), 40000);
-	assert_int_equal(atomic_load(&world->counters.commits), (4 * 10000 + GROUP_CHUNKS - 1) / GROUP_CHUNKS);
-}
-
-/* Held in the second group of a call: what the first brought is neither written nor counted again. */
-static void test_held_in_mid_frame(void **state)
-{
-	struct world *world = *state;
-	struct rlimit before, limit;
-	char path[300];
-	struct stat status;
-
-	open_session(world);
-	put_many(world);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	limit = before;
-	/* The ledger has its megabyte already. */
-	limit.rlim_cur = GROUP_CHUNKS + 100;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(world->session.hold_error, -EFBIG);
-	(void)snprintf(path, sizeof(path), "%s/file", world->base);
-	assert_int_equal(stat(path, &status), 0);
-	assert_int_equal(status.st_size, GROUP_CHUNKS);
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
-	assert_int_equal(stat(path, &status), 0);
-	assert_int_equal(status.st_size, 40000);
-	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
-	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
 }
 
 static void test_many_streams_in_a_frame(void **state)
@@ -671,6 +594,7 @@ int main(void)
 		SESSION_TEST(test_overlap),
 		SESSION_TEST(test_window),
 		SESSION_TEST(test_stream_declared_again),
+		SESSION_TEST(test_streams_have_writers),
 		SESSION_TEST(test_too_many_streams),
 		SESSION_TEST(test_too_many_streams_of_all),
 		SESSION_TEST(test_discard),
@@ -680,12 +604,8 @@ int main(void)
 		SESSION_TEST(test_refused_greetings),
 		SESSION_TEST(test_lengths_are_refused_at_once),
 		SESSION_TEST(test_fencing),
-		SESSION_TEST(test_hold_and_resume),
-		SESSION_TEST(test_any_error_holds),
-		SESSION_TEST(test_emptied_while_full),
+		SESSION_TEST(test_fenced_and_refused),
 		SESSION_TEST(test_lost_ledger),
-		SESSION_TEST(test_many_small_chunks),
-		SESSION_TEST(test_held_in_mid_frame),
 		SESSION_TEST(test_many_streams_in_a_frame),
 		SESSION_TEST(test_random_damage),
 	};

@@ -125,20 +125,23 @@ static void test_sync_fails(void **state)
 	/* A round can have begun before. */
 	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
 		continue;
+	/* What it sends before it hears of that makes nothing better. */
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_true(k2i_session_synced(&world->session));
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_true(atomic_load(&world->counters.sync_errors) >= 1);
 	assert_int_equal(world->session.durable, 40);
 	k2i_session_end(&world->session);
 	session_open(world, 2);
-	/* The ledger says 80. */
+	/* The ledger says 120. */
 	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
 	put_data(world, 40, 0, 1, "b");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
 	assert_true(k2i_session_synced(&world->session));
 	expect_ack(world, 80, K2HFT_STATUS_OK);
-	expect_file(world, "file", "ab");
+	expect_file(world, "file", "acb");
 	k2i_output_release(world->destination.outputs, output);
 	(void)close(null);
 	(void)close(good);
@@ -279,6 +282,25 @@ static void test_sync_fails_of_files_that_were_closed(void **state)
 	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
 	assert_int_equal(fcntl(outputs->base, F_SETFL, 0), 0);
 	assert_int_equal(k2i_outputs_sync(outputs), 0);
+}
+
+/* What can't be stored is acknowledged when it is on the disk, too, where it is. */
+static void test_sync_fails_of_the_quarantine(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	struct stat status;
+	int descriptor;
+
+	put_stream(world, 1, ".k2hft/file");
+	put_data(world, 0, 0, 1, "a");
+	for (descriptor = 3; descriptor < 64; descriptor++)
+		if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode))
+			assert_int_equal(fcntl(descriptor, F_SETFL, OPEN_BEFORE), 0);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
+	synced_close(world);
 }
 
 /* Power cuts ----------------------------------------------------------------------------------------------------- */
@@ -444,6 +466,7 @@ int main(void)
 		SESSION_TEST(test_write_behind_fails),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
+		SESSION_TEST(test_sync_fails_of_the_quarantine),
 		SESSION_TEST(test_power_cut),
 		SESSION_TEST(test_power_cut_at_the_first_record),
 		SESSION_TEST(test_power_cut_of_mixed_levels),

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "session_world.h"
+
+static void test_hold_and_resume(void **state)
+{
+	struct world *world = *state;
+	char path[300];
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	/* The base directory goes away, then comes back. */
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(world->base), 0);
+	put_data(world, 40, 0, 1, "b");
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(world->session.hold_error, -ENOENT);
+	k2i_session_ack(&world->session);
+	expect_ack(world, 40, K2HFT_STATUS_FAILED);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(mkdir(world->base, 0700), 0);
+	k2i_outputs_tick(world->destination.outputs, 1);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 120, K2HFT_STATUS_OK);
+	expect_file(world, "file", "bc");
+	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
+	assert_int_equal(atomic_load(&world->counters.frames), 3);
+}
+
+static int write_error;
+static const char *write_empties; /* a file, which somebody empties at the same time */
+
+/* Named by the linker: the output files' writes. */
+ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
+ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count);
+ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
+{
+	if (write_empties)
+		assert_int_equal(truncate(write_empties, 0), 0);
+	errno = write_error;
+	return write_error ? -1 : __real_writev(descriptor, vectors, count);
+}
+
+/* NFS says ESTALE, and a file system of somebody's program anything: none of that is about who has the ring. */
+static void test_any_error_holds(void **state)
+{
+	static const int errors[] = {ESTALE, ENOTCONN, EPIPE, ENOBUFS, EPROTO};
+	struct world *world = *state;
+	size_t i;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		write_error = errors[i];
+		assert_int_equal(take(world), K2I_SESSION_HOLD);
+		assert_int_equal(world->session.hold_error, -errors[i]);
+	}
+	write_error = 0;
+	assert_int_equal(atomic_load(&world->counters.fenced), 0);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_file(world, "file", "a");
+}
+
+/* What is taken back is what was written, and not what was there before. */
+static void test_held_at_the_first_write(void **state)
+{
+	struct world *world = *state;
+	FILE *file;
+	char path[300];
+
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	file = fopen(path, "we");
+	assert_true(file && fputs("before ", file) >= 0 && fclose(file) == 0);
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	write_error = EIO;
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	expect_file(world, "file", "before ");
+	write_error = 0;
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_file(world, "file", "before a");
+}
+
+/* What came before in the same bytes is not taken again with what is held. */
+static void test_held_behind_its_greeting(void **state)
+{
+	struct k2hft_ping ping = {.token = 7};
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct world *world = *state;
+	size_t body_bytes;
+
+	put_hello(world, "ring", 1, 0);
+	put_stream(world, 1, "file");
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	put_data(world, 0, 0, 1, "a");
+	write_error = EIO;
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	(void)expect_welcome(world);
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
+	write_error = 0;
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	assert_int_equal(world->session.output_bytes, 0);
+	expect_file(world, "file", "a");
+}
+
+/* Room is made on a full disk just when a write fails: what is taken back is not more than there is. */
+static void test_emptied_while_full(void **state)
+{
+	struct world *world = *state;
+	char path[300];
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "abc");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 120, K2HFT_STATUS_OK);
+	put_data(world, 120, 0, 1, "d");
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	write_empties = path;
+	write_error = ENOSPC;
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	write_empties = NULL;
+	write_error = 0;
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_file(world, "file", "d");
+	assert_int_equal(atomic_load(&world->counters.changed_files), 1);
+}
+
+#define GROUP_CHUNKS (K2I_GROUP_COST_MAX / 4096) /* small ones */
+
+/* Four frames with more chunks than a group holds, in one call. */
+static void put_many(struct world *world)
+{
+	static char text[10001];
+	uint64_t i;
+
+	memset(text, 'x', sizeof(text) - 1);
+	for (i = 0; i < 4; i++)
+		put_data(world, i * 10000 * 40, 0, 1, text);
+	assert_true(4 * 10000 > GROUP_CHUNKS);
+}
+
+static void test_many_small_chunks(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_many(world);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
+	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
+	assert_int_equal(atomic_load(&world->counters.bytes), 40000);
+	assert_int_equal(atomic_load(&world->counters.commits), (4 * 10000 + GROUP_CHUNKS - 1) / GROUP_CHUNKS);
+}
+
+/* Held in the second group of a call: what the first brought is neither written nor counted again. */
+static void test_held_in_mid_frame(void **state)
+{
+	struct world *world = *state;
+	struct rlimit before, limit;
+	char path[300];
+	struct stat status;
+
+	open_session(world);
+	put_many(world);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit = before;
+	/* The ledger has its megabyte already. */
+	limit.rlim_cur = GROUP_CHUNKS + 100;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(world->session.hold_error, -EFBIG);
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_size, GROUP_CHUNKS);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_size, 40000);
+	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
+	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
+}
+
+int main(void)
+{
+#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_hold_and_resume),          SESSION_TEST(test_any_error_holds),
+		SESSION_TEST(test_held_behind_its_greeting), SESSION_TEST(test_held_at_the_first_write),
+		SESSION_TEST(test_emptied_while_full),       SESSION_TEST(test_many_small_chunks),
+		SESSION_TEST(test_held_in_mid_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
