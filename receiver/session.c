@@ -193,7 +193,7 @@ static int destination_failed(struct k2i_session *session, int error)
  */
 static int refused(struct k2i_session *session, uint16_t code, const char *text)
 {
-	if (session->state == K2I_SESSION_OPEN && session_commit(session) == 0 && session->ack_due)
+	if (session_commit(session) == 0 && session->ack_due)
 		k2i_session_ack(session);
 	k2i_committer_abort(session->shared->committer);
 	k2i_session_fail(session, code, "%s", text);
