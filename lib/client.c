@@ -180,6 +180,7 @@ void k2hft_client_close(struct k2hft_client *client)
 
 	if (!client)
 		return;
+	k2i_client_tls_leave(client);
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
 	atomic_store_explicit(&client->ring->sent, false, memory_order_release);

@@ -410,4 +410,5 @@ void k2i_client_bye(struct k2hft_client *client)
 		(void)k2i_transport_write(&client->transport, &(struct iovec){bytes, (size_t)count}, 1);
 	socket_close(client);
 	addresses_free(client);
+	client->state = K2HFT_CLIENT_WAITING;
 }

@@ -90,8 +90,9 @@ struct k2hft_client {
 	bool answered_wrong;                 /* at an address before this one of the list; why is in last_error */
 	struct k2i_tls_settings tls;         /* with strings of its own */
 	struct k2i_tls_context *tls_context; /* NULL: no TLS */
-	bool securing;                       /* the TLS handshake is under way */
-	uint32_t failures;                   /* in a row */
+	struct k2hft_client *tls_next;
+	bool securing;     /* the TLS handshake is under way */
+	uint32_t failures; /* in a row */
 	uint64_t retry_at_ns, deadline_ns, connected_ns;
 	uint64_t received_ns;     /* when bytes last came */
 	uint64_t expected_ns;     /* something must come since; 0: nothing */
@@ -181,6 +182,8 @@ uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 /* client_tls.c: options, which may be NULL, with all strings copied; what is wrong was logged. -EINVAL, -ENOMEM */
 int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
 void k2i_client_tls_free(struct k2hft_client *client);
+/* Before its thread is stopped: the end of OpenSSL does not touch it any more. */
+void k2i_client_tls_leave(struct k2hft_client *client);
 /* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
 int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 
@@ -224,6 +227,8 @@ void k2i_client_stand_by(struct k2hft_client *client);
 
 /* client_thread.c */
 void k2i_client_thread_stop(struct k2hft_client *client);
+/* Nothing is sent any more, and those who wait are told so. With the turn. */
+void k2i_client_fail(struct k2hft_client *client);
 void k2i_client_interrupt(struct k2hft_client *client);
 /* Takes it up. With the turn. */
 void k2i_client_interrupted(struct k2hft_client *client);

@@ -124,6 +124,15 @@ static int thread_step(struct k2hft_client *client)
 	return k2i_client_step(client, events, count, k2i_clock_ns(CLOCK_MONOTONIC));
 }
 
+void k2i_client_fail(struct k2hft_client *client)
+{
+	client->broken = true;
+	(void)pthread_mutex_lock(&client->lock);
+	client->thread_failed = true;
+	(void)pthread_cond_broadcast(&client->drained);
+	(void)pthread_mutex_unlock(&client->lock);
+}
+
 static void *thread_main(void *argument)
 {
 	struct k2hft_client *client = argument;
@@ -133,11 +142,9 @@ static void *thread_main(void *argument)
 	(void)pthread_mutex_lock(&client->turn);
 	while (error == 0 && !atomic_load_explicit(&client->stop, memory_order_relaxed))
 		error = thread_step(client);
+	if (error < 0)
+		k2i_client_fail(client);
 	(void)pthread_mutex_unlock(&client->turn);
-	(void)pthread_mutex_lock(&client->lock);
-	client->thread_failed = error < 0;
-	(void)pthread_cond_broadcast(&client->drained);
-	(void)pthread_mutex_unlock(&client->lock);
 	return NULL;
 }
 
@@ -219,7 +226,7 @@ int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	int error;
 
 	if (!client->thread_runs)
-		return -EINVAL;
+		return k2i_client_failed(client) ? -EIO : -EINVAL;
 	if (stats.head >= stats.tail)
 		return 0;
 	(void)pthread_mutex_lock(&client->lock);

@@ -3,9 +3,82 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client_state.h"
 #include "options.h"
+#include "ring_handle.h"
+
+/*
+ * OpenSSL takes itself apart when a program that has begun to use it before this library ends, and waits for no thread:
+ * clients that have one must be done with it then.
+ */
+#define END_WAIT_MS 2000 /* for what was written until then */
+static pthread_mutex_t users_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct k2hft_client *users;
+
+static void users_lock(void)
+{
+	(void)pthread_mutex_lock(&users_mutex);
+}
+
+static void users_unlock(void)
+{
+	(void)pthread_mutex_unlock(&users_mutex);
+}
+
+/* A child of fork(2) has neither the thread nor a say in the connection. */
+static void user_end(struct k2hft_client *client)
+{
+	struct k2hft_client_stats stats = {.size = sizeof(stats)};
+
+	if (!client->thread_runs || client->ring->process.owner >> 32 != (uint64_t)getpid())
+		return;
+	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
+		(void)k2hft_client_drain(client, END_WAIT_MS);
+	k2i_client_thread_stop(client);
+	k2i_client_bye(client);
+	k2i_tls_context_release(client->tls_context);
+	client->tls_context = NULL;
+	k2i_client_fail(client);
+}
+
+static void users_end(void)
+{
+	users_lock();
+	for (; users; users = users->tls_next)
+		user_end(users);
+	users_unlock();
+}
+
+static void users_prepare(void)
+{
+	(void)pthread_atfork(users_lock, users_unlock, users_unlock);
+	k2i_tls_at_end(users_end);
+}
+
+static void user_add(struct k2hft_client *client)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, users_prepare);
+	users_lock();
+	client->tls_next = users;
+	users = client;
+	users_unlock();
+}
+
+void k2i_client_tls_leave(struct k2hft_client *client)
+{
+	struct k2hft_client **place = &users;
+
+	users_lock();
+	while (*place && *place != client)
+		place = &(*place)->tls_next;
+	if (*place)
+		*place = client->tls_next;
+	users_unlock();
+}
 
 static int path_copy(const char *path, const char **copy)
 {
@@ -47,6 +120,8 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 	if (error < 0)
 		return error;
 	error = k2i_tls_context_open(&client->tls, &client->tls_context, &problem);
+	if (error == 0)
+		user_add(client);
 	if (error == -EINVAL)
 		k2i_log(K2HFT_LOG_ERROR, "client: TLS: %s", problem.text);
 	if (client->tls.private_key && k2i_tls_private_key_exposed(client->tls.private_key))
@@ -57,6 +132,7 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 
 void k2i_client_tls_free(struct k2hft_client *client)
 {
+	k2i_client_tls_leave(client);
 	k2i_tls_context_release(client->tls_context);
 	free((char *)client->tls.authority);
 	free((char *)client->tls.certificate);

@@ -40,6 +40,8 @@ int k2i_tls_context_open(const struct k2i_tls_settings *settings, struct k2i_tls
 struct k2i_tls_context *k2i_tls_context_hold(struct k2i_tls_context *context);
 /* NULL is allowed. */
 void k2i_tls_context_release(struct k2i_tls_context *context);
+/* Has `end` called before OpenSSL takes itself apart, which it does in exit(3) if the program uses it, too. */
+void k2i_tls_at_end(void (*end)(void));
 /* Whether others than its owner may read that private key, which is worth a warning. */
 bool k2i_tls_private_key_exposed(const char *file);
 

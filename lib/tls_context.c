@@ -265,6 +265,11 @@ void k2i_tls_context_release(struct k2i_tls_context *context)
 	free(context);
 }
 
+void k2i_tls_at_end(void (*end)(void))
+{
+	(void)OPENSSL_atexit(end);
+}
+
 bool k2i_tls_private_key_exposed(const char *file)
 {
 	struct stat about;
