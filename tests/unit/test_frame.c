@@ -109,6 +109,33 @@ static void header_fields_are_checked(void **state)
 	assert_int_equal(decode_with(K2I_FRAME_GAP_AT, 4, 4096, 4096), 0);
 }
 
+/* Of all but DATA: what they have no use for is zero. */
+static void headers_of_messages_are_checked(void **state)
+{
+	static const struct {
+		uint8_t at, value;
+	} bytes_bad[] = {
+		{K2I_FRAME_TYPE_AT, 0},  {K2I_FRAME_TYPE_AT, K2HFT_FRAME_ERROR + 1},
+		{K2I_FRAME_FLAGS_AT, 1}, {K2I_FRAME_RAW_AT, 16},
+		{K2I_FRAME_GAP_AT, 8},   {K2I_FRAME_POSITION_AT, 8},
+	};
+	uint8_t header[K2HFT_FRAME_HEADER_BYTES], body[8] = {0};
+	struct k2hft_frame frame = {.type = K2HFT_FRAME_PING, .body_bytes = 8, .raw_bytes = 8}, bad;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes_bad) / sizeof(bytes_bad[0]); i++) {
+		assert_int_equal(k2hft_frame_header_encode(&frame, body, header), 0);
+		assert_int_equal(k2hft_frame_header_decode(header, sizeof(header), 4096, &frame), 0);
+		header[bytes_bad[i].at] = bytes_bad[i].value;
+		assert_int_equal(k2hft_frame_header_decode(header, sizeof(header), 4096, &bad), -EBADMSG);
+		assert_int_equal(k2hft_frame_header_encode(&bad, body, header), -EINVAL);
+	}
+	frame = data_frame(K2HFT_FRAME_BODY_BYTES_MAX + 8);
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), -EINVAL);
+	frame = data_frame(32);
+	assert_int_equal(k2hft_frame_header_encode(&frame, body, header), -EINVAL);
+}
+
 static void lengths_are_bounded(void **state)
 {
 	(void)state;
@@ -429,6 +456,7 @@ int main(void)
 		cmocka_unit_test(header_needs_forty_bytes),
 		cmocka_unit_test(another_protocol_shows_at_once),
 		cmocka_unit_test(header_fields_are_checked),
+		cmocka_unit_test(headers_of_messages_are_checked),
 		cmocka_unit_test(lengths_are_bounded),
 		cmocka_unit_test(bombs_are_refused),
 		cmocka_unit_test(messages_are_short),

@@ -342,6 +342,54 @@ static void reserved_bytes_are_zero(void **state)
 	}
 }
 
+/* By whoever reads it, too: a peer need not be one that checks what it writes. */
+static void every_field_is_checked(void **state)
+{
+	static const struct {
+		uint8_t type, at, value;
+	} bytes_bad[] = {
+		{K2HFT_FRAME_HELLO, 0, 0},      {K2HFT_FRAME_HELLO, 2, 0},     {K2HFT_FRAME_HELLO, 12, 0},
+		{K2HFT_FRAME_HELLO, 12, 4},     {K2HFT_FRAME_HELLO, 31, 0},    {K2HFT_FRAME_HELLO, 56, 65},
+		{K2HFT_FRAME_HELLO, 66, 0},     {K2HFT_FRAME_HELLO, 67, 1},    {K2HFT_FRAME_HELLO, 74, '\n'},
+		{K2HFT_FRAME_HELLO, 77, '\n'},  {K2HFT_FRAME_WELCOME, 0, 0},   {K2HFT_FRAME_WELCOME, 2, 0},
+		{K2HFT_FRAME_WELCOME, 3, 2},    {K2HFT_FRAME_WELCOME, 8, 0},   {K2HFT_FRAME_WELCOME, 24, 65},
+		{K2HFT_FRAME_WELCOME, 34, 0},   {K2HFT_FRAME_WELCOME, 42, 31}, {K2HFT_FRAME_WELCOME, 43, 1},
+		{K2HFT_FRAME_WELCOME, 50, 127}, {K2HFT_FRAME_STREAM, 4, 2},    {K2HFT_FRAME_STREAM, 10, '/'},
+		{K2HFT_FRAME_STREAM, 15, 31},   {K2HFT_FRAME_ACK, 0, 65},      {K2HFT_FRAME_ACK, 8, 56},
+		{K2HFT_FRAME_ACK, 16, 0},       {K2HFT_FRAME_ACK, 16, 4},      {K2HFT_FRAME_ACK, 17, 4},
+		{K2HFT_FRAME_DISCARD, 0, 65},   {K2HFT_FRAME_DISCARD, 8, 129}, {K2HFT_FRAME_DISCARD, 8, 64},
+		{K2HFT_FRAME_DISCARD, 24, 0},   {K2HFT_FRAME_DISCARD, 24, 4},  {K2HFT_FRAME_ERROR, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes_bad) / sizeof(bytes_bad[0]); i++) {
+		uint8_t type = bytes_bad[i].type;
+		size_t bytes = (size_t)encode_any(type, frame_bytes, ROOM) - K2HFT_FRAME_HEADER_BYTES;
+
+		assert_int_equal(decode_any(type, BODY, bytes), 0);
+		BODY[bytes_bad[i].at] = bytes_bad[i].value;
+		assert_int_equal(decode_any(type, BODY, bytes), -EBADMSG);
+	}
+}
+
+static void no_text_is_longer_than_its_field(void **state)
+{
+	const size_t host_at = 72, most = K2HFT_STREAM_HOST_BYTES_MAX;
+	struct k2hft_hello back;
+
+	(void)state;
+	assert_true(encode_any(K2HFT_FRAME_HELLO, frame_bytes, ROOM) > 0);
+	memset(BODY + host_at, 0, ROOM - K2HFT_FRAME_HEADER_BYTES - host_at);
+	memset(BODY + host_at + 2, 'h', most);
+	BODY[host_at] = (uint8_t)most;
+	assert_int_equal(k2hft_hello_decode(BODY, host_at + 2 + most + 2, &back), 0);
+	assert_int_equal(strlen(back.host), most);
+	BODY[host_at] = 0;
+	BODY[host_at + 1] = 1; /* one more */
+	BODY[host_at + 2 + most] = 'h';
+	assert_int_equal(k2hft_hello_decode(BODY, host_at + 2 + most + 1 + 2, &back), -EBADMSG);
+}
+
 static void damaged_messages_are_safe(void **state)
 {
 	uint64_t seed = 4;
@@ -375,6 +423,8 @@ int main(void)
 		cmocka_unit_test(every_message_knows_its_room),
 		cmocka_unit_test(every_message_is_as_long_as_it_says),
 		cmocka_unit_test(reserved_bytes_are_zero),
+		cmocka_unit_test(every_field_is_checked),
+		cmocka_unit_test(no_text_is_longer_than_its_field),
 		cmocka_unit_test(damaged_messages_are_safe),
 	};
 
