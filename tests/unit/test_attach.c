@@ -186,8 +186,28 @@ static void attaching_takes_a_place(void **state)
 		continue;
 	assert_int_equal(k2hft_ring_attach(target, &attached), -ENOSPC);
 	k2i_slot_free(&ring->slots[77]);
-	assert_int_equal(k2hft_ring_attach(target, &attached), 0);
-	k2hft_ring_close(attached);
+	for (unsigned time = 0; time < 2; time++) {
+		assert_int_equal(k2hft_ring_attach(target, &attached), 0);
+		k2hft_ring_close(attached);
+	}
+	k2hft_ring_close(ring);
+}
+
+static void who_waits_is_woken_by_what_is_given_back(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s"), sequence = atomic_load(&ring->header->space_sequence);
+
+	(void)state;
+	atomic_fetch_add(&ring->header->space_waiters, 1);
+	(void)reserve(producer, 1000);
+	assert_int_equal(commit(producer, stream_id, 0, 8), 0);
+	assert_int_equal(atomic_load(&ring->header->space_sequence), ++sequence);
+	(void)reserve(producer, 1000);
+	assert_int_equal(k2hft_producer_discard(producer), 0);
+	assert_int_equal(atomic_load(&ring->header->space_sequence), ++sequence);
+	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
 }
 
@@ -361,6 +381,7 @@ int main(void)
 		cmocka_unit_test(without_a_watch_it_looks_by_itself),
 		cmocka_unit_test(who_is_attached_validates),
 		cmocka_unit_test(attaching_takes_a_place),
+		cmocka_unit_test(who_waits_is_woken_by_what_is_given_back),
 		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
 		cmocka_unit_test(writers_learn_that_nobody_sends),

@@ -3,7 +3,9 @@
 #include "client_peer.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 
 #include "client.h"
 #include "clock.h"
@@ -354,6 +356,32 @@ static void who_waits_for_room_makes_it(void **state)
 	free(block);
 }
 
+static void nothing_do(int number)
+{
+	(void)number;
+}
+
+/* As the writer promises. One signal could come before the wait. */
+static void a_wait_for_room_ends_with_a_signal(void **state)
+{
+	const struct itimerval often = {.it_interval.tv_usec = 20000, .it_value.tv_usec = 20000}, never = {0};
+	const struct sigaction caught = {.sa_handler = nothing_do, .sa_flags = SA_RESTART};
+	struct fixture *f = *state;
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+	void *payload;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
+		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
+	assert_int_equal(sigaction(SIGALRM, &caught, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	errno = 77;
+	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EINTR);
+	assert_int_equal(errno, 77);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+}
+
 static void drain_does_not_wait_for_what_was_given_back(void **state)
 {
 	struct fixture *f = *state;
@@ -472,6 +500,7 @@ int main(void)
 		CASE(the_thread_goes_on_after_a_loan),
 		CASE(loans_lose_nothing),
 		CASE(who_waits_for_room_makes_it),
+		CASE(a_wait_for_room_ends_with_a_signal),
 		CASE(drain_does_not_wait_for_what_was_given_back),
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),

@@ -178,6 +178,7 @@ static void calls_out_of_order(void **state)
 	chunk.stream_id--;
 	assert_nothing(ring, 1);
 	assert_int_equal(k2hft_producer_commit(producer, &chunk, 9, 1), 0);
+	assert_int_equal(k2hft_producer_commit(producer, &chunk, 9, 1), -EINVAL);
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "", 0), -EINVAL);
 	chunk.record_count = 2;
 	for (int time = 0; time < 2; time++)

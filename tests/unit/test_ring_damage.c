@@ -538,6 +538,20 @@ static void all_places(struct k2hft_ring *ring)
 		continue;
 }
 
+/* But one stays that says whose a claim is which has no mark. */
+static void dead_places_with_a_claim_are_not(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+
+	(void)state;
+	die_after(ring, after_claim);
+	all_places(ring);
+	assert_int_equal(k2hft_ring_recover(ring), 1);
+	assert_int_equal(stats_of(ring).discarded_claims, 1);
+	assert_int_equal(stats_of(ring).damaged_bytes, 0);
+	k2hft_ring_close(ring);
+}
+
 /* What comes between a look whether a place's owner lives and what follows from it. */
 static void (*meanwhile)(void);
 
@@ -617,6 +631,7 @@ int main(void)
 		cmocka_unit_test(spoiled_header),
 		cmocka_unit_test(dump_shows_every_entry),
 		cmocka_unit_test(dead_places_are_taken_over),
+		cmocka_unit_test(dead_places_with_a_claim_are_not),
 		cmocka_unit_test(a_place_that_was_not_told_of_is),
 		cmocka_unit_test_setup_teardown(a_place_that_changes_hands_stays_its_takers, files_make, files_remove),
 		cmocka_unit_test(free_room_is_cleared),

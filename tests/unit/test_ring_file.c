@@ -201,6 +201,28 @@ static void short_of_descriptors_none_is_taken_for_dead(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* Whatever process has a number of before now, and whatever came to the disk of room that nobody had any more. */
+static void after_a_boot_nobody_is_left(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
+	struct k2hft_producer *producer;
+
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	producer = producer_of(attached);
+	(void)reserve(producer, 8);
+	k2hft_ring_close(ring);
+	memset(attached->header->boot_id, 0xee, sizeof(attached->header->boot_id));
+	atomic_store(&k2i_entry_at(attached, 80)->mark, k2i_mark_make(attached, 80, K2I_KIND_CHUNK, 40));
+	ring = file_ring(files->path, 0);
+	assert_int_equal(stats_of(ring).discarded_claims, 1);
+	assert_int_equal(stats_of(ring).producers, 0);
+	assert_int_equal(atomic_load(&k2i_entry_at(ring, 80)->mark), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
 static void attach_errors(void **state)
 {
 	struct files *files = *state;
@@ -647,6 +669,7 @@ int main(int argc, char **argv)
 		with_files(child_does_not_keep_the_place),
 		with_files(a_new_program_can_open_the_old_ones_ring),
 		with_files(short_of_descriptors_none_is_taken_for_dead),
+		with_files(after_a_boot_nobody_is_left),
 		with_files(attach_errors),
 		with_files(empty_file_becomes_a_ring),
 		with_files(attach_to_file),

@@ -81,6 +81,37 @@ static void it_is_on_the_disk_before_it_has_its_name(void **state)
 	made_path = NULL;
 }
 
+static bool without_tmpfile;
+
+int __real_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, mode_t mode)
+{
+	if (without_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return __real_open(path, flags, mode);
+}
+
+/* Not every file system makes files without a name. */
+static void a_temporary_loses_its_name(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring;
+	struct stat file;
+
+	without_tmpfile = true;
+	ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
+	assert_int_equal(open_answer(files->path, K2HFT_RING_TEMPORARY), -ENOENT);
+	without_tmpfile = false;
+	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
+	assert_int_equal(file.st_nlink, 0);
+	assert_int_equal(file.st_mode & 0777, 0600);
+	assert_true(file.st_blocks * 512 >= file.st_size);
+	k2hft_ring_close(ring);
+}
+
 /* A file that is being made is nobody else's to remove, nor is anything that is no file. */
 static void what_is_being_made_stays(void **state)
 {
@@ -216,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
