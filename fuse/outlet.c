@@ -217,10 +217,14 @@ static int add_pending(struct k2i_outlet *outlet, const struct k2i_records *reco
 static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outlet, size_t bytes)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, outlet->node);
+	uint64_t most;
 
+	if (!entry)
+		return;
+	/* No write(2) comes over the end of off_t; here the kernel would not believe in the file any more. */
+	most = INT64_MAX - entry->size;
 	/* The size of a file that is written through the cache is its watermark. */
-	if (entry)
-		k2i_node_grow(entry, entry->cached ? 0 : entry->size + bytes);
+	k2i_node_grow(entry, entry->cached ? 0 : entry->size + (bytes < most ? bytes : most));
 }
 
 static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
