@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int parent_sync(const char *path)
+static int parent_sync(int at, const char *path)
 {
-	int directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), parent, error = 0;
+	int directory = openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), parent, error = 0;
 
 	if (directory < 0)
 		return -errno;
@@ -24,12 +24,17 @@ static int parent_sync(const char *path)
 	return error;
 }
 
-int k2i_directory_make(const char *path)
+int k2i_directory_make_at(int at, const char *path)
 {
 	int error;
 
-	if (mkdir(path, 0700) < 0)
+	if (mkdirat(at, path, 0700) < 0)
 		return errno == EEXIST || errno == EISDIR ? 0 : -errno;
-	error = parent_sync(path);
+	error = parent_sync(at, path);
 	return error ? error : 1;
+}
+
+int k2i_directory_make(const char *path)
+{
+	return k2i_directory_make_at(AT_FDCWD, path);
 }

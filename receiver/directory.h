@@ -7,5 +7,7 @@
  * looks for it after a power cut as long as that has no name. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
  */
 int k2i_directory_make(const char *path);
+/* The same below the directory `at`. */
+int k2i_directory_make_at(int at, const char *path);
 
 #endif

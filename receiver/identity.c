@@ -97,50 +97,68 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 /* Directories ---------------------------------------------------------------------------------------------------- */
 
 /* What stands there may no longer be what was made: only an empty directory of root's is given away. */
-static int directory_give(const struct k2i_identity *identity, const char *path)
+static int directory_give(const struct k2i_identity *identity, int directory)
 {
-	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = 0;
 	struct stat status;
 
-	if (directory < 0)
-		return -errno;
 	if (fstat(directory, &status) < 0)
-		error = -errno;
-	else if (status.st_uid != 0 || status.st_nlink > 2)
-		error = -EPERM;
-	else if (fchown(directory, identity->user, identity->group) < 0)
-		error = -errno;
+		return -errno;
+	if (status.st_uid != 0 || status.st_nlink > 2)
+		return -EPERM;
+	return fchownat(directory, "", identity->user, identity->group, AT_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* Whether somebody else than root can put a link there: it must not lead root to where that one may make nothing. */
+static bool others_write(int directory)
+{
+	struct stat status;
+
+	return fstat(directory, &status) < 0 || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* The directory `name` of `parent`, made if there is none. -ELOOP: there is a link of somebody's, or no directory. */
+static int directory_step(const struct k2i_identity *identity, int parent, const char *name)
+{
+	bool follow = !others_write(parent);
+	int made = k2i_directory_make_at(parent, name), directory, error;
+
+	if (made < 0)
+		return made;
+	directory = openat(parent, name, O_PATH | O_DIRECTORY | O_CLOEXEC | (made || !follow ? O_NOFOLLOW : 0));
+	if (directory < 0)
+		return errno == ENOTDIR && !follow ? -ELOOP : -errno;
+	error = made ? directory_give(identity, directory) : 0;
+	if (!error)
+		return directory;
 	(void)close(directory);
 	return error;
 }
 
-static int directory_make(const struct k2i_identity *identity, const char *path)
+static int directories_make(const struct k2i_identity *identity, const char *path)
 {
-	int made = k2i_directory_make(path);
+	int directory = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int next = directory < 0 ? -errno : directory;
+	char *copy = strdup(path), *rest = NULL, *part = copy ? strtok_r(copy, "/", &rest) : NULL;
 
-	return made > 0 ? directory_give(identity, path) : made;
+	for (; part && next >= 0; part = strtok_r(NULL, "/", &rest)) {
+		next = directory_step(identity, directory, part);
+		(void)close(directory);
+		directory = next;
+	}
+	if (directory >= 0)
+		(void)close(directory);
+	free(copy);
+	return copy ? next : -ENOMEM;
 }
 
 int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path)
 {
-	char *copy, *slash;
-	int error = 0;
+	int error = identity->changes ? directories_make(identity, path) : 0;
 
-	if (!identity->changes)
+	/* What such a link leads to is the user's own affair. */
+	if (error >= 0 || error == -ELOOP)
 		return 0;
-	copy = slash = strdup(path);
-	error = copy ? 0 : -ENOMEM;
-	while (!error && slash) {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		error = directory_make(identity, copy);
-		if (slash)
-			*slash = '/';
-	}
-	free(copy);
-	if (error)
-		k2i_log(K2HFT_LOG_ERROR, "receiver: can't make %s %s: %s", key, path, k2i_text_error(error));
+	k2i_log(K2HFT_LOG_ERROR, "receiver: can't make %s %s: %s", key, path, k2i_text_error(error));
 	return error;
 }
 

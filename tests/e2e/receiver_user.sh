@@ -59,6 +59,19 @@ record three
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
 
+# A link that the user himself can have made does not lead root to where he may make nothing; one to what he has is fine.
+mkdir "$dir/home" "$dir/roots"
+ln -s ../roots "$dir/home/link"
+chown -h "$user" "$dir/home" "$dir/home/link"
+receiver_config 'USER = nobody' "STATEDIR = $dir/home/link/state"
+refused "USER = nobody can't write in STATEDIR .*No such file" 1
+[ ! -e "$dir/roots/state" ] || fail "root made what the user asked for"
+mkdir "$dir/roots/state"
+chown "$user" "$dir/roots/state"
+receiver_start
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status with a link to a directory of the user's"
+
 receiver_config "USER = $user" "GROUP = $group"
 chown -R 0:0 "$dir/out"
 refused "USER = $user can't write in FILE_BASEDIR .*Permission denied" 1
