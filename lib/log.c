@@ -25,12 +25,11 @@ void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k
 }
 
 /* A path or a peer's text can hold a line end, and what follows it would look like a message of its own. */
-static void line_keep(char *text)
+void k2i_log_clean(char *text)
 {
 	for (; *text; text++) {
 		if ((unsigned char)*text < 32 || *text == 127)
 			*text = '?';
-		/* U+0080 to U+009F, which some terminals obey, too. */
 		else if (text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0)
 			text[0] = text[1] = '?';
 	}
@@ -47,7 +46,7 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	line_keep(text);
+	k2i_log_clean(text);
 	/* It may write to a file, with locks of the caller's. */
 	cancel_state = k2i_cancel_disable();
 	log_callback(log_argument, level, text);

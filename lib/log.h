@@ -14,6 +14,9 @@
  */
 void k2i_log(enum k2hft_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same in a text: ? for each control character, also of U+0080 to U+009F, which some terminals obey, too. */
+void k2i_log_clean(char *text);
+
 /*
  * For events that can come by the thousand, and that a counter counts: one limiter for one place in the code, zero at
  * first, for any number of threads. `now_ns`: CLOCK_MONOTONIC.

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "terminal.h"
 #include "tools.h"
 
 #define KEY_BYTES 32u
@@ -347,7 +348,7 @@ static int report_again(const struct bench_options *options, struct bench_report
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
 	bench_knees_print(report);
-	(void)fputs(report->skipped, stdout);
+	text_show(stdout, report->skipped, true);
 	if (bench_files_write(options, report, false))
 		return BENCH_FAILED;
 	return bench_files_write(options, report, true);

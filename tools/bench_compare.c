@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "terminal.h"
+
 struct tally {
 	unsigned compared, worse, better, single;
 };
@@ -62,8 +64,17 @@ static void pair_compare(const struct bench_result *a, const struct bench_result
 
 static void side_print(const char *side, const char *path, const struct bench_report *report)
 {
-	(void)printf("%s: %s, %s%s%s, %s, %s, Linux %s\n", side, path, report->program, report->note[0] ? ", " : "",
-		     report->note, report->date, report->processor, report->kernel);
+	const char *const texts[] = {report->program, report->note, report->date, report->processor};
+	size_t number;
+
+	(void)printf("%s: %s, ", side, path);
+	for (number = 0; number < sizeof(texts) / sizeof(texts[0]); number++) {
+		text_show(stdout, texts[number], false);
+		(void)fputs(texts[number][0] ? ", " : "", stdout);
+	}
+	(void)fputs("Linux ", stdout);
+	text_show(stdout, report->kernel, false);
+	(void)fputc('\n', stdout);
 }
 
 /* How much a run was is part of what makes a line another one. */

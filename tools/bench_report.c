@@ -19,6 +19,7 @@
 #include <k2hft/version.h>
 
 #include "bench_chart.h"
+#include "terminal.h"
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
 const char *const bench_level_names[] = {"received", "written", "synced", NULL};
@@ -452,10 +453,16 @@ void bench_row_print(const struct bench_row *row)
 {
 	char value[BENCH_FIGURE_ROOM], against[BENCH_FIGURE_ROOM], lowest[BENCH_FIGURE_ROOM],
 		highest[BENCH_FIGURE_ROOM];
+	struct bench_row shown = *row;
 
-	(void)printf("%-56s %11s %s\n    ", row->what, bench_figure_text(row->value, value), row->unit);
+	/* It can come from a file. */
+	text_clean(shown.what);
+	text_clean(shown.unit);
+	text_clean(shown.against_what);
+	(void)printf("%-56s %11s %s\n    ", shown.what, bench_figure_text(row->value, value), shown.unit);
 	if (!isnan(row->ratio))
-		(void)printf("%.3f of %s %s ", row->ratio, row->against_what, bench_figure_text(row->against, against));
+		(void)printf("%.3f of %s %s ", row->ratio, shown.against_what,
+			     bench_figure_text(row->against, against));
 	(void)printf("(%s to %s)\n", bench_figure_text(row->lowest, lowest), bench_figure_text(row->highest, highest));
 	(void)fflush(stdout);
 }

@@ -10,6 +10,7 @@
 #include "hosts.h"
 #include "rules.h"
 #include "settings.h"
+#include "terminal.h"
 #include "tools.h"
 
 #define STATUS_FAILED 1
@@ -48,10 +49,12 @@ static void report(void *argument, enum k2i_finding finding, const char *file, u
 		*(error ? &check->errors : &check->notes) += 1;
 	if (!error && check->quiet && !check->strict)
 		return;
+	text_show(check->output, file, false);
 	if (line)
-		(void)fprintf(check->output, "%s:%u: %s: %s\n", file, line, kinds[finding], text);
-	else
-		(void)fprintf(check->output, "%s: %s: %s\n", file, kinds[finding], text);
+		(void)fprintf(check->output, ":%u", line);
+	(void)fprintf(check->output, ": %s: ", kinds[finding]);
+	text_show(check->output, text, false);
+	(void)fputc('\n', check->output);
 }
 
 /* Whether %T is in it. */

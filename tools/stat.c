@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "errors.h"
 #include "numbers.h"
+#include "terminal.h"
 #include "tools.h"
 
 #define STATUS_UNREACHABLE 1
@@ -152,7 +153,7 @@ static void target_show(const struct options *options, struct target *target, co
 	double seconds = (double)(target->asked_ns - target->asked_before_ns) / 1e9;
 
 	if (options->json)
-		stat_show_text(stdout, text, true);
+		text_show(stdout, text, true);
 	else if (options->metrics)
 		(void)stat_show_metrics(stdout, &target->now);
 	else if (options->interval_s && !isatty(STDOUT_FILENO))

@@ -52,7 +52,5 @@ void stat_show_table(FILE *output, const char *target, const struct stat_values 
 void stat_show_line(FILE *output, const char *target, const struct stat_values *now, bool all);
 /* -EIO */
 int stat_show_metrics(FILE *output, const struct stat_values *now);
-/* A text from elsewhere, without what a terminal would obey. */
-void stat_show_text(FILE *output, const char *text, bool lines);
 
 #endif

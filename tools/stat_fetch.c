@@ -15,13 +15,14 @@
 #include "report.h"
 #include "ring_counts.h"
 #include "stat.h"
+#include "terminal.h"
 
 static void complain(const char *program, const char *target, const char *reason)
 {
 	(void)fprintf(stderr, "%s: ", program);
-	stat_show_text(stderr, target, false);
+	text_show(stderr, target, false);
 	(void)fputs(": ", stderr);
-	stat_show_text(stderr, reason, false);
+	text_show(stderr, reason, false);
 	(void)fputs("\n", stderr);
 }
 

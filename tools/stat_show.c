@@ -7,6 +7,7 @@
 
 #include "report.h"
 #include "stat.h"
+#include "terminal.h"
 
 #define ROWS_MAX 40u /* of connections and of files, for people */
 #define FIELDS_MAX 12u
@@ -14,15 +15,6 @@
 
 const struct k2i_counter_table *const stat_tables[STAT_TABLE_COUNT] = {
 	&k2i_receiver_counter_table, &k2i_mount_counter_table, &k2i_ring_counter_table};
-
-void stat_show_text(FILE *output, const char *text, bool lines)
-{
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
-
-		(void)fputc((byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f ? '?' : byte, output);
-	}
-}
 
 static const char *counter_text(const struct stat_values *values, const struct k2i_counter_table *table, size_t at)
 {
@@ -80,13 +72,13 @@ static void head_show(FILE *output, const char *target, const struct stat_values
 	const char *text;
 	size_t at;
 
-	stat_show_text(output, target, false);
+	text_show(output, target, false);
 	for (at = 0; at < sizeof(paths) / sizeof(paths[0]); at++) {
 		text = stat_value_find(now, paths[at]);
 		if (!text || !*text)
 			continue;
 		(void)fprintf(output, "%s%s ", at ? ", " : ": ", paths[at]);
-		stat_show_text(output, text, false);
+		text_show(output, text, false);
 	}
 	(void)fputs("\n", output);
 }
@@ -135,9 +127,9 @@ static void array_show(FILE *output, const char *name, const struct stat_values 
 		if (rows > ROWS_MAX || *field != '.' || !*value->text)
 			continue;
 		(void)fputs(" ", output);
-		stat_show_text(output, field + 1, false);
+		text_show(output, field + 1, false);
 		(void)fputs(" ", output);
-		stat_show_text(output, value->text, false);
+		text_show(output, value->text, false);
 	}
 	if (rows)
 		(void)fputs("\n", output);
@@ -171,7 +163,7 @@ void stat_show_line(FILE *output, const char *target, const struct stat_values *
 	if (gmtime_r(&second, &utc))
 		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
 	(void)fprintf(output, "%s ", text);
-	stat_show_text(output, target, false);
+	text_show(output, target, false);
 	for (table = 0; table < STAT_TABLE_COUNT; table++) {
 		for (at = 0; stat_table_there(now, stat_tables[table]) && at < stat_tables[table]->count; at++) {
 			uint64_t value = stat_counter(now, stat_tables[table], at);

@@ -39,6 +39,11 @@ def main():
         save(work, "b.json", {**report, "skipped": "idle: no mount\n"})
         printed, _ = bench(work, "--from", "b.json")
         assert printed.endswith("\nidle: no mount\n"), printed
+        row = {"what": "\x1b[2J", "unit": "\x07", "against_what": "\x9b2J", "runs": 1, "value": 1, "ratio": 1}
+        save(work, "b.json", {**report, "note": "\x1b[2J\x9b2J", "skipped": "\x1b]0;title\x07", "rows": [row]})
+        for arguments in (("--compare", "b.json", "b.json"), ("--from", "b.json")):
+            printed, _ = bench(work, *arguments)
+            assert "?" in printed and not set("\x1b\x9b\x07") & set(printed), (arguments, printed)
         save(work, "b.json", report)
 
         # With itself nothing got worse; with half of the rate something did, whatever the spread was.

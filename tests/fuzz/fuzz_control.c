@@ -5,6 +5,7 @@
  */
 #include "../../receiver/http.h"
 #include "../../tools/stat.h"
+#include "../../tools/terminal.h"
 #include "fuzz.h"
 
 static void request_run(const uint8_t *data, size_t size)
@@ -26,7 +27,7 @@ static void shown_check(const char *text, const struct stat_values *values)
 	FILE *output = open_memstream(&shown, &bytes);
 
 	fuzz_check(output);
-	stat_show_text(output, text, true);
+	text_show(output, text, true);
 	stat_show_table(output, "target", values, NULL, 0, false);
 	stat_show_table(output, "target", values, values, 1, true);
 	stat_show_line(output, "target", values, true);

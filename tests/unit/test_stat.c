@@ -126,10 +126,10 @@ static void test_terminal(void **state)
 
 	(void)state;
 	assert_non_null(output);
-	assert_int_equal(stat_json_read("{\"files\":[{\"\\u001bname\":\"\\u001bvalue\"}]}", &values), 0);
+	assert_int_equal(stat_json_read("{\"files\":[{\"\\u001bname\":\"\\u009bvalue \\u00a0\"}]}", &values), 0);
 	stat_show_table(output, "target", &values, NULL, 0, false);
 	assert_int_equal(fclose(output), 0);
-	assert_non_null(strstr(shown, " ?name ?value\n"));
+	assert_non_null(strstr(shown, " ?name ?value \xc2\xa0\n"));
 	assert_null(strchr(shown, '\033'));
 	free(shown);
 	stat_values_free(&values);
