@@ -229,8 +229,6 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 
 void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
-	if (mount->ending)
-		return;
 	take_kept(mount, file);
 	while (k2i_cached_begin(&file->pieces) > watermark_of(mount, file) && !file->refused) {
 		k2i_node_grow(k2i_node_at(mount->nodes, file->node), k2i_cached_begin(&file->pieces));

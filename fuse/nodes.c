@@ -198,8 +198,6 @@ static void unlink_name(struct k2i_node_table *table, uint32_t node)
 		above->last_child = entry->previous;
 	if (S_ISDIR(entry->mode))
 		above->child_directories--;
-	if (table->cursor == node)
-		table->cursor = K2I_NODE_NONE;
 	k2i_node_touch(above);
 	entry->parent = K2I_NODE_NONE;
 	entry->changed = above->changed;
@@ -422,7 +420,7 @@ void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t looku
 {
 	struct k2i_node_entry *entry = k2i_node_at(table, node);
 
-	if (!entry || node == K2I_NODE_ROOT)
+	if (!entry)
 		return;
 	K2I_SHARED_KEEP(&entry->lookups);
 	entry->lookups -= lookups < entry->lookups ? lookups : entry->lookups;

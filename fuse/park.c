@@ -283,10 +283,6 @@ void k2i_park_resume_end(struct k2i_mount *mount)
 		if (item->unseen && item->unique)
 			forget_request(item);
 	}
-	for (struct k2i_parked *item = mount->park.syncs; item; item = item->next) {
-		if (item->unseen)
-			item->unique = 0;
-	}
 	mount->resuming = false;
 }
 
