@@ -45,6 +45,17 @@ start_mount
 quick python3 "$work/two.py" "$sent/direct" || fail "two writers"
 printf 'nine\neight goes on\n' >"$work/direct"
 arrives "$work/direct" senddir/direct
+# What one has left is ended for the other, long as it is, and harms nothing of what that writes.
+quick python3 - "$sent/left" <<'END' || fail "a line that was left"
+import os, sys
+one, other = (os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT) for _ in range(2))
+for _ in range(10):
+    os.write(one, b"o" * 100000)
+    os.close(os.dup(one))
+    os.write(other, b"x" * 999 + b"\n")
+END
+python3 -c 'print(("o" * 100000 + "x" * 999 + "\n") * 10, end="")' >"$work/left"
+arrives "$work/left" senddir/left
 settings=
 stop_mount || fail "status $? of k2hftfuse"
 

@@ -90,6 +90,20 @@ END
 stop_mount || fail "status $? of k2hftfuse"
 seq -f 'line %.0f' 0 499 | cmp - "$received/senddir/moment" || fail "a moment before"
 
+# Zeros behind a cut, which can be a page that was read again, are a line as well, and the next cut waits for nothing else.
+start_mount
+quick python3 - "$sent/zeros" <<'END' || fail "zeros"
+import os, sys
+descriptor = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+os.write(descriptor, b"line\n")
+for _ in range(3):
+    os.truncate(sys.argv[1], 0)
+    os.write(descriptor, bytes(16) + b"\n")
+END
+stop_mount || fail "status $? of k2hftfuse"
+printf 'line\n%s\n%s\n%s\n' 0000000000000000 0000000000000000 0000000000000000 | tr 0 '\0' |
+	cmp - "$received/senddir/zeros" || fail "zeros"
+
 # Somebody reads pages of the file, which the kernel keeps locked until the READ is answered, while it is cut.
 start_mount
 cat >"$work/read.py" <<'END'

@@ -52,6 +52,19 @@ kill -CONT "$receiver_pid"
 wait_mount || fail "status $? although all is acknowledged in time"
 cmp "$work/in" "$received/senddir/late" || fail "late: not all arrived"
 
+# So does fsync(2): what it waits for is acknowledged.
+start_mount
+kill -STOP "$receiver_pid"
+echo line >"$sent/synced"
+python3 -c "import os; os.fsync(os.open('$sent/synced', os.O_RDONLY))" &
+syncs=$!
+sleep 0.5
+kill $mount_pid
+sleep 0.5
+kill -CONT "$receiver_pid"
+wait_mount || fail "status $?"
+wait $syncs || fail "fsync fails at the end"
+
 # A file that is open has a line without its end: that is sent too, and further writes fail.
 start_mount
 exec 9>"$sent/open"

@@ -54,14 +54,21 @@ TARGET = senddir
 TRUNS = on
 DEFAULTALL = DENY
 ALLOW = keep
-ALLOW = "^change (.)", "changed $1"'
+ALLOW = "^change (.)", "changed $1"
+[K2HFTFUSE_RULE_DIR]
+TARGET = kept
+TRUNS = on
+ALLOW = keep'
 start_mount
 python3 - "$work" <<'END'
 import sys
-lines = [("keep " + "k" * 5000, True), ("drop " + "d" * 5000, False), ("change x" + "c" * 5000, "changed x"), ("keep", True)]
+lines = [("keep " + "k" * 5000, True), ("keep " + "k" * 5500, True), ("drop " + "d" * 5000, False), ("change x" + "c" * 5000, "changed x"), ("keep", True)]
 open(sys.argv[1] + "/in", "w").write("".join(line + "\n" for line, _ in lines))
 open(sys.argv[1] + "/out", "w").write("".join((line if how is True else how) + "\n" for line, how in lines if how))
 END
 quick cp "$work/in" "$sent/long" || fail cp
+quick dd if="$work/in" of="$mnt/kept/slow" bs=500 status=none || fail dd
 arrives "$work/out" senddir/long
+grep '^keep' "$work/in" >"$work/kept"
+arrives "$work/kept" kept/slow
 stop_mount || fail "status $? of k2hftfuse"

@@ -123,7 +123,7 @@ static inline int answer_of(struct mounted *mounted, uint64_t unique)
 	struct {
 		struct fuse_out_header header;
 		struct fuse_write_out written;
-	} answer;
+	} answer = {.written = {.size = 0}};
 
 	assert_true(recv(mounted->device, &answer, sizeof(answer), MSG_DONTWAIT) > 0);
 	assert_int_equal(answer.header.unique, unique);

@@ -174,6 +174,7 @@ static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(vo
 	const int append = O_WRONLY | O_APPEND | O_CREAT;
 	const struct k2i_rule_match *match;
 	struct k2i_node_entry *entry;
+	struct k2i_cached_file *file;
 	struct mounted mounted;
 	uint32_t node;
 
@@ -187,6 +188,9 @@ static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(vo
 	mounted.mount.writeback = true;
 	assert_false(k2i_collect_wanted(&mounted.mount, node, match, append));
 	entry->writers = 0;
+	assert_true(k2i_collect_wanted(&mounted.mount, node, match, append));
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	k2i_collect_close(&mounted.mount, file);
 	assert_true(k2i_collect_wanted(&mounted.mount, node, match, append));
 	for (size_t at = 0; at < sizeof(others) / sizeof(others[0]); at++)
 		assert_false(k2i_collect_wanted(&mounted.mount, node, match, others[at]));
@@ -222,6 +226,54 @@ static void several_write_to_a_file(void **state)
 		k2i_collect_close(&mounted.mount, file);
 	}
 	assert_null(mounted.mount.cached_first);
+	mounted_end(&mounted);
+}
+
+static void an_append_after_a_pause_is_asked_for_at_once(void **state)
+{
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	file->left = true;
+	file->due_ns = UINT64_MAX;
+	k2i_collect_announced(&mounted.mount, file);
+	assert_false(file->left);
+	assert_int_equal(file->due_ns, 0);
+	assert_int_equal(mounted.mount.counts.announced_appends, 1);
+	k2i_collect_close(&mounted.mount, file);
+	mounted_end(&mounted);
+}
+
+/* Where the file ended when it was cut is no end of it any more; and what is too much is answered when it is through. */
+static void what_is_parked_counts_once(void **state)
+{
+	struct k2i_write write = {.unique = 1000, .data = "a2\n", .bytes = 3, .answer_bytes = 3};
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+	char byte;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	mounted.mount.resuming = true;
+	assert_int_equal(give(&mounted, 0, "a"), 1);
+	assert_int_equal(give(&mounted, 1, "1 and more\n"), 11);
+	k2i_collect_cut(&mounted.mount, mounted.handle->node, 0, &(struct k2i_collect_mark){.bytes = 0});
+	k2i_node_at(mounted.mount.nodes, mounted.handle->node)->size = 0;
+	mounted.mount.park.cached_bytes += K2I_PARK_CACHED_BYTES_MAX;
+	k2i_collect_write(&mounted.mount, mounted.handle->node, &write);
+	assert_int_equal(recv(mounted.device, &byte, sizeof(byte), MSG_DONTWAIT), -1);
+	mounted.mount.resuming = false;
+	k2i_park_run(&mounted.mount);
+	assert_int_equal(answer_of(&mounted, 1000), 3);
+	mounted.mount.park.cached_bytes -= K2I_PARK_CACHED_BYTES_MAX;
+	assert_int_equal(mounted.mount.park.cached_bytes, 0);
+	assert_int_equal(k2i_node_at(mounted.mount.nodes, mounted.handle->node)->size, 3);
+	assert_sent(&mounted, "a1 and more\na2\n");
+	k2i_collect_close(&mounted.mount, file);
 	mounted_end(&mounted);
 }
 
@@ -424,6 +476,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_appends_to_what_nobody_writes_directly_goes_through_the_cache,
 						begin, end),
 		cmocka_unit_test_setup_teardown(several_write_to_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(an_append_after_a_pause_is_asked_for_at_once, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_parked_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_goes_on_when_a_younger_question_has_nothing_more, begin, end),
 		cmocka_unit_test_setup_teardown(a_cut_is_done_when_the_kernel_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_behind_a_cut_goes_on, begin, end),

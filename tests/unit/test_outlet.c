@@ -365,6 +365,173 @@ static void a_line_end_that_is_owed_ends_with_the_mount(void **state)
 	mounted_end(&mounted);
 }
 
+/* Its end is paid for, so only the outlet knows that what comes is the rest of it. */
+static void the_rest_of_a_dropped_line_is_no_line(void **state)
+{
+	struct mounted mounted;
+	char rest[5000];
+
+	(void)state;
+	memset(rest, 'l', sizeof(rest) - 1);
+	rest[sizeof(rest) - 1] = '\0';
+	mounted_make(&mounted);
+	mounted.settings.full = K2HFT_FULL_DROP;
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, rest), sizeof(rest) - 1);
+	fill(&mounted.mount, mounted.handle->outlet->stream_id);
+	assert_int_equal(write_text(&mounted, rest), sizeof(rest) - 1);
+	take_all(mounted.mount.ring);
+	k2i_park_run(&mounted.mount);
+	assert_int_equal(write_text(&mounted, "rest\n"), 5);
+	assert_int_equal(write_text(&mounted, "a1\n"), 3);
+	assert_sent(&mounted, "\na1\n");
+	assert_false(mounted.handle->outlet->rest_dropped);
+	mounted_end(&mounted);
+}
+
+static void a_record_is_continued_until_its_end(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, "a"), 1);
+	k2i_write_sync(&mounted.mount, 100, mounted.handle->number);
+	assert_int_equal(write_text(&mounted, "1\n"), 2);
+	assert_int_equal(write_text(&mounted, "a2\n"), 3);
+	assert_next(mounted.mount.ring, K2HFT_CHUNK_CONTINUES, NULL);
+	assert_next(mounted.mount.ring, K2HFT_CHUNK_CONTINUED, NULL);
+	assert_next(mounted.mount.ring, 0, NULL);
+	mounted_end(&mounted);
+}
+
+static void what_makes_a_line_too_long_cuts_it(void **state)
+{
+	struct mounted mounted;
+	char begin_of_line[4000];
+
+	(void)state;
+	memset(begin_of_line, 'l', sizeof(begin_of_line) - 1);
+	begin_of_line[sizeof(begin_of_line) - 1] = '\0';
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, begin_of_line), sizeof(begin_of_line) - 1);
+	begin_of_line[100] = '\n';
+	begin_of_line[101] = '\0';
+	assert_int_equal(write_text(&mounted, begin_of_line), 101);
+	assert_int_equal(mounted.mount.counts.pieces, 1);
+	mounted_end(&mounted);
+}
+
+/* It is judged as a whole, when its end is there. */
+static void fsync_sends_no_part_of_what_is_judged(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(write_text(&mounted, "a1"), 2);
+	k2i_write_sync(&mounted.mount, 100, mounted.handle->number);
+	assert_int_equal(answer_of(&mounted, 100), 0);
+	assert_sent(&mounted, "");
+	assert_int_equal(write_text(&mounted, "\n"), 1);
+	assert_sent(&mounted, "b1\n");
+	mounted.mount.ending = true;
+	assert_int_equal(write_text(&mounted, "a2\n"), -ECONNABORTED);
+	mounted_end(&mounted);
+}
+
+/* As of a log that was renamed: what its writer left comes before what the next one writes to the same stream. */
+static void what_was_left_in_a_stream_ends_whatever_its_file_is(void **state)
+{
+	const struct k2i_node_owner owner = {.mode = S_IFREG | 0644};
+	struct mounted mounted;
+	uint32_t node;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, "a1"), 2);
+	k2i_handle_flushed(&mounted.mount, mounted.handle);
+	assert_int_equal(k2i_node_make(mounted.mount.nodes, K2I_NODE_ROOT, "new", &owner, &node), 0);
+	mounted.handle = handle_make(&mounted, node);
+	assert_int_equal(write_text(&mounted, "a2\n"), 3);
+	assert_sent(&mounted, "a1a2\n");
+	mounted_end(&mounted);
+}
+
+static void assert_unanswered(const struct mounted *mounted)
+{
+	char byte;
+
+	assert_int_equal(recv(mounted->device, &byte, sizeof(byte), MSG_DONTWAIT), -1);
+}
+
+/* The end of the ring that it saw is one no more. */
+static void fsync_waits_for_no_claim_that_is_given_back(void **state)
+{
+	struct k2hft_producer *other;
+	struct mounted mounted;
+	void *claim;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, "a1\n"), 3);
+	other = producer_of(mounted.mount.ring);
+	assert_int_equal(k2hft_producer_reserve(other, 1000, &claim), 0);
+	k2i_write_sync(&mounted.mount, 100, mounted.handle->number);
+	assert_int_equal(k2hft_producer_discard(other), 0);
+	k2i_park_run(&mounted.mount);
+	assert_unanswered(&mounted);
+	take_all(mounted.mount.ring);
+	k2i_park_run(&mounted.mount);
+	assert_int_equal(answer_of(&mounted, 100), 0);
+	k2hft_producer_close(other);
+	mounted_end(&mounted);
+}
+
+/*
+ * A successor: nothing goes on or is answered before the kernel has sent it again, whatever room there is; who has gone
+ * meanwhile has written nothing.
+ */
+static void what_waited_for_a_worker_that_died_goes_on(void **state)
+{
+	struct mounted mounted;
+	struct k2i_mount *mount = &mounted.mount;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	assert_int_equal(write_text(&mounted, "a0\n"), 3);
+	k2i_write_sync(mount, 100, mounted.handle->number);
+	fill(mount, mounted.handle->outlet->stream_id);
+	request(&mounted, 101, "a1\n");
+	request(&mounted, 102, "a2\n");
+	request(&mounted, 103, "a3\n");
+	take_all(mount->ring);
+	k2i_park_resume_begin(mount);
+	k2i_park_run(mount);
+	for (uint64_t unique = 100; unique < 104; unique++)
+		k2i_park_interrupt(mount, unique);
+	request(&mounted, 104, "a4\n");
+	assert_unanswered(&mounted);
+	for (uint64_t unique = 100; unique < 103; unique++)
+		assert_true(k2i_park_resent(mount, unique | K2I_UNIQUE_RESENT));
+	assert_false(k2i_park_resent(mount, 105 | K2I_UNIQUE_RESENT));
+	k2i_park_interrupt(mount, 102 | K2I_UNIQUE_RESENT);
+	assert_int_equal(answer_of(&mounted, 102 | K2I_UNIQUE_RESENT), -EINTR);
+	k2i_park_resume_end(mount);
+	k2i_park_run(mount);
+	assert_int_equal(answer_of(&mounted, 101 | K2I_UNIQUE_RESENT), 3);
+	assert_int_equal(answer_of(&mounted, 104), 3);
+	assert_int_equal(answer_of(&mounted, 100 | K2I_UNIQUE_RESENT), 0);
+	assert_unanswered(&mounted);
+	assert_sent(&mounted, "a1\na4\n");
+	mounted_end(&mounted);
+}
+
 /* It is held as before, and its end comes. */
 static void what_fsync_has_no_memory_for_is_not_lost(void **state)
 {
@@ -448,6 +615,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_goes_before_the_next_line, begin, end),
 		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_outlives_its_file, begin, end),
 		cmocka_unit_test_setup_teardown(a_line_end_that_is_owed_ends_with_the_mount, begin, end),
+		cmocka_unit_test_setup_teardown(the_rest_of_a_dropped_line_is_no_line, begin, end),
+		cmocka_unit_test_setup_teardown(a_record_is_continued_until_its_end, begin, end),
+		cmocka_unit_test_setup_teardown(what_makes_a_line_too_long_cuts_it, begin, end),
+		cmocka_unit_test_setup_teardown(fsync_sends_no_part_of_what_is_judged, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_left_in_a_stream_ends_whatever_its_file_is, begin, end),
+		cmocka_unit_test_setup_teardown(fsync_waits_for_no_claim_that_is_given_back, begin, end),
+		cmocka_unit_test_setup_teardown(what_waited_for_a_worker_that_died_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(what_fsync_has_no_memory_for_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
