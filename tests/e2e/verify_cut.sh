@@ -18,6 +18,13 @@ reads 0 --allow-missing-tail --expect-all 100 "$dir/unended"
 sed 5d "$dir/cut" >"$dir/two"
 reads 3 --allow-missing-tail "$dir/two"
 says '98 records, 1 missing'
+{
+	head -c 5050 "$dir/whole"
+	echo
+	tail -c +5101 "$dir/cut"
+} >"$dir/torn"
+reads 3 --allow-missing-tail "$dir/torn"
+says '98 records, 1 missing.* 2 damaged lines'
 # Each file ends for itself.
 tail -c 50 "$dir/whole" >"$dir/rest"
 reads 3 "$dir/cut" "$dir/rest"

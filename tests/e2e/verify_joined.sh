@@ -38,3 +38,22 @@ reads 0 --expect-all 100 --prefix "$dir/behind"
 reads 3 --expect-all 100 "$dir/hole"
 says 'records 51-53 missing, 3$'
 says ' 1 damaged line,'
+
+# Longer than what is read at once, in the middle of a file and to its end; what follows is read as ever.
+{
+	head -n 50 "$dir/whole"
+	printf '~k2'
+	head -c 70000000 /dev/zero | tr '\0' x
+	printf '\n'
+	tail -n 50 "$dir/whole"
+} >"$dir/long"
+reads 3 --expect-all 100 "$dir/long"
+says "long: byte $(head -n 50 "$dir/whole" | wc -c): longer than any record: 70000003 bytes$"
+says '^100 records, 0 missing, 0 repeated, 0 out of order, 1 damaged line, 0 foreign$'
+{
+	printf '~k2'
+	head -c 67108885 /dev/zero | tr '\0' x
+} >"$dir/unended"
+reads 3 --expect-all 100 "$dir/unended" "$dir/whole"
+says 'unended: byte 0: longer than any record: 67108888 bytes$'
+says '^100 records, 0 missing, 0 repeated, 0 out of order, 1 damaged line, 0 foreign$'

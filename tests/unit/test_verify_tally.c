@@ -143,6 +143,38 @@ static void tail_may_miss(void **state)
 	assert_int_equal(tally.lines[VERIFY_KIND_CUT], 1);
 }
 
+static void one_record_is_missing_at_the_end(void **state)
+{
+	(void)state;
+	options.first = 5;
+	options.expected_all = 4;
+	records(FIRST_RUN, 1, 5, 7);
+	end(false);
+	assert_int_equal(tally.missing_tail, 1);
+}
+
+/* What is damaged before it, or in front of it in its line, may not be. */
+static void only_the_end_may_be_cut(void **state)
+{
+	char line[200];
+	size_t bytes = record_put(line, FIRST_RUN, 1, 2);
+
+	(void)state;
+	options.allow_missing_tail = true;
+	records(FIRST_RUN, 1, 1, 1);
+	take(line, bytes + record_put(line + bytes, FIRST_RUN, 1, 3), false);
+	end(false);
+	assert_int_equal(tally.lines[VERIFY_KIND_JOINED], 1);
+}
+
+/* Nothing can be all of the tail. */
+static void all_may_miss(void **state)
+{
+	(void)state;
+	options.allow_missing_tail = true;
+	end(true);
+}
+
 static void more_than_expected(void **state)
 {
 	struct verify_expectation expected = {.producer = 2, .count = 5};
@@ -191,13 +223,20 @@ static void producers_by_number(void **state)
 
 static void one_run_only(void **state)
 {
+	char line[200];
+	size_t bytes;
+
 	(void)state;
 	options.run_text = "111111";
 	options.run = FIRST_RUN;
 	records(SECOND_RUN, 1, 7, 9);
 	records(FIRST_RUN, 1, 1, 9);
-	end(true);
+	bytes = record_put(line, SECOND_RUN, 1, 10);
+	take(line, bytes + record_put(line + bytes, FIRST_RUN, 1, 10), true);
+	end(false);
 	assert_int_equal(tally.foreign, 3);
+	assert_int_equal(tally.damaged, 1);
+	assert_int_equal(tally.records, 10);
 }
 
 static void repeated_and_late(void **state)
@@ -342,6 +381,9 @@ int main(void)
 		TEST(repeated_and_late),
 		TEST(damage),
 		TEST(foreign),
+		TEST(one_record_is_missing_at_the_end),
+		TEST(only_the_end_may_be_cut),
+		TEST(all_may_miss),
 		TEST(nothing_else_allowed),
 		TEST(behind_a_prefix),
 		TEST(findings_are_limited),
