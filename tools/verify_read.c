@@ -153,7 +153,6 @@ static int file_read(struct reader *reader, const char *file)
 		reader->end = 0;
 		reader->searched = 0;
 		reader->offset = 0;
-		reader->long_bytes = 0;
 		status = descriptor_read(reader);
 		if (!standard)
 			(void)close(reader->descriptor);
