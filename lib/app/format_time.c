@@ -88,6 +88,8 @@ size_t k2i_time_second(const char *compiled, time_t second, char *text, size_t r
 {
 	struct tm broken_down;
 
+	/* localtime_r(3) knows for ever what the zone was at first, and a receiver can run for years. */
+	tzset();
 	return localtime_r(&second, &broken_down) ? strftime(text, room, compiled, &broken_down) : 0;
 }
 

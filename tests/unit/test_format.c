@@ -187,6 +187,16 @@ static void nanoseconds_and_flags_differ(void **state)
 	assert_int_equal(k2i_format_time("%-", UINT64_MAX, text, sizeof(text)), -EINVAL);
 }
 
+static void the_zone_can_change(void **state)
+{
+	(void)state;
+	time_is("%H:%M %Z", "22:13 UTC");
+	(void)setenv("TZ", "EAST-5:30", 1);
+	time_is("%F %H:%M %z %Z", "2023-11-15 03:43 +0530 EAST");
+	(void)setenv("TZ", "UTC0", 1);
+	time_is("%H:%M %Z", "22:13 UTC");
+}
+
 /* One buffer, two formats, and times that change: what is cached must not come out for another. */
 static void cached_second_is_its_own(void **state)
 {
@@ -233,6 +243,7 @@ int main(void)
 		cmocka_unit_test(binary_is_one_record),
 		cmocka_unit_test(plain_is_recognised),
 		cmocka_unit_test(nanoseconds_and_flags_differ),
+		cmocka_unit_test(the_zone_can_change),
 		cmocka_unit_test(cached_second_is_its_own),
 	};
 
