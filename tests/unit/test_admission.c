@@ -13,7 +13,10 @@
 
 #include "../../receiver/admission.h"
 
-/* A world of names in which an address 192.0.2.N has the name that N stands for; 198.51.100.N never gets an answer. */
+/*
+ * A world of names in which an address 192.0.2.N has the name that N stands for; 198.51.100.N never gets an answer, and
+ * 203.0.113.N none to where its name leads.
+ */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static unsigned told, asked, stuck;
@@ -49,21 +52,44 @@ static uint32_t number_of(const struct sockaddr_storage *address)
 	return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr);
 }
 
+/* Until it is released. */
+static void no_answer(void)
+{
+	(void)pthread_mutex_lock(&mutex);
+	stuck++;
+	(void)pthread_cond_broadcast(&changed);
+	while (!released)
+		(void)pthread_cond_wait(&changed, &mutex);
+	stuck--;
+	(void)pthread_cond_broadcast(&changed);
+	(void)pthread_mutex_unlock(&mutex);
+}
+
+static void wait_stuck(unsigned wanted)
+{
+	(void)pthread_mutex_lock(&mutex);
+	while (stuck < wanted)
+		(void)pthread_cond_wait(&changed, &mutex);
+	(void)pthread_mutex_unlock(&mutex);
+}
+
+static void release(void)
+{
+	(void)pthread_mutex_lock(&mutex);
+	released = true;
+	(void)pthread_cond_broadcast(&changed);
+	(void)pthread_mutex_unlock(&mutex);
+}
+
 static int name_of(const struct sockaddr_storage *address, char name[K2I_LOOKUP_NAME_ROOM])
 {
 	uint32_t number = number_of(address);
 
 	(void)pthread_mutex_lock(&mutex);
 	asked++;
-	if (number >> 24 == 198) {
-		stuck++;
-		(void)pthread_cond_broadcast(&changed);
-		while (!released)
-			(void)pthread_cond_wait(&changed, &mutex);
-		stuck--;
-		(void)pthread_cond_broadcast(&changed);
-	}
 	(void)pthread_mutex_unlock(&mutex);
+	if (number >> 24 == 198)
+		no_answer();
 	if ((number & 255) == 1)
 		return -ENOENT;
 	if ((number & 255) == 2)
@@ -76,6 +102,8 @@ static int name_of(const struct sockaddr_storage *address, char name[K2I_LOOKUP_
 static int leads_to(const char *name, const struct sockaddr_storage *address)
 {
 	(void)name;
+	if (number_of(address) >> 24 == 203)
+		no_answer();
 	switch (number_of(address) & 255) {
 	case 4:
 		return -ENOENT;
@@ -171,6 +199,7 @@ static void test_names(void **state)
 static void test_change(void **state)
 {
 	struct k2i_admission *admission = opened(NULL);
+	unsigned number;
 
 	(void)state;
 	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
@@ -181,32 +210,77 @@ static void test_change(void **state)
 	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_REFUSED);
 	k2i_admission_change(admission, hosts_of("192.0.2.3"));
 	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
-	k2i_admission_change(admission, hosts_of("h3.example"));
 
 	/* Looked up by the former names, and told of when it was looked up by the new ones. */
-	assert_int_equal(ask(admission, "198.51.100.3", 1), K2I_VERDICT_LATER);
-	(void)pthread_mutex_lock(&mutex);
-	while (stuck < 1)
-		(void)pthread_cond_wait(&changed, &mutex);
-	(void)pthread_mutex_unlock(&mutex);
-	k2i_admission_change(admission, hosts_of("h9.example"));
-	(void)pthread_mutex_lock(&mutex);
-	released = true;
-	(void)pthread_cond_broadcast(&changed);
-	(void)pthread_mutex_unlock(&mutex);
-	wait_told(3);
-	assert_int_equal(ask(admission, "198.51.100.3", 1), K2I_VERDICT_REFUSED);
-	assert_string_equal(reason, "its name is h3.example");
-	assert_int_equal(told, 3);
+	for (number = 0; number < 2; number++) {
+		const char *address = number ? "203.0.113.3" : "198.51.100.3";
+
+		k2i_admission_change(admission, hosts_of("h3.example"));
+		assert_int_equal(ask(admission, address, 1), K2I_VERDICT_LATER);
+		wait_stuck(1);
+		k2i_admission_change(admission, hosts_of("h9.example"));
+		release();
+		wait_told(3 + number);
+		assert_int_equal(ask(admission, address, 1), K2I_VERDICT_REFUSED);
+		assert_string_equal(reason, "its name is h3.example");
+		assert_int_equal(told, 3 + number);
+		released = false;
+	}
 	k2i_admission_change(admission, NULL);
 	assert_int_equal(ask(admission, "198.51.100.3", 1), K2I_VERDICT_ADMITTED);
 	closed(admission);
-	released = false;
+}
+
+static uint64_t later_ns;
+
+/* Named by the linker. */
+uint64_t __real_k2i_loop_now_ns(void);
+uint64_t __wrap_k2i_loop_now_ns(void);
+uint64_t __wrap_k2i_loop_now_ns(void)
+{
+	return __real_k2i_loop_now_ns() + later_ns;
+}
+
+/* A minute; what the name server did not know, ten seconds. */
+static void test_remembered(void **state)
+{
+	static const char *const addresses[] = {"192.0.2.3", "192.0.2.1", "192.0.2.4", "192.0.2.2", "192.0.2.5"};
+	static const unsigned seconds[] = {50, 50, 50, 5, 5};
+	struct k2i_admission *admission = opened("h[3-5].example");
+	unsigned number;
+
+	(void)state;
+	for (number = 0; number < 5; number++) {
+		(void)ask_to_the_end(admission, addresses[number]);
+		later_ns += seconds[number] * UINT64_C(1000000000);
+		assert_int_not_equal(ask(admission, addresses[number], 1), K2I_VERDICT_LATER);
+		later_ns += seconds[number] * UINT64_C(1000000000);
+		assert_int_equal(ask(admission, addresses[number], 1), K2I_VERDICT_LATER);
+		wait_told(2 * number + 2);
+	}
+	closed(admission);
+}
+
+/* However many there are, they take nobody's place. */
+static void test_many_refused(void **state)
+{
+	struct k2i_admission *admission = opened("h3.example");
+	char text[32];
+	unsigned number;
+
+	(void)state;
+	assert_int_equal(ask_to_the_end(admission, "192.0.2.3"), K2I_VERDICT_ADMITTED);
+	for (number = 0; number < 600; number++) {
+		(void)snprintf(text, sizeof(text), "10.0.%u.%u", number / 100, 100 + number % 100);
+		assert_int_equal(ask_to_the_end(admission, text), K2I_VERDICT_REFUSED);
+	}
+	assert_int_equal(asked, 601);
+	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
+	closed(admission);
 }
 
 static bool threads_refused;
 
-/* Named by the linker. */
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
@@ -253,10 +327,7 @@ static void test_stuck(void **state)
 	/* However many are asked about, few are looked up and not many wait; who is known is not forgotten. */
 	assert_int_equal(later, 511);
 	assert_int_equal(busy, 489);
-	(void)pthread_mutex_lock(&mutex);
-	while (stuck < 8)
-		(void)pthread_cond_wait(&changed, &mutex);
-	(void)pthread_mutex_unlock(&mutex);
+	wait_stuck(8);
 	assert_int_equal(ask(admission, "192.0.2.3", 1), K2I_VERDICT_ADMITTED);
 	/* The end does not wait for those that never come back, and those do no harm when they do. */
 	closed(admission);
@@ -273,8 +344,10 @@ static void test_stuck(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_names), cmocka_unit_test(test_change),
-		cmocka_unit_test(test_no_thread), cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_addresses),    cmocka_unit_test(test_names),
+		cmocka_unit_test(test_change),       cmocka_unit_test(test_remembered),
+		cmocka_unit_test(test_many_refused), cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(test_stuck),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

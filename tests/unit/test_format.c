@@ -114,6 +114,33 @@ static void json_is_valid(void **state)
 	GIVES("%J", "\xc0\xaf\xe0\x80\xaf", "\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd");
 	GIVES("%J", "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd");
 	GIVES("%J", "\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd");
+	GIVES("%J", "\xf0\x80\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd");
+	GIVES("%J", "\xf5\x80\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd");
+	GIVES("%J", "\xf0\x9f\x98(", "\\ufffd\\ufffd\\ufffd(");
+	GIVES("%J", "\xe6\x97(\xe6\x97\xc3\xa9", "\\ufffd\\ufffd(\\ufffd\\ufffd\xc3\xa9");
+}
+
+/* Wherever in it something has to be escaped. */
+static void long_json_is_valid(void **state)
+{
+	static const char *const cases[][2] = {
+		{"\"", "\\\""}, {"\\", "\\\\"}, {"\x1f", "\\u001f"}, {"\x80", "\\ufffd"}, {"\x7f", "\x7f"}};
+	char text[80], wanted[80];
+	size_t bytes, at, number, wanted_bytes;
+
+	(void)state;
+	for (bytes = 1; bytes <= 70; bytes++) {
+		for (at = 0; at < bytes; at++) {
+			number = (bytes + at) % (sizeof(cases) / sizeof(cases[0]));
+			wanted_bytes = strlen(cases[number][1]);
+			memset(text, 'a', bytes);
+			text[at] = *cases[number][0];
+			memset(wanted, 'a', sizeof(wanted));
+			memcpy(wanted + at, cases[number][1], wanted_bytes);
+			wanted[bytes - 1 + wanted_bytes] = '\0';
+			gives("%J", text, bytes, wanted, bytes - 1 + wanted_bytes);
+		}
+	}
 }
 
 static void names_do_not_break_lines_or_strings(void **state)
@@ -239,6 +266,7 @@ int main(void)
 		cmocka_unit_test(escapes_are_bytes),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(json_is_valid),
+		cmocka_unit_test(long_json_is_valid),
 		cmocka_unit_test(names_do_not_break_lines_or_strings),
 		cmocka_unit_test(binary_is_one_record),
 		cmocka_unit_test(plain_is_recognised),

@@ -87,6 +87,18 @@ static void test_lists(void **state)
 	expect("h[a,b]", "hc", false);
 	expect("h[a-c]", "hC", true);
 	expect("h[a-c]", "hd", false);
+	expect("h[b-d]", "ha", false);
+	expect("h[b-d]", "hB", true);
+	expect("h[B-D]", "hd", true);
+	expect("h[b-d]", "he", false);
+	expect("h[b-d]", "h-", false);
+	expect("h[b-d]", "hcc", false);
+	expect("h[a-cx]", "hx", true);
+	expect("h[b-d]x", "hcx", true);
+	expect("h[b-d]x", "hccx", false);
+	expect("[web,db]1", "db1", true);
+	expect("[web,db]1", "b1", false);
+	expect("[web,db]1", "web", false);
 	expect("[web,mail][1-3,7].example.com", "mail7.example.com", true);
 	expect("[web,mail][1-3,7].example.com", "web5.example.com", false);
 	expect("[web,mail][1-3,7].example.com", "web", false);
@@ -134,6 +146,9 @@ static void test_findings(void **state)
 	assert_null(hosts);
 	assert_non_null(strstr(errors, "f.ini:3: regular expression: range out of order"));
 	assert_non_null(strstr(errors, "f.ini:5: regular expression: missing closing parenthesis, at byte 3 of `h('"));
+	assert_int_equal(compile("h[d-b]", "h[a,b", &hosts), -EINVAL);
+	assert_non_null(strstr(errors, "f.ini:3: regular expression: range out of order"));
+	assert_non_null(strstr(errors, "f.ini:5: regular expression: missing terminating ]"));
 	assert_int_equal(compile("[.]*", "web.*[.]com$", &hosts), 0);
 	assert_string_equal(errors, "");
 	assert_non_null(strstr(warnings, "f.ini:3: NAME of [SLVNODE] lets every host connect"));

@@ -317,6 +317,30 @@ static void hostile_records_are_counted(void **state)
 	sample_free(sample);
 }
 
+/* Whatever was left of the records before, as when there was no room for more. */
+static void others_begin_anew(void **state)
+{
+	static const char before[] = "error 1\nnothing\nwarn 2\n", records[] = "error\nnothing\n";
+	struct sample *sample = SAMPLE({.target = "a", .allow = {"error", "\"warn [0-9]\""}});
+	struct k2i_rule_output output;
+	struct k2i_rule_scratch *scratch;
+
+	(void)state;
+	assert_int_equal(k2i_rule_scratch_create(k2i_rules_find(sample->compiled, "a"), &scratch), 0);
+	k2i_rule_begin(scratch, before, sizeof(before) - 1);
+	assert_int_equal(k2i_rule_next(scratch, &output), 1);
+	assert_true(output.data == before && output.bytes == 8 && !output.replaced);
+	assert_int_equal(output.end, 8);
+	k2i_rule_begin(scratch, records, sizeof(records) - 1);
+	assert_int_equal(k2i_rule_next(scratch, &output), 1);
+	assert_true(output.data == records && output.bytes == 6);
+	assert_int_equal(output.end, 6);
+	assert_int_equal(k2i_rule_next(scratch, &output), 0);
+	assert_int_equal(k2i_rule_counts(scratch).filtered, 1);
+	k2i_rule_scratch_free(scratch);
+	sample_free(sample);
+}
+
 /* Records judged all at once: how many times what passes is handed out, and what it is altogether. */
 static unsigned rows_of(const struct sample *sample, const char *records, size_t bytes, char *passed,
 			size_t *passed_bytes)
@@ -427,6 +451,7 @@ int main(void)
 		cmocka_unit_test(any_deny_drops),
 		cmocka_unit_test(hostile_record_does_not_match),
 		cmocka_unit_test(hostile_records_are_counted),
+		cmocka_unit_test(others_begin_anew),
 		cmocka_unit_test(records_in_a_row_come_out_together),
 		cmocka_unit_test(long_blocks_are_judged_line_by_line),
 		cmocka_unit_test(mistakes_name_file_and_line),
