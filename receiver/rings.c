@@ -160,22 +160,23 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 }
 
 static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, const struct k2i_ring_greeting *greeting,
-			 uint64_t *position, bool *known)
+			 struct k2i_ring_place *place)
 {
 	struct k2i_ledger_ring ledger = {0};
 
-	*known = k2i_ledger_find(rings->ledger, greeting->uuid, &ledger);
+	place->known = k2i_ledger_find(rings->ledger, greeting->uuid, &ledger);
 	if (greeting->epoch < ledger.epoch || greeting->epoch < whole->ring.ledger.epoch)
 		return -ESTALE;
-	*position = resume_position(rings, &ledger, greeting, *known);
+	place->position = resume_position(rings, &ledger, greeting, place->known);
+	place->number = ledger.number;
 	whole->ring.ledger.epoch = greeting->epoch;
-	whole->ring.ledger.position = *position;
+	whole->ring.ledger.position = place->position;
 	whole->ring.ledger.number = ledger.number;
 	return 0;
 }
 
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
-		    struct k2i_ring **ring, uint64_t *position, bool *known)
+		    struct k2i_ring **ring, struct k2i_ring_place *place)
 {
 	struct ring_whole *whole = ring_refer(rings, greeting->uuid);
 	struct k2i_owner before = {0};
@@ -185,7 +186,7 @@ int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *gre
 		return -ENOMEM;
 	/* Waits for a commit of the connection before: its position is the one to go on from. */
 	(void)pthread_mutex_lock(&whole->mutex);
-	error = attach_locked(rings, whole, greeting, position, known);
+	error = attach_locked(rings, whole, greeting, place);
 	if (!error) {
 		before = whole->owner;
 		whole->owner = owner;

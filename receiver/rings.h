@@ -14,8 +14,8 @@
  */
 struct k2i_rings;
 
-struct k2i_ring {                      /* guarded by its lock: k2i_ring_enter */
-	struct k2i_ledger_ring ledger; /* what is committed */
+struct k2i_ring {
+	struct k2i_ledger_ring ledger; /* what is committed; guarded by its lock, k2i_ring_enter, but for the uuid */
 };
 
 struct k2i_owner {
@@ -37,12 +37,18 @@ struct k2i_ring_greeting { /* what a HELLO says */
 	bool acked_here; /* it was this receiver that acknowledged */
 };
 
+struct k2i_ring_place {
+	uint64_t position; /* where the sender goes on */
+	uint64_t number;   /* of the last commit that the ledger has */
+	bool known;        /* to the ledger */
+};
+
 /*
- * Makes `owner` the owner of a ring. `*position`: where the sender goes on; `*known`: the ledger had it. -ESTALE the
- * epoch is older than one that was seen; -ENOMEM. Each success wants one k2i_ring_detach.
+ * Makes `owner` the owner of a ring. -ESTALE the epoch is older than one that was seen; -ENOMEM. Each success wants one
+ * k2i_ring_detach.
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
-		    struct k2i_ring **ring, uint64_t *position, bool *known);
+		    struct k2i_ring **ring, struct k2i_ring_place *place);
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
 
 /* The sender says that this ring never comes again. Only its owner can. */

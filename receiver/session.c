@@ -135,9 +135,12 @@ static int commit_entered(struct k2i_session *session)
 	ledger.position = session->expected;
 	ledger.flags = k2i_session_commit_flags(session);
 	error = k2i_committer_commit(session->shared->committer, &ledger);
-	if (!error)
-		session->ring->ledger = ledger;
-	return error;
+	if (error)
+		return error;
+	session->ring->ledger.position = ledger.position;
+	session->ring->ledger.flags = ledger.flags;
+	session->ring->ledger.number = session->number = ledger.number;
+	return 0;
 }
 
 /* 0, or what the destination says, which can be any error of a file system; `fenced` is set if that was not asked. */
@@ -253,9 +256,8 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 static int hello_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
 	struct k2i_ring_greeting greeting = {0};
+	struct k2i_ring_place place = {0};
 	struct k2hft_hello hello;
-	uint64_t position = 0;
-	bool known = false;
 	int error;
 
 	if (k2hft_hello_decode(body, body_bytes, &hello))
@@ -274,19 +276,18 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	greeting.epoch = hello.epoch;
 	greeting.acked = hello.acked;
 	greeting.acked_here = memcmp(hello.receiver_uuid, session->shared->receiver_uuid, 16) == 0;
-	error = k2i_ring_attach(session->shared->rings, &greeting, session->owner, &session->ring, &position, &known);
+	error = k2i_ring_attach(session->shared->rings, &greeting, session->owner, &session->ring, &place);
 	if (error == -ESTALE)
 		return rule_broken(session, K2HFT_ERROR_FENCED, "a newer epoch of this ring was connected");
 	if (error)
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "no memory for one more ring");
-	if (at_its_end(session, position))
+	if (at_its_end(session, place.position))
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->level = k2i_session_level_grant(session, hello.level);
 	/* WELCOME acknowledges, too: what an earlier connection has committed must be on the disk. */
-	if (k2i_session_deferred(session) && known &&
-	    k2i_syncer_wait(session->shared->syncer, session->ring->ledger.number))
+	if (k2i_session_deferred(session) && place.known && k2i_syncer_wait(session->shared->syncer, place.number))
 		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be brought to the disk");
-	welcome(session, &hello, position, known);
+	welcome(session, &hello, place.position, place.known);
 	return 0;
 }
 

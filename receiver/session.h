@@ -74,6 +74,7 @@ struct k2i_session {
 	uint64_t epoch;
 	uint64_t committed; /* acknowledged or to be acknowledged */
 	uint64_t durable;   /* level synced: what can be acknowledged now */
+	uint64_t number;    /* of its last commit: the ring can be another's already */
 	struct k2i_session_range syncing, waiting;
 	uint64_t expected;    /* end of what was received */
 	uint64_t reread_end;  /* below it a hold can make bytes come again that were counted already */

@@ -31,11 +31,9 @@ uint32_t k2i_session_commit_flags(const struct k2i_session *session)
 
 void k2i_session_committed(struct k2i_session *session)
 {
-	uint64_t number = session->ring->ledger.number;
-
 	if (!session->waiting.first)
-		session->waiting.first = number;
-	session->waiting.last = number;
+		session->waiting.first = session->number;
+	session->waiting.last = session->number;
 	session->waiting.position = session->committed;
 }
 
