@@ -105,6 +105,7 @@ static void a_temporary_loses_its_name(void **state)
 	ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
 	assert_int_equal(open_answer(files->path, K2HFT_RING_TEMPORARY), -ENOENT);
 	without_tmpfile = false;
+	assert_int_equal(open_answer(files->path, K2HFT_RING_TEMPORARY), -ENOENT);
 	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
 	assert_int_equal(file.st_nlink, 0);
 	assert_int_equal(file.st_mode & 0777, 0600);
