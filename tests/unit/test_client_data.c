@@ -163,6 +163,9 @@ static void a_stream_waits_for_memory(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	push(f, "one\n");
 	refusals_wanted = refusals + 3;
+	for (unsigned before = refusals; refusals == before;)
+		round_go(f);
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 1, 100);
 	(void)peer_data(f);
 	assert_int_equal(refusals, refusals_wanted);
 	assert_int_equal(f->end, ring_stats_of(f).tail);
@@ -301,6 +304,25 @@ static void so_many_frames_are_on_their_way(void **state)
 	f->client->sent_count--;
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(stats_of(f).sent_bytes, K2HFT_FRAME_HEADER_BYTES + got.frame.body_bytes);
+	f->client->sent_count = 0;
+}
+
+/* No acknowledgement need come for it to go. */
+static void a_small_frame_waits_for_a_millisecond(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	push(f, "one\n");
+	(void)peer_data(f);
+	f->client->sent_count = K2I_BATCH_HOLD_FRAMES;
+	push(f, "two\n");
+	assert_int_equal(k2hft_client_process(f->client, f->client->cut_ns), 0);
+	assert_int_equal(f->client->sent_count, K2I_BATCH_HOLD_FRAMES);
+	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->cut_ns), 1);
+	assert_int_equal(k2hft_client_process(f->client, f->client->cut_ns + MS), 0);
+	(void)peer_data(f);
 	f->client->sent_count = 0;
 }
 
@@ -486,6 +508,7 @@ int main(void)
 		CASE(a_claim_is_waited_for),
 		CASE(a_claim_that_ends_before_the_wait_is_not_waited_for),
 		CASE(so_many_frames_are_on_their_way),
+		CASE(a_small_frame_waits_for_a_millisecond),
 		CASE(frames_are_as_large_as_wanted),
 		CASE(a_dead_producers_claim_is_passed),
 		CASE(compressed_frames_are_the_same_inside),
