@@ -51,6 +51,7 @@ struct fixture {
 	size_t input_bytes;
 	uint64_t end; /* of the last DATA */
 	uint64_t progress;
+	unsigned clients; /* that were opened */
 	char log[65536];
 	size_t log_bytes;
 };
@@ -122,6 +123,7 @@ static inline int fixture_open(void **state)
 static inline void client_open(struct fixture *f)
 {
 	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), 0);
+	f->clients++;
 }
 
 static inline void peer_close(struct fixture *f)
@@ -132,10 +134,50 @@ static inline void peer_close(struct fixture *f)
 	f->input_bytes = 0;
 }
 
+static inline struct k2hft_client_stats stats_of(struct fixture *f)
+{
+	struct k2hft_client_stats stats = {.size = sizeof(stats)};
+
+	assert_int_equal(k2hft_client_stats(f->client, &stats), 0);
+	return stats;
+}
+
+static inline struct k2hft_ring_stats ring_stats_of(struct fixture *f)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	assert_int_equal(k2hft_ring_stats(f->ring, &stats), 0);
+	return stats;
+}
+
+/* What the client has counted, its ring has, too. */
+static inline void counts_compare(struct fixture *f)
+{
+	struct k2hft_client_stats client = stats_of(f);
+	struct k2hft_ring_stats ring = ring_stats_of(f);
+
+#define COUNT_COMPARE(name) assert_int_equal(ring.name, client.name);
+	COUNT_COMPARE(connects)
+	COUNT_COMPARE(connect_failures)
+	COUNT_COMPARE(sent_frames)
+	COUNT_COMPARE(sent_bytes)
+	COUNT_COMPARE(sent_records)
+	COUNT_COMPARE(resent_frames)
+	COUNT_COMPARE(compressed_frames)
+	COUNT_COMPARE(discarded_ranges)
+	COUNT_COMPARE(expired_records)
+	COUNT_COMPARE(unknown_records)
+	COUNT_COMPARE(refusals)
+	COUNT_COMPARE(ledger_lost)
+#undef COUNT_COMPARE
+}
+
 static inline int fixture_close(void **state)
 {
 	struct fixture *f = *state;
 
+	if (f->client && f->clients == 1)
+		counts_compare(f);
 	k2hft_client_close(f->client);
 	k2hft_producer_close(f->producer);
 	k2hft_ring_close(f->ring);
@@ -158,22 +200,6 @@ static inline void round_go(struct fixture *f)
 	assert_true(poll(descriptors, 2, timeout_ms == 0 ? 0 : 1) >= 0);
 	f->now_ns += MS;
 	assert_int_equal(k2hft_client_process(f->client, f->now_ns), 0);
-}
-
-static inline struct k2hft_client_stats stats_of(struct fixture *f)
-{
-	struct k2hft_client_stats stats = {.size = sizeof(stats)};
-
-	assert_int_equal(k2hft_client_stats(f->client, &stats), 0);
-	return stats;
-}
-
-static inline struct k2hft_ring_stats ring_stats_of(struct fixture *f)
-{
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-
-	assert_int_equal(k2hft_ring_stats(f->ring, &stats), 0);
-	return stats;
 }
 
 static inline void state_await(struct fixture *f, uint32_t state)

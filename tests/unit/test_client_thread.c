@@ -374,6 +374,7 @@ static void a_wait_for_room_ends_with_a_signal(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
 		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
+	assert_int_equal(k2i_client_room_wait(f->client, 1), 0);
 	assert_int_equal(sigaction(SIGALRM, &caught, NULL), 0);
 	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
 	errno = 77;

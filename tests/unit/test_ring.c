@@ -413,7 +413,7 @@ static void *space_waiter(void *argument)
 	memset(text, 'w', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	while ((pushed = push(waiter->producer, 1, text)) == -EAGAIN) {
-		int status = k2hft_ring_space_wait(waiter->ring, 10000);
+		int status = k2hft_ring_space_wait(waiter->ring, -1);
 
 		if (status)
 			return (void *)(intptr_t)status;

@@ -504,6 +504,7 @@ static void attached_outlives_the_consumer(void **state)
 	assert_int_equal(stats_of(ring).streams, 1);
 	(void)take(ring, "between");
 	assert_int_equal(k2hft_ring_sleep(ring), 1);
+	k2hft_ring_awake(attached);
 	assert_int_equal(push(producer, stream_id, "after"), 0);
 	assert_int_equal(readable(ring, 60000), 1);
 	(void)take(ring, "after");
@@ -515,7 +516,6 @@ static void attached_outlives_the_consumer(void **state)
 	assert_int_equal(k2hft_ring_recover(attached), -EINVAL);
 	assert_int_equal(k2hft_stream_find(attached, stream_id, &stream, &generation), -ENOENT);
 	assert_int_equal(k2hft_ring_wake_descriptor(attached), -EINVAL);
-	k2hft_ring_awake(attached);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);
 	k2hft_ring_close(ring);
