@@ -214,7 +214,6 @@ static void sequence_read(struct reader *reader, struct k2i_literals *best)
 		piece_read(reader, &piece);
 		repeated = quantifier_read(reader, &optional);
 		/* A line has no LF; a text with one could be found across two. */
-		reader->plain &= piece.byte_known && !repeated && piece.byte != '\n';
 		if (piece.byte_known && piece.byte != '\n' && !(repeated && optional))
 			text_add(&text, piece.byte);
 		pieces++;
@@ -223,6 +222,7 @@ static void sequence_read(struct reader *reader, struct k2i_literals *best)
 		if (piece.group.count && !(repeated && optional))
 			better_keep(best, &piece.group);
 	}
+	/* Each piece has put a byte there, and none has ended it. */
 	reader->plain &= pieces == text.bytes;
 	text_end(&text, best);
 }
