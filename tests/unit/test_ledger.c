@@ -23,7 +23,10 @@ static uint64_t position_of(struct k2i_ledger *ledger, const char *name)
 {
 	struct k2i_ledger_ring wanted = ring_make(name, 0), found;
 
-	return k2i_ledger_find(ledger, wanted.uuid, &found) ? found.position : UINT64_MAX;
+	if (!k2i_ledger_find(ledger, wanted.uuid, &found))
+		return UINT64_MAX;
+	assert_int_equal(found.epoch, wanted.epoch);
+	return found.position;
 }
 
 static void test_fresh(void **state)
@@ -189,6 +192,47 @@ static void test_files(void **state)
 	k2i_ledger_files(ledger, file_take, &found);
 	assert_int_equal(found.count, 0);
 	k2i_ledger_close(ledger, false);
+}
+
+static void files_take(void *argument, const struct k2i_ledger_file *file)
+{
+	struct k2i_ledger_file *found = argument;
+
+	assert_in_range(file->inode, 100, 101);
+	found[file->inode - 100] = *file;
+}
+
+/* Each has its own length, also in a log that is written anew meanwhile. */
+static void test_files_of_one_commit(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger;
+	unsigned anew;
+
+	for (anew = 0; anew < 2; anew++) {
+		struct k2i_ledger_file files[2] = {{1, 100, 0, 0, "a", false}, {1, 101, 0, 0, "b", false}}, found[2];
+		struct k2i_ledger_ring ring = ring_make("one", 8);
+
+		ledger = open_begun(folder, &report);
+		assert_int_equal(k2i_ledger_file_opened(ledger, &files[0]), 0);
+		assert_int_equal(k2i_ledger_file_opened(ledger, &files[1]), 0);
+		files[0].length = 50;
+		files[1].length = 70;
+		files[1].open_writer = 7;
+		assert_int_equal(k2i_ledger_commit(ledger, &ring, files, 2), 0);
+		if (anew) {
+			assert_int_equal(unlink(folder->log), 0);
+			assert_int_equal(k2i_ledger_check(ledger), 1);
+		}
+		k2i_ledger_close(ledger, false);
+		assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, &report), 0);
+		memset(found, 0, sizeof(found));
+		k2i_ledger_files(ledger, files_take, found);
+		assert_true(found[0].length == 50 && found[0].open_writer == 0);
+		assert_true(found[1].length == 70 && found[1].open_writer == 7);
+		k2i_ledger_close(ledger, false);
+	}
 }
 
 static void test_one_at_a_time(void **state)
@@ -491,6 +535,7 @@ int main(void)
 		LEDGER_TEST(test_other_boot_makes_uncertain),
 		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
 		LEDGER_TEST(test_files),
+		LEDGER_TEST(test_files_of_one_commit),
 		LEDGER_TEST(test_one_at_a_time),
 		LEDGER_TEST(test_cut_at_every_byte),
 		LEDGER_TEST(test_flipped_bits),

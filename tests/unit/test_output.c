@@ -530,6 +530,7 @@ static void test_told_of_who_waits(void **state)
 	struct k2i_stream one = stream_make(1, "one");
 	struct k2i_output_file *output;
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), ledger, log;
+	struct stat before, after;
 	char path[400];
 
 	place_open(place, "%L", NULL);
@@ -546,7 +547,11 @@ static void test_told_of_who_waits(void **state)
 	expect_file(place, "one", "");
 	assert_int_equal(output->told, K2I_OUTPUT_UNTOLD);
 	write_allow(ledger, log);
+	/* What a sync has refused is not relied on: the ledger is another. */
+	assert_int_equal(stat(path, &before), 0);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_not_equal(before.st_ino, after.st_ino);
 	assert_int_equal(commit_told(place, &one, 0, output), K2I_OUTPUT_KEPT);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_KEPT);
 	k2i_outputs_reopen(place->destination.outputs);
