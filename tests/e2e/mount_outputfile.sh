@@ -47,6 +47,16 @@ quick sh -c "echo x >'$mnt/many/x'; echo y >'$mnt/many/sub/y'" || fail write
 [ "$(quick cat "$mnt/many/sub/y")" = y ] || fail "many/sub/y is not read as its copy"
 [ "$(quick stat -c %s "$mnt/many/sub/y")" = 2 ] || fail "size of many/sub/y"
 
+# What one has left without its end comes before what another writes then.
+quick python3 - "$mnt/many/two" <<'END' || fail "two writers"
+import os, sys
+one, other = (os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT) for _ in range(2))
+os.write(one, b"left ")
+os.close(os.dup(one))
+os.write(other, b"other\n")
+END
+[ "$(cat "$work/copies/two")" = "left other" ] || fail "two writers: $(cat "$work/copies/two")"
+
 quick sh -c "printf 'one\nfirst\ntwo\n' >'$mnt/chain/first'" || fail write
 printf 'one\ntwo\n' >"$work/first"
 printf 'second: one\nsecond: two\n' >"$work/second"

@@ -26,6 +26,15 @@ echo line >>"$mnt/copied" || fail append
 [ "$(quick stat -c %s "$mnt/copied")" = 10 ] || fail "size: $(stat "$mnt/copied")"
 stop_mount || fail "status $? of k2hftfuse"
 
+# Nor a file that gets another one's records.
+rules=$(rule fed ''; rule feeds 'OUTPUTFILE = fed')
+start_mount
+returns "$mnt/fed" "$append" || fail "a file that could get records, and does not, is not cached"
+exec 3>>"$mnt/feeds"
+returns "$mnt/fed" "$append" && fail "a file that gets another one's records is cached"
+exec 3>&-
+stop_mount || fail "status $? of k2hftfuse"
+
 rules=$(rule plain ''; rule copied "OUTPUTFILE = $work/copy
 WRITEMODE = cached")
 start_mount

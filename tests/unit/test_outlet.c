@@ -389,13 +389,22 @@ static void the_rest_of_a_dropped_line_is_no_line(void **state)
 	mounted_end(&mounted);
 }
 
+/* What fsync(2) sends is of its file only. */
 static void a_record_is_continued_until_its_end(void **state)
 {
+	const struct k2i_node_owner owner = {.mode = S_IFREG | 0644};
 	struct mounted mounted;
+	struct k2i_handle *first;
+	uint32_t node;
 
 	(void)state;
 	mounted_make(&mounted);
-	mounted.handle->outlet->passes_all = true;
+	first = mounted.handle;
+	first->outlet->passes_all = true;
+	assert_int_equal(k2i_node_make(mounted.mount.nodes, K2I_NODE_ROOT, "other", &owner, &node), 0);
+	mounted.handle = handle_make(&mounted, node);
+	assert_int_equal(write_text(&mounted, "o"), 1);
+	mounted.handle = first;
 	assert_int_equal(write_text(&mounted, "a"), 1);
 	k2i_write_sync(&mounted.mount, 100, mounted.handle->number);
 	assert_int_equal(write_text(&mounted, "1\n"), 2);
