@@ -306,6 +306,8 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 		return -ENOENT;
 	if (S_ISDIR(entry->mode))
 		return -EPERM;
+	if (entry->links >= K2I_NODE_LINKS_MAX)
+		return -EMLINK;
 	owner = (struct k2i_node_owner){.mode = entry->mode};
 	status = k2i_node_make(table, parent, name, &owner, &made);
 	if (status)

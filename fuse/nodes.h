@@ -17,6 +17,7 @@
 #define K2I_NODE_ROOT 1u
 #define K2I_NODE_COUNT_MAX (1u << 18)
 #define K2I_NODE_NAME_BYTES_MAX 255u
+#define K2I_NODE_LINKS_MAX 1000u /* other names of a file: they are gone through when one is removed */
 
 struct k2i_node_table;
 struct k2i_cached_file;

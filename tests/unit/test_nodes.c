@@ -210,6 +210,22 @@ static void a_file_has_several_names(void **state)
 	assert_int_equal(k2i_nodes_used(table), 3);
 }
 
+/* Whoever may make files must not make one that takes long to be rid of. */
+static void a_file_has_not_too_many_names(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t f = make(table, K2I_NODE_ROOT, "f", &file);
+	char name[16];
+
+	for (unsigned number = 0; number < K2I_NODE_LINKS_MAX; number++) {
+		(void)snprintf(name, sizeof(name), "%u", number);
+		assert_int_equal(k2i_node_link(table, f, K2I_NODE_ROOT, name), 0);
+	}
+	assert_int_equal(k2i_node_link(table, f, K2I_NODE_ROOT, "more"), -EMLINK);
+	assert_int_equal(k2i_node_remove(table, k2i_node_find(table, K2I_NODE_ROOT, "0")), 0);
+	assert_int_equal(k2i_node_link(table, f, K2I_NODE_ROOT, "more"), 0);
+}
+
 static void listing_goes_on_whatever_changes(void **state)
 {
 	struct k2i_node_table *table = *state;
@@ -294,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_has_several_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_file_has_not_too_many_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_begins_anywhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_table_says_so, set_up, tear_down),
