@@ -25,13 +25,22 @@ void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k
 }
 
 /* A path or a peer's text can hold a line end, and what follows it would look like a message of its own. */
+unsigned k2i_log_control_bytes(const char *text)
+{
+	unsigned char byte = (unsigned char)text[0];
+
+	if (byte < 0x20 || byte == 0x7f)
+		return 1;
+	return text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
+}
+
 void k2i_log_clean(char *text)
 {
 	for (; *text; text++) {
-		if ((unsigned char)*text < 32 || *text == 127)
-			*text = '?';
-		else if (text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0)
-			text[0] = text[1] = '?';
+		unsigned control = k2i_log_control_bytes(text);
+
+		if (control)
+			text[0] = text[control - 1] = '?';
 	}
 }
 

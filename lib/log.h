@@ -14,7 +14,9 @@
  */
 void k2i_log(enum k2hft_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same in a text: ? for each control character, also of U+0080 to U+009F, which some terminals obey, too. */
+/* How many bytes of a text are a control character, of ASCII or of U+0080 to U+009F, which some terminals obey, too. */
+unsigned k2i_log_control_bytes(const char *text);
+/* Has ? for each byte of those, as a message has. */
 void k2i_log_clean(char *text);
 
 /*

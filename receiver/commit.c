@@ -106,7 +106,6 @@ static int files_begin(struct k2i_committer *committer, const struct k2i_ledger_
 static void files_cut(struct k2i_committer *committer, uint32_t file_count)
 {
 	struct k2i_group *group = &committer->group;
-	char name[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	struct k2i_group_file *file;
 	int error;
 
@@ -119,8 +118,7 @@ static void files_cut(struct k2i_committer *committer, uint32_t file_count)
 		k2i_count(&committer->destination->counters->uncut_files, 1);
 		k2i_log_limited(&committer->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back to %" PRIu64 " bytes (%s): records can be there twice",
-				k2i_text_clean(file->output->path, name, sizeof(name)), file->length_before,
-				k2i_text_error(error));
+				file->output->path, file->length_before, k2i_text_error(error));
 	}
 }
 

@@ -155,12 +155,9 @@ static int index_put(int directory, const char *name, const struct k2i_group_ent
 
 static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
 {
-	char path[256];
-
 	k2i_log_limited(&quarantine->limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
-			"quarantine: what %s sends to \"%s\" can't be stored there (%s) and goes to %s",
-			entry->stream->host, k2i_text_clean(entry->stream->path, path, sizeof(path)),
-			k2i_text_error(reason), quarantine->path);
+			"quarantine: what %s sends to \"%.255s\" can't be stored there (%s) and goes to %s",
+			entry->stream->host, entry->stream->path, k2i_text_error(reason), quarantine->path);
 }
 
 /* Room ----------------------------------------------------------------------------------------------------------- */

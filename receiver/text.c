@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "log.h"
+
 const char *k2i_text_error(int error)
 {
 	return strerror(-error);
@@ -10,10 +12,10 @@ const char *k2i_text_error(int error)
 
 const char *k2i_text_clean(const char *input, char *output, size_t room)
 {
-	size_t i;
+	size_t bytes = strnlen(input, room - 1);
 
-	for (i = 0; i + 1 < room && input[i]; i++)
-		output[i] = (unsigned char)input[i] < 0x20 || input[i] == 0x7f ? '?' : input[i];
-	output[i] = '\0';
+	memmove(output, input, bytes);
+	output[bytes] = '\0';
+	k2i_log_clean(output);
 	return output;
 }

@@ -19,7 +19,7 @@
 #include <k2hft/version.h>
 
 #include "bench_chart.h"
-#include "terminal.h"
+#include "log.h"
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
 const char *const bench_level_names[] = {"received", "written", "synced", NULL};
@@ -456,9 +456,9 @@ void bench_row_print(const struct bench_row *row)
 	struct bench_row shown = *row;
 
 	/* It can come from a file. */
-	text_clean(shown.what);
-	text_clean(shown.unit);
-	text_clean(shown.against_what);
+	k2i_log_clean(shown.what);
+	k2i_log_clean(shown.unit);
+	k2i_log_clean(shown.against_what);
 	(void)printf("%-56s %11s %s\n    ", shown.what, bench_figure_text(row->value, value), shown.unit);
 	if (!isnan(row->ratio))
 		(void)printf("%.3f of %s %s ", row->ratio, shown.against_what,

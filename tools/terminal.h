@@ -7,7 +7,5 @@
 
 /* A text from elsewhere, with ? for what a terminal would obey; `lines`: but for line ends. */
 void text_show(FILE *output, const char *text, bool lines);
-/* The same in its place. */
-void text_clean(char *text);
 
 #endif
