@@ -7,13 +7,13 @@
 #include <stdatomic.h>
 #include <sys/time.h>
 
-#include "client.h"
+#include "client_state.h"
 #include "clock.h"
 
-/* Greets one connection and acknowledges all that comes, until it ends. */
+/* Greets one connection and acknowledges all that comes, or up to a position, until it ends. */
 struct echo {
 	int listener;
-	uint64_t bytes;
+	uint64_t bytes, acked_max;
 	pthread_t thread;
 };
 
@@ -30,12 +30,15 @@ static bool receive_all(int peer, uint8_t *bytes, size_t count)
 	return true;
 }
 
-static int echo_answer(const struct k2hft_frame *frame, const uint8_t *body, uint8_t *answer, size_t room)
+static int echo_answer(const struct echo *echo, const struct k2hft_frame *frame, const uint8_t *body, uint8_t *answer,
+		       size_t room)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
 	struct k2hft_ack ack = {.position = frame->position + frame->raw_bytes, .level = K2HFT_LEVEL_WRITTEN};
 	struct k2hft_hello hello;
 
+	if (ack.position > echo->acked_max)
+		ack.position = echo->acked_max;
 	ack.window_end = ack.position + PEER_WINDOW;
 	if (frame->type == K2HFT_FRAME_DATA)
 		return k2hft_ack_encode(&ack, answer, room);
@@ -58,7 +61,7 @@ static void *echo_main(void *argument)
 	while (receive_all(peer, header, sizeof(header)) &&
 	       k2hft_frame_header_decode(header, sizeof(header), PEER_BODY_BYTES, &frame) == 0 &&
 	       receive_all(peer, body, frame.body_bytes)) {
-		int count = echo_answer(&frame, body, answer, sizeof(answer));
+		int count = echo_answer(echo, &frame, body, answer, sizeof(answer));
 
 		if (frame.type == K2HFT_FRAME_DATA)
 			echo->bytes += frame.raw_bytes;
@@ -70,10 +73,15 @@ static void *echo_main(void *argument)
 	return NULL;
 }
 
+static void echo_start_up_to(struct echo *echo, struct fixture *f, uint64_t acked_max)
+{
+	*echo = (struct echo){.listener = f->listener, .acked_max = acked_max};
+	assert_int_equal(pthread_create(&echo->thread, NULL, echo_main, echo), 0);
+}
+
 static void echo_start(struct echo *echo, struct fixture *f)
 {
-	*echo = (struct echo){.listener = f->listener};
-	assert_int_equal(pthread_create(&echo->thread, NULL, echo_main, echo), 0);
+	echo_start_up_to(echo, f, UINT64_MAX);
 }
 
 static void echo_end(struct echo *echo, struct fixture *f)
@@ -421,6 +429,41 @@ static void *drain_main(void *argument)
 	return &answer;
 }
 
+static bool somebody_drains(struct fixture *f)
+{
+	bool somebody;
+
+	(void)pthread_mutex_lock(&f->client->lock);
+	somebody = f->client->drainers > 0;
+	(void)pthread_mutex_unlock(&f->client->lock);
+	return somebody;
+}
+
+/* Else it would never end where others write on. */
+static void drain_does_not_wait_for_what_comes_later(void **state)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	struct fixture *f = *state;
+	struct echo echo;
+	pthread_t drain;
+	void *answer;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	push(f, "one\n");
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(pthread_create(&drain, NULL, drain_main, f), 0);
+	while (!somebody_drains(f))
+		(void)nanosleep(&moment, NULL);
+	push(f, "two\n");
+	echo_start_up_to(&echo, f, end);
+	assert_int_equal(pthread_join(drain, &answer), 0);
+	assert_int_equal(*(int *)answer, 0);
+	assert_int_equal(ring_stats_of(f).acked, end);
+	echo_end(&echo, f);
+}
+
 /* What a drain waits for can be a claim that is given back: then the tail that it saw is never reached. */
 static void drain_ends_when_the_tail_goes_back(void **state)
 {
@@ -503,6 +546,7 @@ int main(void)
 		CASE(who_waits_for_room_makes_it),
 		CASE(a_wait_for_room_ends_with_a_signal),
 		CASE(drain_does_not_wait_for_what_was_given_back),
+		CASE(drain_does_not_wait_for_what_comes_later),
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),
 		CASE(close_stops_a_thread_that_sleeps),
