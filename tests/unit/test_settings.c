@@ -326,6 +326,9 @@ static void test_tls_wrong(void **state)
 		{"SSL=yes\nPSKFILE=relative\n", 3, "must be an absolute path"},
 		{"CAPATH=/none\n", 2, "CAPATH needs SSL = yes"},
 		{"SSL=no\nSERVER_CERT=/none\n", 3, "SERVER_CERT needs SSL = yes"},
+		{"SLAVE_PRIKEY=/none\n", 2, "SLAVE_PRIKEY needs SSL = yes"},
+		{"PSKFILE=/none\n", 2, "PSKFILE needs SSL = yes"},
+		{"SSL=yes\nPSKFILE=/none\nSLAVE_CERT=/none\n", 4, "SLAVE_CERT can't be used together with PSKFILE"},
 		{"SSL_VERIFY_PEER=yes\n", 2, "SSL_VERIFY_PEER = yes needs SSL = yes"},
 		{"SSL=yes\nCAPATH=/none/ca.pem\n", 3, "CAPATH: /none/ca.pem: No such file or directory"},
 		{"SSL=yes\nSLAVE_CERT=/none\n", 3, "SLAVE_CERT needs SLAVE_PRIKEY"},
@@ -414,6 +417,7 @@ static void test_whole_refused(void **state)
 	expect_error("[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n", 1, "a rule needs a [K2HFTFUSE] section");
 	expect_error("[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n", 1, "needs PORT");
 	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\n", 3, "needs FILE_BASEDIR");
+	expect_error("[GLOBAL]\nCTLPORT=8020\n" RECEIVER, 2, "CTLPORT must be another port than PORT");
 	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nFILE_BASEDIR=\n", 4, "needs FILE_BASEDIR");
 	expect_error("[GLOBAL]\nPORT=99999\n[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n", 2, "use 1 to 65535");
 	expect_error("[GLOBAL]\nPORT=1\n[K2HFTFUSESVR]\nFILE_BASEDIR=x\n", 4, "must be an absolute path");
