@@ -2,6 +2,7 @@
 #include "format_parts.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,14 @@ char *k2i_time_format_compile(const char *time_format, char *message, size_t mes
 
 size_t k2i_time_second(const char *compiled, time_t second, char *text, size_t room)
 {
+	/* The C library locks, too, but the thread sanitizer does not see that. */
+	static pthread_mutex_t zone_mutex = PTHREAD_MUTEX_INITIALIZER;
 	struct tm broken_down;
 
 	/* localtime_r(3) knows for ever what the zone was at first, and a receiver can run for years. */
+	(void)pthread_mutex_lock(&zone_mutex);
 	tzset();
+	(void)pthread_mutex_unlock(&zone_mutex);
 	return localtime_r(&second, &broken_down) ? strftime(text, room, compiled, &broken_down) : 0;
 }
 
