@@ -120,7 +120,8 @@ K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
 
 /*
  * Waits until everything that is committed to the ring now is acknowledged. For clients with a thread. -ETIMEDOUT after
- * `timeout_ms` (-1: no limit); -EINVAL no thread runs; -EIO the ring can't be used any more. Any thread. Since 0.1.0.
+ * `timeout_ms` (-1: no limit); -EINVAL no thread runs; -EIO the ring can't be used any more, or OpenSSL has
+ * ended (see libk2hft(7)). Any thread. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 

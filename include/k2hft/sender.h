@@ -82,15 +82,15 @@ K2HFT_API int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **s
 /*
  * Waits until all that was written is acknowledged (as k2hft_sender_flush), stops the client, closes the ring. Writers
  * must be closed before. `timeout_ms` as k2hft_sender_flush's; NULL is allowed. 0; -ETIMEDOUT: records remain, in the
- * ring file or lost with the memory: `k2hft_sender_stats` just before tells how many; -EIO the ring can't be used any
- * more; -EPIPE as k2hft_sender_flush's. The sender is gone in every case. Since 0.1.0.
+ * ring file or lost with the memory: `k2hft_sender_stats` just before tells how many; -EIO and -EPIPE as
+ * k2hft_sender_flush's. The sender is gone in every case. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms);
 
 /*
  * Waits until everything that writers wrote before is acknowledged, at most `timeout_ms` milliseconds (-1: no limit).
- * -ETIMEDOUT; -EIO the ring can't be used any more; -EPIPE attached, and nobody sends from the ring any more. Any thread.
- * Since 0.1.0.
+ * -ETIMEDOUT; -EIO the ring can't be used any more, or OpenSSL has ended (see libk2hft(7)); -EPIPE attached, and nobody
+ * sends from the ring any more. Any thread. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 

@@ -397,6 +397,16 @@ static inline void push(struct fixture *f, const char *text)
 	push_to(f, f->stream_id, text, strlen(text));
 }
 
+/* Three records; where the second begins and ends. */
+static inline void push_three(struct fixture *f, uint64_t *from, uint64_t *to)
+{
+	push(f, "one\n");
+	*from = ring_stats_of(f).tail;
+	push(f, "two\n");
+	*to = ring_stats_of(f).tail;
+	push(f, "three\n");
+}
+
 /* Rounds in which nothing may come to the peer, and after which the client waits. */
 static inline void peer_quiet(struct fixture *f, int rounds)
 {

@@ -20,11 +20,8 @@ static void damage_is_announced(void **state)
 	struct fixture *f = *state;
 
 	client_open(f);
-	push(f, "one\n");
-	uint64_t damaged_from = ring_stats_of(f).tail;
-	push(f, "two\n");
-	uint64_t damaged_to = ring_stats_of(f).tail;
-	push(f, "three\n");
+	uint64_t damaged_from, damaged_to;
+	push_three(f, &damaged_from, &damaged_to);
 	ring_scribble(f, damaged_from, 32);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	struct peer_frame got = peer_data(f);
@@ -117,11 +114,8 @@ static void damage_of_before_is_announced(void **state)
 {
 	struct fixture *f = *state;
 
-	push(f, "one\n");
-	uint64_t damaged_from = ring_stats_of(f).tail;
-	push(f, "two\n");
-	uint64_t damaged_to = ring_stats_of(f).tail;
-	push(f, "three\n");
+	uint64_t damaged_from, damaged_to;
+	push_three(f, &damaged_from, &damaged_to);
 	ring_scribble(f, damaged_from, 32);
 	assert_int_equal(k2hft_ring_repair(f->ring), 1);
 	/* By another one even. */

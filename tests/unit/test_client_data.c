@@ -123,11 +123,8 @@ static void chunks_of_no_stream_are_announced(void **state)
 	struct fixture *f = *state;
 
 	client_open(f);
-	push(f, "one\n");
-	uint64_t from = ring_stats_of(f).tail;
-	push(f, "two\n");
-	uint64_t to = ring_stats_of(f).tail;
-	push(f, "three\n");
+	uint64_t from, to;
+	push_three(f, &from, &to);
 	uint32_t nobody = 4000;
 	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), &nobody, sizeof(nobody),
 				(off_t)(K2I_DATA_AT + from + K2I_CHUNK_STREAM_AT)),

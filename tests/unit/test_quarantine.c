@@ -70,6 +70,10 @@ static struct k2i_group_entry entries[] = {
 	{.stream = &stream, .payload = (const uint8_t *)"chunk2", .payload_bytes = 6, .position = 128},
 };
 
+/* The second of them alone. */
+static const struct k2i_group group_of_one = {.entries = entries + 1, .entry_count = 1};
+static const struct k2i_group_file file_of_one = {.error = -EISDIR};
+
 /* As often as its sender is held and tries again, a chunk is there once, and takes room once. */
 static void what_comes_again_is_there_once(void **state)
 {
@@ -106,8 +110,6 @@ static void what_comes_again_is_there_once(void **state)
 static void a_full_one_is_looked_through_when_it_changes(void **state)
 {
 	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
-	const struct k2i_group_file file = {.error = -EISDIR};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
@@ -117,20 +119,18 @@ static void a_full_one_is_looked_through_when_it_changes(void **state)
 	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
 	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
 	assert_int_equal(unlink(there), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, NULL, 0), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
 	k2i_quarantine_free(quarantine);
 }
 
 /* It can change twice in what its time can tell apart. */
 static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 {
-	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
-	const struct k2i_group_file file = {.error = -EISDIR};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
@@ -143,10 +143,10 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
 	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
 	assert_int_equal(unlink(there), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
 	k2i_quarantine_free(quarantine);
 }
 
@@ -154,8 +154,6 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 static void what_could_not_be_put_there_takes_no_room(void **state)
 {
 	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
-	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
-	const struct k2i_group_file file = {.error = -EISDIR};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
@@ -167,10 +165,10 @@ static void what_could_not_be_put_there_takes_no_room(void **state)
 	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
 	for (tries = 0; tries < 4; tries++) {
 		assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-		assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EISDIR);
+		assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EISDIR);
 	}
 	assert_int_equal(rmdir(part), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
 	expect_file(folder, CHUNK_2, "chunk2");
 	k2i_quarantine_free(quarantine);
 }
@@ -223,8 +221,6 @@ static void what_was_found_is_synced(void **state)
 /* Also of a directory that was made for what was put there. */
 static void an_error_that_others_were_told_of_is_noticed(void **state)
 {
-	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
-	const struct k2i_group_file file = {.error = -EISDIR};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
@@ -235,7 +231,7 @@ static void an_error_that_others_were_told_of_is_noticed(void **state)
 			assert_int_equal(rmdir(folder->path), 0);
 		assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
 		if (made)
-			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
 		error_told();
 		assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
 		k2i_quarantine_free(quarantine);
@@ -258,8 +254,6 @@ static unsigned directories_count(const struct stat *which)
 /* What was put there before another file system took the place. */
 static void an_error_of_the_one_before_is_noticed(void **state)
 {
-	const struct k2i_group group = {.entries = entries + 1, .entry_count = 1};
-	const struct k2i_group_file file = {.error = -EISDIR};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
@@ -280,7 +274,7 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 		error_told();
 		assert_int_equal(unlink(link) | symlink(other, link), 0);
 		if (puts)
-			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
 		else
 			k2i_quarantine_tick(quarantine);
 		assert_int_equal(directories_count(&here), 0);
