@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Copies lines from standard input into a ring that another process sends: the ring of a mount, by the link
- * MOUNT/.k2hft-ring, or a ring file. This process needs no connection and may end at any time: what it wrote is in the
- * ring.
+ * MOUNT/.k2hft-ring, or a ring file. This process needs no connection and may end at any time, because what it wrote is
+ * in the ring.
  *
  *	cc attach_ring.c $(pkg-config --cflags --libs k2hft) -o attach_ring
  *	dmesg | ./attach_ring MOUNT/.k2hft-ring dmesg.log
@@ -33,7 +33,7 @@ static int copy(struct k2hft_sender *sender, const char *path)
 			done += taken;
 		} while (status == -EINTR);
 	}
-	/* A last line without its end is sent by this. */
+	/* This also sends a last line without its line end. */
 	k2hft_writer_close(writer);
 	return status;
 }
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	status = copy(sender, argv[2]);
 	if (status)
 		fprintf(stderr, "%s: %s\n", argv[2], strerror(-status));
-	/* Waits until the process that sends has an acknowledgement for all of it. */
+	/* Waits until the process that sends the ring has an acknowledgement for all of it. */
 	unsent = k2hft_sender_close(sender, TIMEOUT_MS);
 	if (unsent)
 		fprintf(stderr, "not everything was acknowledged: %s\n", strerror(-unsent));

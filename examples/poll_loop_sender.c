@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with its own poll loop and no further thread: it puts what comes on standard input into a ring, and drives
- * the client that sends it.
+ * A program with a poll loop of its own and no other thread: it puts what comes on standard input into a ring, and
+ * drives the client that sends the ring.
  *
  *	cc poll_loop_sender.c $(pkg-config --cflags --libs k2hft) -o poll_loop_sender
  *	./poll_loop_sender HOST PORT STREAM < FILE
@@ -60,7 +60,7 @@ static void program_close(struct program *program)
 	k2hft_ring_close(program->ring);
 }
 
-/* The first `bytes` of the text, which hold `records` lines, become a chunk. -EAGAIN: the ring is full. */
+/* Makes a chunk of the first `bytes` of the text, which are `records` lines. -EAGAIN: the ring is full. */
 static int chunk_push(struct program *program, size_t bytes, uint32_t records)
 {
 	struct k2hft_chunk chunk = {
@@ -78,7 +78,7 @@ static int chunk_push(struct program *program, size_t bytes, uint32_t records)
 	return status;
 }
 
-/* Whole lines, or all that is there if no more comes or fits. */
+/* Pushes whole lines, or all that is there if no more comes or fits. */
 static int lines_push(struct program *program)
 {
 	size_t bytes = program->text_bytes;

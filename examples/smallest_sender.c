@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	}
 	if (status)
 		fprintf(stderr, "writer: %s\n", strerror(-status));
-	/* Until the record is in the receiver's file, or the time is over. */
+	/* Waits until the record is in the receiver's file, or the time is over. */
 	if (k2hft_sender_close(sender, TIMEOUT_MS) == 0)
 		return status ? 1 : 0;
 	fprintf(stderr, "the receiver has not acknowledged everything\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several threads, one sender: each thread has a writer of its own, so that writing takes no lock. What happens to the
- * connection is told by the library's messages; records that are not acknowledged yet survive in a ring file.
+ * Several threads, one sender: each thread has a writer of its own, so that writing takes no lock. The
+ * library's messages tell what happens to the connection; records that are not acknowledged yet survive in a ring file.
  *
  *	cc threads_sender.c $(pkg-config --cflags --libs k2hft) -pthread -o threads_sender
  *	./threads_sender HOST PORT RING_FILE
@@ -35,7 +35,7 @@ static void *work(void *argument)
 	struct work *mine = argument;
 	struct k2hft_writer *writer;
 
-	/* All write to the same stream: each one's records arrive whole and in its order. */
+	/* All threads write to the same stream; the records of each arrive whole and in order. */
 	mine->status = k2hft_writer_open(mine->sender, "examples/threads.log", &writer);
 	if (mine->status)
 		return NULL;
