@@ -136,7 +136,7 @@ $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_re
 $(patsubst %,$(B)/tests/test_%,cached collect hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
 $(B)/tests/test_collect $(B)/tests/test_outlet: $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
-$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(addprefix -Wl$(comma)--wrap=,$(if $(findstring test_client_data,$@),malloc k2i_process_alive) $(if $(findstring test_memory,$@),malloc calloc realloc reallocarray aligned_alloc strdup mmap memfd_create ftruncate epoll_create1 eventfd epoll_ctl pthread_create) $(if $(findstring test_client_life,$@),getaddrinfo) $(if $(findstring test_ring_damage,$@),k2i_process_alive) $(if $(findstring test_turnstile,$@),syscall) $(if $(findstring test_ring_making,$@),fdatasync open) $(if $(findstring test_attach,$@),inotify_init1) $(if $(findstring test_outlet,$@),k2i_regex_match) $(if $(filter %/test_collect %/test_outlet,$@),k2i_shared_alloc) $(if $(findstring test_session_hold,$@)$(findstring test_store,$@),writev) $(if $(findstring test_session_synced,$@),fdatasync sync_file_range syncfs) $(if $(findstring test_ledger,$@),fsync) $(if $(findstring test_verify_record,$@),reallocarray) $(if $(findstring test_quarantine,$@),syncfs) $(if $(findstring test_admission,$@),pthread_create k2i_loop_now_ns) $(if $(findstring test_output_idle,$@),close sync_file_range))
+$(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(wrapped_by_$(@F):%=-Wl,--wrap=%)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
@@ -190,7 +190,7 @@ fuzz:                   ## each fuzz target for TIME=60 seconds; fuzz-NAME: one 
 check-fuzz: fuzz        ## the same
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
-include tests/faults/faults.mk tests/model/model.mk
+include tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 

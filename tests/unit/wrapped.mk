@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# Functions of which a test has its own, by --wrap of the linker; a line for each test.
+wrapped_by_test_admission      = pthread_create k2i_loop_now_ns
+wrapped_by_test_attach         = inotify_init1
+wrapped_by_test_client_data    = malloc k2i_process_alive
+wrapped_by_test_client_life    = getaddrinfo
+wrapped_by_test_collect        = k2i_shared_alloc
+wrapped_by_test_ledger         = fsync
+wrapped_by_test_memory         = malloc calloc realloc reallocarray aligned_alloc strdup mmap memfd_create ftruncate epoll_create1 eventfd epoll_ctl pthread_create
+wrapped_by_test_outlet         = k2i_regex_match k2i_shared_alloc
+wrapped_by_test_output_idle    = close sync_file_range
+wrapped_by_test_quarantine     = syncfs
+wrapped_by_test_ring_damage    = k2i_process_alive
+wrapped_by_test_ring_making    = fdatasync open
+wrapped_by_test_session_hold   = writev
+wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
+wrapped_by_test_store          = writev
+wrapped_by_test_turnstile      = syscall
+wrapped_by_test_verify_record  = reallocarray
