@@ -199,6 +199,8 @@ int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 		return -1;
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->pause == K2I_CLIENT_PAUSE_NONE)
 		return 0;
+	if (k2i_transport_more(&client->transport))
+		return 0;
 	uint64_t deadline_ns = k2i_client_deadline(client), claims_due_ns = k2i_client_claims_due(client);
 	if (deadline_ns > claims_due_ns)
 		deadline_ns = claims_due_ns;
@@ -275,6 +277,9 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 		return -EIO;
 	for (int index = 0; index < event_count; index++)
 		event_handle(client, &events[index], now_ns);
+	/* What is left in TLS makes no event. */
+	if (k2i_transport_more(&client->transport))
+		k2i_client_receive(client, now_ns);
 	k2i_client_session_step(client, now_ns);
 	if (client->state == K2HFT_CLIENT_GREETING || client->state == K2HFT_CLIENT_CONNECTED)
 		error = k2i_client_send(client, now_ns);

@@ -8,6 +8,9 @@
 
 #define PING_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
+/* A receiver that sends without end must not keep the ring, or a program's loop, waiting. */
+#define READS_MAX 16u
+
 static const char *const status_texts[] = {
 	[K2HFT_STATUS_OK] = "keeps up again",
 	[K2HFT_STATUS_SLOW] = "is slow",
@@ -223,7 +226,9 @@ static void receive_once(struct k2hft_client *client, uint64_t now_ns)
 
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)
 {
+	unsigned reads = 0;
+
 	do
 		receive_once(client, now_ns);
-	while (k2i_transport_more(&client->transport));
+	while (k2i_transport_more(&client->transport) && ++reads < READS_MAX);
 }

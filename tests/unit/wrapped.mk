@@ -3,7 +3,7 @@
 wrapped_by_test_admission      = pthread_create k2i_loop_now_ns
 wrapped_by_test_attach         = inotify_init1
 wrapped_by_test_client_data    = malloc k2i_process_alive
-wrapped_by_test_client_life    = getaddrinfo
+wrapped_by_test_client_life    = getaddrinfo k2i_transport_more
 wrapped_by_test_collect        = k2i_shared_alloc
 wrapped_by_test_ledger         = fsync
 wrapped_by_test_memory         = malloc calloc realloc reallocarray aligned_alloc strdup mmap memfd_create ftruncate epoll_create1 eventfd epoll_ctl pthread_create
