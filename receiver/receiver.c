@@ -193,7 +193,6 @@ static int format_compile(const char *format, const char *time_format, const str
 
 static int format_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
-	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	char at[PATH_MAX + 16];
 	const char *refused = NULL;
 	struct k2i_format *time_only = NULL;
@@ -209,7 +208,7 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	if (status)
 		return status;
 	if (settings->unify_file)
-		refused = k2i_format_unify(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path);
+		refused = k2i_format_unify_check(settings->unify_file, (uint64_t)time(NULL) * 1000000000u);
 	if (refused) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: FILE_UNIFY \"%s\" %s",
 			k2i_settings_place(settings, &settings->unify_place, at, sizeof(at)), settings->unify_file,

@@ -76,8 +76,7 @@ static bool check_format(struct check *check, const char *format, const char *ti
 static void check_unify(struct check *check, const struct k2i_settings *settings)
 {
 	const struct k2i_place *place = &settings->unify_place;
-	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
-	const char *refused = k2i_format_unify(settings->unify_file, (uint64_t)time(NULL) * 1000000000u, path);
+	const char *refused = k2i_format_unify_check(settings->unify_file, (uint64_t)time(NULL) * 1000000000u);
 	char text[128];
 
 	if (!refused)

@@ -65,5 +65,7 @@ int k2i_format_records(const struct k2i_format *format, const struct k2i_format_
 int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, size_t room);
 /* The file of FILE_UNIFY at that time. As k2i_path_refused. */
 const char *k2i_format_unify(const char *unify_file, uint64_t time_ns, char path[K2HFT_STREAM_PATH_BYTES_MAX + 1]);
+/* The same of any time in the year that begins then. */
+const char *k2i_format_unify_check(const char *unify_file, uint64_t time_ns);
 
 #endif

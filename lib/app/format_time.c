@@ -11,6 +11,8 @@
 #include "path.h"
 
 #define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
+#define SECONDS_PER_HOUR UINT64_C(3600)
+#define HOURS_PER_YEAR (366u * 24)
 
 /* Where `%-` before a letter is the C library's flag "do not pad": conversions that pad. Before others, such as the Z
  * of an ISO 8601 time, it means nanoseconds, as it always does in K2HFTFUSE. */
@@ -142,4 +144,23 @@ const char *k2i_format_unify(const char *unify_file, uint64_t time_ns, char path
 	if (k2i_format_time(unify_file, time_ns, path, K2HFT_STREAM_PATH_BYTES_MAX + 1) < 0)
 		path[0] = '\0';
 	return k2i_path_refused(path);
+}
+
+/*
+ * A month, a weekday and a number without its zero can be longer then than now. The last second of every third hour of a
+ * year has each of them at its longest together with all others, 10, 11 or 12 o'clock too, whatever the zone.
+ */
+const char *k2i_format_unify_check(const char *unify_file, uint64_t time_ns)
+{
+	uint64_t hour = time_ns / NANOSECONDS_PER_SECOND / SECONDS_PER_HOUR;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	const char *refused = k2i_format_unify(unify_file, time_ns, path);
+
+	for (unsigned later = 0; later < HOURS_PER_YEAR && !refused; later += 3) {
+		uint64_t second = (hour + later + 1) * SECONDS_PER_HOUR - 1;
+
+		if (k2i_format_unify(unify_file, second * NANOSECONDS_PER_SECOND, path))
+			refused = "gives a name that is too long at some time of the year";
+	}
+	return refused;
 }

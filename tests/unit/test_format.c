@@ -224,6 +224,30 @@ static void the_zone_can_change(void **state)
 	time_is("%H:%M %Z", "22:13 UTC");
 }
 
+/* Its longest is on a Wednesday in September with two digits, at 10 to 12 o'clock: long after it was configured. */
+static void a_unified_name_fits_all_year(void **state)
+{
+	static const char *const zones[] = {"UTC0", "EAST-5:45", "WEST8", "SUMMER3TIME"};
+	static const char directives[] = "%B%A%-d%-I%-M";
+	char name[300], path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	const size_t longest = 24, most = 255 - longest;
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
+		(void)setenv("TZ", zones[i], 1);
+		memcpy(name + most, directives, sizeof(directives));
+		assert_null(k2i_format_unify_check(name, TIME_NS));
+		name[most] = 'n';
+		memcpy(name + most + 1, directives, sizeof(directives));
+		assert_null(k2i_format_unify(name, TIME_NS, path));
+		assert_non_null(strstr(k2i_format_unify_check(name, TIME_NS), "time of the year"));
+	}
+	(void)setenv("TZ", "UTC0", 1);
+	assert_non_null(k2i_format_unify_check("%Q", TIME_NS));
+	assert_non_null(k2i_format_unify_check("", TIME_NS));
+}
+
 /* One buffer, two formats, and times that change: what is cached must not come out for another. */
 static void cached_second_is_its_own(void **state)
 {
@@ -272,6 +296,7 @@ int main(void)
 		cmocka_unit_test(plain_is_recognised),
 		cmocka_unit_test(nanoseconds_and_flags_differ),
 		cmocka_unit_test(the_zone_can_change),
+		cmocka_unit_test(a_unified_name_fits_all_year),
 		cmocka_unit_test(cached_second_is_its_own),
 	};
 
