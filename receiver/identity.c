@@ -96,16 +96,22 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 
 /* Directories ---------------------------------------------------------------------------------------------------- */
 
-/* What stands there may no longer be what was made: only an empty directory of root's is given away. */
+/*
+ * What stands there may no longer be what was made: only an empty directory of root's is given away. One that was made in
+ * a directory with the set-group-ID bit has that bit and that group, as what is made in it later.
+ */
 static int directory_give(const struct k2i_identity *identity, int directory)
 {
 	struct stat status;
+	gid_t group = identity->group;
 
 	if (fstat(directory, &status) < 0)
 		return -errno;
 	if (status.st_uid != 0 || status.st_nlink > 2)
 		return -EPERM;
-	return fchownat(directory, "", identity->user, identity->group, AT_EMPTY_PATH) < 0 ? -errno : 0;
+	if (status.st_mode & S_ISGID)
+		group = (gid_t)-1;
+	return fchownat(directory, "", identity->user, group, AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
 /* Whether somebody else than root can put a link there: it must not lead root to where that one may make nothing. */

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Started by root with USER the receiver becomes that user for good, with directories of its own, and goes on writing after
-# SIGHUP and after a file was removed. USER that is nobody, can't write, or is somebody else's is an error.
+# SIGHUP and after a file was removed. USER that is nobody, can't write, or is somebody else's is an error. A directory's
+# set-group-ID bit counts.
 # That user has to come as far as the folder of this test.
 TMPDIR=/tmp
 export TMPDIR
@@ -58,6 +59,17 @@ record three
 	fail "owners: $(stat -c '%n %u %a' "$dir/out" "$dir/out/log/a" "$dir/deep" "$dir/deep/state")"
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
+
+# A directory that passes its group on passes it to what is made below it.
+rm -rf "$dir/out" "$dir/deep"
+chgrp 4000001 "$dir"
+chmod g+s "$dir"
+receiver_start
+record four
+receiver_stop TERM
+[ "$(stat -c %u:%g "$dir/deep" "$dir/deep/state" "$dir/out" "$dir/out/log" "$dir/out/log/a" | sort -u)" = "$user:4000001" ] ||
+	fail "groups: $(stat -c '%n %u %g' "$dir/deep" "$dir/deep/state" "$dir/out" "$dir/out/log" "$dir/out/log/a")"
+chmod g-s "$dir"
 
 # A link that the user himself can have made does not lead root to where he may make nothing; one to what he has is fine.
 mkdir "$dir/home" "$dir/roots"
