@@ -15,6 +15,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define ROOM_FIRST 1024u
+#define UUID_DIGITS_SHOWN 8 /* enough to find it in the log */
 
 /* Room for `bytes` and the end. */
 static bool room_make(struct k2i_report *report, size_t bytes)
@@ -98,7 +99,9 @@ void k2i_report_uuid(struct k2i_report *report, const char *key, const uint8_t u
 {
 	char text[K2I_UUID_TEXT_BYTES];
 
-	k2i_report_text(report, key, k2i_uuid_text(uuid, text));
+	(void)k2i_uuid_text(uuid, text);
+	text[UUID_DIGITS_SHOWN] = '\0';
+	k2i_report_text(report, key, text);
 }
 
 void k2i_report_begin(struct k2i_report *report, const char *program, uint64_t uptime_ns)

@@ -29,7 +29,7 @@ void k2i_report_close(struct k2i_report *report, char bracket);
 void k2i_report_number(struct k2i_report *report, const char *key, uint64_t number);
 /* Any bytes: what is not UTF-8 comes out as U+FFFD. */
 void k2i_report_text(struct k2i_report *report, const char *key, const char *text);
-/* An identity of 16 bytes in the usual form. */
+/* How the text of an identity begins: who knows all of a ring's can connect in its place, and a status has many readers. */
 void k2i_report_uuid(struct k2i_report *report, const char *key, const uint8_t uuid[16]);
 
 /* Members program, version, pid and uptime_s. */

@@ -103,7 +103,8 @@ def check_connection(receiver):
         wait_for("a connection with its records", connection)
         found = connection()
         assert found["host"] == "sender.example" and found["bytes"] == 7000 and found["level"] == "written", found
-        assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", found["ring"]), found
+        assert re.fullmatch("[0-9a-f]{8}", found["ring"]), found
+        assert re.search(f"connected, ring {found['ring']}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}} at".encode(), receiver.said()), found
         assert found["position"] > 7000 and found["held"] == "" and found["peer"].startswith("127.0.0.1:"), found
         push.stdin.close()
         assert push.wait(WAIT_S) == 0
