@@ -92,8 +92,13 @@ void k2i_session_ack(struct k2i_session *session)
 {
 	struct k2hft_ack ack = {.position = acknowledged(session), .level = session->level, .status = session->status};
 
-	if (session->state != K2I_SESSION_OPEN || answer_room(session) < K2I_SESSION_ANSWER_BYTES)
+	if (session->state != K2I_SESSION_OPEN)
 		return;
+	/* Of a peer that does not read now: its next PING brings it, if nothing else does. */
+	if (answer_room(session) < K2I_SESSION_ANSWER_BYTES) {
+		session->ack_due = true;
+		return;
+	}
 	/* A destination that can't take what is there gets no more than it was promised. */
 	if (session->status == K2HFT_STATUS_OK)
 		session->window_end = session->committed + session->shared->window_bytes;

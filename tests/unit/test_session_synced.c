@@ -74,6 +74,28 @@ static void test_synced_waits(void **state)
 	synced_close(world);
 }
 
+/* There was no room for it, since the sender had stopped reading: once it goes on it must not wait for ever. */
+static void test_what_found_no_room_comes_later(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	struct k2hft_ping ping = {.token = 1};
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	size_t body_bytes;
+
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	world->session.output_bytes = K2I_SESSION_OUTPUT_BYTES - 1;
+	assert_true(k2i_session_synced(&world->session));
+	world->session.output_bytes = 0;
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	synced_close(world);
+}
+
 /* FILE_SYNC = always gives it to everybody; what came before, or before a kill, is on the disk before WELCOME says so. */
 static void test_synced_always(void **state)
 {
@@ -461,6 +483,7 @@ int main(void)
 #define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_synced_waits),
+		SESSION_TEST(test_what_found_no_room_comes_later),
 		SESSION_TEST(test_synced_always),
 		SESSION_TEST(test_sync_fails),
 		SESSION_TEST(test_write_behind_fails),
