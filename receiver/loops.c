@@ -275,6 +275,8 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	whole->loop.shared.committer = &whole->loop.committer;
 	whole->loop.shared.syncer = service->syncer;
 	whole->loop.shared.streams = &service->streams;
+	whole->loop.shared.peers = &service->peers;
+	whole->loop.shared.host_connections_max = service->host_connections_max;
 	whole->loop.shared.sync_always = service->sync_always;
 	whole->loop.shared.counters = service->counters;
 	whole->loop.shared.receiver_uuid = service->receiver_uuid;

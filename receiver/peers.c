@@ -81,6 +81,27 @@ void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns)
 	peer->ticked_bytes = bytes;
 }
 
+/* "ADDRESS:PORT" */
+static size_t host_bytes(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+
+	return colon ? (size_t)(colon - address) : strlen(address);
+}
+
+size_t k2i_peers_count(struct k2i_peers *peers, const char *address, const uint8_t ring_uuid[16])
+{
+	const struct k2i_peer *peer;
+	size_t bytes = host_bytes(address), count = 0;
+
+	(void)pthread_mutex_lock(&peers->mutex);
+	for (peer = peers->first; peer; peer = peer->next)
+		count += atomic_load(&peer->greeted) && strncmp(peer->address, address, bytes) == 0 &&
+			 host_bytes(peer->address) == bytes && memcmp(peer->ring_uuid, ring_uuid, 16) != 0;
+	(void)pthread_mutex_unlock(&peers->mutex);
+	return count;
+}
+
 void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct k2i_peer *peer), void *argument)
 {
 	struct k2i_peer *peer;

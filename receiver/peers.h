@@ -46,6 +46,9 @@ void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struc
 /* Once a second, for the rate. */
 void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns);
 
+/* How many have greeted that come from the host of `address`, whatever port it has, with another ring than this. */
+size_t k2i_peers_count(struct k2i_peers *peers, const char *address, const uint8_t ring_uuid[16]);
+
 /* Calls `each` for every connection, under the lock: it must not wait for anything. */
 void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct k2i_peer *peer), void *argument);
 

@@ -456,6 +456,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	receiver->service.counters = &receiver->counters;
 	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
 	receiver->service.streams.count_max = (size_t)settings->streams_max;
+	receiver->service.host_connections_max = (size_t)settings->host_connections_max;
 	receiver->service.budget.bytes_max =
 		settings->buffer_bytes < SIZE_MAX ? (size_t)settings->buffer_bytes : SIZE_MAX;
 	receiver->service.frame_bytes_max = (uint32_t)settings->frame_bytes_max;

@@ -10,6 +10,7 @@
 #include <k2hft/version.h>
 
 #include "log.h"
+#include "peers.h"
 #include "session_report.h"
 #include "session_streams.h"
 #include "session_sync.h"
@@ -258,6 +259,15 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 	k2i_session_report_begin(session);
 }
 
+/* An older connection of the same ring is about to end, whether it is known to be dead or not. */
+static bool host_full(const struct k2i_session *session, const struct k2hft_hello *hello)
+{
+	const struct k2i_session_shared *shared = session->shared;
+
+	return shared->host_connections_max &&
+	       k2i_peers_count(shared->peers, session->peer, hello->ring_uuid) >= shared->host_connections_max;
+}
+
 static int hello_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
 {
 	struct k2i_ring_greeting greeting = {0};
@@ -276,6 +286,11 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		k2i_session_refuse(session, K2HFT_ERROR_LIMIT,
 				   "too many senders are connected: CONNMAX of the receiver");
 		return -EPIPE;
+	}
+	if (host_full(session, &hello)) {
+		k2i_count(&session->shared->counters->refused_connections, 1);
+		return refused(session, K2HFT_ERROR_LIMIT,
+			       "too many senders of one host are connected: CONNMAXHOST of the receiver");
 	}
 	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
 	greeting.epoch = hello.epoch;

@@ -31,8 +31,11 @@ struct k2i_stream_room {
 	size_t count_max;
 };
 
+struct k2i_peers;
 struct k2i_session_shared { /* by all sessions of a thread */
 	struct k2i_rings *rings;
+	struct k2i_peers *peers;     /* of all threads; not needed without the next */
+	size_t host_connections_max; /* 0: any number */
 	struct k2i_committer *committer;
 	struct k2i_syncer *syncer; /* NULL: none, so level written is the highest */
 	bool sync_always;          /* every sender gets level synced */

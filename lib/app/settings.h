@@ -120,6 +120,7 @@ struct k2i_settings {
 	char *run_user, *run_group;    /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
 	char *state_directory;         /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
 	uint64_t connections_max;      /* CONNMAX */
+	uint64_t host_connections_max; /* CONNMAXHOST; 0: no limit but CONNMAX */
 	uint64_t streams_max;          /* STREAMMAX */
 	uint64_t buffer_bytes;         /* BUFFERMAX */
 	uint64_t write_bytes;          /* WRITEBUF */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../../receiver/peers.h"
 #include "../../receiver/session_streams.h"
 #include "random_help.h"
 #include "session_world.h"
@@ -579,6 +580,44 @@ static void test_random_damage(void **state)
 		expect_file(world, "file", "abc");
 }
 
+/* Whether a sender of `ring` that comes from `address` gets in. */
+static bool gets_in(struct world *world, const char *address, const char *ring)
+{
+	bool welcome;
+
+	k2i_session_end(&world->session);
+	session_open(world, 2);
+	world->session.peer = address;
+	put_hello(world, ring, 1, 0);
+	welcome = take(world) == K2I_SESSION_MORE;
+	if (!welcome)
+		expect_error(world, K2HFT_ERROR_LIMIT);
+	return welcome;
+}
+
+static void test_one_host_has_its_share(void **state)
+{
+	struct world *world = *state;
+	struct k2i_peer first = {.ring_uuid = "first"}, mute = {.ring_uuid = ""};
+	struct k2i_peers peers;
+
+	k2i_peers_start(&peers);
+	k2i_peer_add(&peers, &mute, "[::1]:1");
+	k2i_peer_add(&peers, &first, "[::1]:2");
+	world->shared.peers = &peers;
+	world->shared.host_connections_max = 1;
+	assert_true(gets_in(world, "[::1]:3", "ring"));
+	atomic_store(&first.greeted, true);
+	assert_false(gets_in(world, "[::1]:3", "ring"));
+	assert_int_equal(atomic_load(&world->counters.refused_connections), 1);
+	assert_true(gets_in(world, "[::1]:3", "first"));
+	assert_true(gets_in(world, "[::11]:3", "ring"));
+	assert_true(gets_in(world, "[::]:3", "ring"));
+	world->shared.host_connections_max = 2;
+	assert_true(gets_in(world, "[::1]:3", "ring"));
+	k2i_peers_end(&peers);
+}
+
 int main(void)
 {
 #define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -608,6 +647,7 @@ int main(void)
 		SESSION_TEST(test_lost_ledger),
 		SESSION_TEST(test_many_streams_in_a_frame),
 		SESSION_TEST(test_random_damage),
+		SESSION_TEST(test_one_host_has_its_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# CONNMAXHOST: one host has no more connections than that, whoever has not greeted aside; who comes again with the same ring
+# takes the place of the connection before.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+receiver_control
+receiver_config 'CONNMAXHOST = 2' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
+receiver_start
+echo closed | wire >"$dir/mute" &
+wait_until is connections_open 1
+for number in 1 2; do
+	printf '%s\n' "hello kept$number 1 0" welcome closed | wire >"$dir/kept$number" &
+	wait_until grep -qs '^welcome' "$dir/kept$number"
+done
+printf '%s\n' 'hello more 1 0' error closed | wire >"$dir/said" || fail "$(cat "$dir/said")"
+grep -q '^error 6 too many senders of one host are connected: CONNMAXHOST' "$dir/said" || fail "$(cat "$dir/said")"
+logged 'refused: too many senders of one host' || fail "no word of it"
+is refused_connections 1 || fail "not counted"
+
+printf '%s\n' 'hello kept1 1 0' welcome 'stream 1 text a' 'chunk 1 0 one\n' flush ack bye | wire >"$dir/said" ||
+	fail "the same ring: $(cat "$dir/said")"
+wait_until grep -q '^closed' "$dir/kept1"
+wait_until is connections_open 2
+printf '%s\n' 'hello more 1 0' welcome bye | wire >"$dir/said" || fail "with room again: $(cat "$dir/said")"
+receiver_stop TERM
+wait
