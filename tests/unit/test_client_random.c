@@ -5,12 +5,14 @@
 
 /*
  * A client and a receiver whose connections break at any time, and that commits and acknowledges as it likes: what comes
- * is what the protocol allows, and in the end every record has come once and in order, under its own stream's name.
+ * is what the protocol allows. In the end every record has come once, in order and under its own stream's name, or was
+ * announced as given up.
  */
 #define SEEDS 20u
 #define RECORDS 400u
 #define SLOTS 5u
 #define STEPS_MAX 1000000u
+#define EXPIRE_S 1000u
 #define PATH_ROOM 24u
 
 struct world {
@@ -18,11 +20,13 @@ struct world {
 	struct k2hft_producer *other;
 	uint64_t random;
 	unsigned pushed, names; /* counts */
+	uint64_t ends[RECORDS]; /* of the records in the ring, each a chunk */
+	bool old[RECORDS];      /* to be given up */
+	unsigned old_count;
 	uint32_t stream_ids[SLOTS];
 	char slot_paths[SLOTS][PATH_ROOM];
-	/* The receiver. What it has is chunk by chunk a record. */
-	uint64_t ends[RECORDS];
-	unsigned count;
+	/* The receiver. */
+	unsigned count; /* of records that it has, or was told of that they are given up */
 	uint64_t expected, told, window_end;
 	char paths[K2I_STREAM_COUNT + 1][PATH_ROOM]; /* as declared on this connection; "": it was not */
 };
@@ -48,19 +52,31 @@ static void stream_anew(struct world *world, unsigned slot)
 	world->stream_ids[slot] = stream_declare(world->f, world->slot_paths[slot]);
 }
 
+static void chunk_push(struct world *world, unsigned slot, bool old)
+{
+	struct k2hft_chunk chunk = {.stream_id = world->stream_ids[slot], .record_count = 1};
+	struct timespec now;
+	char text[1024];
+	size_t bytes = record_make(world->pushed, world->slot_paths[slot], text, sizeof(text));
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	chunk.time_ns = (uint64_t)(now.tv_sec - (old ? 10 * (int)EXPIRE_S : 0)) * 1000000000u;
+	assert_int_equal(k2hft_producer_push(world->f->producer, &chunk, text, bytes), 0);
+	world->old[world->pushed] = old;
+	world->old_count += old;
+	world->ends[world->pushed++] = ring_stats_of(world->f).tail;
+}
+
 static void record_push(struct world *world)
 {
-	unsigned slot = any(world, SLOTS);
 	bool gap = any(world, 8) == 0;
-	char text[1024];
 	void *payload;
 
 	if (world->pushed == RECORDS)
 		return;
-	size_t bytes = record_make(world->pushed++, world->slot_paths[slot], text, sizeof(text));
 	if (gap)
 		assert_int_equal(k2hft_producer_reserve(world->other, 1 + any(world, 5000), &payload), 0);
-	push_to(world->f, world->stream_ids[slot], text, bytes);
+	chunk_push(world, any(world, SLOTS), world->f->options.expire_s && any(world, 4) == 0);
 	if (gap)
 		assert_int_equal(k2hft_producer_discard(world->other), 0);
 }
@@ -86,21 +102,40 @@ static void data_take(struct world *world, const struct k2hft_frame *frame, cons
 	assert_true(frame->position + frame->raw_bytes <= world->window_end);
 	while ((result = k2hft_chunk_next(raw, frame->raw_bytes, frame->position, &at, &view)) > 0) {
 		/* The client knows where to go on: it repeats nothing. */
-		assert_true(view.position >= world->expected && world->count < RECORDS);
+		assert_true(view.position >= world->expected && world->count < world->pushed);
+		assert_false(world->old[world->count]);
 		const char *path = world->paths[view.chunk.stream_id];
 		assert_true(*path);
 		assert_int_equal(view.payload_bytes, record_make(world->count, path, text, sizeof(text)));
 		assert_memory_equal(view.payload, text, view.payload_bytes);
-		world->ends[world->count++] = world->expected = view.end;
+		assert_int_equal(view.end, world->ends[world->count++]);
+		world->expected = view.end;
 	}
 	assert_int_equal(result, 0);
+}
+
+static void discard_take(struct world *world, const struct k2hft_discard *discard)
+{
+	uint64_t records = 0;
+
+	assert_true(discard->from == world->expected && discard->to <= world->window_end);
+	for (; world->count < world->pushed && world->ends[world->count] <= discard->to; records++)
+		assert_true(world->old[world->count++]);
+	assert_true(records > 0);
+	assert_int_equal(discard->record_count, records);
+	assert_int_equal(discard->to, world->ends[world->count - 1]);
+	world->expected = discard->to;
 }
 
 static void frame_take(struct world *world, const struct k2hft_frame *frame, const uint8_t *body)
 {
 	struct k2hft_stream_message message;
+	struct k2hft_discard discard;
 
-	if (frame->type == K2HFT_FRAME_STREAM) {
+	if (frame->type == K2HFT_FRAME_DISCARD) {
+		assert_int_equal(k2hft_discard_decode(body, frame->body_bytes, &discard), 0);
+		discard_take(world, &discard);
+	} else if (frame->type == K2HFT_FRAME_STREAM) {
 		assert_int_equal(k2hft_stream_decode(body, frame->body_bytes, &message), 0);
 		assert_true(message.stream_id <= K2I_STREAM_COUNT);
 		(void)snprintf(world->paths[message.stream_id], PATH_ROOM, "%.20s", message.path);
@@ -216,6 +251,7 @@ static void options_choose(struct world *world)
 
 	world->f->options.compress = any(world, 2) ? K2HFT_COMPRESS_ALWAYS : K2HFT_COMPRESS_NEVER;
 	world->f->options.frame_bytes_max = frame_bytes[any(world, 4)];
+	world->f->options.expire_s = any(world, 2) ? EXPIRE_S : 0;
 	world->f->options.batch_records_max = any(world, 3) ? 0 : 1 + any(world, 4);
 }
 
@@ -236,6 +272,7 @@ static void run(struct fixture *f, uint64_t seed)
 	}
 	acked_await(f, world.told);
 	assert_int_equal(world.told, ring_stats_of(f).acked);
+	assert_int_equal(stats_of(f).expired_records, world.old_count);
 	k2hft_producer_close(world.other);
 }
 
