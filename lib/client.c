@@ -30,7 +30,7 @@ static bool is_port(const char *port)
 	return *port && (*end || (number > 0 && number <= UINT16_MAX));
 }
 
-static int options_check(struct k2hft_client_options *options)
+int k2i_client_options_check(struct k2hft_client_options *options)
 {
 	if (!options->host || !*options->host || !options->port || !is_port(options->port))
 		return -EINVAL;
@@ -136,7 +136,7 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 		return -EINVAL;
 	int error = k2i_options_copy(&known, sizeof(known), options);
 	if (error == 0)
-		error = options_check(&known);
+		error = k2i_client_options_check(&known);
 	if (error < 0)
 		return error;
 	struct k2hft_client *opened = calloc(1, sizeof(*opened));

@@ -8,6 +8,9 @@
 
 #include <k2hft/client.h>
 
+/* Fills in defaults. -EINVAL an option is out of range or missing; the files of `tls` are not looked at. */
+int k2i_client_options_check(struct k2hft_client_options *options);
+
 /*
  * `hook` is called from within process when a claim stands in the way of the next frame, the connection is up and the
  * window open; once after each k2hft_ring_sleep; and while the client does not look at the ring, when claims were begun:

@@ -63,10 +63,10 @@ static void claim_in_the_way(void *argument)
 	(void)k2i_sender_seal(argument);
 }
 
-static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_options *options)
+static int client_options_make(const struct k2hft_sender_options *options, struct k2hft_client_options *made)
 {
-	struct k2hft_client_options client_options = {
-		.size = sizeof(client_options),
+	*made = (struct k2hft_client_options){
+		.size = sizeof(*made),
 		.host = options->host,
 		.port = options->port,
 		.host_name = options->host_name,
@@ -76,7 +76,13 @@ static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_o
 		.expire_s = options->expire_s,
 		.tls = options->tls,
 	};
-	int status = k2hft_client_open(sender->ring, &client_options, &sender->client);
+	return k2i_client_options_check(made);
+}
+
+static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_options *options,
+			const struct k2hft_client_options *client_options)
+{
+	int status = k2hft_client_open(sender->ring, client_options, &sender->client);
 
 	if (status)
 		return status;
@@ -140,6 +146,7 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
 {
 	struct k2hft_ring_options ring_options = {.size = sizeof(ring_options)};
+	struct k2hft_client_options client_options;
 	struct k2hft_sender_options known;
 	struct k2hft_sender *made;
 	uint64_t waiting;
@@ -149,6 +156,10 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 		return status;
 	if (!sender || !known.host || !known.port || known.full > K2HFT_FULL_DROP || known.reserved)
 		return -EINVAL;
+	/* Before a ring file is begun afresh for it. */
+	status = client_options_make(&known, &client_options);
+	if (status)
+		return status;
 	ring_options.path = known.ring_path;
 	ring_options.ring_bytes = known.ring_bytes;
 	ring_options.flags = known.ring_flags;
@@ -156,15 +167,15 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 	status = k2i_sender_create(&ring_options, known.full, &made);
 	if (status)
 		return status;
-	status = client_start(made, &known);
-	if (status) {
-		k2i_sender_free(made);
-		return status;
-	}
 	if (waiting)
 		k2i_log(K2HFT_LOG_WARNING,
 			"sender: %s is begun afresh: %llu records in it that were not acknowledged are lost",
 			known.ring_path, (unsigned long long)waiting);
+	status = client_start(made, &known, &client_options);
+	if (status) {
+		k2i_sender_free(made);
+		return status;
+	}
 	*sender = made;
 	return 0;
 }

@@ -129,13 +129,13 @@ static int open_config(const char *file, struct k2hft_sender **sender, char *mes
 	char unread[512];
 	int status;
 
-	if (!file || !sender)
-		return -EINVAL;
 	if (!message || !message_room) {
 		message = unread;
 		message_room = sizeof(unread);
 	}
 	message[0] = '\0';
+	if (!file || !sender)
+		return -EINVAL;
 	status = k2i_sender_config_load(file, &config, message, message_room);
 	if (status)
 		return status;

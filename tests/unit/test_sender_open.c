@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* What opening a sender does to the ring file that is there, whether it is opened or not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <k2hft/log.h>
+#include <k2hft/sender.h>
+
+#include "file_help.h"
+
+static char folder[256], ring_path[300], logged[1024];
+
+static int folder_setup(void **state)
+{
+	(void)state;
+	folder_make(folder, sizeof(folder));
+	(void)snprintf(ring_path, sizeof(ring_path), "%s/ring", folder);
+	return 0;
+}
+
+static int folder_teardown(void **state)
+{
+	(void)state;
+	folder_remove(folder);
+	return 0;
+}
+
+/* Nobody listens there. */
+static struct k2hft_sender_options options_make(uint32_t ring_flags)
+{
+	return (struct k2hft_sender_options){.size = sizeof(struct k2hft_sender_options),
+					     .host = "127.0.0.1",
+					     .port = "1",
+					     .ring_path = ring_path,
+					     .ring_bytes = K2HFT_RING_BYTES_MIN,
+					     .ring_flags = ring_flags};
+}
+
+static void records_leave(unsigned count)
+{
+	struct k2hft_sender_options options = options_make(0);
+	struct k2hft_sender *sender;
+	struct k2hft_writer *writer;
+
+	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
+	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
+	while (count--)
+		assert_int_equal(k2hft_writer_write(writer, "record", 6), 0);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
+}
+
+static uint64_t records_left(void)
+{
+	struct k2hft_sender_options options = options_make(0);
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct k2hft_sender *sender;
+
+	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
+	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	(void)k2hft_sender_close(sender, 0);
+	return stats.unacked_records;
+}
+
+static void a_refused_option_leaves_the_file_as_it_is(void **state)
+{
+	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
+	struct k2hft_sender *sender = NULL;
+
+	(void)state;
+	records_leave(3);
+	options.port = "0";
+	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
+	options.port = "1";
+	options.level = K2HFT_LEVEL_SYNCED + 1;
+	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
+	assert_null(sender);
+	assert_int_equal(records_left(), 3);
+}
+
+static void message_keep(void *argument, enum k2hft_log_level level, const char *text)
+{
+	size_t used = strlen(logged);
+
+	(void)argument;
+	(void)level;
+	(void)snprintf(logged + used, sizeof(logged) - used, "%s\n", text);
+}
+
+static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
+{
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .authority_path = "/nonexistent/authority"};
+	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
+	struct k2hft_sender *sender;
+
+	(void)state;
+	records_leave(3);
+	options.tls = &tls;
+	k2hft_log_callback_set(message_keep, NULL, K2HFT_LOG_WARNING);
+	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	assert_non_null(strstr(logged, "ring is begun afresh: 3 records"));
+}
+
+static void a_configuration_that_is_not_named_leaves_no_message(void **state)
+{
+	struct k2hft_sender *sender;
+	char message[32] = "of before";
+
+	(void)state;
+	assert_int_equal(k2hft_sender_open_config(NULL, &sender, message, sizeof(message)), -EINVAL);
+	assert_string_equal(message, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_refused_option_leaves_the_file_as_it_is, folder_setup,
+						folder_teardown),
+		cmocka_unit_test_setup_teardown(what_is_lost_is_logged_though_no_sender_is_opened, folder_setup,
+						folder_teardown),
+		cmocka_unit_test(a_configuration_that_is_not_named_leaves_no_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
