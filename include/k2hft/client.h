@@ -14,114 +14,148 @@ extern "C" {
 #endif
 
 /*
- * The consumer of a ring: connects to a receiver, resumes where it left off, sends what is committed, takes
- * acknowledgements, connects again when the connection breaks, for ever. It owns no loop: the caller waits until the
- * descriptor is readable or the time-out is over and calls process; or lets k2hft_client_thread_start do so.
+ * A client is the consumer of a ring. It connects to a receiver, goes on where that left off, sends what is committed
+ * to the ring, takes acknowledgements and frees the room of what is acknowledged. When the connection breaks it
+ * connects again, for as long as it is open. It has no loop of its own: either the caller waits until the descriptor
+ * is readable or the time-out is over, and then calls k2hft_client_process; or k2hft_client_thread_start does that on
+ * a thread.
  */
 struct k2hft_client;
 
 enum k2hft_client_state {
-	K2HFT_CLIENT_WAITING = 0,    /* for the next try to connect */
-	K2HFT_CLIENT_CONNECTING = 1, /* TCP and TLS */
-	K2HFT_CLIENT_GREETING = 2,   /* HELLO sent */
+	K2HFT_CLIENT_WAITING = 0,    /* until it is time to try again */
+	K2HFT_CLIENT_CONNECTING = 1, /* resolving the name, TCP, TLS */
+	K2HFT_CLIENT_GREETING = 2,   /* HELLO is sent, WELCOME has not come yet */
 	K2HFT_CLIENT_CONNECTED = 3,
 };
 
 /*
- * Called from within process when positions moved: everything below `acked` is committed at the receiver. It must not call
- * functions of the client.
+ * Called by k2hft_client_process, on its thread, when more is acknowledged: everything below position `acked` is
+ * committed at the receiver. It must not call functions of the client, nor those of the ring that are for its
+ * consumer.
  */
 typedef void k2hft_client_progress(void *argument, uint64_t acked);
 
 /*
- * TLS to the receiver, whose certificate is always verified, its name (k2hft_client_options.host) included. The files
- * are PEM, and are read again for each connection; what is wrong with one then is logged, and the former is used.
+ * TLS to the receiver. Its certificate is always verified, and that it is for k2hft_client_options.host. The files are
+ * in PEM format and are read again for each connection; if one of them can't be used then, that is logged, and what
+ * was read before is used.
  */
 struct k2hft_tls_options {
 	size_t size; /* sizeof(struct k2hft_tls_options) */
-	const char
-		*authority_path; /* certificates to trust: a file, or a directory of hashed names; NULL: the system's */
-	const char *certificate_path; /* of this host, if the receiver wants one, with its chain; NULL: none */
-	const char *private_key_path; /* of that certificate, without passphrase */
-	const char *shared_key_path;  /* instead of all three: a line IDENTITY:KEY or KEY, which both sides have */
-	uint32_t version_min;         /* K2HFT_TLS_* */
-	uint32_t reserved;            /* 0 */
+	/* Certificates to trust: a file, or a directory that openssl rehash has prepared; NULL: those of the system. */
+	const char *authority_path;
+	/* This host's certificate, followed by those between it and its authority; NULL: none. */
+	const char *certificate_path;
+	const char *private_key_path; /* of that certificate, without a passphrase */
+	/* Instead of the three above: a file with a line IDENTITY:KEY, or KEY, that both sides have. */
+	const char *shared_key_path;
+	uint32_t version_min; /* K2HFT_TLS_* */
+	uint32_t reserved;    /* 0 */
 };
 #define K2HFT_TLS_1_2 0u
 #define K2HFT_TLS_1_3 1u
 
 struct k2hft_client_options {
-	size_t size;                     /* sizeof(struct k2hft_client_options) */
-	const char *host;                /* of the receiver; name or address */
-	const char *port;                /* number from 1 to 65535, or service name */
-	const char *host_name;           /* what this host calls itself to the receiver; NULL: gethostname(2);
-					 * 255 bytes without control characters */
-	uint32_t level;                  /* K2HFT_LEVEL_*; 0: K2HFT_LEVEL_WRITTEN */
-	uint32_t compress;               /* K2HFT_COMPRESS_* */
-	uint64_t batch_records_max;      /* 0: any number in a frame */
-	uint32_t frame_bytes_max;        /* 0: K2HFT_FRAME_BODY_BYTES_DEFAULT */
-	uint32_t expire_s;               /* chunks older than this are given up and announced; 0: never */
-	k2hft_client_progress *progress; /* may be NULL */
-	void *progress_argument;
+	size_t size;      /* sizeof(struct k2hft_client_options) */
+	const char *host; /* name or address of the receiver; must be set */
+	const char *port; /* its port, 1 to 65535, or a service name; must be set */
+	/* What this host is called, at most 255 bytes without control characters; NULL: as gethostname(2) says. */
+	const char *host_name;
+	uint32_t level;                      /* K2HFT_LEVEL_*; 0: K2HFT_LEVEL_WRITTEN */
+	uint32_t compress;                   /* K2HFT_COMPRESS_* */
+	uint64_t batch_records_max;          /* in a frame, if no single chunk has more; 0: any number */
+	uint32_t frame_bytes_max;            /* if no single chunk is larger; 0: K2HFT_FRAME_BODY_BYTES_DEFAULT */
+	uint32_t expire_s;                   /* records older than this are given up and announced; 0: never */
+	k2hft_client_progress *progress;     /* NULL: none */
+	void *progress_argument;             /* its first argument */
 	const struct k2hft_tls_options *tls; /* NULL: no encryption */
 };
-#define K2HFT_COMPRESS_AUTO 0u
+#define K2HFT_COMPRESS_AUTO 0u /* while the network is the bottleneck */
 #define K2HFT_COMPRESS_NEVER 1u
 #define K2HFT_COMPRESS_ALWAYS 2u
 
 struct k2hft_client_stats {
-	size_t size;     /* sizeof, set by the caller */
-	uint32_t state;  /* enum k2hft_client_state */
-	uint32_t status; /* K2HFT_STATUS_* of the last ACK */
-	uint64_t acked, window_end;
-	uint64_t connects; /* that reached WELCOME */
-	uint64_t connect_failures;
-	uint64_t sent_frames, sent_bytes, sent_records;
-	uint64_t resent_frames; /* sent again after a reconnect */
-	uint64_t compressed_frames;
-	uint64_t discarded_ranges; /* announced with DISCARD */
-	uint64_t expired_records;  /* given up: expire_s */
-	uint64_t unknown_records;  /* given up: their stream is not declared */
-	uint64_t refusals;         /* connections that the receiver ended with an ERROR */
-	uint64_t ledger_lost;      /* the receiver did not know a ring that it had acknowledged */
-	char last_error[256];      /* why it is not connected; "" if it is */
+	size_t size;                /* sizeof(struct k2hft_client_stats), set by the caller */
+	uint32_t state;             /* enum k2hft_client_state */
+	uint32_t status;            /* K2HFT_STATUS_* of the last ACK */
+	uint64_t acked;             /* position below which everything is acknowledged */
+	uint64_t window_end;        /* position up to which may be sent */
+	uint64_t connects;          /* connections that were welcomed */
+	uint64_t connect_failures;  /* attempts that were not */
+	uint64_t sent_frames;       /* DATA */
+	uint64_t sent_bytes;        /* of those frames on the wire, with their headers */
+	uint64_t sent_records;      /* in them; counted again when they are sent again */
+	uint64_t resent_frames;     /* that begin where something was sent before */
+	uint64_t compressed_frames; /* of sent_frames */
+	uint64_t discarded_ranges;  /* given up and announced with DISCARD: expired, damaged */
+	uint64_t expired_records;   /* given up: older than expire_s */
+	uint64_t unknown_records;   /* given up: their stream is not declared */
+	uint64_t refusals;          /* connections that the receiver ended with an ERROR */
+	uint64_t ledger_lost;       /* the receiver did not know a ring that it had acknowledged */
+	char last_error[256];       /* why there is no connection; "" if there is one */
 };
 
 /*
- * `ring` must have been opened by this process with k2hft_ring_open and outlive the client. -EINVAL it is attached;
- * options, or a file of `tls` that can't be used, which is logged; -EBUSY it has a client; -ENOMEM; others as
- * epoll_create1(2) and eventfd(2). No connection is tried before the first process. Since 0.1.0.
+ * Makes a client of `ring`, which this process opened with k2hft_ring_open and which must outlive the client. Does not
+ * connect: k2hft_client_process does. Free `*client` with k2hft_client_close. One thread at a time for a ring.
+ *
+ * -EINVAL the ring was attached to; an option is out of range or not known, or host or port is missing; a file of
+ * `tls` can't be used, and the log says why; -EBUSY the ring has a client already; -ENOMEM; others as epoll_create1(2)
+ * and eventfd(2). Since 0.1.0.
  */
 K2HFT_API int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
 				struct k2hft_client **client);
 
-/* Stops the thread if one runs, closes the connection. Does not wait for anything. NULL is allowed. Since 0.1.0. */
+/*
+ * Stops the thread, if there is one, ends the connection and frees the client. Does not wait for acknowledgements:
+ * what is not acknowledged stays in the ring. No other thread may use the client any more. NULL is allowed.
+ * Since 0.1.0.
+ */
 K2HFT_API void k2hft_client_close(struct k2hft_client *client);
 
-/* One descriptor for poll(2), POLLIN, that stays the same and the client's. Since 0.1.0. */
+/*
+ * Returns a descriptor to wait for with poll(2) (POLLIN) or epoll(7). It stays the same and belongs to the client. Any
+ * thread. Since 0.1.0.
+ */
 K2HFT_API int k2hft_client_descriptor(const struct k2hft_client *client);
 
-/* Milliseconds until process wants to be called although the descriptor is quiet; -1: no limit. `now_ns` is
- * CLOCK_MONOTONIC. The caller must wait for at most this. Since 0.1.0. */
+/*
+ * Returns for how many milliseconds, from `now_ns` on, the caller may wait for the descriptor before it calls
+ * k2hft_client_process; 0: do not wait; -1: no limit, after k2hft_client_process has returned -EIO. It changes with
+ * each call of that function. `now_ns` is nanoseconds of CLOCK_MONOTONIC. As k2hft_client_process, one thread at a
+ * time. Since 0.1.0.
+ */
 K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns);
 
 /*
- * Does what can be done without waiting (a host name that is not numeric is resolved on a short-lived thread). Errors
- * of the connection are handled, logged and counted, not returned. 0, or -EIO: the ring can't be used any more. One
- * thread at a time. Since 0.1.0.
+ * Does everything that can be done without waiting: connects, receives, sends. A host name is resolved by a
+ * short-lived thread. `now_ns` is nanoseconds of CLOCK_MONOTONIC and must not go back. Errors of the connection are
+ * not returned, but handled, logged and counted. One thread at a time, and not if k2hft_client_thread_start was
+ * called. -EIO the ring can't be used any more, because it was damaged time and again; nothing is sent from now on.
+ * Since 0.1.0.
  */
 K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
 
-/* A snapshot; any thread. -EINVAL its size is not set, or there is no client, as of an attached sender. Since 0.1.0. */
+/*
+ * Copies the counters as they were at the end of the last k2hft_client_process. Any thread. -EINVAL `stats` is NULL or
+ * its size is not set; or `client` is NULL, as is that of an attached sender. Since 0.1.0.
+ */
 K2HFT_API int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats);
 
-/* Runs process on a thread of its own, all signals blocked. -EALREADY; others as pthread_create(3). Since 0.1.0. */
+/*
+ * Starts a thread that calls k2hft_client_process whenever that is needed, until k2hft_client_close. It blocks all
+ * signals. One thread at a time. -EALREADY it was started before; others as pthread_create(3). Since 0.1.0.
+ */
 K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
 
 /*
- * Waits until everything that is committed to the ring now is acknowledged. For clients with a thread. -ETIMEDOUT after
- * `timeout_ms` (-1: no limit); -EINVAL no thread runs; -EIO the ring can't be used any more, or OpenSSL has
- * ended (see libk2hft(7)). Any thread. Since 0.1.0.
+ * Waits, at most `timeout_ms` milliseconds (-1: no limit), until everything that is in the ring at the time of the
+ * call is acknowledged, or given up and announced. Only for a client with a thread. Any thread; all calls must have
+ * returned before k2hft_client_close.
+ *
+ * -ETIMEDOUT; -EINVAL the client has no thread; -EIO the ring can't be used any more, or OpenSSL has ended (see
+ * libk2hft(7)). Since 0.1.0.
  */
 K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 

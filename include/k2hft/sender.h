@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /*
- * What an application needs. A sender is a ring with its client on a thread, one per process; a writer is one thread's
- * way to put records of one stream into it:
+ * What most applications need. A sender is a ring and a client that sends it on a thread; one in a process is usually
+ * enough. A writer puts the records of one stream into it; each thread has its own. Without the handling of errors:
  *
  *	struct k2hft_sender_options options = {.size = sizeof(options), .host = "logs.example", .port = "8020"};
  *	struct k2hft_sender *sender;
@@ -30,113 +30,142 @@ struct k2hft_sender;
 struct k2hft_writer;
 
 struct k2hft_sender_options {
-	size_t size;             /* sizeof(struct k2hft_sender_options) */
-	const char *host, *port; /* of the receiver */
-	const char *host_name;   /* as k2hft_client_options.host_name */
-	const char *ring_path;   /* as k2hft_ring_options; NULL: memory, lost with the process */
+	size_t size; /* sizeof(struct k2hft_sender_options) */
+	/* As in struct k2hft_client_options. host and port must be set. */
+	const char *host, *port;
+	const char *host_name;
+	/* As path, ring_bytes and flags of struct k2hft_ring_options. NULL: a ring in memory, lost with the process. */
+	const char *ring_path;
 	uint64_t ring_bytes;
 	uint32_t ring_flags;
-	uint32_t full;     /* K2HFT_FULL_*: what a write does when the ring is full */
-	uint32_t level;    /* as k2hft_client_options */
-	uint32_t compress; /* as k2hft_client_options */
+	uint32_t full; /* K2HFT_FULL_* */
+	/* As in struct k2hft_client_options. */
+	uint32_t level;
+	uint32_t compress;
 	uint64_t batch_records_max;
 	uint32_t expire_s;
-	uint32_t reserved;                   /* 0 */
-	const struct k2hft_tls_options *tls; /* as k2hft_client_options */
+	uint32_t reserved; /* 0 */
+	const struct k2hft_tls_options *tls;
 };
-#define K2HFT_FULL_BLOCK 0u /* waits for room */
-#define K2HFT_FULL_FAIL 1u  /* -EAGAIN, nothing is written */
-#define K2HFT_FULL_DROP 2u  /* is dropped and counted, 0 */
+/* What a write does when the ring is full. */
+#define K2HFT_FULL_BLOCK 0u /* it waits for room */
+#define K2HFT_FULL_FAIL 1u  /* it writes nothing and returns -EAGAIN */
+#define K2HFT_FULL_DROP 2u  /* it drops and counts the record, and returns 0 */
 
 struct k2hft_sender_stats {
-	size_t size;
-	uint64_t written_records, written_bytes; /* accepted from writers */
-	uint64_t dropped_records;
-	uint64_t unacked_records; /* accepted, not yet acknowledged */
-	uint64_t refused_writes;  /* calls of writers that took nothing, or not all, and said so */
-	uint64_t pieces;          /* of records that were too long, but for the last of each */
+	size_t size;                             /* sizeof(struct k2hft_sender_stats), set by the caller */
+	uint64_t written_records, written_bytes; /* taken from writers; the bytes include line ends */
+	uint64_t dropped_records;                /* not taken, since the ring was full */
+	uint64_t unacked_records;                /* in the ring or in writers, and not acknowledged */
+	uint64_t refused_writes;                 /* calls of k2hft_writer_write and _lines that returned an error */
+	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
 };
 
 /*
- * Opens the ring and starts the client; does not wait for a connection. After fork() the child must not use it.
- * Errors as k2hft_ring_open's, k2hft_client_open's and pthread_create(3)'s. Since 0.1.0.
+ * Opens a ring and starts a client for it on a thread, with all signals blocked. Does not wait for a connection. Free
+ * `*sender` with k2hft_sender_close. Any thread, and any number of threads may use the sender; a child must not after
+ * fork().
+ *
+ * -EINVAL an option is out of range or not known, or host or port is missing; others as k2hft_ring_open,
+ * k2hft_client_open and pthread_create(3). Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender);
 
 /*
- * The same from a configuration file as k2hftfuse reads it (k2hft.conf(5)): receiver of SVRNODE, ring and batching of
- * K2HFTFUSE. -EINVAL it has an error: the text "FILE:LINE: ..." goes to `message` (if not NULL), cut to
- * `message_room`; others as open(2) for `file`, and as k2hft_sender_open's. Since 0.1.0.
+ * Opens a sender with the options of a configuration file, which is read as k2hftfuse reads it, see k2hft.conf(5). On
+ * failure a line that says why is stored in `message` (unless NULL), cut to `message_room` bytes with its terminator;
+ * "" on success. Otherwise as k2hft_sender_open.
+ *
+ * -EINVAL the file has an error; others as open(2) for it, and as k2hft_sender_open. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message,
 				       size_t message_room);
 
 /*
- * Attaches to a ring that another process sends: its file, or MOUNT/.k2hft-ring. Writers then commit each call at
- * once. When that process is gone and no other can take its place (memory, a file that is removed or replaced), writes,
- * flush and close return -EPIPE, writes within about a second; for one that can come they wait when the ring is full.
- * Errors as k2hft_ring_attach's. Since 0.1.0.
+ * Attaches to a ring that another process sends: `ring_path` is the ring's file, or the link .k2hft-ring in the root
+ * of a mount. Each call of a writer then commits what it took. A full ring makes writes wait, also while that process
+ * is away and another one can take its place; when none can, because the ring is in memory or its file was removed or
+ * replaced, writes (within about a second), k2hft_sender_flush and k2hft_sender_close return -EPIPE. Free `*sender`
+ * with k2hft_sender_close. Threads and fork() as with k2hft_sender_open.
+ *
+ * -EINVAL an argument is NULL; others as k2hft_ring_attach. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender);
 
 /*
- * Waits until all that was written is acknowledged (as k2hft_sender_flush), stops the client, closes the ring. Writers
- * must be closed before. `timeout_ms` as k2hft_sender_flush's; NULL is allowed. 0; -ETIMEDOUT: records remain, in the
- * ring file or lost with the memory: `k2hft_sender_stats` just before tells how many; -EIO and -EPIPE as
- * k2hft_sender_flush's. The sender is gone in every case. Since 0.1.0.
+ * Waits as k2hft_sender_flush does, then ends the connection, closes the ring and frees the sender, whatever it
+ * returns. Writers must be closed before, and no other thread may use the sender any more. NULL is allowed.
+ *
+ * -ETIMEDOUT some records are not acknowledged: a ring file keeps them, with a ring in memory they are lost;
+ * k2hft_sender_stats just before tells how many; -EIO and -EPIPE as k2hft_sender_flush. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms);
 
 /*
- * Waits until everything that writers wrote before is acknowledged, at most `timeout_ms` milliseconds (-1: no limit).
- * -ETIMEDOUT; -EIO the ring can't be used any more, or OpenSSL has ended (see libk2hft(7)); -EPIPE attached, and nobody
- * sends from the ring any more. Any thread. Since 0.1.0.
+ * Waits, at most `timeout_ms` milliseconds (-1: no limit, 0: not at all), until everything that writers took before
+ * the call is acknowledged, or given up because of expire_s. Signals do not end the wait. Any thread.
+ *
+ * -ETIMEDOUT; -EINVAL `sender` is NULL; -EIO the ring can't be used any more, or OpenSSL has ended (see libk2hft(7));
+ * -EPIPE the sender is attached to a ring from which nobody sends any more. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 
 /*
- * A snapshot; any thread. What its ring and its client count is to be had by k2hft_ring_stats and k2hft_client_stats.
- * -EINVAL its size is not set. Since 0.1.0.
+ * Copies the counters of the sender, each at its own moment; for those of its ring and client see k2hft_sender_ring.
+ * Any thread. -EINVAL an argument is NULL, or the size is not set. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats);
 
 /*
- * The sender's ring and client, for their statistics; they stay the sender's and end with it. client: NULL if attached.
- * Any thread. Since 0.1.0.
+ * Return the ring and the client of the sender, for k2hft_ring_stats and k2hft_client_stats. They belong to the sender
+ * and end with it. The client is NULL if the sender is attached. Any thread. Since 0.1.0.
  */
 K2HFT_API struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender);
 K2HFT_API struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender);
 
 /*
- * A writer for text records to the stream `path`. For one thread at a time; any number of writers may have the same
- * path. Errors as k2hft_stream_declare's and k2hft_producer_open's. Since 0.1.0.
+ * Opens a writer for the lines of the text stream `path`, see k2hft_stream_path_check. Any thread may open one, but
+ * only one thread at a time use it; any number of writers may have the same path. Free it with k2hft_writer_close.
+ *
+ * -EINVAL the path is not allowed, or an argument is NULL; -ENOMEM; others as k2hft_stream_declare and
+ * k2hft_producer_open. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_open(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer);
 
-/* The same for a stream of blocks: each write is one record. Since 0.1.0. */
+/* The same for a stream of binary blocks: each write is one record. Since 0.1.0. */
 K2HFT_API int k2hft_writer_open_binary(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer);
 
 /*
- * What it wrote is sent; a text that k2hft_writer_lines left without LF too: for that it waits for room as a write does,
- * and drops and counts it where a write would fail. NULL is allowed. Since 0.1.0.
+ * Frees the writer. What it took is sent, also what k2hft_writer_lines has left without a line end. If the ring has no
+ * room for that, the call waits for room as a write does, or drops and counts it where a write would fail. The thread
+ * that uses the writer. NULL is allowed. Since 0.1.0.
  */
 K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
 
 /*
- * One record. Text: without its line end, which is added; a LF inside is -EINVAL, and so is a record while a line of
- * k2hft_writer_lines is out in pieces and has not ended. Longer than 1 MiB, or than 3/16 of a ring under 8 MiB, it goes
- * in marked pieces. No lock, no system call and no look at a clock, but when a chunk is begun: its time is that of its
- * first record. Who writes much sends what the connection takes at once in such a call, and while it waits for room.
- * 0; -EAGAIN full, and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and it is longer than half of
- * the ring; -EINTR a signal came while it waited: nothing of it was written; -EIO it waits for room, and the ring can't be
- * used any more, or futex(2) is refused; -EPIPE as k2hft_sender_attach says. Since 0.1.0.
+ * Takes one record of `bytes` bytes: a line of text without its line end, which is added, or a binary block. It is
+ * copied into the ring, without a lock, a system call or a look at the clock except when a chunk is begun; its time is
+ * that of its chunk's first record. A record longer than 1 MiB, or than 3/16 of a ring under 8 MiB, goes in pieces,
+ * which the receiver joins. A call that begins a chunk after much was written, or waits for room, also sends what the
+ * connection takes at once. One thread at a time.
+ *
+ * On failure nothing of the record is written, but for pieces of a long one before -EIO and -EPIPE. -EINVAL a text has
+ * an LF inside, a binary block has no bytes, or a line of k2hft_writer_lines is out in pieces and has not ended;
+ * -EAGAIN the ring is full and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and the record is
+ * longer than half of the ring; -EINTR a signal handler ran while the call waited for room, whether it was installed
+ * with SA_RESTART or not; -EIO the call waited for room, and the ring can't be used any more, or a filter of system
+ * calls refuses futex(2); -EPIPE as with k2hft_sender_attach. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 
 /*
- * Any piece of a text, lines with their ends: complete lines are sent, the rest waits for the next call or close.
- * Returns 0; errors as k2hft_writer_write's, -ENOMEM, and -EINVAL for a binary writer; on -EAGAIN and -EINTR nothing of
- * this call was taken if it fits into one chunk, else `*taken` (if not NULL) bytes were. Since 0.1.0.
+ * Takes the next `bytes` bytes of a text, cut anywhere. Lines that are complete are sent; what is behind the last LF
+ * waits in the writer for the next call or k2hft_writer_close. `*taken` (unless `taken` is NULL) is how many bytes
+ * were taken: all of them on success; on failure those that need not be given again, which after -EAGAIN and -EINTR
+ * are none if the text, with what waits in the writer, fits into one chunk (256 KiB, less for a ring under 8 MiB).
+ * One thread at a time.
+ *
+ * -EINVAL the writer is a binary one; -ENOMEM; -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken);
 

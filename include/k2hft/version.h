@@ -15,8 +15,8 @@ extern "C" {
 #endif
 
 /*
- * The version of the library that is running, "MAJOR.MINOR.PATCH": it can be newer than the headers that the
- * program was compiled with. The string is static. Any thread, any time. Since 0.1.0.
+ * Returns the version of the library that the program is running with, "MAJOR.MINOR.PATCH". It can be newer than that
+ * of the headers that the program was compiled with. The string is static. Any thread, at any time. Since 0.1.0.
  */
 K2HFT_API const char *k2hft_version_string(void);
 
