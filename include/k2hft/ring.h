@@ -21,9 +21,9 @@ extern "C" {
  *
  * Positions are byte offsets that only grow; (uuid, position) names a chunk for ever.
  *
- * "Consumer only" means: one thread at a time, of the process that opened the ring. For a ring that was attached to
- * such a function returns -EINVAL and does nothing. A ring that has a client is consumed by that client, and by nobody
- * else.
+ * "Consumer only" means: one thread at a time, of the process that opened the ring. On a ring from k2hft_ring_attach
+ * such a function does nothing and returns -EINVAL, if it returns anything. A ring that has a client is consumed by
+ * that client, and by nobody else.
  *
  * After fork() a child must not use a ring of its parent, nor anything opened from it; it can attach to the ring.
  */
@@ -214,8 +214,8 @@ K2HFT_API int k2hft_producer_reserve(struct k2hft_producer *producer, size_t byt
 
 /*
  * Publishes `bytes` bytes of the reserved payload, from `offset` on, as one chunk, and wakes the consumer if it
- * sleeps. What was reserved behind them is given back at once if nobody has claimed room since; it and what is in
- * front of them are else given back when the consumer has passed.
+ * sleeps. The rest is given back: what lies behind them at once, if nobody has claimed room since; all else when the
+ * consumer has passed it.
  *
  * -EINVAL nothing is reserved, `bytes` is 0, or the range is not within what is reserved; or in `chunk` record_count
  * is not 1 to `bytes`, stream_id is not declared, flags has an unknown bit, or reserved is not 0. The claim then
@@ -236,8 +236,8 @@ K2HFT_API int k2hft_producer_push(struct k2hft_producer *producer, const struct 
 
 /*
  * Waits, at most `timeout_ms` milliseconds (-1: no limit), until more room is free than when a reserve of this thread
- * last returned -EAGAIN; if none of this thread has, one of this process. It need not be enough: reserve again, and
- * wait again. Any thread, also of a process that is attached.
+ * last returned -EAGAIN; if none of this thread has, one of this process; if there was none, until there is any room.
+ * It need not be enough: reserve again, and wait again. Any thread, also of a process that is attached.
  *
  * -ETIMEDOUT; -EINTR a signal handler ran, whether it was installed with SA_RESTART or not; -EIO a filter of system
  * calls refuses futex(2); -EPIPE the ring was attached to, its consumer is gone and none can take its place: it is in
