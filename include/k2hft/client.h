@@ -66,7 +66,7 @@ struct k2hft_client_options {
 	uint32_t compress;                   /* K2HFT_COMPRESS_* */
 	uint64_t batch_records_max;          /* in a frame, if no single chunk has more; 0: any number */
 	uint32_t frame_bytes_max;            /* if no single chunk is larger; 0: K2HFT_FRAME_BODY_BYTES_DEFAULT */
-	uint32_t expire_s;                   /* records older than this are given up and announced; 0: never */
+	uint32_t expire_s;                   /* older records are given up when there is a connection; 0: never */
 	k2hft_client_progress *progress;     /* NULL: none */
 	void *progress_argument;             /* its first argument */
 	const struct k2hft_tls_options *tls; /* NULL: no encryption */
