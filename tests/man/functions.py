@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Every exported function has a page in section 3 that shows its prototype as the headers have it, and a comment in its
-# header that says since when it is there; no page is about a function that is not there.
+# Every exported function has a page in section 3 that shows its prototype as the headers have it and names the errors that
+# the comment before it names, and that comment says since when it is there; no page is about a function that is not there.
 import glob
 import os
 import re
@@ -35,22 +35,35 @@ def prototypes():
     return found
 
 
-def undated():
-    """Functions without "since VERSION", in the comment before them or for the whole header in an earlier one."""
+def declarations():
+    """(header's text, comment, functions that are declared behind it)"""
     for path in glob.glob("include/k2hft/*.h"):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        if re.search(r"All of them since \d+\.\d+\.\d+\.", text):
-            continue
-        for comment, declarations in re.findall(r"/\*(.*?)\*/((?:\s*K2HFT_API[^;/]*;)+)", text, re.S):
-            if not re.search(r"Since \d+\.\d+\.\d+\.", comment):
-                yield from (f"{path}: since when is there {name}?" for name in re.findall(r"\b(k2hft_\w+)\(", declarations))
+        for comment, declared in re.findall(r"/\*((?:(?!\*/).)*)\*/((?:\s*K2HFT_API[^;/]*;)+)", text, re.S):
+            yield text, comment, re.findall(r"\b(k2hft_\w+)\(", declared)
+
+
+def undated():
+    """Functions without "since VERSION", in the comment before them or for the whole header in an earlier one."""
+    for text, comment, functions in declarations():
+        if not re.search(r"All of them since \d+\.\d+\.\d+\.", text) and not re.search(r"Since \d+\.\d+\.\d+\.", comment):
+            yield from (f"{name}: since when is it there?" for name in functions)
+
+
+def errors_missing():
+    """Errors that a header names and the page does not."""
+    for _, comment, functions in declarations():
+        for name in functions:
+            path = f"man/man3/{name}.3"
+            page = plain(page_text(path)) if os.path.exists(path) else comment
+            yield from (f"{path}: no {error}" for error in re.findall(r"-E[A-Z]{3,}", comment) if error not in page)
 
 
 def main():
     with open("lib/k2hft.map", encoding="utf-8") as file:
         exported = re.findall(r"^\t(k2hft_\w+);", file.read(), re.M)
-    findings = list(undated())
+    findings = list(undated()) + list(errors_missing())
     declared = prototypes()
     for function in exported:
         path = f"man/man3/{function}.3"
