@@ -15,18 +15,20 @@
 #define STAT_BYTES_MAX 1024
 
 struct process_stat {
+	long pid; /* as /proc has it */
 	char state;
 	unsigned long threads;
 	unsigned long long start_ticks;
 };
 
-/* Fields 3, 20 and 22 of /proc/PID/stat; the name in field 2 can hold anything, so they count from the last ')'. */
+/* Fields 1, 3, 20 and 22 of a process; the name in field 2 can hold anything, so they count from the last ')'. */
 static int stat_parse(char *text, struct process_stat *stat)
 {
 	char *field = strrchr(text, ')');
 
 	if (!field || field[1] != ' ')
 		return -EPROTO;
+	stat->pid = strtol(text, NULL, 10);
 	field += 2;
 	stat->state = *field;
 	for (unsigned number = 3; number < 22; number++) {
@@ -41,14 +43,12 @@ static int stat_parse(char *text, struct process_stat *stat)
 	return 0;
 }
 
-static int stat_read(pid_t pid, struct process_stat *stat)
+static int stat_read(const char *path, struct process_stat *stat)
 {
-	char path[64], text[STAT_BYTES_MAX];
+	char text[STAT_BYTES_MAX];
 	ssize_t bytes;
-	int descriptor, error;
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC), error;
 
-	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor < 0)
 		return -errno;
 	bytes = read(descriptor, text, sizeof(text) - 1);
@@ -74,11 +74,16 @@ static uint64_t namespace_own(void)
 int k2i_process_self(struct k2i_process *process)
 {
 	struct process_stat own = {0};
-	int error = stat_read(getpid(), &own);
+	int error = stat_read("/proc/self/stat", &own);
 
-	/* Without /proc the pid alone has to do: a start of 0 is never compared. */
+	/*
+	 * Without /proc, and with one of other pids (of the host in a container, say), the pid alone has to do: a start of 0 is
+	 * never compared.
+	 */
 	if (error && error != -ENOENT)
 		return error;
+	if (own.pid != (long)getpid())
+		own.start_ticks = 0;
 	process->owner = (uint64_t)(uint32_t)getpid() << 32 | (uint32_t)own.start_ticks;
 	process->namespace = namespace_own();
 	return 0;
@@ -95,7 +100,8 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 	pid_t pid = (pid_t)(other->owner >> 32);
 	uint32_t start = (uint32_t)other->owner;
 	struct process_stat stat;
-	int error;
+	char path[64];
+	int error = -ENOENT;
 
 	if (other->owner == self->owner && other->namespace == self->namespace)
 		return true;
@@ -104,7 +110,10 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 	/* Its pid says nothing here, and discarding a claim that is being written would be worse than waiting for it. */
 	if (other->namespace && other->namespace != self->namespace)
 		return true;
-	error = stat_read(pid, &stat);
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	/* Where this process has no start, what /proc has by that number may be another one. */
+	if ((uint32_t)self->owner)
+		error = stat_read(path, &stat);
 	if (error == -ENOENT || error == -ESRCH)
 		return kill(pid, 0) == 0 || errno != ESRCH;
 	if (error)

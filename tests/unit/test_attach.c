@@ -322,6 +322,102 @@ static void another_clock_is_no_death(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Forks a process of that pid, which nobody has in this namespace; -1: it can't be. */
+static pid_t fork_as(pid_t pid)
+{
+	int last = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+	bool set = last >= 0 && dprintf(last, "%ld", (long)pid - 1) > 0;
+
+	(void)close(last);
+	return set ? fork() : -1;
+}
+
+/* Has a claim in the ring until it is killed. Does not return. */
+static void claiming_process(const char *path, int ready)
+{
+	struct k2hft_ring *attached;
+
+	if (k2hft_ring_attach(path, &attached))
+		_exit(1);
+	(void)reserve(producer_of(attached), 1);
+	if (write(ready, "r", 1) != 1)
+		_exit(1);
+	for (;;)
+		(void)pause();
+}
+
+/*
+ * In a namespace of pids, where /proc is still that of the host, which has another process of that pid; that one is dead
+ * when `go_on` ends. What is wrong, if anything.
+ */
+static int claim_beside(const char *path, pid_t other, int ready, int go_on)
+{
+	struct k2hft_ring *ring = file_ring(path, 0);
+	pid_t child = fork_as(other);
+	int recovered, status;
+	char byte;
+
+	if (child < 0)
+		return 77;
+	if (child == 0)
+		claiming_process(path, ready);
+	if (child != other)
+		return 1;
+	if (read(go_on, &byte, 1) != 0)
+		return 2;
+	recovered = k2hft_ring_recover(ring);
+	if (kill(child, SIGKILL) || waitpid(child, &status, 0) != child)
+		return 3;
+	return recovered == 0 && k2hft_ring_recover(ring) == 1 ? 0 : 4;
+}
+
+static void other_pids_process(const char *path, pid_t other, int ready, int go_on)
+{
+	int status;
+	pid_t child;
+
+	if (unshare(CLONE_NEWPID))
+		_exit(77);
+	child = fork();
+	if (child == 0)
+		_exit(claim_beside(path, other, ready, go_on));
+	(void)close(ready);
+	_exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 5);
+}
+
+static void a_process_of_the_host_is_no_other(void **state)
+{
+	struct files *files = *state;
+	int ready[2], go_on[2], status;
+	pid_t other, child;
+	siginfo_t ended;
+	char byte;
+
+	other = fork();
+	for (; other == 0;)
+		(void)pause();
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(go_on), 0);
+	child = fork();
+	if (child == 0) {
+		(void)close(go_on[1]);
+		other_pids_process(files->path, other, ready[1], go_on[0]);
+	}
+	(void)close(ready[1]);
+	(void)close(go_on[0]);
+	(void)!read(ready[0], &byte, 1);
+	assert_int_equal(kill(other, SIGKILL), 0);
+	/* It stays as a zombie. */
+	assert_int_equal(waitid(P_PID, (id_t)other, &ended, WEXITED | WNOWAIT), 0);
+	(void)close(go_on[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(waitpid(other, NULL, 0), other);
+	(void)close(ready[0]);
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 /* `write` until it is refused. */
 static int refusal(struct k2hft_writer *writer, int (*write)(struct k2hft_writer *writer))
 {
@@ -384,6 +480,7 @@ int main(void)
 		cmocka_unit_test(who_waits_is_woken_by_what_is_given_back),
 		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(a_process_of_the_host_is_no_other, files_make, files_remove),
 		cmocka_unit_test(writers_learn_that_nobody_sends),
 	};
 
