@@ -111,11 +111,18 @@ static int thread_step(struct k2hft_client *client)
 {
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
 	uint64_t turns_taken = client->turns_taken;
-	int wait_ms = k2hft_client_timeout_ms(client, k2i_clock_ns(CLOCK_MONOTONIC)), count;
+	int wait_ms = k2hft_client_timeout_ms(client, k2i_clock_ns(CLOCK_MONOTONIC)), count, error;
 
 	(void)pthread_mutex_unlock(&client->turn);
 	count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, wait_ms);
+	error = count < 0 && errno != EINTR ? -errno : 0;
 	(void)pthread_mutex_lock(&client->turn);
+	/* Without an end it would ask on and on, and by numbers that are other files' by now. */
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "client: %s: the program has closed its descriptors, nothing is sent any more",
+			strerror(-error));
+		return error;
+	}
 	/* The events can be of a socket that is closed since. What still holds comes again. */
 	if (count < 0 || turns_taken != client->turns_taken)
 		count = 0;

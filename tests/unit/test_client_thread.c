@@ -531,6 +531,20 @@ static void close_stops_a_thread_that_sleeps(void **state)
 	}
 }
 
+/* As a program does that closes all it finds open. */
+static void a_client_without_descriptors_ends(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.progress = NULL;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_int_equal(close(k2hft_client_descriptor(f->client)), 0);
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20000), -EIO);
+	assert_int_equal(k2hft_client_drain(f->client, -1), -EIO);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -550,6 +564,7 @@ int main(void)
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),
 		CASE(close_stops_a_thread_that_sleeps),
+		CASE(a_client_without_descriptors_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
