@@ -106,9 +106,17 @@ static uint64_t pause_after(unsigned young)
 	return pause_ns < PAUSE_NS_MAX ? pause_ns : PAUSE_NS_MAX;
 }
 
-static void say_died(int status)
+static bool is_short(int status)
 {
-	if (WIFSIGNALED(status))
+	return WIFEXITED(status) && WEXITSTATUS(status) == K2I_STATUS_SHORT;
+}
+
+static void say_died(struct k2i_mount *mount, int status)
+{
+	if (is_short(status))
+		k2i_log_limited(&mount->short_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+				"mount: no worker: there is no process or thread to be had; writers wait for one");
+	else if (WIFSIGNALED(status))
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker died (%s)", strsignal(WTERMSIG(status)));
 	else
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker ended with status %d", WEXITSTATUS(status));
@@ -128,21 +136,37 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 	worker = fork();
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
-	return worker < 0 ? K2I_STATUS_AGAIN << 8 : wait_for_end(mount, worker, asked, signals, ready_ns);
+	if (worker > 0)
+		return wait_for_end(mount, worker, asked, signals, ready_ns);
+	mount->workers--;
+	return K2I_STATUS_SHORT << 8;
+}
+
+/* Nobody takes a signal while there is no worker. */
+static bool end_asked(int asked)
+{
+	sigset_t pending;
+
+	return asked || (sigpending(&pending) == 0 &&
+			 (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+			  sigismember(&pending, SIGHUP) == 1));
 }
 
 /*
  * SIGKILL comes from outside, be it from a kernel that lacks memory, and says nothing of the next worker: whatever is
- * killed is replaced for ever. What dies otherwise does so by itself.
+ * killed is replaced for ever, and nor does a limit of processes say anything of it, unless the mount is to end or has
+ * not begun. What dies otherwise does so by itself.
  */
-static bool failed(int status)
+static bool failed(int status, bool may_end)
 {
+	if (is_short(status))
+		return may_end;
 	return !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;
 }
 
-static unsigned failures_after(unsigned failures, int status, uint64_t served_ns)
+static unsigned failures_after(unsigned failures, int status, bool may_end, uint64_t served_ns)
 {
-	if (failed(status))
+	if (failed(status, may_end))
 		return served_ns < OF_USE_NS ? failures + 1 : 0;
 	return served_ns ? 0 : failures;
 }
@@ -180,9 +204,10 @@ int k2i_keeper_run(struct k2i_mount *mount)
 				k2i_daemon_failed(WEXITSTATUS(status));
 			return WEXITSTATUS(status);
 		}
-		say_died(status);
+		say_died(mount, status);
 		died_ns = k2i_mount_clock_ns();
-		failures = failures_after(failures, status, ready_ns ? died_ns - ready_ns : 0);
+		failures = failures_after(failures, status, !mount->begun || end_asked(asked),
+					  ready_ns ? died_ns - ready_ns : 0);
 		if (give_up(mount, failures)) {
 			k2i_daemon_failed(K2I_STATUS_FAILED);
 			return K2I_STATUS_FAILED;

@@ -118,7 +118,7 @@ struct k2i_mount {
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit, piece_limit,
-		filter_limit, open_limit, wait_limit, sweeper_limit;
+		filter_limit, open_limit, wait_limit, sweeper_limit, short_limit;
 	struct k2i_mount_counts counts;
 
 	/* .k2hft-stat as it was when it was opened, see stat.h. */

@@ -186,8 +186,10 @@ int k2i_worker_run(struct k2i_mount *mount)
 	if (getppid() != mount->keeper)
 		return K2I_STATUS_FAILED;
 	status = start(mount);
+	if (status && mount->begun)
+		return status == -EAGAIN ? K2I_STATUS_SHORT : K2I_STATUS_AGAIN;
 	if (status)
-		return mount->begun ? K2I_STATUS_AGAIN : K2I_STATUS_FAILED;
+		return K2I_STATUS_FAILED;
 	if (!mount->begun)
 		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %s:%s", mount->options->mount_point, mount->config.options.host,
 			mount->config.options.port);
