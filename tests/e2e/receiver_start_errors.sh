@@ -42,6 +42,14 @@ chmod +x "$dir/limited"
 whole=$server
 server=$dir/limited
 refused 1 'SOCKTHREADCNT = 256 needs 1152 open files, the limit is 1024: raise' -conf "$dir/conf9" --listen 127.0.0.1:0
+# Where a unit hides all of /proc but processes.
+cat >"$dir/limited" <<END
+#!/bin/sh
+exec unshare -m sh -c 'mount -t proc -o subset=pid proc /proc && exec $whole "\$@"' sh "\$@"
+END
+if "$dir/limited" --version >"$dir/said" 2>&1; then
+	refused 1 'boot_id can.t be read: the receiver needs /proc, and all of it' -conf "$dir/conf2" --listen 127.0.0.1:0
+fi
 server=$whole
 refused 2 'there is one configuration' -conf "$dir/conf" -json '{}'
 refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
