@@ -37,6 +37,8 @@ struct k2i_tls_problem {
 struct k2i_tls_context;
 int k2i_tls_context_open(const struct k2i_tls_settings *settings, struct k2i_tls_context **context,
 			 struct k2i_tls_problem *problem);
+/* Whether there is anything by which the system says what it trusts. */
+bool k2i_tls_system_trusts(void);
 struct k2i_tls_context *k2i_tls_context_hold(struct k2i_tls_context *context);
 /* NULL is allowed. */
 void k2i_tls_context_release(struct k2i_tls_context *context);

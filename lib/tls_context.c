@@ -110,6 +110,20 @@ static bool has_hashed_names(const char *directory)
 	return found;
 }
 
+static bool readable_as(const char *environment, const char *otherwise)
+{
+	const char *path = getenv(environment);
+
+	/* A list of directories is not looked through. */
+	return access(path ? path : otherwise, R_OK) == 0 || (path && strchr(path, ':'));
+}
+
+bool k2i_tls_system_trusts(void)
+{
+	return readable_as(X509_get_default_cert_file_env(), X509_get_default_cert_file()) ||
+	       readable_as(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+}
+
 static int authority_use(struct k2i_tls_context *context, const char *authority, struct k2i_tls_problem *problem)
 {
 	struct stat about;

@@ -57,3 +57,22 @@ two
 three" || fail "kept: $(cat "$dir/out/kept")"
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
+
+# What the system trusts is gone, as in a new root: what was read before serves on.
+cp "$dir/new.pem" "$dir/system.pem"
+receiver_start
+SSL_CERT_FILE=$dir/system.pem SSL_CERT_DIR=$dir/none "${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" --tls -t system \
+	<"$dir/pipe" 2>"$dir/kept" &
+kept=$!
+exec 3>"$dir/pipe"
+echo one >&3
+wait_until has system one
+rm "$dir/system.pem"
+receiver_stop KILL
+receiver_start 3>&-
+echo two >&3
+exec 3>&-
+wait "$kept" || fail "the sender: $(cat "$dir/kept")"
+has system "one
+two" || fail "system: $(cat "$dir/out/system")"
+receiver_stop TERM
