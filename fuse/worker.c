@@ -122,6 +122,9 @@ static int open_client(struct k2i_mount *mount)
 		k2i_client_ring_ends(mount->client);
 	if (status == 0)
 		status = k2hft_client_thread_start(mount->client);
+	/* The keeper says so, and not each time. */
+	if (status == -EAGAIN && mount->begun)
+		return status;
 	return status ? fail("client", status) : 0;
 }
 
@@ -183,8 +186,11 @@ int k2i_worker_run(struct k2i_mount *mount)
 	int status;
 
 	begin(mount);
-	if (getppid() != mount->keeper)
+	if (getppid() != mount->keeper) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: the keeper has ended, or is in another namespace of pids: unshare(1) needs --fork");
 		return K2I_STATUS_FAILED;
+	}
 	status = start(mount);
 	if (status && mount->begun)
 		return status == -EAGAIN ? K2I_STATUS_SHORT : K2I_STATUS_AGAIN;

@@ -351,9 +351,9 @@ static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings 
 
 	/* Without it each start would be one of the same machine run. */
 	if (error || k2i_message_uuid_zero(boot_id)) {
-		k2i_log(K2HFT_LOG_ERROR,
-			"ledger: /proc/sys/kernel/random/boot_id can't be read: the receiver needs /proc, and all of it "
-			"(no subset=pid, or ProcSubset= of a unit)");
+		k2i_log(K2HFT_LOG_ERROR, "ledger: /proc/sys/kernel/random/boot_id can't be read: the receiver needs "
+					 "/proc, and all of it "
+					 "(no subset=pid, or ProcSubset= of a unit)");
 		return K2I_EXIT_FAILED;
 	}
 	error = k2i_ledger_open(receiver->state_path, boot_id, &receiver->ledger, report);

@@ -79,6 +79,7 @@ for call in fork pthread_create; do
 done
 arrives "$work/expected" senddir/f
 [ "$(grep -c 'no process or thread to be had' "$work/mount.err")" -lt 20 ] || fail "a line for each try"
+! grep -q 'client: Resource' "$work/mount.err" || fail "a line for each thread"
 
 : >"$work/plans/fork"
 worker_of "$mount_pid" && kill -9 "$worker"
