@@ -343,8 +343,7 @@ static int control_listen(struct k2i_control *control, const struct k2i_settings
 
 int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control)
 {
-	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
-	unsigned port = node && node->control_port ? node->control_port : settings->control_port;
+	unsigned port = k2i_settings_control_port(settings);
 	struct k2i_control *opened;
 	int error;
 

@@ -79,7 +79,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 	choice->anybody = settings->sender_count == 0;
 	if (argument)
 		return argument_parse(argument, choice);
-	(void)snprintf(choice->port, sizeof(choice->port), "%u", node && node->port ? node->port : settings->port);
+	(void)snprintf(choice->port, sizeof(choice->port), "%u", k2i_settings_port(settings));
 	if (settings->listen_address)
 		host_set(choice, settings->listen_address);
 	else if (ssl == K2I_SSL_UNSET)

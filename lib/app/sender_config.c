@@ -55,9 +55,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 
 	if (status)
 		return status;
-	port = settings->server_count ? settings->servers[0].port : 0;
-	if (!port)
-		port = settings->port;
+	port = k2i_settings_port(settings);
 	/* Of a mount's file that has been looked at. */
 	if (!settings->server_count || !settings->servers[0].name || !port) {
 		(void)snprintf(message, message_room,

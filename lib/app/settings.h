@@ -152,8 +152,10 @@ const char *k2i_settings_place(const struct k2i_settings *settings, const struct
  */
 struct k2i_tls_settings;
 bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls);
-/* SSL as it applies to the first receiver. */
+/* SSL, PORT and CTLPORT as they apply to the first receiver; 0: none is said. */
 enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings);
+unsigned k2i_settings_port(const struct k2i_settings *settings);
+unsigned k2i_settings_control_port(const struct k2i_settings *settings);
 
 /* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
 enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };

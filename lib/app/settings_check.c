@@ -67,7 +67,7 @@ static void check_servers(const struct checker *checker)
 	else if (strpbrk(first->name, "[]*, "))
 		error(checker, at,
 		      "NAME of [SVRNODE] must be one host: lists of hosts are not available in this version");
-	if (!first->port && !settings->port)
+	if (!k2i_settings_port(settings))
 		error(checker, at, "[SVRNODE] needs PORT, or [GLOBAL] does");
 	for (number = 1; number < settings->server_count; number++)
 		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, first[number].file, first[number].line,
@@ -233,12 +233,12 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 					 target_text(earlier));
 }
 
-static unsigned data_port(const struct k2i_settings *settings)
+unsigned k2i_settings_port(const struct k2i_settings *settings)
 {
 	return settings->server_count && settings->servers[0].port ? settings->servers[0].port : settings->port;
 }
 
-static unsigned control_port(const struct k2i_settings *settings)
+unsigned k2i_settings_control_port(const struct k2i_settings *settings)
 {
 	return settings->server_count && settings->servers[0].control_port ? settings->servers[0].control_port
 									   : settings->control_port;
@@ -251,10 +251,10 @@ static void check_receiver(const struct checker *checker)
 	if (!settings->base_directory)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
-	if (!data_port(settings))
+	if (!k2i_settings_port(settings))
 		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
-	if (control_port(settings) && control_port(settings) == data_port(settings))
+	if (k2i_settings_control_port(settings) && k2i_settings_control_port(settings) == k2i_settings_port(settings))
 		error(checker, place(checker, K2I_SECTION_GLOBAL, "CTLPORT"), "CTLPORT must be another port than PORT");
 	if (settings->run_group && !settings->run_user)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "GROUP"),
