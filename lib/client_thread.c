@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <limits.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -10,8 +8,9 @@
 #include "cancel.h"
 #include "client_state.h"
 #include "clock.h"
-#include "ring_counts.h"
 #include "options.h"
+#include "ring_counts.h"
+#include "thread.h"
 
 /*
  * Up to where nothing is waiting or on its way; `*all`: nothing is in the ring. A claim that came to nothing leaves a
@@ -157,20 +156,14 @@ static void *thread_main(void *argument)
 
 int k2hft_client_thread_start(struct k2hft_client *client)
 {
-	sigset_t all, before;
 	int kept = errno;
 
 	if (client->thread_runs)
 		return -EALREADY;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	client->thread_runs = true;
-	int error = pthread_create(&client->thread, NULL, thread_main, client);
-	if (error)
-		client->thread_runs = false;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int error = k2i_thread_start(&client->thread, thread_main, client);
+	client->thread_runs = error == 0;
 	errno = kept;
-	return -error;
+	return error;
 }
 
 void k2i_client_thread_stop(struct k2hft_client *client)

@@ -5,12 +5,13 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "thread.h"
 
 /*
  * Shared by the client and the thread that looks the name up. Whoever leaves second frees it: getaddrinfo can't be
@@ -64,17 +65,11 @@ static void *resolve_main(void *argument)
 
 static int thread_start(struct k2i_resolve *resolve)
 {
-	pthread_attr_t attributes;
-	sigset_t all, before;
 	pthread_t thread;
+	int error = k2i_thread_start(&thread, resolve_main, resolve);
 
-	(void)pthread_attr_init(&attributes);
-	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&thread, &attributes, resolve_main, resolve);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)pthread_attr_destroy(&attributes);
+	if (error == 0)
+		(void)pthread_detach(thread);
 	return error;
 }
 

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "loops.h"
+#include "thread.h"
 #include "tls.h"
 
 #define HOSTS_MAX 512u /* that are remembered or waited for */
@@ -172,21 +172,13 @@ static void *look_up(void *argument)
 /* One more, if there are not enough. Without any the address stays in the queue until the next connection asks. */
 static void thread_start(struct k2i_admission *admission)
 {
-	pthread_attr_t attributes;
-	sigset_t all, before;
 	pthread_t thread;
 
-	if (admission->thread_count == THREADS_MAX || pthread_attr_init(&attributes))
+	if (admission->thread_count == THREADS_MAX || k2i_thread_start(&thread, look_up, admission))
 		return;
-	(void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, look_up, admission) == 0) {
-		admission->thread_count++;
-		admission->holders++;
-	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	(void)pthread_attr_destroy(&attributes);
+	(void)pthread_detach(thread);
+	admission->thread_count++;
+	admission->holders++;
 }
 
 /* Asking --------------------------------------------------------------------------------------------------------- */

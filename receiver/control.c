@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 #include "listener.h"
 #include "log.h"
 #include "text.h"
+#include "thread.h"
 
 #define LISTENERS_MAX 8u
 #define BACKLOG 64
@@ -373,7 +373,6 @@ static void *control_run(void *argument)
 int k2i_control_start(struct k2i_control *control, const struct k2i_status *status)
 {
 	struct timeval second = {1, 0};
-	sigset_t all, before;
 	int error;
 
 	control->status = status;
@@ -386,10 +385,7 @@ int k2i_control_start(struct k2i_control *control, const struct k2i_status *stat
 	    event_add(control->stopped, NULL))
 		return -ENOMEM;
 	listeners_enable(control, true);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = -pthread_create(&control->thread, NULL, control_run, control);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = k2i_thread_start(&control->thread, control_run, control);
 	control->started = !error;
 	return error;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "connection.h"
 #include "log.h"
 #include "syncer.h"
+#include "thread.h"
 
 #define STOP_NS UINT64_C(3000000000)
 #define TICK_NS UINT64_C(1000000000)
@@ -252,13 +252,8 @@ static int loop_events(struct loop_whole *whole)
 
 static int thread_start(struct loop_whole *whole)
 {
-	sigset_t all, before;
-	int error;
+	int error = k2i_thread_start(&whole->thread, loop_run, whole);
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = -pthread_create(&whole->thread, NULL, loop_run, whole);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	whole->started = !error;
 	return error;
 }

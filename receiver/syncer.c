@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "condition.h"
 #include "log.h"
 #include "text.h"
+#include "thread.h"
 
 struct k2i_syncer {
 	const struct k2i_destination *destination;
@@ -113,7 +113,6 @@ static void *syncer_run(void *argument)
 int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interval_ms, struct k2i_syncer **syncer)
 {
 	struct k2i_syncer *made = calloc(1, sizeof(*made));
-	sigset_t all, before;
 	int error;
 
 	if (!made)
@@ -123,10 +122,7 @@ int k2i_syncer_start(const struct k2i_destination *destination, uint64_t interva
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	k2i_condition_init(&made->wake);
 	(void)pthread_cond_init(&made->told, NULL);
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = -pthread_create(&made->thread, NULL, syncer_run, made);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = k2i_thread_start(&made->thread, syncer_run, made);
 	made->started = !error;
 	if (error)
 		k2i_syncer_stop(made);
