@@ -62,10 +62,9 @@ bool k2i_drain_done(struct k2i_mount *mount)
 
 int k2i_drain_report(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats = k2i_ring_stats(mount->ring);
 	uint64_t records;
 
-	(void)k2hft_ring_stats(mount->ring, &stats);
 	if (mount->counts.lost_records)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
 			mount->counts.lost_records);

@@ -8,6 +8,7 @@
 
 #include "mount.h"
 #include "reply.h"
+#include "ring_counts.h"
 #include "shared.h"
 
 /* A file that is closed with nothing to be acknowledged gives its number back unheard. */
@@ -78,16 +79,15 @@ static bool serve_first(struct k2i_mount *mount)
 
 void k2i_later_run(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	uint64_t now_ns;
+	uint64_t now_ns, head;
 
 	if (!mount->later_first)
 		return;
 	now_ns = k2i_mount_clock_ns();
-	(void)k2hft_ring_stats(mount->ring, &stats);
-	if (stats.head == mount->later_head && now_ns < mount->later_due_ns && !mount->ending)
+	head = k2i_ring_stats(mount->ring).head;
+	if (head == mount->later_head && now_ns < mount->later_due_ns && !mount->ending)
 		return;
-	mount->later_head = stats.head;
+	mount->later_head = head;
 	mount->later_due_ns = now_ns + PAUSE_NS;
 	while (mount->later_first && serve_first(mount))
 		continue;

@@ -13,6 +13,7 @@
 #include "collect.h"
 #include "handles.h"
 #include "output.h"
+#include "ring_counts.h"
 #include "tree.h"
 
 #define BLOCK_BYTES 4096u
@@ -313,12 +314,11 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats = k2i_ring_stats(mount->ring);
 	struct statvfs info = {.f_bsize = BLOCK_BYTES, .f_frsize = BLOCK_BYTES, .f_namemax = K2I_NODE_NAME_BYTES_MAX};
 	uint64_t used;
 
 	(void)node;
-	(void)k2hft_ring_stats(mount->ring, &stats);
 	used = (stats.tail - stats.head + BLOCK_BYTES - 1) / BLOCK_BYTES;
 	info.f_blocks = stats.ring_bytes / BLOCK_BYTES;
 	info.f_bfree = info.f_bavail = used < info.f_blocks ? info.f_blocks - used : 0;

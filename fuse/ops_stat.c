@@ -10,6 +10,7 @@
 #include "ops.h"
 #include "options.h"
 #include "report.h"
+#include "ring_counts.h"
 #include "shared.h"
 
 /* Numbers that no handle has. */
@@ -49,10 +50,9 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 static void make(const struct k2i_mount *mount, struct k2i_report *report)
 {
 	struct k2hft_client_stats client = {.size = sizeof(client)};
-	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
+	struct k2hft_ring_stats ring = k2i_ring_stats(mount->ring);
 	uint64_t values[K2I_MOUNT_COUNTER_COUNT];
 
-	(void)k2hft_ring_stats(mount->ring, &ring);
 	/* A successor answers what comes again before it has its client. */
 	if (mount->client)
 		(void)k2hft_client_stats(mount->client, &client);

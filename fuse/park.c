@@ -8,6 +8,7 @@
 #include "mount.h"
 #include "outlet.h"
 #include "reply.h"
+#include "ring_counts.h"
 #include "shared.h"
 #include "write.h"
 
@@ -97,24 +98,21 @@ static void finish_synchronous(struct k2i_mount *mount, struct k2i_parked *item)
 /* The position that ends all that is in the ring now. */
 static void begin_sync(struct k2i_mount *mount, struct k2i_parked *item)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-
-	(void)k2hft_ring_stats(mount->ring, &stats);
 	K2I_SHARED_KEEP(&mount->park);
 	K2I_SHARED_KEEP(item);
-	item->position = stats.tail;
+	item->position = k2i_ring_stats(mount->ring).tail;
 	item->next = mount->park.syncs;
 	mount->park.syncs = item;
 }
 
 static void run_syncs(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats;
 	struct k2i_parked **place = &mount->park.syncs;
 
 	if (!*place)
 		return;
-	(void)k2hft_ring_stats(mount->ring, &stats);
+	stats = k2i_ring_stats(mount->ring);
 	while (*place) {
 		struct k2i_parked *item = *place;
 

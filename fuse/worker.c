@@ -23,6 +23,7 @@
 #include "park.h"
 #include "populate.h"
 #include "reply.h"
+#include "ring_counts.h"
 #include "sender_config.h"
 #include "shared.h"
 #include "start.h"
@@ -71,7 +72,7 @@ static int open_descriptors(struct k2i_mount *mount)
 
 static int open_ring(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats;
 	char path[32];
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
 	uint64_t most;
@@ -88,7 +89,7 @@ static int open_ring(struct k2i_mount *mount)
 		status = k2i_populated_create(mount->ring, &mount->populated);
 	if (status)
 		return fail("ring", status);
-	(void)k2hft_ring_stats(mount->ring, &stats);
+	stats = k2i_ring_stats(mount->ring);
 	most = stats.ring_bytes / 4 < K2HFT_CHUNK_BYTES_MAX ? stats.ring_bytes / 4 : K2HFT_CHUNK_BYTES_MAX;
 	mount->chunk_bytes_max = (size_t)most - K2HFT_CHUNK_HEADER_BYTES;
 	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;

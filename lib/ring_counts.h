@@ -26,7 +26,7 @@ enum k2i_ring_count {
 };
 #define K2I_RING_COUNT_ROOM 64u
 
-/* For the library itself, whose structure has the right size: k2hft_ring_stats can't fail then. */
+/* For all that is built with the library: the structure has the right size, so k2hft_ring_stats can't fail. */
 static inline struct k2hft_ring_stats k2i_ring_stats(const struct k2hft_ring *ring)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ring_counts.h"
 #include "verify_output.h"
 #include "verify_record.h"
 
@@ -279,16 +280,13 @@ static bool flush_stop(void)
 /* How long writes have waited for room, and no acknowledgement made any. */
 static uint64_t stalled_ns(struct making *making, struct k2hft_sender *sender)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 	uint64_t writes = atomic_load_explicit(&making->writes, memory_order_relaxed),
-		 now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+		 now_ns = k2i_clock_ns(CLOCK_MONOTONIC), acked = k2i_ring_stats(k2hft_sender_ring(sender)).acked;
 
-	if (k2hft_ring_stats(k2hft_sender_ring(sender), &stats))
-		return 0;
 	if (!atomic_load_explicit(&making->writing, memory_order_relaxed) || writes != making->moved_writes ||
-	    stats.acked != making->moved_acked) {
+	    acked != making->moved_acked) {
 		making->moved_writes = writes;
-		making->moved_acked = stats.acked;
+		making->moved_acked = acked;
 		making->moved_ns = now_ns;
 	}
 	return now_ns - making->moved_ns;
