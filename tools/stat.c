@@ -164,9 +164,9 @@ static void target_show(const struct options *options, struct target *target, co
 }
 
 /* The exit status that this target makes. */
-static int target_ask(const char *program, const struct options *options, struct target *target)
+static int target_ask(const struct options *options, struct target *target)
 {
-	char *text = stat_fetch(program, target->name, (int)options->timeout_s * 1000);
+	char *text = stat_fetch(target->name, (int)options->timeout_s * 1000);
 	int status = 0;
 
 	if (!text)
@@ -174,7 +174,7 @@ static int target_ask(const char *program, const struct options *options, struct
 	target_forget(target);
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	if (stat_json_read(text, &target->now) || !stat_value_find(&target->now, "program")) {
-		(void)fprintf(stderr, "%s: %s: its answer is not a status\n", program, target->name);
+		command_error("stat", "%s: its answer is not a status", target->name);
 		status = STATUS_UNREACHABLE;
 	} else {
 		target_show(options, target, text);
@@ -193,7 +193,7 @@ static int worse(int one, int other)
 	return one > other ? one : other;
 }
 
-static int targets_ask(const char *program, const struct options *options, struct target *targets, size_t count)
+static int targets_ask(const struct options *options, struct target *targets, size_t count)
 {
 	bool in_place = options->interval_s && isatty(STDOUT_FILENO) && !options->json && !options->metrics;
 	int status = 0;
@@ -202,19 +202,19 @@ static int targets_ask(const char *program, const struct options *options, struc
 	if (in_place)
 		(void)fputs("\033[H\033[J", stdout);
 	for (at = 0; at < count; at++)
-		status = worse(status, target_ask(program, options, &targets[at]));
+		status = worse(status, target_ask(options, &targets[at]));
 	(void)fflush(stdout);
 	return status;
 }
 
-static int run(const char *program, const struct options *options, struct target *targets, size_t count)
+static int run(const struct options *options, struct target *targets, size_t count)
 {
 	struct timespec pause = {.tv_sec = (time_t)options->interval_s};
 	uint64_t done = 0;
 	int status = 0;
 
 	for (;;) {
-		status = worse(status, targets_ask(program, options, targets, count));
+		status = worse(status, targets_ask(options, targets, count));
 		/* Who no longer reads has had enough. */
 		if (++done == options->count || ferror(stdout))
 			return status;
@@ -237,7 +237,7 @@ int k2i_command_stat(int argc, char **argv)
 		return STATUS_UNREACHABLE;
 	for (at = 0; at < count; at++)
 		targets[at].name = optind < argc ? argv[(size_t)optind + at] : STAT_TARGET_DEFAULT;
-	status = run(argv[0], &options, targets, count);
+	status = run(&options, targets, count);
 	for (at = 0; at < count; at++) {
 		stat_values_free(&targets[at].now);
 		stat_values_free(&targets[at].before);

@@ -15,9 +15,9 @@
 
 /*
  * The status of a receiver (HOST:CTLPORT), a mount (its directory) or a ring (its file), as JSON, to be free()d. NULL: it
- * could not be had within `timeout_ms`; one line on standard error, begun with `program`, has said why.
+ * could not be had within `timeout_ms`; one line on standard error has said why.
  */
-char *stat_fetch(const char *program, const char *target, int timeout_ms);
+char *stat_fetch(const char *target, int timeout_ms);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, const char *path, int timeout_ms, char *reason, size_t room);
 

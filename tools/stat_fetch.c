@@ -17,9 +17,9 @@
 #include "stat.h"
 #include "terminal.h"
 
-static void complain(const char *program, const char *target, const char *reason)
+static void complain(const char *target, const char *reason)
 {
-	(void)fprintf(stderr, "%s: ", program);
+	(void)fputs("k2hft stat: ", stderr);
 	text_show(stderr, target, false);
 	(void)fputs(": ", stderr);
 	text_show(stderr, reason, false);
@@ -96,7 +96,7 @@ static char *ring_read(const char *path, const char **reason)
 	return report.failed ? NULL : report.text;
 }
 
-static int path_write(const char *program, const char *target, int output)
+static int path_write(const char *target, int output)
 {
 	const char *reason = "";
 	struct stat status;
@@ -105,13 +105,12 @@ static int path_write(const char *program, const char *target, int output)
 	ssize_t put = 1;
 
 	if (stat(target, &status) < 0) {
-		complain(program, target,
-			 errno == ENOTCONN ? "the mount is there, but nothing serves it" : strerror(errno));
+		complain(target, errno == ENOTCONN ? "the mount is there, but nothing serves it" : strerror(errno));
 		return EXIT_FAILURE;
 	}
 	text = S_ISDIR(status.st_mode) ? mount_read(target, &reason) : ring_read(target, &reason);
 	if (!text) {
-		complain(program, target, reason);
+		complain(target, reason);
 		return EXIT_FAILURE;
 	}
 	for (bytes = strlen(text); at < bytes && put > 0; at += put > 0 ? (size_t)put : 0)
@@ -121,7 +120,7 @@ static int path_write(const char *program, const char *target, int output)
 }
 
 /* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
-static char *path_fetch(const char *program, const char *target, int timeout_ms)
+static char *path_fetch(const char *target, int timeout_ms)
 {
 	struct pollfd wait = {.events = POLLIN};
 	int ends[2], status = 0;
@@ -130,11 +129,11 @@ static char *path_fetch(const char *program, const char *target, int timeout_ms)
 	pid_t child;
 
 	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0) {
-		complain(program, target, strerror(errno));
+		complain(target, strerror(errno));
 		return NULL;
 	}
 	if (child == 0)
-		_exit(path_write(program, target, ends[1]));
+		_exit(path_write(target, ends[1]));
 	(void)close(ends[1]);
 	wait.fd = ends[0];
 	late = poll(&wait, 1, timeout_ms) <= 0;
@@ -146,7 +145,7 @@ static char *path_fetch(const char *program, const char *target, int timeout_ms)
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (late)
-		complain(program, target, "no answer in time");
+		complain(target, "no answer in time");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
 		return text;
 	free(text);
@@ -158,22 +157,22 @@ static bool is_path(const char *target)
 	return strchr(target, '/') || target[0] == '.' || access(target, F_OK) == 0;
 }
 
-char *stat_fetch(const char *program, const char *target, int timeout_ms)
+char *stat_fetch(const char *target, int timeout_ms)
 {
 	char *copy, *text, reason[256];
 	const char *host, *port;
 
 	if (is_path(target))
-		return path_fetch(program, target, timeout_ms);
+		return path_fetch(target, timeout_ms);
 	copy = strdup(target);
 	if (!copy || !strchr(target, ':') || receiver_parse(copy, &host, &port)) {
-		complain(program, target, "it is neither a path nor HOST:CTLPORT");
+		complain(target, "it is neither a path nor HOST:CTLPORT");
 		free(copy);
 		return NULL;
 	}
 	text = stat_http_get(host, port, "/status", timeout_ms, reason, sizeof(reason));
 	if (!text)
-		complain(program, target, reason);
+		complain(target, reason);
 	free(copy);
 	return text;
 }
