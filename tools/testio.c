@@ -30,19 +30,19 @@ static int directory_check(const struct testio_options *options)
 	struct stat status;
 
 	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0) {
-		(void)fprintf(stderr, "k2hft testio: %s: %s\n", options->directory, strerror(errno));
+		testio_error("%s: %s", options->directory, strerror(errno));
 		return TESTIO_FAILED;
 	}
 	if (!S_ISDIR(status.st_mode)) {
-		(void)fprintf(stderr, "k2hft testio: %s: it is no directory\n", options->directory);
+		testio_error("%s: it is no directory", options->directory);
 		return TESTIO_FAILED;
 	}
 	free_bytes = (uint64_t)system.f_bavail * system.f_frsize;
 	/* Without blocks it does not say how large it is, as ramfs. */
 	if (wanted <= free_bytes || system.f_blocks == 0)
 		return TESTIO_OK;
-	(void)fprintf(stderr, "k2hft testio: %s: %llu MB are needed, %llu MB are free\n", options->directory,
-		      (unsigned long long)(wanted / 1000000), (unsigned long long)(free_bytes / 1000000));
+	testio_error("%s: %llu MB are needed, %llu MB are free", options->directory,
+		     (unsigned long long)(wanted / 1000000), (unsigned long long)(free_bytes / 1000000));
 	return TESTIO_FAILED;
 }
 
@@ -53,11 +53,9 @@ static void memory_warn(const struct testio_options *options)
 
 	if (bytes_most(options) >= memory || options->store.direct)
 		return;
-	(void)fprintf(
-		stderr,
-		"k2hft testio: warning: %llu MB are less than this machine's memory, %llu MB, which can hold them: "
-		"the disk may be slower than it seems\n",
-		(unsigned long long)(bytes_most(options) / 1000000), (unsigned long long)(memory / 1000000));
+	testio_error("warning: %llu MB are less than this machine's memory, %llu MB, which can hold them: "
+		     "the disk may be slower than it seems",
+		     (unsigned long long)(bytes_most(options) / 1000000), (unsigned long long)(memory / 1000000));
 }
 
 /* One run of each way; rates are added up. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "errors.h"
 #include "store.h"
 
 /* `k2hft testio`: how fast files are written and read, over buffer sizes and threads, by the receiver's own code. */
@@ -88,5 +89,7 @@ void testio_advice_print(const struct testio_options *options, const struct test
 int testio_files_check(const struct testio_options *options);
 /* To the files that are asked for. 0, or -errno of one, printed. */
 int testio_files_write(const struct testio_options *options, const struct testio_results *results);
+
+#define testio_error(...) command_error("testio", __VA_ARGS__)
 
 #endif

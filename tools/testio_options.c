@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "errors.h"
 #include "numbers.h"
 
 #define FILE_MB_MAX UINT64_C(100000000)
@@ -61,7 +60,7 @@ static const struct option long_options[] = {
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	(void)fprintf(stderr, "k2hft testio: %s%s%s: %s\n", option, *given ? " " : "", given, needed);
+	testio_error("%s%s%s: %s", option, *given ? " " : "", given, needed);
 	return TESTIO_USAGE;
 }
 

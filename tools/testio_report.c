@@ -200,7 +200,7 @@ static int file_check(const char *path)
 	else if (error == -EEXIST)
 		error = -errno;
 	if (error)
-		(void)fprintf(stderr, "k2hft testio: %s: %s\n", path, strerror(-error));
+		testio_error("%s: %s", path, strerror(-error));
 	if (made >= 0) {
 		(void)close(made);
 		(void)unlink(path);
@@ -231,7 +231,7 @@ static int file_write(const char *path, const struct testio_options *options, co
 			error = -errno;
 	}
 	if (error)
-		(void)fprintf(stderr, "k2hft testio: %s: %s\n", path, strerror(-error));
+		testio_error("%s: %s", path, strerror(-error));
 	return error;
 }
 

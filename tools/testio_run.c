@@ -13,7 +13,6 @@
 
 #include "clock.h"
 #include "condition.h"
-#include "errors.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
 /* What is written is taken from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
@@ -94,8 +93,8 @@ static int file_make(const char *directory, int *descriptor)
 	if (*descriptor < 0) {
 		int error = -errno;
 
-		(void)fprintf(stderr, "k2hft testio: %s: %s\n", path,
-			      error == -EEXIST ? "it is there already, and is not overwritten" : strerror(-error));
+		testio_error("%s: %s", path,
+			     error == -EEXIST ? "it is there already, and is not overwritten" : strerror(-error));
 		return error;
 	}
 	(void)unlink(path);
@@ -289,11 +288,11 @@ static int jobs_judge(const struct run *run, const struct job *jobs)
 	for (unsigned i = 0; i < run->cell->threads; i++) {
 		if (!jobs[i].error)
 			continue;
-		(void)fprintf(stderr, "k2hft testio: %s/" TESTIO_FILE_NAME ": %s: %s%s\n", options->directory,
-			      jobs[i].failed, strerror(-jobs[i].error),
-			      jobs[i].error == -EINVAL && options->store.direct
-				      ? " (this file system may have no O_DIRECT)"
-				      : "");
+		testio_error("%s/" TESTIO_FILE_NAME ": %s: %s%s", options->directory, jobs[i].failed,
+			     strerror(-jobs[i].error),
+			     jobs[i].error == -EINVAL && options->store.direct
+				     ? " (this file system may have no O_DIRECT)"
+				     : "");
 		return jobs[i].error;
 	}
 	return testio_signal() ? -EINTR : 0;
@@ -342,7 +341,7 @@ int testio_run(const struct testio_cell *cell, enum testio_way way, struct testi
 
 	run.store.write_bytes = cell->write_bytes;
 	if (!data)
-		(void)fputs("k2hft testio: no memory\n", stderr);
+		testio_error("no memory");
 	else
 		data_fill(data, DATA_BYTES + cell->write_bytes);
 	run.data = data;
