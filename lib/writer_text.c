@@ -319,14 +319,12 @@ static int reserved_text(struct k2hft_writer *writer, size_t bytes)
 {
 	const uint8_t *text = writer->reserved + writer->tail_bytes;
 	const uint8_t *end = memrchr(text, '\n', bytes);
-	int status;
 
 	if (end)
 		return reserved_commit(writer, (size_t)(end - text) + 1, bytes - (size_t)(end - text) - 1, true);
 	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max)
 		return reserved_commit(writer, bytes - 1, 1, false);
-	status = tail_append(writer, text, bytes);
-	return status;
+	return tail_append(writer, text, bytes);
 }
 
 int k2i_writer_commit(struct k2hft_writer *writer, size_t bytes)
