@@ -3,7 +3,6 @@
 #define K2I_LATER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "fuse_api.h"

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* k2hftfuse(8): mounts a directory; what is written to the files below it is sent. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <k2hft/version.h>
 

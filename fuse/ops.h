@@ -2,7 +2,6 @@
 #ifndef K2I_OPS_H
 #define K2I_OPS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 

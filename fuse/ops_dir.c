@@ -3,7 +3,6 @@
 #include "ops.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "tree.h"

@@ -3,7 +3,6 @@
 #define K2I_MOUNT_OPTIONS_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 #include "fuse_api.h"
 #include "log.h"

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "nodes.h"
 #include "tree.h"
 
 struct k2i_mount;

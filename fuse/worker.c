@@ -2,7 +2,6 @@
 #include "worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +14,13 @@
 
 #include "collect.h"
 #include "daemon.h"
-#include "fuse_api.h"
 #include "handles.h"
 #include "loop.h"
 #include "mount.h"
 #include "options.h"
 #include "park.h"
 #include "populate.h"
-#include "reply.h"
 #include "ring_counts.h"
-#include "sender_config.h"
 #include "shared.h"
 #include "start.h"
 #include "sweep.h"

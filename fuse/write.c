@@ -10,7 +10,6 @@
 #include "handles.h"
 #include "mount.h"
 #include "outlet.h"
-#include "output.h"
 #include "park.h"
 #include "reply.h"
 #include "rules.h"

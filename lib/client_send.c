@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <string.h>
-#include <sys/epoll.h>
 
 #include "client_state.h"
 #include "crash.h"

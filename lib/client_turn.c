@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Who sends: the client's thread, or a producer that has just committed much. */
-#include <limits.h>
 
 #include "client_state.h"
 #include "ring_handle.h"

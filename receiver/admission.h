@@ -2,7 +2,6 @@
 #ifndef K2I_ADMISSION_H
 #define K2I_ADMISSION_H
 
-#include <stddef.h>
 #include <sys/socket.h>
 
 #include "hosts.h"

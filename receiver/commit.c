@@ -5,9 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "crash.h"
 #include "log.h"
 #include "loops.h"
 #include "text.h"

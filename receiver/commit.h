@@ -2,7 +2,6 @@
 #ifndef K2I_COMMIT_H
 #define K2I_COMMIT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "counts.h"

@@ -2,8 +2,6 @@
 #ifndef K2I_CONFINE_H
 #define K2I_CONFINE_H
 
-#include <stdbool.h>
-
 /*
  * Files below a directory, by paths that came from the network: never outside of it, never through a symbolic link,
  * regular files only. Directories on the way are made with mode 0700.

@@ -2,7 +2,6 @@
 #include "connection.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -17,9 +16,7 @@
 #include "connection_hunger.h"
 #include "connection_state.h"
 #include "crash.h"
-#include "log.h"
 #include "secure.h"
-#include "text.h"
 #include "tls.h"
 
 #define SECOND_NS UINT64_C(1000000000)

@@ -3,7 +3,6 @@
 #define K2I_LISTENER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "counts.h"
 #include "loops.h"

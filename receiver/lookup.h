@@ -3,7 +3,6 @@
 #define K2I_LOOKUP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/socket.h>
 
 /* Names of addresses, as the system finds them. All calls can take long. */

@@ -15,7 +15,6 @@
 
 #include "clock.h"
 #include "connection.h"
-#include "log.h"
 #include "syncer.h"
 #include "thread.h"
 

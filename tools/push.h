@@ -3,7 +3,6 @@
 #define PUSH_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <k2hft/sender.h>

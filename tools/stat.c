@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #define VERIFY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "errors.h"

@@ -2,7 +2,6 @@
 #include "counters.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "ring_counts.h"
 

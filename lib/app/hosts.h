@@ -3,7 +3,6 @@
 #define K2I_HOSTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "settings.h"
 
