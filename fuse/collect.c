@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "handles.h"
 #include "hash.h"
 #include "mount.h"
@@ -27,7 +28,6 @@
 #include "sweep.h"
 #include "write.h"
 
-#define NS_PER_MS UINT64_C(1000000)
 /* So many answers without anything new in a row, and a file is left alone. */
 #define LEAVE_AFTER 40u
 /*
@@ -37,7 +37,7 @@
 #define LOOK_MS 1000u
 #define LOOK_MS_PER_FILE 50u
 /* What is due so soon is asked now: one wake-up for all. */
-#define TOGETHER_NS NS_PER_MS
+#define TOGETHER_NS K2I_MILLISECOND_NS
 /* The kernel did not take the mark of a cut: only a later request tells that it is done. */
 #define MARK_UNKNOWN UINT8_MAX
 /* A mark that is not there by then is not waited for: its process is killed, and after as long again left. */
@@ -181,7 +181,7 @@ int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, u
 	(*file)->writers++;
 	(*file)->left = false;
 	(*file)->idle = 0;
-	due(mount, *file, k2i_mount_clock_ns() + mount->settings->flush_ms * NS_PER_MS);
+	due(mount, *file, k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS);
 	return 0;
 }
 
@@ -369,7 +369,7 @@ static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_
 	look_ms = look_ms > LOOK_MS ? look_ms : LOOK_MS;
 	for (unsigned looks = LEAVE_AFTER; file->left && looks < file->idle && pause_ms < look_ms; looks++)
 		pause_ms = pause_ms * 2 < look_ms ? pause_ms * 2 : look_ms;
-	return pause_ms * NS_PER_MS;
+	return pause_ms * K2I_MILLISECOND_NS;
 }
 
 /* Its attributes are not to be believed any longer; its pages stay. */
@@ -398,7 +398,7 @@ static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool
 
 void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
-	uint64_t at_ns = k2i_mount_clock_ns() + mount->settings->flush_ms * NS_PER_MS;
+	uint64_t at_ns = k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
 
 	if (file->left)
 		k2i_mount_count(&mount->counts.announced_appends, 1);
@@ -663,7 +663,7 @@ int k2i_collect_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
 		return -1;
 	if (mount->collect_due_ns <= now_ns)
 		return 0;
-	return (int)((mount->collect_due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
+	return (int)((mount->collect_due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
 }
 
 void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)

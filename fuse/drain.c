@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "clock.h"
 #include "collect.h"
 #include "fuse_api.h"
 #include "mount.h"
@@ -42,7 +43,7 @@ void k2i_drain_begin(struct k2i_mount *mount)
 		k2i_collect_pass_hole(mount, file);
 	mount->ending = true;
 	k2i_sweep_abandon(mount);
-	mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * 1000000000u;
+	mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
 	if (mount->mounted)
 		fuse_session_unmount(mount->session);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client_state.h"
+#include "clock.h"
 #include "condition.h"
 #include "hash.h"
 #include "message.h"
@@ -18,8 +19,6 @@
 #include "ring_counts.h"
 #include "ring_damage.h"
 #include "ring_handle.h"
-
-#define MILLISECOND_NS UINT64_C(1000000)
 
 /* A number, or a service name. Of a larger number getaddrinfo(3) takes the lower 16 bits, which is another port. */
 static bool is_port(const char *port)
@@ -207,7 +206,7 @@ int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 	if (deadline_ns <= now_ns)
 		return 0;
 	/* Up, so that it is not called again just before the time. */
-	uint64_t wait_ms = (deadline_ns - now_ns + MILLISECOND_NS - 1) / MILLISECOND_NS;
+	uint64_t wait_ms = (deadline_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS;
 	return wait_ms > INT_MAX ? INT_MAX : (int)wait_ms;
 }
 

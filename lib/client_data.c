@@ -8,17 +8,14 @@
 #include "crash.h"
 #include "ring_counts.h"
 
-#define MILLISECOND_NS UINT64_C(1000000)
-#define SECOND_NS UINT64_C(1000000000)
-
 /*
  * A claim is looked at again soon, then less and less often: a commit wakes anyway. Whether its producer still lives is
  * asked only after a while.
  */
-#define CLAIM_FIRST_NS MILLISECOND_NS
-#define CLAIM_RECOVER_NS (100 * MILLISECOND_NS)
+#define CLAIM_FIRST_NS K2I_MILLISECOND_NS
+#define CLAIM_RECOVER_NS (100 * K2I_MILLISECOND_NS)
 
-#define MEMORY_RETRY_NS (100 * MILLISECOND_NS)
+#define MEMORY_RETRY_NS (100 * K2I_MILLISECOND_NS)
 
 #define DISCARD_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
@@ -266,7 +263,7 @@ static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 
 static void limits_set(const struct k2hft_client *client, struct k2i_batch_limits *limits)
 {
-	uint64_t expire_ns = client->options.expire_s * SECOND_NS;
+	uint64_t expire_ns = client->options.expire_s * K2I_SECOND_NS;
 
 	*limits = (struct k2i_batch_limits){.window_end = client->window_end,
 					    .frame_bytes_max = K2I_BATCH_FRAME_BYTES,

@@ -18,7 +18,6 @@
 #include "ring_handle.h"
 
 #define STANDBY_MS 2
-#define MILLISECOND_NS UINT64_C(1000000)
 
 /* What of the caller's thread a loan must leave as it was. */
 struct kept {
@@ -62,7 +61,7 @@ void k2i_client_turn_once(struct k2hft_client *client)
 static int events_wait(struct k2hft_client *client, uint64_t now_ns, uint64_t until_ns)
 {
 	struct pollfd events = {.fd = client->epoll, .events = POLLIN};
-	uint64_t left_ms = (until_ns - now_ns) / MILLISECOND_NS + 1;
+	uint64_t left_ms = (until_ns - now_ns) / K2I_MILLISECOND_NS + 1;
 	int wait_ms = k2hft_client_timeout_ms(client, now_ns);
 
 	if (wait_ms < 0 || (uint64_t)wait_ms > left_ms)
@@ -72,7 +71,7 @@ static int events_wait(struct k2hft_client *client, uint64_t now_ns, uint64_t un
 
 static int room_wait(struct k2hft_client *client, int timeout_ms, uint64_t seen)
 {
-	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC), until_ns = now_ns + (uint64_t)timeout_ms * MILLISECOND_NS;
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC), until_ns = now_ns + (uint64_t)timeout_ms * K2I_MILLISECOND_NS;
 	int status = 0;
 
 	while (status == 0) {

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "client_state.h"
+#include "clock.h"
 
 #define RETRY_FLOOR_NS UINT64_C(10000000)
 #define ERROR_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
@@ -341,7 +342,7 @@ static void life_check(struct k2hft_client *client, uint64_t now_ns)
 		return;
 	}
 	k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no answer for %u s",
-			      (unsigned)((now_ns - client->received_ns) / 1000000000u));
+			      (unsigned)((now_ns - client->received_ns) / K2I_SECOND_NS));
 }
 
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)

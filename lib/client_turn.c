@@ -2,13 +2,13 @@
 /* Who sends: the client's thread, or a producer that has just committed much. */
 
 #include "client_state.h"
+#include "clock.h"
 #include "ring_handle.h"
 
 /* Who commits so much at once goes on doing so. Less is left to the thread, which makes larger frames of many chunks. */
 #define MUCH_BYTES ((size_t)64 * 1024)
 /* How long after it the thread is to be there again. */
 #define MUCH_IDLE_MS 2
-#define MILLISECOND_NS UINT64_C(1000000)
 
 bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns)
 {
@@ -43,7 +43,7 @@ void k2i_turn_committed(struct k2i_turn *turn, size_t bytes, uint64_t now_ns)
 
 static bool turn_suits(struct k2i_turn *turn, uint64_t now_ns)
 {
-	if (turn->much_ns == 0 || now_ns - turn->much_ns > MUCH_IDLE_MS * MILLISECOND_NS)
+	if (turn->much_ns == 0 || now_ns - turn->much_ns > MUCH_IDLE_MS * K2I_MILLISECOND_NS)
 		return false;
 	if (turn->taken)
 		return k2i_client_turn_suits(turn->client, now_ns);

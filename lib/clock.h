@@ -5,18 +5,21 @@
 #include <stdint.h>
 #include <time.h>
 
+#define K2I_MILLISECOND_NS UINT64_C(1000000)
+#define K2I_SECOND_NS UINT64_C(1000000000)
+
 /* For those who hand the time to others, which ask no clock, and for waits. */
 static inline uint64_t k2i_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
 	(void)clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * K2I_SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
 static inline struct timespec k2i_timespec(uint64_t ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+	return (struct timespec){.tv_sec = (time_t)(ns / K2I_SECOND_NS), .tv_nsec = (long)(ns % K2I_SECOND_NS)};
 }
 
 #endif

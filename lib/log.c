@@ -7,10 +7,10 @@
 #include <stdio.h>
 
 #include "cancel.h"
+#include "clock.h"
 
 #define TEXT_BYTES 1024u
-#define SECOND_NS UINT64_C(1000000000)
-#define LIMIT_INTERVAL_NS (10 * SECOND_NS)
+#define LIMIT_INTERVAL_NS (10 * K2I_SECOND_NS)
 
 /* Written before other threads start (the contract of k2hft_log_callback_set), so plain variables are enough. */
 static k2hft_log_callback *log_callback;
@@ -93,7 +93,7 @@ void k2i_log_limited(struct k2i_log_limit *limit, uint64_t now_ns, enum k2hft_lo
 	last_ns = atomic_exchange_explicit(&limit->last_ns, now_ns, memory_order_relaxed);
 	if (passed_over && now_ns > last_ns)
 		(void)snprintf(more, sizeof(more), " (and %" PRIu64 " more in the last %" PRIu64 " s)", passed_over,
-			       (now_ns - last_ns) / SECOND_NS);
+			       (now_ns - last_ns) / K2I_SECOND_NS);
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text) - sizeof(more), format, arguments);
 	va_end(arguments);

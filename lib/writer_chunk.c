@@ -175,7 +175,7 @@ static int reserve(const struct k2hft_writer *writer, size_t needed, size_t want
 /* What is written into a ring whose process is gone for good nobody sends: an attached writer looks now and then. */
 static int served_check(struct k2hft_writer *writer)
 {
-	uint64_t second = k2i_clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000 + 1;
+	uint64_t second = k2i_clock_ns(CLOCK_MONOTONIC_COARSE) / K2I_SECOND_NS + 1;
 
 	if (second == writer->looked_s)
 		return k2i_ring_abandoned_known(writer->sender->ring) ? -EPIPE : 0;

@@ -6,9 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hash.h"
-
-#define SECOND_NS UINT64_C(1000000000)
 
 uint64_t k2i_birth(int descriptor, uint64_t device)
 {
@@ -18,7 +17,7 @@ uint64_t k2i_birth(int descriptor, uint64_t device)
 	if (syscall(SYS_statx, descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &status) < 0 ||
 	    !(status.stx_mask & STATX_BTIME))
 		return device;
-	return (uint64_t)status.stx_btime.tv_sec * SECOND_NS + status.stx_btime.tv_nsec;
+	return (uint64_t)status.stx_btime.tv_sec * K2I_SECOND_NS + status.stx_btime.tv_nsec;
 }
 
 uint32_t k2i_birth_mark(int descriptor, uint64_t device, uint64_t inode)

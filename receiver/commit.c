@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "log.h"
 #include "loops.h"
 #include "text.h"
@@ -28,15 +29,14 @@ void k2i_committer_free(struct k2i_committer *committer)
 
 static int unify_update(struct k2i_committer *committer)
 {
-	struct timespec now;
+	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
+	int64_t second = (int64_t)(now_ns / K2I_SECOND_NS);
 
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	if (now.tv_sec == committer->unify_second)
+	if (second == committer->unify_second)
 		return 0;
-	if (k2i_format_unify(committer->destination->unify_file,
-			     (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, committer->unify_path))
+	if (k2i_format_unify(committer->destination->unify_file, now_ns, committer->unify_path))
 		return -EINVAL;
-	committer->unify_second = now.tv_sec;
+	committer->unify_second = second;
 	return 0;
 }
 

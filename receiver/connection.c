@@ -13,18 +13,18 @@
 #include <event2/event.h>
 
 #include "admission.h"
+#include "clock.h"
 #include "connection_hunger.h"
 #include "connection_state.h"
 #include "crash.h"
 #include "secure.h"
 #include "tls.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define GREETING_NS (10 * SECOND_NS)
-#define PING_NS (5 * SECOND_NS)
-#define DEAD_NS (15 * SECOND_NS)
-#define LINGER_NS (2 * SECOND_NS)
-#define PROVED_NS (2 * SECOND_NS) /* how long who has brought records is preferred */
+#define GREETING_NS (10 * K2I_SECOND_NS)
+#define PING_NS (5 * K2I_SECOND_NS)
+#define DEAD_NS (15 * K2I_SECOND_NS)
+#define LINGER_NS (2 * K2I_SECOND_NS)
+#define PROVED_NS (2 * K2I_SECOND_NS) /* how long who has brought records is preferred */
 
 #define EXACT_BYTES ((size_t)256 * 1024) /* a frame from this length on is received to its end and no further */
 #define ROUNDS_MAX 4                     /* of recv(2) before others have their turn */
@@ -617,7 +617,7 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 	connection->started_ns += late_ns;
 	connection->frame_ns += late_ns;
 	connection->moved_ns += late_ns;
-	if (now_ns >= connection->frame_ns + SECOND_NS)
+	if (now_ns >= connection->frame_ns + K2I_SECOND_NS)
 		k2i_buffer_fit(&connection->loop->buffers, &connection->buffer);
 	if (connection->lingering) {
 		if (now_ns >= connection->linger_end_ns)

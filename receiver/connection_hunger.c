@@ -6,9 +6,10 @@
 
 #include <event2/event.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-#define STARVING_NS (5 * SECOND_NS) /* how long one frame may take while others wait for its memory */
-#define STILL_NS (SECOND_NS / 2)    /* how long nothing to speak of may come of it */
+#include "clock.h"
+
+#define STARVING_NS (5 * K2I_SECOND_NS) /* how long one frame may take while others wait for its memory */
+#define STILL_NS (K2I_SECOND_NS / 2)    /* how long nothing to speak of may come of it */
 #define STILL_BYTES ((size_t)4096)
 
 void k2i_hunger_set(struct k2i_connection *connection, bool starved)

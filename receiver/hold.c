@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
+#include "clock.h"
 #include "text.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define LOG_INTERVAL_NS (60 * SECOND_NS)
+#define LOG_INTERVAL_NS (60 * K2I_SECOND_NS)
 
 void k2i_hold_begin(struct k2i_hold *hold, const char *host, const char *peer, int error, struct k2i_counters *counters,
 		    uint64_t now_ns)
@@ -33,7 +33,7 @@ void k2i_hold_end(struct k2i_hold *hold, const char *host, const char *peer, uin
 		return;
 	k2i_log_limited(hold->limit, now_ns, K2HFT_LOG_WARNING,
 			"hold: records of %s (%s) are written again after %" PRIu64 " s", host, peer,
-			(now_ns - hold->since_ns) / SECOND_NS);
+			(now_ns - hold->since_ns) / K2I_SECOND_NS);
 	hold->since_ns = 0;
 	hold->error = 0;
 }

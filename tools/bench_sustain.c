@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "bits.h"
+#include "clock.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 /* How often files are looked at: a disk that is told to forget a second's bytes at once does nothing else meanwhile. */
-#define STEP_NS (SECOND_NS / 20)
+#define STEP_NS (K2I_SECOND_NS / 20)
 #define GIVEN_BYTES (UINT64_C(64) << 20)
 #define KEPT_BYTES (UINT64_C(512) << 20) /* of all files together: more than may wait for the disk */
 /* How long senders may take for their last acknowledgements. */
@@ -92,7 +92,7 @@ static void progress(const struct bench_run *run, double rate)
 /* For each second that has passed: several, if looking took so long. */
 static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
 {
-	while (run->series_count < run->point.seconds && run->series_count < passed_ns / SECOND_NS)
+	while (run->series_count < run->point.seconds && run->series_count < passed_ns / K2I_SECOND_NS)
 		run->series[run->series_count++] = rate;
 	progress(run, rate);
 }
@@ -112,12 +112,12 @@ static int series_take(struct bench_run *run, struct growing *growing)
 		if (all_look(run, growing, &bytes) || bench_trouble(run))
 			return -1;
 		now = k2i_clock_ns(CLOCK_MONOTONIC);
-		if ((now - begin) / SECOND_NS > (last - begin) / SECOND_NS) {
+		if ((now - begin) / K2I_SECOND_NS > (last - begin) / K2I_SECOND_NS) {
 			points_add(run, now - begin, (double)(bytes - before) / 1e6 / ((double)(now - last) / 1e9));
 			before = bytes;
 			last = now;
 		}
-		if (now - begin > run->point.seconds * SECOND_NS + END_LIMIT_NS) {
+		if (now - begin > run->point.seconds * K2I_SECOND_NS + END_LIMIT_NS) {
 			bench_error("the records do not arrive");
 			return -1;
 		}

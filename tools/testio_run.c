@@ -18,7 +18,6 @@
 /* What is written is taken from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
 #define DATA_BYTES (UINT64_C(1048576) + 8)
 #define SHOW_NS UINT64_C(250000000)
-#define SECOND_NS UINT64_C(1000000000)
 
 struct run {
 	const struct testio_cell *cell;
@@ -305,7 +304,7 @@ static int jobs_run(struct run *run, struct testio_files *files, double *rate)
 	unsigned started;
 
 	memset(jobs, 0, sizeof(jobs));
-	run->deadline_ns = started_ns + run->cell->options->limit_s * SECOND_NS;
+	run->deadline_ns = started_ns + run->cell->options->limit_s * K2I_SECOND_NS;
 	started = jobs_start(run, jobs, files);
 	jobs_await(run, started_ns);
 	for (unsigned i = 0; i < started; i++) {

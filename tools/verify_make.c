@@ -19,7 +19,6 @@
 /* How many records are made before they are written, if nothing says otherwise. */
 #define BATCH_BYTES (64u * 1024)
 #define SLICE_NS 100000000L
-#define NS_PER_S UINT64_C(1000000000)
 /* Ends system calls of a producer; tells the main thread that one has ended. */
 #define SIGNAL_LOOK SIGUSR1
 
@@ -74,26 +73,24 @@ static bool enough(const struct producer *producer)
 	       (options->count && made_count(producer) >= options->count) ||
 	       (options->bytes && producer->made_bytes >= options->bytes) ||
 	       (options->seconds &&
-		k2i_clock_ns(CLOCK_MONOTONIC) - producer->making->started_ns >= options->seconds * NS_PER_S);
+		k2i_clock_ns(CLOCK_MONOTONIC) - producer->making->started_ns >= options->seconds * K2I_SECOND_NS);
 }
 
 /* Waits until a record is due. How many are. */
 static uint64_t due_wait(const struct producer *producer)
 {
-	uint64_t rate = producer->making->options->rate, count = made_count(producer), due_ns, passed_ns;
+	uint64_t rate = producer->making->options->rate, count = made_count(producer), due_ns, passed_ns, left_ns;
 	struct timespec pause;
 
 	if (!rate)
 		return UINT64_MAX;
-	due_ns = count / rate * NS_PER_S + count % rate * NS_PER_S / rate;
+	due_ns = count / rate * K2I_SECOND_NS + count % rate * K2I_SECOND_NS / rate;
 	passed_ns = k2i_clock_ns(CLOCK_MONOTONIC) - producer->making->started_ns;
 	if (passed_ns >= due_ns)
-		return passed_ns / NS_PER_S * rate + passed_ns % NS_PER_S * rate / NS_PER_S + 1 - count;
-	pause.tv_sec = (time_t)((due_ns - passed_ns) / NS_PER_S);
-	pause.tv_nsec = (long)((due_ns - passed_ns) % NS_PER_S);
+		return passed_ns / K2I_SECOND_NS * rate + passed_ns % K2I_SECOND_NS * rate / K2I_SECOND_NS + 1 - count;
+	left_ns = due_ns - passed_ns;
 	/* In slices, so that a time limit is kept; a signal ends it too, and then nothing is due. */
-	if (pause.tv_sec || pause.tv_nsec > SLICE_NS)
-		pause = (struct timespec){.tv_nsec = SLICE_NS};
+	pause = k2i_timespec(left_ns < SLICE_NS ? left_ns : SLICE_NS);
 	(void)nanosleep(&pause, NULL);
 	return 0;
 }
@@ -296,14 +293,14 @@ static void stall_look(struct making *making, struct k2hft_sender *sender)
 {
 	/* More than a slice, so that it has been looked at twice. */
 	uint64_t waited_ns = stalled_ns(making, sender),
-		 limit_ns = making->options->timeout_s * NS_PER_S + 2 * SLICE_NS;
+		 limit_ns = making->options->timeout_s * K2I_SECOND_NS + 2 * SLICE_NS;
 
 	if (waited_ns > limit_ns && !atomic_load(&given_up)) {
 		verify_error("the ring is full, and nothing was acknowledged for %" PRIu64 " s",
 			     making->options->timeout_s);
 		atomic_store(&given_up, true);
 		atomic_store(&stop_asked, true);
-	} else if (waited_ns > limit_ns + NS_PER_S) {
+	} else if (waited_ns > limit_ns + K2I_SECOND_NS) {
 		/* The library writes a record whole that it has begun, whatever signals come. */
 		verify_error("the last record is incomplete");
 		_exit(VERIFY_FAILED);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "clock.h"
 #include "format.h"
 
 #include <errno.h>
@@ -9,8 +10,6 @@
 #include <k2hft/ring.h>
 
 #include "format_parts.h"
-
-#define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
 
 struct text {
 	const char *data;
@@ -68,7 +67,7 @@ static struct text time_make(const struct k2i_format *format, uint64_t time_ns, 
 			     struct texts *texts)
 {
 	struct text text = {.data = texts->time};
-	int64_t second = (int64_t)(time_ns / NANOSECONDS_PER_SECOND);
+	int64_t second = (int64_t)(time_ns / K2I_SECOND_NS);
 	int bytes;
 
 	if (!format->time_format)
@@ -81,8 +80,8 @@ static struct text time_make(const struct k2i_format *format, uint64_t time_ns, 
 	}
 	if (output->second_bytes == 0)
 		return text;
-	bytes = k2i_time_text(output->second_text + 1, output->second_bytes - 1,
-			      (uint32_t)(time_ns % NANOSECONDS_PER_SECOND), texts->time, sizeof(texts->time));
+	bytes = k2i_time_text(output->second_text + 1, output->second_bytes - 1, (uint32_t)(time_ns % K2I_SECOND_NS),
+			      texts->time, sizeof(texts->time));
 	text.bytes = bytes < 0 ? 0 : (size_t)bytes;
 	if (format->uses[K2I_FORMAT_JSON]) {
 		text.bytes = k2i_json_escape(texts->time, text.bytes, texts->time_json);

@@ -10,10 +10,10 @@
 
 #include <k2hft/version.h>
 
+#include "clock.h"
 #include "format_parts.h"
 #include "uuid.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 #define ROOM_FIRST 1024u
 #define UUID_DIGITS_SHOWN 8 /* enough to find it in the log */
 
@@ -109,7 +109,7 @@ void k2i_report_begin(struct k2i_report *report, const char *program, uint64_t u
 	k2i_report_text(report, "program", program);
 	k2i_report_text(report, "version", K2HFT_VERSION_STRING);
 	k2i_report_number(report, "pid", (uint64_t)getpid());
-	k2i_report_number(report, "uptime_s", uptime_ns / SECOND_NS);
+	k2i_report_number(report, "uptime_s", uptime_ns / K2I_SECOND_NS);
 }
 
 void k2i_report_counters(struct k2i_report *report, const char *key, const struct k2i_counter_table *table,
@@ -184,7 +184,7 @@ void k2i_report_metrics_begin(struct k2i_report *report, const struct k2i_counte
 	k2i_report_add(report,
 		       "# HELP k2hft_%s_uptime_seconds time since it was started\n"
 		       "# TYPE k2hft_%s_uptime_seconds gauge\nk2hft_%s_uptime_seconds %" PRIu64 "\n",
-		       table->program, table->program, table->program, uptime_ns / SECOND_NS);
+		       table->program, table->program, table->program, uptime_ns / K2I_SECOND_NS);
 }
 
 void k2i_report_metrics(struct k2i_report *report, const struct k2i_counter_table *table, const uint64_t *values)
