@@ -18,7 +18,7 @@
 #define DIRECTORY_MODE 0700
 #define TRIES_MAX 8
 
-int k2i_confine_check(const char *path)
+static int path_check(const char *path)
 {
 	size_t path_bytes = strlen(path);
 
@@ -63,7 +63,7 @@ static int directory_step(int parent, const char *name, bool create)
 int k2i_confine_walk(int base, const char *path, int flags)
 {
 	char parts[K2HFT_STREAM_PATH_BYTES_MAX + 1], *part = parts, *slash;
-	int parent = base, next, descriptor, error = k2i_confine_check(path);
+	int parent = base, next, descriptor, error = path_check(path);
 
 	if (error)
 		return error;
@@ -104,7 +104,7 @@ static int open_beneath(int base, const char *path, int flags)
 
 int k2i_confine_open(int base, const char *path, int flags)
 {
-	int descriptor = k2i_confine_check(path);
+	int descriptor = path_check(path);
 
 	if (descriptor)
 		return descriptor;

@@ -7,12 +7,10 @@
  * regular files only. Directories on the way are made with mode 0700.
  */
 
-/* 0; -EINVAL the path is not relative and plain; -ENAMETOOLONG over 1023 bytes or K2I_PATH_PARTS_MAX parts. */
-int k2i_confine_check(const char *path);
-
 /*
  * Opens `path` below `base` with O_WRONLY | `flags` (O_APPEND, O_CREAT, O_TRUNC, O_DSYNC, O_SYNC) and gives its descriptor.
- * Errors as k2i_confine_check, openat2(2) and mkdir(2); -ENXIO it is not a regular file.
+ * -EINVAL the path is not relative and plain; -ENAMETOOLONG over 1023 bytes or K2I_PATH_PARTS_MAX parts; -ENXIO it is
+ * not a regular file; others as openat2(2) and mkdir(2).
  */
 int k2i_confine_open(int base, const char *path, int flags);
 
