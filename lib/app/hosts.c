@@ -156,10 +156,8 @@ static bool list_match(const char *list, const char *name)
 
 static bool host_match(const struct k2i_hosts *hosts, const struct host *host, const char *name)
 {
-	struct k2i_group groups[K2I_GROUPS_MAX];
-
 	return host->list ? list_match(host->list, name)
-			  : k2i_regex_match(host->regex, hosts->scratch, name, strlen(name), groups) == 1;
+			  : k2i_regex_match(host->regex, hosts->scratch, name, strlen(name), NULL) == 1;
 }
 
 bool k2i_hosts_match(const struct k2i_hosts *hosts, const char *name)

@@ -117,7 +117,7 @@ void k2i_regex_scratch_free(struct k2i_regex_scratch *scratch)
 }
 
 static void groups_read(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch,
-			struct k2i_group groups[K2I_GROUPS_MAX])
+			struct k2i_regex_group groups[K2I_GROUPS_MAX])
 {
 	const PCRE2_SIZE *offsets = pcre2_get_ovector_pointer(scratch->data);
 
@@ -132,7 +132,7 @@ static void groups_read(const struct k2i_regex *regex, struct k2i_regex_scratch 
 }
 
 int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject, size_t bytes,
-		    struct k2i_group *groups)
+		    struct k2i_regex_group *groups)
 {
 	const size_t steps_more = bytes < UINT32_MAX / 2 / STEPS_PER_BYTE ? bytes * STEPS_PER_BYTE : UINT32_MAX / 2;
 	int result;

@@ -24,7 +24,7 @@ unsigned k2i_regex_groups(const struct k2i_regex *regex);
 int k2i_regex_scratch_create(struct k2i_regex_scratch **scratch);
 void k2i_regex_scratch_free(struct k2i_regex_scratch *scratch);
 
-struct k2i_group {
+struct k2i_regex_group {
 	size_t begin, end; /* equal: empty, or took no part */
 };
 
@@ -33,7 +33,7 @@ struct k2i_group {
  * subject; -ENOMEM.
  */
 int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject, size_t bytes,
-		    struct k2i_group *groups);
+		    struct k2i_regex_group *groups);
 
 struct k2i_replacement {
 	struct k2i_replacement_piece {

@@ -34,7 +34,7 @@ struct k2i_rule_scratch {
 	struct span span; /* what is at `at`, if it is known already */
 	bool judged;
 	struct k2i_regex_scratch *regex;
-	struct k2i_group groups[K2I_GROUPS_MAX];
+	struct k2i_regex_group groups[K2I_GROUPS_MAX];
 	char *data;
 	size_t bytes, room;
 	struct k2i_log_limit too_long;
@@ -242,7 +242,7 @@ static int replace(const struct k2i_replacement *replacement, struct k2i_rule_sc
 	scratch->bytes = 0;
 	for (size_t i = 0; i < replacement->count; i++) {
 		const struct k2i_replacement_piece *piece = &replacement->pieces[i];
-		const struct k2i_group *group = piece->group < 0 ? NULL : &scratch->groups[piece->group];
+		const struct k2i_regex_group *group = piece->group < 0 ? NULL : &scratch->groups[piece->group];
 		int error = group ? scratch_append(scratch, record + group->begin, group->end - group->begin)
 				  : scratch_append(scratch, replacement->literals + piece->at, piece->bytes);
 

@@ -101,7 +101,7 @@ static void literals_check(const char *text, size_t bytes, const char *subject, 
 /* Regular expressions with any byte in them. */
 static void regex_run(const char *text, size_t bytes, const char *subject, size_t subject_bytes)
 {
-	struct k2i_group groups[K2I_GROUPS_MAX];
+	struct k2i_regex_group groups[K2I_GROUPS_MAX];
 	struct k2i_regex_scratch *scratch;
 	struct k2i_regex *regex;
 	char message[300];

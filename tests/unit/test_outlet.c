@@ -172,12 +172,12 @@ static void a_dropped_rest_ends_its_line(void **state)
 static int matches_before_failure = -1;
 
 int __wrap_k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject,
-			   size_t bytes, struct k2i_group *groups);
+			   size_t bytes, struct k2i_regex_group *groups);
 int __real_k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject,
-			   size_t bytes, struct k2i_group *groups);
+			   size_t bytes, struct k2i_regex_group *groups);
 
 int __wrap_k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject,
-			   size_t bytes, struct k2i_group *groups)
+			   size_t bytes, struct k2i_regex_group *groups)
 {
 	if (matches_before_failure >= 0 && matches_before_failure-- == 0)
 		return -ENOMEM;

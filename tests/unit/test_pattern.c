@@ -41,7 +41,7 @@ static void is_text(const char *pattern, const char *wanted)
 }
 
 /* Whether the pattern is a regular expression that matches; its groups are in `groups`. */
-static struct k2i_group groups[K2I_GROUPS_MAX];
+static struct k2i_regex_group groups[K2I_GROUPS_MAX];
 static int match(const char *pattern, const char *subject, size_t bytes)
 {
 	struct k2i_matcher matcher = compiled(pattern);

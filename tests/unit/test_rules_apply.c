@@ -86,15 +86,15 @@ static void text_put(struct text *text, const void *data, size_t bytes)
 /* ---- the other judge */
 
 static bool naive_matches(const struct k2i_matcher *matcher, const char *text, struct k2i_regex_scratch *scratch,
-			  const char *line, size_t bytes, struct k2i_group *groups)
+			  const char *line, size_t bytes, struct k2i_regex_group *groups)
 {
 	if (matcher->regex)
 		return k2i_regex_match(matcher->regex, scratch, line, bytes, groups) == 1;
 	return *text == '\0' || memmem(line, bytes, text, strlen(text)) != NULL;
 }
 
-static void naive_replace(const struct k2i_replacement *replacement, const char *line, const struct k2i_group *groups,
-			  struct text *text)
+static void naive_replace(const struct k2i_replacement *replacement, const char *line,
+			  const struct k2i_regex_group *groups, struct text *text)
 {
 	for (size_t i = 0; i < replacement->count; i++) {
 		const struct k2i_replacement_piece *piece = &replacement->pieces[i];
@@ -111,7 +111,7 @@ static void naive_record(struct sample *sample, const struct k2i_matcher *matche
 			 const char *line, size_t bytes)
 {
 	size_t line_bytes = bytes, matcher = 0, before = sample->wanted.passed.bytes;
-	struct k2i_group groups[K2I_GROUPS_MAX];
+	struct k2i_regex_group groups[K2I_GROUPS_MAX];
 
 	if (line[bytes - 1] == '\n')
 		line_bytes -= bytes > 1 && line[bytes - 2] == '\r' ? 2 : 1;
