@@ -87,13 +87,14 @@ static void loops_synced(void *argument)
 	}
 }
 
-static void connections_synced(struct loop_whole *whole)
+/* Each can be gone afterwards. */
+static void connections_each(struct loop_whole *whole, void (*each)(struct k2i_connection *connection))
 {
 	struct k2i_connection *connection, *next;
 
 	for (connection = whole->loop.connections; connection; connection = next) {
 		next = k2i_connection_next(connection);
-		k2i_connection_synced(connection);
+		each(connection);
 	}
 }
 
@@ -111,18 +112,10 @@ static struct message *messages_take(struct loop_whole *whole)
 
 static void loop_stop(struct loop_whole *whole)
 {
-	struct k2i_connection *connection, *next;
-
 	whole->loop.stopping = true;
 	whole->stop_ns = k2i_loop_now_ns() + STOP_NS;
-	for (connection = whole->loop.connections; connection; connection = next) {
-		next = k2i_connection_next(connection);
-		k2i_connection_finish(connection);
-	}
-	for (connection = whole->loop.connections; connection; connection = next) {
-		next = k2i_connection_next(connection);
-		k2i_connection_bye(connection);
-	}
+	connections_each(whole, k2i_connection_finish);
+	connections_each(whole, k2i_connection_bye);
 }
 
 static void message_handle(struct loop_whole *whole, const struct message *message)
@@ -170,7 +163,7 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 		free(message);
 	}
 	if (atomic_exchange(&whole->synced, false))
-		connections_synced(whole);
+		connections_each(whole, k2i_connection_synced);
 	stop_check(whole);
 }
 
