@@ -27,7 +27,7 @@ static int keep(struct k2i_cached *cached, struct k2i_cached_piece **place, uint
 	piece->bytes = bytes;
 	memcpy(piece->data, data, bytes);
 	K2I_SHARED_KEEP(cached);
-	k2i_shared_keep(place, sizeof(*place));
+	K2I_SHARED_KEEP(place);
 	*place = piece;
 	cached->bytes += bytes;
 	return 0;

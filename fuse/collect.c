@@ -144,7 +144,7 @@ static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struc
 		return status;
 	}
 	k2i_node_keep(entry);
-	k2i_shared_keep(&mount->cached_first, sizeof(mount->cached_first));
+	K2I_SHARED_KEEP(&mount->cached_first);
 	K2I_SHARED_KEEP(&mount->cached_count);
 	entry->cached = begun;
 	begun->node = node;
@@ -268,7 +268,7 @@ void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	lose_kept(mount, file);
 	while (*place != file)
 		place = &(*place)->next;
-	k2i_shared_keep(place, sizeof(*place));
+	K2I_SHARED_KEEP(place);
 	K2I_SHARED_KEEP(&mount->cached_count);
 	k2i_node_keep(entry);
 	*place = file->next;

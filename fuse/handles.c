@@ -15,11 +15,11 @@
 /* Numbers and lists of the handles. */
 static void keep_lists(struct k2i_mount *mount)
 {
-	k2i_shared_keep(&mount->handles, sizeof(mount->handles));
+	K2I_SHARED_KEEP(&mount->handles);
 	K2I_SHARED_KEEP(&mount->handle_room);
 	K2I_SHARED_KEEP(&mount->handle_free);
 	K2I_SHARED_KEEP(&mount->handles_open);
-	k2i_shared_keep(&mount->flushed_first, sizeof(mount->flushed_first));
+	K2I_SHARED_KEEP(&mount->flushed_first);
 }
 
 static int make_room(struct k2i_mount *mount)
@@ -69,7 +69,7 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 		return -ENOMEM;
 	}
 	keep_lists(mount);
-	k2i_shared_keep(&mount->handles[number], sizeof(mount->handles[number]));
+	K2I_SHARED_KEEP(&mount->handles[number]);
 	opened->number = number;
 	opened->node = node;
 	opened->outlet = outlet;
@@ -155,7 +155,7 @@ static void free_handle(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	k2i_handle_not_flushed(mount, handle);
 	keep_lists(mount);
-	k2i_shared_keep(&mount->handles[handle->number], sizeof(mount->handles[handle->number]));
+	K2I_SHARED_KEEP(&mount->handles[handle->number]);
 	mount->handles[handle->number] = NULL;
 	if (handle->number < mount->handle_free)
 		mount->handle_free = handle->number;

@@ -225,8 +225,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 
 static void serve(struct k2i_mount *mount, struct request *request)
 {
-	const void *arguments = &request->head.write;
-	uint64_t fields[1];
+	uint64_t argument;
 
 	switch (request->head.in.opcode) {
 	case FUSE_WRITE:
@@ -242,16 +241,16 @@ static void serve(struct k2i_mount *mount, struct request *request)
 			return;
 		}
 		break;
-	case FUSE_FSYNC:     /* begins with the handle */
-	case FUSE_INTERRUPT: /* is the other request's unique */
-		if (request->bytes < sizeof(request->head.in) + sizeof(fields))
+	case FUSE_FSYNC:     /* it begins with the handle */
+	case FUSE_INTERRUPT: /* it is the other request's unique */
+		if (request->bytes < sizeof(request->head.in) + sizeof(argument))
 			break;
 		give_back(mount, request);
-		memcpy(fields, arguments, sizeof(fields));
+		memcpy(&argument, &request->head.write, sizeof(argument));
 		if (request->head.in.opcode == FUSE_FSYNC)
-			k2i_write_sync(mount, request->head.in.unique, fields[0]);
-		else if (!k2i_later_interrupt(mount, fields[0]))
-			k2i_park_interrupt(mount, fields[0]);
+			k2i_write_sync(mount, request->head.in.unique, argument);
+		else if (!k2i_later_interrupt(mount, argument))
+			k2i_park_interrupt(mount, argument);
 		return;
 	}
 	serve_other(mount, request);
@@ -463,15 +462,15 @@ static void serve_again(struct k2i_mount *mount)
 {
 	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
 	struct request request;
-	bool new = false;
+	bool came_new = false;
 
 	k2i_park_resume_begin(mount);
-	while (!new &&poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
+	while (!came_new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
 		int status = receive(mount, &request);
 
 		if (status < 0)
 			break;
-		new = status > 0 && is_new(&request);
+		came_new = status > 0 && is_new(&request);
 		if (status > 0)
 			serve(mount, &request);
 		k2i_shared_step();

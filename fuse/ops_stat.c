@@ -83,7 +83,7 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 	free(report.text);
 	if (!opened)
 		return -ENOMEM;
-	k2i_shared_keep(&mount->stat_first, sizeof(mount->stat_first));
+	K2I_SHARED_KEEP(&mount->stat_first);
 	K2I_SHARED_KEEP(&mount->stat_next);
 	K2I_SHARED_KEEP(&mount->stat_count);
 	opened->next = mount->stat_first;
@@ -132,7 +132,7 @@ void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
 	closed = *place;
 	if (!closed)
 		return;
-	k2i_shared_keep(place, sizeof(*place));
+	K2I_SHARED_KEEP(place);
 	K2I_SHARED_KEEP(&mount->stat_count);
 	*place = closed->next;
 	mount->stat_count--;

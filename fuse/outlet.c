@@ -155,7 +155,7 @@ static void take_owing(struct k2i_mount *mount)
 {
 	struct k2i_outlet *outlet = mount->owing_first;
 
-	k2i_shared_keep(&mount->owing_first, sizeof(mount->owing_first));
+	K2I_SHARED_KEEP(&mount->owing_first);
 	mount->owing_first = outlet->owing_next;
 	if (outlet->closed)
 		free_one(mount, outlet);
@@ -391,7 +391,7 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 static void owe_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	if (!outlet->owes_end) {
-		k2i_shared_keep(&mount->owing_first, sizeof(mount->owing_first));
+		K2I_SHARED_KEEP(&mount->owing_first);
 		outlet->owing_next = mount->owing_first;
 		mount->owing_first = outlet;
 	}

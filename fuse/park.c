@@ -28,7 +28,7 @@ int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const c
 	K2I_SHARED_KEEP(park);
 	K2I_SHARED_KEEP(item->handle);
 	if (park->last) {
-		k2i_shared_keep(&park->last->next, sizeof(park->last->next));
+		K2I_SHARED_KEEP(&park->last->next);
 		park->last->next = added;
 	} else
 		park->first = added;
@@ -121,7 +121,7 @@ static void run_syncs(struct k2i_mount *mount)
 			place = &item->next;
 			continue;
 		}
-		k2i_shared_keep(place, sizeof(*place));
+		K2I_SHARED_KEEP(place);
 		*place = item->next;
 		finish(mount, item, k2i_handle_lost(item->handle));
 	}
@@ -208,7 +208,7 @@ static struct k2i_parked *take_sync(struct k2i_park *park, uint64_t unique)
 
 		if (item->unique != unique || item->unseen)
 			continue;
-		k2i_shared_keep(place, sizeof(*place));
+		K2I_SHARED_KEEP(place);
 		*place = item->next;
 		return item;
 	}

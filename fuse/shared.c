@@ -270,11 +270,11 @@ void k2i_shared_settle(const struct k2hft_ring *ring)
 
 static unsigned class_of(size_t bytes)
 {
-	unsigned class = CLASS_MIN;
+	unsigned shift = CLASS_MIN;
 
-	while (class < CLASS_COUNT && (UINT64_C(1) << class) < bytes)
-		class ++;
-	return class;
+	while (shift < CLASS_COUNT && (UINT64_C(1) << shift) < bytes)
+		shift++;
+	return shift;
 }
 
 void *k2i_shared_alloc(size_t bytes)
