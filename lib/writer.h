@@ -186,8 +186,9 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece);
 /* A claim of `needed` to `wanted` bytes, which k2hft_producer_commit ends. Errors as k2i_writer_open_chunk's. */
 int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
 		     size_t *bytes);
+/* The first `bytes` of it. */
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
-			    size_t offset, size_t bytes);
+			    size_t bytes);
 void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count);
 /* What a call of the application answers: counted and logged unless it is 0. */
 int k2i_writer_answer(struct k2hft_writer *writer, int status);

@@ -53,7 +53,7 @@ static void count_piece(struct k2hft_sender *sender)
 }
 
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
-			    size_t offset, size_t bytes)
+			    size_t bytes)
 {
 	struct k2hft_chunk chunk = {
 		.stream_id = writer->stream_id,
@@ -62,7 +62,7 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 		.writer_pid = writer->writer_pid,
 		.flags = flags,
 	};
-	int status = k2hft_producer_commit(writer->producer, &chunk, offset, bytes);
+	int status = k2hft_producer_commit(writer->producer, &chunk, 0, bytes);
 
 	if (status == 0 && flags & K2HFT_CHUNK_CONTINUES)
 		count_piece(writer->sender);
@@ -96,7 +96,7 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
 	if (!writer->begin)
 		return;
 	if (filled)
-		(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, 0, filled);
+		(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, filled);
 	else
 		(void)k2hft_producer_discard(writer->producer);
 	adapt(writer, filled, early);
@@ -239,7 +239,7 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
 		memcpy(memory, piece->first, piece->first_bytes);
 	if (piece->second_bytes)
 		memcpy((uint8_t *)memory + piece->first_bytes, piece->second, piece->second_bytes);
-	status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), piece->record_count, piece->flags, 0,
+	status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), piece->record_count, piece->flags,
 					 needed);
 	if (status == 0)
 		much_send(writer, needed);

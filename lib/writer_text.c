@@ -307,8 +307,8 @@ static int reserved_commit(struct k2hft_writer *writer, size_t bytes, size_t res
 		memcpy(writer->tail, writer->reserved + all, rest_bytes);
 	writer->tail_bytes = rest_bytes;
 	writer->continued = !ends;
-	status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), ends ? (uint32_t)records : 1, flags, 0,
-					 all);
+	status =
+		k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), ends ? (uint32_t)records : 1, flags, all);
 	if (status == 0)
 		k2i_writer_count_sealed(writer, records, all);
 	writer->reserved = NULL;
@@ -334,7 +334,7 @@ int k2i_writer_commit(struct k2hft_writer *writer, size_t bytes)
 	if (!writer->reserved || bytes > writer->reserved_bytes - writer->tail_bytes)
 		return -EINVAL;
 	if (bytes && writer->binary) {
-		status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), 1, 0, 0, bytes);
+		status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), 1, 0, bytes);
 		if (status == 0)
 			k2i_writer_count_sealed(writer, 1, bytes);
 		writer->reserved = NULL;

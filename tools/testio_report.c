@@ -13,10 +13,10 @@
 static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
 static const char *const cache_names[] = {"drop", "keep"};
 
-static void list_print(const struct testio_list *list, const char *separator, FILE *output)
+static void list_print(const struct testio_list *list, FILE *output)
 {
 	for (size_t i = 0; i < list->count; i++)
-		(void)fprintf(output, "%s%llu", i ? separator : "", (unsigned long long)list->values[i]);
+		(void)fprintf(output, "%s%llu", i ? ", " : "", (unsigned long long)list->values[i]);
 }
 
 void testio_header_print(const struct testio_options *options, FILE *output)
@@ -181,9 +181,9 @@ static void json_print(const struct testio_options *options, const struct testio
 		(unsigned long long)options->runs, (unsigned long long)options->files,
 		options->store.direct ? "true" : "false", testio_mode_name(options->store.mode),
 		cache_names[options->store.cache]);
-	list_print(&options->buffers_kb, ", ", output);
+	list_print(&options->buffers_kb, output);
 	(void)fputs("],\n \"threads\": [", output);
-	list_print(&options->threads, ", ", output);
+	list_print(&options->threads, output);
 	(void)fputs("],\n \"results\": [", output);
 	rates_each(options, results, output, json_cell);
 	(void)fputs("\n ]\n}\n", output);

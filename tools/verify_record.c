@@ -141,13 +141,13 @@ static bool hex_digit(char byte)
 	return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f');
 }
 
-static bool take_hex(const char **at, unsigned digits, uint32_t *value)
+static bool take_run(const char **at, uint32_t *run)
 {
-	*value = 0;
-	for (; digits; digits--, (*at)++) {
+	*run = 0;
+	for (unsigned digit = 0; digit < RUN_DIGITS; digit++, (*at)++) {
 		if (!hex_digit(**at))
 			return false;
-		*value = *value << 4 | (uint32_t)(**at <= '9' ? **at - '0' : **at - 'a' + 10);
+		*run = *run << 4 | (uint32_t)(**at <= '9' ? **at - '0' : **at - 'a' + 10);
 	}
 	return true;
 }
@@ -175,8 +175,7 @@ static bool decode_long(const char *line, size_t bytes, struct verify_record *re
 	if (memcmp(check, end, CHECK_DIGITS) != 0)
 		return false;
 	/* Chance or malice can make a checksum right. */
-	if (!take_hex(&at, RUN_DIGITS, &record->run) || *at++ != ',' ||
-	    !take_number(&at, end, VERIFY_PRODUCER_MAX, &producer) ||
+	if (!take_run(&at, &record->run) || *at++ != ',' || !take_number(&at, end, VERIFY_PRODUCER_MAX, &producer) ||
 	    !take_number(&at, end, VERIFY_COUNTER_MAX, &record->counter))
 		return false;
 	record->producer = (uint32_t)producer;
@@ -235,7 +234,7 @@ static bool may_begin(const char *at, size_t bytes)
 	if (bytes <= MARKER_BYTES + RUN_DIGITS || memcmp(at, MARKER, MARKER_BYTES) != 0)
 		return false;
 	at += MARKER_BYTES;
-	return take_hex(&at, RUN_DIGITS, &run) && *at == ',';
+	return take_run(&at, &run) && *at == ',';
 }
 
 const char *verify_record_find(const char *line, size_t bytes)
@@ -280,7 +279,7 @@ int verify_run_parse(const char *text, uint32_t *run)
 {
 	if (strcmp(text, "-") == 0)
 		*run = VERIFY_RUN_NONE;
-	else if (strlen(text) != RUN_DIGITS || !take_hex(&text, RUN_DIGITS, run))
+	else if (strlen(text) != RUN_DIGITS || !take_run(&text, run))
 		return -EINVAL;
 	return 0;
 }

@@ -42,8 +42,7 @@ struct taken {
 	size_t byte_count, room;
 	uint64_t records, chunks;
 	struct k2hft_chunk first, last; /* chunks */
-	size_t last_bytes;
-	int open; /* a record goes on */
+	int open;                       /* a record goes on */
 };
 
 static inline void taken_add(struct taken *taken, const struct k2hft_chunk_view *view)
@@ -58,7 +57,6 @@ static inline void taken_add(struct taken *taken, const struct k2hft_chunk_view 
 	if (!taken->chunks++)
 		taken->first = view->chunk;
 	taken->last = view->chunk;
-	taken->last_bytes = view->payload_bytes;
 	/* A chunk that goes on is continued by the next, and only then. */
 	assert_int_equal(!!(view->chunk.flags & K2HFT_CHUNK_CONTINUED), taken->open);
 	taken->open = !!(view->chunk.flags & K2HFT_CHUNK_CONTINUES);
