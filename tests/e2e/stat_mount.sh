@@ -4,22 +4,17 @@
 # What a mount drops, cuts, gives up and sends again is counted, and k2hft stat says so: of the mount, and of its ring.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
+# shellcheck source=tests/tools/counted.inc
+. tests/tools/counted.inc
 k2hft=$bin/k2hft
 
-# counter TARGET NAME
-counter() {
-	quick "$k2hft" stat --metrics --timeout 60 "$1" | sed -n "s/^k2hft_$2\(_total\)\{0,1\} //p"
-}
 at_least() {
-	[ "$(counter "$1" "$2")" -ge "$3" ]
+	[ "$(counted "$1" "$2")" -ge "$3" ]
 }
 becomes_at_least() {
-	until_true 60 at_least "$@" || fail "$2 is $(counter "$1" "$2"), not $3 or more"
+	until_true 60 at_least "$@" || fail "$2 is $(counted "$1" "$2"), not $3 or more"
 }
-lossy() {
-	quick "$k2hft" stat --check --timeout 60 "$1" >"$work/shown"
-	[ $? = 3 ]
-}
+lossy() { losing "$1" "$work/shown"; }
 
 rules='[K2HFTFUSE_RULE_DIR]
 TARGET = senddir
@@ -44,7 +39,7 @@ start_mount
 echo first >"$sent/log"
 until_true 30 test -s "$received/senddir/log" || fail "the first record"
 # What the mount claims for each request and gives back is nobody's death.
-claims=$(counter "$mnt" ring_discarded_claims)
+claims=$(counted "$mnt" ring_discarded_claims)
 [ "$claims" = 0 ] || fail "$claims discarded claims"
 lossy "$mnt" && fail "a loss already: $(cat "$work/shown")"
 
@@ -66,7 +61,7 @@ becomes_at_least "$mnt" ring_connects 2
 becomes_at_least "$mnt" ring_expired_records 100
 becomes_at_least "$mnt" ring_discarded_ranges 1
 becomes_at_least "$mnt/.k2hft-ring" ring_expired_records 100
-[ "$(counter "$mnt" ring_committed_records)" -gt 100 ] || fail "committed"
+[ "$(counted "$mnt" ring_committed_records)" -gt 100 ] || fail "committed"
 
 # A mount that does not answer is no reason to hang.
 kill -STOP "$mount_pid"

@@ -3,11 +3,11 @@
 # timeout: 180
 # What a mount refuses, loses out of the page cache, cuts, or can't match in time is counted and said, too.
 . tests/tools/mount.sh
+# shellcheck source=tests/tools/counted.inc
+. tests/tools/counted.inc
 
 # counter NAME
-counter() {
-	quick "$bin/k2hft" stat --metrics --timeout 60 "$mnt" | sed -n "s/^k2hft_$1\(_total\)\{0,1\} //p"
-}
+counter() { counted "$mnt" "$1"; }
 is() { [ "$(counter "$1")" = "$2" ]; }
 above() { [ "$(counter "$1")" -gt "$2" ]; }
 becomes() {
@@ -57,8 +57,7 @@ printf 'one\ntwo\n' >>"$mnt/local"
 becomes is mount_lost_records 2
 said 'records of local are lost: No space left' || fail "no word of lost records"
 [ "$(counter mount_output_errors)" -gt 0 ] || fail "output errors"
-quick "$bin/k2hft" stat --check --timeout 60 "$mnt" >"$work/shown"
-[ $? = 3 ] || fail "no loss: $(cat "$work/shown")"
+losing "$mnt" "$work/shown" || fail "no loss: $(cat "$work/shown")"
 
 seq -s ' ' 1000 >"$sent/long"
 becomes is mount_pieces 3

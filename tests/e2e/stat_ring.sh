@@ -11,17 +11,10 @@ bin=${B:-build}/bin
 tools=${B:-build}/tests/tools
 
 # counter RING NAME
-counter() {
-	"$bin/k2hft" stat --metrics --timeout 60 "$dir/$1" | sed -n "s/^k2hft_ring_$2\(_total\)\{0,1\} //p"
-}
+counter() { counted "$dir/$1" "ring_$2"; }
 is() { [ "$(counter "$1" "$2")" = "$3" ]; }
 above() { [ "$(counter "$1" "$2")" -gt "$3" ]; }
-lossy() {
-	"$bin/k2hft" stat --check --timeout 60 "$dir/$1" >"$dir/shown"
-	code=$?
-	[ $code = 0 ] || [ $code = 3 ] || fail "status $code"
-	[ $code = 3 ]
-}
+lossy() { losing "$dir/$1" "$dir/shown"; }
 # push RING OPTION...
 push() {
 	ring=$1
