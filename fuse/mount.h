@@ -121,7 +121,7 @@ struct k2i_mount {
 		filter_limit, open_limit, wait_limit, sweeper_limit, short_limit;
 	struct k2i_mount_counts counts;
 
-	/* .k2hft-stat as it was when it was opened, see stat.h. */
+	/* .k2hft-stat as it was when it was opened, see ops_stat.h. */
 	struct k2i_stat_text *stat_first;
 	uint64_t stat_next;
 	uint32_t stat_count;

@@ -560,7 +560,7 @@ const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outp
 	return &outputs->store;
 }
 
-/* Not idle_close: the ledger's last word on these files is their length. */
+/* Not descriptor_take: the ledger's last word on these files is their length. */
 static void file_end(void *argument, struct k2i_table_node *node)
 {
 	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);

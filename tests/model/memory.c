@@ -377,7 +377,7 @@ bool model_compare_exchange(struct model_site site, void *word, void *expected, 
 	unsigned at = word_make(word, site.word, false);
 	uint64_t wanted = 0, found;
 
-	memcpy(&wanted, expected, bytes); /* little-endian, as model_test.c makes sure */
+	memcpy(&wanted, expected, bytes); /* little-endian: this is for x86-64 only (model.mk) */
 	order = order_of(site, order);
 	announce(MODEL_UPDATE, site, at, order, value);
 	if (newest(&world.words[at])->value == wanted) {
