@@ -37,7 +37,8 @@
 #define OPEN_FILES_MAX 1024u
 #define MAPPED_BYTES_MIN (64 * 1024)
 
-enum { SIGNAL_TERM, SIGNAL_INT, SIGNAL_HUP, SIGNAL_USR1, SIGNAL_COUNT };
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+#define SIGNAL_COUNT (sizeof(signals) / sizeof(signals[0]))
 
 struct k2i_receiver {
 	struct k2i_counters counters;
@@ -161,7 +162,6 @@ static void signals_ignore(void)
 
 static int events_open(struct k2i_receiver *receiver)
 {
-	static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 	struct timeval second = {1, 0};
 	unsigned i;
 
@@ -169,7 +169,7 @@ static int events_open(struct k2i_receiver *receiver)
 	if (!receiver->base)
 		return -ENOMEM;
 	for (i = 0; i < SIGNAL_COUNT; i++) {
-		receiver->signals[i] = evsignal_new(receiver->base, numbers[i], on_signal, receiver);
+		receiver->signals[i] = evsignal_new(receiver->base, signals[i], on_signal, receiver);
 		if (!receiver->signals[i] || event_add(receiver->signals[i], NULL))
 			return -ENOMEM;
 	}

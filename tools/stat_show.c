@@ -10,7 +10,6 @@
 #include "terminal.h"
 
 #define ROWS_MAX 40u /* of connections and of files, for people */
-#define FIELDS_MAX 12u
 #define NUMBER_ROOM 32u
 
 const struct k2i_counter_table *const stat_tables[STAT_TABLE_COUNT] = {
