@@ -7,6 +7,7 @@
 #include "fuse_api.h"
 #include "log.h"
 
+/* The command line of k2hftfuse(8): its own options, and what libfuse takes. */
 struct k2i_mount_options {
 	struct fuse_args args; /* what libfuse takes */
 	char *source;          /* first word, if there are two */

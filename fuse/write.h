@@ -10,6 +10,7 @@ struct k2i_mount;
 struct k2i_handle;
 struct k2i_parked;
 
+/* What is written to files of the mount, request by request, until it is in the ring or parked (park.h). */
 struct k2i_write {
 	uint64_t unique; /* 0: nobody waits for an answer */
 	uint64_t handle;

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Powers of two and their multiples. */
+
 static inline bool k2i_power_of_two(uint64_t value)
 {
 	return value != 0 && (value & (value - 1)) == 0;

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "turnstile.h"
 
+/* The inside of a sender, for its writers and for who consumes its ring without a client. */
 struct k2hft_sender {
 	struct k2hft_ring *ring;
 	struct k2hft_client *client; /* NULL: somebody else consumes the ring */

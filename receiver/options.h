@@ -6,6 +6,7 @@
 
 #include "log.h"
 
+/* What the command line of k2hftfusesvr(8) says, and the environment. */
 struct k2i_options {
 	const char *config;   /* file, or JSON */
 	bool config_given;    /* by the command line */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+/* INI files, entry by entry; what sections and keys there are is not known here. */
 struct k2i_ini_entry {
 	const char *file;
 	unsigned line;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A YAML or JSON document, as far as configurations need one. */
 enum k2i_yaml_kind { K2I_YAML_SCALAR, K2I_YAML_LIST, K2I_YAML_MAPPING };
 
 struct k2i_yaml_node {
