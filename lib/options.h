@@ -6,23 +6,29 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Structures of the public interface that begin with their own size (k2hft/k2hft.h says how they grow). */
+
+/* -EINVAL: there is none, or its size has not even room for itself. */
+static inline int k2i_size_read(const void *given, size_t *bytes)
+{
+	if (!given)
+		return -EINVAL;
+	memcpy(bytes, given, sizeof(*bytes));
+	return *bytes < sizeof(*bytes) ? -EINVAL : 0;
+}
+
 /*
- * Structures of the public interface that begin with their own size (k2hft/k2hft.h says how they grow).
- *
- * k2i_options_copy fills `known`, which has `known_bytes`, from what a caller gave: fields that an older caller does not
- * have become zero; what a newer caller sets and this library does not know is -EINVAL, as is a size that has not even
- * room for itself.
+ * The way in: fills `known`, which has `known_bytes`, from what a caller gave: fields that an older caller does not
+ * have become zero; what a newer caller sets and this library does not know is -EINVAL.
  */
 static inline int k2i_options_copy(void *known, size_t known_bytes, const void *given)
 {
 	const unsigned char *bytes = given;
 	size_t given_bytes;
+	int status = k2i_size_read(given, &given_bytes);
 
-	if (!given)
-		return -EINVAL;
-	memcpy(&given_bytes, given, sizeof(given_bytes));
-	if (given_bytes < sizeof(given_bytes))
-		return -EINVAL;
+	if (status)
+		return status;
 	for (size_t at = known_bytes; at < given_bytes; at++) {
 		if (bytes[at])
 			return -EINVAL;
@@ -39,12 +45,10 @@ static inline int k2i_options_copy(void *known, size_t known_bytes, const void *
 static inline int k2i_stats_copy(void *given, const void *known, size_t known_bytes)
 {
 	size_t given_bytes;
+	int status = k2i_size_read(given, &given_bytes);
 
-	if (!given)
-		return -EINVAL;
-	memcpy(&given_bytes, given, sizeof(given_bytes));
-	if (given_bytes < sizeof(given_bytes))
-		return -EINVAL;
+	if (status)
+		return status;
 	memset(given, 0, given_bytes);
 	memcpy(given, known, given_bytes < known_bytes ? given_bytes : known_bytes);
 	memcpy(given, &given_bytes, sizeof(given_bytes));
