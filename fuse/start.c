@@ -21,6 +21,7 @@
 #include "output.h"
 #include "ring_counts.h"
 #include "ring_handle.h"
+#include "sender.h"
 #include "sender_config.h"
 #include "shared.h"
 #include "sweeper.h"
@@ -161,13 +162,7 @@ int k2i_start_background(struct k2i_mount *mount)
  */
 static int make_ring(struct k2i_mount *mount)
 {
-	const struct k2hft_sender_options *config = &mount->config.options;
-	struct k2hft_ring_options options = {
-		.size = sizeof(options),
-		.path = config->ring_path,
-		.ring_bytes = config->ring_bytes,
-		.flags = config->ring_flags,
-	};
+	const struct k2hft_ring_options options = k2i_sender_ring_options(&mount->config.options);
 	struct k2hft_ring *ring;
 	char link[32], message[1024];
 	uint64_t waiting = k2i_ring_waiting(&options);

@@ -21,6 +21,7 @@
 #include "park.h"
 #include "populate.h"
 #include "ring_counts.h"
+#include "sender.h"
 #include "shared.h"
 #include "start.h"
 #include "sweep.h"
@@ -97,22 +98,12 @@ static int open_ring(struct k2i_mount *mount)
 
 static int open_client(struct k2i_mount *mount)
 {
-	const struct k2hft_sender_options *config = &mount->config.options;
-	struct k2hft_client_options options = {
-		.size = sizeof(options),
-		.host = config->host,
-		.port = config->port,
-		.host_name = config->host_name,
-		.level = config->level,
-		.compress = config->compress,
-		.batch_records_max = config->batch_records_max,
-		.expire_s = config->expire_s,
-		.tls = config->tls,
-		.progress = k2i_loop_progress,
-		.progress_argument = mount,
-	};
-	int status = k2hft_client_open(mount->ring, &options, &mount->client);
+	struct k2hft_client_options options = k2i_sender_client_options(&mount->config.options);
+	int status;
 
+	options.progress = k2i_loop_progress;
+	options.progress_argument = mount;
+	status = k2hft_client_open(mount->ring, &options, &mount->client);
 	mount->turn.client = mount->client;
 	/* Who closes his client in good order is the last worker. */
 	if (status == 0 && mount->settings->queue_type != K2I_QUEUE_FILE)

@@ -62,10 +62,20 @@ static void claim_in_the_way(void *argument)
 	(void)k2i_sender_seal(argument);
 }
 
-static int client_options_make(const struct k2hft_sender_options *options, struct k2hft_client_options *made)
+struct k2hft_ring_options k2i_sender_ring_options(const struct k2hft_sender_options *options)
 {
-	*made = (struct k2hft_client_options){
-		.size = sizeof(*made),
+	return (struct k2hft_ring_options){
+		.size = sizeof(struct k2hft_ring_options),
+		.path = options->ring_path,
+		.ring_bytes = options->ring_bytes,
+		.flags = options->ring_flags,
+	};
+}
+
+struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_options *options)
+{
+	return (struct k2hft_client_options){
+		.size = sizeof(struct k2hft_client_options),
 		.host = options->host,
 		.port = options->port,
 		.host_name = options->host_name,
@@ -75,7 +85,6 @@ static int client_options_make(const struct k2hft_sender_options *options, struc
 		.expire_s = options->expire_s,
 		.tls = options->tls,
 	};
-	return k2i_client_options_check(made);
 }
 
 static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_options *options,
@@ -144,7 +153,7 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 
 int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
 {
-	struct k2hft_ring_options ring_options = {.size = sizeof(ring_options)};
+	struct k2hft_ring_options ring_options;
 	struct k2hft_client_options client_options;
 	struct k2hft_sender_options known;
 	struct k2hft_sender *made;
@@ -156,12 +165,11 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 	if (!sender || !known.host || !known.port || known.full > K2HFT_FULL_DROP || known.reserved)
 		return -EINVAL;
 	/* Before a ring file is begun afresh for it. */
-	status = client_options_make(&known, &client_options);
+	client_options = k2i_sender_client_options(&known);
+	status = k2i_client_options_check(&client_options);
 	if (status)
 		return status;
-	ring_options.path = known.ring_path;
-	ring_options.ring_bytes = known.ring_bytes;
-	ring_options.flags = known.ring_flags;
+	ring_options = k2i_sender_ring_options(&known);
 	waiting = k2i_ring_waiting(&ring_options);
 	status = k2i_sender_create(&ring_options, known.full, &made);
 	if (status)
