@@ -596,27 +596,30 @@ static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_
 	wait_on(mount, file, new_bytes == 0);
 }
 
-/* A page that has left the cache since, and was read again, has zeros: they tell nothing. */
-static bool mark_seen(const struct k2i_node_entry *entry, const struct k2i_write *write)
+/* Whether it shows that the cut is done; -1: a page that has left the cache since, and was read again, has zeros. */
+static int shows_cut(const struct k2i_node_entry *entry, const struct k2i_write *write)
 {
 	const uint64_t zeros = 0;
 
-	return write->bytes >= entry->cut_bytes && (memcmp(write->data, &entry->cut_mark, entry->cut_bytes) == 0 ||
-						    memcmp(write->data, &zeros, entry->cut_bytes) == 0);
+	if (write->bytes == 0)
+		return 0;
+	if (entry->cut_bytes == MARK_UNKNOWN ||
+	    (write->bytes >= entry->cut_bytes && memcmp(write->data, &zeros, entry->cut_bytes) == 0))
+		return -1;
+	return write->bytes < entry->cut_bytes || memcmp(write->data, &entry->cut_mark, entry->cut_bytes) != 0;
 }
 
-/*
- * Whether the mark is gone. What else the answer has is not taken: its length can be the old one and its pages new, as
- * they are read later.
- */
+/* Nothing of it is taken: its length can be the old one and its pages new, as they are read later. */
 static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	bool there = entry->cut_bytes == MARK_UNKNOWN || mark_seen(entry, write);
+	int cut = shows_cut(entry, write);
 
 	k2i_write_give_back(mount, write);
-	if (write->bytes && !there)
+	if (cut > 0)
 		k2i_collect_cut_done(mount, file->node);
+	else if (cut < 0) /* a WRITE tells */
+		k2i_sweep_write_back(mount, file->node);
 	answered(mount, file, false);
 	if (entry->cut_bytes == 0) {
 		file->idle = 0;

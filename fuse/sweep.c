@@ -62,9 +62,12 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	const uint64_t swept = entry->swept;
 	const uint32_t kept = mount->kept_node;
 
-	/* While the ring is full the sweeper would wait for it; what it has open it is to close even so. */
+	/*
+	 * While the ring is full the sweeper would wait for it; what it has open it is to close even so, and in the end nothing
+	 * else comes for it to do.
+	 */
 	if (atomic_load(&mount->sweeper) == 0 || busy(mount) || mount->ending ||
-	    (mount->park.first && (keep || mount->kept_node != node)))
+	    (mount->park.first && !mount->asked && (keep || mount->kept_node != node)))
 		return false;
 	order.end = swept + unswept(entry, end);
 	k2i_node_keep(entry);
@@ -114,6 +117,12 @@ void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node)
 {
 	if (has_rest(mount, node))
 		(void)give_order(mount, node, UINT64_MAX, false);
+}
+
+void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node)
+{
+	/* Whoever closes a file has the kernel do that. */
+	(void)give_order(mount, node, 0, false);
 }
 
 void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)

@@ -24,6 +24,8 @@ void k2i_sweep_inherit(struct k2i_mount *mount);
 void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end);
 /* Nobody appends to it. */
 void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node);
+/* The kernel is to write back what it has of the file; where that can't be ordered, it does so in its own time. */
+void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node);
 /* Answers `req`, by which somebody closes a descriptor of a file in the cache. */
 void k2i_sweep_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req);
 /* The last writer of a file has gone. */

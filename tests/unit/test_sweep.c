@@ -294,6 +294,30 @@ static void socket_empty(struct place *place)
 		assert_int_equal(order.number, 0);
 }
 
+/* Whoever closes a file has it written back; in the end that is not put off until the ring has room. */
+static void test_write_back(void **state)
+{
+	struct k2i_sweep_order order;
+	struct k2i_parked parked = {.next = NULL};
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	entry_of(&place, place.node)->size = 40 * MIB;
+	k2i_sweep_write_back(&place.mount, place.node);
+	expect_order(&place, "a", 0, &order);
+	assert_false(order.keep);
+	done(&place, &order);
+	assert_int_equal(entry_of(&place, place.node)->swept, 0);
+	place.mount.park.first = &parked;
+	k2i_sweep_write_back(&place.mount, place.node);
+	assert_true(nothing_ordered(&place));
+	place.mount.asked = true;
+	k2i_sweep_write_back(&place.mount, place.node);
+	expect_order(&place, "a", 0, &order);
+	place_end(&place);
+}
+
 /* The socket takes no order now: with the next one nothing is missing, and nobody waits for what was not ordered. */
 static void test_not_sent(void **state)
 {
@@ -361,7 +385,7 @@ int main(void)
 		cmocka_unit_test(test_close_waits),  cmocka_unit_test(test_no_longer_than_a_second),
 		cmocka_unit_test(test_kept),         cmocka_unit_test(test_full),
 		cmocka_unit_test(test_without_name), cmocka_unit_test(test_not_sent),
-		cmocka_unit_test(test_inherit),
+		cmocka_unit_test(test_inherit),      cmocka_unit_test(test_write_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
