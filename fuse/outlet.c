@@ -123,8 +123,11 @@ int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet
 
 static void free_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
-	if (outlet->declared)
+	/* One that nobody has written to, as files that are only made or touched, waits for no acknowledgement. */
+	if (outlet->declared && outlet->used)
 		(void)k2hft_stream_release(mount->ring, outlet->stream_id);
+	else if (outlet->declared)
+		(void)k2i_stream_release_unused(mount->ring, outlet->stream_id);
 	if (outlet->node != K2I_NODE_NONE)
 		k2i_node_closed(mount->nodes, outlet->node);
 	k2i_output_put(outlet->output);
@@ -239,8 +242,18 @@ static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, con
 	return status;
 }
 
+/* Before a chunk of its stream is committed. */
+static void use(struct k2i_outlet *outlet)
+{
+	if (outlet->used)
+		return;
+	K2I_SHARED_KEEP(outlet);
+	outlet->used = true;
+}
+
 void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
 {
+	use(outlet);
 	(void)append_output(mount, outlet, data, bytes);
 }
 
@@ -456,6 +469,7 @@ static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	/* Not sooner: while the ring is full, every request that is served comes by here. */
 	chunk.record_count = binary ? 1 : k2i_text_records(data, count);
 	memcpy(payload, data, count);
+	use(outlet);
 	K2I_SHARED_KEEP(outlet);
 	outlet->pending_from += count;
 	outlet->pending_continued = cut;
@@ -484,6 +498,7 @@ static int push_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	if (status)
 		return status;
 	memcpy(payload, "\n", 1);
+	use(outlet);
 	K2I_SHARED_KEEP(outlet);
 	outlet->owes_end = false;
 	status = k2i_shared_commit(mount->producer, &chunk, 0, 1, false);

@@ -22,6 +22,7 @@ struct k2i_outlet {
 	bool passes_all; /* no record needs a look */
 	bool transfer;   /* TRUNS */
 	bool declared;
+	bool used;         /* its stream has had a chunk, or was to have one */
 	bool rest_dropped; /* the rule did not pass the record whose pieces come now, or replaced it as a whole */
 	uint32_t stream_id;
 	uint32_t node;                  /* of a file that gets its records from another one: its size grows too */
@@ -74,7 +75,7 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes);
 /* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */
 int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet);
-/* The same bytes to OUTPUTFILE only, for records that are in the ring already; errors are logged and counted. */
+/* The same bytes to OUTPUTFILE only, for records that are to be in the ring already; errors are logged and counted. */
 void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes);
 /* Counts and logs that a record goes on in another chunk. */
 void k2i_outlet_count_piece(struct k2i_mount *mount, const struct k2i_outlet *outlet);

@@ -171,6 +171,8 @@ bool k2i_ring_locked(int descriptor, unsigned lock);
 /* ring_stream.c */
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
 unsigned k2i_streams_declared(const struct k2hft_ring *ring);
+/* k2hft_stream_release by who has committed no chunk of the stream: it waits for those of the others only. */
+int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id);
 void k2i_streams_forget(struct k2hft_ring *ring);
 /* For a new consumer: what the one before has declared is not taken back, since this one may go on with it. */
 void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *before);

@@ -101,7 +101,7 @@ struct k2i_stream {
 	_Atomic uint32_t references;
 	_Atomic uint32_t generation; /* odd while it is being written */
 	uint32_t mode;
-	_Atomic uint64_t released_at; /* tail when the last reference went */
+	_Atomic uint64_t released_at; /* tail when the last reference with a chunk went */
 	uint64_t hash;
 	_Atomic uint64_t declarer; /* as k2i_slot.owner, who has all references; 0: several, or nobody knows */
 	_Atomic uint64_t declarer_namespace;

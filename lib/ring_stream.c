@@ -67,6 +67,12 @@ unsigned k2i_streams_declared(const struct k2hft_ring *ring)
 	return declared;
 }
 
+static void references_drop(struct k2i_stream *stream, uint32_t count)
+{
+	/* R12 */
+	(void)atomic_fetch_sub_explicit(&stream->references, count, memory_order_release);
+}
+
 static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream, uint32_t count)
 {
 	/* A2: not before any chunk that those who had it have committed. */
@@ -74,8 +80,7 @@ static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream, u
 
 	/* relaxed: R12 follows, for the consumer, who has no lock. */
 	atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
-	/* R12 */
-	(void)atomic_fetch_sub_explicit(&stream->references, count, memory_order_release);
+	references_drop(stream, count);
 }
 
 void k2i_streams_forget(struct k2hft_ring *ring)
@@ -278,7 +283,7 @@ int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *giv
 	return place < K2I_STREAM_COUNT ? 0 : -ENOSPC;
 }
 
-int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
+static int release(struct k2hft_ring *ring, uint32_t stream_id, bool used)
 {
 	struct k2i_stream *stream;
 	int status;
@@ -289,12 +294,24 @@ int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
 	status = table_lock(ring);
 	if (status)
 		return status;
-	if (references(stream))
+	if (!references(stream))
+		status = -EINVAL;
+	else if (used)
 		references_end(ring, stream, 1);
 	else
-		status = -EINVAL;
+		references_drop(stream, 1);
 	table_unlock(ring);
 	return status;
+}
+
+int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
+{
+	return release(ring, stream_id, true);
+}
+
+int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id)
+{
+	return release(ring, stream_id, false);
 }
 
 /* Copies what was declared, under the mutex only: another process's changes are found by checking the copy. */

@@ -10,6 +10,12 @@ fixed_port=yes
 start_mount
 quick mkdir "$sent/many" "$sent/other" || fail mkdir
 stop_receiver
+# Of those that nobody writes to none waits.
+echo one >"$sent/one" || fail "one line"
+# shellcheck disable=SC2016
+quick python3 -c 'import sys
+for number in range(4500):
+    open(f"{sys.argv[1]}/empty{number}", "w").close()' "$sent" || fail "many files without anything in them"
 cat >"$work/make.py" <<'END'
 import sys
 for number in range(4500):

@@ -34,7 +34,7 @@ const struct model_mutation model_mutations[] = {
 	{"look for waiters not seq_cst", "full-one", true, "head_move", "space_waiters", MODEL_TO_RELEASE},
 	{"room given back not seq_cst", "full-one", true, "head_move", "head", MODEL_TO_RELEASE},
 	{"waiter's look not seq_cst", "full-one", true, "k2i_ring_free_bytes", "head", MODEL_TO_RELEASE},
-	{"stream released relaxed", "release", true, "references_end", "references", MODEL_WEAKEN},
+	{"stream released relaxed", "release", true, "references_drop", "references", MODEL_WEAKEN},
 	{"stream found relaxed", "release", true, "stream_free", "references", MODEL_WEAKEN},
 	{"tail's way back not seq_cst", "full-idle", true, "tail_back", "tail", MODEL_TO_RELEASE},
 	{"waiter's look at tail not seq_cst", "full-idle", true, "k2i_ring_free_bytes", "tail", MODEL_TO_RELEASE},

@@ -119,6 +119,28 @@ static void number_is_given_away_when_acknowledged(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* It waits for the chunks of those who have committed some, whoever releases it last. */
+static void number_of_which_nothing_came_is_given_away_at_once(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t used = stream_of(ring, "used"), unused = stream_of(ring, "unused");
+
+	(void)state;
+	assert_int_equal(push(producer, used, "x"), 0);
+	assert_int_equal(k2i_stream_release_unused(ring, unused), 0);
+	assert_int_equal(k2i_stream_release_unused(ring, unused), -EINVAL);
+	assert_int_equal(stream_of(ring, "other"), unused);
+	assert_int_equal(stream_of(ring, "used"), used);
+	assert_int_equal(k2hft_stream_release(ring, used), 0);
+	assert_int_equal(k2i_stream_release_unused(ring, used), 0);
+	assert_int_not_equal(stream_of(ring, "new"), used);
+	(void)take(ring, "x");
+	assert_int_equal(stream_of(ring, "newer"), used);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
 /* A text as another process can write it, or leave it when it dies. */
 static void spoiled_texts_are_nobodys(void **state)
 {
@@ -311,6 +333,7 @@ int main(void)
 		cmocka_unit_test(found_as_declared),
 		cmocka_unit_test(bad_streams),
 		cmocka_unit_test(number_is_given_away_when_acknowledged),
+		cmocka_unit_test(number_of_which_nothing_came_is_given_away_at_once),
 		cmocka_unit_test(spoiled_texts_are_nobodys),
 		cmocka_unit_test(table_is_full),
 		cmocka_unit_test(processes_declare_at_once),
