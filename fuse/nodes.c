@@ -233,21 +233,48 @@ static void remove_link(struct k2i_node_table *table, uint32_t name)
 	free_if_unused(table, name);
 }
 
+/* A node without a name gets the first of its others, and stands where that stood: for who lists it, nothing changes. */
+static void take_link(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *other = &table->entries[entry->link_next];
+	struct k2i_node_entry *above = &table->entries[other->parent];
+	uint32_t name = entry->link_next, *before, *behind;
+	uint32_t *place = &table->buckets[bucket_of(table, other->parent, other->name, other->name_bytes)];
+
+	before = other->previous ? &table->entries[other->previous].next : &above->first_child;
+	behind = other->next ? &table->entries[other->next].previous : &above->last_child;
+	while (*place != name)
+		place = &table->entries[*place].hash_next;
+	k2i_node_keep(entry);
+	k2i_node_keep(other);
+	K2I_SHARED_KEEP(place);
+	K2I_SHARED_KEEP(before);
+	K2I_SHARED_KEEP(behind);
+	memcpy(entry->name, other->name, sizeof(entry->name));
+	entry->name_bytes = other->name_bytes;
+	entry->parent = other->parent;
+	entry->previous = other->previous;
+	entry->next = other->next;
+	entry->order = other->order;
+	entry->hash_next = other->hash_next;
+	entry->link_next = other->link_next;
+	entry->links--;
+	*place = *before = *behind = node;
+	other->parent = K2I_NODE_NONE;
+	free_if_unused(table, name);
+}
+
 static void remove_name(struct k2i_node_table *table, uint32_t name)
 {
 	const struct k2i_node_entry *entry = &table->entries[name];
-	struct k2i_node_entry other;
 
 	if (entry->link_of) {
 		remove_link(table, name);
 		return;
 	}
 	unlink_name(table, name);
-	if (entry->link_next) {
-		other = table->entries[entry->link_next];
-		remove_link(table, entry->link_next);
-		link_name(table, name, other.parent, other.name, other.name_bytes);
-	}
+	if (entry->link_next)
+		take_link(table, name);
 	free_if_unused(table, name);
 }
 

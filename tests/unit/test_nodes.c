@@ -210,6 +210,36 @@ static void a_file_has_several_names(void **state)
 	assert_int_equal(k2i_nodes_used(table), 3);
 }
 
+/* The others stay where they were: who lists them meanwhile sees each once, and their directory has not changed. */
+static void a_name_that_goes_moves_no_other(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t a = make(table, K2I_NODE_ROOT, "a", &directory), f = make(table, K2I_NODE_ROOT, "f", &file), child;
+	const struct timespec none = {0};
+	uint64_t order;
+
+	make(table, a, "first", &file);
+	assert_int_equal(k2i_node_link(table, f, a, "g"), 0);
+	make(table, a, "last", &file);
+	child = k2i_node_find(table, a, "g");
+	order = k2i_node_at(table, child)->order;
+	k2i_node_at(table, a)->modified = none;
+	assert_int_equal(k2i_node_remove(table, f), 0);
+	assert_int_equal(k2i_node_at(table, a)->modified.tv_sec, 0);
+	assert_int_equal(k2i_node_find(table, a, "g"), f);
+	assert_path(table, f, "a/g");
+	assert_links(table, f, 1);
+	assert_null(k2i_node_at(table, child));
+	assert_int_equal(k2i_node_at(table, f)->order, order);
+	child = k2i_node_child_after(table, a, 0);
+	assert_int_equal(k2i_node_child_after(table, a, k2i_node_at(table, child)->order), f);
+	assert_int_equal(k2i_node_child_after(table, a, order), k2i_node_find(table, a, "last"));
+	assert_int_equal(k2i_node_remove(table, f), 0);
+	assert_int_equal(k2i_node_find(table, a, "g"), K2I_NODE_NONE);
+	assert_int_equal(k2i_node_child_after(table, a, k2i_node_at(table, child)->order),
+			 k2i_node_find(table, a, "last"));
+}
+
 /* Whoever may make files must not make one that takes long to be rid of. */
 static void a_file_has_not_too_many_names(void **state)
 {
@@ -310,6 +340,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_has_several_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_name_that_goes_moves_no_other, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_has_not_too_many_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_begins_anywhere, set_up, tear_down),
