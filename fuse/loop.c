@@ -171,6 +171,9 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
 	};
 
+	/* What goes through the cache has the kernel ask for that by a SETATTR. */
+	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
+		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
 	k2i_turn_committed(&mount->turn, write.bytes, k2i_mount_clock_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
 		k2i_collect_write(mount, request->head.in.nodeid, &write);

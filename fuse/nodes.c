@@ -50,6 +50,18 @@ void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end)
 	k2i_node_touch(entry);
 }
 
+void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+	mode_t dropped = S_ISUID | (entry && entry->mode & S_IXGRP ? S_ISGID : 0);
+
+	if (!entry || !(entry->mode & dropped))
+		return;
+	k2i_node_keep(entry);
+	entry->mode &= ~dropped;
+	entry->changed = now();
+}
+
 void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
 {
 	K2I_SHARED_KEEP(&table->entries[node].writers);

@@ -108,6 +108,8 @@ uint32_t k2i_nodes_used(const struct k2i_node_table *table);
 
 /* To be called before an entry is changed by hand. */
 void k2i_node_keep(const struct k2i_node_entry *entry);
+/* Somebody without the right to keep them writes to it: it is set-user-id and set-group-id no more. */
+void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node);
 /* It was written to, now, up to offset `end`. */
 void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end);
 /* A handle writes directly, or does so no more. */

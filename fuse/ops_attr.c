@@ -65,8 +65,10 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	/* A write takes them away, and the kernel does not hear of it. */
+	bool set_ids = entry && S_ISREG(entry->mode) && entry->mode & (S_ISUID | S_ISGID);
 
-	return entry && k2i_collect_left(entry) ? 0 : K2I_CACHE_SECONDS;
+	return set_ids || (entry && k2i_collect_left(entry)) ? 0 : K2I_CACHE_SECONDS;
 }
 
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)

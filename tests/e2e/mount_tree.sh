@@ -70,6 +70,21 @@ if [ "$(id -u)" = 0 ]; then
 	t chown 12:34 "$sent/m"
 	[ "$(t stat -c %u:%g "$sent/m")" = 12:34 ] || fail chown
 fi
+# A program that others may write to is not run with its owner's rights when they have: what root may keep others lose.
+mode_written() {
+	t chmod "$1" "$sent/m"
+	if [ "$(id -u)" = 0 ]; then
+		t setpriv --bounding-set=-fsetid sh -c "echo x $2'$sent/m'"
+	else
+		t sh -c "echo x $2'$sent/m'"
+	fi
+	[ "$(t stat -c %a "$sent/m")" = "$3" ] || fail "chmod $1, $2: mode $(stat -c %a "$sent/m")"
+}
+for how in '1<>' '>>' '>'; do
+	mode_written 6755 "$how" 755
+	mode_written 2745 "$how" 2745
+done
+t truncate -s 0 "$sent/m"
 refused 'not permitted' ln -s x "$sent/link"
 t ln "$sent/m" "$sent/link"
 [ "$(t stat -c '%h %i' "$sent/link")" = "$(t stat -c '2 %i' "$sent/m")" ] || fail "a link: $(stat "$sent/link" "$sent/m")"
