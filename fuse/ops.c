@@ -109,6 +109,7 @@ const struct fuse_lowlevel_ops k2i_ops = {
 	.open = k2i_op_open,
 	.create = k2i_op_create,
 	.read = k2i_op_read,
+	.copy_file_range = k2i_op_copy_file_range,
 	.flush = k2i_op_flush,
 	.release = k2i_op_release,
 	.readdir = k2i_op_readdir,

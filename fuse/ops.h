@@ -64,6 +64,9 @@ void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file);
 void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
 void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file);
+void k2i_op_copy_file_range(fuse_req_t req, fuse_ino_t node, off_t offset, struct fuse_file_info *file,
+			    fuse_ino_t to_node, off_t to_offset, struct fuse_file_info *to_file, size_t bytes,
+			    int flags);
 void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
 void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
 

@@ -220,6 +220,26 @@ void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, str
 	free(data);
 }
 
+/*
+ * For what can't do this the kernel takes a file's pages: where a file is read as empty that would be zeros, as many as it
+ * is long, and they would be sent. So who copies that is to read and write himself.
+ */
+void k2i_op_copy_file_range(fuse_req_t req, fuse_ino_t node, off_t offset, struct fuse_file_info *file,
+			    fuse_ino_t to_node, off_t to_offset, struct fuse_file_info *to_file, size_t bytes,
+			    int flags)
+{
+	const struct k2i_handle *handle = k2i_handle_at(k2i_op_mount(req), file->fh);
+
+	(void)node;
+	(void)offset;
+	(void)to_node;
+	(void)to_offset;
+	(void)to_file;
+	(void)bytes;
+	(void)flags;
+	(void)fuse_reply_err(req, handle && handle->output ? EOPNOTSUPP : EINVAL);
+}
+
 void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A file of the mount that is copied within it is read as empty: no zeros take the place of what was written. Where there is
+# an OUTPUTFILE that is what is copied.
+. tests/tools/mount.sh
+start_receiver
+start_mount
+seq 2000 >"$work/lines"
+quick cp "$work/lines" "$sent/written" || fail "cp"
+quick sh -c "cat '$work/lines' >>'$sent/appended'" || fail ">>"
+for name in written appended; do
+	quick cp "$sent/$name" "$sent/$name.copy" || fail "cp of $name"
+	[ "$(quick stat -c %s "$sent/$name.copy")" = 0 ] || fail "the copy of $name has $(stat -c %s "$sent/$name.copy") bytes"
+	[ "$(quick stat -c %s "$sent/$name")" = "$(stat -c %s "$work/lines")" ] || fail "$name has $(stat -c %s "$sent/$name") bytes"
+done
+stop_mount || fail "status $? of k2hftfuse"
+for name in written appended; do
+	cmp "$work/lines" "$received/senddir/$name" || fail "$name did not arrive"
+	[ ! -s "$received/senddir/$name.copy" ] || fail "of the copy of $name came $(od -c "$received/senddir/$name.copy" | head -n 3)"
+done
+
+rules="$rules
+[K2HFTFUSE_RULE]
+TARGET = out
+OUTPUTFILE = $work/out
+DEFAULTALL = ALLOW"
+start_mount
+quick cp "$work/lines" "$mnt/out" || fail "cp to a file with OUTPUTFILE"
+quick cp "$mnt/out" "$sent/out.copy" || fail "cp of a file with OUTPUTFILE"
+arrives "$work/lines" senddir/out.copy
+stop_mount || fail "status $? of k2hftfuse"
