@@ -156,13 +156,27 @@ static int receive(struct k2i_mount *mount, struct request *request)
 	return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : -errno;
 }
 
+/*
+ * Where the kernel has pages of a file read, as for posix_fadvise(2), it takes what is read as empty for the file's end. An
+ * append is behind what was written all the same.
+ */
+static uint64_t offset_of(const struct k2i_mount *mount, const struct request *request)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, request->head.in.nodeid);
+	uint64_t offset = request->head.write.offset;
+
+	if (mount->writeback || !entry || !(request->head.write.flags & O_APPEND))
+		return offset;
+	return offset > entry->size ? offset : entry->size;
+}
+
 static void serve_write(struct k2i_mount *mount, const struct request *request)
 {
 	struct k2i_write write = {
 		.unique = request->head.in.unique,
 		.handle = request->head.write.fh,
 		.writer_pid = request->head.in.pid,
-		.offset = request->head.write.offset,
+		.offset = offset_of(mount, request),
 		.data = request->body,
 		.bytes = request->bytes - sizeof(request->head),
 		.synchronous = (request->head.write.flags & O_DSYNC) != 0,

@@ -29,3 +29,20 @@ quick cp "$work/lines" "$mnt/out" || fail "cp to a file with OUTPUTFILE"
 quick cp "$mnt/out" "$sent/out.copy" || fail "cp of a file with OUTPUTFILE"
 arrives "$work/lines" senddir/out.copy
 stop_mount || fail "status $? of k2hftfuse"
+
+# Without the page cache the kernel takes it for short when its pages are read, yet what is appended makes it longer.
+settings='WRITEMODE = direct'
+start_mount
+quick python3 - "$sent/read" <<'END' || fail "appended behind what was read"
+import os, sys
+appends = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+reads = os.open(sys.argv[1], os.O_RDONLY)
+for count in range(1, 4):
+    os.write(appends, b"line\n")
+    os.sendfile(os.memfd_create("copy"), reads, 0, 100)
+    os.posix_fadvise(reads, 0, 0, os.POSIX_FADV_WILLNEED)
+    os.write(appends, b"line\n")
+    assert os.fstat(appends).st_size == 10 * count, os.fstat(appends)
+END
+stop_mount || fail "status $? of k2hftfuse"
+[ "$(sort "$received/senddir/read" | uniq -c | tr -d ' \n')" = 6line ] || fail "read: $(cat "$received/senddir/read")"
