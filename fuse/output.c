@@ -224,11 +224,15 @@ static int make_again(struct k2i_output_file *output)
 static int look_after(struct k2i_output_file *output)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
+	int status;
 
 	if (!output->name || now_ns == output->looked_ns)
 		return 0;
-	output->looked_ns = now_ns;
-	return in_place(output) ? 0 : make_again(output);
+	status = in_place(output) ? 0 : make_again(output);
+	/* What is open is another file until it can be made: nothing goes there within the tick either. */
+	if (status == 0)
+		output->looked_ns = now_ns;
+	return status;
 }
 
 int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)

@@ -61,6 +61,10 @@ holds third "$work/one.copy" "$work/linked.copy" "$work/copies/sub/x"
 rm -r "$work/real"
 sleep 0.1
 quick sh -c "echo lost >'$mnt/linked.log'" 2>/dev/null && fail "a copy without its directory succeeds"
+# Each of those that come at once, too.
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	echo lost >&4 && fail "a write after another that failed succeeds, and is nowhere"
+done 2>/dev/null
 exec 3>&- 4>&- 5>&-
 stop_mount || fail "status $? of k2hftfuse"
 grep -q "$work/linked.copy: No such file" "$work/mount.err" || fail "no word about the directory"
