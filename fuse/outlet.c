@@ -179,7 +179,9 @@ int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)
 		outlet->output = NULL;
 		if (!outlet->passes_all)
 			status = k2i_rule_scratch_create(outlet->match, &outlet->scratch);
-		if (status == 0 && k2i_output_get(mount, outlet->match, outlet->path, &outlet->output))
+		outlet->output_missing =
+			status == 0 && k2i_output_get(mount, outlet->match, outlet->path, &outlet->output);
+		if (outlet->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", outlet->path);
 		/* The ring has forgotten who declared streams, but not their numbers. */
 		if (status == 0 && outlet->declared && k2i_streams_forgotten(mount->ring))
@@ -232,8 +234,13 @@ static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outle
 
 static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
 {
-	int status = outlet->output ? k2i_output_append(outlet->output, data, bytes) : 0;
+	int status = 0;
 
+	if (outlet->output_missing)
+		status = k2i_output_get(mount, outlet->match, outlet->path, &outlet->output);
+	outlet->output_missing = status != 0;
+	if (status == 0 && outlet->output)
+		status = k2i_output_append(outlet->output, data, bytes);
 	if (status == 0)
 		return 0;
 	k2i_mount_count(&mount->counts.output_errors, 1);

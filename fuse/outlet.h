@@ -27,6 +27,7 @@ struct k2i_outlet {
 	uint32_t stream_id;
 	uint32_t node;                  /* of a file that gets its records from another one: its size grows too */
 	struct k2i_output_file *output; /* outside of the mount; NULL: none */
+	bool output_missing;            /* there is one, but this process could not open it yet */
 	struct k2i_outlet *next;        /* OUTPUTFILE inside of the mount */
 	char *path;                     /* when it was opened */
 
@@ -62,7 +63,10 @@ void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
 int k2i_outlet_pay(struct k2i_mount *mount);
 /* The mount ends: closed outlets that owe an end still. */
 void k2i_outlet_forget(struct k2i_mount *mount);
-/* In place of a process that died: opens again what was its own. Without its output goes on, with a warning. -ENOMEM */
+/*
+ * In place of a process that died: opens again what was its own; an output that can't be, with a warning, when there is
+ * something for it. -ENOMEM
+ */
 int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet);
 
 /*
