@@ -49,31 +49,32 @@ static void block_signals(sigset_t *signals)
 	(void)signal(SIGXFSZ, SIG_IGN); /* an OUTPUTFILE at its limit */
 }
 
-/* Queued, see K2I_SIGNAL_END. */
-static void forward(pid_t worker, int number)
+/* Queued, see K2I_SIGNAL_END. What is left of the order: a user may have as many signals queued as the system lets him. */
+static int forward(pid_t worker, int number)
 {
-	(void)sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number});
+	return sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number}) ? number : 0;
 }
 
-/* -1: nothing came for a while, at whose end a fork that failed is tried again. */
-static int next_signal(const struct k2i_mount *mount, const sigset_t *signals)
+/* -1: nothing came for a while, at whose end is tried again what failed. */
+static int next_signal(const sigset_t *signals, bool again)
 {
 	const struct timespec pause = {.tv_sec = 1};
 
-	return mount->sweeper_missing ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+	return again ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
 }
 
 /* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next. */
 static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
-	int status = 0;
+	int status = 0, order = -*asked;
 
-	if (*asked)
-		forward(worker, -*asked);
 	for (;;) {
-		int number = next_signal(mount, signals);
+		int number;
 
+		if (order)
+			order = forward(worker, order);
+		number = next_signal(signals, order || mount->sweeper_missing);
 		if (mount->sweeper_missing)
 			k2i_sweeper_start(mount);
 		if (number == SIGCHLD)
@@ -86,7 +87,7 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 			k2i_sweeper_start(mount);
 		}
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
-			forward(worker, *asked = number);
+			order = *asked = number;
 	}
 }
 
