@@ -86,10 +86,11 @@ static ssize_t input_read(struct push *push, const struct input *input, void *me
 
 	if (input->is_file && push->turn.taken) {
 		got = preadv2(input->descriptor, &place, 1, -1, RWF_NOWAIT);
-		if (got < 0)
+		if (got <= 0)
 			k2i_turn_end(&push->turn);
 	}
-	return got < 0 ? read(input->descriptor, memory, room) : got;
+	/* 0 need not be the end: Linux 5.9 and 5.10 say it of what is not in memory, too. */
+	return got <= 0 ? read(input->descriptor, memory, room) : got;
 }
 
 /* One read(2). READ_MORE; 0: the end; else as push_input's. */
