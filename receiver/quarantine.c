@@ -162,41 +162,51 @@ static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_en
 
 /* Room ----------------------------------------------------------------------------------------------------------- */
 
-static uint64_t directory_cost(const char *path)
+/* What may be written and not read counts as empty; what can't be read just now can later. */
+static int directory_cost(const char *path, uint64_t *sum)
 {
 	DIR *directory = opendir(path);
 	const struct dirent *entry;
 	struct stat status;
-	uint64_t sum = 0;
+	int error;
 
-	while (directory && (entry = readdir(directory)) != NULL)
+	*sum = 0;
+	if (!directory)
+		return errno == EACCES || errno == ENOENT ? 0 : -errno;
+	for (errno = 0; (entry = readdir(directory)) != NULL; errno = 0)
 		if (fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(status.st_mode))
-			sum += k2i_group_cost((uint64_t)status.st_size);
-	if (directory)
-		(void)closedir(directory);
-	return sum;
+			*sum += k2i_group_cost((uint64_t)status.st_size);
+	error = -errno;
+	(void)closedir(directory);
+	return error;
 }
 
 /*
  * Who finds no room is held and asks every second, and to look at hundreds of thousands of files keeps all that the
  * thread serves waiting: files that were moved away changed the directory.
  */
-static void directory_count(struct k2i_quarantine *quarantine)
+static int directory_count(struct k2i_quarantine *quarantine)
 {
 	const struct timespec *counted = &quarantine->changed;
 	struct stat status = {0};
 	struct timespec now;
+	uint64_t bytes;
+	int error;
 
 	(void)stat(quarantine->path, &status);
 	if (counted->tv_sec && counted->tv_sec == status.st_mtim.tv_sec && counted->tv_nsec == status.st_mtim.tv_nsec)
-		return;
+		return 0;
 	(void)clock_gettime(CLOCK_REALTIME, &now);
-	quarantine->bytes = directory_cost(quarantine->path);
+	error = directory_cost(quarantine->path, &bytes);
+	if (error)
+		return error;
+	quarantine->bytes = bytes;
 	quarantine->changed = status.st_mtim;
 	if (now.tv_sec - SETTLED_S <= status.st_mtim.tv_sec)
 		quarantine->changed.tv_sec = 0;
 	quarantine->counted = true;
+	return 0;
 }
 
 static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
@@ -205,15 +215,14 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 
 	(void)pthread_mutex_lock(&quarantine->mutex);
 	if (!quarantine->counted || quarantine->bytes + bytes > quarantine->bytes_max)
-		directory_count(quarantine);
-	if (quarantine->bytes + bytes > quarantine->bytes_max) {
+		error = directory_count(quarantine);
+	if (!error && quarantine->bytes + bytes > quarantine->bytes_max)
 		error = -EDQUOT;
-	} else {
-		quarantine->bytes += bytes;
-	}
-	(void)pthread_mutex_unlock(&quarantine->mutex);
 	if (!error)
-		return 0;
+		quarantine->bytes += bytes;
+	(void)pthread_mutex_unlock(&quarantine->mutex);
+	if (error != -EDQUOT)
+		return error;
 	k2i_count(&quarantine->counters->quarantine_full, 1);
 	k2i_log_limited(&quarantine->full_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
 			"quarantine: %s has QUARANTINEMAX; whose records belong there is held until you move files "

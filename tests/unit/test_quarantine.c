@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -173,6 +174,38 @@ static void what_could_not_be_put_there_takes_no_room(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
+/* Named by the linker. */
+static bool no_descriptors;
+DIR *__real_opendir(const char *path);
+DIR *__wrap_opendir(const char *path);
+DIR *__wrap_opendir(const char *path)
+{
+	errno = EMFILE;
+	return no_descriptors ? NULL : __real_opendir(path);
+}
+
+/* One that can't be looked through for a moment is not taken for empty from then on. */
+static void what_can_not_be_counted_holds(void **state)
+{
+	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	char there[400];
+
+	path_join(there, sizeof(there), folder, CHUNK_1);
+	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	no_descriptors = true;
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EMFILE);
+	no_descriptors = false;
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
+	assert_int_equal(unlink(there), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	k2i_quarantine_free(quarantine);
+}
+
 static int syncs;
 /* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
 #define OPEN_BEFORE O_NONBLOCK
@@ -293,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_that_has_just_changed_is_looked_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_could_not_be_put_there_takes_no_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_can_not_be_counted_holds, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
