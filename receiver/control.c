@@ -216,11 +216,13 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t descripto
 
 static void listeners_enable(struct k2i_control *control, bool enable)
 {
+	bool failed = false;
 	size_t at;
 
 	for (at = 0; at < control->listener_count; at++)
-		(void)(enable ? evconnlistener_enable : evconnlistener_disable)(control->listeners[at]);
-	control->paused = !enable;
+		failed |= (enable ? evconnlistener_enable : evconnlistener_disable)(control->listeners[at]) != 0;
+	/* The kernel may have no memory to watch a socket. */
+	control->paused = !enable || failed;
 }
 
 /* Who waits to be accepted keeps the socket readable: without a pause this would be called without end. */

@@ -254,12 +254,20 @@ static void listener_pause(struct k2i_listener *listener)
 static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct k2i_listener *listener = argument;
+	bool failed = false;
 	size_t i;
 
 	(void)descriptor;
 	(void)what;
 	for (i = 0; i < listener->socket_count; i++)
-		(void)event_add(listener->events[i], NULL);
+		failed |= event_add(listener->events[i], NULL) != 0;
+	if (!failed)
+		return;
+	/* What the kernel wants for that, memory or one more of a user's watches, can be there later. */
+	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+			"listener: can't accept yet: the kernel does not watch the sockets");
+	k2i_count(&listener->counters->accept_errors, 1);
+	listener_pause(listener);
 }
 
 static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes)
