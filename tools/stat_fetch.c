@@ -114,41 +114,61 @@ static int path_write(const char *target, int output)
 	}
 	for (bytes = strlen(text); at < bytes && put > 0; at += put > 0 ? (size_t)put : 0)
 		put = write(output, text + at, bytes - at);
+	if (at < bytes)
+		complain(target, strerror(errno));
 	free(text);
 	return at == bytes ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* What the child writes; NULL with `*reason`, which is NULL if the child has said it. */
+static char *child_hear(pid_t child, int descriptor, int timeout_ms, const char **reason)
+{
+	struct pollfd wait = {.fd = descriptor, .events = POLLIN};
+	bool late = poll(&wait, 1, timeout_ms) <= 0;
+	char *text = NULL;
+	int status = 0;
+
+	if (late)
+		(void)kill(child, SIGKILL);
+	else
+		text = read_all(descriptor);
+	*reason = late ? "no answer in time" : text ? NULL : strerror(errno);
+	(void)close(descriptor);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (!late && WIFSIGNALED(status))
+		*reason = "the process that asked was killed";
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
 static char *path_fetch(const char *target, int timeout_ms)
 {
-	struct pollfd wait = {.events = POLLIN};
-	int ends[2], status = 0;
+	const char *reason = NULL;
 	char *text = NULL;
-	bool late;
 	pid_t child;
+	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0 || (child = fork()) < 0) {
+	if (pipe2(ends, O_CLOEXEC) < 0) {
 		complain(target, strerror(errno));
 		return NULL;
 	}
+	child = fork();
 	if (child == 0)
 		_exit(path_write(target, ends[1]));
+	if (child < 0) {
+		reason = strerror(errno);
+		(void)close(ends[0]);
+	}
 	(void)close(ends[1]);
-	wait.fd = ends[0];
-	late = poll(&wait, 1, timeout_ms) <= 0;
-	if (late)
-		(void)kill(child, SIGKILL);
-	else
-		text = read_all(ends[0]);
-	(void)close(ends[0]);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		continue;
-	if (late)
-		complain(target, "no answer in time");
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
-		return text;
-	free(text);
-	return NULL;
+	if (child > 0)
+		text = child_hear(child, ends[0], timeout_ms, &reason);
+	if (reason)
+		complain(target, reason);
+	return text;
 }
 
 static bool is_path(const char *target)
