@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int k2i_standard_keep(void)
@@ -13,8 +15,15 @@ int k2i_standard_keep(void)
 
 	for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++) {
 		/* The lowest free number is this one. */
-		if (fcntl(number, F_GETFD) < 0 && open("/dev/null", useless[number]) != number)
-			return errno ? -errno : -EBADF;
+		if (fcntl(number, F_GETFD) < 0 && open("/dev/null", useless[number]) != number) {
+			int error = errno ? errno : EBADF;
+
+			/* If there is somebody to tell. */
+			(void)dprintf(STDERR_FILENO,
+				      "descriptor %d is closed, and /dev/null can't take its place: %s\n", number,
+				      strerror(error));
+			return -error;
+		}
 	}
 	(void)signal(SIGCHLD, SIG_DFL);
 	return 0;
