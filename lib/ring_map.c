@@ -115,15 +115,18 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 		.stream_bytes = sizeof(struct k2i_stream),
 	};
 	int error = uuid_make(header.uuid);
+	ssize_t bytes;
 
 	if (!error)
 		error = random_fill(&header.seed, sizeof(header.seed));
 	if (error)
 		return error;
 	*seed = header.seed;
-	if (pwrite(descriptor, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
-		return errno ? -errno : -ENOSPC;
-	return 0;
+	bytes = pwrite(descriptor, &header, sizeof(header), 0);
+	if (bytes < 0)
+		return -errno;
+	/* A part of it says nothing in errno, where anything can be from before. */
+	return bytes == (ssize_t)sizeof(header) ? 0 : -ENOSPC;
 }
 
 static bool identity_valid(const struct k2i_ring_header *header)

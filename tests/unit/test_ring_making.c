@@ -81,6 +81,33 @@ static void it_is_on_the_disk_before_it_has_its_name(void **state)
 	made_path = NULL;
 }
 
+static bool cut_short;
+
+ssize_t __real_pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset);
+ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset);
+ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset)
+{
+	return __real_pwrite(descriptor, bytes, cut_short ? byte_count / 2 : byte_count, offset);
+}
+
+/* What errno was before is no answer: with some of those it would be made over and over. */
+static void half_a_header_is_no_room(void **state)
+{
+	const int before[] = {0, ENOENT, EEXIST, EAGAIN};
+	struct files *files = *state;
+
+	cut_short = true;
+	for (size_t at = 0; at < sizeof(before) / sizeof(before[0]); at++) {
+		errno = before[at];
+		assert_int_equal(open_answer(files->path, 0), -ENOSPC);
+		errno = before[at];
+		assert_int_equal(open_answer(NULL, 0), -ENOSPC);
+	}
+	cut_short = false;
+	assert_false(there(files->path));
+	assert_false(there(files->leftover));
+}
+
 static bool without_tmpfile;
 
 int __real_open(const char *path, int flags, mode_t mode);
@@ -248,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(half_a_header_is_no_room, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
