@@ -69,6 +69,8 @@ int k2i_tree_make(struct k2i_mount *mount)
 	struct k2i_node_owner root = owner_of(mount, S_IFDIR);
 	int status = k2i_nodes_create(&root, &mount->nodes);
 
+	if (status)
+		k2i_log(K2HFT_LOG_ERROR, "memory for names: %s", strerror(-status));
 	for (size_t number = 0; status == 0 && number < mount->settings->rule_count; number++) {
 		const struct k2i_rule *rule = &mount->settings->rules[number];
 		uint32_t node;
