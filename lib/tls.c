@@ -192,7 +192,8 @@ ssize_t k2i_tls_write(struct k2i_tls *tls, const struct iovec *pieces, int piece
 		error = piece_write(tls, &pieces[index], WRITE_BYTES_MAX - count, &count);
 	if (error == 0)
 		error = k2i_tls_flush(tls);
-	return error < 0 ? error : (ssize_t)count;
+	/* What OpenSSL has taken can still reach the peer, if only when all ends: it counts. The next call says what is wrong. */
+	return count > 0 || error >= 0 ? (ssize_t)count : error;
 }
 
 void k2i_tls_end(struct k2i_tls *tls)

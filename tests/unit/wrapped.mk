@@ -18,5 +18,6 @@ wrapped_by_test_ring_making    = fdatasync open pwrite
 wrapped_by_test_session_hold   = writev
 wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
 wrapped_by_test_store          = writev
+wrapped_by_test_tls            = send
 wrapped_by_test_turnstile      = syscall
 wrapped_by_test_verify_record  = reallocarray
