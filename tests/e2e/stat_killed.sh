@@ -42,6 +42,7 @@ asked() {
 }
 asked
 grep -q 'the process that asked was killed' "$dir/shown" || fail "no word of the one that was killed"
+# shellcheck disable=SC3045 # every sh here has it
 ulimit -n 40
 FAIL_FORK=yes
 export FAIL_FORK
