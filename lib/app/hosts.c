@@ -196,9 +196,10 @@ static bool address_read(const char *name, char text[INET6_ADDRSTRLEN])
 	size_t bytes = strlen(name);
 	bool brackets = *name == '[' && name[bytes - 1] == ']';
 
+	bytes -= brackets ? 2 : 0;
 	if (bytes >= INET6_ADDRSTRLEN)
 		return false;
-	(void)snprintf(text, INET6_ADDRSTRLEN, "%.*s", (int)(brackets ? bytes - 2 : bytes), name + brackets);
+	(void)snprintf(text, INET6_ADDRSTRLEN, "%.*s", (int)bytes, name + brackets);
 	return inet_pton(AF_INET6, text, address) == 1 && inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
 }
 

@@ -60,6 +60,10 @@ static void test_names(void **state)
 	expect("[2001:db8::7]", "2001:db8::7", true);
 	expect("[2001:db8::7]", "2001:db8::8", false);
 	expect("[2001:db8::7]", "web2.example.com", false);
+	/* As long as one can be. */
+	expect("0000:0000:0000:0000:0000:ffff:192.168.100.228", "::ffff:192.168.100.228", true);
+	expect("[0000:0000:0000:0000:0000:ffff:192.168.100.228]", "::ffff:192.168.100.228", true);
+	expect("[0000:0000:0000:0000:0000:ffff:192.168.100.228]", "web2.example.com", false);
 }
 
 static void test_lists(void **state)
