@@ -1,51 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_peer.h"
 
-#include "client_state.h"
-
-/* ---- options */
-
-static void options_are_checked(void **state)
-{
-	struct fixture *f = *state;
-	struct k2hft_client_options good = f->options, bad;
-	struct k2hft_ring *attached;
-	char path[64];
-
-	bad = good;
-	bad.host = NULL;
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad = good;
-	bad.port = "";
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad.port = "65536";
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad.port = "-1";
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad = good;
-	bad.level = K2HFT_LEVEL_SYNCED + 1;
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad = good;
-	bad.compress = 3;
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad = good;
-	bad.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MAX + 1;
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad = good;
-	bad.host_name = "two\nlines";
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	bad = good;
-	bad.size = 0;
-	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
-	assert_int_equal(k2hft_client_open(NULL, &good, &f->client), -EINVAL);
-	assert_int_equal(k2hft_client_open(f->ring, NULL, &f->client), -EINVAL);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", k2hft_ring_descriptor(f->ring));
-	assert_int_equal(k2hft_ring_attach(path, &attached), 0);
-	assert_int_equal(k2hft_client_open(attached, &good, &f->client), -EINVAL);
-	k2hft_ring_close(attached);
-	assert_null(f->client);
-}
-
 static void one_client_has_the_ring(void **state)
 {
 	struct fixture *f = *state;
@@ -58,29 +13,6 @@ static void one_client_has_the_ring(void **state)
 	assert_int_equal(k2hft_client_open(f->ring, &f->options, &f->client), 0);
 }
 
-static void tls_options_are_checked(void **state)
-{
-	struct fixture *f = *state;
-	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/none"};
-	struct k2hft_client_options options = f->options;
-
-	options.tls = &tls;
-	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL); /* without its key */
-	tls = (struct k2hft_tls_options){.size = sizeof(tls), .shared_key_path = "/none", .authority_path = "/none"};
-	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
-	tls = (struct k2hft_tls_options){.size = sizeof(tls), .version_min = K2HFT_TLS_1_3 + 1};
-	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
-	tls = (struct k2hft_tls_options){.size = sizeof(tls), .reserved = 1};
-	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
-	tls = (struct k2hft_tls_options){.size = 0};
-	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
-	assert_null(strstr(f->log, "TLS"));
-	tls = (struct k2hft_tls_options){.size = sizeof(tls), .shared_key_path = "/none/key"};
-	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
-	assert_non_null(strstr(f->log, "client: TLS: /none/key: No such file or directory"));
-	assert_null(f->client);
-}
-
 static void stats_want_a_size(void **state)
 {
 	struct fixture *f = *state;
@@ -90,17 +22,6 @@ static void stats_want_a_size(void **state)
 	assert_int_equal(k2hft_client_stats(f->client, &stats), -EINVAL);
 	assert_int_equal(k2hft_client_stats(NULL, &stats), -EINVAL);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
-}
-
-static void backoff_grows_to_five_seconds(void **state)
-{
-	(void)state;
-	assert_in_range(k2i_client_backoff_ns(1, UINT64_MAX), 0, 100 * MS);
-	assert_in_range(k2i_client_backoff_ns(1, 90 * MS), 90 * MS, 100 * MS);
-	assert_in_range(k2i_client_backoff_ns(3, 0), 1, 100 * MS);
-	for (uint64_t random = 0; random < 5000 * MS; random += 7919 * MS / 10)
-		assert_in_range(k2i_client_backoff_ns(UINT32_MAX, random), 1, 5010 * MS);
-	assert_in_range(k2i_client_backoff_ns(3, 380 * MS), 300 * MS, 400 * MS);
 }
 
 /* ---- handshake */
@@ -661,11 +582,8 @@ static void an_unacknowledged_tail_survives_the_client(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(options_are_checked),
 		CASE(one_client_has_the_ring),
-		CASE(tls_options_are_checked),
 		CASE(stats_want_a_size),
-		cmocka_unit_test(backoff_grows_to_five_seconds),
 		CASE(hello_says_who_we_are),
 		CASE(a_level_is_asked_for_and_missed),
 		CASE(welcome_of_another_version_is_refused),

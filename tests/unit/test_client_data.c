@@ -118,14 +118,11 @@ static void what_has_no_stream_is_counted_once(void **state)
 	assert_int_equal(stats_of(f).unknown_records, 1);
 }
 
-static void chunks_of_no_stream_are_announced(void **state)
+static void chunks_of_nobody_are_announced(struct fixture *f, uint32_t nobody)
 {
-	struct fixture *f = *state;
-
 	client_open(f);
 	uint64_t from, to;
 	push_three(f, &from, &to);
-	uint32_t nobody = 4000;
 	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), &nobody, sizeof(nobody),
 				(off_t)(K2I_DATA_AT + from + K2I_CHUNK_STREAM_AT)),
 			 sizeof(nobody));
@@ -137,6 +134,16 @@ static void chunks_of_no_stream_are_announced(void **state)
 	assert_int_equal(discard.to, to);
 	(void)peer_data(f);
 	assert_int_equal(f->end, ring_stats_of(f).tail);
+}
+
+static void chunks_of_no_stream_are_announced(void **state)
+{
+	chunks_of_nobody_are_announced(*state, 4000);
+}
+
+static void chunks_of_stream_none_are_announced(void **state)
+{
+	chunks_of_nobody_are_announced(*state, 0);
 }
 
 /* The linker has the library call these instead of malloc. */
@@ -257,6 +264,43 @@ static void the_hook_is_asked_for_a_claim(void **state)
 	k2hft_producer_close(claim.producer);
 }
 
+/* Of so many, begun one after the other, the first wakes the client, and no other does. */
+static void claims_begin(struct fixture *f)
+{
+	uint64_t wakes = 0;
+
+	for (unsigned begun = 0; begun < 5; begun++)
+		k2i_client_claim_begun(f->client);
+	assert_int_equal(read(f->client->interrupt, &wakes, sizeof(wakes)), sizeof(wakes));
+	assert_int_equal(wakes, 1);
+	k2i_client_interrupt(f->client);
+}
+
+/* How often the hook was called, after so many milliseconds more. */
+static unsigned claim_calls_after(struct fixture *f, const struct claim *claim, unsigned rounds)
+{
+	while (rounds-- > 0)
+		round_go(f);
+	return claim->calls;
+}
+
+/* For what was begun while nothing is sent: at once, then not before 20 ms have passed; and once. */
+static void the_hook_is_asked_now_and_then(void **state)
+{
+	struct fixture *f = *state;
+	struct claim claim = {.calls = 0};
+
+	client_open(f);
+	k2i_client_claim_hook_set(f->client, claim_look, &claim);
+	claims_begin(f);
+	assert_int_equal(claim_calls_after(f, &claim, 5), 1);
+	claims_begin(f);
+	assert_int_equal(claim_calls_after(f, &claim, 5), 1);
+	assert_int_equal(claim_calls_after(f, &claim, 50), 2);
+	assert_int_equal(claim_calls_after(f, &claim, 50), 2);
+	assert_int_not_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+}
+
 static void a_claim_is_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -269,6 +313,8 @@ static void a_claim_is_waited_for(void **state)
 	push(f, "behind it\n");
 	peer_quiet(f, 300); /* its producer lives: nothing is taken from it */
 	assert_true(claim.calls > 5);
+	/* Looked at less and less, but soon enough to see that its producer dies. */
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 100, 200);
 	claim_commit(&claim);
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(got.frame.position, 0);
@@ -467,6 +513,24 @@ static void every_stream_is_told_of_once(void **state)
 	assert_int_equal(f->end, ring_stats_of(f).tail);
 }
 
+/* The number of the connection that it was told on comes again after 2^32 others. */
+static void every_connection_is_told_of_streams(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	for (unsigned connection = 0; connection < 3; connection++) {
+		push(f, "one\n");
+		(void)peer_connect(f, f->end, PEER_WINDOW);
+		(void)peer_frame(f, K2HFT_FRAME_STREAM);
+		(void)peer_frame(f, K2HFT_FRAME_DATA);
+		peer_close(f);
+		if (connection == 0)
+			f->client->streams.connection = UINT32_MAX;
+		state_await(f, K2HFT_CLIENT_WAITING);
+	}
+}
+
 /* Else what goes to the one would be written to the other. */
 static void a_number_that_changes_hands_is_told_of_again(void **state)
 {
@@ -499,9 +563,11 @@ int main(void)
 		CASE(what_has_no_stream_is_counted_once),
 		CASE(what_is_given_up_later_is_counted),
 		CASE(chunks_of_no_stream_are_announced),
+		CASE(chunks_of_stream_none_are_announced),
 		CASE(a_stream_waits_for_memory),
 		CASE(gaps_are_explained_in_the_frame),
 		CASE(the_hook_is_asked_for_a_claim),
+		CASE(the_hook_is_asked_now_and_then),
 		CASE(a_claim_is_waited_for),
 		CASE(a_claim_that_ends_before_the_wait_is_not_waited_for),
 		CASE(so_many_frames_are_on_their_way),
@@ -511,6 +577,7 @@ int main(void)
 		CASE(compressed_frames_are_the_same_inside),
 		CASE(more_streams_than_fit_in_one_go),
 		CASE(every_stream_is_told_of_once),
+		CASE(every_connection_is_told_of_streams),
 		CASE(a_number_that_changes_hands_is_told_of_again),
 	};
 

@@ -32,6 +32,8 @@ static void a_quiet_receiver_is_asked_and_then_dead(void **state)
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 4900, 5000);
+	/* Not before it is time, or it would be called again and again. */
+	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->received_ns + K2I_CLIENT_PING_NS - 1), 1);
 	f->now_ns += 5000 * MS;
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_PING);
 	assert_int_equal(k2hft_ping_decode(got.body, got.frame.body_bytes, &ping), 0);
@@ -57,6 +59,21 @@ static void a_client_that_was_stopped_asks_first(void **state)
 	f->now_ns += 3600 * 1000 * MS;
 	(void)peer_frame(f, K2HFT_FRAME_PING);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
+}
+
+/* What was asked on a connection that ended is not waited for on the next. */
+static void each_connection_is_asked(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	for (unsigned connection = 0; connection < 2; connection++) {
+		(void)peer_connect(f, 0, PEER_WINDOW);
+		f->now_ns += 5000 * MS;
+		(void)peer_frame(f, K2HFT_FRAME_PING);
+		peer_close(f);
+		state_await(f, K2HFT_CLIENT_WAITING);
+	}
 }
 
 static void bye_means_later(void **state)
@@ -236,31 +253,6 @@ static void a_refused_ring_keeps_its_name(void **state)
 	error_send(f, K2HFT_ERROR_REFUSED);
 	hello = peer_connect(f, 0, PEER_WINDOW);
 	assert_memory_equal(hello.ring_uuid, before.ring_uuid, sizeof(hello.ring_uuid));
-}
-
-/* Connected to one that does not read, with so many blocks to send: of twelve the socket does not take all. */
-static void socket_fill(struct fixture *f, unsigned blocks, const uint8_t *block, size_t bytes)
-{
-	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
-	int small = 64 * 1024;
-
-	client_open(f);
-	peer_accept(f);
-	(void)peer_hello(f);
-	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
-	peer_welcome(f, &welcome);
-	for (unsigned chunk = 0; chunk < blocks; chunk++)
-		push_to(f, f->stream_id, block, bytes);
-	for (unsigned round = 0; round < 50; round++)
-		round_go(f);
-}
-
-/* Whether the client wants to be called. */
-static bool readable(const struct fixture *f)
-{
-	struct pollfd descriptor = {.fd = k2hft_client_descriptor(f->client), .events = POLLIN};
-
-	return poll(&descriptor, 1, 0) == 1;
 }
 
 /* The answer waits behind what is on its way: as long as that moves, the receiver is alive. */
@@ -666,6 +658,7 @@ int main(void)
 		CASE(ping_is_answered),
 		CASE(a_quiet_receiver_is_asked_and_then_dead),
 		CASE(a_client_that_was_stopped_asks_first),
+		CASE(each_connection_is_asked),
 		CASE(bye_means_later),
 		CASE(close_says_bye),
 		CASE(a_ring_without_a_name_ends_with_its_sender),

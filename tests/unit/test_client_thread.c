@@ -519,6 +519,36 @@ static void a_thread_moves_a_full_ring(void **state)
 	free(block);
 }
 
+static void signals_keep(void *argument, uint64_t acked)
+{
+	sigset_t blocked;
+
+	(void)acked;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	*(int *)argument = sigismember(&blocked, SIGTERM) + sigismember(&blocked, SIGALRM);
+}
+
+/* They are the program's, and its threads'. */
+static void the_thread_takes_no_signals(void **state)
+{
+	struct fixture *f = *state;
+	sigset_t blocked;
+	struct echo echo;
+	int kept = -1;
+
+	f->options.progress = signals_keep;
+	f->options.progress_argument = &kept;
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	assert_int_equal(sigismember(&blocked, SIGTERM), 0);
+	echo_start(&echo, f);
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	echo_end(&echo, f);
+	assert_int_equal(kept, 2);
+}
+
 static void close_stops_a_thread_that_sleeps(void **state)
 {
 	struct fixture *f = *state;
@@ -563,6 +593,7 @@ int main(void)
 		CASE(drain_does_not_wait_for_what_comes_later),
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),
+		CASE(the_thread_takes_no_signals),
 		CASE(close_stops_a_thread_that_sleeps),
 		CASE(a_client_without_descriptors_ends),
 	};

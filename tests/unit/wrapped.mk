@@ -2,8 +2,10 @@
 # Functions of which a test has its own, by --wrap of the linker; a line for each test.
 wrapped_by_test_admission      = pthread_create k2i_loop_now_ns
 wrapped_by_test_attach         = inotify_init1
+wrapped_by_test_client_broken  = k2hft_ring_repair
 wrapped_by_test_client_data    = malloc k2i_process_alive
 wrapped_by_test_client_life    = getaddrinfo k2i_transport_more
+wrapped_by_test_client_retry   = getaddrinfo
 wrapped_by_test_collect        = k2i_shared_alloc
 wrapped_by_test_directory      = fsync
 wrapped_by_test_group          = k2i_output_lock

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* What a client is opened with. */
+#include "client_peer.h"
+
+static void options_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_client_options good = f->options, bad;
+	struct k2hft_ring *attached;
+	char path[64], name[K2HFT_STREAM_HOST_BYTES_MAX + 2] = "";
+
+	bad = good;
+	bad.host = NULL;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.port = "";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad.port = "0";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad.port = "65536";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad.port = "-1";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.level = K2HFT_LEVEL_SYNCED + 1;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.compress = 3;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MAX + 1;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.host_name = "two\nlines";
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	memset(name, 'n', K2HFT_STREAM_HOST_BYTES_MAX + 1);
+	bad.host_name = name;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.size = 0;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	assert_int_equal(k2hft_client_open(NULL, &good, &f->client), -EINVAL);
+	assert_int_equal(k2hft_client_open(f->ring, NULL, &f->client), -EINVAL);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", k2hft_ring_descriptor(f->ring));
+	assert_int_equal(k2hft_ring_attach(path, &attached), 0);
+	assert_int_equal(k2hft_client_open(attached, &good, &f->client), -EINVAL);
+	k2hft_ring_close(attached);
+	assert_null(f->client);
+}
+
+/* Each at its limit. */
+static void the_largest_options_are_good(void **state)
+{
+	struct fixture *f = *state;
+	char name[K2HFT_STREAM_HOST_BYTES_MAX + 1] = "";
+
+	memset(name, 'n', K2HFT_STREAM_HOST_BYTES_MAX);
+	f->options.host_name = name;
+	f->options.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MAX;
+	f->options.compress = K2HFT_COMPRESS_ALWAYS;
+	f->options.level = K2HFT_LEVEL_SYNCED;
+	client_open(f);
+	peer_accept(f);
+	struct k2hft_hello hello = peer_hello(f);
+	assert_string_equal(hello.host, name);
+	assert_int_equal(hello.frame_bytes_max, K2HFT_FRAME_BODY_BYTES_MAX);
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	f->options.port = "65535";
+	client_open(f);
+}
+
+static void tls_options_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/none"};
+	struct k2hft_client_options options = f->options;
+
+	options.tls = &tls;
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL); /* without its key */
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .shared_key_path = "/none", .authority_path = "/none"};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = sizeof(tls),
+					 .shared_key_path = "/none",
+					 .certificate_path = "/none",
+					 .private_key_path = "/none"};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .version_min = K2HFT_TLS_1_3 + 1};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .reserved = 1};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = 0};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	assert_null(strstr(f->log, "TLS"));
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .shared_key_path = "/none/key"};
+	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
+	assert_non_null(strstr(f->log, "client: TLS: /none/key: No such file or directory"));
+	assert_null(f->client);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(options_are_checked),
+		CASE(the_largest_options_are_good),
+		CASE(tls_options_are_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
