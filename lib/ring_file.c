@@ -150,7 +150,7 @@ static int leftover_remove(const char *making, bool wait)
 	return error;
 }
 
-/* -EAGAIN: another process was faster. */
+/* -EAGAIN, -EEXIST: another process was faster. */
 static int making_open(const char *making)
 {
 	int error = leftover_remove(making, true), descriptor;
@@ -159,7 +159,7 @@ static int making_open(const char *making)
 		return error;
 	descriptor = open(making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (descriptor < 0)
-		return errno == EEXIST ? -EAGAIN : -errno;
+		return -errno;
 	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
 	/* One who came before the lock may have taken it for left behind. */
 	if (!error && !still_named(descriptor, making))

@@ -34,6 +34,16 @@ static inline struct k2hft_ring *file_ring(const char *path, uint32_t flags)
 	return ring;
 }
 
+static inline int attach_answer(const char *path)
+{
+	struct k2hft_ring *ring;
+	int status = k2hft_ring_attach(path, &ring);
+
+	if (status == 0)
+		k2hft_ring_close(ring);
+	return status;
+}
+
 static inline struct k2hft_ring *memory_ring(void)
 {
 	return file_ring(NULL, 0);

@@ -12,16 +12,6 @@
 #include "ring_handle.h"
 #include "random_help.h"
 
-static int attach_answer(const char *path)
-{
-	struct k2hft_ring *ring;
-	int status = k2hft_ring_attach(path, &ring);
-
-	if (status == 0)
-		k2hft_ring_close(ring);
-	return status;
-}
-
 static uint64_t waiting_of(const char *path, uint32_t flags)
 {
 	const struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .flags = flags};
@@ -359,49 +349,6 @@ static void errno_is_not_touched(void **state)
 	assert_int_equal(errno, 77);
 }
 
-static void temporary_has_no_name(void **state)
-{
-	struct files *files = *state;
-	struct k2hft_ring *ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
-	struct k2hft_producer *producer = producer_of(ring);
-	struct stat file;
-
-	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
-	assert_int_equal(file.st_nlink, 0);
-	/* It has a name in /proc for who may look there. */
-	assert_int_equal(file.st_mode & 0777, 0600);
-	assert_true(file.st_blocks * 512 >= file.st_size);
-	assert_int_equal(push(producer, stream_of(ring, "s"), "x"), 0);
-	(void)take(ring, "x");
-	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
-}
-
-/* Files of this process may not grow: what a full disk does, without filling one. SIGXFSZ does not end the process. */
-static void no_room_on_the_disk(void **state)
-{
-	struct files *files = *state;
-	struct k2hft_ring *ring = memory_ring();
-	char target[64];
-	int status;
-	pid_t child;
-
-	(void)snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
-	child = fork();
-	if (child == 0) {
-		struct rlimit limit = {1 << 20, 1 << 20}, none = {0, 0};
-
-		if (setrlimit(RLIMIT_FSIZE, &limit) || attach_answer(target) || open_answer(NULL, 0) != -EFBIG ||
-		    open_answer(files->path, 0) != -EFBIG || open_answer(files->folder, K2HFT_RING_TEMPORARY) != -EFBIG)
-			_exit(1);
-		_exit(setrlimit(RLIMIT_FSIZE, &none) || attach_answer(target) != -EFBIG);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	assert_int_equal(access(files->path, F_OK), -1);
-	k2hft_ring_close(ring);
-}
-
 /* What a process does before it is killed: 200 chunks, 100 acknowledged, a claim open in the middle. */
 static void doomed_consumer(const char *path, int ready)
 {
@@ -676,8 +623,6 @@ int main(int argc, char **argv)
 		with_files(attach_to_memory_through_a_link),
 		with_files(a_link_to_nothing_is_no_ring_in_use),
 		with_files(errno_is_not_touched),
-		with_files(temporary_has_no_name),
-		with_files(no_room_on_the_disk),
 		with_files(killed_consumer_loses_nothing),
 		with_files(half_acknowledged),
 		with_files(attached_outlives_the_consumer),

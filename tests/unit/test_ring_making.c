@@ -133,6 +133,7 @@ static void a_temporary_loses_its_name(void **state)
 	assert_int_equal(open_answer(files->path, K2HFT_RING_TEMPORARY), -ENOENT);
 	without_tmpfile = false;
 	assert_int_equal(open_answer(files->path, K2HFT_RING_TEMPORARY), -ENOENT);
+	assert_int_equal(fcntl(k2hft_ring_descriptor(ring), F_GETFD), FD_CLOEXEC);
 	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
 	assert_int_equal(file.st_nlink, 0);
 	assert_int_equal(file.st_mode & 0777, 0600);
@@ -160,6 +161,9 @@ static void what_is_being_made_stays(void **state)
 	assert_int_equal(mkdir(files->leftover, 0700), 0);
 	assert_int_equal(open_answer(files->path, 0), -EISDIR);
 	assert_int_equal(rmdir(files->leftover), 0);
+	assert_int_equal(mkfifo(files->leftover, 0600), 0);
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
+	assert_int_equal(unlink(files->leftover), 0);
 	assert_int_equal(symlink("elsewhere", files->leftover), 0);
 	assert_int_equal(open_answer(files->path, 0), -ELOOP);
 	assert_int_equal(unlink(files->leftover), 0);
@@ -257,6 +261,83 @@ static void holes_are_filled(void **state)
 	(void)close(descriptor);
 }
 
+/* A process that is attached can't cut the ring's end off under the others. */
+static void memory_keeps_its_size(void **state)
+{
+	struct k2hft_ring *ring = memory_ring();
+	int descriptor = k2hft_ring_descriptor(ring);
+
+	(void)state;
+	assert_int_equal(ftruncate(descriptor, 4096), -1);
+	assert_int_equal(errno, EPERM);
+	assert_int_equal(ftruncate(descriptor, 1 << 30), -1);
+	assert_int_equal(fcntl(descriptor, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), -1);
+	k2hft_ring_close(ring);
+}
+
+static void no_program_inherits_a_ring(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *rings[] = {memory_ring(), file_ring(files->path, 0),
+				      file_ring(files->folder, K2HFT_RING_TEMPORARY), NULL};
+
+	assert_int_equal(k2hft_ring_attach(files->path, &rings[3]), 0);
+	for (size_t at = 0; at < 4; at++) {
+		assert_int_equal(fcntl(k2hft_ring_descriptor(rings[at]), F_GETFD), FD_CLOEXEC);
+		k2hft_ring_close(rings[at]);
+	}
+}
+
+static void temporary_has_no_name(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->folder, K2HFT_RING_TEMPORARY);
+	struct k2hft_producer *producer = producer_of(ring);
+	struct stat file;
+	char target[64];
+
+	/* Nor can anybody give it one. */
+	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	assert_int_equal(linkat(AT_FDCWD, target, AT_FDCWD, files->path, AT_SYMLINK_FOLLOW), -1);
+	assert_int_equal(fstat(k2hft_ring_descriptor(ring), &file), 0);
+	assert_int_equal(file.st_nlink, 0);
+	/* It has a name in /proc for who may look there. */
+	assert_int_equal(file.st_mode & 0777, 0600);
+	assert_true(file.st_blocks * 512 >= file.st_size);
+	assert_int_equal(push(producer, stream_of(ring, "s"), "x"), 0);
+	(void)take(ring, "x");
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
+/* Files of this process may not grow: what a full disk does, without filling one. SIGXFSZ does not end the process. */
+static void no_room_on_the_disk(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = memory_ring();
+	char target[64];
+	int status;
+	pid_t child;
+
+	(void)snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
+	child = fork();
+	if (child == 0) {
+		struct rlimit limit = {1 << 20, 1 << 20}, none = {0, 0},
+			      enough = {K2I_DATA_AT + SMALL, K2I_DATA_AT + SMALL};
+
+		if (setrlimit(RLIMIT_FSIZE, &enough) || open_answer(NULL, 0))
+			_exit(2);
+		if (setrlimit(RLIMIT_FSIZE, &limit) || attach_answer(target) || open_answer(NULL, 0) != -EFBIG ||
+		    open_answer(files->path, 0) != -EFBIG || open_answer(files->folder, K2HFT_RING_TEMPORARY) != -EFBIG)
+			_exit(1);
+		_exit(setrlimit(RLIMIT_FSIZE, &none) || attach_answer(target) != -EFBIG);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(access(files->path, F_OK), -1);
+	k2hft_ring_close(ring);
+}
+
 /* Where addresses have 32 bits it is refused, before anything is mapped at the place of something else. */
 static void ring_as_large_as_all_addresses(void **state)
 {
@@ -280,6 +361,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
+		cmocka_unit_test(memory_keeps_its_size),
+		cmocka_unit_test_setup_teardown(no_program_inherits_a_ring, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(temporary_has_no_name, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(no_room_on_the_disk, files_make, files_remove),
 		cmocka_unit_test(ring_as_large_as_all_addresses),
 	};
 
