@@ -172,7 +172,6 @@ static void greet(struct k2hft_client *client, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_GREETING;
 	client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
-	client->received_ns = now_ns;
 	client->link = (struct k2i_link){0};
 	k2i_client_streams_reset(&client->streams);
 	int error = k2i_client_hello_send(client);

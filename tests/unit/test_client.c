@@ -292,6 +292,25 @@ static void records_arrive_as_they_were(void **state)
 	(void)peer_frame(f, K2HFT_FRAME_DATA);
 }
 
+static void streams_are_told_as_they_were_declared(void **state)
+{
+	struct k2hft_stream stream = {.path = "a.log", .host = "elsewhere", .mode = K2HFT_STREAM_BINARY};
+	struct k2hft_stream_message message;
+	struct fixture *f = *state;
+	uint32_t stream_id;
+
+	assert_int_equal(k2hft_stream_declare(f->ring, &stream, &stream_id), 0);
+	client_open(f);
+	push_to(f, stream_id, "block", 5);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct peer_frame got = peer_frame(f, K2HFT_FRAME_STREAM);
+	assert_int_equal(k2hft_stream_decode(got.body, got.frame.body_bytes, &message), 0);
+	assert_int_equal(message.stream_id, stream_id);
+	assert_string_equal(message.path, "a.log");
+	assert_string_equal(message.host, "elsewhere");
+	assert_int_equal(message.mode, K2HFT_STREAM_BINARY);
+}
+
 static void acknowledged_room_is_free_again(void **state)
 {
 	struct fixture *f = *state;
@@ -556,9 +575,13 @@ static void a_receiver_that_forgot_is_noticed(void **state)
 	}
 	assert_non_null(strstr(f->log, "does not know ring"));
 	assert_null(strstr(strstr(f->log, "does not know ring") + 1, "does not know ring"));
+	/* What it has again of what another time it had already is no news, and no mistake. */
+	peer_ack_window(f, 8, PEER_WINDOW, K2HFT_STATUS_OK);
 	push(f, "two\n");
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(got.frame.position, acked);
+	peer_quiet(f, 5);
+	assert_int_equal(stats_of(f).acked, acked);
 }
 
 static void an_unacknowledged_tail_survives_the_client(void **state)
@@ -597,6 +620,7 @@ int main(void)
 		CASE(names_that_do_not_exist_are_an_error),
 		CASE(refusals_of_the_receiver_wait_long),
 		CASE(records_arrive_as_they_were),
+		CASE(streams_are_told_as_they_were_declared),
 		CASE(acknowledged_room_is_free_again),
 		CASE(nothing_goes_beyond_the_window),
 		CASE(frames_hold_no_more_records_than_wanted),

@@ -86,6 +86,27 @@ static void no_error_within_a_frame(void **state)
 	nothing_is_said_in_the_frame(f, &cut);
 }
 
+/* The answer to PING waits behind the frame. */
+static void nothing_is_left_for_the_next_connection(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *block = calloc(1, BLOCK_BYTES);
+	struct k2hft_ping ping = {.token = 1};
+	uint8_t bytes[128];
+
+	socket_fill(f, 12, block, BLOCK_BYTES);
+	peer_send(f, bytes, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, bytes, sizeof(bytes)));
+	for (int round = 0; f->client->output.control_bytes == 0; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	peer_close(f);
+	state_await(f, K2HFT_CLIENT_WAITING);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(peer_data(f).frame.position, 0);
+	free(block);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -93,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(no_good_bye_within_a_frame),
 		CASE(no_error_within_a_frame),
+		CASE(nothing_is_left_for_the_next_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

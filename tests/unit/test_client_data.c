@@ -347,7 +347,10 @@ static void so_many_frames_are_on_their_way(void **state)
 	f->client->sent_count--;
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(stats_of(f).sent_bytes, K2HFT_FRAME_HEADER_BYTES + got.frame.body_bytes);
-	f->client->sent_count = 0;
+	/* Those of a connection that has ended have no place. */
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)peer_data(f);
+	assert_int_equal(f->client->sent_count, 1);
 }
 
 /* No acknowledgement need come for it to go. */
@@ -520,14 +523,16 @@ static void every_connection_is_told_of_streams(void **state)
 
 	client_open(f);
 	for (unsigned connection = 0; connection < 3; connection++) {
-		push(f, "one\n");
 		(void)peer_connect(f, f->end, PEER_WINDOW);
-		(void)peer_frame(f, K2HFT_FRAME_STREAM);
-		(void)peer_frame(f, K2HFT_FRAME_DATA);
+		if (connection != 1) {
+			push(f, "one\n");
+			(void)peer_frame(f, K2HFT_FRAME_STREAM);
+			(void)peer_frame(f, K2HFT_FRAME_DATA);
+		}
 		peer_close(f);
+		state_await(f, K2HFT_CLIENT_WAITING);
 		if (connection == 0)
 			f->client->streams.connection = UINT32_MAX;
-		state_await(f, K2HFT_CLIENT_WAITING);
 	}
 }
 

@@ -81,6 +81,59 @@ static void only_a_connection_that_held_begins_anew(void **state)
 	assert_int_equal(stats_of(f).connect_failures, 0);
 }
 
+/* Nobody takes connections off the listener's queue, which is full. */
+static void no_connection_in_time_is_the_end(void **state)
+{
+	struct fixture *f = *state;
+	struct sockaddr_in address;
+	socklen_t address_bytes = sizeof(address);
+	int others[2];
+
+	assert_int_equal(listen(f->listener, 0), 0);
+	assert_int_equal(getsockname(f->listener, (struct sockaddr *)&address, &address_bytes), 0);
+	for (unsigned at = 0; at < 2; at++) {
+		others[at] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		(void)connect(others[at], (struct sockaddr *)&address, sizeof(address));
+	}
+	client_open(f);
+	for (unsigned round = 0; round < 20; round++)
+		round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
+	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 9900, 10000);
+	f->now_ns += 10000 * MS;
+	round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
+	assert_string_equal(stats_of(f).last_error, "Connection timed out");
+	for (unsigned at = 0; at < 2; at++)
+		(void)close(others[at]);
+}
+
+/* How long the one before took does not count. */
+static void the_greeting_has_a_time_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	round_go(f);
+	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
+	f->now_ns += 5000 * MS;
+	state_await(f, K2HFT_CLIENT_GREETING);
+	assert_int_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 10000);
+}
+
+static void each_network_is_judged_anew(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	f->client->link = (struct k2i_link){.peer_limited_ns = 1, .slow_count = 1, .slow_until_ns = UINT64_MAX};
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	assert_int_equal(f->client->link.peer_limited_ns, 0);
+	assert_int_equal(f->client->link.slow_count, 0);
+	assert_int_equal(f->client->link.slow_until_ns, 0);
+}
+
 static unsigned lines_logged(const struct fixture *f)
 {
 	unsigned lines = 0;
@@ -183,8 +236,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(backoff_grows_to_five_seconds), CASE(pauses_grow_with_the_failures),
-		CASE(only_a_connection_that_held_begins_anew),   CASE(what_goes_on_is_logged_less_and_less),
-		CASE(a_name_is_not_waited_for_without_end),
+		CASE(only_a_connection_that_held_begins_anew),   CASE(no_connection_in_time_is_the_end),
+		CASE(the_greeting_has_a_time_of_its_own),        CASE(each_network_is_judged_anew),
+		CASE(what_goes_on_is_logged_less_and_less),      CASE(a_name_is_not_waited_for_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -439,6 +439,35 @@ static bool somebody_drains(struct fixture *f)
 	return somebody;
 }
 
+/* One of which a part is on its way, and one that is read and may not go yet. */
+static void a_drain_waits_for_what_was_read(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 1024u * 1024;
+	uint8_t *block = calloc(1, bytes);
+	int small = 4096;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	(void)setsockopt(f->client->transport.descriptor, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	push_to(f, f->stream_id, block, bytes);
+	for (unsigned round = 0; round < 5; round++)
+		round_go(f);
+	assert_true(f->client->output.frame && f->client->sent_count == 0);
+	for (unsigned time = 0; time < 2; time++) {
+		f->client->drainers = 1;
+		for (unsigned round = 0; round < 5; round++)
+			round_go(f);
+		assert_int_equal(f->client->published_drained, 0);
+		assert_int_equal(f->client->drained_all_count, 0);
+		f->client->drainers = 0;
+		(void)peer_connect(f, 0, 8);
+	}
+	assert_true(f->client->batch.span.bytes > 0);
+	free(block);
+}
+
 /* Else it would never end where others write on. */
 static void drain_does_not_wait_for_what_comes_later(void **state)
 {
@@ -590,6 +619,7 @@ int main(void)
 		CASE(who_waits_for_room_makes_it),
 		CASE(a_wait_for_room_ends_with_a_signal),
 		CASE(drain_does_not_wait_for_what_was_given_back),
+		CASE(a_drain_waits_for_what_was_read),
 		CASE(drain_does_not_wait_for_what_comes_later),
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),
