@@ -110,6 +110,25 @@ static void test_lists(void **state)
 	expect("192.0.2.[1-9]", "192.0.2.10", false);
 	expect("h[0-999999999]", "h123456789", true);
 	expect("h[0-999999999]", "h99999999999999999999", false);
+	expect("h[0-5]", "h18446744073709551617", false); /* 1 in 64 bits */
+	expect("h[5-5]", "h5", true);
+	expect("h[5-5]", "h55", false);
+	expect("h[c-c]", "hc", true);
+	expect("h[c-c]", "hcc", false);
+	expect("h[a]", "ha", true);
+	expect("h[a]", "xha", false);
+}
+
+/* What looks like a list and is none is an expression, in which the brackets are a set of characters. */
+static void test_no_lists(void **state)
+{
+	(void)state;
+	expect("h[0-]", "h-", true);
+	expect("h[1-5x]", "hx", true);
+	expect("h[+-9]", "xh5y", true);
+	expect("h[A-_]", "xhby", true);
+	expect("h[a,]", "h,", true);
+	expect("h[0-9999999999]", "xh5y", true);
 }
 
 static void test_expressions(void **state)
@@ -153,6 +172,19 @@ static void test_findings(void **state)
 	assert_int_equal(compile("h[d-b]", "h[a,b", &hosts), -EINVAL);
 	assert_non_null(strstr(errors, "f.ini:3: regular expression: range out of order"));
 	assert_non_null(strstr(errors, "f.ini:5: regular expression: missing terminating ]"));
+	/* Nothing behind the end is looked at. */
+	assert_int_equal(compile("h[a,b\0c]", "[::1x", &hosts), -EINVAL);
+	assert_non_null(strstr(errors, "f.ini:3: regular expression: missing terminating ]"));
+	assert_non_null(strstr(errors, "f.ini:5: regular expression: missing terminating ]"));
+	assert_int_equal(compile("h(", "web1", &hosts), -EINVAL);
+	assert_null(hosts);
+	assert_int_equal(compile(NULL, "web1", &hosts), -EINVAL);
+	assert_null(hosts);
+	assert_string_equal(errors, "");
+	assert_int_equal(compile("web.*$", "^web.*", &hosts), 0);
+	assert_non_null(strstr(warnings, "f.ini:3: NAME of [SLVNODE] is a regular expression, found anywhere"));
+	assert_non_null(strstr(warnings, "f.ini:5: NAME of [SLVNODE] is a regular expression, found anywhere"));
+	k2i_hosts_free(hosts);
 	assert_int_equal(compile("[.]*", "web.*[.]com$", &hosts), 0);
 	assert_string_equal(errors, "");
 	assert_non_null(strstr(warnings, "f.ini:3: NAME of [SLVNODE] lets every host connect"));
@@ -177,8 +209,9 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),   cmocka_unit_test(test_lists),    cmocka_unit_test(test_expressions),
-		cmocka_unit_test(test_several), cmocka_unit_test(test_findings), cmocka_unit_test(test_none),
+		cmocka_unit_test(test_names),    cmocka_unit_test(test_lists),    cmocka_unit_test(test_expressions),
+		cmocka_unit_test(test_several),  cmocka_unit_test(test_findings), cmocka_unit_test(test_none),
+		cmocka_unit_test(test_no_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

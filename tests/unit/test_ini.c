@@ -132,6 +132,7 @@ static void test_comments(void **state)
 	(void)state;
 	expect("[X]\nA=b # c\nB=b#c\nC=\"b # c\" # d\nD='b # c'#d\nE= # c\nF=#c\nG=\"\\\" # c\"\n",
 	       "1 [X]\n2 X.A=b\n3 X.B=b#c\n4 X.C=\"b # c\"\n5 X.D='b # c'#d\n6 X.E=\n7 X.F=\n8 X.G=\"\\\" # c\"\n");
+	expect("[X] ; c\n[Y] # c\nA='b\\' # c\n", "1 [X]\n2 [Y]\n3 Y.A='b\\'\n");
 }
 
 static void test_long_lines(void **state)
@@ -184,6 +185,11 @@ static void test_faults(void **state)
 	expect("[X\nA=1\n", "1 ! a section's name is not closed with ]\n2 .A=1\n");
 	expect("[X] A=1\n", "1 ! text behind a section's name\n");
 	expect("[X]\nA=\"b\nB='c\nC=d\\\n", "1 [X]\n2 ! a quote is not closed\n3 ! a quote is not closed\n4 X.C=d\\\n");
+	/* Nothing behind the end of a line is looked at, which is what was in the one before. */
+	expect("[X]\n# it's\nA=\\\n", "1 [X]\n3 X.A=\\\n");
+	/* An editor's mark is one at the begin of the file only. */
+	expect("\xef\xbb\xbf[X]\n\xef\xbb\xbfK=1\n", "1 [X]\n2 X.\xef\xbb\xbfK=1\n");
+	expect("INCLUDE \"a\n", "1 ! a quote is not closed\n");
 	expect("INCLUDE\nINCLUDE \"\"\n",
 	       "1 ! INCLUDE needs the path of a file\n2 ! INCLUDE needs the path of a file\n");
 }
@@ -238,6 +244,47 @@ static void test_include_failures(void **state)
 	expect("INCLUDE .\nA=1\n", wanted);
 }
 
+/* What it would be cut to is not looked for. */
+static void test_include_path_too_long(void **state)
+{
+	struct record record;
+	char text[8192];
+	size_t bytes = (size_t)snprintf(text, sizeof(text), "INCLUDE ");
+
+	(void)state;
+	while (bytes < 6000)
+		bytes += (size_t)snprintf(text + bytes, sizeof(text) - bytes, "none/");
+	write_text("main", text);
+	assert_int_equal(read_main(&record), 0);
+	assert_non_null(strstr(record.text, ": File name too long"));
+	free(record.text);
+}
+
+#define LONGEST 65535u
+
+/* So many of the longest lines; `more` bytes behind them. */
+static void long_lines_write(const char *name, unsigned lines, size_t more)
+{
+	char *text = malloc((LONGEST + 1) * lines + more);
+
+	assert_non_null(text);
+	memset(text, '#', (LONGEST + 1) * lines + more);
+	for (unsigned line = 1; line <= lines; line++)
+		text[(LONGEST + 1) * line - 1] = '\n';
+	write_bytes(name, text, (LONGEST + 1) * lines + more);
+	free(text);
+}
+
+/* 16 MiB each, with lines of 64 KiB. */
+static void test_largest_file(void **state)
+{
+	(void)state;
+	long_lines_write("large", 256, 0);
+	expect("INCLUDE large\nINCLUDE large\nA=1\n", "3 .A=1\n");
+	long_lines_write("large", 256, 1);
+	expect("INCLUDE large\nA=1\n", "large:257 ! more than 16777216 bytes: this is no configuration\n2 .A=1\n");
+}
+
 /* Every line of it is read once, however often the file would include itself, directly or through others. */
 static void test_include_loop(void **state)
 {
@@ -285,6 +332,8 @@ static void test_unquote(void **state)
 		{"\"a'b\"'c\"d'", "a'bc\"d"},
 		{"x\"y\"z", "xyz"},
 		{"end\\", "end\\"},
+		{"'a\\\"b\\\\c'", "a\\\"b\\\\c"},
+		{"\"a\\ b\\#c\\'d\"", "a\\ b\\#c\\'d"},
 	};
 	char value[64];
 	size_t number;
@@ -324,6 +373,8 @@ int main(void)
 		cmocka_unit_test(test_include),
 		cmocka_unit_test(test_include_absolute),
 		cmocka_unit_test(test_include_failures),
+		cmocka_unit_test(test_include_path_too_long),
+		cmocka_unit_test(test_largest_file),
 		cmocka_unit_test(test_include_loop),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_unquote),

@@ -1,96 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "settings_help.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "settings.h"
-#include "settings_table.h"
 #include "tls.h"
-
-struct findings {
-	char text[16384];
-	size_t bytes;
-	unsigned errors, notes;
-};
-
-static char path[256];
-
-static void keep(void *argument, enum k2i_finding kind, const char *file, unsigned line, const char *text)
-{
-	struct findings *findings = argument;
-
-	(void)file;
-	*(kind == K2I_FINDING_ERROR ? &findings->errors : &findings->notes) += 1;
-	findings->bytes += (size_t)snprintf(findings->text + findings->bytes, sizeof(findings->text) - findings->bytes,
-					    "%u: %s: %s\n", line, kind == K2I_FINDING_ERROR ? "error" : "note", text);
-	assert_true(findings->bytes < sizeof(findings->text));
-}
-
-static void write_file(const char *text)
-{
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	file = fdopen(mkstemp(path), "w");
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-}
-
-static struct k2i_settings *check(const char *text, struct findings *findings)
-{
-	struct k2i_settings *settings;
-	int errors;
-
-	memset(findings, 0, sizeof(*findings));
-	write_file(text);
-	errors = k2i_settings_check(path, keep, findings, &settings);
-	(void)unlink(path);
-	assert_int_equal(errors, findings->errors);
-	assert_non_null(settings);
-	return settings;
-}
-
-static struct k2i_settings *load(const char *text)
-{
-	struct k2i_settings *settings = NULL;
-	char message[512] = "";
-	int status;
-
-	write_file(text);
-	status = k2i_settings_load(path, &settings, message, sizeof(message));
-	(void)unlink(path);
-	if (status)
-		print_error("%s\n", message);
-	assert_int_equal(status, 0);
-	return settings;
-}
-
-/* The one error that the text must give, found by a part of it; `line` is where. */
-static void expect_error(const char *text, unsigned line, const char *part)
-{
-	struct findings findings;
-	char place[16];
-
-	k2i_settings_free(check(text, &findings));
-	(void)snprintf(place, sizeof(place), "%u: error: ", line);
-	if (findings.errors != 1 || !strstr(findings.text, part) || !strstr(findings.text, place))
-		print_error("for:\n%s\ngot:\n%swanted %s%s\n", text, findings.text, place, part);
-	assert_int_equal(findings.errors, 1);
-	assert_non_null(strstr(findings.text, part));
-	assert_non_null(strstr(findings.text, place));
-}
-
-#define SENDER "[SVRNODE]\nNAME=a.example\nPORT=8020\n[K2HFTFUSE]\n"
-#define RECEIVER "[GLOBAL]\nPORT=8020\n[K2HFTFUSESVR]\nFILE_BASEDIR=/tmp/x\n"
 
 static void test_sender_defaults(void **state)
 {
@@ -311,6 +224,35 @@ static void test_tls_keys(void **state)
 	assert_null(tls.authority);
 	assert_false(tls.verify_peer);
 	k2i_settings_free(settings);
+	settings = load("[SVRNODE]\nNAME=b\nPORT=1\nSSL_VERIFY_PEER=no\n[K2HFTFUSE]\n[GLOBAL]\nSSL=yes\n"
+			"SSL_VERIFY_PEER=yes\n");
+	assert_true(k2i_settings_tls(settings, false, &tls));
+	assert_false(tls.verify_peer);
+	k2i_settings_free(settings);
+}
+
+/* Somebody may count on it. */
+static void test_tls_in_vain(void **state)
+{
+	struct findings findings;
+	char text[1024], key_path[256];
+
+	(void)state;
+	k2i_settings_free(check("[GLOBAL]\nSSL_MIN_VER=TLSV1.3\n" RECEIVER, &findings));
+	assert_string_equal(findings.text, "2: note: SSL_MIN_VER has no effect without SSL = yes\n");
+	key_file(key_path, GOOD_KEY, 0600);
+	(void)snprintf(text, sizeof(text), "[GLOBAL]\nSSL=yes\nSSL_MIN_VER=TLSV1.3\nPSKFILE=%s\n" RECEIVER, key_path);
+	k2i_settings_free(check(text, &findings));
+	assert_string_equal(findings.text, "");
+	(void)unlink(key_path);
+	k2i_settings_free(
+		check("[GLOBAL]\nSSL=yes\nSERVER_CERT=/none\nSERVER_PRIKEY=/none\nCAPATH=/\n" RECEIVER, &findings));
+	assert_non_null(strstr(findings.text, "5: note: CAPATH has no effect: without SSL_VERIFY_PEER"));
+	/* Where there is a sender, too, that looks at it. */
+	k2i_settings_free(check("[GLOBAL]\nSSL=yes\nSERVER_CERT=/none\nSERVER_PRIKEY=/none\nCAPATH=/\n"
+				"[SVRNODE]\nNAME=a\n[K2HFTFUSE]\n" RECEIVER,
+				&findings));
+	assert_null(strstr(findings.text, "CAPATH has no effect"));
 }
 
 static void test_tls_wrong(void **state)
@@ -413,6 +355,9 @@ static void test_whole_refused(void **state)
 	expect_error("[K2HFTFUSE]\n[SVRNODE]\nPORT=1\n", 2, "[SVRNODE] needs NAME");
 	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a\n", 2, "needs PORT");
 	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a[1-3]\nPORT=1\n", 2, "must be one host");
+	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a*\nPORT=1\n", 2, "must be one host");
+	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a,b\nPORT=1\n", 2, "must be one host");
+	expect_error("[K2HFTFUSE]\n[SVRNODE]\nNAME=a b\nPORT=1\n", 2, "must be one host");
 	expect_error("PORT=1\n" SENDER, 1, "PORT comes before the first [SECTION]");
 	expect_error("[K2HFTFUSE_RULE]\nTARGET=a\nDEFAULTALL=ALLOW\n", 1, "a rule needs a [K2HFTFUSE] section");
 	expect_error("[K2HFTFUSESVR]\nFILE_BASEDIR=/x\n", 1, "needs PORT");
@@ -426,7 +371,17 @@ static void test_whole_refused(void **state)
 	expect_error(RECEIVER "FILE_UNIFY=a/\n", 5, "must name a file");
 	expect_error(RECEIVER "STATEDIR=a\n", 5, "absolute path");
 	expect_error(RECEIVER "WINDOW=4M\nFRAMEMAX=8M\n", 6, "FRAMEMAX must be at most WINDOW");
+	k2i_settings_free(load(RECEIVER "WINDOW=4M\nFRAMEMAX=4M\n"));
 	expect_error(SENDER "RINGSIZE=64K\nLINEMAX=40K\n", 6, "at most half of RINGSIZE");
+	k2i_settings_free(load(SENDER "RINGSIZE=64K\nLINEMAX=32K\n"));
+	expect_error(RECEIVER "GROUP=g\n", 5, "GROUP goes with USER");
+	expect_error(RECEIVER "[SLVNODE]\nCUK=x\n", 5, "[SLVNODE] needs NAME");
+	expect_error(RECEIVER "[SLVNODE]\nNAME=\n", 5, "[SLVNODE] needs NAME");
+	/* The ports of the first receiver go before those of all. */
+	expect_error("[SVRNODE]\nCTLPORT=8020\n" RECEIVER, 3, "CTLPORT must be another port than PORT");
+	expect_error("[GLOBAL]\nCTLPORT=1\n[SVRNODE]\nPORT=1\n" RECEIVER, 2, "CTLPORT must be another port than PORT");
+	k2i_settings_free(load("[SVRNODE]\nCTLPORT=1\n[GLOBAL]\nCTLPORT=8020\n" RECEIVER));
+	k2i_settings_free(load("[SVRNODE]\nPORT=1\n[GLOBAL]\nCTLPORT=8020\n" RECEIVER));
 }
 
 static void test_rules_refused(void **state)
@@ -466,6 +421,9 @@ static void test_rules_refused(void **state)
 		"[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\nWRITEMODE=cached\n[K2HFTFUSE_RULE]\nTARGET=a\n"
 		"DEFAULTALL=ALLOW\n",
 		6, "WRITEMODE = cached is not possible with BINTRANS");
+	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\n[K2HFTFUSE_RULE]\nTARGET=a\n"
+		     "DEFAULTALL=ALLOW\nWRITEMODE=cached\n",
+		     6, "WRITEMODE = cached is not possible with BINTRANS");
 	expect_error("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nBINTRANS=yes\n[K2HFTFUSE_RULE]\nTARGET=a\n", 6,
 		     "with BINTRANS = yes the rule needs DEFAULTALL = ALLOW");
 #undef RULE
@@ -477,7 +435,8 @@ static void test_rules_nested(void **state)
 	(void)state;
 	k2i_settings_free(load(SENDER "[K2HFTFUSE_RULE_DIR]\nTARGET=/\n[K2HFTFUSE_RULE_DIR]\nTARGET=a\n"
 				      "[K2HFTFUSE_RULE_DIR]\nTARGET=a/b\n[K2HFTFUSE_RULE]\nTARGET=a/b/c\n"
-				      "[K2HFTFUSE_RULE]\nTARGET=a/bb\n[K2HFTFUSE_RULE]\nTARGET=ab\n"));
+				      "[K2HFTFUSE_RULE]\nTARGET=a/bb\n[K2HFTFUSE_RULE]\nTARGET=ab\n"
+				      "[K2HFTFUSE_RULE]\nTARGET=abc\n"));
 }
 
 static void test_all_errors_come(void **state)
@@ -554,6 +513,40 @@ static void test_said_again(void **state)
 	assert_string_equal(findings.text, "2: note: PORT has no effect: line 17 says it again\n");
 }
 
+/* Nor is it told of keys that do nothing. What an included file says again stands in that file. */
+static void test_said_in_vain(void **state)
+{
+	struct findings findings;
+	char text[1024], included[256];
+
+	(void)state;
+#define RULE "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
+	k2i_settings_free(check("[K2HTPDTOR]\nK2HTPDTOR_BROADCAST=no\nK2HTPDTOR_BROADCAST=off\n"
+				"K2HTPDTOR_FILTER_TYPE=\n" SENDER RULE,
+				&findings));
+	assert_string_equal(findings.text, "");
+	write_file(SENDER "RINGSIZE=1M\nRINGSIZE=2M\n" RULE);
+	(void)snprintf(included, sizeof(included), "%s", path);
+	(void)snprintf(text, sizeof(text), "INCLUDE %s\n", included);
+	k2i_settings_free(check(text, &findings));
+	assert_int_equal(unlink(included), 0);
+	assert_string_equal(findings.text, "5: note: RINGSIZE has no effect: line 6 says it again\n");
+#undef RULE
+}
+
+static void test_json(void **state)
+{
+	struct findings findings = {.bytes = 0};
+	struct k2i_settings *settings;
+
+	(void)state;
+	/* A shell or fstab can have left the backslash. */
+	assert_int_equal(k2i_settings_check(" \\{\"GLOBAL\": {\"PORT\": 0}}", keep, &findings, &settings), 2);
+	assert_string_equal(settings->file, "(JSON)");
+	assert_non_null(strstr(findings.text, "1: error: PORT = 0 is out of range"));
+	k2i_settings_free(settings);
+}
+
 static void test_load_gives_the_first(void **state)
 {
 	struct k2i_settings *settings = NULL;
@@ -565,6 +558,17 @@ static void test_load_gives_the_first(void **state)
 	assert_null(settings);
 	(void)snprintf(wanted, sizeof(wanted), "%s:2: unknown key A in [K2HFTFUSE]", path);
 	assert_string_equal(message, wanted);
+	(void)unlink(path);
+	/* What is no error is not it; of the whole file there is no line. */
+	write_file("[GLOBAL]\nK2HMAXELE=1\nB=1\n" RECEIVER);
+	assert_int_equal(k2i_settings_load(path, &settings, message, sizeof(message)), -EINVAL);
+	(void)snprintf(wanted, sizeof(wanted), "%s:3: unknown key B in [GLOBAL]", path);
+	assert_string_equal(message, wanted);
+	(void)unlink(path);
+	write_file("");
+	assert_int_equal(k2i_settings_load(path, &settings, message, sizeof(message)), -EINVAL);
+	(void)snprintf(wanted, sizeof(wanted), "%s: neither [K2HFTFUSE] nor", path);
+	assert_memory_equal(message, wanted, strlen(wanted));
 	(void)unlink(path);
 	assert_int_equal(k2i_settings_load("/nonexistent/x", &settings, message, sizeof(message)), -ENOENT);
 	assert_string_equal(message, "/nonexistent/x: No such file or directory");
@@ -664,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_every_setting),
 		cmocka_unit_test(test_values_refused),
 		cmocka_unit_test(test_tls_keys),
+		cmocka_unit_test(test_tls_in_vain),
 		cmocka_unit_test(test_tls_wrong),
 		cmocka_unit_test(test_tls_shared_key),
 		cmocka_unit_test(test_not_available),
@@ -674,6 +679,8 @@ int main(void)
 		cmocka_unit_test(test_without_effect),
 		cmocka_unit_test(test_queue_started_afresh),
 		cmocka_unit_test(test_said_again),
+		cmocka_unit_test(test_said_in_vain),
+		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_load_gives_the_first),
 		cmocka_unit_test(test_print_reads_back),
 		cmocka_unit_test(test_table),

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* What a key takes, up to its limits. */
+#include "settings_help.h"
+
+#include <k2hft/frame.h>
+
+static char message[2048];
+
+static int parse(enum k2i_section section, const char *key, const char *text, void *object)
+{
+	const struct k2i_setting *setting = k2i_setting_find(section, key);
+
+	assert_non_null(setting);
+	message[0] = '\0';
+	return k2i_value_parse(setting, text, object, message, sizeof(message));
+}
+
+static void refused(enum k2i_section section, const char *key, const char *text, const char *part)
+{
+	struct k2i_settings settings = {.port = 0};
+
+	assert_int_equal(parse(section, key, text, &settings), -EINVAL);
+	if (!strstr(message, part))
+		fail_msg("%s = %s: %s", key, text, message);
+	k2i_values_free(section, &settings);
+}
+
+static void test_limits(void **state)
+{
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	assert_int_equal(parse(K2I_SECTION_GLOBAL, "PORT", "1", &settings), 0);
+	assert_int_equal(parse(K2I_SECTION_GLOBAL, "PORT", "65535", &settings), 0);
+	assert_int_equal(settings.port, 65535);
+	refused(K2I_SECTION_GLOBAL, "PORT", "0", "use 1 to 65535");
+	refused(K2I_SECTION_GLOBAL, "PORT", "65536", "use 1 to 65535");
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "1T", &settings), 0);
+	assert_int_equal(settings.ring_bytes, UINT64_C(1) << 40);
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "64k", &settings), 0);
+	assert_int_equal(settings.ring_bytes, 65536);
+	/* As many bytes as a number of 64 bits has not: what is left of it is within the range. */
+	refused(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "16777217T", "is out of range; use 64K to 1T bytes");
+	refused(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "18446744073709617152", "is out of range");
+	refused(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "-64K", "is out of range");
+	refused(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "--64K", "is not a size");
+}
+
+/* Those that are refused are not proposed. */
+static void test_words(void **state)
+{
+	(void)state;
+	refused(K2I_SECTION_K2HFTFUSESVR, "TYPE", "x", "use one of file, f");
+	assert_null(strstr(message, "trans"));
+}
+
+/* So many bytes, in parts of 100. */
+static void path_make(char *text, size_t bytes)
+{
+	memset(text, 'p', bytes);
+	for (size_t at = 100; at < bytes; at += 101)
+		text[at] = '/';
+	text[bytes] = '\0';
+}
+
+static void test_paths(void **state)
+{
+	struct k2i_rule rule = {.directory = false};
+	char text[K2HFT_STREAM_PATH_BYTES_MAX + 2];
+
+	(void)state;
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE_RULE, "TARGET", "..a/...//.b/./c.", &rule), 0);
+	assert_string_equal(rule.target, "..a/.../.b/c.");
+	path_make(text, K2HFT_STREAM_PATH_BYTES_MAX);
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE_RULE, "TARGET", text, &rule), 0);
+	assert_string_equal(rule.target, text);
+	path_make(text, K2HFT_STREAM_PATH_BYTES_MAX + 1);
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE_RULE, "TARGET", text, &rule), -EINVAL);
+	assert_non_null(strstr(message, "TARGET is longer than 1023 bytes"));
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE_RULE, "OUTPUTFILE", "/dev/null", &rule), 0);
+	assert_null(rule.output_file);
+	k2i_values_free(K2I_SECTION_K2HFTFUSE_RULE, &rule);
+}
+
+/* What a % stands for can be shorter than what stands there. */
+static void test_names_to_be(void **state)
+{
+	struct k2i_settings settings = {.port = 0};
+	char text[300];
+
+	(void)state;
+	memset(text, 'n', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FILE_UNIFY", text, &settings), 0);
+	assert_string_equal(settings.unify_file, text);
+	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, &settings);
+}
+
+/* Saying nothing, in any of its words, asks for nothing that is not there. */
+static void test_refused_and_unused(void **state)
+{
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	assert_int_equal(parse(K2I_SECTION_SLVNODE, "SLAVE_CERT", "", &settings), 0);
+	assert_int_equal(parse(K2I_SECTION_SLVNODE, "SLAVE_CERT", "Null", &settings), 0);
+	refused(K2I_SECTION_SLVNODE, "SLAVE_CERT", "/a", "SLAVE_CERT is not available");
+	assert_int_equal(parse(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "off", &settings), 0);
+	refused(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "y", "K2HTPDTOR_BROADCAST is not available");
+}
+
+/* One that has a default always has a value, and may be 0. */
+static void test_set(void **state)
+{
+	const struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	assert_true(k2i_value_set(k2i_setting_find(K2I_SECTION_K2HFTFUSE, "TRANSLINECNT"), &settings));
+	assert_false(k2i_value_set(k2i_setting_find(K2I_SECTION_GLOBAL, "PORT"), &settings));
+	assert_false(k2i_value_set(k2i_setting_find(K2I_SECTION_K2HFTFUSE, "K2HFILE"), &settings));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_names_to_be),
+		cmocka_unit_test(test_refused_and_unused),
+		cmocka_unit_test(test_set),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
