@@ -76,8 +76,15 @@ END
 pid=$!
 wait_until [ -s "$dir/port" ]
 expect 1 'remain.*protocol' -r "127.0.0.1:$(cat "$dir/port")" --timeout 2
-# A file that can't be read to its end does not keep others from arriving.
+# Nothing is said of attempts, and nothing is sent when one of the files is not there.
 receiver_stop KILL 2>/dev/null
+"$k2hft" push -r "127.0.0.1:$port" --timeout 1 "$dir/line" 2>"$dir/errors" && fail "push to nobody"
+grep -q 'trying again' "$dir/errors" || fail "without -q: $(cat "$dir/errors")"
+"$k2hft" push -q -r "127.0.0.1:$port" --timeout 1 "$dir/line" 2>"$dir/errors" && fail "push to nobody"
+grep -q 'trying again' "$dir/errors" && fail "with -q: $(cat "$dir/errors")"
 receiver_start
+expect 1 'No such file' -r "127.0.0.1:$port" "$dir/line" "$dir/missing"
+[ ! -e "$dir/out/line" ] || fail "the file before a missing one is sent"
+# A file that can't be read to its end does not keep others from arriving.
 expect 1 'directory' -r "127.0.0.1:$port" "$dir/line" "$dir/out"
 cmp "$dir/line" "$dir/out/line" || fail "the file before the directory"

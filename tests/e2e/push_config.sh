@@ -44,3 +44,11 @@ receiver_start
 "${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" </dev/null 2>"$dir/said" && fail "2 records are given up, and status 0"
 grep -q 'push: 2 records were given up' "$dir/said" || fail "$(cat "$dir/said")"
 [ ! -e "$dir/out/expired" ] || fail "what is given up came"
+
+# A temporary ring keeps nothing.
+sed -e 's/^K2HTYPE = .*/K2HTYPE = temp/' -e '/^K2HFILE/d' -e '/^K2HINIT/d' "$dir/slave.ini" >"$dir/temp.ini"
+"${B:-build}/bin/k2hft" push -q -c "$dir/temp.ini" -t temporary <"$dir/in" || fail "push -c with a temporary ring"
+cmp "$dir/in" "$dir/out/temporary" || fail "temporary differs"
+receiver_stop TERM
+"${B:-build}/bin/k2hft" push -q -c "$dir/temp.ini" --timeout 0 <"$dir/in" 2>"$dir/said" && fail "nobody is there"
+grep -q 'they are lost' "$dir/said" || fail "$(cat "$dir/said")"

@@ -18,7 +18,7 @@ def push(port, stderr, *options):
     process.stdin.write(b"one\ntwo\n")
     process.stdin.flush()
     time.sleep(0.6)  # longer than the line is left as it is
-    process.stdin.write(b"three\n")
+    process.stdin.write(b"three" * 300000 + b"\n")
     process.stdin.close()
     return process
 
@@ -44,7 +44,7 @@ def main():
         try:
             shown = terminal_output(receiver.port)
             assert re.search(r"\r0\.0 MB read, .* MB/s, \d+ records not acknowledged", shown), repr(shown)
-            assert re.search(r"0\.0 MB in 3 records, .* all acknowledged\r\n$", shown), repr(shown)
+            assert re.search(r"1\.5 MB in 3 records, .* all acknowledged\r\n$", shown), repr(shown)
             assert terminal_output(receiver.port, "--quiet") == "", "--quiet"
             process = push(receiver.port, subprocess.PIPE)
             assert process.stderr.read() == b"" and process.wait() == 0, "no terminal"
