@@ -64,6 +64,7 @@ static _Noreturn void child_run(int ready, bool leader_ends)
 	struct k2i_process self = self_of();
 	pthread_t thread;
 
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (leader_ends && pthread_create(&thread, NULL, live_on, NULL))
 		_exit(1);
 	if (write(ready, &self, sizeof(self)) != (ssize_t)sizeof(self))

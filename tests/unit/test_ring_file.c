@@ -605,6 +605,56 @@ static void cut_within_the_header_is_refused(void **state)
 	}
 }
 
+static void header_write(const char *path, size_t at, const void *bytes, size_t byte_count)
+{
+	int descriptor = open(path, O_RDWR | O_CLOEXEC);
+
+	assert_int_equal(pwrite(descriptor, bytes, byte_count, (off_t)at), byte_count);
+	(void)close(descriptor);
+}
+
+/* With one field of the header changed it is no ring of this version; with it as it was, it is one again. */
+#define REFUSED(path, field, value, attach_too)                                                                        \
+	do {                                                                                                           \
+		struct k2i_ring_header changed = before;                                                               \
+		changed.field = (value);                                                                               \
+		header_write(path, 0, &changed, sizeof(changed));                                                      \
+		assert_int_equal(open_answer(path, 0), -EPROTO);                                                       \
+		if (attach_too)                                                                                        \
+			assert_int_equal(attach_answer(path), -EPROTO);                                                \
+		header_write(path, 0, &before, sizeof(before));                                                        \
+	} while (0)
+
+static void other_versions_are_refused(void **state)
+{
+	struct files *files = *state;
+	struct k2i_ring_header before;
+	int descriptor;
+
+	k2hft_ring_close(file_ring(files->path, 0));
+	descriptor = open(files->path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(pread(descriptor, &before, sizeof(before), 0), sizeof(before));
+	(void)close(descriptor);
+	REFUSED(files->path, magic, before.magic + 1, true);
+	REFUSED(files->path, layout, before.layout + 1, true);
+	REFUSED(files->path, features_incompatible, UINT64_C(1) << 63, true);
+	REFUSED(files->path, slot_count, before.slot_count / 2, true);
+	REFUSED(files->path, stream_count, before.stream_count / 2, true);
+	REFUSED(files->path, stream_bytes, before.stream_bytes / 2, true);
+	REFUSED(files->path, data_at, before.data_at - K2I_PAGE_BYTES_MAX, true);
+	REFUSED(files->path, capacity, before.capacity - K2I_PAGE_BYTES_MAX / 2, true);
+	REFUSED(files->path, capacity, before.capacity / 2, true);
+	REFUSED(files->path, capacity, K2HFT_RING_BYTES_MAX * 2, true);
+	REFUSED(files->path, tail, 4, false);
+	REFUSED(files->path, acked, 8, false);
+	REFUSED(files->path, head, 8, false);
+	REFUSED(files->path, tail, before.capacity + 8, false);
+	REFUSED(files->path, tail, UINT64_MAX - 7, false);
+	before.features_compatible |= UINT64_C(1) << 63;
+	header_write(files->path, 0, &before, sizeof(before));
+	assert_int_equal(open_answer(files->path, 0), 0);
+}
+
 #define with_files(test) cmocka_unit_test_setup_teardown(test, files_make, files_remove)
 
 int main(int argc, char **argv)
@@ -627,6 +677,7 @@ int main(int argc, char **argv)
 		with_files(half_acknowledged),
 		with_files(attached_outlives_the_consumer),
 		with_files(garbage_is_refused_or_repaired),
+		with_files(other_versions_are_refused),
 		with_files(cut_short_keeps_what_is_there),
 		with_files(cut_short_in_a_later_lap),
 		with_files(cut_within_the_header_is_refused),

@@ -338,6 +338,22 @@ static void no_room_on_the_disk(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* As RFC 9562 has it, version 4. */
+static void every_ring_has_a_uuid(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *other = memory_ring();
+	struct k2hft_ring_stats stats = stats_of(ring), other_stats = stats_of(other);
+
+	(void)state;
+	assert_int_equal(stats.uuid[6] & 0xf0, 0x40);
+	assert_int_equal(stats.uuid[8] & 0xc0, 0x80);
+	assert_memory_not_equal(stats.uuid, other_stats.uuid, sizeof(stats.uuid));
+	assert_true(ring->seed != other->seed);
+	assert_true(ring->number != other->number);
+	k2hft_ring_close(ring);
+	k2hft_ring_close(other);
+}
+
 /* Where addresses have 32 bits it is refused, before anything is mapped at the place of something else. */
 static void ring_as_large_as_all_addresses(void **state)
 {
@@ -361,6 +377,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
+		cmocka_unit_test(every_ring_has_a_uuid),
 		cmocka_unit_test(memory_keeps_its_size),
 		cmocka_unit_test_setup_teardown(no_program_inherits_a_ring, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(temporary_has_no_name, files_make, files_remove),
