@@ -38,6 +38,29 @@ static void test_pages(void **state)
 	assert_int_equal(ask("\r\n\r\n"), 400);
 	assert_int_equal(ask("\n\n"), 400);
 	assert_int_equal(ask(" \n\n"), 400);
+	assert_int_equal(ask("GET\n\n"), 400);
+	assert_int_equal(ask("GET \n\n"), 400);
+	assert_int_equal(ask("GET /status\n\n"), 400);
+	assert_int_equal(ask(" /status HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(ask("GET  HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(ask("GET /status\x7f HTTP/1.1\r\n\r\n"), 400);
+}
+
+static void test_reasons(void **state)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} cases[] = {{200, "OK"},
+		     {400, "Bad Request"},
+		     {404, "Not Found"},
+		     {405, "Method Not Allowed"},
+		     {431, "Request Header Fields Too Large"},
+		     {503, "Service Unavailable"}};
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++)
+		assert_string_equal(k2i_http_reason(cases[at].status), cases[at].reason);
 }
 
 /* However a request comes, it is the same; nothing is read beyond what came. */
@@ -73,6 +96,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_long),
 	};
