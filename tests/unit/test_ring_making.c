@@ -275,6 +275,30 @@ static void memory_keeps_its_size(void **state)
 	k2hft_ring_close(ring);
 }
 
+static unsigned rings_mapped(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned mapped = 0;
+	char line[512];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps))
+		mapped += strstr(line, "k2hft-ring") != NULL;
+	(void)fclose(maps);
+	return mapped;
+}
+
+static void nothing_of_it_stays(void **state)
+{
+	unsigned before = rings_mapped();
+	struct k2hft_ring *ring = memory_ring();
+
+	(void)state;
+	assert_true(rings_mapped() > before);
+	k2hft_ring_close(ring);
+	assert_int_equal(rings_mapped(), before);
+}
+
 static void no_program_inherits_a_ring(void **state)
 {
 	struct files *files = *state;
@@ -379,6 +403,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
 		cmocka_unit_test(every_ring_has_a_uuid),
 		cmocka_unit_test(memory_keeps_its_size),
+		cmocka_unit_test(nothing_of_it_stays),
 		cmocka_unit_test_setup_teardown(no_program_inherits_a_ring, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(temporary_has_no_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(no_room_on_the_disk, files_make, files_remove),
