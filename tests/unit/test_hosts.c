@@ -101,6 +101,7 @@ static void test_lists(void **state)
 	expect("h[b-d]x", "hcx", true);
 	expect("h[b-d]x", "hccx", false);
 	expect("[web,db]1", "db1", true);
+	expect("[web,db]1", "DB1", true);
 	expect("[web,db]1", "b1", false);
 	expect("[web,db]1", "web", false);
 	expect("[web,mail][1-3,7].example.com", "mail7.example.com", true);
@@ -124,8 +125,10 @@ static void test_no_lists(void **state)
 {
 	(void)state;
 	expect("h[0-]", "h-", true);
+	expect("h[00-]", "h-", true);
 	expect("h[1-5x]", "hx", true);
 	expect("h[+-9]", "xh5y", true);
+	expect("h[.-z]", "xh5y", true);
 	expect("h[A-_]", "xhby", true);
 	expect("h[a,]", "h,", true);
 	expect("h[0-9999999999]", "xh5y", true);

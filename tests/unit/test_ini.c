@@ -281,6 +281,8 @@ static void test_largest_file(void **state)
 	(void)state;
 	long_lines_write("large", 256, 0);
 	expect("INCLUDE large\nINCLUDE large\nA=1\n", "3 .A=1\n");
+	/* What never ends is not read to its end. */
+	expect("INCLUDE /dev/zero\nA=1\n", "zero:1 ! more than 16777216 bytes: this is no configuration\n2 .A=1\n");
 	long_lines_write("large", 256, 1);
 	expect("INCLUDE large\nA=1\n", "large:257 ! more than 16777216 bytes: this is no configuration\n2 .A=1\n");
 }

@@ -141,6 +141,24 @@ static void a_receivers_file_is_refused(void **state)
 	k2i_sender_config_free(&config);
 }
 
+/* With the key that names it, its place, and what to do. */
+static void a_ring_that_cannot_be_is_explained(void **state)
+{
+	struct k2i_sender_config config;
+	struct k2hft_sender *sender;
+	char text[600], message[1024] = "", wanted[1200];
+
+	(void)state;
+	(void)snprintf(text, sizeof(text),
+		       "[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSE]\nK2HTYPE=file\nK2HFILE=%s/none/ring\n", folder);
+	loads(text, &config);
+	k2i_sender_config_free(&config);
+	assert_int_equal(k2hft_sender_open_config(file, &sender, message, sizeof(message)), -ENOENT);
+	(void)snprintf(wanted, sizeof(wanted),
+		       "%s:6: K2HFILE %s/none/ring: No such file or directory; make its directory", file, folder);
+	assert_memory_equal(message, wanted, strlen(wanted));
+}
+
 static int folder_open(void **state)
 {
 	(void)state;
@@ -163,6 +181,7 @@ int main(void)
 		cmocka_unit_test(every_key_is_heard),
 		cmocka_unit_test(a_temporary_ring),
 		cmocka_unit_test(tls_as_the_sender_has_it),
+		cmocka_unit_test(a_ring_that_cannot_be_is_explained),
 		cmocka_unit_test(a_receivers_file_is_refused),
 	};
 

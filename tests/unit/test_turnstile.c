@@ -26,7 +26,7 @@
 
 static struct k2i_turnstile turnstile;
 static unsigned order[THREADS];
-static atomic_uint through;
+static atomic_uint through, wakes;
 
 struct visitor {
 	pthread_t thread;
@@ -55,9 +55,13 @@ static unsigned places(struct k2i_turnstile *at)
 static void *pass(void *argument)
 {
 	struct visitor *visitor = argument;
-	struct k2i_turnstile_place place = {0};
+	/* As one that was called before, and stood before others. */
+	struct k2i_turnstile_place place = {.next = &place, .called = 1};
 
+	errno = 77;
 	visitor->status = k2i_turnstile_enter(&turnstile, &place);
+	if (errno != 77 || place.entered != (visitor->status >= 0))
+		visitor->status = -EPERM;
 	if (visitor->status >= 0)
 		order[atomic_fetch_add(&through, 1)] = visitor->number;
 	k2i_turnstile_leave(&turnstile, &place);
@@ -126,13 +130,18 @@ static void others_follow_as_they_came(void **state)
 	(void)state;
 	assert_int_equal(k2i_turnstile_enter(&turnstile, &place), 0);
 	visitors_come(visitors);
+	/* Longer than they wait without looking around. */
+	(void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 200000000}, NULL);
 	assert_int_equal(atomic_load(&through), 0);
+	atomic_store(&wakes, 0);
 	k2i_turnstile_leave(&turnstile, &place);
 	for (unsigned i = 0; i < THREADS; i++) {
 		assert_int_equal(pthread_join(visitors[i].thread, NULL), 0);
 		assert_int_equal(visitors[i].status, 1);
 		assert_int_equal(order[i], i);
 	}
+	/* Else each would look by itself, a second later. */
+	assert_int_equal(atomic_load(&wakes), THREADS);
 }
 
 /* In the middle, as the last, as the first behind who has the turn: nobody else notices. */
@@ -284,6 +293,8 @@ long __real_syscall(long number, ...);
 long __wrap_syscall(long number, void *first, long second, long third, void *fourth, void *fifth, long sixth);
 long __wrap_syscall(long number, void *first, long second, long third, void *fourth, void *fifth, long sixth)
 {
+	if (number == K2I_FUTEX_NUMBER && second == FUTEX_WAKE_PRIVATE)
+		atomic_fetch_add(&wakes, 1);
 	if (number == K2I_FUTEX_NUMBER && second == FUTEX_WAIT_BITSET && atomic_load(&refusals) > 0) {
 		atomic_fetch_sub(&refusals, 1);
 		errno = EPERM;

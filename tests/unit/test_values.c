@@ -82,6 +82,17 @@ static void test_paths(void **state)
 	k2i_values_free(K2I_SECTION_K2HFTFUSE_RULE, &rule);
 }
 
+/* It is no output, and elsewhere a path as any other. */
+static void test_null_device(void **state)
+{
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE, "K2HFILE", "/dev/null", &settings), 0);
+	assert_string_equal(settings.queue_file, "/dev/null");
+	k2i_values_free(K2I_SECTION_K2HFTFUSE, &settings);
+}
+
 /* What a % stands for can be shorter than what stands there. */
 static void test_names_to_be(void **state)
 {
@@ -123,11 +134,9 @@ static void test_set(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_names_to_be),
-		cmocka_unit_test(test_refused_and_unused),
+		cmocka_unit_test(test_limits),      cmocka_unit_test(test_words),
+		cmocka_unit_test(test_paths),       cmocka_unit_test(test_names_to_be),
+		cmocka_unit_test(test_null_device), cmocka_unit_test(test_refused_and_unused),
 		cmocka_unit_test(test_set),
 	};
 
