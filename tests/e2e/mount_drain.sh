@@ -56,8 +56,12 @@ cmp "$work/in" "$received/senddir/late" || fail "late: not all arrived"
 start_mount
 kill -STOP "$receiver_pid"
 echo line >"$sent/synced"
-python3 -c "import os; os.fsync(os.open('$sent/synced', os.O_RDONLY))" &
+python3 -c "import os
+file = os.open('$sent/synced', os.O_RDONLY)
+open('$work/syncs', 'w').close()
+os.fsync(file)" &
 syncs=$!
+until_true 20 [ -e "$work/syncs" ] || fail "no fsync"
 sleep 0.5
 kill $mount_pid
 sleep 0.5
