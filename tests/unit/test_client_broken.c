@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring that stays damaged however often it is mended, as under a process that goes on writing where it may not. */
+#include "client_drain.h"
 #include "client_peer.h"
 
 #include <pthread.h>
@@ -82,25 +83,6 @@ static void thread_greet(struct fixture *f)
 	assert_int_equal(k2hft_frame_header_decode(f->input, K2HFT_FRAME_HEADER_BYTES, PEER_BODY_BYTES, &frame), 0);
 	assert_int_equal(recv(f->peer, f->input, frame.body_bytes, MSG_WAITALL), frame.body_bytes);
 	peer_welcome(f, &welcome);
-}
-
-static void *drain_main(void *argument)
-{
-	struct fixture *f = argument;
-	static int answer;
-
-	answer = k2hft_client_drain(f->client, 60000);
-	return &answer;
-}
-
-static bool somebody_drains(struct fixture *f)
-{
-	bool somebody;
-
-	(void)pthread_mutex_lock(&f->client->lock);
-	somebody = f->client->drainers > 0;
-	(void)pthread_mutex_unlock(&f->client->lock);
-	return somebody;
 }
 
 static void who_waits_for_it_is_told(void **state)

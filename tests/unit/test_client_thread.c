@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A client that runs on a thread of its own. */
+#include "client_drain.h"
 #include "client_peer.h"
 
 #include <pthread.h>
@@ -418,25 +419,6 @@ static void drain_does_not_wait_for_what_was_given_back(void **state)
 		}
 	}
 	echo_end(&echo, f);
-}
-
-static void *drain_main(void *argument)
-{
-	struct fixture *f = argument;
-	static int answer;
-
-	answer = k2hft_client_drain(f->client, 20000);
-	return &answer;
-}
-
-static bool somebody_drains(struct fixture *f)
-{
-	bool somebody;
-
-	(void)pthread_mutex_lock(&f->client->lock);
-	somebody = f->client->drainers > 0;
-	(void)pthread_mutex_unlock(&f->client->lock);
-	return somebody;
 }
 
 /* One of which a part is on its way, and one that is read and may not go yet. */
