@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -129,7 +130,7 @@ class Lap:
     def check_file(self, path, senders):
         data = self.verified(path)
         parts = {part.producer: part for sender in senders for part in sender.parts}
-        self.count("damaged", data["damaged"] + data["foreign"], senders[0], path)
+        self.check_lines(path, senders[0], parts, data)
         for found in data["producers"]:
             part = parts.pop(found["producer"], None)
             if not part:
@@ -141,6 +142,20 @@ class Lap:
         for part in parts.values():
             part.found = None
             self.count("lost", part.at_least, part.sender, f"all of producer {part.producer}")
+
+    def check_lines(self, path, sender, parts, data):
+        """Damaged ones: where several senders share a file, the begin of a line tells whose it is, if that is whole."""
+        count = data["damaged"] + data["foreign"]
+        for found in data["findings"]:
+            if found["kind"] != "torn" or not count:
+                continue
+            with open(found["file"], "rb") as file:
+                file.seek(found["offset"])
+                begin = re.match(rb"~k2[0-9a-f]+,(\d+),", file.read(64))
+            part = parts.get(int(begin[1])) if begin else None
+            self.count("damaged", 1, part.sender if part else sender, path)
+            count -= 1
+        self.count("damaged", count, sender, path)
 
     def check_part(self, part, found):
         where = f"producer {part.producer}"
