@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #include "client_state.h"
 
@@ -177,7 +178,7 @@ static void what_goes_on_is_logged_less_and_less(void **state)
 /* ---- names */
 
 static sem_t name_server;
-static int resolver_signals; /* that the thread which asks it would take */
+static atomic_int resolver_signals; /* that the thread which asks it would take */
 
 int __real_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		       struct addrinfo **addresses);
