@@ -11,26 +11,10 @@ preload "$bin/k2hftfuse" <<'END'
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-static int planned(const char *name)
-{
-	const char *folder = getenv("PLANS");
-	char path[4200];
-	FILE *file;
-
-	if (!folder || snprintf(path, sizeof(path), "%s/%s", folder, name) < 0 || access(path, F_OK))
-		return 0;
-	file = fopen(path, "ae");
-	if (file) {
-		(void)fputc('\n', file);
-		(void)fclose(file);
-	}
-	return 1;
-}
+#include "planned.h"
 
 pid_t fork(void)
 {
