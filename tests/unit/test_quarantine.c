@@ -21,6 +21,7 @@
 
 #define CHUNK_1 "72696e67-0000-0000-0000-000000000000-00000000000000000064"
 #define CHUNK_2 "72696e67-0000-0000-0000-000000000000-00000000000000000128"
+#define PATH_ROOM 400
 #define LINES CHUNK_1 "\t6\tIs a directory\thost\tpath\n" CHUNK_2 "\t6\tIs a directory\thost\tpath\n"
 
 struct folder {
@@ -45,7 +46,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	const struct folder *folder = *state;
-	char path[400];
+	char path[PATH_ROOM];
 	size_t at;
 
 	for (at = 0; at < 3; at++) {
@@ -58,7 +59,7 @@ static int teardown(void **state)
 
 static void expect_file(const struct folder *folder, const char *name, const char *wanted)
 {
-	char path[400];
+	char path[PATH_ROOM];
 
 	path_join(path, sizeof(path), folder, name);
 	expect_contents(path, wanted);
@@ -83,7 +84,7 @@ static void what_comes_again_is_there_once(void **state)
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
-	char index[400];
+	char index[PATH_ROOM];
 	int tries;
 
 	/* All of it has to have room. */
@@ -107,19 +108,30 @@ static void what_comes_again_is_there_once(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
+static const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+
+/* One that has room for a file, and has it; when it was put there is long ago. */
+static struct k2i_quarantine *one_there(const struct folder *folder, char there[PATH_ROOM],
+					struct k2i_counters *counters)
+{
+	struct k2i_quarantine *quarantine;
+
+	path_join(there, PATH_ROOM, folder, CHUNK_1);
+	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, 4096, counters, &quarantine), 0);
+	return quarantine;
+}
+
 /* Whoever is held asks time and again: all that is there is looked at when something can have been moved away. */
 static void a_full_one_is_looked_through_when_it_changes(void **state)
 {
-	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
-	char there[400];
+	char there[PATH_ROOM];
 
-	path_join(there, sizeof(there), folder, CHUNK_1);
-	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
-	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	quarantine = one_there(folder, there, &counters);
 	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
 	assert_int_equal(unlink(there), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
@@ -136,7 +148,7 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
 	struct timespec now[2];
-	char there[400];
+	char there[PATH_ROOM];
 
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now[0]), 0);
 	now[1] = now[0];
@@ -154,11 +166,10 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 /* However often it was tried: a disk that is full for long does not fill it. */
 static void what_could_not_be_put_there_takes_no_room(void **state)
 {
-	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
-	char part[400];
+	char part[PATH_ROOM];
 	int tries;
 
 	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
@@ -187,16 +198,12 @@ DIR *__wrap_opendir(const char *path)
 /* One that can't be looked through for a moment is not taken for empty from then on. */
 static void what_can_not_be_counted_holds(void **state)
 {
-	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
-	char there[400];
+	char there[PATH_ROOM];
 
-	path_join(there, sizeof(there), folder, CHUNK_1);
-	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
-	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	quarantine = one_there(folder, there, &counters);
 	no_descriptors = true;
 	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EMFILE);
 	no_descriptors = false;
@@ -236,7 +243,7 @@ static void what_was_found_is_synced(void **state)
 	static struct k2i_counters counters;
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
-	char none[400];
+	char none[PATH_ROOM];
 
 	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
 	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
@@ -291,7 +298,7 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 	const struct folder *folder = *state;
 	struct k2i_quarantine *quarantine;
 	struct stat here, there;
-	char link[400], other[] = "/dev/shm/k2hft-test.XXXXXX";
+	char link[PATH_ROOM], other[] = "/dev/shm/k2hft-test.XXXXXX";
 	int puts;
 
 	assert_non_null(mkdtemp(other));
