@@ -3,6 +3,8 @@
 
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/wait.h>
 
 #include "transport.h"
 
@@ -15,16 +17,23 @@ static int number_option(int descriptor, int level, int option)
 	return value;
 }
 
-static void connection_open(struct k2i_transport *transport, const char *port)
+/* 0, or k2i_transport_connect's. */
+static int connection_begin(struct k2i_transport *transport, const char *host, const char *port)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST}, *address;
-	struct pollfd writable = {.events = POLLOUT};
 
-	assert_int_equal(getaddrinfo("127.0.0.1", port, &hints, &address), 0);
+	assert_int_equal(getaddrinfo(host, port, &hints, &address), 0);
 	*transport = (struct k2i_transport){.descriptor = -1};
 	int error = k2i_transport_connect(transport, address);
-	assert_true(error == 0 || error == -EINPROGRESS);
 	freeaddrinfo(address);
+	return error == -EINPROGRESS ? 0 : error;
+}
+
+static void connection_open(struct k2i_transport *transport, const char *port)
+{
+	struct pollfd writable = {.events = POLLOUT};
+
+	assert_int_equal(connection_begin(transport, "127.0.0.1", port), 0);
 	writable.fd = transport->descriptor;
 	assert_int_equal(poll(&writable, 1, 10000), 1);
 }
@@ -75,6 +84,74 @@ static void a_connection_to_itself_is_none(void **state)
 	k2i_transport_close(&transport);
 }
 
+#define CONTROL_FILE "/proc/sys/net/ipv4/tcp_congestion_control"
+
+enum { PACING_AS_IT_SHOULD, PACING_NOT_TRIED, PACING_WRONG };
+
+/* With which congestion control a connection to the host begins; whether anybody is there does not matter. */
+static bool control_is(const char *host, const char *expected)
+{
+	struct k2i_transport transport;
+	char control[32] = "";
+	socklen_t control_bytes = sizeof(control) - 1;
+	int error = connection_begin(&transport, host, "9");
+
+	if (error) {
+		print_message("%s: %s\n", host, strerror(-error));
+		return false;
+	}
+	bool is = getsockopt(transport.descriptor, IPPROTO_TCP, TCP_CONGESTION, control, &control_bytes) == 0 &&
+		  strcmp(control, expected) == 0;
+	if (!is)
+		print_message("%s: %s, not %s\n", host, control, expected);
+	k2i_transport_close(&transport);
+	return is;
+}
+
+static bool control_set(const char *control)
+{
+	FILE *file = fopen(CONTROL_FILE, "we");
+
+	if (!file)
+		return false;
+	bool put = fputs(control, file) >= 0;
+	return fclose(file) == 0 && put;
+}
+
+/* A host of its own, with a link that leads nowhere: nothing leaves it. */
+static int pacing_look(void)
+{
+	const char *control = control_set("bbr") ? "bbr" : control_set("cubic") ? "cubic" : NULL;
+
+	if (!control || system("ip link set lo up && ip link add k2hft0 type veth peer name k2hft1 && "
+			       "ip addr add 198.18.0.1/30 dev k2hft0 && ip link set k2hft0 up && "
+			       "ip addr add fd00::1/64 dev k2hft0 nodad"))
+		return PACING_NOT_TRIED;
+	return control_is("127.0.0.1", "reno") && control_is("127.0.0.2", "reno") && control_is("::1", "reno") &&
+			       control_is("198.18.0.1", "reno") && control_is("fd00::1", "reno") &&
+			       control_is("198.18.0.2", control) && control_is("fd00::2", control)
+		       ? PACING_AS_IT_SHOULD
+		       : PACING_WRONG;
+}
+
+static void only_within_the_host_nothing_is_paced(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(unshare(CLONE_NEWNET) ? PACING_NOT_TRIED : pacing_look());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == PACING_NOT_TRIED) {
+		print_message("no network namespace, ip(8), veth or other congestion control than Reno here\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), PACING_AS_IT_SHOULD);
+}
+
 /* What the peer does not read stays here in the end, and it is the peer that holds it back. */
 static void who_does_not_read_is_seen(void **state)
 {
@@ -108,6 +185,7 @@ int main(void)
 		cmocka_unit_test(a_connection_is_set_up),
 		cmocka_unit_test(nobody_is_there),
 		cmocka_unit_test(a_connection_to_itself_is_none),
+		cmocka_unit_test(only_within_the_host_nothing_is_paced),
 		cmocka_unit_test(who_does_not_read_is_seen),
 	};
 
