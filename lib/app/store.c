@@ -11,6 +11,7 @@
 #include "crash.h"
 
 #define BLOCK_BYTES ((size_t)4096)
+#define PHASES 16u
 /* Below this a copy costs less than one more element of writev(2). */
 #define COPY_BYTES_MAX ((size_t)1024)
 #define STAGING_BYTES_MAX ((size_t)64 * 1024)
@@ -191,7 +192,7 @@ ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, 
 
 void k2i_store_behind_set(struct k2i_store_behind *behind, uint64_t length)
 {
-	behind->done = behind->started = k2i_align_down(length, BLOCK_BYTES);
+	behind->done = behind->dropped = behind->started = k2i_align_down(length, BLOCK_BYTES);
 }
 
 static void range_start(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
@@ -223,6 +224,17 @@ static int range_finish(const struct k2i_store_options *options, int descriptor,
 	return error;
 }
 
+/*
+ * Files that grow together would all have a stretch full at the same moment: the disk would idle, then have more than it
+ * can take, and who reads from it meanwhile would wait behind that. So their first stretches have different lengths.
+ */
+static uint64_t stretch_bytes(const struct k2i_store_behind *behind, int descriptor)
+{
+	bool first = behind->started == behind->done;
+
+	return K2I_STORE_BEHIND_BYTES - (first ? (unsigned)descriptor % PHASES * (K2I_STORE_BEHIND_BYTES / PHASES) : 0);
+}
+
 int k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
 			     uint64_t length)
 {
@@ -230,15 +242,16 @@ int k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_s
 	uint64_t end = k2i_align_down(length, BLOCK_BYTES);
 	int error;
 
-	if (end < behind->started + K2I_STORE_BEHIND_BYTES)
+	if (end < behind->started + stretch_bytes(behind, descriptor))
 		return 0;
 	range_start(options, descriptor, behind->started, end);
 	/*
 	 * With many files the disk has what was started a stretch ago, and its pages are free for what comes next. What it
 	 * does not have yet is dropped further below, by the one who waits for it.
 	 */
-	if (behind->started >= behind->done + K2I_STORE_BEHIND_BYTES)
-		range_drop(options, descriptor, behind->started - K2I_STORE_BEHIND_BYTES, behind->started);
+	if (behind->started > behind->dropped)
+		range_drop(options, descriptor, behind->dropped, behind->started);
+	behind->dropped = behind->started;
 	behind->started = end;
 	if (end - behind->done <= K2I_STORE_WAITING_BYTES)
 		return 0;

@@ -73,6 +73,7 @@ ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, 
 #define K2I_STORE_WAITING_BYTES (UINT64_C(64) << 20)
 struct k2i_store_behind {
 	uint64_t done;    /* up to there it is on the disk, as far as this knows */
+	uint64_t dropped; /* up to there the page cache was told to give up what the disk had */
 	uint64_t started; /* up to there the kernel writes */
 };
 
