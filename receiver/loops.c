@@ -37,7 +37,8 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	struct k2i_loop loop;
 	pthread_t thread;
 	bool started;
-	atomic_bool synced; /* since it was woken */
+	struct message *stop; /* made beforehand: without memory it could not be told to end */
+	atomic_bool synced;   /* since it was woken */
 	int wake;
 	struct event *woken, *tick;
 	uint64_t stop_ns, ticked_ns;
@@ -272,6 +273,10 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	error = k2i_committer_start(&whole->loop.committer, service->destination);
 	if (error)
 		return error;
+	whole->stop = calloc(1, sizeof(*whole->stop));
+	if (!whole->stop)
+		return -ENOMEM;
+	whole->stop->kind = MESSAGE_STOP;
 	whole->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (whole->wake < 0)
 		return -errno;
@@ -300,6 +305,7 @@ static void loop_free(struct loop_whole *whole)
 	k2i_committer_free(&whole->loop.committer);
 	k2i_buffer_pool_free(&whole->loop.buffers);
 	free(whole->loop.shared.raw);
+	free(whole->stop);
 	(void)pthread_mutex_destroy(&whole->mutex);
 }
 
@@ -354,16 +360,14 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 
 void k2i_loops_stop(struct k2i_loops *loops)
 {
-	struct message *message;
 	unsigned i;
 
 	if (!loops)
 		return;
 	for (i = 0; i < loops->loop_count; i++) {
-		message = loops->loops[i].started ? calloc(1, sizeof(*message)) : NULL;
-		if (message) {
-			message->kind = MESSAGE_STOP;
-			message_post(&loops->loops[i], message);
+		if (loops->loops[i].started) {
+			message_post(&loops->loops[i], loops->loops[i].stop);
+			loops->loops[i].stop = NULL;
 		}
 	}
 	for (i = 0; i < loops->loop_count; i++) {

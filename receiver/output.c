@@ -79,6 +79,7 @@ static int base_open(struct k2i_outputs *outputs, int *base, struct stat *status
 	if (fstat(*base, status) == 0)
 		return 0;
 	(void)close(*base);
+	*base = -1;
 	return -EIO;
 }
 

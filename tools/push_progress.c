@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "push.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,9 +135,11 @@ int push_drain(struct push *push)
 	do {
 		status = k2hft_sender_flush(push->sender, SLICE_MS);
 		push_progress(push);
-	} while (status && !push_stalled(push));
+	} while (status == -ETIMEDOUT && !push_stalled(push));
 	progress_clear();
 	if (status) {
+		if (status != -ETIMEDOUT)
+			push_error("%s", strerror(-status));
 		remain_tell(push);
 		return PUSH_FAILED;
 	}
