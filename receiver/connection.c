@@ -102,7 +102,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 	k2i_hunger_set(connection, false);
 	k2i_buffer_release(&loop->buffers, &connection->buffer);
 	free(connection);
-	atomic_fetch_sub(&loop->service->connections, 1);
+	k2i_loop_left(loop);
 	if (loop->stopping && !loop->connections)
 		(void)event_base_loopbreak(loop->base);
 }
@@ -500,7 +500,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 		k2i_count(&loop->service->counters->accept_errors, 1);
 		k2i_refusal_log(&loop->shared.refusals, k2i_loop_now_ns(), "", peer, "refused: no memory");
 		(void)close(descriptor);
-		atomic_fetch_sub(&loop->service->connections, 1);
+		k2i_loop_left(loop);
 		return;
 	}
 	/* An acknowledgement must not wait for the next one. */

@@ -334,6 +334,30 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 	return error;
 }
 
+void k2i_loop_left(struct k2i_loop *loop)
+{
+	atomic_fetch_sub(&loop->connection_count, 1);
+	atomic_fetch_sub(&loop->service->connections, 1);
+}
+
+/*
+ * The one with the fewest connections, of several the next after the last: by turns alone two senders that stay come to the
+ * same loop when a short connection came between them.
+ */
+static struct loop_whole *loop_choose(struct k2i_loops *loops)
+{
+	struct loop_whole *chosen = NULL, *loop;
+
+	loops->next++;
+	for (unsigned i = 0; i < loops->loop_count; i++) {
+		loop = &loops->loops[(loops->next + i) % loops->loop_count];
+		if (!chosen || atomic_load(&loop->loop.connection_count) < atomic_load(&chosen->loop.connection_count))
+			chosen = loop;
+	}
+	atomic_fetch_add(&chosen->loop.connection_count, 1);
+	return chosen;
+}
+
 bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes)
 {
 	struct k2i_service *service = loops->service;
@@ -354,7 +378,7 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	message->kind = MESSAGE_SERVE;
 	message->descriptor = descriptor;
 	message->crowded = others >= service->connections_max;
-	message_post(&loops->loops[loops->next++ % loops->loop_count], message);
+	message_post(loop_choose(loops), message);
 	return true;
 }
 

@@ -46,7 +46,7 @@ struct k2i_loops;
 int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i_loops **loops);
 /* How many connections beyond connections_max get an answer at a time. */
 #define K2I_LOOPS_CROWD_MAX 64u
-/* Hands a connected socket to the next loop, which closes it; false: there are far too many, and it was closed. */
+/* Hands a connected socket to the loop with the fewest, which closes it; false: there are far too many, and it was closed. */
 bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /* Ends all connections in good order and the threads. NULL is allowed. */
 void k2i_loops_stop(struct k2i_loops *loops);
@@ -66,10 +66,13 @@ struct k2i_loop {
 	struct k2i_committer committer;
 	struct k2i_buffer_pool buffers;
 	struct k2i_connection *connections; /* a list */
+	atomic_size_t connection_count;     /* those that are on their way to it, too */
 	struct k2i_connection *stranger_first, *stranger_last;
 	bool stopping;
 };
 
 uint64_t k2i_loop_now_ns(void);
+/* A connection that was handed to it has ended. */
+void k2i_loop_left(struct k2i_loop *loop);
 
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,8 @@
 
 #define QUARANTINE_DIRECTORY "quarantine"
 #define DESCRIPTORS_OWN 64u
-#define DESCRIPTORS_LOOP 4u   /* epoll's, the one that wakes it, and two for signals that libevent makes in any case */
+#define DESCRIPTORS_LOOP 4u /* epoll's, the one that wakes it, and two for signals that libevent makes in any case */
+#define LOOPS_BY_ITSELF_MAX 8
 #define DESCRIPTORS_LEAST 64u /* for connections and output files */
 #define OPEN_FILES_MAX 1024u
 #define MAPPED_BYTES_MIN (64 * 1024)
@@ -217,10 +219,23 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	return 0;
 }
 
+/* One for each processor: one alone is busy with what several senders bring, while the others idle. */
+static unsigned loop_count(const struct k2i_settings *settings)
+{
+	cpu_set_t processors;
+	int count = 1;
+
+	if (settings->loop_count)
+		return settings->loop_count;
+	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+		count = CPU_COUNT(&processors);
+	return count < LOOPS_BY_ITSELF_MAX ? (unsigned)count : LOOPS_BY_ITSELF_MAX;
+}
+
 /* More descriptors than a shell allows; fewer connections rather than none. */
 static int descriptors_share(const struct k2i_settings *settings, size_t *connections_max, size_t *files_max)
 {
-	size_t own = DESCRIPTORS_OWN + DESCRIPTORS_LOOP * settings->loop_count, available;
+	size_t own = DESCRIPTORS_OWN + DESCRIPTORS_LOOP * loop_count(settings), available;
 	size_t others = K2I_LOOPS_CROWD_MAX + K2I_CONTROL_CLIENTS_MAX;
 	size_t connections_wanted = (size_t)settings->connections_max;
 	struct rlimit limit = {1024, 1024};
@@ -234,7 +249,7 @@ static int descriptors_share(const struct k2i_settings *settings, size_t *connec
 		k2i_log(K2HFT_LOG_ERROR,
 			"receiver: SOCKTHREADCNT = %u needs %zu open files, the limit is %zu: raise LimitNOFILE= or "
 			"ulimit -n",
-			settings->loop_count, own + DESCRIPTORS_LEAST, (size_t)limit.rlim_cur);
+			loop_count(settings), own + DESCRIPTORS_LEAST, (size_t)limit.rlim_cur);
 		return K2I_EXIT_FAILED;
 	}
 	available = (size_t)limit.rlim_cur - own;
@@ -471,7 +486,7 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 		return error;
 	receiver->service.syncer = receiver->syncer;
 	receiver->service.sync_always = settings->file_sync == K2I_FILE_SYNC_ALWAYS;
-	return k2i_loops_start(&receiver->service, settings->loop_count, &receiver->loops);
+	return k2i_loops_start(&receiver->service, loop_count(settings), &receiver->loops);
 }
 
 /* So that `tail -f` has something to open, and that what is in the way is said at once. */

@@ -85,7 +85,7 @@ struct k2i_settings {
 	enum k2i_ssl ssl;
 	struct k2i_tls_keys tls;
 	uint32_t tls_version_min; /* SSL_MIN_VER: K2HFT_TLS_* */
-	unsigned loop_count;      /* SOCKTHREADCNT */
+	unsigned loop_count;      /* SOCKTHREADCNT; 0: by the machine */
 	struct k2i_node *servers;
 	size_t server_count;
 	struct k2i_sender_node *senders;

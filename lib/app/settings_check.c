@@ -269,8 +269,6 @@ void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_place
 	const struct checker checker = {settings, places, finding, argument};
 	size_t number;
 
-	if (!settings->loop_count)
-		settings->loop_count = 1;
 	check_sections(&checker);
 	check_senders(&checker);
 	if (settings->fuse_present) {

@@ -39,7 +39,7 @@ static void test_receiver_defaults(void **state)
 	(void)state;
 	assert_true(settings->receiver_present);
 	assert_int_equal(settings->port, 8020);
-	assert_int_equal(settings->loop_count, 1);
+	assert_int_equal(settings->loop_count, 0);
 	assert_string_equal(settings->base_directory, "/tmp/x");
 	assert_string_equal(settings->format, "%L");
 	assert_null(settings->unify_file);
