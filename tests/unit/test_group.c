@@ -11,8 +11,9 @@
 
 #include "output_place.h"
 
-static uint64_t locked[8]; /* numbers of outputs, in the order in which they were */
-static size_t locked_count;
+/* Of the thread that commits: others bring files to the disk when the place is closed. */
+static _Thread_local uint64_t locked[8]; /* numbers of outputs, in the order in which they were */
+static _Thread_local size_t locked_count;
 
 /* Named by the linker. */
 void __real_k2i_output_lock(struct k2i_output_file *output);
