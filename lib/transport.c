@@ -67,8 +67,9 @@ static bool address_local(const struct addrinfo *address)
 
 /*
  * Within a machine there is no network to be shared, and a host whose congestion control paces (BBR) sets a timer for
- * each 64 KiB there: a quarter of all the time that records took. Reno does not pace, and each kernel has it. It has to
- * be chosen before the connection: one that has begun to pace goes on. Elsewhere the host's choice stands.
+ * each 64 KiB there: in a virtual machine that was a quarter of a mount's time. Reno does not pace, and each kernel has
+ * it. It has to be chosen before the connection: one that has begun to pace goes on. Elsewhere the host's choice
+ * stands.
  */
 static void pacing_avoid(int descriptor, const struct addrinfo *address)
 {

@@ -46,7 +46,10 @@ struct k2i_loops;
 int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i_loops **loops);
 /* How many connections beyond connections_max get an answer at a time. */
 #define K2I_LOOPS_CROWD_MAX 64u
-/* Hands a connected socket to the loop with the fewest, which closes it; false: there are far too many, and it was closed. */
+/*
+ * Hands a connected socket to the loop with the fewest connections, which closes it; false: there are far too many, and it
+ * was closed.
+ */
 bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /* Ends all connections in good order and the threads. NULL is allowed. */
 void k2i_loops_stop(struct k2i_loops *loops);

@@ -223,10 +223,11 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 static unsigned loop_count(const struct k2i_settings *settings)
 {
 	cpu_set_t processors;
-	int count = 1;
+	int count = LOOPS_BY_ITSELF_MAX;
 
 	if (settings->loop_count)
 		return settings->loop_count;
+	/* It fails where there are more processors than a cpu_set_t has room for. */
 	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
 		count = CPU_COUNT(&processors);
 	return count < LOOPS_BY_ITSELF_MAX ? (unsigned)count : LOOPS_BY_ITSELF_MAX;
