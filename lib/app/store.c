@@ -11,7 +11,6 @@
 #include "crash.h"
 
 #define BLOCK_BYTES ((size_t)4096)
-#define PHASES 16u
 /* Below this a copy costs less than one more element of writev(2). */
 #define COPY_BYTES_MAX ((size_t)1024)
 #define STAGING_BYTES_MAX ((size_t)64 * 1024)
@@ -186,84 +185,4 @@ ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, 
 	if (got > 0 && options->cache == K2I_STORE_DROP && !options->direct)
 		(void)posix_fadvise(descriptor, (off_t)offset, got, POSIX_FADV_DONTNEED);
 	return got;
-}
-
-/* Write-behind --------------------------------------------------------------------------------------------------- */
-
-void k2i_store_behind_set(struct k2i_store_behind *behind, uint64_t length)
-{
-	behind->done = behind->dropped = behind->started = k2i_align_down(length, BLOCK_BYTES);
-}
-
-static void range_start(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
-{
-	if (options->mode == K2I_STORE_BUFFERED && !options->direct)
-		(void)sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
-}
-
-/* As far as the disk has it. */
-static void range_drop(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
-{
-	if (options->cache == K2I_STORE_DROP && !options->direct)
-		(void)posix_fadvise(descriptor, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
-}
-
-/*
- * Whoever waits is told of an error, and the kernel tells it once for each open(2). Where there is no such call nobody
- * waits, and nothing is told (a seccomp filter that does not know it says EPERM).
- */
-static int range_finish(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
-{
-	int error = 0;
-
-	if (options->mode == K2I_STORE_BUFFERED && !options->direct &&
-	    sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WAIT_BEFORE) < 0 &&
-	    errno != ENOSYS && errno != EPERM)
-		error = -errno;
-	range_drop(options, descriptor, from, to);
-	return error;
-}
-
-/*
- * Files that grow together would all have a stretch full at the same moment: the disk would idle, then have more than it
- * can take, and who reads from it meanwhile would wait behind that. So their first stretches have different lengths.
- */
-static uint64_t stretch_bytes(const struct k2i_store_behind *behind, int descriptor)
-{
-	bool first = behind->started == behind->done;
-
-	return K2I_STORE_BEHIND_BYTES - (first ? (unsigned)descriptor % PHASES * (K2I_STORE_BEHIND_BYTES / PHASES) : 0);
-}
-
-int k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
-			     uint64_t length)
-{
-	/* The page that the file ends in is written again anyway. */
-	uint64_t end = k2i_align_down(length, BLOCK_BYTES);
-	int error;
-
-	if (end < behind->started + stretch_bytes(behind, descriptor))
-		return 0;
-	range_start(options, descriptor, behind->started, end);
-	/*
-	 * With many files the disk has what was started a stretch ago, and its pages are free for what comes next. What it
-	 * does not have yet is dropped further below, by the one who waits for it.
-	 */
-	if (behind->started > behind->dropped)
-		range_drop(options, descriptor, behind->dropped, behind->started);
-	behind->dropped = behind->started;
-	behind->started = end;
-	if (end - behind->done <= K2I_STORE_WAITING_BYTES)
-		return 0;
-	error = range_finish(options, descriptor, behind->done, end - K2I_STORE_WAITING_BYTES);
-	behind->done = end - K2I_STORE_WAITING_BYTES;
-	return error;
-}
-
-void k2i_store_behind_end(struct k2i_store_behind *behind, const struct k2i_store_options *options, int descriptor,
-			  uint64_t length)
-{
-	if (length > behind->started)
-		range_start(options, descriptor, behind->started, length);
-	k2i_store_behind_set(behind, length);
 }

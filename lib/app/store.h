@@ -65,17 +65,23 @@ void *k2i_store_buffer(size_t byte_count);
 ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, void *buffer, uint64_t offset);
 
 /*
- * Write-behind of one file, so that dirty memory is bounded: the kernel is told to write a stretch as soon as that is
- * full, and who writes waits for the one that lies K2I_STORE_WAITING_BYTES before it. So the kernel always has some to
- * write, a burst goes at the speed of memory, and a disk that stays slower than the data is felt.
+ * store_behind.c: write-behind of one file, so that dirty memory is bounded: the kernel is told to write a stretch as soon
+ * as that is full, and who writes waits for the one that lies k2i_store_waiting_bytes before it. So the kernel always has
+ * some to write, a burst goes at the speed of memory, and a disk that stays slower than the data is felt.
  */
 #define K2I_STORE_BEHIND_BYTES (UINT64_C(4) << 20)
-#define K2I_STORE_WAITING_BYTES (UINT64_C(64) << 20)
 struct k2i_store_behind {
 	uint64_t done;    /* up to there it is on the disk, as far as this knows */
 	uint64_t dropped; /* up to there the page cache was told to give up what the disk had */
 	uint64_t started; /* up to there the kernel writes */
+	uint32_t counted; /* the second in which it was counted among those that grow */
 };
+
+/*
+ * Of each of so many files that grow, this much can wait for the disk: 64 MiB, but of all together 256 MiB and a sixteenth
+ * of the memory at most, as far as two stretches of each allow.
+ */
+uint64_t k2i_store_waiting_bytes(unsigned file_count);
 
 /* The file is `length` long, or was cut to that. */
 void k2i_store_behind_set(struct k2i_store_behind *behind, uint64_t length);

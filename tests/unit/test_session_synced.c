@@ -217,7 +217,7 @@ static void test_write_behind_fails(void **state)
 	expect_ack(world, 40, K2HFT_STATUS_OK);
 	/* As if all of this had been written since. */
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
-	assert_int_equal(truncate(path, 2 * K2I_STORE_WAITING_BYTES), 0);
+	assert_int_equal(truncate(path, (off_t)(2 * k2i_store_waiting_bytes(1))), 0);
 	put_data(world, 40, 0, 1, "b");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);

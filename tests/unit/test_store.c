@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -266,11 +267,31 @@ static size_t cached_pages(int descriptor, size_t bytes)
 	return cached;
 }
 
+static time_t coarse_s = 1000000;
+
+/* Named by the linker, so that a second lasts as long as a test wants. */
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	if (clock != CLOCK_MONOTONIC_COARSE)
+		return __real_clock_gettime(clock, now);
+	*now = (struct timespec){.tv_sec = coarse_s};
+	return 0;
+}
+
+/* What other files of this process took no longer counts. */
+static void others_stop_growing(void)
+{
+	coarse_s += 2;
+}
+
 /* Five stretches more than may wait: those are on the disk then, and gone from the page cache if they shall be. */
 static size_t behind_cached(enum k2i_store_cache cache)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536, .cache = cache};
-	size_t bytes = (size_t)(K2I_STORE_WAITING_BYTES + 5 * K2I_STORE_BEHIND_BYTES), length = 0, cached;
+	const uint64_t waiting_bytes = k2i_store_waiting_bytes(1);
+	size_t bytes = (size_t)(waiting_bytes + 5 * K2I_STORE_BEHIND_BYTES), length = 0, cached;
 	struct k2i_store_behind behind;
 	uint8_t *block = content();
 	int made = scratch(0), descriptor = fcntl(made, F_DUPFD_CLOEXEC, 16);
@@ -279,15 +300,16 @@ static size_t behind_cached(enum k2i_store_cache cache)
 	(void)close(made);
 	/* One whose first stretch is as long as all others. */
 	assert_int_equal(descriptor, 16);
+	others_stop_growing();
 	k2i_store_behind_set(&behind, 0);
 	while (length < bytes) {
 		assert_int_equal(write(descriptor, block, 524288), 524288);
 		length += 524288;
 		assert_int_equal(k2i_store_behind_advance(&behind, &options, descriptor, length), 0);
 		assert_true(length - behind.started <= K2I_STORE_BEHIND_BYTES);
-		assert_true(length - behind.done <= K2I_STORE_WAITING_BYTES + K2I_STORE_BEHIND_BYTES);
+		assert_true(length - behind.done <= waiting_bytes + K2I_STORE_BEHIND_BYTES);
 	}
-	assert_int_equal(behind.done, bytes - K2I_STORE_WAITING_BYTES);
+	assert_int_equal(behind.done, bytes - waiting_bytes);
 	cached = cached_pages(descriptor, bytes);
 	k2i_store_behind_end(&behind, &options, descriptor, length);
 	assert_int_equal(behind.done, length);
@@ -312,7 +334,7 @@ static bool memory_only(void)
 
 static void written_pages_are_dropped(void **state)
 {
-	size_t most = (size_t)(K2I_STORE_WAITING_BYTES + K2I_STORE_BEHIND_BYTES) / 4096;
+	size_t most = (size_t)(k2i_store_waiting_bytes(1) + K2I_STORE_BEHIND_BYTES) / 4096;
 
 	(void)state;
 	if (memory_only())
@@ -342,7 +364,7 @@ static void nothing_between_two_stretches_stays(void **state)
 		assert_int_equal(fdatasync(descriptor), 0);
 		assert_int_equal(k2i_store_behind_advance(&behind, &options, descriptor, length), 0);
 	}
-	assert_true(length < K2I_STORE_WAITING_BYTES);
+	assert_true(length < k2i_store_waiting_bytes(1));
 	assert_true(cached_pages(descriptor, length) <= stretch / 4096);
 	(void)close(descriptor);
 	free(block);
@@ -392,15 +414,56 @@ static void a_cut_begins_anew(void **state)
 	assert_int_equal(behind.started, K2I_STORE_BEHIND_BYTES + 4096);
 }
 
+#define FILE_COUNT 12
+
+static void files_that_grow_share_what_may_wait(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 65536, .direct = true};
+	const uint64_t stretch = K2I_STORE_BEHIND_BYTES, one = k2i_store_waiting_bytes(1);
+	struct k2i_store_behind behind[FILE_COUNT];
+	uint64_t length = 0;
+
+	(void)state;
+	assert_true(one <= UINT64_C(64) << 20);
+	assert_int_equal(k2i_store_waiting_bytes(0), one);
+	assert_int_equal(k2i_store_waiting_bytes(10000), 2 * stretch);
+	/* Less has a machine of 2 GiB. */
+	if (k2i_store_waiting_bytes(2) < one)
+		skip();
+	uint64_t share = k2i_store_waiting_bytes(FILE_COUNT);
+	assert_true(share < one && share * FILE_COUNT <= UINT64_C(256) << 20);
+	others_stop_growing();
+	for (int file = 0; file < FILE_COUNT; file++)
+		k2i_store_behind_set(&behind[file], 0);
+	for (; length < 2 * one; length += stretch, coarse_s += length % one == 0)
+		for (int file = 0; file < FILE_COUNT; file++)
+			assert_int_equal(k2i_store_behind_advance(&behind[file], &options, 16, length), 0);
+	length -= stretch;
+	for (int file = 0; file < FILE_COUNT; file++)
+		assert_int_equal(length - behind[file].done, share);
+	/* One of them goes on, and the others do not. */
+	others_stop_growing();
+	for (uint64_t end = length + 2 * one; length < end; length += stretch)
+		assert_int_equal(k2i_store_behind_advance(behind, &options, 16, length), 0);
+	assert_int_equal(length - stretch - behind->done, one);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(options_are_checked),         cmocka_unit_test(flags_follow_the_options),
-		cmocka_unit_test(short_writes_go_on),          cmocka_unit_test(writes_have_the_size),
-		cmocka_unit_test(only_small_parts_are_copied), cmocka_unit_test(errors_are_told),
-		cmocka_unit_test(every_mode_writes_the_same),  cmocka_unit_test(direct_writes_the_tail),
-		cmocka_unit_test(written_pages_are_dropped),   cmocka_unit_test(nothing_between_two_stretches_stays),
-		cmocka_unit_test(first_stretches_differ),      cmocka_unit_test(a_cut_begins_anew),
+		cmocka_unit_test(options_are_checked),
+		cmocka_unit_test(flags_follow_the_options),
+		cmocka_unit_test(short_writes_go_on),
+		cmocka_unit_test(writes_have_the_size),
+		cmocka_unit_test(only_small_parts_are_copied),
+		cmocka_unit_test(errors_are_told),
+		cmocka_unit_test(every_mode_writes_the_same),
+		cmocka_unit_test(direct_writes_the_tail),
+		cmocka_unit_test(written_pages_are_dropped),
+		cmocka_unit_test(nothing_between_two_stretches_stays),
+		cmocka_unit_test(first_stretches_differ),
+		cmocka_unit_test(a_cut_begins_anew),
+		cmocka_unit_test(files_that_grow_share_what_may_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
