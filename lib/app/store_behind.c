@@ -79,9 +79,13 @@ static void range_start(const struct k2i_store_options *options, int descriptor,
 		(void)sync_file_range(descriptor, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
 }
 
-/* As far as the disk has it. */
+/*
+ * As far as the disk has it. The kernel gives up only what lies wholly in the range, and a page of it can be as large as a
+ * write: what begins before the range was not given up with the one before.
+ */
 static void range_drop(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
 {
+	from -= from < K2I_STORE_BEHIND_BYTES ? from : K2I_STORE_BEHIND_BYTES;
 	if (options->cache == K2I_STORE_DROP && !options->direct)
 		(void)posix_fadvise(descriptor, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
 }

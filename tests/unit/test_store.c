@@ -370,6 +370,34 @@ static void nothing_between_two_stretches_stays(void **state)
 	free(block);
 }
 
+/* The kernel gives up what lies wholly in a range, and its pages can be larger than those of the processor. */
+static void nothing_across_two_stretches_stays(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = 65536, .cache = K2I_STORE_DROP};
+	const uint64_t bytes = k2i_store_waiting_bytes(1) + 10 * K2I_STORE_BEHIND_BYTES;
+	struct k2i_store_behind behind;
+	uint8_t *block = content();
+	int descriptor = scratch(0);
+	uint64_t length = 0;
+
+	(void)state;
+	if (memory_only())
+		skip();
+	assert_true(descriptor >= 0);
+	others_stop_growing();
+	k2i_store_behind_set(&behind, 0);
+	while (length < bytes) {
+		assert_int_equal(write(descriptor, block, 450000), 450000);
+		length += 450000;
+		assert_int_equal(k2i_store_behind_advance(&behind, &options, descriptor, length), 0);
+	}
+	assert_true(behind.done > 5 * K2I_STORE_BEHIND_BYTES);
+	/* What lies across the end of it has its turn with the next stretch. */
+	assert_int_equal(cached_pages(descriptor, (size_t)(behind.done - K2I_STORE_BEHIND_BYTES)), 0);
+	(void)close(descriptor);
+	free(block);
+}
+
 /* Else many files that grow together would all be written at the same moment. */
 static void first_stretches_differ(void **state)
 {
@@ -463,6 +491,7 @@ int main(void)
 		cmocka_unit_test(nothing_between_two_stretches_stays),
 		cmocka_unit_test(first_stretches_differ),
 		cmocka_unit_test(a_cut_begins_anew),
+		cmocka_unit_test(nothing_across_two_stretches_stays),
 		cmocka_unit_test(files_that_grow_share_what_may_wait),
 	};
 
