@@ -56,32 +56,34 @@ void k2i_committer_abort(struct k2i_committer *committer)
 	k2i_group_clear(&committer->group);
 }
 
-/* 1: the ledger has to be synced before anything is written. */
-static int file_prepare(const struct k2i_destination *destination, struct k2i_output_file *output, bool deferred)
+/* Makes a file ready, with what is wrong with itself in `error`; 1: as files_prepare. */
+static int file_prepare(const struct k2i_destination *destination, struct k2i_group_file *file, bool deferred)
 {
-	int error = k2i_output_prepare(destination->outputs, output);
+	struct k2i_output_file *output = file->output;
+	int told = 0, error = k2i_output_prepare(destination->outputs, output);
 
-	return error ? error : k2i_output_tell(destination->outputs, output, deferred);
+	/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
+	if (error && !destination->unify_file && k2i_output_error_own(error))
+		file->error = error;
+	else
+		told = error ? error : k2i_output_tell(destination->outputs, output, deferred);
+	output->error = told < 0 ? told : error;
+	file->length_before = output->length;
+	file->writer_before = output->open_writer;
+	return told;
 }
 
-/* 1: as file_prepare. */
+/* 1: the ledger has to be synced before anything is written. */
 static int files_prepare(struct k2i_committer *committer, bool deferred)
 {
-	const struct k2i_destination *destination = committer->destination;
 	struct k2i_group_file *file = committer->group.files, *end = file + committer->group.file_count;
-	int error, told = 0;
+	int result, told = 0;
 
 	for (; file < end; file++) {
-		error = file_prepare(destination, file->output, deferred);
-		told |= error > 0;
-		error = error > 0 ? 0 : error;
-		file->length_before = file->output->length;
-		file->writer_before = file->output->open_writer;
-		file->output->error = error;
-		/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
-		if (error && (destination->unify_file || !k2i_output_error_own(error)))
-			return error;
-		file->error = error;
+		result = file_prepare(committer->destination, file, deferred);
+		if (result < 0)
+			return result;
+		told |= result;
 	}
 	return told;
 }

@@ -82,6 +82,34 @@ static void test_any_error_holds(void **state)
 	expect_file(world, "file", "a");
 }
 
+static int ledger_error;
+
+/* Named by the linker: the ledger's writes. */
+ssize_t __real_pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset);
+ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset);
+ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_t offset)
+{
+	errno = ledger_error;
+	return ledger_error ? -1 : __real_pwrite(descriptor, bytes, byte_count, offset);
+}
+
+/* An error that a file could have itself is nothing for the quarantine if it is the ledger's. */
+static void test_ledger_holds(void **state)
+{
+	struct world *world = *state;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	ledger_error = EPERM;
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(world->session.hold_error, -EPERM);
+	ledger_error = 0;
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_file(world, "file", "a");
+	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 0);
+}
+
 /* What is taken back is what was written, and not what was there before. */
 static void test_held_at_the_first_write(void **state)
 {
@@ -211,9 +239,13 @@ int main(void)
 {
 #define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_hold_and_resume),          SESSION_TEST(test_any_error_holds),
-		SESSION_TEST(test_held_behind_its_greeting), SESSION_TEST(test_held_at_the_first_write),
-		SESSION_TEST(test_emptied_while_full),       SESSION_TEST(test_many_small_chunks),
+		SESSION_TEST(test_hold_and_resume),
+		SESSION_TEST(test_any_error_holds),
+		SESSION_TEST(test_ledger_holds),
+		SESSION_TEST(test_held_behind_its_greeting),
+		SESSION_TEST(test_held_at_the_first_write),
+		SESSION_TEST(test_emptied_while_full),
+		SESSION_TEST(test_many_small_chunks),
 		SESSION_TEST(test_held_in_mid_frame),
 	};
 
