@@ -82,10 +82,25 @@ static int names_sync(struct k2i_outputs *outputs, const char *path)
 	return error;
 }
 
+/*
+ * The data of a file and, if it is fresh, its names. A round that fails makes records come again, so a lack of descriptors
+ * or memory is no reason to fail: all of the file's file system is synced then.
+ */
+static int descriptor_sync(struct k2i_outputs *outputs, const char *path, int descriptor, bool fresh)
+{
+	int error;
+
+	if (fdatasync(descriptor) < 0)
+		return -errno;
+	error = fresh ? names_sync(outputs, path) : 0;
+	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM)
+		error = syncfs(descriptor) < 0 ? -errno : 0;
+	return error;
+}
+
 /* Who was told of an error within a write has it committed when the file's lock is free again. */
 static int sync_end(struct k2i_output_whole *file, int error)
 {
-	k2i_output_lock(&file->output);
 	if (!error)
 		error = file->lost;
 	file->lost = 0;
@@ -94,35 +109,36 @@ static int sync_end(struct k2i_output_whole *file, int error)
 		file->dirty = file->fresh = file->output.descriptor >= 0;
 		file->output.error = error;
 	}
-	k2i_output_unlock(&file->output);
 	return error;
 }
 
-/* Without the file's lock while it waits for the disk: writing goes on. */
+/* With the file's lock: a descriptor of its own, so that writing goes on while the disk is waited for. */
+static int locked_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	int descriptor = fcntl(file->output.descriptor, F_DUPFD_CLOEXEC, 0), error;
+	bool fresh = file->fresh;
+
+	file->dirty = file->fresh = false;
+	if (descriptor < 0)
+		return descriptor_sync(outputs, file->output.path, file->output.descriptor, fresh);
+	k2i_output_unlock(&file->output);
+	K2I_CRASH(output_sync_before);
+	error = descriptor_sync(outputs, file->output.path, descriptor, fresh);
+	(void)close(descriptor);
+	K2I_CRASH(output_synced);
+	k2i_output_lock(&file->output);
+	return error;
+}
+
 static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
-	int descriptor = -1, error = 0;
-	bool fresh;
+	int error = 0;
 
 	k2i_output_lock(&file->output);
-	fresh = file->fresh;
 	if (file->dirty)
-		descriptor = fcntl(file->output.descriptor, F_DUPFD_CLOEXEC, 0);
-	if (file->dirty && descriptor < 0)
-		error = -errno;
-	if (descriptor >= 0)
-		file->dirty = file->fresh = false;
+		error = sync_end(file, locked_sync(outputs, file));
 	k2i_output_unlock(&file->output);
-	if (descriptor < 0)
-		return error;
-	K2I_CRASH(output_sync_before);
-	if (fdatasync(descriptor) < 0)
-		error = -errno;
-	(void)close(descriptor);
-	if (!error && fresh)
-		error = names_sync(outputs, file->output.path);
-	K2I_CRASH(output_synced);
-	return sync_end(file, error);
+	return error;
 }
 
 /* Files that were closed ----------------------------------------------------------------------------------------- */
@@ -231,9 +247,11 @@ static int base_sync(struct k2i_outputs *outputs)
 	/* Not opened for it: whoever opens now does not hear of an error that anybody else on the machine was told of. */
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	base = fcntl(outputs->base, F_DUPFD_CLOEXEC, 0);
+	if (base < 0 && syncfs(outputs->base) < 0)
+		error = -errno;
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	if (base < 0)
-		return -errno;
+		return error;
 	if (syncfs(base) < 0)
 		error = -errno;
 	(void)close(base);

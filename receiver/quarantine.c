@@ -330,6 +330,11 @@ void k2i_quarantine_tick(struct k2i_quarantine *quarantine)
 	(void)pthread_mutex_unlock(&quarantine->mutex);
 }
 
+static int file_system_sync(int descriptor)
+{
+	return syncfs(descriptor) < 0 ? -errno : 0;
+}
+
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 {
 	int directory, error;
@@ -340,13 +345,14 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	error = quarantine->refused;
 	quarantine->refused = 0;
 	directory = directory_kept(quarantine);
-	(void)pthread_mutex_unlock(&quarantine->mutex);
-	if (!error && directory == -ENOENT)
-		return 0;
-	if (!error && directory < 0)
+	/* Without a descriptor to be had who has something for the quarantine waits, too. */
+	if (!error && directory < 0 && quarantine->kept >= 0)
+		error = file_system_sync(quarantine->kept);
+	else if (!error && directory < 0 && directory != -ENOENT)
 		error = directory;
-	if (!error && syncfs(directory) < 0)
-		error = -errno;
+	(void)pthread_mutex_unlock(&quarantine->mutex);
+	if (!error && directory >= 0)
+		error = file_system_sync(directory);
 	if (directory >= 0)
 		(void)close(directory);
 	if (error)

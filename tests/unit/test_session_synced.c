@@ -280,12 +280,15 @@ static void test_sync_fails_of_a_closed_file(void **state)
 }
 
 /* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
-#define OPEN_BEFORE O_NONBLOCK
+#define OPEN_BEFORE O_NOATIME
+
+static unsigned file_systems_synced;
 
 int __real_syncfs(int descriptor);
 int __wrap_syncfs(int descriptor);
 int __wrap_syncfs(int descriptor)
 {
+	file_systems_synced++;
 	errno = EIO;
 	return fcntl(descriptor, F_GETFL) & OPEN_BEFORE ? -1 : __real_syncfs(descriptor);
 }
@@ -323,6 +326,39 @@ static void test_sync_fails_of_the_quarantine(void **state)
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
 	synced_close(world);
+}
+
+/* That no descriptor is left is no reason to have records sent again. */
+static void test_synced_without_descriptors(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs *outputs = world->destination.outputs;
+	struct rlimit before, limit;
+
+	open_session(world);
+	put_stream(world, 2, "below/file");
+	put_stream(world, 3, ".k2hft/file");
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_outputs_reopen(outputs);
+	put_data(world, 40, 0, 2, "b");
+	put_data(world, 80, 0, 3, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	file_systems_synced = 0;
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	/* That of the new file, and that of the closed one. */
+	assert_int_equal(file_systems_synced, 2);
+	assert_int_equal(k2i_quarantine_sync(world->destination.quarantine), 0);
+	assert_int_equal(file_systems_synced, 3);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(k2i_quarantine_sync(world->destination.quarantine), 0);
+	assert_int_equal(file_systems_synced, 3);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 /* Power cuts ----------------------------------------------------------------------------------------------------- */
@@ -489,6 +525,7 @@ int main(void)
 		SESSION_TEST(test_write_behind_fails),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
+		SESSION_TEST(test_synced_without_descriptors),
 		SESSION_TEST(test_sync_fails_of_the_quarantine),
 		SESSION_TEST(test_power_cut),
 		SESSION_TEST(test_power_cut_at_the_first_record),
