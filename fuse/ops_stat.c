@@ -13,9 +13,6 @@
 #include "ring_counts.h"
 #include "shared.h"
 
-/* Numbers that no handle has. */
-#define NUMBER_FIRST (UINT64_C(1) << 62)
-
 struct k2i_stat_text {
 	struct k2i_stat_text *next;
 	uint64_t number;
@@ -87,7 +84,7 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 	K2I_SHARED_KEEP(&mount->stat_next);
 	K2I_SHARED_KEEP(&mount->stat_count);
 	opened->next = mount->stat_first;
-	opened->number = *number = NUMBER_FIRST + mount->stat_next++;
+	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat_next++;
 	mount->stat_first = opened;
 	mount->stat_count++;
 	return 0;

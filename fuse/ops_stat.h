@@ -15,6 +15,8 @@ struct k2i_mount;
 
 /* The most that are open at a time. */
 #define K2I_STAT_OPEN_MAX 256u
+/* Their file handles' numbers begin there, where no other's are. */
+#define K2I_STAT_NUMBER_FIRST (UINT64_C(1) << 62)
 
 void k2i_op_open_stat(fuse_req_t req, struct fuse_file_info *file);
 void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fuse_file_info *file);

@@ -9,6 +9,7 @@
 #include "collect.h"
 #include "handles.h"
 #include "mount.h"
+#include "ops_stat.h"
 #include "outlet.h"
 #include "park.h"
 #include "reply.h"
@@ -515,7 +516,8 @@ static void sync_now(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 {
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
 	struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
-	int status = -EBADF;
+	/* Of .k2hft-stat nothing is sent. */
+	int status = number >= K2I_STAT_NUMBER_FIRST ? 0 : -EBADF;
 
 	if (entry && entry->cached) {
 		k2i_collect_pass_hole(mount, entry->cached);
@@ -523,7 +525,7 @@ static void sync_now(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 	}
 	if (handle)
 		status = k2i_write_add_sync(mount, handle, unique, 0);
-	if (status)
+	if (status || !handle)
 		k2i_reply_status(mount, unique, status);
 	k2i_park_run(mount);
 }

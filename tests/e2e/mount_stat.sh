@@ -23,6 +23,7 @@ quick rm -f "$stat" 2>/dev/null && fail "it can be removed"
 quick sh -c ": >'$stat'" 2>/dev/null && fail "it can be written"
 quick mv "$sent" "$stat" 2>/dev/null && fail "it can be replaced"
 quick chmod 600 "$stat" 2>/dev/null && fail "its mode can be changed"
+quick sync "$stat" || fail "it can't be synced"
 [ "$(quick stat -c %F:%a "$stat")" = "regular empty file:444" ] || fail "$(stat -c %F:%a "$stat")"
 
 printf 'one\nsecret\nthree\nsecret' >"$sent/log"
