@@ -5,11 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <mntent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "memory_limit.h"
 
 #define PATH_ROOM 4096
 #define TRIES 500
@@ -32,46 +33,6 @@ static int text_write(const char *folder, const char *name, const char *text)
 	return error;
 }
 
-/* Where the hierarchy is mounted that limits memory: version 1's of that name, or version 2's. */
-static bool hierarchy_find(bool version_2, char *path, size_t room)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	const struct mntent *entry;
-	bool found = false;
-
-	while (mounts && !found && (entry = getmntent(mounts))) {
-		found = version_2 ? strcmp(entry->mnt_type, "cgroup2") == 0
-				  : strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, "memory");
-		if (found)
-			(void)snprintf(path, room, "%s", entry->mnt_dir);
-	}
-	if (mounts)
-		(void)endmntent(mounts);
-	return found;
-}
-
-/* The group of this process in it: "0::/PATH", or "NUMBER:memory:/PATH". */
-static bool home_find(bool version_2)
-{
-	char root[PATH_ROOM / 2], line[PATH_ROOM / 2], *name, *path;
-	FILE *groups = fopen("/proc/self/cgroup", "re");
-	bool found = false;
-
-	while (groups && hierarchy_find(version_2, root, sizeof(root)) && !found && fgets(line, sizeof(line), groups)) {
-		line[strcspn(line, "\n")] = '\0';
-		name = strchr(line, ':');
-		path = name ? strchr(name + 1, ':') : NULL;
-		if (!path)
-			continue;
-		*path++ = '\0';
-		found = version_2 ? name[1] == '\0' : strcmp(name + 1, "memory") == 0;
-		(void)snprintf(home, sizeof(home), "%s%s", root, strcmp(path, "/") == 0 ? "" : path);
-	}
-	if (groups)
-		(void)fclose(groups);
-	return found && access(home, F_OK) == 0;
-}
-
 static int process_move(const char *folder)
 {
 	char process[32];
@@ -85,7 +46,7 @@ static int group_enter(bool version_2, uint64_t bytes)
 	char limit[32];
 	int error;
 
-	if (!home_find(version_2))
+	if (!k2i_memory_group(version_2, home, sizeof(home)))
 		return -ENOENT;
 	(void)snprintf(group, sizeof(group), "%s/k2hft-bench.%ld", home, (long)getpid());
 	(void)snprintf(limit, sizeof(limit), "%" PRIu64, bytes);

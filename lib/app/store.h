@@ -78,7 +78,7 @@ struct k2i_store_behind {
 };
 
 /*
- * Of each of so many files that grow, this much can wait for the disk: 64 MiB, but of all together 256 MiB and a sixteenth
+ * Of each of so many files that grow, this much can wait for the disk: 64 MiB, but of all together 256 MiB and an eighth
  * of the memory at most, as far as two stretches of each allow.
  */
 uint64_t k2i_store_waiting_bytes(unsigned file_count);

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "bits.h"
 #include "clock.h"
+#include "memory_limit.h"
 #include "store.h"
 
 #define BLOCK_BYTES ((size_t)4096)
@@ -14,15 +14,28 @@
 #define WAITING_BYTES_MAX (UINT64_C(64) << 20)
 #define WAITING_BYTES_MIN (2 * K2I_STORE_BEHIND_BYTES)
 #define WAITING_ALL_BYTES (UINT64_C(256) << 20)
-#define WAITING_MEMORY_SHARE 16u
+#define WAITING_MEMORY_SHARE 8u
+
+/* Asked once: it takes several files, and hardly ever becomes another. */
+static uint64_t waiting_all_bytes(void)
+{
+	static _Atomic uint64_t known; /* 0: not yet */
+	/* relaxed: it stands alone, and who asks at the same time finds the same. */
+	uint64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (bytes)
+		return bytes;
+	bytes = k2i_memory_bytes() / WAITING_MEMORY_SHARE;
+	if (bytes > WAITING_ALL_BYTES)
+		bytes = WAITING_ALL_BYTES;
+	atomic_store_explicit(&known, bytes, memory_order_relaxed);
+	return bytes;
+}
 
 uint64_t k2i_store_waiting_bytes(unsigned file_count)
 {
-	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-	uint64_t bytes = WAITING_ALL_BYTES;
+	uint64_t bytes = waiting_all_bytes();
 
-	if (pages > 0 && page_bytes > 0 && (uint64_t)pages * (uint64_t)page_bytes / WAITING_MEMORY_SHARE < bytes)
-		bytes = (uint64_t)pages * (uint64_t)page_bytes / WAITING_MEMORY_SHARE;
 	if (file_count > 1)
 		bytes /= file_count;
 	if (bytes < WAITING_BYTES_MIN)
