@@ -15,14 +15,15 @@
 static bool hierarchy_find(bool version_2, char *path, size_t room)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	const struct mntent *entry;
+	char line[2 * PATH_ROOM]; /* of getmntent_r: the receiver's threads can ask at the same time */
+	struct mntent entry;
 	bool found = false;
 
-	while (mounts && !found && (entry = getmntent(mounts))) {
-		found = version_2 ? strcmp(entry->mnt_type, "cgroup2") == 0
-				  : strcmp(entry->mnt_type, "cgroup") == 0 && hasmntopt(entry, "memory");
+	while (mounts && !found && getmntent_r(mounts, &entry, line, sizeof(line))) {
+		found = version_2 ? strcmp(entry.mnt_type, "cgroup2") == 0
+				  : strcmp(entry.mnt_type, "cgroup") == 0 && hasmntopt(&entry, "memory");
 		if (found)
-			(void)snprintf(path, room, "%s", entry->mnt_dir);
+			(void)snprintf(path, room, "%s", entry.mnt_dir);
 	}
 	if (mounts)
 		(void)endmntent(mounts);
