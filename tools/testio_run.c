@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "condition.h"
+#include "thread.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
 /* What is written is taken from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
@@ -266,9 +267,9 @@ static unsigned jobs_start(struct run *run, struct job *jobs, const struct testi
 		share_set(job, files, run->cell, started);
 		if (run->way == TESTIO_READ)
 			job->to = files->written_to[started];
-		error = pthread_create(&job->thread, NULL, job_main, job);
+		error = k2i_thread_start(&job->thread, job_main, job);
 		if (error) {
-			job->error = -error;
+			job->error = error;
 			job->failed = "thread";
 			break;
 		}
