@@ -2,7 +2,6 @@
 #include "memory_limit.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
