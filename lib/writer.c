@@ -172,8 +172,8 @@ void k2hft_writer_close(struct k2hft_writer *writer)
 {
 	if (!writer)
 		return;
-	if (k2i_writer_tail_end(writer) && writer->tail_bytes)
-		k2i_writer_drop(writer, 1);
+	if (k2i_writer_tail_end(writer))
+		k2i_writer_tail_drop(writer);
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
 	k2i_writer_leave(writer);

@@ -206,6 +206,8 @@ void k2i_writers_forget(struct k2hft_sender *sender);
 int k2i_writer_end_owed(struct k2hft_writer *writer);
 /* Sends what the last text left behind its last LF, as close does. Errors as k2hft_writer_lines's: nothing changed. */
 int k2i_writer_tail_end(struct k2hft_writer *writer);
+/* Drops and counts it instead. If the line is out in pieces, its end is owed then. */
+void k2i_writer_tail_drop(struct k2hft_writer *writer);
 /* Ends of lines in a text. */
 uint64_t k2i_line_ends_count(const uint8_t *text, size_t bytes);
 

@@ -177,6 +177,12 @@ static int full_drop(struct k2hft_writer *writer, int status, uint64_t records)
 	return 0;
 }
 
+void k2i_writer_tail_drop(struct k2hft_writer *writer)
+{
+	if (writer->tail_bytes)
+		(void)full_drop(writer, -ENOBUFS, 0);
+}
+
 static int rest_skip(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, size_t *step)
 {
 	const uint8_t *end = memchr(text, '\n', bytes);

@@ -311,65 +311,6 @@ static void full_drops_and_counts(void **state)
 	k2i_sender_free(sender);
 }
 
-/* The rest of a line whose begin is out is dropped, and not even its end finds room. */
-static void break_line(struct k2hft_writer *writer, const char *large)
-{
-	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
-				    .record_count = 1,
-				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
-
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(k2hft_writer_lines(writer, large, K2HFT_RING_BYTES_MIN, NULL), 0);
-	assert_int_equal(k2hft_writer_lines(writer, "rest\n", 5, NULL), 0);
-	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
-		continue;
-}
-
-/* A line's begin is out when the ring is full: it ends there, and what follows is a line of its own in each way. */
-static void a_dropped_rest_ends_its_line(void **state)
-{
-	static const char *const followed[] = {"next\n", "next\n", "next", "", "next\n", ""};
-	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_DROP);
-	char *large = malloc(K2HFT_RING_BYTES_MIN);
-
-	(void)state;
-	assert_non_null(large);
-	memset(large, 'l', K2HFT_RING_BYTES_MIN);
-	for (size_t way = 0; way < sizeof(followed) / sizeof(followed[0]); way++) {
-		struct k2hft_writer *writer = writer_make(sender);
-		struct taken taken = {0};
-		size_t text_bytes = strlen(followed[way]);
-
-		break_line(writer, large);
-		/* Closed before there is room again: whoever comes next ends it, or the sender in the end. */
-		if (way >= 4) {
-			k2hft_writer_close(writer);
-			writer = NULL;
-		}
-		take_committed(sender, &taken);
-		assert_int_equal(taken.open, 1);
-		if (way == 4)
-			writer = writer_make(sender);
-		if (way == 0)
-			assert_int_equal(k2hft_writer_write(writer, "next", 4), 0);
-		else if (writer)
-			assert_int_equal(k2hft_writer_lines(writer, followed[way], text_bytes, NULL), 0);
-		k2hft_writer_close(writer);
-		assert_int_equal(k2i_writers_pay(sender), way == 5);
-		take_committed(sender, &taken);
-		assert_int_equal(taken.open, 0);
-		assert_true(taken.byte_count > text_bytes + 1);
-		taken.byte_count -= text_bytes + 1;
-		for (size_t at = 0; at < taken.byte_count; at++)
-			assert_int_equal(taken.bytes[at], 'l');
-		assert_int_equal(taken.bytes[taken.byte_count], '\n');
-		assert_memory_equal(taken.bytes + taken.byte_count + 1, followed[way], text_bytes);
-		free(taken.bytes);
-	}
-	free(large);
-	k2i_sender_free(sender);
-}
-
 struct blocked {
 	struct k2hft_writer *writer;
 	atomic_int started;
@@ -669,7 +610,6 @@ int main(void)
 		cmocka_unit_test(long_records_go_in_pieces),
 		cmocka_unit_test(full_fails_and_nothing_is_written),
 		cmocka_unit_test(full_drops_and_counts),
-		cmocka_unit_test(a_dropped_rest_ends_its_line),
 		cmocka_unit_test(a_full_ring_blocks_and_a_signal_ends_the_wait),
 		cmocka_unit_test(a_block_is_a_record),
 		cmocka_unit_test(line_ends_are_counted),

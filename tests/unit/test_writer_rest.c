@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines in pieces of which the ring has no room for the rest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer.h"
+#include "writer_help.h"
+
+/* Not even the end of the line whose begin is out finds room any more. */
+static void fill(struct k2hft_writer *writer)
+{
+	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
+				    .record_count = 1,
+				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
+
+	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
+		continue;
+}
+
+/* The rest of a line whose begin is out is dropped. */
+static void break_line(struct k2hft_writer *writer, const char *large)
+{
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(k2hft_writer_lines(writer, large, K2HFT_RING_BYTES_MIN, NULL), 0);
+	assert_int_equal(k2hft_writer_lines(writer, "rest\n", 5, NULL), 0);
+	fill(writer);
+}
+
+/* A line's begin is out when the ring is full: it ends there, and what follows is a line of its own in each way. */
+static void a_dropped_rest_ends_its_line(void **state)
+{
+	static const char *const followed[] = {"next\n", "next\n", "next", "", "next\n", ""};
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_DROP);
+	char *large = malloc(K2HFT_RING_BYTES_MIN);
+
+	(void)state;
+	assert_non_null(large);
+	memset(large, 'l', K2HFT_RING_BYTES_MIN);
+	for (size_t way = 0; way < sizeof(followed) / sizeof(followed[0]); way++) {
+		struct k2hft_writer *writer = writer_make(sender);
+		struct taken taken = {0};
+		size_t text_bytes = strlen(followed[way]);
+
+		break_line(writer, large);
+		/* Closed before there is room again: whoever comes next ends it, or the sender in the end. */
+		if (way >= 4) {
+			k2hft_writer_close(writer);
+			writer = NULL;
+		}
+		take_committed(sender, &taken);
+		assert_int_equal(taken.open, 1);
+		if (way == 4)
+			writer = writer_make(sender);
+		if (way == 0)
+			assert_int_equal(k2hft_writer_write(writer, "next", 4), 0);
+		else if (writer)
+			assert_int_equal(k2hft_writer_lines(writer, followed[way], text_bytes, NULL), 0);
+		k2hft_writer_close(writer);
+		assert_int_equal(k2i_writers_pay(sender), way == 5);
+		take_committed(sender, &taken);
+		assert_int_equal(taken.open, 0);
+		assert_true(taken.byte_count > text_bytes + 1);
+		taken.byte_count -= text_bytes + 1;
+		for (size_t at = 0; at < taken.byte_count; at++)
+			assert_int_equal(taken.bytes[at], 'l');
+		assert_int_equal(taken.bytes[taken.byte_count], '\n');
+		assert_memory_equal(taken.bytes + taken.byte_count + 1, followed[way], text_bytes);
+		free(taken.bytes);
+	}
+	free(large);
+	k2i_sender_free(sender);
+}
+
+/* A last line that waits for its end finds no room when its writer is closed: nothing of it comes later, but a begin ends. */
+static void what_close_drops_ends_its_line(void **state)
+{
+	static const uint32_t full[] = {K2HFT_FULL_DROP, K2HFT_FULL_FAIL, K2HFT_FULL_DROP};
+	char *large = malloc(K2HFT_RING_BYTES_MIN);
+
+	(void)state;
+	assert_non_null(large);
+	memset(large, 'l', K2HFT_RING_BYTES_MIN);
+	for (size_t way = 0; way < sizeof(full) / sizeof(full[0]); way++) {
+		struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, full[way]);
+		struct k2hft_writer *writer = writer_make(sender);
+		struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+		struct taken taken = {0};
+
+		/* In the last way the begin is that of a line before, whose rest was dropped by then. */
+		if (way == 2)
+			break_line(writer, large);
+		assert_int_equal(k2hft_writer_lines(writer, large, way == 2 ? 100 : 20000, NULL), 0);
+		fill(writer);
+		k2hft_writer_close(writer);
+		take_committed(sender, &taken);
+		assert_int_equal(taken.open, 1);
+		assert_true(k2i_writers_pay(sender));
+		take_committed(sender, &taken);
+		assert_int_equal(taken.open, 0);
+		assert_ptr_equal(memchr(taken.bytes, '\n', taken.byte_count), taken.bytes + taken.byte_count - 1);
+		assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+		assert_int_equal(stats.dropped_records, way == 2 ? 2 : 1);
+		free(taken.bytes);
+		k2i_sender_free(sender);
+	}
+	free(large);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_dropped_rest_ends_its_line),
+		cmocka_unit_test(what_close_drops_ends_its_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
