@@ -279,6 +279,8 @@ void k2hft_ring_close(struct k2hft_ring *ring)
 		atomic_store_explicit(&ring->header->clean, 1, memory_order_relaxed);
 		/* R10 */
 		atomic_store_explicit(&ring->header->consumer, 0, memory_order_release);
+		/* A child that has the descriptor would keep it: the next consumer would have the place, but not the lock. */
+		k2i_ring_unlock(ring->descriptor, K2I_LOCK_CONSUMER);
 		K2I_CRASH(ring_closed);
 	}
 	k2i_ring_delete(ring);

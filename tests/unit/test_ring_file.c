@@ -100,6 +100,14 @@ static void one_consumer(void **state)
 		_exit(open_answer(files->path, 0) == -EBUSY ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+	/* A child that has the descriptor still has no lock of a closed ring, which the next consumer could not take then. */
+	child = fork();
+	for (; child == 0;)
+		(void)pause();
+	k2hft_ring_close(ring);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
 	k2hft_ring_close(ring);
 	assert_int_equal(open_answer(files->path, 0), 0);
 }
