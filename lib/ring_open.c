@@ -216,6 +216,8 @@ static int attach(struct k2hft_ring *ring)
 	/* A10 */
 	if (atomic_load_explicit(&ring->header->consumer, memory_order_acquire) == 0)
 		return -ENOTCONN;
+	/* Nobody else would clear away those who were killed before all places are wanted, and they count as producers. */
+	k2i_slots_sweep(ring);
 	ring->attachment = k2i_slot_take(ring);
 	if (!ring->attachment)
 		return -ENOSPC;

@@ -94,7 +94,7 @@ struct k2hft_ring_stats {
 	uint64_t acked_records;
 	uint64_t discarded_claims; /* of producers that died before they committed them */
 	uint64_t damaged_bytes;    /* skipped because no valid entry was there */
-	uint32_t producers;        /* open now, in all processes */
+	uint32_t producers;        /* open now; those of a killed process count until the next one attaches */
 	uint32_t streams;          /* declared now */
 	/* What became of records since the ring was made, whichever processes wrote and sent them. */
 	uint64_t dropped_records; /* not accepted: the ring was full, and K2HFT_FULL_DROP */

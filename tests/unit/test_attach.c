@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 
 #include <k2hft/sender.h>
@@ -190,6 +189,26 @@ static void attaching_takes_a_place(void **state)
 		assert_int_equal(k2hft_ring_attach(target, &attached), 0);
 		k2hft_ring_close(attached);
 	}
+	k2hft_ring_close(ring);
+}
+
+static void who_attaches_clears_away_the_dead(void **state)
+{
+	struct k2hft_ring *ring = memory_ring(), *attached;
+	struct k2hft_producer *producer = producer_of(ring);
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		(void)producer_of(attached_to(ring));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	attached = attached_to(ring);
+	assert_int_equal(stats_of(ring).producers, 1);
+	k2hft_ring_close(attached);
+	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
 }
 
@@ -477,6 +496,7 @@ int main(void)
 		cmocka_unit_test(without_a_watch_it_looks_by_itself),
 		cmocka_unit_test(who_is_attached_validates),
 		cmocka_unit_test(attaching_takes_a_place),
+		cmocka_unit_test(who_attaches_clears_away_the_dead),
 		cmocka_unit_test(who_waits_is_woken_by_what_is_given_back),
 		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
