@@ -147,8 +147,9 @@ int k2i_ring_rename(struct k2hft_ring *ring);
 void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes);
 uint64_t k2i_full_seen(const struct k2hft_ring *ring);
 
-/* ring_wake.c */
+/* ring_wake.c: open takes what is needed, before there is a file; watch is for when there is one. 0 or -errno. */
 int k2i_wake_open(struct k2hft_ring *ring);
+int k2i_wake_watch(struct k2hft_ring *ring);
 void k2i_wake_close(struct k2hft_ring *ring);
 void k2i_wake_arm(struct k2hft_ring *ring);
 void k2i_consumer_wake(struct k2hft_ring *ring);

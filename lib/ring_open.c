@@ -128,20 +128,32 @@ static void consumer_begin(struct k2hft_ring *ring)
 	atomic_store_explicit(&header->consumer, ring->process.owner, memory_order_release);
 }
 
+/* What a handle needs beside the file: taken first, since a file may be replaced, and what was in it is then gone. */
+static int consumer_make(struct k2hft_ring **ring)
+{
+	struct k2hft_ring *made = k2i_ring_new(-1);
+	int error;
+
+	if (!made)
+		return -ENOMEM;
+	made->consumer = true;
+	made->stream_copies = calloc(K2I_STREAM_COUNT, sizeof(*made->stream_copies));
+	error = made->stream_copies ? k2i_wake_open(made) : -ENOMEM;
+	if (error)
+		k2i_ring_delete(made);
+	else
+		*ring = made;
+	return error;
+}
+
 static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed, uint64_t cut_bytes)
 {
 	int error = k2i_ring_map(ring, capacity, seed);
 
-	if (error)
-		return error;
-	ring->consumer = true;
-	ring->stream_copies = calloc(K2I_STREAM_COUNT, sizeof(*ring->stream_copies));
-	if (!ring->stream_copies)
-		return -ENOMEM;
-	error = k2i_wake_open(ring);
-	if (error)
-		return error;
-	error = inherit(ring);
+	if (!error)
+		error = k2i_wake_watch(ring);
+	if (!error)
+		error = inherit(ring);
 	if (error)
 		return error;
 	K2I_CRASH(ring_inherited);
@@ -152,18 +164,6 @@ static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t s
 	K2I_CRASH(ring_begun);
 	k2i_space_wake(ring);
 	return 0;
-}
-
-/* A handle that owns the descriptor, or is not made because that is an error. */
-static int handle_make(int descriptor, struct k2hft_ring **ring)
-{
-	if (descriptor < 0)
-		return descriptor;
-	*ring = k2i_ring_new(descriptor);
-	if (*ring)
-		return 0;
-	(void)close(descriptor);
-	return -ENOMEM;
 }
 
 static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **ring)
@@ -177,10 +177,11 @@ static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring *
 		error = options_check(&options);
 	if (error)
 		return error;
-	error = handle_make(file_get(&options, &capacity, &seed, &cut_bytes), &opened);
+	error = consumer_make(&opened);
 	if (error)
 		return error;
-	error = consumer_start(opened, capacity, seed, cut_bytes);
+	opened->descriptor = file_get(&options, &capacity, &seed, &cut_bytes);
+	error = opened->descriptor < 0 ? opened->descriptor : consumer_start(opened, capacity, seed, cut_bytes);
 	if (error) {
 		k2i_ring_delete(opened);
 		return error;
@@ -196,6 +197,18 @@ int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring 
 
 	errno = kept;
 	return status;
+}
+
+/* A handle that owns the descriptor, or is not made because that is an error. */
+static int handle_make(int descriptor, struct k2hft_ring **ring)
+{
+	if (descriptor < 0)
+		return descriptor;
+	*ring = k2i_ring_new(descriptor);
+	if (*ring)
+		return 0;
+	(void)close(descriptor);
+	return -ENOMEM;
 }
 
 static int attach(struct k2hft_ring *ring)

@@ -24,21 +24,6 @@
 /* A wait for room looks around at least this often. */
 #define TURN_MS 1000
 
-static int watch_open(int descriptor)
-{
-	char path[64];
-	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-
-	if (watch < 0)
-		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
-	if (inotify_add_watch(watch, path, IN_MODIFY) < 0) {
-		(void)close(watch);
-		return -1;
-	}
-	return watch;
-}
-
 static int epoll_add(int epoll, int descriptor)
 {
 	struct epoll_event event = {.events = EPOLLIN};
@@ -46,9 +31,15 @@ static int epoll_add(int epoll, int descriptor)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? -errno : 0;
 }
 
+static int timer_open(struct k2hft_ring *ring)
+{
+	ring->wake_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	return ring->wake_timer < 0 ? -errno : epoll_add(ring->wake_epoll, ring->wake_timer);
+}
+
 int k2i_wake_open(struct k2hft_ring *ring)
 {
-	int second, error;
+	int error;
 
 	ring->wake_epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (ring->wake_epoll < 0)
@@ -56,13 +47,11 @@ int k2i_wake_open(struct k2hft_ring *ring)
 	ring->wake_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (ring->wake_event < 0)
 		return -errno;
-	second = ring->wake_inotify = watch_open(ring->descriptor);
-	if (second < 0)
-		second = ring->wake_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (second < 0)
-		return -errno;
 	error = epoll_add(ring->wake_epoll, ring->wake_event);
-	return error ? error : epoll_add(ring->wake_epoll, second);
+	if (error)
+		return error;
+	ring->wake_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	return ring->wake_inotify < 0 ? timer_open(ring) : epoll_add(ring->wake_epoll, ring->wake_inotify);
 }
 
 static void descriptor_close(int *descriptor)
@@ -70,6 +59,17 @@ static void descriptor_close(int *descriptor)
 	if (*descriptor >= 0)
 		(void)close(*descriptor);
 	*descriptor = -1;
+}
+
+int k2i_wake_watch(struct k2hft_ring *ring)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", ring->descriptor);
+	if (ring->wake_inotify < 0 || inotify_add_watch(ring->wake_inotify, path, IN_MODIFY) >= 0)
+		return 0;
+	descriptor_close(&ring->wake_inotify);
+	return timer_open(ring);
 }
 
 void k2i_wake_close(struct k2hft_ring *ring)

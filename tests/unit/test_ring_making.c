@@ -3,6 +3,7 @@
 #include "ring_help.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -43,6 +44,31 @@ static void leftovers_go(void **state)
 	assert_false(there(files->leftover));
 	(void)take(ring, "kept");
 	k2hft_ring_close(ring);
+}
+
+/* A call that fails has not begun the ring afresh. */
+static void a_failure_replaces_nothing(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	unsigned limit = 0;
+	int status;
+
+	assert_int_equal(push(producer, stream_of(ring, "s"), "kept"), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	do {
+		descriptors_limit(limit++);
+		status = open_answer(files->path, K2HFT_RING_FRESH);
+		descriptors_limit(UINT_MAX);
+		ring = file_ring(files->path, 0);
+		if (status) {
+			assert_int_equal(status, -EMFILE);
+			assert_true(stats_of(ring).tail > 0);
+		}
+		k2hft_ring_close(ring);
+	} while (status);
 }
 
 static const char *made_path; /* of what is made; NULL: it does not matter */
@@ -395,6 +421,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(a_failure_replaces_nothing, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(half_a_header_is_no_room, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
