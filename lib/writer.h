@@ -168,7 +168,7 @@ static inline void k2i_writer_count_sealed(struct k2hft_writer *writer, uint64_t
 void k2i_writer_commit_open(struct k2hft_writer *writer, bool early);
 /*
  * An open chunk with room for at least `needed` bytes, at most the sender's piece_bytes_max. 0; -EAGAIN, -EINTR
- * as the sender's K2HFT_FULL_* asks; -ENOBUFS: to be dropped by the caller.
+ * as the sender's K2HFT_FULL_* asks; -ENOBUFS: to be dropped by the caller; -EIO, -EPIPE as k2hft_writer_write.
  */
 int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed);
 /* One chunk from up to two pieces of memory, committed at once behind what is open. `finish`: never -EAGAIN, -EINTR or

@@ -284,8 +284,10 @@ int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes
 		return -EINVAL;
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
-	status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
-				  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);
+	status = k2i_writer_end_owed(writer);
+	if (status == 0)
+		status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
+					  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);
 	k2i_writer_leave(writer);
 	if (status)
 		return status;

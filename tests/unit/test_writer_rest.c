@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines in pieces of which the ring has no room for the rest. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,11 +107,42 @@ static void what_close_drops_ends_its_line(void **state)
 	free(large);
 }
 
+/* Also by who takes memory of the ring to read into. */
+static void a_claim_goes_behind_the_end_that_is_owed(void **state)
+{
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+	char line[20000];
+	void *memory;
+	size_t bytes;
+
+	(void)state;
+	memset(line, 'l', sizeof(line));
+	assert_int_equal(k2hft_writer_lines(writer, line, sizeof(line), NULL), 0);
+	fill(writer);
+	k2hft_writer_close(writer);
+	writer = writer_make(sender);
+	assert_int_equal(k2i_writer_reserve(writer, &memory, &bytes), -EAGAIN);
+	take_committed(sender, &taken);
+	assert_int_equal(taken.open, 1);
+	taken.byte_count = 0;
+	assert_int_equal(k2i_writer_reserve(writer, &memory, &bytes), 0);
+	memcpy(memory, "next\n", 5);
+	assert_int_equal(k2i_writer_commit(writer, 5), 0);
+	k2hft_writer_close(writer);
+	take_committed(sender, &taken);
+	assert_taken(&taken, "\nnext\n");
+	free(taken.bytes);
+	k2i_sender_free(sender);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dropped_rest_ends_its_line),
 		cmocka_unit_test(what_close_drops_ends_its_line),
+		cmocka_unit_test(a_claim_goes_behind_the_end_that_is_owed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
