@@ -133,14 +133,14 @@ void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
 bool k2i_ring_abandoned(struct k2hft_ring *ring);
 bool k2i_ring_abandoned_known(const struct k2hft_ring *ring);
 /*
- * The same, the consumer's: where the ring ended when it was opened, which stays so, however often it is opened, until a
- * receiver has heard of that (k2i_ring_known). Before that none can have what is behind. `*known`: one has; then it is
- * where the ring ends now.
+ * ring_open.c, the consumer only: where the ring ended when it was opened. However often it is opened again, that stays as
+ * it is until a receiver has heard of it (k2i_ring_known): before that none can have what is behind. `*known`: one has
+ * heard of it; the answer is then where the ring ends now.
  */
 uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *known);
 void k2i_ring_known(struct k2hft_ring *ring);
 
-/* ring_map.c: gives it another uuid, as it is a copy of the one whose this is: its positions name other chunks. -EIO */
+/* ring_map.c: gives another uuid to a ring that is a copy: its positions name other chunks than the original's. 0 or -EIO */
 int k2i_ring_rename(struct k2hft_ring *ring);
 
 /* ring_full.c: the free bytes when a reserve gave -EAGAIN, of this thread if there was one. */
