@@ -170,10 +170,13 @@ int k2hft_writer_open_binary(struct k2hft_sender *sender, const char *path, stru
 
 void k2hft_writer_close(struct k2hft_writer *writer)
 {
+	int status;
+
 	if (!writer)
 		return;
-	if (k2i_writer_tail_end(writer))
-		k2i_writer_tail_drop(writer);
+	status = k2i_writer_tail_end(writer);
+	if (status)
+		k2i_writer_tail_drop(writer, status);
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
 	k2i_writer_leave(writer);
@@ -260,7 +263,7 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 			k2i_writer_commit_open(writer, true);
 	}
 	if (status == -ENOBUFS) {
-		k2i_writer_drop(writer, 1);
+		k2i_writer_drop(writer, status, 1);
 		status = 0;
 	}
 	return status;

@@ -189,7 +189,8 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 /* The first `bytes` of it. */
 int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
 			    size_t bytes);
-void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count);
+/* Counts and logs what is not taken because of `status`. */
+void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_count);
 /* What a call of the application answers: counted and logged unless it is 0. */
 int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
@@ -206,8 +207,8 @@ void k2i_writers_forget(struct k2hft_sender *sender);
 int k2i_writer_end_owed(struct k2hft_writer *writer);
 /* Sends what the last text left behind its last LF, as close does. Errors as k2hft_writer_lines's: nothing changed. */
 int k2i_writer_tail_end(struct k2hft_writer *writer);
-/* Drops and counts it instead. If the line is out in pieces, its end is owed then. */
-void k2i_writer_tail_drop(struct k2hft_writer *writer);
+/* Drops it instead, if there is any, because of `status`. If the line is out in pieces, its end is owed then. */
+void k2i_writer_tail_drop(struct k2hft_writer *writer, int status);
 /* Ends of lines in a text. */
 uint64_t k2i_line_ends_count(const uint8_t *text, size_t bytes);
 

@@ -20,13 +20,19 @@
 #define MUCH_CHUNK_BYTES ((size_t)32 * 1024)
 #define MUCH_BYTES ((size_t)256 * 1024)
 
-void k2i_writer_drop(struct k2hft_writer *writer, uint64_t record_count)
+/* Why a write fails. */
+static const char *reason(int status)
+{
+	return status == -EAGAIN || status == -ENOBUFS ? "the ring is full" : strerror(-status);
+}
+
+void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_count)
 {
 	struct k2hft_sender *sender = writer->sender;
 	k2i_counter_add(&writer->dropped_records, record_count);
 	k2i_ring_count(sender->ring, K2I_RING_dropped_records, record_count);
 	k2i_log_limited(&sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
-			"sender: the ring is full: %llu records dropped", (unsigned long long)record_count);
+			"sender: %s: %llu records dropped", reason(status), (unsigned long long)record_count);
 }
 
 int k2i_writer_answer(struct k2hft_writer *writer, int status)
@@ -39,8 +45,7 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status)
 	(void)atomic_fetch_add_explicit(&sender->refused_writes, 1, memory_order_relaxed);
 	k2i_ring_count(sender->ring, K2I_RING_refused_writes, 1);
 	k2i_log_limited(&sender->refused_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
-			"sender: a write is refused, and its writer told so: %s",
-			status == -EAGAIN ? "the ring is full" : strerror(-status));
+			"sender: a write is refused, and its writer told so: %s", reason(status));
 	return status;
 }
 

@@ -163,24 +163,30 @@ static int piece_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	return 0;
 }
 
-/* The ring had no room for what `status` was asked to take, and the sender drops: 0 then. */
-static int full_drop(struct k2hft_writer *writer, int status, uint64_t records)
+/* `records` lines, or 0: a part of one, whose rest is skipped. */
+static void text_drop(struct k2hft_writer *writer, int status, uint64_t records)
 {
-	if (status != -ENOBUFS)
-		return status;
 	writer->tail_bytes = 0;
 	/* Without its end the next line would be the rest of this one. */
 	writer->owes_end |= writer->continued;
 	writer->continued = false;
 	writer->skipping = records == 0;
-	k2i_writer_drop(writer, records ? records : 1);
+	k2i_writer_drop(writer, status, records ? records : 1);
+}
+
+/* The ring had no room for what `status` was asked to take, and the sender drops: 0 then. */
+static int full_drop(struct k2hft_writer *writer, int status, uint64_t records)
+{
+	if (status != -ENOBUFS)
+		return status;
+	text_drop(writer, status, records);
 	return 0;
 }
 
-void k2i_writer_tail_drop(struct k2hft_writer *writer)
+void k2i_writer_tail_drop(struct k2hft_writer *writer, int status)
 {
 	if (writer->tail_bytes)
-		(void)full_drop(writer, -ENOBUFS, 0);
+		text_drop(writer, status, 0);
 }
 
 static int rest_skip(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, size_t *step)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
+#include <k2hft/log.h>
 #include <k2hft/sender.h>
 
 #include "ring_handle.h"
@@ -460,12 +461,18 @@ static int write_lines(struct k2hft_writer *writer)
 	return k2hft_writer_lines(writer, "one\ntwo\n", 8, NULL);
 }
 
+static void said_keep(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)level;
+	(void)snprintf(argument, 100, "%s", text);
+}
+
 static void writers_learn_that_nobody_sends(void **state)
 {
 	const struct k2hft_sender_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
 	struct k2hft_sender *sender, *attached;
 	struct k2hft_writer *writer, *late;
-	char target[64];
+	char target[64], said[100] = "";
 
 	(void)state;
 	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
@@ -479,7 +486,11 @@ static void writers_learn_that_nobody_sends(void **state)
 	assert_int_equal(write_lines(writer), -EPIPE);
 	assert_int_equal(k2hft_writer_open(attached, "b.log", &late), 0);
 	assert_int_equal(write_lines(late), -EPIPE);
+	assert_int_equal(k2hft_writer_lines(late, "rest", 4, NULL), 0);
+	k2hft_log_callback_set(said_keep, said, K2HFT_LOG_ERROR);
 	k2hft_writer_close(late);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	assert_string_equal(said, "sender: Broken pipe: 1 records dropped");
 	assert_int_equal(k2hft_sender_flush(attached, LONG_MS), -EPIPE);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(attached, -1), -EPIPE);
