@@ -414,8 +414,8 @@ static void a_process_of_the_host_is_no_other(void **state)
 	char byte;
 
 	other = fork();
-	for (; other == 0;)
-		(void)pause();
+	while (other == 0 && pause())
+		continue;
 	assert_int_equal(pipe(ready), 0);
 	assert_int_equal(pipe(go_on), 0);
 	child = fork();

@@ -102,8 +102,8 @@ static void one_consumer(void **state)
 	assert_int_equal(status, 0);
 	/* A child that has the descriptor still has no lock of a closed ring, which the next consumer could not take then. */
 	child = fork();
-	for (; child == 0;)
-		(void)pause();
+	while (child == 0 && pause())
+		continue;
 	k2hft_ring_close(ring);
 	ring = file_ring(files->path, 0);
 	assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);

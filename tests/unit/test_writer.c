@@ -528,7 +528,7 @@ static void *race_write(void *argument)
 /* Each writer's records must come in its order, each once. */
 static void race_check(struct taken *taken, uint64_t *next)
 {
-	const char *at = (const char *)taken->bytes, *end = at + taken->byte_count;
+	const char *at = taken->byte_count ? (const char *)taken->bytes : "", *end = at + taken->byte_count;
 
 	while (at < end) {
 		char *behind;
