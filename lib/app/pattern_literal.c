@@ -165,7 +165,9 @@ static bool quantifier_read(struct reader *reader, bool *optional)
 		}
 		for (*optional = true; digit(peek(reader, length)); length++)
 			*optional = *optional && peek(reader, length) == '0';
-		while (digit(peek(reader, length)) || peek(reader, length) == ',')
+		/* With two commas it is text. */
+		length += peek(reader, length) == ',';
+		while (digit(peek(reader, length)))
 			length++;
 		reader->unknown |= peek(reader, length) != '}';
 		length++;

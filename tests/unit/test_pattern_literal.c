@@ -93,6 +93,7 @@ static void what_is_not_read_makes_nothing_known(void **state)
 	knows("(*ANYCRLF)abc", "");
 	knows("aa|bb|cc|dd|ee|ff|gg|hh|ii", "");
 	knows("a{,3}bcd", "");
+	knows("a{1,2,3}{0,1}bcd", "");
 	knows("((((((((((((((((((abc))))))))))))))))))", "");
 }
 
