@@ -22,6 +22,7 @@ struct span {
 	size_t at, bytes, line_bytes;
 	bool many;
 	const struct k2i_matcher *matcher; /* the first that matches; NULL: none does */
+	uint64_t slow;                     /* expressions that took too long on it */
 };
 
 struct k2i_rule_scratch {
@@ -89,7 +90,7 @@ void k2i_rule_begin(struct k2i_rule_scratch *scratch, const char *data, size_t b
 
 static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_scratch *scratch, size_t bytes)
 {
-	scratch->counts.slow++;
+	scratch->span.slow++;
 	k2i_log_limited(&scratch->too_long, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
 			"rules: %s:%u: the regular expression takes too long on a record of %zu bytes, which counts as "
 			"no match",
@@ -290,6 +291,7 @@ int k2i_rule_next(struct k2i_rule_scratch *scratch, struct k2i_rule_output *outp
 		if (joins)
 			output->bytes += span->bytes;
 		output->end = scratch->at;
+		scratch->counts.slow += span->slow;
 		status = replaces ? record_replace(scratch, output) : 0;
 		scratch->counts.replaced += status == 1;
 		if (!joins && status == 0)

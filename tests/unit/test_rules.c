@@ -288,7 +288,10 @@ static void hostile_record_does_not_match(void **state)
 	sample_free(sample);
 }
 
-/* Though the record behind the ones that pass is met twice, it is matched, and counted, once. */
+/*
+ * Though the record behind the ones that pass is met twice, it is matched, and counted, once: not with those before it,
+ * which may be all that there is room for.
+ */
 static void hostile_records_are_counted(void **state)
 {
 	static const char records[] = "aa\n"
@@ -305,6 +308,7 @@ static void hostile_records_are_counted(void **state)
 	for (unsigned rows = 0; rows < 2; rows++) {
 		assert_int_equal(k2i_rule_next(scratch, &output), 1);
 		assert_int_equal(output.bytes, 3);
+		assert_int_equal(k2i_rule_counts(scratch).slow, rows);
 	}
 	assert_int_equal(k2i_rule_next(scratch, &output), 0);
 	counts = k2i_rule_counts(scratch);
