@@ -53,11 +53,6 @@ static const struct k2i_setting *setting_of(const struct reader *reader, const c
 	return section == K2I_SECTION_COUNT ? NULL : k2i_setting_find(section, name);
 }
 
-static bool is_list_key(const struct k2i_setting *setting)
-{
-	return !setting || setting->type == K2I_TYPE_PATTERN || setting->effect == K2I_EFFECT_ACCEPTED;
-}
-
 /* A file of the INI form can say it: no control characters. Line ends of FORMAT become what stands for them there. */
 static char *value_make(const struct reader *reader, const char *name, const struct k2i_yaml_node *node)
 {
@@ -135,9 +130,9 @@ static void scalar_read(struct reader *reader, const char *name, const struct k2
 	const struct k2i_setting *setting = setting_of(reader, name);
 	char *value = value_make(reader, name, node);
 
-	if (value && setting && setting->type == K2I_TYPE_PATTERN)
+	if (value && setting->type == K2I_TYPE_PATTERN)
 		value = pattern_make(reader, name, node, value);
-	else if (value && setting && setting->type != K2I_TYPE_FILE && is_null(node))
+	else if (value && setting->type != K2I_TYPE_FILE && is_null(node))
 		*value = '\0';
 	if (value)
 		entry_give(reader, node->line, name, value);
@@ -202,11 +197,11 @@ static void key_read(struct reader *reader, const struct k2i_yaml_node *key, con
 {
 	const struct k2i_setting *setting = setting_of(reader, key->text);
 
-	if (value->kind == K2I_YAML_SCALAR) {
-		scalar_read(reader, key->text, value);
-	} else if (!setting) {
+	if (!setting || setting->effect == K2I_EFFECT_ACCEPTED) {
 		entry_give(reader, key->line, key->text, "");
-	} else if (value->kind == K2I_YAML_MAPPING || !is_list_key(setting)) {
+	} else if (value->kind == K2I_YAML_SCALAR) {
+		scalar_read(reader, key->text, value);
+	} else if (value->kind == K2I_YAML_MAPPING || setting->type != K2I_TYPE_PATTERN) {
 		fault(reader, value->line, "%s.%s: %s where a value is wanted", reader->section, key->text,
 		      value->kind == K2I_YAML_MAPPING ? "a mapping" : "a list");
 	} else {

@@ -93,8 +93,8 @@ static void test_rules(void **state)
 static void test_values(void **state)
 {
 	(void)state;
-	expect("GLOBAL: {PORT: 1, DATE: \"a\\tb # 'c' \\\"d\\\\\"}\n",
-	       "1 [GLOBAL]\n1 GLOBAL.PORT=1\n1 GLOBAL.DATE=a\tb # 'c' \"d\\\n");
+	expect("SVRNODE: {PORT: 1, NAME: \"a\\tb # 'c' \\\"d\\\\\"}\n",
+	       "1 [SVRNODE]\n1 SVRNODE.PORT=1\n1 SVRNODE.NAME=a\tb # 'c' \"d\\\n");
 	/* No value; in quotes they are text, and of a file a word of its own. */
 	expect("SVRNODE: {NAME: ~, PORT: NULL, CTLPORT: \"~\", CAPATH: null}\n",
 	       "1 [SVRNODE]\n1 SVRNODE.NAME=\n1 SVRNODE.PORT=\n1 SVRNODE.CTLPORT=~\n1 SVRNODE.CAPATH=null\n");
@@ -104,10 +104,18 @@ static void test_values(void **state)
 	       "1 ! K2HFTFUSESVR.FILE_UNIFY: a control character in the value\n1 K2HFTFUSESVR.FILE_UNIFY=\n"
 	       "1 ! K2HFTFUSESVR.STATEDIR: a control character in the value\n1 K2HFTFUSESVR.STATEDIR=\n"
 	       "1 ! K2HFTFUSESVR.LISTEN: a control character in the value\n1 K2HFTFUSESVR.LISTEN=\n");
-	expect("GLOBAL:\n  PORT: [1]\n  SSL:\n    A: 1\n  K2HMAXELE: [1, 2]\n  NOTHING: [1]\n  OTHER: {A: 1}\n",
+	expect("GLOBAL:\n  PORT: [1]\n  SSL:\n    A: 1\n  NOTHING: [1]\n  OTHER: {A: 1}\n",
 	       "2 [GLOBAL]\n2 ! GLOBAL.PORT: a list where a value is wanted\n"
-	       "4 ! GLOBAL.SSL: a mapping where a value is wanted\n5 GLOBAL.K2HMAXELE=1\n5 GLOBAL.K2HMAXELE=2\n"
-	       "6 GLOBAL.NOTHING=\n7 GLOBAL.OTHER=\n");
+	       "4 ! GLOBAL.SSL: a mapping where a value is wanted\n5 GLOBAL.NOTHING=\n6 GLOBAL.OTHER=\n");
+}
+
+/* What is not looked at can't be wrong, and is known once. */
+static void test_without_effect(void **state)
+{
+	(void)state;
+	expect("SVRNODE:\n  CUK: {a: 1}\n  ENDPOINTS: [{a: b}, [c, d, e]]\n  FORWARD_PEERS: []\n",
+	       "2 [SVRNODE]\n2 SVRNODE.CUK=\n3 SVRNODE.ENDPOINTS=\n4 SVRNODE.FORWARD_PEERS=\n");
+	expect("K2HFTFUSESVR:\n  TRANSCONF: |\n    two\n    lines\n", "2 [K2HFTFUSESVR]\n2 K2HFTFUSESVR.TRANSCONF=\n");
 }
 
 #define RULE "K2HFTFUSE_RULE:\n  ALLOW: "
@@ -231,9 +239,10 @@ static void test_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sections), cmocka_unit_test(test_rules), cmocka_unit_test(test_values),
-		cmocka_unit_test(test_patterns), cmocka_unit_test(test_pairs), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_limits),   cmocka_unit_test(test_size),  cmocka_unit_test(test_files),
+		cmocka_unit_test(test_sections),       cmocka_unit_test(test_rules),    cmocka_unit_test(test_values),
+		cmocka_unit_test(test_without_effect), cmocka_unit_test(test_patterns), cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_refused),        cmocka_unit_test(test_limits),   cmocka_unit_test(test_size),
+		cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
