@@ -247,6 +247,8 @@ unsigned k2i_settings_control_port(const struct k2i_settings *settings)
 static void check_receiver(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
+	bool of_node = settings->server_count && settings->servers[0].control_port;
+	enum k2i_section control_section = of_node ? K2I_SECTION_SVRNODE : K2I_SECTION_GLOBAL;
 
 	if (!settings->base_directory)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
@@ -255,7 +257,7 @@ static void check_receiver(const struct checker *checker)
 		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
 	if (k2i_settings_control_port(settings) && k2i_settings_control_port(settings) == k2i_settings_port(settings))
-		error(checker, place(checker, K2I_SECTION_GLOBAL, "CTLPORT"), "CTLPORT must be another port than PORT");
+		error(checker, place(checker, control_section, "CTLPORT"), "CTLPORT must be another port than PORT");
 	if (settings->run_group && !settings->run_user)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "GROUP"),
 		      "GROUP goes with USER; name that, too, or remove GROUP");

@@ -378,7 +378,7 @@ static void test_whole_refused(void **state)
 	expect_error(RECEIVER "[SLVNODE]\nCUK=x\n", 5, "[SLVNODE] needs NAME");
 	expect_error(RECEIVER "[SLVNODE]\nNAME=\n", 5, "[SLVNODE] needs NAME");
 	/* The ports of the first receiver go before those of all. */
-	expect_error("[SVRNODE]\nCTLPORT=8020\n" RECEIVER, 3, "CTLPORT must be another port than PORT");
+	expect_error("[SVRNODE]\nCTLPORT=8020\n" RECEIVER, 2, "CTLPORT must be another port than PORT");
 	expect_error("[GLOBAL]\nCTLPORT=1\n[SVRNODE]\nPORT=1\n" RECEIVER, 2, "CTLPORT must be another port than PORT");
 	k2i_settings_free(load("[SVRNODE]\nCTLPORT=1\n[GLOBAL]\nCTLPORT=8020\n" RECEIVER));
 	k2i_settings_free(load("[SVRNODE]\nPORT=1\n[GLOBAL]\nCTLPORT=8020\n" RECEIVER));
