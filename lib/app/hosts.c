@@ -108,7 +108,8 @@ static bool numbers_match(const char *element, const char *second, const char *r
 	size_t width = element[0] == '0' ? number_bytes(element) : 0, digits;
 
 	/* As many digits as there are, then fewer: [1-20]5 can be 15. */
-	for (digits = number_bytes(name); digits > 0; digits--) {
+	digits = strspn(name, DIGITS);
+	for (digits = digits < DIGITS_MAX ? digits : DIGITS_MAX; digits > 0; digits--) {
 		if (width ? digits < width || (digits > width && name[0] == '0') : digits > 1 && name[0] == '0')
 			continue;
 		number = 0;

@@ -112,6 +112,8 @@ static void test_lists(void **state)
 	expect("h[0-999999999]", "h123456789", true);
 	expect("h[0-999999999]", "h99999999999999999999", false);
 	expect("h[0-5]", "h18446744073709551617", false); /* 1 in 64 bits */
+	expect("h[1-5]2026010100", "h32026010100", true); /* more digits than a number of a list has */
+	expect("h[1-5]2026010100", "h62026010100", false);
 	expect("h[5-5]", "h5", true);
 	expect("h[5-5]", "h55", false);
 	expect("h[c-c]", "hc", true);
