@@ -143,8 +143,12 @@ static int time_format_set(struct k2i_format *format, const char *time_format, c
 			k2i_log(K2HFT_LOG_WARNING, "format: %%T is used, but no time format is set; it will be empty");
 		return 0;
 	}
-	format->time_format = k2i_time_format_compile(time_format, message, message_room);
-	if (!format->time_format)
+	format->time_format = malloc(strlen(time_format) + K2I_TIME_FORMAT_MORE);
+	if (!format->time_format) {
+		(void)snprintf(message, message_room, "format: no memory");
+		return -ENOMEM;
+	}
+	if (k2i_time_format_compile(time_format, format->time_format, message, message_room))
 		return -EINVAL;
 	if (k2i_time_second(format->time_format, wednesday, text, sizeof(text)) != 0)
 		return 0;

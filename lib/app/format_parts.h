@@ -42,11 +42,12 @@ struct k2i_format {
 
 /*
  * The strftime(3) format for FILE_TIMEFORM: a byte that makes an empty result differ from one that does not fit, and the
- * byte K2I_TIME_NANOSECONDS for each `%-`. NULL with the reason in message: a directive that strftime does not know,
- * or no memory.
+ * byte K2I_TIME_NANOSECONDS for each `%-`. `compiled` has room for K2I_TIME_FORMAT_MORE bytes more than time_format is
+ * long. -EINVAL with the reason in message: a directive that strftime does not know.
  */
 #define K2I_TIME_NANOSECONDS '\1'
-char *k2i_time_format_compile(const char *time_format, char *message, size_t message_room);
+#define K2I_TIME_FORMAT_MORE 2u
+int k2i_time_format_compile(const char *time_format, char *compiled, char *message, size_t message_room);
 /* Local time with nanoseconds still as K2I_TIME_NANOSECONDS. The length, or 0 if it does not fit. */
 size_t k2i_time_second(const char *compiled, time_t second, char *text, size_t room);
 /* Fills in the nanoseconds. The length, or -1 if it does not fit. */

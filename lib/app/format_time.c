@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "format.h"
@@ -61,20 +60,14 @@ static const char *translate(const char *from, char *to)
 	return NULL;
 }
 
-char *k2i_time_format_compile(const char *time_format, char *message, size_t message_room)
+int k2i_time_format_compile(const char *time_format, char *compiled, char *message, size_t message_room)
 {
-	size_t bytes = strlen(time_format);
-	char *compiled = malloc(bytes + 2);
 	const char *wrong;
 
-	if (!compiled) {
-		(void)snprintf(message, message_room, "no memory");
-		return NULL;
-	}
 	compiled[0] = 'x';
 	wrong = translate(time_format, compiled + 1);
 	if (!wrong)
-		return compiled;
+		return 0;
 	if (*wrong == '%')
 		(void)snprintf(
 			message, message_room,
@@ -83,8 +76,7 @@ char *k2i_time_format_compile(const char *time_format, char *message, size_t mes
 	else
 		(void)snprintf(message, message_room, "time format: control character at byte %zu",
 			       (size_t)(wrong - time_format) + 1);
-	free(compiled);
-	return NULL;
+	return -EINVAL;
 }
 
 size_t k2i_time_second(const char *compiled, time_t second, char *text, size_t room)
@@ -120,15 +112,14 @@ int k2i_time_text(const char *second_text, size_t second_bytes, uint32_t nanosec
 
 int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, size_t room)
 {
-	char message[128], text[4096];
-	char *compiled = k2i_time_format_compile(time_format, message, sizeof(message));
+	char message[128], compiled[4096], text[4096];
 	size_t second_bytes;
 	int bytes;
 
-	if (!compiled)
+	if (strlen(time_format) + K2I_TIME_FORMAT_MORE > sizeof(compiled) ||
+	    k2i_time_format_compile(time_format, compiled, message, sizeof(message)))
 		return -EINVAL;
 	second_bytes = k2i_time_second(compiled, (time_t)(time_ns / NANOSECONDS_PER_SECOND), text, sizeof(text));
-	free(compiled);
 	if (second_bytes == 0 || room == 0)
 		return -EINVAL;
 	bytes = k2i_time_text(text + 1, second_bytes - 1, (uint32_t)(time_ns % NANOSECONDS_PER_SECOND), output,

@@ -141,8 +141,11 @@ int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **ru
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < settings->rule_count; i++) {
-		int error = match_compile(&settings->rules[i], &made->matches[made->count++], message, message_room);
+		const struct k2i_rule *rule = &settings->rules[i];
+		int error = match_compile(rule, &made->matches[made->count++], message, message_room);
 
+		if (error == -ENOMEM)
+			(void)snprintf(message, message_room, "%s:%u: no memory", rule->file, rule->line);
 		if (error) {
 			k2i_rules_free(made);
 			return error;

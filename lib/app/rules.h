@@ -13,8 +13,8 @@ struct k2i_rules;
 struct k2i_rule_match; /* one rule, compiled */
 
 /*
- * Compiles all; -EINVAL with "FILE:LINE: ..." in message: a regular expression, a replacement or a target is wrong;
- * -ENOMEM. The settings must live as long as the rules; k2i_settings_load lets no two have one target.
+ * Compiles all; -EINVAL: a regular expression, a replacement or a target is wrong; -ENOMEM; both with "FILE:LINE: ..."
+ * in message. The settings must live as long as the rules; k2i_settings_load lets no two have one target.
  */
 int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **rules, char *message,
 		      size_t message_room);

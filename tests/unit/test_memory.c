@@ -12,6 +12,9 @@
 
 #include <k2hft/sender.h>
 
+#include "format.h"
+#include "rules.h"
+
 /* Allocations of this thread that succeed before one fails; -1: all do. And whether one has failed. */
 static _Thread_local int left = -1;
 static _Thread_local bool was_short;
@@ -126,11 +129,57 @@ static void a_configuration_opens_a_sender(void **state)
 	each_shortage_is_told(config);
 }
 
+/* The receiver has to know it at any time. */
+static void the_name_of_an_output_needs_no_memory(void **state)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	const char *refused;
+
+	(void)state;
+	left = 0;
+	refused = k2i_format_unify("log/%Y.log", UINT64_C(1500000000000000000), path);
+	left = -1;
+	assert_null(refused);
+	assert_string_equal(path, "log/2017.log");
+}
+
+static void what_is_compiled_lacks_memory(void **state)
+{
+	struct k2i_pattern patterns[] = {{(char *)(uintptr_t) "text", "f", 2},
+					 {(char *)(uintptr_t) "\"a\", \"$0\"", "f", 3}};
+	struct k2i_rule rule = {
+		.directory = true, .transfer = true, .allow = patterns, .allow_count = 2, .file = "f", .line = 1};
+	const struct k2i_settings settings = {.file = (char *)(uintptr_t) "f", .rules = &rule, .rule_count = 1};
+	int allocations = 0;
+
+	(void)state;
+	do {
+		struct k2i_format *format = NULL;
+		struct k2i_rules *rules = NULL;
+		char message[512] = "";
+		int status;
+
+		left = allocations++;
+		was_short = false;
+		status = k2i_format_compile("%T %L", "%H:%M", &format, message, sizeof(message));
+		if (status == 0)
+			status = k2i_rules_compile(&settings, &rules, message, sizeof(message));
+		left = -1;
+		k2i_rules_free(rules);
+		k2i_format_free(format);
+		assert_int_equal(status, was_short ? -ENOMEM : 0);
+		assert_true(!was_short || strstr(message, "no memory"));
+	} while (was_short);
+	assert_in_range(allocations, 10, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_open_a_sender),
 		cmocka_unit_test_setup_teardown(a_configuration_opens_a_sender, files_make, files_remove),
+		cmocka_unit_test(the_name_of_an_output_needs_no_memory),
+		cmocka_unit_test(what_is_compiled_lacks_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
