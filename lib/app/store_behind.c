@@ -51,16 +51,19 @@ static _Atomic uint64_t growing; /* the second, how many there were in the one b
 #define COUNT_BITS 16u
 #define COUNT_MAX ((UINT64_C(1) << COUNT_BITS) - 1)
 
-static uint64_t growing_next(uint64_t before, uint32_t second, bool counted)
+static uint64_t growing_next(uint64_t before, uint32_t second, uint32_t counted)
 {
 	uint32_t last_second = (uint32_t)(before >> 2 * COUNT_BITS);
 	uint64_t last_count = before >> COUNT_BITS & COUNT_MAX, count = before & COUNT_MAX;
 
+	/* A thread that was held up since it looked at the clock is late: others have begun the next second. */
+	if ((int32_t)(second - last_second) < 0)
+		second = last_second;
 	if (second != last_second) {
 		last_count = second == last_second + 1 ? count : 0;
 		count = 0;
 	}
-	if (!counted && count < COUNT_MAX)
+	if (counted != second && count < COUNT_MAX)
 		count++;
 	return (uint64_t)second << 2 * COUNT_BITS | last_count << COUNT_BITS | count;
 }
@@ -72,10 +75,10 @@ static unsigned growing_count(struct k2i_store_behind *behind)
 	uint64_t before = atomic_load_explicit(&growing, memory_order_relaxed), now;
 
 	do
-		now = growing_next(before, second, behind->counted == second);
+		now = growing_next(before, second, behind->counted);
 	while (!atomic_compare_exchange_weak_explicit(&growing, &before, now, memory_order_relaxed,
 						      memory_order_relaxed));
-	behind->counted = second;
+	behind->counted = (uint32_t)(now >> 2 * COUNT_BITS);
 	uint64_t last_count = now >> COUNT_BITS & COUNT_MAX, count = now & COUNT_MAX;
 	return (unsigned)(last_count > count ? last_count : count);
 }

@@ -468,6 +468,16 @@ static void files_that_grow_share_what_may_wait(void **state)
 	length -= stretch;
 	for (int file = 0; file < FILE_COUNT; file++)
 		assert_int_equal(length - behind[file].done, share);
+	/* The thread of the first file looked at the clock in the second before that of the others. */
+	for (int round = 0; round < 2; round++) {
+		length += stretch;
+		for (int file = FILE_COUNT - 1; file >= 0; file--) {
+			coarse_s -= file == 0;
+			assert_int_equal(k2i_store_behind_advance(&behind[file], &options, 16, length), 0);
+			coarse_s += file == 0;
+			assert_int_equal(length - behind[file].done, share);
+		}
+	}
 	/* One of them goes on, and the others do not. */
 	others_stop_growing();
 	for (uint64_t end = length + 2 * one; length < end; length += stretch)
