@@ -18,7 +18,7 @@
  *	%F	path of the stream		%f	its last part	%%	a percent sign
  *
  * and \a \b \f \n \r \t \\ \" \' \? \xH \xHH, and \0 to \8 as the byte of that number. A control character in a host
- * or path comes out as '?'. In a format with %J, host, path and time are made fit for a JSON string as well.
+ * or path comes out as '?'; but in a format with %J, host, path and time are escaped for a JSON string as the record is.
  */
 struct k2i_format;
 

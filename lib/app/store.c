@@ -128,7 +128,7 @@ int k2i_store_put(struct k2i_store_writer *writer, const void *bytes, size_t byt
 	while (byte_count > 0 && !error) {
 		size_t part = byte_count, room;
 
-		/* A copy of few bytes stays in one piece; with `direct` each write is full. */
+		/* Few bytes are copied to one place; with `direct` each write is full. */
 		error = room_make(writer, writer->options.direct ? 1 : copy ? byte_count : 0);
 		room = writer->options.write_bytes - writer->pending_bytes;
 		if (error)
