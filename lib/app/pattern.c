@@ -7,7 +7,7 @@
  *	[\d]		a digit, not a backslash or d
  *	\<  \>		those signs; the border of a word is \b
  *	a{,3}		as it stands, before PCRE2 10.43; up to three is a{0,3}
- *	a*?  a++	as few as will do; as many as there are, and none of them is given back
+ *	a*?  a{2}+	as few as will do; as many as there are, and none of them is given back
  *
  * Subjects are bytes and may hold any of them; `.' is one byte. The line end is not part of the subject, so $ stands
  * before it.
