@@ -89,12 +89,19 @@ static bool comment_cut(char *text)
 			quote = *at == quote ? '\0' : quote;
 		else if (*at == '"' || *at == '\'')
 			quote = *at;
-		else if (*at == '#' && (at == text || isblank((unsigned char)at[-1]))) {
+		else if (*at == '#' && at > text && isblank((unsigned char)at[-1])) {
 			*at = '\0';
 			return true;
 		}
 	}
 	return !quote;
+}
+
+/* Without blanks and comment; as in K2HFTFUSE a # that it begins with is its own. NULL: a quote is not closed. */
+static char *value_read(char *text)
+{
+	text = trim(text);
+	return comment_cut(text) ? trim(text) : NULL;
 }
 
 void k2i_ini_unquote(char *value)
@@ -219,11 +226,11 @@ static void include(struct reader *reader, char *path)
 	const char *from = current(reader)->path, *slash = strrchr(from, '/');
 	int directory_bytes, error;
 
-	if (!comment_cut(path)) {
+	path = value_read(path);
+	if (!path) {
 		fault(reader, "a quote is not closed");
 		return;
 	}
-	path = trim(path);
 	k2i_ini_unquote(path);
 	if (!*path) {
 		fault(reader, "INCLUDE needs the path of a file");
@@ -286,11 +293,11 @@ static enum shape entry_read(struct reader *reader, char *text)
 		fault(reader, "no key before =");
 		return SHAPE_NONE;
 	}
-	if (!comment_cut(equals + 1)) {
+	reader->value = value_read(equals + 1);
+	if (!reader->value) {
 		fault(reader, "a quote is not closed");
 		return SHAPE_NONE;
 	}
-	reader->value = trim(equals + 1);
 	return SHAPE_ENTRY;
 }
 
