@@ -105,7 +105,7 @@ static void check_output(struct check *check, const struct k2i_settings *setting
 /* Compiles a file of one rule. Its first error is all that it has, so the place in the message is known beforehand. */
 static void check_rule(struct check *check, struct k2i_rule *rule, const char *file, unsigned line)
 {
-	const struct k2i_settings one = {.rules = rule, .rule_count = 1};
+	const struct k2i_settings one = {.file = (char *)(uintptr_t)file, .rules = rule, .rule_count = 1};
 	struct k2i_rules *rules = NULL;
 	char message[1024] = "", place[4200];
 	int place_bytes = snprintf(place, sizeof(place), "%s:%u: ", file, line);
