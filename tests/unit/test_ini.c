@@ -131,7 +131,8 @@ static void test_comments(void **state)
 {
 	(void)state;
 	expect("[X]\nA=b # c\nB=b#c\nC=\"b # c\" # d\nD='b # c'#d\nE= # c\nF=#c\nG=\"\\\" # c\"\n",
-	       "1 [X]\n2 X.A=b\n3 X.B=b#c\n4 X.C=\"b # c\"\n5 X.D='b # c'#d\n6 X.E=# c\n7 X.F=#c\n8 X.G=\"\\\" # c\"\n");
+	       "1 [X]\n2 X.A=b\n3 X.B=b#c\n4 X.C=\"b # c\"\n5 X.D='b # c'#d\n6 X.E=# c\n7 X.F=#c\n8 X.G=\"\\\" # "
+	       "c\"\n");
 	expect("[X] ; c\n[Y] # c\nA='b\\' # c\n", "1 [X]\n2 [Y]\n3 Y.A='b\\'\n");
 }
 
