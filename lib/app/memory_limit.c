@@ -29,16 +29,21 @@ static bool hierarchy_find(bool version_2, char *path, size_t room)
 	return found;
 }
 
-/* The group's path in a line of /proc/self/cgroup, "0::/PATH" or "NUMBER:memory:/PATH"; NULL: it is another hierarchy's. */
+/*
+ * The group's path in a line of /proc/self/cgroup, "0::/PATH", or "NUMBER:memory:/PATH", where memory can be one of
+ * several; NULL: it is another hierarchy's.
+ */
 static char *group_path(char *line, bool version_2)
 {
 	char *name = strchr(line, ':'), *path = name ? strchr(name + 1, ':') : NULL;
+	struct mntent controllers = {0}; /* they are listed as options of a mount are */
 
 	if (!path)
 		return NULL;
 	*path++ = '\0';
 	path[strcspn(path, "\n")] = '\0';
-	if (version_2 ? name[1] != '\0' : strcmp(name + 1, "memory") != 0)
+	controllers.mnt_opts = name + 1;
+	if (version_2 ? name[1] != '\0' : !hasmntopt(&controllers, "memory"))
 		return NULL;
 	return strcmp(path, "/") == 0 ? path + 1 : path;
 }

@@ -119,6 +119,14 @@ static void the_least_limit_counts(void **state)
 	assert_int_equal(k2i_memory_bytes(), 2 * MIB);
 }
 
+static void memory_can_share_its_hierarchy(void **state)
+{
+	(void)state;
+	put("cgroup", "5:cpu,name=memory:/\n4:cpuset,memory,pids:/logs/k2hft\n");
+	put("first/logs/k2hft/memory.limit_in_bytes", "4194304\n");
+	assert_int_equal(k2i_memory_bytes(), 4 * MIB);
+}
+
 /* As in a container that sees its own group as the root. */
 static void the_root_can_have_a_limit(void **state)
 {
@@ -179,9 +187,13 @@ int main(void)
 {
 #define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		LIMIT_TEST(without_limits_it_is_the_machines), LIMIT_TEST(the_least_limit_counts),
-		LIMIT_TEST(the_root_can_have_a_limit),         LIMIT_TEST(a_group_that_is_not_there_is_the_root),
-		LIMIT_TEST(a_path_that_has_no_room_is_none),   LIMIT_TEST(files_can_be_missing),
+		LIMIT_TEST(without_limits_it_is_the_machines),
+		LIMIT_TEST(the_least_limit_counts),
+		LIMIT_TEST(memory_can_share_its_hierarchy),
+		LIMIT_TEST(the_root_can_have_a_limit),
+		LIMIT_TEST(a_group_that_is_not_there_is_the_root),
+		LIMIT_TEST(a_path_that_has_no_room_is_none),
+		LIMIT_TEST(files_can_be_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
