@@ -171,20 +171,40 @@ bool k2i_hosts_match(const struct k2i_hosts *hosts, const char *name)
 	return false;
 }
 
+/* Whether each alternative is ^...$. What is between brackets or parentheses belongs to one of them. */
+static bool is_whole(const char *expression)
+{
+	const char *begin = expression, *at;
+	bool in_class = false;
+	int depth = 0;
+
+	for (at = expression; *at; at++) {
+		if (*at == '\\' && at[1]) {
+			at++;
+		} else if (in_class || *at == '[') {
+			in_class = *at != ']';
+		} else if (*at == '(' || *at == ')') {
+			depth += *at == '(' ? 1 : -1;
+		} else if (*at == '|' && depth == 0) {
+			if (*begin != '^' || at[-1] != '$')
+				return false;
+			begin = at + 1;
+		}
+	}
+	return *begin == '^' && at[-1] == '$';
+}
+
 /* What an expression lets in that its author may not think of. */
 static void expression_check(const struct k2i_hosts *hosts, const struct host *host, const struct k2i_sender_node *node,
 			     k2i_settings_report *report, void *argument)
 {
-	size_t bytes = strlen(node->name);
-
 	if (host_match(hosts, host, NO_HOST))
 		report(argument, K2I_FINDING_WARNING, node->file, node->line,
 		       "NAME of [SLVNODE] lets every host connect");
-	else if (node->name[0] != '^' || node->name[bytes - 1] != '$')
+	else if (!is_whole(node->name))
 		report(argument, K2I_FINDING_WARNING, node->file, node->line,
-		       "NAME of [SLVNODE] is a regular expression, found anywhere in a name: begin it with ^ and end "
-		       "it "
-		       "with $, or longer names are let in, too");
+		       "NAME of [SLVNODE] is a regular expression, found anywhere in a name: begin it, and each "
+		       "alternative of it, with ^ and end it with $, or longer names are let in, too");
 }
 
 /*

@@ -198,6 +198,14 @@ static void test_findings(void **state)
 	assert_int_equal(compile("^web.*[.]com$", "h[1-5]", &hosts), 0);
 	assert_string_equal(warnings, "");
 	k2i_hosts_free(hosts);
+	/* ^ and $ are those of one alternative. */
+	assert_int_equal(compile("^web1|web2$", "^(a|b)$|db$", &hosts), 0);
+	assert_non_null(strstr(warnings, "f.ini:3: NAME of [SLVNODE] is a regular expression, found anywhere"));
+	assert_non_null(strstr(warnings, "f.ini:5: NAME of [SLVNODE] is a regular expression, found anywhere"));
+	k2i_hosts_free(hosts);
+	assert_int_equal(compile("^(web|db)[0-9|]$|^mail(1|2)$", "^a\\|b\\[c\\(d$", &hosts), 0);
+	assert_string_equal(warnings, "");
+	k2i_hosts_free(hosts);
 }
 
 static void test_none(void **state)
