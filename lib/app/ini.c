@@ -208,7 +208,7 @@ static bool line_read(struct reader *reader)
 	if (character == EOF && !bytes)
 		return false;
 	source->line++;
-	if (source->bytes++ >= FILE_BYTES_MAX) {
+	if (character != EOF && source->bytes++ >= FILE_BYTES_MAX) {
 		fault(reader, "more than 16777216 bytes: this is no configuration");
 		return false;
 	}

@@ -288,6 +288,20 @@ static void test_largest_file(void **state)
 	expect("INCLUDE large\nA=1\n", "large:257 ! more than 16777216 bytes: this is no configuration\n2 .A=1\n");
 }
 
+static void test_largest_file_without_line_end(void **state)
+{
+	const size_t bytes = 16 << 20;
+	char *text = malloc(bytes);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '\n', bytes);
+	text[bytes - 1] = '#';
+	write_bytes("large", text, bytes);
+	free(text);
+	expect("INCLUDE large\nA=1\n", "2 .A=1\n");
+}
+
 /* Every line of it is read once, however often the file would include itself, directly or through others. */
 static void test_include_loop(void **state)
 {
@@ -378,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_include_failures),
 		cmocka_unit_test(test_include_path_too_long),
 		cmocka_unit_test(test_largest_file),
+		cmocka_unit_test(test_largest_file_without_line_end),
 		cmocka_unit_test(test_include_loop),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_unquote),
