@@ -23,9 +23,11 @@
 /* A number, or a service name. Of a larger number getaddrinfo(3) takes the lower 16 bits, which is another port. */
 static bool is_port(const char *port)
 {
+	int kept = errno;
 	char *end;
 	unsigned long number = strtoul(port, &end, 10);
 
+	errno = kept;
 	return *port && (*end || (number > 0 && number <= UINT16_MAX));
 }
 

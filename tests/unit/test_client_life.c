@@ -496,10 +496,13 @@ static void errno_is_not_touched(void **state)
 	struct fixture *f = *state;
 	struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = "/none"};
 	struct k2hft_client_options options = f->options;
+	const struct k2hft_sender_options no_port = {
+		.size = sizeof(no_port), .host = "127.0.0.1", .port = "99999999999999999999"};
 	struct k2hft_sender *sender;
 
 	options.tls = &tls;
 	errno = 77;
+	assert_int_equal(k2hft_sender_open(&no_port, &sender), -EINVAL);
 	assert_int_equal(k2hft_sender_open_config("/none", &sender, NULL, 0), -ENOENT);
 	assert_int_equal(k2hft_client_open(f->ring, &options, &f->client), -EINVAL);
 	client_open(f);
