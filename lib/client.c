@@ -45,7 +45,7 @@ int k2i_client_options_check(struct k2hft_client_options *options)
 		options->level = K2HFT_LEVEL_WRITTEN;
 	if (options->frame_bytes_max == 0)
 		options->frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT;
-	return 0;
+	return k2i_client_tls_check(options->tls);
 }
 
 /* A line end that a script has left at the end of it must not keep this host from being heard. */

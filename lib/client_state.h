@@ -179,7 +179,9 @@ int k2i_client_watch(struct k2hft_client *client, uint32_t events);
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 
-/* client_tls.c: options, which may be NULL, with all strings copied; what is wrong was logged. -EINVAL, -ENOMEM */
+/* client_tls.c: options may be NULL. -EINVAL one is out of range; the files are not looked at. */
+int k2i_client_tls_check(const struct k2hft_tls_options *options);
+/* Of options that were checked all strings are copied; what is wrong with a file was logged. -EINVAL, -ENOMEM */
 int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
 void k2i_client_tls_free(struct k2hft_client *client);
 /* Before its thread is stopped: the end of OpenSSL does not touch it any more. */

@@ -87,18 +87,27 @@ static int path_copy(const char *path, const char **copy)
 	return *copy ? 0 : -ENOMEM;
 }
 
-static int settings_take(struct k2i_tls_settings *settings, const struct k2hft_tls_options *options)
+int k2i_client_tls_check(const struct k2hft_tls_options *options)
 {
-	int error = 0;
+	struct k2hft_tls_options known;
+	int error = options ? k2i_options_copy(&known, sizeof(known), options) : 0;
 
-	if (options->version_min > K2HFT_TLS_1_3 || options->reserved)
+	if (!options || error < 0)
+		return error;
+	if (known.version_min > K2HFT_TLS_1_3 || known.reserved)
 		return -EINVAL;
 	/* One without the other does nothing, and a shared key does without all of them. */
-	if (!options->certificate_path != !options->private_key_path ||
-	    (options->shared_key_path && (options->certificate_path || options->authority_path)))
+	if (!known.certificate_path != !known.private_key_path ||
+	    (known.shared_key_path && (known.certificate_path || known.authority_path)))
 		return -EINVAL;
+	return 0;
+}
+
+static int settings_take(struct k2i_tls_settings *settings, const struct k2hft_tls_options *options)
+{
+	int error = path_copy(options->authority_path, &settings->authority);
+
 	settings->version_min = options->version_min;
-	error = path_copy(options->authority_path, &settings->authority);
 	if (error == 0)
 		error = path_copy(options->certificate_path, &settings->certificate);
 	if (error == 0)

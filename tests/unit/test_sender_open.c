@@ -70,6 +70,7 @@ static uint64_t records_left(void)
 
 static void a_refused_option_leaves_the_file_as_it_is(void **state)
 {
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/without/its/key"};
 	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
 	struct k2hft_sender *sender = NULL;
 
@@ -79,6 +80,11 @@ static void a_refused_option_leaves_the_file_as_it_is(void **state)
 	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
 	options.port = "1";
 	options.level = K2HFT_LEVEL_SYNCED + 1;
+	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
+	options.level = 0;
+	options.tls = &tls;
+	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .version_min = K2HFT_TLS_1_3 + 1};
 	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
 	assert_null(sender);
 	assert_int_equal(records_left(), 3);
