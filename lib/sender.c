@@ -206,24 +206,25 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
-	struct k2hft_ring_stats stats = k2i_ring_stats(sender->ring);
-	uint64_t target = stats.tail;
+	uint64_t target = k2i_ring_stats(sender->ring).tail;
+	struct k2hft_ring_stats stats;
 	int kept = errno;
-	bool abandoned = false;
+	bool abandoned;
 
-	/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
-	while (stats.head < target && stats.head < stats.tail) {
+	for (;;) {
+		/* Before the positions: what the process did at last is in them. */
+		abandoned = k2i_ring_abandoned(sender->ring);
+		stats = k2i_ring_stats(sender->ring);
+		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
+		if (stats.head >= target || stats.head >= stats.tail)
+			return 0;
 		if (abandoned)
 			return -EPIPE;
 		if (deadline_left_ms(deadline_ns) == 0)
 			return -ETIMEDOUT;
 		(void)nanosleep(&pause, NULL);
 		errno = kept;
-		/* Before the positions: what the process did at last is in them. */
-		abandoned = k2i_ring_abandoned(sender->ring);
-		stats = k2i_ring_stats(sender->ring);
 	}
-	return 0;
 }
 
 int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)

@@ -482,6 +482,7 @@ static void writers_learn_that_nobody_sends(void **state)
 	assert_int_equal(write_record(writer), 0);
 	assert_int_equal(k2hft_sender_flush(attached, 0), -ETIMEDOUT);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
+	assert_int_equal(k2hft_sender_flush(attached, 0), -EPIPE);
 	assert_int_equal(refusal(writer, write_record), -EPIPE);
 	assert_int_equal(write_lines(writer), -EPIPE);
 	assert_int_equal(k2hft_writer_open(attached, "b.log", &late), 0);
