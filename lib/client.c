@@ -266,8 +266,8 @@ static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 static void ring_give_up(struct k2hft_client *client, uint64_t now_ns)
 {
 	k2i_log(K2HFT_LOG_ERROR, "client: the ring can't be used any more");
-	k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "the ring can't be used any more");
 	client->broken = true;
+	k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "the ring can't be used any more");
 }
 
 int k2i_client_step(struct k2hft_client *client, const struct epoll_event *events, int event_count, uint64_t now_ns)

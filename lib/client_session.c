@@ -127,7 +127,8 @@ static void retry_later(struct k2hft_client *client, enum k2i_client_retry retry
 	client->state = K2HFT_CLIENT_WAITING;
 	client->retry_at_ns = now_ns + (more ? 0 : retry_pause_ns(client, retry));
 	client->answered_wrong = more;
-	if (!more)
+	/* Without a ring there is no other try, which was said. */
+	if (!more && !client->broken)
 		failure_log(client, now_ns);
 }
 

@@ -61,6 +61,8 @@ static void damaged_without_end_it_is_given_up(void **state)
 	assert_int_equal(error, -EIO);
 	assert_int_equal(repairs, K2I_CLIENT_REPAIRS_MAX + 1);
 	assert_non_null(strstr(f->log, "0 client: the ring can't be used any more"));
+	assert_null(strstr(f->log, "trying again"));
+	assert_string_equal(stats_of(f).last_error, "the ring can't be used any more");
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	/* For ever: no connection is made any more. */
 	assert_int_equal(k2hft_client_timeout_ms(f->client, f->now_ns + 3600 * 1000 * MS), -1);
