@@ -22,7 +22,8 @@ enum resolve_state { RESOLVE_RUNS, RESOLVE_DONE, RESOLVE_DROPPED };
 struct k2i_resolve {
 	_Atomic int state;
 	struct addrinfo *addresses;
-	int error; /* of getaddrinfo */
+	int error;        /* of getaddrinfo */
+	int system_error; /* errno, which EAI_SYSTEM leaves it to */
 	int wake_descriptor;
 	char *port;
 	char host[];
@@ -42,6 +43,7 @@ static void look_up(struct k2i_resolve *resolve, int flags)
 	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
 
 	resolve->error = getaddrinfo(resolve->host, resolve->port, &hints, &resolve->addresses);
+	resolve->system_error = errno;
 	if (resolve->error)
 		resolve->addresses = NULL;
 }
@@ -114,7 +116,7 @@ int k2i_resolve_take(struct k2i_resolve *resolve, struct addrinfo **addresses, c
 	if (atomic_load_explicit(&resolve->state, memory_order_acquire) != RESOLVE_DONE)
 		return -EINPROGRESS;
 	if (resolve->error) {
-		*reason = gai_strerror(resolve->error);
+		*reason = resolve->error == EAI_SYSTEM ? strerror(resolve->system_error) : gai_strerror(resolve->error);
 		return -ENOENT;
 	}
 	*addresses = resolve->addresses;

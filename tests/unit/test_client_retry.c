@@ -185,11 +185,15 @@ int __real_getaddrinfo(const char *node, const char *service, const struct addri
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		       struct addrinfo **addresses);
 
-/* Of a name whose server does not answer for now. */
+/* Of a name whose server does not answer for now, and of one for which there is no socket to ask by. */
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
 {
 	sigset_t blocked;
 
+	if (strcmp(node, "many.example") == 0) {
+		errno = EMFILE;
+		return EAI_SYSTEM;
+	}
 	if (strcmp(node, "slow.example") != 0 || hints->ai_flags & AI_NUMERICHOST)
 		return __real_getaddrinfo(node, service, hints, addresses);
 	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
@@ -231,6 +235,20 @@ static void a_name_is_not_waited_for_without_end(void **state)
 	assert_int_equal(resolver_signals, 0);
 }
 
+/* "System error" would say nothing. */
+static void what_the_system_refuses_is_told(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.host = "many.example";
+	client_open(f);
+	for (int round = 0; stats_of(f).connect_failures == 0; round++) {
+		assert_true(round < ROUNDS_MAX);
+		round_go(f);
+	}
+	assert_string_equal(stats_of(f).last_error, strerror(EMFILE));
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -240,6 +258,7 @@ int main(void)
 		CASE(only_a_connection_that_held_begins_anew),   CASE(no_connection_in_time_is_the_end),
 		CASE(the_greeting_has_a_time_of_its_own),        CASE(each_network_is_judged_anew),
 		CASE(what_goes_on_is_logged_less_and_less),      CASE(a_name_is_not_waited_for_without_end),
+		CASE(what_the_system_refuses_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
