@@ -92,22 +92,39 @@ static int certificate_use(struct k2i_tls_context *context, const struct k2i_tls
 		     private_key, library_reason());
 }
 
-/* OpenSSL finds a certificate by the name that its hash makes, and says nothing when a directory has no such names. */
-static bool has_hashed_names(const char *directory)
+/*
+ * OpenSSL finds a certificate by the name that its hash makes, and says nothing when a directory has no such names, or can't
+ * be read. 1 it has one, 0 it has none; -errno.
+ */
+static int has_hashed_names(const char *directory)
 {
 	DIR *opened = opendir(directory);
 	const struct dirent *entry;
 	bool found = false;
 	size_t at;
 
-	while (opened && !found && (entry = readdir(opened)) != NULL) {
+	if (!opened)
+		return -errno;
+	while (!found && (entry = readdir(opened)) != NULL) {
 		for (at = 0; at < 8 && isxdigit((unsigned char)entry->d_name[at]); at++)
 			;
 		found = at == 8 && entry->d_name[at] == '.';
 	}
-	if (opened)
-		(void)closedir(opened);
+	(void)closedir(opened);
 	return found;
+}
+
+static int directory_use(struct k2i_tls_context *context, const char *directory, struct k2i_tls_problem *problem)
+{
+	int found = has_hashed_names(directory);
+
+	if (found < 0)
+		return wrong(problem, K2I_TLS_AUTHORITY, "%s: %s", directory, strerror(-found));
+	if (!found)
+		return wrong(problem, K2I_TLS_AUTHORITY,
+			     "%s has no certificate under the name of its hash; run openssl rehash %s", directory,
+			     directory);
+	return SSL_CTX_load_verify_dir(context->ssl, directory) == 1 ? 0 : -ENOMEM;
 }
 
 static bool readable_as(const char *environment, const char *otherwise)
@@ -132,13 +149,8 @@ static int authority_use(struct k2i_tls_context *context, const char *authority,
 		return SSL_CTX_set_default_verify_paths(context->ssl) == 1 ? 0 : -ENOMEM;
 	if (stat(authority, &about) < 0)
 		return wrong(problem, K2I_TLS_AUTHORITY, "%s: %s", authority, strerror(errno));
-	if (S_ISDIR(about.st_mode)) {
-		if (!has_hashed_names(authority))
-			return wrong(problem, K2I_TLS_AUTHORITY,
-				     "%s has no certificate under the name of its hash; run openssl rehash %s",
-				     authority, authority);
-		return SSL_CTX_load_verify_dir(context->ssl, authority) == 1 ? 0 : -ENOMEM;
-	}
+	if (S_ISDIR(about.st_mode))
+		return directory_use(context, authority, problem);
 	if (readable(problem, K2I_TLS_AUTHORITY, authority))
 		return -EINVAL;
 	if (SSL_CTX_load_verify_file(context->ssl, authority) == 1)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -348,13 +349,47 @@ static void test_long_hello(void **state)
 	assert_int_equal(hello_begin(crumbs, sizeof(crumbs)), -EPROTO);
 }
 
+/* The linker has the library call this. */
+DIR *__real_opendir(const char *name);
+DIR *__wrap_opendir(const char *name);
+DIR *__wrap_opendir(const char *name)
+{
+	if (strcmp(name, "/proc/self/fd") == 0)
+		return __real_opendir(name);
+	errno = EACCES;
+	return NULL;
+}
+
+/* Only one of them is to be mended by openssl rehash. */
+static void test_authority_directory(void **state)
+{
+	struct k2i_tls_settings settings = {.authority = "/proc/self/fd"};
+	struct k2i_tls_context *context;
+	struct k2i_tls_problem problem;
+
+	(void)state;
+	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), -EINVAL);
+	assert_int_equal(problem.part, K2I_TLS_AUTHORITY);
+	assert_string_equal(problem.text, "/proc/self/fd has no certificate under the name of its hash; "
+					  "run openssl rehash /proc/self/fd");
+	settings.authority = "/";
+	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), -EINVAL);
+	assert_int_equal(problem.part, K2I_TLS_AUTHORITY);
+	assert_string_equal(problem.text, "/: Permission denied");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys_differ), cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_full),        cmocka_unit_test(test_what_was_not_sent_counts),
-		cmocka_unit_test(test_ends),        cmocka_unit_test(test_new_keys_only),
-		cmocka_unit_test(test_begins),      cmocka_unit_test(test_long_hello),
+		cmocka_unit_test(test_keys_differ),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_what_was_not_sent_counts),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_new_keys_only),
+		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_long_hello),
+		cmocka_unit_test(test_authority_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
