@@ -88,7 +88,7 @@ struct k2hft_client_stats {
 	uint64_t sent_records;      /* in them; counted again when they are sent again */
 	uint64_t resent_frames;     /* that begin where something was sent before */
 	uint64_t compressed_frames; /* of sent_frames */
-	uint64_t discarded_ranges;  /* given up and announced with DISCARD: expired, damaged */
+	uint64_t discarded_ranges;  /* given up (expired, damaged): DISCARDs; counted again when announced again */
 	uint64_t expired_records;   /* given up: older than expire_s */
 	uint64_t unknown_records;   /* given up: their stream is not declared */
 	uint64_t refusals;          /* connections that the receiver ended with an ERROR */

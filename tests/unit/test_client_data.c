@@ -63,6 +63,8 @@ static void what_expired_is_counted_once(void **state)
 	assert_int_equal(ring_stats_of(f).acked, tail);
 	assert_int_equal(stats_of(f).expired_records, 6);
 	assert_int_equal(ring_stats_of(f).expired_records, 6);
+	/* These as often as they were announced. */
+	assert_int_equal(stats_of(f).discarded_ranges, 4);
 }
 
 /* Who wrote the stream's name died before it was whole. */
