@@ -224,10 +224,12 @@ int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 	int error;
 
-	if (!client->thread_runs)
-		return k2i_client_failed(client) ? -EIO : -EINVAL;
+	if (!client->thread_runs && !k2i_client_failed(client))
+		return -EINVAL;
 	if (stats.head >= stats.tail)
 		return 0;
+	if (!client->thread_runs)
+		return -EIO;
 	(void)pthread_mutex_lock(&client->lock);
 	client->drainers++;
 	pthread_cleanup_push(drain_leave, client);

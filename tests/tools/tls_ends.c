@@ -31,6 +31,9 @@ static int end(struct k2hft_sender *sender, struct k2hft_writer *writer)
 	if (status)
 		return wrong("write", status);
 	OPENSSL_cleanup();
+	status = k2hft_sender_flush(sender, 0);
+	if (status)
+		return wrong("flush of nothing behind the end", status);
 	status = k2hft_writer_write(writer, "too late", 8);
 	if (status)
 		return wrong("write", status);
