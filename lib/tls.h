@@ -59,11 +59,11 @@ void k2i_tls_free(struct k2i_tls *tls);
 int k2i_tls_handshake(struct k2i_tls *tls);
 
 /*
- * Whether the peer has shown a certificate that was verified, and its names and addresses, from number 0 on; those of
- * others cannot be in it as long as its authority is honest. -ENOENT there are no more.
+ * Whether the peer has shown a certificate that was verified; and whether `is` says so of one of its names and addresses,
+ * of which it is asked one after the other. Those of others cannot be in it as long as its authority is honest.
  */
 bool k2i_tls_peer_certified(const struct k2i_tls *tls);
-int k2i_tls_peer_name(const struct k2i_tls *tls, unsigned number, char *name, size_t room);
+bool k2i_tls_peer_is(const struct k2i_tls *tls, bool (*is)(void *argument, const char *name), void *argument);
 
 /* As k2i_transport_read and k2i_transport_write; bytes that were taken can wait for the socket. */
 ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room);

@@ -9,6 +9,8 @@
 
 #include "tls_state.h"
 
+#define NAME_ROOM 256u /* a name of the DNS has 253 bytes at most */
+
 bool k2i_tls_peer_certified(const struct k2i_tls *tls)
 {
 	/* With a shared key, or where no certificate is asked for, there is none to look at. */
@@ -17,60 +19,60 @@ bool k2i_tls_peer_certified(const struct k2i_tls *tls)
 }
 
 /* A text with a NUL in it is a trick. */
-static int text_take(const ASN1_STRING *text, char *name, size_t room)
+static int text_take(const ASN1_STRING *text, char name[NAME_ROOM])
 {
 	const char *bytes = text ? (const char *)ASN1_STRING_get0_data(text) : NULL;
 	size_t length = text ? (size_t)ASN1_STRING_length(text) : 0;
 
-	if (!bytes || length == 0 || length >= room || memchr(bytes, '\0', length))
+	if (!bytes || length == 0 || length >= NAME_ROOM || memchr(bytes, '\0', length))
 		return -ENOENT;
 	memcpy(name, bytes, length);
 	name[length] = '\0';
 	return 0;
 }
 
-static int alternative_take(const GENERAL_NAME *alternative, char *name, size_t room)
+static int alternative_take(const GENERAL_NAME *alternative, char name[NAME_ROOM])
 {
 	const ASN1_OCTET_STRING *address;
 	int family;
 
 	if (alternative->type == GEN_DNS)
-		return text_take(alternative->d.dNSName, name, room);
+		return text_take(alternative->d.dNSName, name);
 	if (alternative->type != GEN_IPADD)
 		return -ENOENT;
 	address = alternative->d.iPAddress;
 	family = ASN1_STRING_length(address) == (int)sizeof(struct in_addr) ? AF_INET : AF_INET6;
 	if (family == AF_INET6 && ASN1_STRING_length(address) != (int)sizeof(struct in6_addr))
 		return -ENOENT;
-	return inet_ntop(family, ASN1_STRING_get0_data(address), name, (socklen_t)room) ? 0 : -ENOENT;
+	return inet_ntop(family, ASN1_STRING_get0_data(address), name, NAME_ROOM) ? 0 : -ENOENT;
 }
 
 /* As for servers: the subject's common name counts only where there is no alternative at all. */
-static int subject_take(X509 *certificate, char *name, size_t room)
+static int subject_take(X509 *certificate, char name[NAME_ROOM])
 {
 	const X509_NAME *subject = X509_get_subject_name(certificate);
 	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
 
-	return at < 0 ? -ENOENT : text_take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), name, room);
+	return at < 0 ? -ENOENT : text_take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), name);
 }
 
-int k2i_tls_peer_name(const struct k2i_tls *tls, unsigned number, char *name, size_t room)
+/* In one pass: a certificate can have thousands of names. */
+bool k2i_tls_peer_is(const struct k2i_tls *tls, bool (*is)(void *argument, const char *name), void *argument)
 {
 	X509 *certificate = SSL_get0_peer_certificate(tls->ssl);
 	GENERAL_NAMES *alternatives;
-	int index, error = -ENOENT;
+	char name[NAME_ROOM];
+	bool found = false;
+	int index;
 
 	if (!certificate)
-		return -ENOENT;
+		return false;
 	alternatives = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
-	for (index = 0; error && index < sk_GENERAL_NAME_num(alternatives); index++) {
-		error = alternative_take(sk_GENERAL_NAME_value(alternatives, index), name, room);
-		if (!error && number-- > 0)
-			error = -ENOENT;
-	}
-	if (!alternatives && number == 0)
-		error = subject_take(certificate, name, room);
+	for (index = 0; !found && index < sk_GENERAL_NAME_num(alternatives); index++)
+		found = alternative_take(sk_GENERAL_NAME_value(alternatives, index), name) == 0 && is(argument, name);
+	if (!alternatives)
+		found = subject_take(certificate, name) == 0 && is(argument, name);
 	GENERAL_NAMES_free(alternatives);
 	ERR_clear_error();
-	return error;
+	return found;
 }

@@ -240,23 +240,36 @@ static enum k2i_verdict by_name(struct k2i_admission *admission, const struct so
 	return verdict;
 }
 
+struct certificate_look {
+	struct k2i_admission *admission;
+	char *reason; /* K2I_ADMISSION_REASON_ROOM */
+	bool told;    /* the first name */
+};
+
+static bool certificate_name_look(void *argument, const char *name)
+{
+	struct certificate_look *look = argument;
+
+	if (named(look->admission, name))
+		return true;
+	if (!look->told)
+		(void)snprintf(look->reason, K2I_ADMISSION_REASON_ROOM, "its certificate is for %s", name);
+	look->told = true;
+	return false;
+}
+
 /* -ENOENT: there is no certificate that was verified. */
 static int by_certificate(struct k2i_admission *admission, const struct k2i_tls *tls, enum k2i_verdict *verdict,
 			  char reason[K2I_ADMISSION_REASON_ROOM])
 {
-	char name[K2I_LOOKUP_NAME_ROOM];
-	unsigned number = 0;
+	struct certificate_look look = {.admission = admission, .reason = reason};
 
 	*verdict = K2I_VERDICT_REFUSED;
 	if (!k2i_tls_peer_certified(tls))
 		return -ENOENT;
 	(void)snprintf(reason, K2I_ADMISSION_REASON_ROOM, "its certificate has no name");
-	while (*verdict == K2I_VERDICT_REFUSED && k2i_tls_peer_name(tls, number, name, sizeof(name)) == 0) {
-		if (named(admission, name))
-			*verdict = K2I_VERDICT_ADMITTED;
-		else if (number++ == 0)
-			(void)snprintf(reason, K2I_ADMISSION_REASON_ROOM, "its certificate is for %s", name);
-	}
+	if (k2i_tls_peer_is(tls, certificate_name_look, &look))
+		*verdict = K2I_VERDICT_ADMITTED;
 	return 0;
 }
 

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include <openssl/x509v3.h>
+
 #include "tls_state.h"
 #include "transport.h"
 
@@ -378,6 +380,87 @@ static void test_authority_directory(void **state)
 	assert_string_equal(problem.text, "/: Permission denied");
 }
 
+/* ---- names of a peer */
+
+static X509 *peer_certificate;
+static unsigned lists_made;
+
+X509 *__wrap_SSL_get0_peer_certificate(const SSL *ssl);
+X509 *__wrap_SSL_get0_peer_certificate(const SSL *ssl)
+{
+	(void)ssl;
+	return peer_certificate;
+}
+
+void *__real_X509_get_ext_d2i(const X509 *certificate, int kind, int *critical, int *at);
+void *__wrap_X509_get_ext_d2i(const X509 *certificate, int kind, int *critical, int *at);
+void *__wrap_X509_get_ext_d2i(const X509 *certificate, int kind, int *critical, int *at)
+{
+	lists_made++;
+	return __real_X509_get_ext_d2i(certificate, kind, critical, at);
+}
+
+static void alternatives_set(const char *names)
+{
+	X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, names);
+
+	assert_non_null(extension);
+	assert_int_equal(X509_add_ext(peer_certificate, extension, -1), 1);
+	X509_EXTENSION_free(extension);
+}
+
+static char names_asked[256];
+
+static bool name_is_last(void *argument, const char *name)
+{
+	size_t used = strlen(names_asked);
+
+	++*(unsigned *)argument;
+	(void)snprintf(names_asked + used, sizeof(names_asked) - used, "%s ", name);
+	return strcmp(name, "last.example") == 0;
+}
+
+/* How many of its names were asked about; `found`: whether one was the last. */
+static unsigned names_ask(bool found)
+{
+	const struct k2i_tls tls = {.established = true};
+	unsigned asked = 0;
+
+	names_asked[0] = '\0';
+	assert_int_equal(k2i_tls_peer_is(&tls, name_is_last, &asked), found);
+	return asked;
+}
+
+static void test_peer_names(void **state)
+{
+	static char names[32 * 1024];
+
+	(void)state;
+	assert_int_equal(names_ask(false), 0);
+	peer_certificate = X509_new();
+	assert_int_equal(names_ask(false), 0);
+	assert_int_equal(X509_NAME_add_entry_by_txt(X509_get_subject_name(peer_certificate), "CN", MBSTRING_ASC,
+						    (const unsigned char *)"last.example", -1, -1, 0),
+			 1);
+	assert_int_equal(names_ask(true), 1);
+	alternatives_set("email:a@last.example,DNS:one.example,IP:127.0.0.1,IP:::1");
+	assert_int_equal(names_ask(false), 3);
+	assert_string_equal(names_asked, "one.example 127.0.0.1 ::1 ");
+	X509_free(peer_certificate);
+
+	/* It costs no more to look at many: they are taken out of the certificate once. */
+	peer_certificate = X509_new();
+	for (unsigned number = 0; number < 1000; number++)
+		(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "DNS:%u.example,", number);
+	(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "DNS:last.example,DNS:more.example");
+	alternatives_set(names);
+	lists_made = 0;
+	assert_int_equal(names_ask(true), 1001);
+	assert_int_equal(lists_made, 1);
+	X509_free(peer_certificate);
+	peer_certificate = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +473,7 @@ int main(void)
 		cmocka_unit_test(test_begins),
 		cmocka_unit_test(test_long_hello),
 		cmocka_unit_test(test_authority_directory),
+		cmocka_unit_test(test_peer_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,6 @@ wrapped_by_test_ring_making    = fdatasync open pwrite
 wrapped_by_test_session_hold   = pwrite writev
 wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
 wrapped_by_test_store          = writev clock_gettime
-wrapped_by_test_tls            = opendir send
+wrapped_by_test_tls            = opendir send SSL_get0_peer_certificate X509_get_ext_d2i
 wrapped_by_test_turnstile      = syscall
 wrapped_by_test_verify_record  = reallocarray
