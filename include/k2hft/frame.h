@@ -121,7 +121,7 @@ K2HFT_API int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t pos
 #define K2HFT_ERROR_FENCED 4u   /* a newer epoch of this ring is or was connected */
 #define K2HFT_ERROR_REFUSED 5u  /* not allowed to connect */
 #define K2HFT_ERROR_LIMIT 6u    /* something was over a limit */
-#define K2HFT_ERROR_POSITION 7u /* a hole between chunks that nobody announced */
+#define K2HFT_ERROR_POSITION 7u /* a hole between positions that nobody announced, or a position that can't be */
 
 #define K2HFT_WELCOME_KNOWN 1u /* flag of a WELCOME: the receiver had this ring in its ledger */
 
