@@ -201,8 +201,10 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 	return ring_take(made, k2hft_ring_attach(ring_path, &made->ring), sender);
 }
 
-/* Another process's client sends: all that can be done is to look. Only this process's records are of interest, but
- * `acked` grows in order, so theirs must be acknowledged before ours are. */
+/*
+ * Another process's client sends: all that can be done is to look. Only this process's records are of interest, but the
+ * head moves in order, so those of others that lie before them must be acknowledged, too.
+ */
 static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};

@@ -32,7 +32,7 @@ static bool is_address(const char *host)
 	return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
-/* Whom a client wants to talk to; OpenSSL compares. A shared key needs no name. */
+/* Whom a client wants to talk to: the peer is told (if it is a name), and the certificate, if there is one, compared. */
 static bool host_set(SSL *ssl, const char *host)
 {
 	if (is_address(host))
