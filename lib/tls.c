@@ -22,7 +22,7 @@
  */
 #define READ_EXTRA_BYTES_MAX ((size_t)32 * 1024)
 
-/* AES-GCM is sound for about 2^24 full records with one key; another is made long before. */
+/* AES-GCM is sound for about 2^24 full records with one key; another is made long before, which TLS 1.2 can't. */
 #define RECORD_BYTES_MAX 16384u
 
 static bool is_address(const char *host)

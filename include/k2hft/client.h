@@ -130,10 +130,10 @@ K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_
 
 /*
  * Does everything that can be done without waiting: connects, receives, sends. A host name is resolved by a
- * short-lived thread. `now_ns` is nanoseconds of CLOCK_MONOTONIC and must not go back. Errors of the connection are
- * not returned, but handled, logged and counted. One thread at a time, and not if k2hft_client_thread_start was
- * called. -EIO the ring can't be used any more, because it was damaged time and again; nothing is sent from now on.
- * Since 0.1.0.
+ * short-lived thread; only if none can be started, the call waits for that. `now_ns` is nanoseconds of
+ * CLOCK_MONOTONIC and must not go back. Errors of the connection are not returned, but handled, logged and counted.
+ * One thread at a time, and not if k2hft_client_thread_start was called. -EIO the ring can't be used any more, because
+ * it was damaged time and again; nothing is sent from now on. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
 
