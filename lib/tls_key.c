@@ -51,8 +51,10 @@ static int file_read(const char *file, char *text, size_t room, struct k2i_tls_p
 	if (count < 0)
 		return -EINVAL;
 	text[count] = '\0';
-	if ((size_t)count == room - 1 || strlen(text) != (size_t)count)
+	if ((size_t)count == room - 1)
 		return wrong(problem, "%s is too long for a key; it has one line, IDENTITY:KEY or KEY", file);
+	if (strlen(text) != (size_t)count)
+		return wrong(problem, "%s is no text; it has one line, IDENTITY:KEY or KEY", file);
 	return 0;
 }
 

@@ -31,23 +31,66 @@ struct pair {
 	int results[2];
 };
 
+static void key_file_make(char path[256], const void *bytes, size_t byte_count)
+{
+	int descriptor;
+
+	(void)snprintf(path, 256, "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	descriptor = mkstemp(path);
+	assert_true(descriptor >= 0);
+	assert_int_equal(write(descriptor, bytes, byte_count), byte_count);
+	assert_int_equal(close(descriptor), 0);
+}
+
 static struct k2i_tls_context *context_open(const char *line, bool server)
 {
 	struct k2i_tls_settings settings = {.server = server};
 	struct k2i_tls_context *context;
 	struct k2i_tls_problem problem;
 	char path[256];
-	FILE *file;
 
-	(void)snprintf(path, sizeof(path), "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	file = fdopen(mkstemp(path), "w");
-	assert_non_null(file);
-	assert_true(fprintf(file, "%s\n", line) > 0);
-	assert_int_equal(fclose(file), 0);
+	key_file_make(path, line, strlen(line));
 	settings.shared_key = path;
 	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), 0);
 	assert_int_equal(unlink(path), 0);
 	return context;
+}
+
+/* What is said of a file of these bytes; "": it is good. */
+static void key_file_try(const char *bytes, size_t byte_count, const char *said)
+{
+	struct k2i_tls_shared_key shared;
+	struct k2i_tls_problem problem = {.text = ""};
+	char path[256];
+
+	key_file_make(path, bytes, byte_count);
+	assert_int_equal(k2i_tls_shared_key_read(path, &shared, &problem), *said ? -EINVAL : 0);
+	assert_non_null(strstr(problem.text, said));
+	assert_int_equal(unlink(path), 0);
+}
+
+/* A line of a name and a key of so many characters, with its end. */
+static void key_line_try(int name_bytes, int key_digits, const char *said)
+{
+	char line[512];
+	int bytes = snprintf(line, sizeof(line), "%0*d:%0*d\r\n", name_bytes, 0, key_digits, 0);
+
+	key_file_try(line, (size_t)bytes, said);
+}
+
+static void test_key_files(void **state)
+{
+	(void)state;
+	key_line_try(1, 32, "");
+	key_line_try(128, 128, "");
+	key_line_try(129, 128, "must be 1 to 128 characters");
+	key_line_try(1, 31, "must be 32 to 128 hexadecimal digits");
+	key_line_try(1, 130, "must be 32 to 128 hexadecimal digits");
+	key_line_try(200, 128, "is too long for a key");
+	key_file_try("", 0, "must be 32 to 128 hexadecimal digits");
+	key_file_try("a\nb\n", 4, "has more than one line");
+	/* Bytes without a text around them, as of /dev/urandom. */
+	key_file_try("0123456789\0abcde", 16, "is no text");
 }
 
 static void pair_open(struct pair *pair, const char *client_line, const char *server_line)
@@ -474,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_long_hello),
 		cmocka_unit_test(test_authority_directory),
 		cmocka_unit_test(test_peer_names),
+		cmocka_unit_test(test_key_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
