@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What a sender that is closed too early leaves in its ring's file. */
+#include <errno.h>
+
+#include "file_help.h"
+#include "writer.h"
+#include "writer_help.h"
+
+static struct k2hft_sender *file_sender_make(const char *path)
+{
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .ring_bytes = K2HFT_RING_BYTES_MIN};
+	struct k2hft_sender *sender;
+
+	assert_int_equal(k2i_sender_create(&options, K2HFT_FULL_DROP, &sender), 0);
+	return sender;
+}
+
+/* Takes and releases the next chunk; its flags. */
+static uint16_t chunk_take(struct k2hft_sender *sender, struct k2hft_chunk_view *view)
+{
+	struct k2hft_span span;
+	size_t offset = 0;
+
+	assert_int_equal(k2hft_ring_read(sender->ring, 1, 1, &span, NULL), 1);
+	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, view), 1);
+	assert_int_equal(k2hft_ring_release(sender->ring, span.position + span.bytes), 0);
+	return view->chunk.flags;
+}
+
+/* The begin of a line is out, and for its rest, and for a line end in its place, there is no room. */
+static void line_break(struct k2hft_writer *writer)
+{
+	static const char large[K2HFT_RING_BYTES_MIN] = {'l'};
+	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
+				    .record_count = 1,
+				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
+
+	for (int part = 0; part < 2; part++)
+		assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
+	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
+		continue;
+	k2hft_writer_close(writer);
+}
+
+/* Or the next sender's first line would be glued to it. */
+static void the_end_of_a_broken_line_is_in_it(void **state)
+{
+	char folder[256], path[300];
+	struct k2hft_chunk_view view = {.chunk.flags = 0};
+	struct k2hft_sender *sender;
+
+	(void)state;
+	folder_make(folder, sizeof(folder));
+	(void)snprintf(path, sizeof(path), "%s/ring", folder);
+	sender = file_sender_make(path);
+	line_break(writer_make(sender));
+	/* There is room again, but not all is acknowledged. */
+	assert_int_equal(chunk_take(sender, &view), K2HFT_CHUNK_CONTINUES);
+	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
+
+	sender = file_sender_make(path);
+	while (chunk_take(sender, &view) & K2HFT_CHUNK_CONTINUES)
+		continue;
+	assert_int_equal(view.chunk.flags, K2HFT_CHUNK_CONTINUED);
+	assert_int_equal(view.payload_bytes, 1);
+	assert_int_equal(view.payload[0], '\n');
+	k2i_sender_free(sender);
+	folder_remove(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_end_of_a_broken_line_is_in_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
