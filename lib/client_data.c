@@ -131,7 +131,7 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 	return 1;
 }
 
-/* A hole in front of the span that the header of DATA can't or shall not explain. */
+/* A hole in front of the span that the header of DATA, or a DISCARD for another reason, can't or shall not explain. */
 static int hole_announce(struct k2hft_client *client, const struct k2hft_span *span)
 {
 	uint64_t gap = span->position - client->announced;
@@ -291,8 +291,11 @@ static int cut_handle(struct k2hft_client *client, enum k2i_batch_kind kind, str
 {
 	if (kind == K2I_BATCH_WINDOW)
 		return pause_until(client, K2I_CLIENT_PAUSE_WINDOW, 0);
-	if (kind == K2I_BATCH_EXPIRED)
-		return expired_discard(client, cut, now_ns);
+	if (kind == K2I_BATCH_EXPIRED) {
+		int error = hole_announce(client, cut);
+
+		return error < 0 ? error : expired_discard(client, cut, now_ns);
+	}
 	if (k2i_batch_hold(&client->batch, cut, client->sent_count, now_ns - client->cut_ns))
 		return pause_until(client, K2I_CLIENT_PAUSE_HOLD, client->cut_ns + K2I_BATCH_HOLD_NS);
 	client->repairs = 0;

@@ -206,6 +206,30 @@ static void damage_to_the_end_is_announced(void **state)
 	acked_await(f, f->end);
 }
 
+/* Each for its own reason, since only of the second it is known how much it was. */
+static void damage_in_front_of_what_expired_is_announced(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk old = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+
+	f->options.expire_s = 3600;
+	client_open(f);
+	push(f, "damaged\n");
+	uint64_t damaged_to = ring_stats_of(f).tail;
+	assert_int_equal(k2hft_producer_push(f->producer, &old, "old\n", 4), 0);
+	ring_scribble(f, 0, 32);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	struct k2hft_discard discard = peer_discard(f);
+	assert_int_equal(discard.reason, K2HFT_DISCARD_REPAIRED);
+	assert_int_equal(discard.to, damaged_to);
+	assert_int_equal(discard.record_count, 0);
+	discard = peer_discard(f);
+	assert_int_equal(discard.reason, K2HFT_DISCARD_EXPIRED);
+	assert_int_equal(discard.from, damaged_to);
+	assert_int_equal(discard.to, ring_stats_of(f).tail);
+	assert_int_equal(discard.record_count, 1);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -220,6 +244,7 @@ int main(void)
 		CASE(damage_around_the_receiver_is_announced),
 		CASE(damage_from_the_head_on_is_announced),
 		CASE(damage_to_the_end_is_announced),
+		CASE(damage_in_front_of_what_expired_is_announced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
