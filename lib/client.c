@@ -276,6 +276,10 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 
 	if (client->broken)
 		return -EIO;
+	/* Who takes the turn can have looked at the clock before the one who had it. */
+	if (now_ns < client->step_ns)
+		now_ns = client->step_ns;
+	client->step_ns = now_ns;
 	for (int index = 0; index < event_count; index++)
 		event_handle(client, &events[index], now_ns);
 	/* What is left in TLS makes no event. */

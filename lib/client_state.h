@@ -80,6 +80,7 @@ struct k2hft_client {
 
 	int epoll, interrupt; /* descriptors */
 	bool broken;          /* the ring can't be used */
+	uint64_t step_ns;     /* the latest time of a step */
 
 	/* connection */
 	enum k2hft_client_state state;

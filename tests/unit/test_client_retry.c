@@ -135,6 +135,19 @@ static void each_network_is_judged_anew(void **state)
 	assert_int_equal(f->client->link.slow_until_ns, 0);
 }
 
+/* Who takes the turn can have looked at the clock before the one who had it; no time is no long time. */
+static void a_clock_that_was_read_earlier_makes_no_slow_link(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.compress = K2HFT_COMPRESS_AUTO;
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	f->client->link.busy_since_ns = f->now_ns;
+	assert_int_equal(k2hft_client_process(f->client, f->now_ns - 1), 0);
+	assert_int_equal(f->client->link.slow_count, 0);
+}
+
 static unsigned lines_logged(const struct fixture *f)
 {
 	unsigned lines = 0;
@@ -258,7 +271,7 @@ int main(void)
 		CASE(only_a_connection_that_held_begins_anew),   CASE(no_connection_in_time_is_the_end),
 		CASE(the_greeting_has_a_time_of_its_own),        CASE(each_network_is_judged_anew),
 		CASE(what_goes_on_is_logged_less_and_less),      CASE(a_name_is_not_waited_for_without_end),
-		CASE(what_the_system_refuses_is_told),
+		CASE(what_the_system_refuses_is_told),           CASE(a_clock_that_was_read_earlier_makes_no_slow_link),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
