@@ -274,11 +274,14 @@ static int refused_prefix_find(struct k2i_receiver *receiver, const char *base_d
 	size_t base_bytes = base ? strlen(base) : 0;
 	int error = base && state ? 0 : -errno;
 
-	if (!error && strncmp(state, base, base_bytes) == 0 && state[base_bytes] == '/') {
+	/* The root alone ends with a slash. */
+	if (base_bytes == 1)
+		base_bytes = 0;
+	if (!error && strcmp(state, base) == 0) {
+		error = -EINVAL;
+	} else if (!error && strncmp(state, base, base_bytes) == 0 && state[base_bytes] == '/') {
 		receiver->refused_prefix = strdup(state + base_bytes + 1);
 		error = receiver->refused_prefix ? 0 : -ENOMEM;
-	} else if (!error && strcmp(state, base) == 0) {
-		error = -EINVAL;
 	}
 	free(base);
 	free(state);
