@@ -614,6 +614,9 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 	}
 	if (length < 0 || session->state == K2I_SESSION_ENDED)
 		return length == -EAGAIN ? K2I_SESSION_HOLD : K2I_SESSION_CLOSE;
+	/* Without room for answers nothing was tried. */
+	if (session->hold_error)
+		return K2I_SESSION_HOLD;
 	*consumed = offset;
 	session->reread_end = 0;
 	if (k2i_session_deferred(session))

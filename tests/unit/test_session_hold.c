@@ -154,6 +154,26 @@ static void test_held_behind_its_greeting(void **state)
 	expect_file(world, "file", "a");
 }
 
+/* A peer that does not read what it is told each time is held as long as nothing can be written. */
+static void test_held_without_room_for_answers(void **state)
+{
+	struct world *world = *state;
+	unsigned i;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	write_error = EIO;
+	for (i = 0; i < K2I_SESSION_OUTPUT_BYTES / K2HFT_FRAME_HEADER_BYTES; i++) {
+		assert_int_equal(take(world), K2I_SESSION_HOLD);
+		k2i_session_ack(&world->session);
+	}
+	write_error = 0;
+	world->session.output_bytes = 0;
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_file(world, "file", "a");
+}
+
 /* Room is made on a full disk just when a write fails: what is taken back is not more than there is. */
 static void test_emptied_while_full(void **state)
 {
@@ -243,6 +263,7 @@ int main(void)
 		SESSION_TEST(test_any_error_holds),
 		SESSION_TEST(test_ledger_holds),
 		SESSION_TEST(test_held_behind_its_greeting),
+		SESSION_TEST(test_held_without_room_for_answers),
 		SESSION_TEST(test_held_at_the_first_write),
 		SESSION_TEST(test_emptied_while_full),
 		SESSION_TEST(test_many_small_chunks),
