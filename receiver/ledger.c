@@ -548,14 +548,16 @@ int k2i_ledger_sync(struct k2i_ledger *ledger)
 	inode = ledger->inode;
 	end = ledger->end;
 	file = fcntl(ledger->log, F_DUPFD_CLOEXEC, 0);
+	/* That no descriptor is left is no reason to fail: commits wait then. */
+	if (file < 0 && !error && fdatasync(ledger->log) < 0)
+		error = -errno;
 	(void)pthread_mutex_unlock(&ledger->mutex);
-	if (file < 0)
-		return -errno;
 	K2I_CRASH(ledger_sync_before);
-	if (!error && fdatasync(file) < 0)
+	if (file >= 0 && !error && fdatasync(file) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_synced);
-	(void)close(file);
+	if (file >= 0)
+		(void)close(file);
 	log_synced(ledger, inode, end, error);
 	return error;
 }

@@ -358,6 +358,7 @@ static void test_synced_without_descriptors(void **state)
 	assert_int_equal(k2i_outputs_sync(outputs), 0);
 	assert_int_equal(k2i_quarantine_sync(world->destination.quarantine), 0);
 	assert_int_equal(file_systems_synced, 3);
+	assert_int_equal(k2i_ledger_sync(world->ledger), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
