@@ -84,7 +84,8 @@ static int names_sync(struct k2i_outputs *outputs, const char *path)
 
 /*
  * The data of a file and, if it is fresh, its names. A round that fails makes records come again, so a lack of descriptors
- * or memory is no reason to fail: all of the file's file system is synced then.
+ * or memory, or a directory that may be written and not read, is no reason to fail: all of the file's file system is synced
+ * then.
  */
 static int descriptor_sync(struct k2i_outputs *outputs, const char *path, int descriptor, bool fresh)
 {
@@ -93,7 +94,7 @@ static int descriptor_sync(struct k2i_outputs *outputs, const char *path, int de
 	if (fdatasync(descriptor) < 0)
 		return -errno;
 	error = fresh ? names_sync(outputs, path) : 0;
-	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM)
+	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -EACCES)
 		error = syncfs(descriptor) < 0 ? -errno : 0;
 	return error;
 }

@@ -362,6 +362,30 @@ static void test_synced_without_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+#define NOBODY 65534u
+
+/* A directory that may be written and not read can't be opened to be synced, which is no reason either. */
+static void test_synced_in_a_directory_that_may_not_be_read(void **state)
+{
+	struct world *world = *state;
+	bool root = geteuid() == 0;
+	char path[300];
+
+	open_session(world);
+	put_stream(world, 2, "below/file");
+	put_data(world, 0, 0, 2, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	(void)snprintf(path, sizeof(path), "%s/below", world->base);
+	assert_int_equal(chmod(path, 0300), 0);
+	file_systems_synced = 0;
+	/* Root may read everything. */
+	assert_int_equal(root ? seteuid(NOBODY) : 0, 0);
+	assert_int_equal(k2i_outputs_sync(world->destination.outputs), 0);
+	assert_int_equal(root ? seteuid(0) : 0, 0);
+	assert_int_equal(file_systems_synced, 1);
+	assert_int_equal(chmod(path, 0700), 0);
+}
+
 /* Power cuts ----------------------------------------------------------------------------------------------------- */
 
 struct saved {
@@ -527,6 +551,7 @@ int main(void)
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
 		SESSION_TEST(test_synced_without_descriptors),
+		SESSION_TEST(test_synced_in_a_directory_that_may_not_be_read),
 		SESSION_TEST(test_sync_fails_of_the_quarantine),
 		SESSION_TEST(test_power_cut),
 		SESSION_TEST(test_power_cut_at_the_first_record),
