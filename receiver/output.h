@@ -116,5 +116,7 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
  * not come back with a power cut.
  */
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
+/* Behind that and k2i_ledger_begin, which forgets all files: tells the ledger again of those in which a record goes on. */
+void k2i_outputs_recovered(struct k2i_outputs *outputs);
 
 #endif

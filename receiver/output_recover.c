@@ -22,7 +22,34 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 	output->birth = file->birth;
 	output->inode = file->inode;
 	output->open_writer = file->open_writer;
+	output->told = file->deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT;
 	k2i_output_release(outputs, output);
+}
+
+static void writer_tell(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	bool deferred = output->told == K2I_OUTPUT_DEFERRED;
+
+	k2i_output_lock(output);
+	if (!k2i_output_prepare(outputs, output) && output->open_writer)
+		(void)k2i_output_tell(outputs, output, deferred);
+	/* Again before it is written. */
+	output->told = K2I_OUTPUT_UNTOLD;
+	k2i_output_unlock(output);
+}
+
+/* No other thread is there yet, and no file but those of writer_keep. One that is released is the newest. */
+void k2i_outputs_recovered(struct k2i_outputs *outputs)
+{
+	size_t count = outputs->table.count;
+	struct k2i_output_whole *file;
+
+	for (; count > 0 && outputs->oldest; count--) {
+		file = outputs->oldest;
+		k2i_output_refer(outputs, file);
+		writer_tell(outputs, &file->output);
+		k2i_output_release(outputs, &file->output);
+	}
 }
 
 static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)

@@ -450,6 +450,8 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
 	error = ledger_begin(receiver);
 	if (!error)
+		k2i_outputs_recovered(receiver->outputs);
+	if (!error)
 		error = quarantine_open(receiver, settings->quarantine_bytes);
 	return error ? state_failed(receiver, settings, error) : 0;
 }

@@ -64,6 +64,7 @@ static void place_open(struct place *place, const char *format, const char *unif
 	place->same_boot = report.same_boot;
 	k2i_ledger_files(place->ledger, file_recover, place);
 	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
+	k2i_outputs_recovered(place->destination.outputs);
 	assert_int_equal(
 		k2i_quarantine_create(quarantine, UINT64_MAX, &place->counters, &place->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile(format, "%S", &place->format, message, sizeof(message)), 0);

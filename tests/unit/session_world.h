@@ -66,6 +66,7 @@ static void world_open(struct world *world)
 	recovery = (struct recovery){world->destination.outputs, report.same_boot};
 	k2i_ledger_files(world->ledger, file_recover, &recovery);
 	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
+	k2i_outputs_recovered(world->destination.outputs);
 	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile("%L", NULL, &world->format, message, sizeof(message)), 0);
 	assert_int_equal(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings), 0);

@@ -129,6 +129,51 @@ static void test_recovery(void **state)
 	place_close(place);
 }
 
+/* How the file ends is known as long as nothing is written to it, however often the receiver starts. */
+static void test_recovery_again_and_again(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	place_open(place, "%L", "all");
+	place_close(place);
+	place_open(place, "%L", "all");
+	one = stream_make(1, "one");
+	add(place, &one, 0, 2, "other\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "begin\nother\n");
+	place_close(place);
+}
+
+/* What a power cut has left behind it, and is kept, is no more cut off by the start after that. */
+static void test_recovery_after_a_power_cut(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400];
+	int file;
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	path_in(path, sizeof(path), place->base, "all");
+	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(file, " more", 5), 5);
+	(void)close(file);
+	memcpy(place->boot_id, "another", 7);
+	place_open(place, "%L", "all");
+	place_close(place);
+	place_open(place, "%L", "all");
+	expect_file(place, "all", "begin more");
+	assert_int_equal(atomic_load(&place->counters.cut_bytes), 0);
+	place_close(place);
+}
+
 static void test_unify_name(void **state)
 {
 	char path[1024];
@@ -228,6 +273,8 @@ int main(void)
 		PLACE_TEST(test_unified_pieces),
 		PLACE_TEST(test_unified_is_held),
 		PLACE_TEST(test_recovery),
+		PLACE_TEST(test_recovery_again_and_again),
+		PLACE_TEST(test_recovery_after_a_power_cut),
 		cmocka_unit_test(test_unify_name),
 		PLACE_TEST(test_formatted),
 		PLACE_TEST(test_formatted_keeps_lines_apart),
