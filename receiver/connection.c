@@ -42,6 +42,7 @@ static void stranger_add(struct k2i_connection *connection)
 	struct k2i_loop *loop = connection->loop;
 
 	connection->stranger = true;
+	atomic_fetch_add(&loop->stranger_count, 1);
 	connection->stranger_previous = loop->stranger_last;
 	if (loop->stranger_last)
 		loop->stranger_last->stranger_next = connection;
@@ -57,6 +58,7 @@ static void stranger_remove(struct k2i_connection *connection)
 	if (!connection->stranger)
 		return;
 	connection->stranger = false;
+	atomic_fetch_sub(&loop->stranger_count, 1);
 	if (connection->stranger_previous)
 		connection->stranger_previous->stranger_next = connection->stranger_next;
 	else

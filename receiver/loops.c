@@ -340,18 +340,28 @@ void k2i_loop_left(struct k2i_loop *loop)
 	atomic_fetch_sub(&loop->service->connections, 1);
 }
 
+/* One too many can only take the place of one that is on its loop. */
+static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than, bool crowded)
+{
+	bool strangers = atomic_load(&loop->stranger_count) > 0;
+
+	if (crowded && strangers != (atomic_load(&than->stranger_count) > 0))
+		return strangers;
+	return atomic_load(&loop->connection_count) < atomic_load(&than->connection_count);
+}
+
 /*
  * The one with the fewest connections, of several the next after the last: by turns alone two senders that stay come to the
  * same loop when a short connection came between them.
  */
-static struct loop_whole *loop_choose(struct k2i_loops *loops)
+static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
 {
 	struct loop_whole *chosen = NULL, *loop;
 
 	loops->next++;
 	for (unsigned i = 0; i < loops->loop_count; i++) {
 		loop = &loops->loops[(loops->next + i) % loops->loop_count];
-		if (!chosen || atomic_load(&loop->loop.connection_count) < atomic_load(&chosen->loop.connection_count))
+		if (!chosen || loop_better(&loop->loop, &chosen->loop, crowded))
 			chosen = loop;
 	}
 	atomic_fetch_add(&chosen->loop.connection_count, 1);
@@ -378,7 +388,7 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	message->kind = MESSAGE_SERVE;
 	message->descriptor = descriptor;
 	message->crowded = others >= service->connections_max;
-	message_post(loop_choose(loops), message);
+	message_post(loop_choose(loops, message->crowded), message);
 	return true;
 }
 

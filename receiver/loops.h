@@ -47,8 +47,8 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 /* How many connections beyond connections_max get an answer at a time. */
 #define K2I_LOOPS_CROWD_MAX 64u
 /*
- * Hands a connected socket to the loop with the fewest connections, which closes it; false: there are far too many, and it
- * was closed.
+ * Hands a connected socket to the loop with the fewest connections, which closes it, or, if it is one too many, to one with a
+ * connection whose place it can take; false: there are far too many, and it was closed.
  */
 bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /* Ends all connections in good order and the threads. NULL is allowed. */
@@ -71,6 +71,7 @@ struct k2i_loop {
 	struct k2i_connection *connections; /* a list */
 	atomic_size_t connection_count;     /* those that are on their way to it, too */
 	struct k2i_connection *stranger_first, *stranger_last;
+	atomic_size_t stranger_count;
 	bool stopping;
 };
 

@@ -40,3 +40,16 @@ printf '%s\n' 'chunk 1 0 two\n' flush ack bye >&3
 exec 3>&-
 wait "$greeted" || fail "who had greeted: $(cat "$dir/greeted")"
 printf 'one\ntwo\n' | cmp - "$dir/out/a" || fail "file of who had greeted"
+
+# Whichever thread has the mute one. It may just be on its way there, and who is told to tries again.
+greet() { printf '%s\n' "hello one$number 1 0" welcome bye | wire >"$dir/said"; }
+receiver_stop TERM
+receiver_config 'CONNMAX = 1' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
+receiver_start
+for number in 1 2 3; do
+	echo closed | wire >"$dir/mute$number" &
+	wait_until is connections_open 1
+	greet || greet || fail "the only one: $(cat "$dir/said")"
+	wait_until grep -q '^closed' "$dir/mute$number"
+	wait_until is connections_open 0
+done
