@@ -540,7 +540,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	(void)pthread_mutex_init(&made->apart_mutex, NULL);
 	made->base_path = strdup(options->base_directory);
-	made->refused_prefix = options->refused_prefix ? strdup(options->refused_prefix) : NULL;
+	made->refused_prefix = options->refused_prefix;
 	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
 	if (!error)
 		error = base_lock(made);
@@ -590,7 +590,6 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 	(void)pthread_mutex_destroy(&outputs->mutex);
 	(void)pthread_mutex_destroy(&outputs->apart_mutex);
 	k2i_output_apart_free(outputs);
-	free(outputs->refused_prefix);
 	free(outputs->base_path);
 	free(outputs);
 	return error;

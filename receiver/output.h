@@ -43,7 +43,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 
 struct k2i_outputs_options {
 	const char *base_directory; /* made if missing */
-	const char *refused_prefix; /* below it: a path that streams must not name; NULL: none but .k2hft */
+	const char *refused_prefix; /* below it: what streams must not name; must outlive them; NULL: only .k2hft */
 	bool killed;                /* who wrote there before may not have brought it to the disk */
 	size_t open_max;            /* files; those in use count but are not closed */
 	struct k2i_store_options store;

@@ -47,7 +47,8 @@ struct k2i_output_apart {
 #define K2I_OUTPUTS_KEPT_MAX 1024u
 
 struct k2i_outputs {
-	char *base_path, *refused_prefix;
+	char *base_path;
+	const char *refused_prefix;
 	int lock; /* on the base directory */
 	size_t open_max;
 	struct k2i_store_options store;
