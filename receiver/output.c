@@ -470,7 +470,9 @@ static void file_show(void *argument, struct k2i_table_node *node)
 		.error = atomic_load_explicit(&file->shown_error, memory_order_relaxed),
 	};
 
-	showing->each(showing->argument, &shown);
+	/* Who knows only how its last record ends has closed it. */
+	if (file->references > 0 || file->output.descriptor >= 0)
+		showing->each(showing->argument, &shown);
 }
 
 void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),

@@ -149,6 +149,41 @@ static void test_recovery_again_and_again(void **state)
 	place_close(place);
 }
 
+static void shown_count(void *argument, const struct k2i_output_shown *shown)
+{
+	unsigned *count = argument;
+
+	(void)shown;
+	(*count)++;
+}
+
+static void expect_shown(struct place *place, unsigned wanted)
+{
+	unsigned count = 0;
+
+	k2i_outputs_each(place->destination.outputs, shown_count, &count);
+	assert_int_equal(count, wanted);
+}
+
+/* Of a file that was closed it is still known how it ends, which is no reason to show it. */
+static void test_closed_is_not_shown(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	expect_shown(place, 1);
+	k2i_outputs_reopen(place->destination.outputs);
+	expect_shown(place, 0);
+	add(place, &one, 0, 2, "other\n");
+	expect_shown(place, 1);
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "begin\nother\n");
+	place_close(place);
+}
+
 /* What a power cut has left behind it, and is kept, is no more cut off by the start after that. */
 static void test_recovery_after_a_power_cut(void **state)
 {
@@ -274,6 +309,7 @@ int main(void)
 		PLACE_TEST(test_unified_is_held),
 		PLACE_TEST(test_recovery),
 		PLACE_TEST(test_recovery_again_and_again),
+		PLACE_TEST(test_closed_is_not_shown),
 		PLACE_TEST(test_recovery_after_a_power_cut),
 		cmocka_unit_test(test_unify_name),
 		PLACE_TEST(test_formatted),
