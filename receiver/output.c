@@ -154,6 +154,14 @@ static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file
 	free(file);
 }
 
+/* A record that goes on does not find its file again; descriptor_take has left it open in the ledger for that. */
+static void writer_drop(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	if (outputs->ledger && output->open_writer)
+		k2i_ledger_file_closed(outputs->ledger, output->birth, output->inode);
+	output->open_writer = 0;
+}
+
 /*
  * The first that is open of those without references. What the others know of a record that goes on is kept, but not for
  * ever: FILE_UNIFY's name can be another one each minute.
@@ -167,8 +175,7 @@ static struct k2i_output_whole *idle_first(struct k2i_outputs *outputs)
 		kept++;
 	for (; kept > K2I_OUTPUTS_KEPT_MAX; kept--) {
 		oldest = outputs->oldest;
-		if (outputs->ledger)
-			k2i_ledger_file_closed(outputs->ledger, oldest->output.birth, oldest->output.inode);
+		writer_drop(outputs, &oldest->output);
 		idle_remove(outputs, oldest);
 		file_free(outputs, oldest);
 	}
@@ -222,7 +229,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	}
 	birth = k2i_birth(descriptor, status.st_dev);
 	if (birth != output->birth || status.st_ino != output->inode || status.st_size == 0)
-		output->open_writer = 0;
+		writer_drop(outputs, output);
 	output->birth = birth;
 	output->device = status.st_dev;
 	output->inode = status.st_ino;

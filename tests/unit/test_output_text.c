@@ -149,6 +149,38 @@ static void test_recovery_again_and_again(void **state)
 	place_close(place);
 }
 
+static void file_count(void *argument, const struct k2i_ledger_file *file)
+{
+	unsigned *count = argument;
+
+	(void)file;
+	(*count)++;
+}
+
+/* One that is renamed within a record is not kept in mind for ever. */
+static void test_rotated_within_a_record(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400], rotated[400];
+	unsigned rotation, count = 0;
+
+	place_open(place, "%L", "all");
+	path_in(path, sizeof(path), place->base, "all");
+	for (rotation = 0; rotation < 3; rotation++) {
+		(void)snprintf(rotated, sizeof(rotated), "%.300s.%u", path, rotation);
+		add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+		assert_int_equal(commit(place), 0);
+		assert_int_equal(rename(path, rotated), 0);
+	}
+	add(place, &one, 0, 1, "other\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "other\n");
+	k2i_ledger_files(place->ledger, file_count, &count);
+	assert_int_equal(count, 1);
+	place_close(place);
+}
+
 static void shown_count(void *argument, const struct k2i_output_shown *shown)
 {
 	unsigned *count = argument;
@@ -309,6 +341,7 @@ int main(void)
 		PLACE_TEST(test_unified_is_held),
 		PLACE_TEST(test_recovery),
 		PLACE_TEST(test_recovery_again_and_again),
+		PLACE_TEST(test_rotated_within_a_record),
 		PLACE_TEST(test_closed_is_not_shown),
 		PLACE_TEST(test_recovery_after_a_power_cut),
 		cmocka_unit_test(test_unify_name),
