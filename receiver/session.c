@@ -612,6 +612,9 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 
 		length = error ? destination_failed(session, error) : 0;
 	}
+	/* Also of what came before something that is held. */
+	if (k2i_session_deferred(session))
+		k2i_session_sync_want(session);
 	if (length < 0 || session->state == K2I_SESSION_ENDED)
 		return length == -EAGAIN ? K2I_SESSION_HOLD : K2I_SESSION_CLOSE;
 	/* Without room for answers nothing was tried. */
@@ -619,8 +622,6 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 		return K2I_SESSION_HOLD;
 	*consumed = offset;
 	session->reread_end = 0;
-	if (k2i_session_deferred(session))
-		k2i_session_sync_want(session);
 	if (session->ack_due)
 		k2i_session_ack(session);
 	return K2I_SESSION_MORE;

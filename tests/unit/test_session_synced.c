@@ -44,6 +44,15 @@ static void synced_close(struct world *world)
 	world->shared.syncer = NULL;
 }
 
+static void put_and_sync(struct world *world, uint64_t position, const char *text)
+{
+	put_data(world, position, 0, 1, text);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->ledger.number), 0);
+	assert_true(k2i_session_synced(&world->session));
+	expect_ack(world, position + 40 * strlen(text), K2HFT_STATUS_OK);
+}
+
 static void test_synced_waits(void **state)
 {
 	struct world *world = *state;
@@ -362,6 +371,33 @@ static void test_synced_without_descriptors(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+/* What came before something that can't be written now is acknowledged all the same. */
+static void test_synced_before_what_is_held(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	struct rlimit before, limit;
+
+	put_and_sync(world, 0, "a");
+	put_data(world, 40, 0, 1, "b");
+	put_stream(world, 2, "other");
+	put_data(world, 80, 0, 2, "c");
+	/* No descriptor for another file. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_not_equal(world->session.syncing.first, 0);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_true(k2i_session_synced(&world->session));
+	expect_ack(world, 80, K2HFT_STATUS_FAILED);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(world->session.committed, 120);
+	synced_close(world);
+}
+
 #define NOBODY 65534u
 
 /* A directory that may be written and not read can't be opened to be synced, which is no reason either. */
@@ -440,15 +476,6 @@ static void power_cut(struct world *world, struct saved saved)
 	memcpy(world->boot_id, "another", 7);
 	world_open(world);
 	session_open(world, 7);
-}
-
-static void put_and_sync(struct world *world, uint64_t position, const char *text)
-{
-	put_data(world, position, 0, 1, text);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, position + 40 * strlen(text), K2HFT_STATUS_OK);
 }
 
 /* What was not acknowledged goes and comes again; what was is where it was, also if the sender does not know. */
@@ -551,6 +578,7 @@ int main(void)
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
 		SESSION_TEST(test_synced_without_descriptors),
+		SESSION_TEST(test_synced_before_what_is_held),
 		SESSION_TEST(test_synced_in_a_directory_that_may_not_be_read),
 		SESSION_TEST(test_sync_fails_of_the_quarantine),
 		SESSION_TEST(test_power_cut),
