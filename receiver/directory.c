@@ -6,6 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int k2i_directory_sync(int directory)
+{
+	if (fsync(directory) == 0)
+		return 0;
+	return errno == EINVAL && syncfs(directory) == 0 ? 0 : -errno;
+}
+
 static int parent_sync(int at, const char *path)
 {
 	int directory = openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), parent, error = 0;
@@ -13,13 +20,13 @@ static int parent_sync(int at, const char *path)
 	if (directory < 0)
 		return -errno;
 	parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* One that may be written but not read can't be synced, nor can any of some file systems: no reason not to start. */
+	/* One that may be written but not read can't be synced: no reason not to start. */
 	if (parent < 0 && errno != EACCES)
 		error = -errno;
-	if (parent >= 0 && fsync(parent) < 0 && errno != EINVAL)
-		error = -errno;
-	if (parent >= 0)
+	if (parent >= 0) {
+		error = k2i_directory_sync(parent);
 		(void)close(parent);
+	}
 	(void)close(directory);
 	return error;
 }

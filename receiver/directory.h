@@ -9,5 +9,7 @@
 int k2i_directory_make(const char *path);
 /* The same below the directory `at`. */
 int k2i_directory_make_at(int at, const char *path);
+/* Brings the names in an open directory to the disk, with all of its file system where that can't be had alone. -errno */
+int k2i_directory_sync(int directory);
 
 #endif

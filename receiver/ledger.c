@@ -245,7 +245,7 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	ledger->allocated = allocated;
 	ledger->rewrite_at = snapshot.used * 2 > REWRITE_BYTES ? snapshot.used * 2 : REWRITE_BYTES;
 	/* Whoever starts next finds this one: what comes has to be in it, whether the disk has its name yet or not. */
-	error = fsync(ledger->directory) < 0 ? -errno : 0;
+	error = k2i_directory_sync(ledger->directory);
 	ledger->stale = error != 0;
 	K2I_CRASH(ledger_named);
 	return error;

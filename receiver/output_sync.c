@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "crash.h"
+#include "directory.h"
 #include "output_whole.h"
 
 /*
@@ -53,13 +54,12 @@ static int files_collect(struct k2i_outputs *outputs, struct collection *collect
 
 static int directory_sync(int base, const char *path)
 {
-	int directory = openat(base, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = 0;
+	int directory = openat(base, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error;
 
 	/* One that is gone has no names to keep. */
 	if (directory < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
-	if (fsync(directory) < 0)
-		error = -errno;
+	error = k2i_directory_sync(directory);
 	(void)close(directory);
 	return error;
 }

@@ -147,13 +147,32 @@ static void test_name_of_the_ledger(void **state)
 	place_close(place);
 }
 
+/* Where directories can't be synced: names of files get to the disk as those of directories do. */
+static void test_names_where_there_is_no_such_thing(void **state)
+{
+	struct k2i_stream stream = stream_make(1, "some/file");
+	struct place *place = *state;
+
+	fsync_error = EINVAL;
+	place_open(place, "%L", NULL);
+	add(place, &stream, 0, 1, "one\n");
+	assert_int_equal(commit(place), 0);
+	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	place_close(place);
+	fsync_error = 0;
+}
+
 int main(void)
 {
 #define DIRECTORY_TEST(name) cmocka_unit_test_setup_teardown(name, begin, teardown)
 	const struct CMUnitTest tests[] = {
-		DIRECTORY_TEST(test_a_made_one_has_its_name),          DIRECTORY_TEST(test_what_the_disk_says),
-		DIRECTORY_TEST(test_all_of_the_base_have_their_names), DIRECTORY_TEST(test_names_of_outputs),
-		DIRECTORY_TEST(test_a_name_that_fails_is_tried_again), DIRECTORY_TEST(test_name_of_the_ledger),
+		DIRECTORY_TEST(test_a_made_one_has_its_name),
+		DIRECTORY_TEST(test_what_the_disk_says),
+		DIRECTORY_TEST(test_all_of_the_base_have_their_names),
+		DIRECTORY_TEST(test_names_of_outputs),
+		DIRECTORY_TEST(test_a_name_that_fails_is_tried_again),
+		DIRECTORY_TEST(test_name_of_the_ledger),
+		DIRECTORY_TEST(test_names_where_there_is_no_such_thing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
