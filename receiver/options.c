@@ -108,15 +108,23 @@ static int name_find(const char *argument, const char **value)
 	return -1;
 }
 
+/* One that is empty says nothing. */
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
 static int environment_take(struct k2i_options *options)
 {
-	const char *level = getenv("K2HFTDBGMODE");
+	const char *level = environment("K2HFTDBGMODE");
 
-	options->config = getenv("K2HFTSVRCONFFILE");
-	if (!options->config || !*options->config)
-		options->config = getenv("K2HFTSVRJSONCONF");
-	options->log_file = getenv("K2HFTDBGFILE");
-	return level && *level ? level_take(options, level) : 0;
+	options->config = environment("K2HFTSVRCONFFILE");
+	if (!options->config)
+		options->config = environment("K2HFTSVRJSONCONF");
+	options->log_file = environment("K2HFTDBGFILE");
+	return level ? level_take(options, level) : 0;
 }
 
 int k2i_options_parse(int argc, char **argv, struct k2i_options *options)

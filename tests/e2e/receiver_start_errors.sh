@@ -61,3 +61,7 @@ refused 1 "can't find the address of LISTEN = none.invalid: " -conf "$dir/conf2"
 refused 2 'ADDRESS:PORT' -conf "$dir/conf2" --listen here
 refused 2 'a port of 65535 at most' -conf "$dir/conf2" --listen 127.0.0.1:65536
 refused 2 'No such file' -conf "$dir/none"
+# What is empty says nothing.
+export K2HFTSVRCONFFILE='' K2HFTSVRJSONCONF='' K2HFTDBGFILE='' K2HFTDBGMODE=''
+refused 2 '-conf FILE is missing'
+refused 1 'another receiver uses' -conf "$dir/conf" --listen 127.0.0.1:0
