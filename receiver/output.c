@@ -83,16 +83,30 @@ static int base_open(struct k2i_outputs *outputs, int *base, struct stat *status
 	return -EIO;
 }
 
+/* Another receiver that starts would cut off what this one has not yet entered in its own ledger. */
+static int base_lock(int base)
+{
+	return flock(base, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
 /* A directory that was removed and made again, or mounted over, is another one: files go where the path leads. */
 static void base_check(struct k2i_outputs *outputs)
 {
 	struct stat status;
-	int base;
+	int base, error;
 
 	if (base_open(outputs, &base, &status))
 		return;
 	if (status.st_dev == atomic_load(&outputs->base_device) && status.st_ino == outputs->base_inode) {
 		(void)close(base);
+		return;
+	}
+	error = base_lock(base);
+	if (error) {
+		(void)close(base);
+		k2i_log_limited(&outputs->base_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
+				"output: %s is another directory now, and can't be used: %s", outputs->base_path,
+				error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
 		return;
 	}
 	(void)pthread_rwlock_wrlock(&outputs->base_lock);
@@ -520,15 +534,6 @@ void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
 
 /* Start and end -------------------------------------------------------------------------------------------------- */
 
-/* Another receiver that starts would cut off what this one has not yet entered in its own ledger. */
-static int base_lock(struct k2i_outputs *outputs)
-{
-	outputs->lock = open(outputs->base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (outputs->lock < 0)
-		return -errno;
-	return flock(outputs->lock, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-}
-
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs)
 {
 	struct k2i_outputs *made = calloc(1, sizeof(*made));
@@ -542,7 +547,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->ledger = options->ledger;
 	made->counters = options->counters;
 	made->recover_limit.burst = made->uncut_limit.burst = RECOVER_LINES;
-	made->base = made->lock = -1;
+	made->base = -1;
 	atomic_store(&made->unsynced, options->killed);
 	made->next_number = 1;
 	(void)pthread_rwlock_init(&made->base_lock, NULL);
@@ -552,9 +557,9 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->refused_prefix = options->refused_prefix;
 	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
 	if (!error)
-		error = base_lock(made);
-	if (!error)
 		error = base_open(made, &made->base, &status);
+	if (!error)
+		error = base_lock(made->base);
 	if (error) {
 		(void)k2i_outputs_free(made, false);
 		return error;
@@ -593,8 +598,6 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 	k2i_table_free(&outputs->table);
 	if (outputs->base >= 0)
 		(void)close(outputs->base);
-	if (outputs->lock >= 0)
-		(void)close(outputs->lock);
 	(void)pthread_rwlock_destroy(&outputs->base_lock);
 	(void)pthread_mutex_destroy(&outputs->mutex);
 	(void)pthread_mutex_destroy(&outputs->apart_mutex);

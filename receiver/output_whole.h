@@ -49,19 +49,19 @@ struct k2i_output_apart {
 struct k2i_outputs {
 	char *base_path;
 	const char *refused_prefix;
-	int lock; /* on the base directory */
 	size_t open_max;
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, uncut_limit; /* of what was found at the start, where files can be many */
+	struct k2i_log_limit base_limit;
 	atomic_size_t open_count;
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
 	atomic_int lost;      /* of files that were closed */
 	/* Held for reading while `base` is used. */
 	pthread_rwlock_t base_lock;
-	int base;
+	int base; /* which is locked */
 	atomic_uint_fast64_t base_device;
 	uint64_t base_inode;
 	pthread_mutex_t apart_mutex;

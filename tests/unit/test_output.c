@@ -274,6 +274,35 @@ static void test_base_directory_replaced(void **state)
 	place_close(place);
 }
 
+/* The lock is on the directory that is written to, and one that another receiver has is left to that. */
+static void test_base_directory_replaced_is_locked(void **state)
+{
+	struct place *place = *state;
+	struct k2i_outputs_options options = {
+		.base_directory = place->base, .open_max = 4, .store = {.write_bytes = 65536}};
+	struct k2i_stream stream = stream_make(1, "log");
+	struct k2i_outputs *others = NULL;
+	char moved[400], path[400];
+
+	options.counters = &place->counters;
+	place_open(place, "%L", NULL);
+	path_in(moved, sizeof(moved), place->root, "moved");
+	assert_int_equal(rename(place->base, moved), 0);
+	assert_int_equal(k2i_outputs_create(&options, &others), 0);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	add(place, &stream, 0, 1, "1\n");
+	assert_int_equal(commit(place), 0);
+	path_in(path, sizeof(path), moved, "log");
+	expect_contents(path, "1\n");
+	assert_int_equal(k2i_outputs_free(others, false), 0);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	assert_int_equal(k2i_outputs_create(&options, &others), -EWOULDBLOCK);
+	add(place, &stream, 0, 1, "2\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "log", "2\n");
+	place_close(place);
+}
+
 static void test_missing_base_directory_holds(void **state)
 {
 	struct place *place = *state;
@@ -571,6 +600,7 @@ int main(void)
 		PLACE_TEST(test_more_streams_than_open_files),
 		PLACE_TEST(test_removed_and_renamed),
 		PLACE_TEST(test_base_directory_replaced),
+		PLACE_TEST(test_base_directory_replaced_is_locked),
 		PLACE_TEST(test_missing_base_directory_holds),
 		PLACE_TEST(test_failed_write_is_cut_back),
 		PLACE_TEST(test_failed_ledger_is_cut_back),
