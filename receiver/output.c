@@ -127,7 +127,7 @@ struct closing { /* a descriptor that no output has any more */
 	struct k2i_store_behind behind;
 };
 
-/* Of an open file. The caller holds the output's lock, or the table's while nobody refers to it. */
+/* Of an open file. The caller holds the output's lock. */
 static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
@@ -145,7 +145,7 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 	return closing;
 }
 
-/* Waits for the disk: not with the table's lock. */
+/* Waits for the disk. */
 static void descriptor_close(struct k2i_outputs *outputs, struct closing *closing)
 {
 	k2i_store_behind_end(&closing->behind, &outputs->store, closing->descriptor, closing->length);
@@ -196,32 +196,45 @@ static struct k2i_output_whole *idle_first(struct k2i_outputs *outputs)
 	return file;
 }
 
-/* Of the outputs that nobody has referred to since then the descriptor of the first one that is open. */
-static bool idle_take(struct k2i_outputs *outputs, uint64_t released_ns, struct closing *closing)
+/*
+ * Of the outputs that nobody has referred to since then the first one that is open, with its lock: nobody else can have that,
+ * and who refers to the output from now on waits for it.
+ */
+static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t released_ns)
 {
 	struct k2i_output_whole *file;
-	bool taken = false;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	file = idle_first(outputs);
-	if (file && file->released_ns <= released_ns) {
-		*closing = descriptor_take(outputs, file);
-		taken = true;
-		if (!file->output.open_writer) {
-			idle_remove(outputs, file);
-			file_free(outputs, file);
-		}
+	if (file && file->released_ns > released_ns)
+		file = NULL;
+	if (file) {
+		k2i_output_refer(outputs, file);
+		(void)pthread_mutex_trylock(&file->mutex);
 	}
 	(void)pthread_mutex_unlock(&outputs->mutex);
-	return taken;
+	return file;
+}
+
+/* Without the table's lock: the ledger can be waiting for the disk, as who closes can. */
+static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns)
+{
+	struct k2i_output_whole *file = idle_take(outputs, released_ns);
+	struct closing closing;
+
+	if (!file)
+		return false;
+	closing = descriptor_take(outputs, file);
+	k2i_output_unlock(&file->output);
+	k2i_output_release(outputs, &file->output);
+	descriptor_close(outputs, &closing);
+	return true;
 }
 
 static void room_make(struct k2i_outputs *outputs)
 {
-	struct closing closing;
-
-	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_take(outputs, UINT64_MAX, &closing))
-		descriptor_close(outputs, &closing);
+	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_close(outputs, UINT64_MAX))
+		continue;
 }
 
 static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
@@ -513,10 +526,8 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
 
 static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
 {
-	struct closing closing;
-
-	while (idle_take(outputs, released_ns, &closing))
-		descriptor_close(outputs, &closing);
+	while (idle_close(outputs, released_ns))
+		continue;
 }
 
 void k2i_outputs_reopen(struct k2i_outputs *outputs)

@@ -47,6 +47,17 @@ int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigne
 	return __real_sync_file_range(descriptor, from, byte_count, flags);
 }
 
+static unsigned told;
+
+void __real_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
+void __wrap_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
+void __wrap_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode)
+{
+	others_can_go_on();
+	told++;
+	__real_k2i_ledger_file_closed(ledger, birth, inode);
+}
+
 /* Made, written and given back. */
 static void output_use(struct k2i_outputs *table, const char *path)
 {
@@ -80,6 +91,19 @@ static struct k2i_outputs *outputs_make(const char *base, struct k2i_ledger *led
 	return made;
 }
 
+static struct k2i_ledger *ledger_make(const char *base)
+{
+	const uint8_t boot_id[16] = "here";
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger;
+	char path[300];
+
+	(void)snprintf(path, sizeof(path), "%s/.k2hft", base);
+	assert_int_equal(k2i_ledger_open(path, boot_id, &ledger, &report), 0);
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	return ledger;
+}
+
 /* Those that have not been used for long, with SIGHUP, and to make room for another. */
 static void files_are_closed_without_the_tables_lock(void **state)
 {
@@ -104,6 +128,29 @@ static void files_are_closed_without_the_tables_lock(void **state)
 	assert_int_equal(k2i_outputs_open_count(outputs), 0);
 	outputs = NULL;
 	assert_int_equal(k2i_outputs_free(made, false), 0);
+	folder_remove(base);
+}
+
+/* The ledger can be waiting for the disk, too: it is being written anew. */
+static void the_ledger_is_told_without_the_tables_lock(void **state)
+{
+	char base[256];
+	struct k2i_ledger *ledger;
+	struct k2i_outputs *made;
+
+	(void)state;
+	folder_make(base, sizeof(base));
+	ledger = ledger_make(base);
+	outputs = made = outputs_make(base, ledger);
+	output_use(outputs, "first");
+	output_use(outputs, "second");
+	output_use(outputs, "third");
+	assert_int_equal(told, 1);
+	k2i_outputs_reopen(outputs);
+	assert_int_equal(told, 3);
+	outputs = NULL;
+	assert_int_equal(k2i_outputs_free(made, false), 0);
+	k2i_ledger_close(ledger, false);
 	folder_remove(base);
 }
 
@@ -164,18 +211,14 @@ static void file_count(void *argument, const struct k2i_ledger_file *file)
 /* FILE_UNIFY of each minute for years: of the last thousand it is known that a record goes on in them, in the ledger, too. */
 static void not_everything_is_kept(void **state)
 {
-	const uint8_t boot_id[16] = "here";
-	char base[256], ledger_path[300], name[16] = "";
+	char base[256], name[16] = "";
 	unsigned number, files_count = 0;
-	struct k2i_ledger_report report;
 	struct k2i_ledger *ledger;
 	struct k2i_outputs *made;
 
 	(void)state;
 	folder_make(base, sizeof(base));
-	(void)snprintf(ledger_path, sizeof(ledger_path), "%s/.k2hft", base);
-	assert_int_equal(k2i_ledger_open(ledger_path, boot_id, &ledger, &report), 0);
-	assert_int_equal(k2i_ledger_begin(ledger), 0);
+	ledger = ledger_make(base);
 	made = outputs_make(base, ledger);
 	for (number = 0; number < K2I_OUTPUTS_KEPT_MAX + 10; number++) {
 		(void)snprintf(name, sizeof(name), "%u", number);
@@ -198,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_closed_without_the_tables_lock),
+		cmocka_unit_test(the_ledger_is_told_without_the_tables_lock),
 		cmocka_unit_test(a_sync_is_no_use),
 		cmocka_unit_test(not_everything_is_kept),
 	};
