@@ -533,7 +533,8 @@ static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
 void k2i_outputs_reopen(struct k2i_outputs *outputs)
 {
 	atomic_fetch_add(&outputs->generation, 1);
-	idle_close_before(outputs, UINT64_MAX);
+	/* What is used from now on is opened anew already, and senders that are busy would keep this going. */
+	idle_close_before(outputs, k2i_clock_ns(CLOCK_MONOTONIC_COARSE));
 }
 
 void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)

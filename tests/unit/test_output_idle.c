@@ -48,13 +48,21 @@ int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigne
 }
 
 static unsigned told;
+static struct k2i_outputs *busy; /* one of its files is used whenever one is closed */
+static unsigned uses;
+
+#define USES_MAX 20000u
 
 void __real_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
 void __wrap_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
+static void output_use(struct k2i_outputs *table, const char *path);
+
 void __wrap_k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode)
 {
 	others_can_go_on();
 	told++;
+	if (busy && uses++ < USES_MAX)
+		output_use(busy, uses % 2 ? "one" : "other");
 	__real_k2i_ledger_file_closed(ledger, birth, inode);
 }
 
@@ -154,6 +162,27 @@ static void the_ledger_is_told_without_the_tables_lock(void **state)
 	folder_remove(base);
 }
 
+/* What is opened again meanwhile is not closed again. */
+static void senders_that_are_busy_do_not_keep_it(void **state)
+{
+	char base[256];
+	struct k2i_ledger *ledger;
+	struct k2i_outputs *made;
+
+	(void)state;
+	folder_make(base, sizeof(base));
+	ledger = ledger_make(base);
+	made = outputs_make(base, ledger);
+	output_use(made, "third");
+	busy = made;
+	k2i_outputs_reopen(made);
+	busy = NULL;
+	assert_in_range(uses, 1, USES_MAX - 1);
+	assert_int_equal(k2i_outputs_free(made, false), 0);
+	k2i_ledger_close(ledger, false);
+	folder_remove(base);
+}
+
 /* What somebody has removed gives its room back, however often others want to be synced. */
 static void a_sync_is_no_use(void **state)
 {
@@ -242,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_closed_without_the_tables_lock),
 		cmocka_unit_test(the_ledger_is_told_without_the_tables_lock),
+		cmocka_unit_test(senders_that_are_busy_do_not_keep_it),
 		cmocka_unit_test(a_sync_is_no_use),
 		cmocka_unit_test(not_everything_is_kept),
 	};
