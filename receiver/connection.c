@@ -18,6 +18,7 @@
 #include "connection_state.h"
 #include "crash.h"
 #include "secure.h"
+#include "session_report.h"
 #include "tls.h"
 
 #define GREETING_NS (10 * K2I_SECOND_NS)
@@ -273,16 +274,27 @@ static size_t receive_room(const struct k2i_connection *connection)
 	return exact < room ? exact : room;
 }
 
+/* 0: there is room in the buffer; -ENOBUFS not now; -ENOMEM the session has ended. */
+static int room_make(struct k2i_connection *connection)
+{
+	int error = k2i_hunger_room(connection);
+
+	if (error == -ENOMEM) {
+		k2i_session_count_refusal(&connection->session, K2HFT_ERROR_LIMIT);
+		k2i_session_fail(&connection->session, K2HFT_ERROR_LIMIT, "no memory for a frame");
+	}
+	return error;
+}
+
 /* 1: something came and more may be there; 0: nothing more now; -EPIPE: the connection is over. */
 static int input_receive(struct k2i_connection *connection)
 {
 	struct k2i_buffer *buffer = &connection->buffer;
-	int error = k2i_hunger_room(connection);
 	size_t room;
 	ssize_t got;
 
-	if (error)
-		return error == -ENOBUFS ? 0 : -EPIPE;
+	if (room_make(connection))
+		return 0;
 	if (buffer->used == 0)
 		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
 	room = receive_room(connection);
