@@ -3,7 +3,6 @@
 #include "bench.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -20,6 +19,7 @@
 
 #include "bench_chart.h"
 #include "log.h"
+#include "output.h"
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
 const char *const bench_level_names[] = {"received", "written", "synced", NULL};
@@ -532,25 +532,11 @@ static void tsv_write(FILE *output, const struct bench_report *report)
 	}
 }
 
-/* What the program was started with: a file of its own can take the place of none of them. */
-#define GIVEN_DESCRIPTORS 10
-
 struct target {
 	int given;                    /* descriptor that is the file already, as /dev/stdout says; -1: none */
 	char temporary[PATH_MAX + 8]; /* to be renamed; "": it is written to as it is */
 	char real[PATH_MAX];
 };
-
-static int given_find(const struct stat *file)
-{
-	struct stat given;
-
-	for (int descriptor = 1; descriptor < GIVEN_DESCRIPTORS; descriptor++)
-		if (fstat(descriptor, &given) == 0 && given.st_dev == file->st_dev && given.st_ino == file->st_ino &&
-		    (fcntl(descriptor, F_GETFL) & O_ACCMODE) != O_RDONLY)
-			return descriptor;
-	return -1;
-}
 
 /*
  * Into a file beside it first: who looks at it, or goes on from it, has a whole one. Where a link leads to, so that it stays
@@ -561,7 +547,7 @@ static void target_find(const char *path, struct target *target)
 	struct stat status;
 	bool exists = stat(path, &status) == 0, is_file = !exists || S_ISREG(status.st_mode); /* or is to be one */
 
-	target->given = exists ? given_find(&status) : -1;
+	target->given = exists ? output_given_find(&status) : -1;
 	/* /dev/stdout leads to a pipe by no path. */
 	if (!is_file || !realpath(path, target->real))
 		(void)snprintf(target->real, sizeof(target->real), "%s", path);
@@ -572,14 +558,7 @@ static void target_find(const char *path, struct target *target)
 
 static FILE *target_open(const struct target *target)
 {
-	int descriptor;
-
-	if (target->given < 0)
-		return fopen(target->temporary[0] ? target->temporary : target->real, "we");
-	/* Behind what is written there. */
-	(void)fflush(stdout);
-	descriptor = fcntl(target->given, F_DUPFD_CLOEXEC, 0);
-	return descriptor < 0 ? NULL : fdopen(descriptor, "w");
+	return output_open(target->temporary[0] ? target->temporary : target->real, target->given);
 }
 
 /* `once`: of what can be written to once only, or of the others. */
@@ -619,25 +598,36 @@ int bench_files_write(const struct bench_options *options, const struct bench_re
 	return file_write(options->html_file, report, once, bench_html_write) ? BENCH_FAILED : status;
 }
 
+static int file_check(const char *path)
+{
+	struct target target;
+	FILE *output;
+
+	target_find(path, &target);
+	if (target.given >= 0)
+		return 0;
+	if (target.temporary[0] == '\0')
+		return output_check(target.real);
+	output = target_open(&target);
+	if (!output)
+		return -errno;
+	(void)fclose(output);
+	(void)remove(target.temporary);
+	return 0;
+}
+
 int bench_files_check(const struct bench_options *options)
 {
 	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
-	struct target target;
-	FILE *output;
 	size_t number;
 
 	for (number = 0; number < sizeof(paths) / sizeof(paths[0]); number++) {
-		if (!paths[number])
-			continue;
-		target_find(paths[number], &target);
-		output = target_open(&target);
-		if (!output) {
-			bench_error("%s: %s", paths[number], strerror(errno));
+		int error = paths[number] ? file_check(paths[number]) : 0;
+
+		if (error) {
+			bench_error("%s: %s", paths[number], strerror(-error));
 			return BENCH_FAILED;
 		}
-		(void)fclose(output);
-		if (target.temporary[0])
-			(void)remove(target.temporary);
 	}
 	return BENCH_OK;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "format_parts.h"
+#include "output.h"
 
 static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
 static const char *const cache_names[] = {"drop", "keep"};
@@ -192,13 +193,9 @@ static void json_print(const struct testio_options *options, const struct testio
 static int file_check(const char *path)
 {
 	int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = made < 0 ? -errno : 0;
-	struct stat status;
 
-	/* Not opened: who reads a pipe would take the close for its end. */
-	if (error == -EEXIST && access(path, W_OK) == 0)
-		error = stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? -EISDIR : 0;
-	else if (error == -EEXIST)
-		error = -errno;
+	if (error == -EEXIST)
+		error = output_check(path);
 	if (error)
 		testio_error("%s: %s", path, strerror(-error));
 	if (made >= 0) {
@@ -219,7 +216,8 @@ int testio_files_check(const struct testio_options *options)
 static int file_write(const char *path, const struct testio_options *options, const struct testio_results *results,
 		      void (*print)(const struct testio_options *, const struct testio_results *, FILE *))
 {
-	FILE *output = fopen(path, "we");
+	struct stat status;
+	FILE *output = output_open(path, stat(path, &status) == 0 ? output_given_find(&status) : -1);
 	int error = 0;
 
 	if (!output) {

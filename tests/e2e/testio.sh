@@ -72,6 +72,10 @@ cat "$dir/pipe" >"$dir/read" &
 expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/pipe" "$dir/disk"
 wait $!
 grep -q '^write' "$dir/read" || fail "nothing came through the pipe"
+# What is the standard output already gets both, one behind the other.
+expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv /dev/stdout "$dir/disk"
+[ "$(grep -n -a -e '^file  ' -e '^write, MB/s' -e '^way.buffer_kb' "$dir/output" | cut -d : -f 1 | tr '\n' ' ')" = '1 10 25 ' ] ||
+	fail "not one behind the other"
 expect 2 'a directory is needed' -s 1
 expect 2 'no answer' -i
 expect 2 '--buffers 128: it was given before' -b 64 -b 128 "$dir/disk"
