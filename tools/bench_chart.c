@@ -233,11 +233,12 @@ static double line_x(const struct bench_line *chart, unsigned number)
 
 static void line_ticks_write(FILE *output, const struct bench_line *chart, const struct scale *y)
 {
-	double step = bench_chart_step(y->high), value, wanted = chart->doubling ? 1 : bench_chart_step(chart->count);
+	double step = bench_chart_step(y->high), value = 0,
+	       wanted = chart->doubling ? 1 : bench_chart_step(chart->count);
 	char text[BENCH_FIGURE_ROOM];
 	unsigned number;
 
-	for (value = 0; value <= y->high * 1.0001; value += step) {
+	for (number = 0; number < TICKS_MAX && value <= y->high * 1.0001; number++, value += step) {
 		stroke_write(output, "grid", LEFT, place(y, value), WIDTH - RIGHT, place(y, value));
 		label_write(output, LEFT - 6, place(y, value) + 4, "tick", "end", bench_figure_text(value, text));
 	}

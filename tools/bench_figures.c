@@ -155,6 +155,8 @@ unsigned bench_knee(const struct bench_report *report, unsigned first, enum benc
 	uint64_t value, lowest = UINT64_MAX;
 
 	*best = *knee = first;
+	if (results[first].point.rate || isnan(results[first].medians[BENCH_COMMITTED_MB]))
+		return 0;
 	for (number = 0; number < report->count; number++) {
 		if (!bench_sweep_has(report, first, number, axis))
 			continue;

@@ -440,12 +440,9 @@ void bench_knees_print(const struct bench_report *report)
 {
 	unsigned number, axis;
 
-	for (number = 0; number < report->count; number++) {
-		if (report->results[number].point.rate || isnan(report->results[number].medians[BENCH_COMMITTED_MB]))
-			continue;
+	for (number = 0; number < report->count; number++)
 		for (axis = 0; axis < BENCH_AXES; axis++)
 			knee_print(report, number, (enum bench_axis)axis);
-	}
 }
 
 /* What it is set against, and the spread, stand below it: as one line they would have 130 columns. */

@@ -188,6 +188,15 @@ static void knees(void **state)
 	results[3].group = 1;
 	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 4);
 	assert_int_equal(best, 2);
+	/* A rate that was given, or none, has no knee. */
+	for (number = 0; number < 5; number++)
+		results[number].point.rate = 100;
+	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 0);
+	for (number = 0; number < 5; number++) {
+		results[number].point.rate = 0;
+		results[number].medians[BENCH_COMMITTED_MB] = (double)NAN;
+	}
+	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 0);
 }
 
 static void steps(void **state)
@@ -470,6 +479,12 @@ static void lines_of_a_chart(void **state)
 	/* 10 and 20 of 21, from the bottom of the plot up, the last from the sixth second on. */
 	assert_non_null(strstr(text, "<line class=\"reference\" x1=\"70.0\" y1=\"141.2\""));
 	assert_non_null(strstr(text, "<line class=\"reference\" x1=\"548.6\" y1=\"36.5\""));
+	free(text);
+	/* A file can have any figure. */
+	series[1] = 1.79e308;
+	text = written(bench_html_write, &report);
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
 	free(text);
 	free(results[0].values);
 	results[0].series_count = 0;
