@@ -7,18 +7,36 @@
 #include "bench.h"
 #include "bench_chart.h"
 
-/* A cell of a table, whatever is in it. */
+/* In a cell of a table, or in a line, whatever is in it. */
+static void text_write(FILE *output, const char *text, size_t bytes)
+{
+	for (; bytes; text++, bytes--) {
+		if (strchr("\\|<`", *text))
+			(void)fputc('\\', output);
+		(void)fputc((unsigned char)*text < ' ' ? ' ' : *text, output);
+	}
+}
+
 static void fact_write(FILE *output, const char *name, const char *text)
 {
 	if (!text[0])
 		return;
 	(void)fprintf(output, "| %s | ", name);
-	for (; *text; text++) {
-		if (strchr("\\|<`", *text))
-			(void)fputc('\\', output);
-		(void)fputc((unsigned char)*text < ' ' ? ' ' : *text, output);
-	}
+	text_write(output, text, strlen(text));
 	(void)fputs(" |\n", output);
+}
+
+static void against_write(FILE *output, const struct bench_row *row)
+{
+	char figure[BENCH_FIGURE_ROOM];
+
+	if (isnan(row->ratio)) {
+		(void)fputs(" | |", output);
+		return;
+	}
+	(void)fputc(' ', output);
+	text_write(output, row->against_what, strlen(row->against_what));
+	(void)fprintf(output, ": %s | %.3f |", bench_figure_text(row->against, figure), row->ratio);
 }
 
 static void rows_write(FILE *output, const struct bench_report *report)
@@ -34,12 +52,12 @@ static void rows_write(FILE *output, const struct bench_report *report)
 
 		if (!row->done)
 			continue;
-		(void)fprintf(output, "| %s | %s %s |", row->what, bench_figure_text(row->value, figure), row->unit);
-		if (isnan(row->ratio))
-			(void)fputs(" | |", output);
-		else
-			(void)fprintf(output, " %s: %s | %.3f |", row->against_what,
-				      bench_figure_text(row->against, figure), row->ratio);
+		(void)fputs("| ", output);
+		text_write(output, row->what, strlen(row->what));
+		(void)fprintf(output, " | %s ", bench_figure_text(row->value, figure));
+		text_write(output, row->unit, strlen(row->unit));
+		(void)fputs(" |", output);
+		against_write(output, row);
 		(void)fprintf(output, " %s to %s | %" PRIu64 " |\n", bench_figure_text(row->lowest, figure),
 			      bench_figure_text(row->highest, other), row->runs);
 	}
@@ -75,8 +93,11 @@ static void results_write(FILE *output, const struct bench_report *report)
 static void skipped_write(FILE *output, const char *skipped)
 {
 	(void)fputs("\nNot measured:\n\n", output);
-	for (; *skipped; skipped += strcspn(skipped, "\n"), skipped += *skipped == '\n')
-		(void)fprintf(output, "- %.*s\n", (int)strcspn(skipped, "\n"), skipped);
+	for (; *skipped; skipped += strcspn(skipped, "\n"), skipped += *skipped == '\n') {
+		(void)fputs("- ", output);
+		text_write(output, skipped, strcspn(skipped, "\n"));
+		(void)fputc('\n', output);
+	}
 }
 
 static const char runs_explained[] =

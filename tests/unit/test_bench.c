@@ -391,12 +391,29 @@ static void page(void **state)
 /* No text of the results ends a cell of a table, or a line. */
 static void cells(void **state)
 {
-	struct bench_report report = {.note = "a|b\nc", .command = "--note a\nb", .processors = 3};
+	struct bench_row row = {.what = "a|b",
+				.unit = "<s",
+				.against_what = "c\x1b|",
+				.done = true,
+				.value = 1,
+				.against = 2,
+				.ratio = 0.5,
+				.lowest = 3,
+				.highest = 4,
+				.runs = 5};
+	struct bench_report report = {.note = "a|b\nc",
+				      .command = "--note a\nb",
+				      .processors = 3,
+				      .rows = &row,
+				      .row_count = 1,
+				      .skipped = "<d\ne\x1b\n"};
 	char *text = written(bench_markdown_write, &report);
 
 	(void)state;
 	assert_non_null(strstr(text, "\n| note | a\\|b c |\n"));
 	assert_non_null(strstr(text, "\n| command | --note a b |\n"));
+	assert_non_null(strstr(text, "\n| a\\|b | 1.00 \\<s | c \\|: 2.00 | 0.500 | 3.00 to 4.00 | 5 |\n"));
+	assert_non_null(strstr(text, "\n- \\<d\n- e \n"));
 	free(text);
 }
 
