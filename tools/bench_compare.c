@@ -77,7 +77,7 @@ static void side_print(const char *side, const char *path, const struct bench_re
 	(void)fputc('\n', stdout);
 }
 
-/* How much a run was is part of what makes a line another one. */
+/* How much a run was is part of what makes a line another one; what a record costs has none. */
 static void left_print(const struct bench_report *a, const struct bench_report *b, const char *side)
 {
 	char text[BENCH_TEXT_ROOM];
@@ -85,15 +85,18 @@ static void left_print(const struct bench_report *a, const struct bench_report *
 
 	for (number = 0; number < a->count; number++) {
 		const struct bench_point *point = &a->results[number].point;
+		uint64_t volume = point->records + point->bytes + point->seconds;
 
 		if (twin_find(b, a, number))
 			continue;
 		bench_point_text(point, text, sizeof(text));
-		(void)printf("only in %s: %s, runs of %" PRIu64 " %s\n", side, text,
-			     point->records + point->bytes + point->seconds,
-			     point->records ? "records"
-			     : point->bytes ? "bytes"
-					    : "seconds");
+		(void)printf("only in %s: %s", side, text);
+		if (volume)
+			(void)printf(", runs of %" PRIu64 " %s", volume,
+				     point->records ? "records"
+				     : point->bytes ? "bytes"
+						    : "seconds");
+		(void)putchar('\n');
 	}
 }
 
