@@ -126,7 +126,7 @@ static int group_measure(struct bench_run *run, struct bench_report *report, uns
 }
 
 /* What an earlier run of the same plan has, if it has all of the group. */
-static bool group_resume(struct bench_report *report, struct bench_report *earlier, unsigned first, unsigned count,
+static void group_resume(struct bench_report *report, struct bench_report *earlier, unsigned first, unsigned count,
 			 uint64_t runs)
 {
 	unsigned number, other, found = 0;
@@ -149,7 +149,26 @@ static bool group_resume(struct bench_report *report, struct bench_report *earli
 	for (number = 0; found == count && number < count; number++)
 		earlier->results[places[number]] = (struct bench_result){0};
 	free(places);
-	return found == count;
+}
+
+static unsigned group_count(const struct bench_report *report, unsigned first)
+{
+	unsigned next = first;
+
+	while (next < report->count && report->results[next].group == report->results[first].group)
+		next++;
+	return next - first;
+}
+
+/* All of them before one is measured: the file is written after that one, and has to keep those behind it. */
+static void groups_resume(struct bench_report *report, struct bench_report *earlier, uint64_t runs)
+{
+	unsigned first, count;
+
+	for (first = 0; first < report->count; first += count) {
+		count = group_count(report, first);
+		group_resume(report, earlier, first, count, runs);
+	}
 }
 
 static void group_print(struct bench_report *report, unsigned first, unsigned count)
@@ -165,7 +184,7 @@ static void group_print(struct bench_report *report, unsigned first, unsigned co
 		}
 }
 
-static int groups_measure(struct bench_run *run, struct bench_report *report, struct bench_report *earlier)
+static int groups_measure(struct bench_run *run, struct bench_report *report)
 {
 	unsigned first, count;
 	bool measured = false;
@@ -174,10 +193,8 @@ static int groups_measure(struct bench_run *run, struct bench_report *report, st
 	if (report->row_count == 0)
 		bench_table_head(report);
 	for (first = 0; status == 0 && first < report->count; first += count) {
-		for (count = 1; first + count < report->count &&
-				report->results[first + count].group == report->results[first].group;)
-			count++;
-		if (!group_resume(report, earlier, first, count, run->options->runs)) {
+		count = group_count(report, first);
+		if (report->results[first].runs == 0) {
 			measured = true;
 			status = group_measure(run, report, first, count);
 		}
@@ -267,20 +284,21 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 {
 	const struct bench_options *options = run->options;
 	struct bench_report earlier = {0};
-	int status = -1;
+	int status = options->resume ? earlier_read(options, report, &earlier) : 0;
 
-	if (options->resume && earlier_read(options, report, &earlier)) {
-		bench_report_free(&earlier);
+	if (status == 0)
+		groups_resume(report, &earlier, options->runs);
+	bench_report_free(&earlier);
+	if (status)
 		return -1;
-	}
+	status = -1;
 	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->shared != MAP_FAILED) {
 		status = key_make(run);
 		if (status == 0)
-			status = groups_measure(run, report, &earlier);
+			status = groups_measure(run, report);
 		(void)munmap(run->shared, sizeof(*run->shared));
 	}
-	bench_report_free(&earlier);
 	if (status == 0) {
 		bench_knees_print(report);
 		(void)fputs(report->skipped, stdout);

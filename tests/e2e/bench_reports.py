@@ -3,12 +3,26 @@
 # k2hft bench: saved results that are gone on with, rendered again, and compared.
 import copy
 import os
+import signal
 import stat
 import subprocess
 import tempfile
+import time
 import xml.dom.minidom
 
 from common.bench_run import K2HFT, bench, load, save
+
+
+def ended(work, *arguments):
+    """By an interrupt, while it measures."""
+    scratch = os.path.join(work, "scratch")
+    with subprocess.Popen([K2HFT, "bench", *arguments], cwd=work, stdout=subprocess.DEVNULL,
+                          env={**os.environ, "TMPDIR": scratch}) as running:
+        while not any("received" in folders for _, folders, _ in os.walk(scratch)):
+            assert running.poll() is None, running.returncode
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 1, running.returncode
 
 
 def main():
@@ -72,6 +86,13 @@ def main():
         assert load(work, "part.json")["results"] == found and len(printed.splitlines()) == 7, printed
         assert said == ("k2hft bench: --resume: part.json had all of it, nothing was measured; "
                         "without --resume or that file, all is\n"), said
+        # Where it ends before all is measured, the file keeps what it had, also what comes later.
+        longer = load(work, "part.json")
+        longer["results"] = [{**r, "records": 0, "seconds": 600} for r in found if r["senders"] != 2]
+        save(work, "longer.json", longer)
+        ended(work, "--by", "library", "--size", "100", "-g", "1,2,3", "--seconds", "600", "--runs", "2", "--json",
+              "longer.json", "--resume", "--note", report["note"])
+        assert [r["senders"] for r in load(work, "longer.json")["results"]] == [1, 3], load(work, "longer.json")
         # What is of another commit, or machine, or log, is measured anew.
         _, said = bench(work, *again, "another")
         assert said == "k2hft bench: --resume: part.json has another note: everything is measured anew\n", said
@@ -95,6 +116,12 @@ def main():
         printed, _ = bench(work, "--compare", "log.json", "shorter.json", status=1)
         assert "only in A: library, lines of a log, runs of 3000 records\n" in printed, printed
         assert "only in B: library, lines of a log, runs of 2000 records\n" in printed, printed
+        # What a record costs is not of so many.
+        cost = load(work, "shorter.json")
+        cost["results"] = [{**cost["results"][0], "way": "record", "records": 0}]
+        save(work, "shorter.json", cost)
+        printed, _ = bench(work, "--compare", "log.json", "shorter.json", status=1)
+        assert "only in B: record, lines of a log\n" in printed, printed
 
         # A preset has a point several times, each beside others: the second is compared with the second.
         twice = load(work, "a.json")
