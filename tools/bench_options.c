@@ -155,6 +155,7 @@ static const struct setting {
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 _Static_assert(SETTINGS <= 64, "each has a bit of a word");
+_Static_assert(BENCH_TEXT_ROOM == 256, "the limit of --note is told");
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
@@ -239,6 +240,8 @@ static int text_take(struct bench_options *options, int option)
 				       [OPTION_FROM - OPTION_BY] = &options->from_file,
 				       [OPTION_COMPARE - OPTION_BY] = &options->compare_file};
 
+	if (option == OPTION_NOTE && strlen(optarg) >= BENCH_TEXT_ROOM)
+		return refuse("--note", "", "it is kept with up to 255 bytes");
 	*places[option - OPTION_BY] = optarg;
 	return BENCH_OK;
 }

@@ -70,6 +70,8 @@ def main():
             for option in options:
                 refuse(f"{arguments} {option}", f"{option.split()[0]} with")
         refuse("--note x --by library", "--note: ")
+        # Of a cut one --resume would find another.
+        refuse(f"--by library --tsv x --note {'x' * 254}é", "--note: ")
 
 
 main()
