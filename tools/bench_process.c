@@ -339,7 +339,8 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 	while (wait4(process->pid, &status, 0, &usage) < 0) {
 		if (errno != EINTR)
 			return -1;
-		if (interrupts && bench_interrupted() > interrupts)
+		/* The first interrupt leaves it its time; the next one does not. */
+		if (bench_interrupted() > (interrupts ? interrupts : 1))
 			(void)kill(process->pid, SIGKILL);
 	}
 	if (WIFSIGNALED(status) && process == &run->mount)

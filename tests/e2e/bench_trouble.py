@@ -48,6 +48,43 @@ def killed(name):
     return lambda running: os.kill(children(running.pid)[name], signal.SIGKILL)
 
 
+STUCK = """#!/usr/bin/env python3
+import ctypes, signal, subprocess, sys
+asked = lambda *_: open(__file__ + ".asked", "w").close()
+signal.signal(signal.SIGTERM, asked)
+subprocess.Popen(["{real}", *sys.argv[1:]], preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGKILL))
+while True:
+    signal.pause()
+"""
+
+
+def stuck(scratch):
+    """A receiver that does not end when it is asked to: the second interrupt does not wait for it."""
+    with tempfile.TemporaryDirectory() as place:
+        program, receiver = os.path.join(place, "k2hft"), os.path.join(place, "k2hftfusesvr")
+        shutil.copy(K2HFT, program)
+        with open(receiver, "w", encoding="utf-8") as script:
+            script.write(STUCK.format(real=os.path.join(os.path.dirname(os.path.realpath(K2HFT)), "k2hftfusesvr")))
+        os.chmod(receiver, 0o755)
+        with subprocess.Popen([program, "bench", "--runs", "1", "--size", "1K", "--by", "library", "-n", "10"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "TMPDIR": scratch}) as running:
+            end = time.monotonic() + LIMIT_S
+            while not os.path.exists(receiver + ".asked"):
+                assert running.poll() is None and time.monotonic() < end, running.stderr.read()
+                time.sleep(0.01)
+            running.send_signal(signal.SIGINT)
+            time.sleep(0.5)  # or the two are one
+            running.send_signal(signal.SIGINT)
+            try:
+                _, said = running.communicate(timeout=LIMIT_S)
+            except subprocess.TimeoutExpired:
+                os.kill(children(running.pid)["python3"], signal.SIGKILL)
+                raise
+            assert running.returncode == 1 and "interrupted" in said, (running.returncode, said)
+    assert os.listdir(scratch) == [], os.listdir(scratch)
+
+
 def full_disk(scratch):
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "k2hft-test", scratch], check=False,
                       stderr=subprocess.DEVNULL).returncode:
@@ -100,6 +137,7 @@ def main():
             trouble(scratch, ["--by", "mount", "--seconds", "600"], killed("k2hftfusesvr"), "k2hftfusesvr is gone")
         trouble(scratch, ["--by", "push", "--seconds", "600"], lambda running: running.send_signal(signal.SIGHUP),
                 "interrupted")
+        stuck(scratch)
         full_disk(scratch)
         first_failures(scratch)
 
