@@ -66,7 +66,7 @@ static int refuse(const char *option, const char *given, const char *needed)
 
 int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list)
 {
-	char copy[256], *rest = copy, *item;
+	char copy[256], *rest = copy, *item, *end;
 
 	list->count = 0;
 	if (strlen(text) >= sizeof(copy))
@@ -74,7 +74,10 @@ int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, stru
 	memcpy(copy, text, strlen(text) + 1);
 	while ((item = strsep(&rest, ","))) {
 		item += strspn(item, " ");
-		item[strcspn(item, " ")] = '\0';
+		end = item + strcspn(item, " ");
+		if (end[strspn(end, " ")])
+			return -EINVAL;
+		*end = '\0';
 		if (list->count == TESTIO_LIST_MAX || number_parse(item, minimum, maximum, &list->values[list->count]))
 			return -EINVAL;
 		list->count++;

@@ -40,7 +40,10 @@ static void lists_are_numbers_with_commas(void **state)
 	assert_int_equal(testio_list_parse("1,", 1, 9, &list), -EINVAL);
 	assert_int_equal(testio_list_parse("1,10", 1, 9, &list), -EINVAL);
 	assert_int_equal(testio_list_parse("1,x", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse("1 2", 1, 9, &list), 0);
+	assert_int_equal(testio_list_parse("1 2", 1, 9, &list), -EINVAL);
+	assert_int_equal(testio_list_parse("1, 2 x", 1, 9, &list), -EINVAL);
+	assert_int_equal(testio_list_parse(" 1 , 2 ", 1, 9, &list), 0);
+	assert_int_equal(list.count, 2);
 	assert_int_equal(testio_list_parse("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", 1, 9, &list), -EINVAL);
 }
 
