@@ -13,7 +13,8 @@
 #include <k2hft/sender.h>
 
 #define ROUNDS 48u
-#define ROUND_BYTES (2u * 1024 * 1024) /* fits into the ring with room to spare: no write waits */
+/* So much that to wake the thread that sends is little of it; in a ring of no more, some writes wait, which is counted. */
+#define ROUND_BYTES (2u * 1024 * 1024)
 #define FLUSH_MS 30000
 #define PROCESSES_MAX 64u
 
