@@ -20,7 +20,7 @@ struct watch {
 	int notices; /* inotify */
 	int files[BENCH_STREAMS_MAX];
 	uint64_t seen[BENCH_STREAMS_MAX];
-	uint64_t grown_ns;
+	uint64_t grown_ns, limit_ns;
 	bool all_open;
 };
 
@@ -79,7 +79,7 @@ static int growth_wait(struct watch *watch)
 		return -errno;
 	if (bench_interrupted() || (ready == 0 && bench_trouble(watch->run)))
 		return -ECANCELED;
-	return k2i_clock_ns(CLOCK_MONOTONIC) - watch->grown_ns > LIMIT_NS ? -ETIMEDOUT : 0;
+	return k2i_clock_ns(CLOCK_MONOTONIC) - watch->grown_ns > watch->limit_ns ? -ETIMEDOUT : 0;
 }
 
 int bench_latency_watch(struct bench_run *run)
@@ -89,6 +89,8 @@ int bench_latency_watch(struct bench_run *run)
 	unsigned stream;
 	int error = 0;
 
+	/* From one write to the next nothing is to come. */
+	watch.limit_ns = LIMIT_NS + bench_due_ns(run, 0, run->point.per_write ? run->point.per_write : 1);
 	watch.notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (watch.notices < 0) {
 		bench_error("inotify: %s", strerror(errno));

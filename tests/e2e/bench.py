@@ -58,6 +58,9 @@ def main():
             quantiles = [result[f"latency_{name}_us"] for name in ("p50", "p99", "p999", "max")]
             assert 0 < quantiles[0] < quantiles[1] and quantiles == sorted(quantiles), result
             assert result["committed_of_pipe"] is None
+        # Between two writes nothing comes for longer than it waits for a record otherwise.
+        bench(work, *SAVED, "--rate", "1", "-c", "31", "-n", "32", "--size", "100", "--by", "library", "--runs", "1")
+        assert results(work)[0]["latency_max_us"] > 0, results(work)
         # Lines with a rate are headed so, even if the first has none.
         printed, _ = bench(work, "--runs", "1", "--rate", "500", "-n", "20", "--size", "100", "--by", "record,library")
         assert printed.splitlines()[1].endswith(" latency, us"), printed
