@@ -271,7 +271,7 @@ static bool flush_stop(void)
 	(void)sigemptyset(&signals);
 	(void)sigaddset(&signals, SIGINT);
 	(void)sigaddset(&signals, SIGTERM);
-	return interrupted(&signals, 0);
+	return interrupted(&signals, 0) && atomic_exchange(&stop_asked, true);
 }
 
 /* How long writes have waited for room, and no acknowledgement made any. */

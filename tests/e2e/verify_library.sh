@@ -28,6 +28,16 @@ receiver_start
 "$k2hft" push -q -r "127.0.0.1:$port" --ring "$dir/ring" </dev/null || fail "what was left in the ring"
 reads 0 --only --expect-all 1000 "$dir/out/none"
 receiver_stop TERM
+# One signal ends the making, not the sending: it waits for a receiver.
+"$k2hft" verify --make -r "127.0.0.1:$port" -t signal -n 1000 >"$dir/said" 2>&1 &
+making=$!
+wait_until grep -q 'Connection refused' "$dir/said"
+kill -TERM $making
+sleep 0.5
+receiver_start
+wait $making || fail "status $? after SIGTERM"
+reads 0 --only --expect-all 1000 "$dir/out/signal"
+receiver_stop TERM
 # A ring that stays full is given up, in the middle of a record, too.
 echo 'RINGSIZE = 1M' >>"$dir/slave.ini"
 for made in '-n 1000000 --producers 2' '--size 3M -n 2'; do
