@@ -21,7 +21,7 @@
 #include "bench_pipe.h"
 
 #define REMOVE_DESCRIPTORS 16
-#define PIPE_BYTES_MAX (UINT64_C(1) << 30)
+#define AGAINST_BYTES_MAX (UINT64_C(1) << 30)
 #define READY_LOOK_MS 1000
 
 static int sender_start(struct bench_run *run, unsigned number, const int ready[2], const int gate[2])
@@ -345,10 +345,17 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 	}
 }
 
-/* As much as the run carried, but no more than takes a moment. */
+/* Of what it is set against: as much as the run carried, but no more than takes a moment, or finds room in memory. */
+static uint64_t against_bytes(const double metrics[BENCH_METRICS])
+{
+	uint64_t all = (uint64_t)metrics[BENCH_BYTES];
+
+	return all < AGAINST_BYTES_MAX ? all : AGAINST_BYTES_MAX;
+}
+
 static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
-	uint64_t all = (uint64_t)metrics[BENCH_BYTES], bytes = all < PIPE_BYTES_MAX ? all : PIPE_BYTES_MAX;
+	uint64_t bytes = against_bytes(metrics);
 	struct bench_pipe carried = {.input = run->block, .bytes = bytes};
 	char output[4200];
 	int error;
@@ -381,9 +388,11 @@ static void run_clear(struct bench_run *run)
 /* The same appends, by the same program, to files that are memory. */
 static int tmpfs_run(struct bench_run *run, double metrics[BENCH_METRICS])
 {
+	uint64_t record_bytes = run->block_bytes / run->block_records;
 	double other[BENCH_METRICS];
 	int status;
 
+	run->writer_records = against_bytes(metrics) / record_bytes / bench_stream_count(&run->point);
 	run->point.way = BENCH_TMPFS;
 	run_clear(run);
 	status = senders_run(run);
