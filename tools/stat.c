@@ -173,6 +173,8 @@ static int target_ask(const struct options *options, struct target *target)
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	if (stat_json_read(text, &target->now) || !stat_value_find(&target->now, "program")) {
 		command_error("stat", "%s: its answer is not a status", target->name);
+		/* What was read of it is not to be what rates begin from. */
+		stat_values_free(&target->now);
 		status = STATUS_UNREACHABLE;
 	} else {
 		target_show(options, target, text);

@@ -114,10 +114,11 @@ class Grows:
         connection.sendall(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n" + GOOD.replace(b"4321", b"%d" % self.connections))
 
 
-def check_terminal():
-    grows = Server(Grows())
+def on_terminal(server):
+    """The screens of two answers."""
     master, slave = pty.openpty()
-    with subprocess.Popen([K2HFT, "stat", "-n", "2", grows.target], stdout=slave, close_fds=True) as process:
+    with subprocess.Popen([K2HFT, "stat", "-n", "2", server.target], stdout=slave, stderr=subprocess.DEVNULL,
+                          close_fds=True) as process:
         os.close(slave)
         said = b""
         try:
@@ -125,12 +126,21 @@ def check_terminal():
                 said += part
         except OSError:
             pass
-        assert process.wait(120) == 0
+        status = process.wait(120)
     os.close(master)
-    first, second = said.decode().split("\033[H\033[J")[1:]
+    return status, said.decode().split("\033[H\033[J")[1:]
+
+
+def check_terminal():
+    status, (first, second) = on_terminal(Server(Grows()))
     # A rate of what grew in about a second, and none of what did not, nor where there was nothing before.
-    assert " 4,321  " in first and "/s" not in first, first
+    assert status == 0 and " 4,321  " in first and "/s" not in first, first
     assert re.search(r" connections +8,642 +[1-9][0-9,]*/s  \w", second) and second.count("/s") == 1, second
+    # What is no status is nothing either.
+    answers = [b'{"a": "b"}', GOOD]
+    status, (_, second) = on_terminal(
+        Server(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + answers.pop(0))))
+    assert status == 1 and " 4,321  " in second and "/s" not in second, second
 
 
 def check_hostile():
