@@ -97,7 +97,7 @@ static void counters_show(FILE *output, const struct k2i_counter_table *table, c
 		rate[0] = '\0';
 		if (before && counter->kind == K2I_COUNTER && value > old && seconds > 0)
 			(void)snprintf(rate, sizeof(rate), "%s/s",
-				       number_text((uint64_t)((double)(value - old) / seconds), per_second));
+				       number_text((uint64_t)((double)(value - old) / seconds + 0.5), per_second));
 		(void)fprintf(output, "%c %-19s %15s ", counter->loss && value ? '!' : ' ', counter->name,
 			      number_text(value, number));
 		if (before)

@@ -135,6 +135,29 @@ static void test_terminal(void **state)
 	stat_values_free(&values);
 }
 
+/* Answers are never a whole second apart. */
+static void test_rates(void **state)
+{
+	const char *const first = "{\"receiver\":{\"connections\":1,\"records\":1}}";
+	const char *const second = "{\"receiver\":{\"connections\":2,\"records\":8}}";
+	struct stat_values before = {NULL, 0, 0}, now = {NULL, 0, 0};
+	char *shown = NULL;
+	size_t bytes;
+	FILE *output = open_memstream(&shown, &bytes);
+
+	(void)state;
+	assert_non_null(output);
+	assert_int_equal(stat_json_read(first, &before), 0);
+	assert_int_equal(stat_json_read(second, &now), 0);
+	stat_show_table(output, "target", &now, &before, 1.001, false);
+	assert_int_equal(fclose(output), 0);
+	assert_non_null(strstr(shown, " 1/s "));
+	assert_non_null(strstr(shown, " 7/s "));
+	free(shown);
+	stat_values_free(&before);
+	stat_values_free(&now);
+}
+
 static void test_metrics(void **state)
 {
 	static const uint64_t mount[64] = {5};
@@ -171,8 +194,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_json_of_ours),   cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_json_of_others), cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_terminal),       cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_json_of_others), cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_metrics),        cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
