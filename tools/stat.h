@@ -35,7 +35,6 @@ int stat_json_read(const char *text, struct stat_values *values);
 void stat_values_free(struct stat_values *values);
 /* NULL: there is none. */
 const char *stat_value_find(const struct stat_values *values, const char *path);
-uint64_t stat_number_find(const struct stat_values *values, const char *path);
 
 /* The tables that a status can have, and whether this one has it. */
 extern const struct k2i_counter_table *const stat_tables[];

@@ -124,10 +124,3 @@ const char *stat_value_find(const struct stat_values *values, const char *path)
 	}
 	return NULL;
 }
-
-uint64_t stat_number_find(const struct stat_values *values, const char *path)
-{
-	const char *text = stat_value_find(values, path);
-
-	return text ? strtoull(text, NULL, 10) : 0;
-}
