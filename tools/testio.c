@@ -10,24 +10,32 @@
 
 #include "tools.h"
 
-/* What one run writes at most: the most files that a cell has, of the size that is asked for. */
-static uint64_t bytes_most(const struct testio_options *options)
+/* What one run of a cell writes. */
+static uint64_t cell_bytes(const struct testio_options *options, uint64_t threads)
 {
-	uint64_t threads = 0;
-
-	for (size_t i = 0; i < options->threads.count; i++) {
-		if (options->threads.values[i] > threads)
-			threads = options->threads.values[i];
-	}
 	return options->file_mb * 1000000 * (options->files < threads ? options->files : threads);
+}
+
+/* Of the cell with the most threads, and of that with the fewest. */
+static void bytes_range(const struct testio_options *options, uint64_t *least, uint64_t *most)
+{
+	*least = UINT64_MAX;
+	*most = 0;
+	for (size_t i = 0; i < options->threads.count; i++) {
+		uint64_t bytes = cell_bytes(options, options->threads.values[i]);
+
+		*least = bytes < *least ? bytes : *least;
+		*most = bytes > *most ? bytes : *most;
+	}
 }
 
 static int directory_check(const struct testio_options *options)
 {
-	uint64_t wanted = bytes_most(options), free_bytes;
+	uint64_t least, wanted, free_bytes;
 	struct statvfs system;
 	struct stat status;
 
+	bytes_range(options, &least, &wanted);
 	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0) {
 		testio_error("%s: %s", options->directory, strerror(errno));
 		return TESTIO_FAILED;
@@ -48,13 +56,14 @@ static int directory_check(const struct testio_options *options)
 static void memory_warn(const struct testio_options *options)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
-	uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
+	uint64_t memory = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0, least, most;
 
-	if (bytes_most(options) >= memory || options->store.direct)
+	bytes_range(options, &least, &most);
+	if (least >= memory || options->store.direct)
 		return;
 	testio_error("warning: %llu MB are less than this machine's memory, %llu MB, which can hold them: "
 		     "the disk may be slower than it seems",
-		     (unsigned long long)(bytes_most(options) / 1000000), (unsigned long long)(memory / 1000000));
+		     (unsigned long long)(least / 1000000), (unsigned long long)(memory / 1000000));
 }
 
 /* One run of each way; rates are added up. */
