@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,12 +145,19 @@ static char *child_hear(pid_t child, int descriptor, int timeout_ms, const char 
 	return NULL;
 }
 
+/* Ends with its parent: nobody else would wake it. */
+static _Noreturn void child_do(pid_t parent, const char *target, int output)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(getppid() == parent ? path_write(target, output) : EXIT_FAILURE);
+}
+
 /* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
 static char *path_fetch(const char *target, int timeout_ms)
 {
 	const char *reason = NULL;
 	char *text = NULL;
-	pid_t child;
+	pid_t parent = getpid(), child;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0) {
@@ -158,7 +166,7 @@ static char *path_fetch(const char *target, int timeout_ms)
 	}
 	child = fork();
 	if (child == 0)
-		_exit(path_write(target, ends[1]));
+		child_do(parent, target, ends[1]);
 	if (child < 0) {
 		reason = strerror(errno);
 		(void)close(ends[0]);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # k2hft stat asks paths by a process of its own. When that is killed, which a library in front of fork(2) does, it says so;
-# and one that can't be made costs no descriptors, however often it asks.
+# one that can't be made costs no descriptors, however often it asks; and it ends with the one that it asks for.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 # shellcheck source=tests/tools/preload.inc
@@ -10,6 +10,7 @@ preload "${B:-build}/bin/k2hft" -ldl <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -23,9 +24,16 @@ pid_t fork(void)
 	if (getenv("FAIL_FORK"))
 		return -1;
 	child = real();
-	if (child == 0)
+	if (child == 0 && !getenv("HANG"))
 		(void)raise(SIGKILL);
 	return child;
+}
+
+int poll(struct pollfd *waits, nfds_t count, int timeout_ms)
+{
+	int (*real)(struct pollfd *, nfds_t, int) = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+
+	return getenv("HANG") ? pause() : real(waits, count, timeout_ms);
 }
 
 int nanosleep(const struct timespec *pause, struct timespec *left)
@@ -42,6 +50,17 @@ asked() {
 }
 asked
 grep -q 'the process that asked was killed' "$dir/shown" || fail "no word of the one that was killed"
+# What it writes is more than a pipe holds.
+mkdir "$dir/large"
+yes | head -c 300000 >"$dir/large/.k2hft-stat"
+HANG=yes LD_PRELOAD=$preload "${B:-build}/bin/k2hft" stat "$dir/large" >"$dir/shown" 2>&1 &
+asking=$!
+asks() { children=$(cat "/proc/$asking/task/$asking/children") && [ "$children" ]; }
+wait_until asks
+kill -9 $asking
+# shellcheck disable=SC2086
+gone() { ! kill -0 $children 2>/dev/null; }
+wait_until gone
 # shellcheck disable=SC3045 # every sh here has it
 ulimit -n 40
 FAIL_FORK=yes
