@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "bits.h"
 #include "crash.h"
@@ -172,16 +173,25 @@ static void put_back(void)
 	word_set(0);
 }
 
+/* The pages that lie in it as a whole: a block begins anywhere, and its own words stay. */
+static void pages_give_back(struct block *block)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)(block + 1),
+		 end = (uintptr_t)block + (UINT64_C(1) << block->class), first = k2i_align_up(begin, page_bytes);
+
+	(void)madvise((char *)block + (first - (uintptr_t)block), (size_t)(k2i_align_down(end, page_bytes) - first),
+		      MADV_REMOVE);
+}
+
 /* A process that is killed here loses the memory of the blocks that are left, nothing else. */
 static void blocks_free(void)
 {
 	while (freed_first) {
 		struct block *block = freed_first;
-		size_t bytes = (size_t)1 << block->class;
 
 		freed_first = block->freed;
 		if (block->class >= CLASS_LARGE && store->free_count[block->class] >= LARGE_FREE_MAX)
-			(void)madvise((char *)block + PAGE_BYTES, bytes - PAGE_BYTES, MADV_REMOVE);
+			pages_give_back(block);
 		block->next = store->free_first[block->class];
 		store->free_count[block->class]++;
 		store->free_first[block->class] = block;

@@ -280,6 +280,8 @@ static void many_large_ones(void)
 	char *large[6];
 	unsigned kept = 0;
 
+	/* In front of them, so that none begins where a page does. */
+	MUST(k2i_shared_text("short") != NULL);
 	for (unsigned at = 0; at < 6; at++) {
 		large[at] = k2i_shared_alloc(MEBI);
 		MUST(large[at] != NULL);
