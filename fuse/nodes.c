@@ -245,7 +245,7 @@ static void remove_link(struct k2i_node_table *table, uint32_t name)
 	free_if_unused(table, name);
 }
 
-/* A node without a name gets the first of its others, and stands where that stood: for who lists it, nothing changes. */
+/* A node without a name gets the oldest of its others, and stands where that stood: for who lists it, nothing changes. */
 static void take_link(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *other = &table->entries[entry->link_next];
@@ -338,7 +338,7 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 {
 	struct k2i_node_entry *entry = k2i_node_at(table, node);
 	struct k2i_node_owner owner;
-	uint32_t made;
+	uint32_t made, *place;
 	int status;
 
 	if (!entry || entry->parent == K2I_NODE_NONE)
@@ -353,8 +353,11 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 		return status;
 	k2i_node_keep(entry);
 	table->entries[made].link_of = node;
-	table->entries[made].link_next = entry->link_next;
-	entry->link_next = made;
+	/* Behind the others: when the first name goes, the file goes on under the oldest of them. */
+	for (place = &entry->link_next; *place; place = &table->entries[*place].link_next)
+		continue;
+	K2I_SHARED_KEEP(place);
+	*place = made;
 	entry->links++;
 	entry->changed = now();
 	return 0;

@@ -17,7 +17,7 @@
 #define K2I_NODE_ROOT 1u
 #define K2I_NODE_COUNT_MAX (1u << 18)
 #define K2I_NODE_NAME_BYTES_MAX 255u
-#define K2I_NODE_LINKS_MAX 1000u /* other names of a file: they are gone through when one is removed */
+#define K2I_NODE_LINKS_MAX 1000u /* other names of a file: they are gone through when one comes or goes */
 
 struct k2i_node_table;
 struct k2i_cached_file;
@@ -76,8 +76,8 @@ int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *nam
 int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name);
 
 /*
- * Takes the name away; a file that has others goes on under one of them. -ENOTEMPTY a directory with something in it,
- * -EBUSY implied.
+ * Takes the name away; a file that has others goes on under the oldest of them. -ENOTEMPTY a directory with something
+ * in it, -EBUSY implied.
  */
 int k2i_node_remove(struct k2i_node_table *table, uint32_t node);
 
