@@ -264,10 +264,15 @@ void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const c
 	(void)append_output(mount, outlet, data, bytes);
 }
 
+static uint64_t records_of(const struct k2i_mount *mount, const char *data, size_t bytes)
+{
+	return mount->settings->binary ? 1 : k2i_text_records(data, bytes);
+}
+
 /* What a file behind a stream has no memory for. */
 static void lose(struct k2i_mount *mount, const struct k2i_outlet *outlet, const char *data, size_t bytes)
 {
-	k2i_mount_count(&mount->counts.lost_records, mount->settings->binary ? 1 : k2i_text_records(data, bytes));
+	k2i_mount_count(&mount->counts.lost_records, records_of(mount, data, bytes));
 	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
 			"mount: no memory: records that %s gets from another file are lost", outlet->path);
 }
@@ -423,7 +428,7 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
 	const char *data = outlet->pending + outlet->pending_from;
 	size_t bytes = outlet->pending_bytes - outlet->pending_from;
-	uint64_t records = mount->settings->binary ? 1 : k2i_text_records(data, bytes);
+	uint64_t records = records_of(mount, data, bytes);
 
 	K2I_SHARED_KEEP(outlet);
 	outlet->rest_dropped = outlet->pending_continues;
@@ -559,6 +564,19 @@ int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
 			forget_pending(outlet);
 	}
 	return 0;
+}
+
+uint64_t k2i_outlet_forget_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
+{
+	uint64_t records = 0;
+
+	for (; outlet; outlet = outlet->next) {
+		if (outlet->pending_from < outlet->pending_bytes)
+			records += records_of(mount, outlet->pending + outlet->pending_from,
+					      outlet->pending_bytes - outlet->pending_from);
+		forget_pending(outlet);
+	}
+	return records;
 }
 
 bool k2i_outlet_flagged(const struct k2i_outlet *outlet)

@@ -79,6 +79,8 @@ int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const st
 int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes);
 /* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */
 int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet);
+/* The mount ends, and there was no room for it. How many records that was. */
+uint64_t k2i_outlet_forget_pending(struct k2i_mount *mount, struct k2i_outlet *outlet);
 /* The same bytes to OUTPUTFILE only, for records that are to be in the ring already; errors are logged and counted. */
 void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes);
 /* Counts and logs that a record goes on in another chunk. */

@@ -139,16 +139,20 @@ static struct k2i_parked *take_first(struct k2i_park *park)
 }
 
 /* Records that were accepted: nobody waits to hear of them, but who asks later does. */
-static void lose(struct k2i_mount *mount, const struct k2i_parked *item, int status)
+static void lose(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t records, int status)
 {
-	bool data = item->kind == K2I_PARKED_WRITE && item->data;
-
-	K2I_SHARED_KEEP(&item->handle->lost);
-	item->handle->lost = status;
-	k2i_mount_count(&mount->counts.lost_records,
-			data ? k2i_text_records(item->data + item->taken, item->bytes - item->taken) : 1);
+	K2I_SHARED_KEEP(&handle->lost);
+	handle->lost = status;
+	k2i_mount_count(&mount->counts.lost_records, records);
 	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: records of %s are lost: %s",
-			item->handle->path, strerror(-status));
+			handle->path, strerror(-status));
+}
+
+static uint64_t untaken_records(const struct k2i_parked *item)
+{
+	if (item->kind != K2I_PARKED_WRITE || !item->data)
+		return 1;
+	return k2i_text_records(item->data + item->taken, item->bytes - item->taken);
 }
 
 /* Some of it has been taken, which is to be sent before what came later: its place stays. */
@@ -157,7 +161,7 @@ static void fail_rest(struct k2i_mount *mount, struct k2i_parked *item, int stat
 	struct k2i_parked answered = *item;
 
 	if (item->unique == 0 || item->cached)
-		lose(mount, item, status);
+		lose(mount, item->handle, untaken_records(item), status);
 	K2I_SHARED_KEEP(item);
 	item->unique = 0;
 	item->kind = K2I_PARKED_REST;
@@ -185,7 +189,7 @@ static void run_queue(struct k2i_mount *mount)
 			finish_synchronous(mount, item);
 		} else {
 			if (status && (item->unique == 0 || item->cached))
-				lose(mount, item, status);
+				lose(mount, item->handle, untaken_records(item), status);
 			finish(mount, item, status);
 		}
 	}
@@ -284,13 +288,31 @@ void k2i_park_resume_end(struct k2i_mount *mount)
 	mount->resuming = false;
 }
 
+/* Of those that were accepted, however their writers were answered: what is pending and held, and all out of the page cache. */
+static uint64_t accepted_records(struct k2i_mount *mount, const struct k2i_parked *item)
+{
+	struct k2i_handle *handle = item->handle;
+	uint64_t records = k2i_outlet_forget_pending(mount, handle->outlet);
+
+	if (item->kind == K2I_PARKED_WRITE && item->cached)
+		records += untaken_records(item);
+	else if (item->kind == K2I_PARKED_END && handle->text.held_bytes)
+		records++;
+	else
+		return records;
+	/* It was the begin of the first of them, or all of it. */
+	k2i_text_let_go(&handle->text);
+	return records;
+}
+
 static void abandon_list(struct k2i_mount *mount, struct k2i_parked *item, int error)
 {
 	while (item) {
 		struct k2i_parked *next = item->next;
+		uint64_t records = accepted_records(mount, item);
 
-		if (item->kind == K2I_PARKED_WRITE && item->cached)
-			lose(mount, item, error);
+		if (records)
+			lose(mount, item->handle, records, error);
 		finish(mount, item, error);
 		item = next;
 	}
