@@ -402,9 +402,7 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
 	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
-	timeout_ms = collect(mount);
-	if (timeout_ms < 0)
-		timeout_ms = waiting ? WAITING_MS : -1;
+	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
 	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_collect_marks_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);

@@ -5,6 +5,7 @@
  *	ring_client RING count		prints how many bytes were ever committed to it; also if nobody sends it
  *	ring_client RING hold STREAM	sends each line of standard input as a chunk of its own, reserves one more, writes
  *					into it, prints "held" and waits to be killed
+ *	ring_client RING back		reserves, prints "held", and gives that back at the end of standard input
  *	ring_client RING released	sends a record of a stream that nobody has declared any more
  */
 #include <errno.h>
@@ -62,12 +63,40 @@ static int lines_push(struct k2hft_ring *ring, struct k2hft_producer *producer, 
 	return status;
 }
 
+static int reserve(struct k2hft_ring *ring, struct k2hft_producer *producer)
+{
+	void *payload;
+	int status;
+
+	while ((status = k2hft_producer_reserve(producer, HELD_BYTES, &payload)) == -EAGAIN)
+		(void)k2hft_ring_space_wait(ring, -1);
+	if (status)
+		return failed("reserve", status);
+	memset(payload, 'x', HELD_BYTES / 2);
+	puts("held");
+	(void)fflush(stdout);
+	return 0;
+}
+
+static int back(struct k2hft_ring *ring)
+{
+	struct k2hft_producer *producer;
+	int status = k2hft_producer_open(ring, &producer);
+
+	if (status)
+		return failed("producer", status);
+	status = reserve(ring, producer);
+	while (status == 0 && getchar() != EOF)
+		continue;
+	k2hft_producer_close(producer);
+	return status;
+}
+
 static int hold(struct k2hft_ring *ring, const char *path)
 {
 	const struct k2hft_stream stream = {.path = path, .mode = K2HFT_STREAM_TEXT};
 	struct k2hft_producer *producer;
 	uint32_t stream_id;
-	void *payload;
 	int status = k2hft_stream_declare(ring, &stream, &stream_id);
 
 	if (status)
@@ -78,13 +107,8 @@ static int hold(struct k2hft_ring *ring, const char *path)
 	status = lines_push(ring, producer, stream_id);
 	if (status)
 		return failed("push", status);
-	while ((status = k2hft_producer_reserve(producer, HELD_BYTES, &payload)) == -EAGAIN)
-		(void)k2hft_ring_space_wait(ring, -1);
-	if (status)
-		return failed("reserve", status);
-	memset(payload, 'x', HELD_BYTES / 2);
-	puts("held");
-	(void)fflush(stdout);
+	if (reserve(ring, producer))
+		return 1;
 	for (;;)
 		(void)pause();
 }
@@ -124,7 +148,9 @@ int main(int argc, char **argv)
 		return failed(argv[1], status);
 	if (strcmp(argv[2], "hold") == 0 && argc == 4)
 		return hold(ring, argv[3]);
-	if (strcmp(argv[2], "released") == 0)
+	if (strcmp(argv[2], "back") == 0)
+		status = back(ring);
+	else if (strcmp(argv[2], "released") == 0)
 		status = released(ring);
 	else if (strcmp(argv[2], "count") == 0)
 		status = count_print(ring);
