@@ -138,12 +138,9 @@ static int make_below(int directory_fd, const char *name)
 /* The name of `path` below the directory of its rule. */
 static const char *name_below(const struct k2i_rule *rule, const char *path)
 {
-	size_t bytes = rule->directory ? strlen(rule->target) : 0;
-	const char *base = strrchr(path, '/');
+	size_t bytes = strlen(rule->target);
 
-	if (rule->directory)
-		return path + bytes + (bytes && path[bytes] == '/');
-	return base ? base + 1 : path;
+	return path + bytes + (bytes && path[bytes] == '/');
 }
 
 int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
@@ -337,7 +334,7 @@ static int set_inside(struct place *place, const char *inside, bool directory)
 		place->inside_bytes--;
 	place->kind = directory ? PLACE_INSIDE_DIRECTORY : PLACE_INSIDE;
 	if (place->inside_bytes == 0)
-		return directory ? 0 : -EISDIR;
+		return directory ? 0 : -EINVAL;
 	return k2hft_stream_path_check(inside, place->inside_bytes);
 }
 
@@ -389,12 +386,11 @@ static int open_outside(const struct k2i_mount *mount, struct place *place, cons
 static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
 {
 	const char *path = rule->output_file;
+	/* For a rule of one file the settings do not take such a path. */
 	bool directory = path && *path && path[strlen(path) - 1] == '/';
 
 	if (!path || !*path)
 		return 0;
-	if (directory && !rule->directory)
-		return -EISDIR;
 	if (*path != '/')
 		return set_inside(place, path, directory);
 	if (below_mount_point(mount, path))
@@ -407,7 +403,7 @@ static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rul
 {
 	char paths[2][K2I_PATH_BYTES_MAX + 1];
 	const struct k2i_rule_match *match;
-	int bytes = 1;
+	int bytes;
 
 	(void)snprintf(paths[0], sizeof(paths[0]), "%s%s", rule->target,
 		       !rule->directory ? "" : (*rule->target ? "/file" : "file"));

@@ -143,11 +143,13 @@ END
 stop_mount && fail "3 lost records are no failure"
 grep -q ' 3 records that were accepted are lost' "$work/mount.err" || fail "lost records are not counted"
 
-# Mistakes are found at the start.
+# Mistakes are found at the start: one in the configuration itself ends it with status 2.
 refused() {
 	word=$1
 	sender_config
-	quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$work/slave.ini" >"$work/out" 2>&1 && fail "started: $word"
+	quick "$bin/k2hftfuse" "$mnt" -f -o "conf=$work/slave.ini" >"$work/out" 2>&1
+	status=$?
+	[ $status = "${2:-2}" ] || fail "$word: status $status"
 	grep -q "slave.ini:.*OUTPUTFILE.*$word" "$work/out" || fail "wanted: $word; got: $(cat "$work/out")"
 }
 rule() {
@@ -155,13 +157,15 @@ rule() {
 }
 rules=$(rule '' a nowhere)
 refused 'no rule covers'
+rules=$(rule '' a "$mnt")
+refused 'no path below the mount'
 rules=$(rule '' a b; rule '' b a)
 refused 'in a circle'
 rules=$(rule _DIR a b/; rule _DIR b "$mnt/a/")
 refused 'in a circle'
 ln -s "$mnt" "$work/link"
 rules=$(rule '' a "$work/link/x")
-refused 'the mount itself'
+refused 'the mount itself' 1
 : >"$work/file"
 rules=$(rule '' a "$work/file/x")
-refused 'Not a directory'
+refused 'Not a directory' 1
