@@ -15,8 +15,7 @@ struct k2i_cached_piece {
 };
 
 /* A copy of `bytes` of data between `*place` and what stands there. */
-static int keep(struct k2i_cached *cached, struct k2i_cached_piece **place, uint64_t offset, const char *data,
-		size_t bytes)
+static int keep(struct k2i_cached_piece **place, uint64_t offset, const char *data, size_t bytes)
 {
 	struct k2i_cached_piece *piece = k2i_shared_alloc(sizeof(*piece) + bytes);
 
@@ -26,10 +25,8 @@ static int keep(struct k2i_cached *cached, struct k2i_cached_piece **place, uint
 	piece->offset = offset;
 	piece->bytes = bytes;
 	memcpy(piece->data, data, bytes);
-	K2I_SHARED_KEEP(cached);
 	K2I_SHARED_KEEP(place);
 	*place = piece;
-	cached->bytes += bytes;
 	return 0;
 }
 
@@ -48,7 +45,7 @@ static int keep_gaps(struct k2i_cached *cached, uint64_t at, uint64_t end, const
 			continue;
 		}
 		if (at < gap_end) {
-			status = keep(cached, place, at, data, (size_t)(gap_end - at));
+			status = keep(place, at, data, (size_t)(gap_end - at));
 			place = &(*place)->next;
 		} else {
 			gap_end = next->offset + next->bytes;
@@ -109,7 +106,6 @@ static void drop_first(struct k2i_cached *cached)
 
 	K2I_SHARED_KEEP(cached);
 	cached->first = first->next;
-	cached->bytes -= first->bytes;
 	k2i_shared_free(first);
 }
 

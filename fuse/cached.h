@@ -15,7 +15,6 @@
  */
 struct k2i_cached {
 	struct k2i_cached_piece *first; /* by offset, none overlaps another */
-	size_t bytes;                   /* of all pieces */
 };
 
 struct k2i_cached_part {
