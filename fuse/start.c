@@ -32,13 +32,13 @@ uint64_t k2i_mount_clock_ns(void)
 	return k2i_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* ---- checks */
-
-static int fail(const char *what, int status)
+int k2i_start_fail(const char *what, int status)
 {
 	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
 	return status;
 }
+
+/* ---- checks */
 
 /* The kernel remembers a dead mount's attributes for a while, but not how full it is. */
 static bool mount_is_dead(const char *path)
@@ -65,9 +65,9 @@ static int check_mount_point(struct k2i_mount_options *options)
 		k2i_log(K2HFT_LOG_WARNING, "%s: a mount without its server was there", options->mount_point);
 	}
 	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
-		return fail(options->mount_point, -errno);
+		return k2i_start_fail(options->mount_point, -errno);
 	if (!S_ISDIR(info.st_mode))
-		return fail(resolved, -ENOTDIR);
+		return k2i_start_fail(resolved, -ENOTDIR);
 	(void)snprintf(above, sizeof(above), "%s/..", resolved);
 	if (strcmp(resolved, "/") == 0 || (stat(above, &parent) == 0 && parent.st_dev != info.st_dev)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
@@ -124,7 +124,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	status = k2i_shared_create();
 	made = status ? NULL : k2i_shared_alloc(sizeof(*made));
 	if (!made) {
-		(void)fail("memory", -ENOMEM);
+		(void)k2i_start_fail("memory", -ENOMEM);
 		return K2I_STATUS_FAILED;
 	}
 	memset(made, 0, sizeof(*made));
@@ -153,7 +153,7 @@ int k2i_start_background(struct k2i_mount *mount)
 {
 	int status = mount->options->foreground ? 0 : k2i_daemon_detach();
 
-	return status ? fail("fork", status) : 0;
+	return status ? k2i_start_fail("fork", status) : 0;
 }
 
 /*
@@ -187,7 +187,7 @@ static int make_ring(struct k2i_mount *mount)
 	if (status == 0)
 		(void)k2i_ring_lock_try(mount->ring_fd, K2I_LOCK_KEPT);
 	k2hft_ring_close(ring);
-	return status ? fail(link, status) : 0;
+	return status ? k2i_start_fail(link, status) : 0;
 }
 
 /* libfuse's own messages, some of which come in several pieces: a line ends with LF. */
@@ -221,7 +221,7 @@ static int mount_it(struct k2i_mount *mount)
 	if (!mount->session) /* it has said which option it does not know */
 		return K2I_STATUS_USAGE;
 	if (access("/dev/fuse", F_OK))
-		return fail("/dev/fuse", -errno);
+		return k2i_start_fail("/dev/fuse", -errno);
 	if (fuse_session_mount(mount->session, mount->options->mount_point)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: can't be mounted", mount->options->mount_point);
 		return -EIO;
@@ -230,9 +230,9 @@ static int mount_it(struct k2i_mount *mount)
 	/* libfuse closes its descriptor before it unmounts; with ours the requests of open files still come. */
 	mount->device_fd = fcntl(fuse_session_fd(mount->session), F_DUPFD_CLOEXEC, 0);
 	if (mount->device_fd < 0)
-		return fail("/dev/fuse", -errno);
+		return k2i_start_fail("/dev/fuse", -errno);
 	flags = fcntl(mount->device_fd, F_GETFL);
-	return fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK) ? fail("/dev/fuse", -errno) : 0;
+	return fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK) ? k2i_start_fail("/dev/fuse", -errno) : 0;
 }
 
 int k2i_start_mount(struct k2i_mount *mount)

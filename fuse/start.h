@@ -17,6 +17,8 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 int k2i_start_background(struct k2i_mount *mount);
 /* Ring, tree, mount: all that outlives a worker. 0, -errno or K2I_STATUS_USAGE; logs what is wrong. */
 int k2i_start_mount(struct k2i_mount *mount);
+/* Logs what is wrong with `what`, at the start of a mount or of a worker; returns `status`, which is -errno. */
+int k2i_start_fail(const char *what, int status);
 /* Takes back whatever was done; NULL is allowed. */
 void k2i_start_undo(struct k2i_mount *mount);
 

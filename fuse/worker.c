@@ -28,12 +28,6 @@
 
 #define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
 
-static int fail(const char *what, int status)
-{
-	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
-	return status;
-}
-
 /*
  * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
  * none of it (see k2i_collect_mark): what two processes have is copied as soon as one of them writes.
@@ -62,7 +56,7 @@ static int open_descriptors(struct k2i_mount *mount)
 	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	mount->request = request_memory();
 	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
-		return fail("descriptors", errno ? -errno : -ENOMEM);
+		return k2i_start_fail("descriptors", errno ? -errno : -ENOMEM);
 	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
@@ -85,7 +79,7 @@ static int open_ring(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2i_populated_create(mount->ring, &mount->populated);
 	if (status)
-		return fail("ring", status);
+		return k2i_start_fail("ring", status);
 	stats = k2i_ring_stats(mount->ring);
 	most = stats.ring_bytes / 4 < K2HFT_CHUNK_BYTES_MAX ? stats.ring_bytes / 4 : K2HFT_CHUNK_BYTES_MAX;
 	mount->chunk_bytes_max = (size_t)most - K2HFT_CHUNK_HEADER_BYTES;
@@ -113,7 +107,7 @@ static int open_client(struct k2i_mount *mount)
 	/* The keeper says so, and not each time. */
 	if (status == -EAGAIN && mount->begun)
 		return status;
-	return status ? fail("client", status) : 0;
+	return status ? k2i_start_fail("client", status) : 0;
 }
 
 /* What the last one had for itself is not this one's. */
