@@ -640,9 +640,9 @@ int k2i_write_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 	for (uint32_t at = 0; at < mount->handle_room && status == 0; at++) {
 		struct k2i_handle *other = mount->handles[at];
 
-		/* A rule that looks at records can't judge one that has not ended: it stays held. */
+		/* What looks at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
 		if (other && other->outlet && other->node == handle->node && k2i_handle_holds(other) &&
-		    other->outlet->passes_all)
+		    other->outlet->passes_all && !mount->limits.record_bytes_max)
 			status = add_held(mount, other, K2I_PARKED_SO_FAR);
 	}
 	return status ? status : k2i_park_add(mount, &item, NULL);
