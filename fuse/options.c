@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,12 +29,9 @@ enum { KEY_IGNORED };
 static const struct fuse_opt option_table[] = {
 	OPTION("conf=%s", config, 0),
 	OPTION("dbglevel=%s", log_level_text, 0),
-	OPTION("umask=%o", umask_bits, 0),
-	OPTION("umask=", umask_set, 1),
-	OPTION("uid=%u", uid_number, 0),
-	OPTION("uid=", uid_set, 1),
-	OPTION("gid=%u", gid_number, 0),
-	OPTION("gid=", gid_set, 1),
+	OPTION("umask=%s", umask_text, 0),
+	OPTION("uid=%s", uid_text, 0),
+	OPTION("gid=%s", gid_text, 0),
 	OPTION("allow_other", allow_other, 1),
 	OPTION_KEY("allow_other", FUSE_OPT_KEY_KEEP),
 	OPTION("allow_root", allow_root, 1),
@@ -198,18 +196,50 @@ static int check_config(struct k2i_mount_options *options)
 	return 0;
 }
 
-static int prepare(struct k2i_mount_options *options)
+/* All of `text`: libfuse would take 0o77 for 0. Without one `*number` stays as it is. */
+static int take_number(const char *name, const char *text, bool octal, unsigned most, unsigned *number, bool *set)
 {
-	mode_t mask = umask(0);
-	int status;
+	unsigned long long value;
+	char *end;
 
-	(void)umask(mask);
-	if (!options->umask_set)
-		options->umask_bits = mask;
-	if (options->umask_bits > 0777) {
-		fprintf(stderr, PROGRAM ": umask=%o: it is at most 777\n", options->umask_bits);
+	*set = text != NULL;
+	if (!text)
+		return 0;
+	errno = 0;
+	value = strtoull(text, &end, octal ? 8 : 10);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || value > most) {
+		fprintf(stderr,
+			octal ? PROGRAM ": %s=%s: it is an octal number of at most %o\n"
+			      : PROGRAM ": %s=%s: it is a number of at most %u\n",
+			name, text, most);
 		return -EINVAL;
 	}
+	*number = (unsigned)value;
+	return 0;
+}
+
+static int take_numbers(struct k2i_mount_options *options)
+{
+	int status = take_number("umask", options->umask_text, true, 0777, &options->umask_bits, &options->umask_set);
+
+	/* The largest number is nobody's: chown(2) takes it for no change. */
+	if (status == 0)
+		status = take_number("uid", options->uid_text, false, UINT32_MAX - 1, &options->uid_number,
+				     &options->uid_set);
+	if (status == 0)
+		status = take_number("gid", options->gid_text, false, UINT32_MAX - 1, &options->gid_number,
+				     &options->gid_set);
+	return status;
+}
+
+static int prepare(struct k2i_mount_options *options)
+{
+	int status;
+
+	options->umask_bits = umask(0);
+	(void)umask(options->umask_bits);
+	if (take_numbers(options))
+		return -EINVAL;
 	if (options->allow_other && options->allow_root) {
 		fprintf(stderr,
 			PROGRAM ": allow_other, allow_root: they exclude each other: allow_other lets root in, too\n");
@@ -254,6 +284,9 @@ void k2i_mount_options_free(struct k2i_mount_options *options)
 	free(options->config);
 	free(options->json);
 	free(options->log_level_text);
+	free(options->umask_text);
+	free(options->uid_text);
+	free(options->gid_text);
 	free(options->ignored_text);
 }
 
@@ -265,8 +298,8 @@ void k2i_mount_options_help(void)
 	       "\n"
 	       "  -o conf=FILE        configuration, k2hft.conf(5); or K2HFTCONFFILE in the environment\n"
 	       "  -o json=TEXT        the configuration itself, as JSON; or K2HFTJSONCONF\n"
-	       "  -o umask=OCTAL      permissions that files and directories of rules do not have\n"
-	       "  -o uid=N, gid=N     their owner\n"
+	       "  -o umask=OCTAL      permissions that files and directories do not have\n"
+	       "  -o uid=N, gid=N     owner of all files\n"
 	       "  -o dbglevel=LEVEL   silent, err, wan, msg (default), dump\n"
 	       "  -f                  stay in the foreground\n"
 	       "  -d                  the same, with every request of the kernel on standard error\n"

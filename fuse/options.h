@@ -14,8 +14,9 @@ struct k2i_mount_options {
 	char *mount_point;
 	char *config, *json; /* one of them is given; then config */
 	char *log_level_text;
+	char *umask_text, *uid_text, *gid_text;
 	unsigned umask_bits, uid_number, gid_number;
-	int umask_set, uid_set, gid_set;
+	bool umask_set, uid_set, gid_set;
 	int foreground, debug, help, version, allow_other, allow_root;
 	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
 	char *ignored_text;

@@ -21,6 +21,9 @@ refused 2 'unknown option -q' "$mnt" -q
 refused 2 'one mount point' a b c
 refused 2 'dbglevel=loud' "$mnt" -o "conf=$conf,dbglevel=loud"
 refused 2 'allow_other, allow_root: they exclude each other' "$mnt" -o "conf=$conf,allow_root,allow_other"
+for option in umask=1000 umask=0229 umask=0o77 umask=-1 umask= uid=root uid=5x uid=-1 uid=4294967295 gid=99999999999999999999; do
+	refused 2 "$option: it is an* .*number of at most" "$mnt" -f -o "conf=$conf,$option"
+done
 refused 2 'none.ini: No such file' "$mnt" -o "conf=$work/none.ini"
 refused 2 'nothing to run' "$mnt" -o 'json={}'
 refused 2 'conf, json: they exclude each other' "$mnt" -o "conf=$conf,json={}"
