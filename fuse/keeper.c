@@ -63,8 +63,10 @@ static int next_signal(const sigset_t *signals, bool again)
 	return again ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
 }
 
-/* As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
- * before it was done leaves its order to the next. */
+/*
+ * As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
+ * before it was done leaves its order to the next.
+ */
 static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	int status = 0, order = -*asked;

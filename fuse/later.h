@@ -19,7 +19,7 @@ struct k2i_mount;
 void k2i_later_want(fuse_req_t req);
 /* Serves a request by libfuse; keeps it if that is wanted. */
 void k2i_later_serve(struct k2i_mount *mount, const struct fuse_buf *buffer);
-/* Serves again what waits, if something was acknowledged or closed since. */
+/* Serves again what waits, if something was acknowledged since, or after a while. */
 void k2i_later_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT. false: no such request waits. */
 bool k2i_later_interrupt(struct k2i_mount *mount, uint64_t unique);

@@ -8,7 +8,7 @@ struct k2i_mount;
 
 /*
  * Serves the kernel until the mount has ended, by a signal or from outside, and everything is acknowledged or
- * DRAINTIMEOUT is over. 0 or -errno: the device can't be used.
+ * DRAINTIMEOUT is over. 0, or -ENODATA: records are lost.
  */
 int k2i_loop_run(struct k2i_mount *mount);
 

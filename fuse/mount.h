@@ -85,7 +85,7 @@ struct k2i_mount {
 	struct k2i_turn turn; /* to send what is much */
 	struct k2i_hold hold;
 	struct k2i_collect_mark *marks;
-	uint32_t drain_files; /* whose bytes are to be taken before that */
+	uint32_t drain_files; /* whose bytes are to be taken before it ends, see k2i_drain_ask */
 	bool asked;           /* to end, by a signal: the next one ends the wait */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;

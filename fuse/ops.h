@@ -33,7 +33,7 @@ void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_para
 void k2i_op_reply_entry(fuse_req_t req, uint32_t node);
 /* The ring's link or the status, if that is what `name` in `parent` is; else 0. */
 uint64_t k2i_op_special(uint64_t parent, const char *name);
-/* The node `name` in `parent`: reserved names and names that are too long are refused. */
+/* Whether there can be a file `name` in `parent`: -ENAMETOOLONG; -EPERM it is a name of the mount's own. */
 int k2i_op_check_name(uint64_t parent, const char *name);
 /* Counts and logs that `path` is not opened or made, for other reasons than that it may not be. */
 void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status);

@@ -60,7 +60,7 @@ int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const c
 void k2i_park_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT of request `unique`. */
 void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique);
-/* Answers all that wait with `error` and forgets them. */
+/* Answers all that wait with `error` and forgets them. What of it had been accepted is lost, and counted. */
 void k2i_park_abandon(struct k2i_mount *mount, int error);
 
 /*

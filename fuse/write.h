@@ -41,7 +41,9 @@ void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique);
  * soon as the data is in the ring or parked.
  */
 void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
-/* Parks it in any case; does not go on with what is parked, and ends no step unless there is something to answer. -ENOMEM */
+/*
+ * Parks it in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
+ */
 int k2i_write_park_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
 
 /* An FSYNC request: is answered when all that was written before is acknowledged. */
