@@ -58,8 +58,10 @@ static void free_item(struct k2i_mount *mount, struct k2i_parked *item)
 static void answer(struct k2i_mount *mount, const struct k2i_parked *item, int status)
 {
 	bool data = item->kind == K2I_PARKED_WRITE;
+	/* What was taken of a synchronous write is not acknowledged: its writer must not take it for that. */
+	bool some = data && item->taken && !item->synchronous;
 
-	if (data ? status == 0 || item->taken : status == 0 && item->answer_bytes)
+	if (some || (status == 0 && (data || item->answer_bytes)))
 		k2i_reply_written(mount, item->unique, item->answer_bytes ? item->answer_bytes : item->taken);
 	else
 		k2i_reply_status(mount, item->unique, status);
@@ -245,6 +247,7 @@ void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique)
 		answered.unique = item->unique;
 		answered.kind = item->kind;
 		answered.taken = item->taken;
+		answered.synchronous = item->synchronous;
 		forget_request(item);
 		answer(mount, &answered, -EINTR);
 		return;
