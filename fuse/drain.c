@@ -41,9 +41,10 @@ void k2i_drain_begin(struct k2i_mount *mount)
 	/* What follows a hole was accepted, too. */
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next)
 		k2i_collect_pass_hole(mount, file);
+	if (!mount->ending)
+		mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
 	mount->ending = true;
 	k2i_sweep_abandon(mount);
-	mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
 	if (mount->mounted)
 		fuse_session_unmount(mount->session);

@@ -526,6 +526,8 @@ int k2i_loop_run(struct k2i_mount *mount)
 	struct pollfd waits[WAIT_COUNT];
 	int status;
 
+	if (mount->ending)
+		k2i_drain_begin(mount);
 	while (!ended(mount)) {
 		wait_for_work(mount, waits);
 		if (waits[WAIT_SIGNAL].revents)
