@@ -23,6 +23,7 @@
 #include "hold.h"
 #include "later.h"
 #include "mount.h"
+#include "outlet.h"
 #include "park.h"
 #include "populate.h"
 #include "reply.h"
@@ -392,11 +393,12 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 
 	/* See k2i_loop_progress. */
 	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
-	if (waiting) {
+	if (waiting)
 		k2i_park_run(mount);
-		k2i_later_run(mount);
-	}
 	k2i_shared_step();
+	k2i_outlet_release(mount);
+	if (waiting)
+		k2i_later_run(mount);
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};

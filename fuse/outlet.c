@@ -16,6 +16,8 @@
 #define CHAIN_LENGTH_MAX 16
 /* More is given back when nothing is pending. */
 #define PENDING_ROOM_KEPT (512u * 1024)
+/* More in one step are released before it is done. */
+#define RELEASES_MAX 64u
 
 /* Whether one comes free by itself: of a file that is closed, when its records have been taken and are acknowledged. */
 static bool number_comes(const struct k2i_mount *mount)
@@ -121,13 +123,34 @@ int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet
 	return status;
 }
 
+/* Streams to be released when the step is done. */
+static struct {
+	uint32_t stream_id;
+	bool used;
+} releases[RELEASES_MAX];
+static unsigned release_count;
+
+void k2i_outlet_release(struct k2i_mount *mount)
+{
+	while (release_count) {
+		uint32_t stream_id = releases[--release_count].stream_id;
+
+		/* One that nobody has written to, as files that are only made or touched, waits for no acknowledgement. */
+		if (releases[release_count].used)
+			(void)k2hft_stream_release(mount->ring, stream_id);
+		else
+			(void)k2i_stream_release_unused(mount->ring, stream_id);
+	}
+}
+
 static void free_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
 {
-	/* One that nobody has written to, as files that are only made or touched, waits for no acknowledgement. */
-	if (outlet->declared && outlet->used)
-		(void)k2hft_stream_release(mount->ring, outlet->stream_id);
-	else if (outlet->declared)
-		(void)k2i_stream_release_unused(mount->ring, outlet->stream_id);
+	if (outlet->declared) {
+		if (release_count == RELEASES_MAX)
+			k2i_outlet_release(mount);
+		releases[release_count].stream_id = outlet->stream_id;
+		releases[release_count++].used = outlet->used;
+	}
 	if (outlet->node != K2I_NODE_NONE)
 		k2i_node_closed(mount->nodes, outlet->node);
 	k2i_output_put(outlet->output);
@@ -168,6 +191,7 @@ void k2i_outlet_forget(struct k2i_mount *mount)
 {
 	while (mount->owing_first)
 		take_owing(mount);
+	k2i_outlet_release(mount);
 }
 
 int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)

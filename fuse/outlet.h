@@ -57,11 +57,17 @@ struct k2i_records {
 int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);
 void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
 /*
+ * Gives the ring the streams of closed outlets back, when the step in which they were closed is done: the ring is not in the
+ * journal, and a successor who did that once more would take the stream from others who have the file open. One that is
+ * killed in between leaves a stream that is free when nobody has the ring open.
+ */
+void k2i_outlet_release(struct k2i_mount *mount);
+/*
  * Ends the lines of which a full ring dropped the rest: without its end the next line of the stream, by whomever, would be
  * the rest of that. So this goes before all else, and an outlet that owes an end outlives its file. -EAGAIN: no room yet.
  */
 int k2i_outlet_pay(struct k2i_mount *mount);
-/* The mount ends: closed outlets that owe an end still. */
+/* The mount ends: closed outlets that owe an end still, and streams. */
 void k2i_outlet_forget(struct k2i_mount *mount);
 /*
  * In place of a process that died: opens again what was its own; an output that can't be, with a warning, when there is

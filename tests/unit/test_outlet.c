@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "../../fuse/collect.h"
 
@@ -345,6 +346,7 @@ static void a_line_end_that_is_owed_outlives_its_file(void **state)
 			assert_int_equal(write_text(&mounted, followed[way]), strlen(followed[way]));
 		} else {
 			k2i_park_run(&mounted.mount);
+			k2i_outlet_release(&mounted.mount);
 			assert_int_equal(stats_of(mounted.mount.ring).streams, 0);
 		}
 		assert_true(k2i_park_empty(&mounted.mount));
@@ -612,6 +614,33 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	mounted_end(&mounted);
 }
 
+/* A step that is not done is done again; the other one who writes to the stream has it still. */
+static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
+{
+	struct mounted *mounted = k2i_shared_alloc(sizeof(*mounted));
+	struct k2i_handle *closed;
+	pid_t worker;
+
+	(void)state;
+	mounted_make(mounted);
+	closed = mounted->handle;
+	mounted->handle = handle_make(mounted, closed->node);
+	k2i_shared_step();
+	worker = fork();
+	if (worker == 0) {
+		k2i_write_release(&mounted->mount, closed);
+		_exit(EXIT_SUCCESS);
+	}
+	assert_int_equal(waitpid(worker, NULL, 0), worker);
+	k2i_shared_settle(mounted->mount.ring);
+	k2i_write_release(&mounted->mount, closed);
+	k2i_shared_step();
+	k2i_outlet_release(&mounted->mount);
+	assert_int_equal(mounted->mount.handles_open, 1);
+	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
+	mounted_end(mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -635,6 +664,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
+		cmocka_unit_test_setup_teardown(a_stream_is_released_once_by_a_worker_that_dies, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
