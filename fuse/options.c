@@ -162,7 +162,7 @@ static int check_level(struct k2i_mount_options *options)
 	options->level = K2HFT_LOG_INFO;
 	if (!text && level && *level)
 		text = level;
-	if (text && k2i_daemon_level_parse(text, &options->level, &options->silent)) {
+	if (text && k2i_daemon_level_parse(text, &options->level)) {
 		fprintf(stderr, PROGRAM ": dbglevel=%s: it is one of silent, err, wan, msg, dump\n", text);
 		return -EINVAL;
 	}

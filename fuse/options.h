@@ -21,7 +21,6 @@ struct k2i_mount_options {
 	int without_effect; /* options of K2HFTFUSE that have nothing to do here */
 	char *ignored_text;
 	enum k2hft_log_level level;
-	bool silent;
 };
 
 /* Parses a command line. 0, or -EINVAL with one line on standard error. */

@@ -54,12 +54,7 @@ static int complain(const char *format, const char *text)
 
 static int level_take(struct k2i_options *options, const char *text)
 {
-	bool silent;
-
-	/* Silent is for what need not be known; why it can't start has to be. */
-	return k2i_daemon_level_parse(text, &options->level, &silent)
-		       ? complain("there is no message level \"%s\"", text)
-		       : 0;
+	return k2i_daemon_level_parse(text, &options->level) ? complain("there is no message level \"%s\"", text) : 0;
 }
 
 static int option_take(struct k2i_options *options, enum option option, const char *value)

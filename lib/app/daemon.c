@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const c
 	return 0;
 }
 
-int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *silent)
+int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level)
 {
 	static const struct {
 		const char *name;
@@ -120,7 +121,6 @@ int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *
 		if (strcasecmp(text, levels[number].name) != 0)
 			continue;
 		*level = levels[number].level;
-		*silent = strcasecmp(text, "silent") == 0;
 		return 0;
 	}
 	return -EINVAL;

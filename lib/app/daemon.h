@@ -2,8 +2,6 @@
 #ifndef K2I_DAEMON_H
 #define K2I_DAEMON_H
 
-#include <stdbool.h>
-
 #include "log.h"
 
 /*
@@ -11,8 +9,11 @@
  * (facility daemon) in the background, without waiting for it; to a file if one is set.
  */
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file);
-/* err, wan, msg, dump, silent as K2HFTFUSE names them, and error, warning, info, debug. -EINVAL */
-int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level, bool *silent);
+/*
+ * err, wan, msg, dump, silent as K2HFTFUSE names them, and error, warning, info, debug. silent is for what need not be
+ * known: why a program can't start has to be, so it is err. -EINVAL
+ */
+int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level);
 
 /*
  * Goes to the background: the caller returns in the child; the parent waits until the child says ready (exit 0) or

@@ -150,26 +150,22 @@ static void test_levels(void **state)
 	static const struct {
 		const char *text;
 		enum k2hft_log_level level;
-		bool silent;
 	} cases[] = {
-		{"err", K2HFT_LOG_ERROR, false},   {"ERR", K2HFT_LOG_ERROR, false},
-		{"wan", K2HFT_LOG_WARNING, false}, {"msg", K2HFT_LOG_INFO, false},
-		{"dump", K2HFT_LOG_DEBUG, false},  {"silent", K2HFT_LOG_ERROR, true},
-		{"error", K2HFT_LOG_ERROR, false}, {"warning", K2HFT_LOG_WARNING, false},
-		{"info", K2HFT_LOG_INFO, false},   {"debug", K2HFT_LOG_DEBUG, false},
+		{"err", K2HFT_LOG_ERROR},   {"ERR", K2HFT_LOG_ERROR},       {"wan", K2HFT_LOG_WARNING},
+		{"msg", K2HFT_LOG_INFO},    {"dump", K2HFT_LOG_DEBUG},      {"silent", K2HFT_LOG_ERROR},
+		{"error", K2HFT_LOG_ERROR}, {"warning", K2HFT_LOG_WARNING}, {"info", K2HFT_LOG_INFO},
+		{"debug", K2HFT_LOG_DEBUG},
 	};
 	enum k2hft_log_level level;
 	size_t number;
-	bool silent;
 
 	(void)state;
 	for (number = 0; number < sizeof(cases) / sizeof(cases[0]); number++) {
-		assert_int_equal(k2i_daemon_level_parse(cases[number].text, &level, &silent), 0);
+		assert_int_equal(k2i_daemon_level_parse(cases[number].text, &level), 0);
 		assert_int_equal(level, cases[number].level);
-		assert_int_equal(silent, cases[number].silent);
 	}
-	assert_int_equal(k2i_daemon_level_parse("loud", &level, &silent), -EINVAL);
-	assert_int_equal(k2i_daemon_level_parse("", &level, &silent), -EINVAL);
+	assert_int_equal(k2i_daemon_level_parse("loud", &level), -EINVAL);
+	assert_int_equal(k2i_daemon_level_parse("", &level), -EINVAL);
 }
 
 static void read_file(const char *path, char *text, size_t room)
