@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "settings.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -276,6 +277,17 @@ static void without_effect(struct loader *loader, const struct k2i_setting *sett
 		setting->help);
 }
 
+/* As in K2HFTFUSE it is the value, and whoever wrote it may have meant to say none. */
+static void comment_like(struct loader *loader, const struct k2i_ini_entry *entry, const struct k2i_place *place)
+{
+	if (!entry->literal && entry->value[0] == '#' && isblank((unsigned char)entry->value[1]))
+		finding(loader, K2I_FINDING_WARNING, place->file, place->line,
+			"%s has a value that begins with #, which begins a comment only behind a value; put the value "
+			"in "
+			"quotes, or the comment into a line of its own",
+			entry->name);
+}
+
 static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 {
 	const struct k2i_setting *setting = k2i_setting_find(loader->section, entry->name);
@@ -292,6 +304,7 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 		without_effect(loader, setting, &place);
 		return;
 	}
+	comment_like(loader, entry, &place);
 	if (setting->type == K2I_TYPE_PATTERN) {
 		pattern_add(loader, setting, entry->value, &place);
 		return;
