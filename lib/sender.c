@@ -229,15 +229,10 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	}
 }
 
-int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
+static int flush(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
-	uint64_t deadline_ns;
-	int status;
+	int status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
 
-	if (!sender)
-		return -EINVAL;
-	deadline_ns = deadline(timeout_ms);
-	status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
 	if (status)
 		return status;
 	if (!sender->client)
@@ -245,17 +240,23 @@ int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
 	return k2hft_client_drain(sender->client, deadline_left_ms(deadline_ns));
 }
 
+int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
+{
+	return sender ? flush(sender, deadline(timeout_ms)) : -EINVAL;
+}
+
 int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 {
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	uint64_t deadline_ns = deadline(timeout_ms);
 	int status;
 
 	if (!sender)
 		return 0;
-	status = k2hft_sender_flush(sender, timeout_ms);
+	status = flush(sender, deadline_ns);
 	/* Also into a ring that is left to others. It waits for no room: who waits for it owes nothing. */
 	if (k2i_writers_pay(sender) && status == 0)
-		status = k2hft_sender_flush(sender, timeout_ms);
+		status = flush(sender, deadline_ns);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)
 		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",
 			(unsigned long long)stats.unacked_records);

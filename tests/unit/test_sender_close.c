@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sender that is closed too early leaves in its ring's file. */
+/* The end of a sender to which a line end is owed: what it leaves in its ring's file, and how long it may take. */
 #include <errno.h>
+#include <time.h>
 
 #include "file_help.h"
 #include "writer.h"
@@ -68,10 +69,46 @@ static void the_end_of_a_broken_line_is_in_it(void **state)
 	folder_remove(folder);
 }
 
+static int drain_timeouts_ms[2];
+static unsigned drain_calls;
+
+/* Everything is acknowledged, but not at once. */
+int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
+int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+
+	(void)client;
+	assert_true(drain_calls < 2);
+	drain_timeouts_ms[drain_calls++] = timeout_ms;
+	return nanosleep(&pause, NULL);
+}
+
+static void the_end_of_a_broken_line_has_no_time_of_its_own(void **state)
+{
+	const struct k2hft_sender_options options = {
+		.size = sizeof(options),
+		.host = "127.0.0.1",
+		.port = "1",
+		.ring_bytes = K2HFT_RING_BYTES_MIN,
+		.full = K2HFT_FULL_DROP,
+	};
+	struct k2hft_sender *sender;
+
+	(void)state;
+	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
+	line_break(writer_make(sender));
+	assert_int_equal(k2hft_sender_close(sender, 600000), 0);
+	assert_int_equal(drain_calls, 2);
+	assert_true(drain_timeouts_ms[0] <= 600000);
+	assert_true(drain_timeouts_ms[1] < drain_timeouts_ms[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_end_of_a_broken_line_is_in_it),
+		cmocka_unit_test(the_end_of_a_broken_line_has_no_time_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

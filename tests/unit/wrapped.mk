@@ -19,6 +19,7 @@ wrapped_by_test_output_idle    = close sync_file_range k2i_ledger_file_closed
 wrapped_by_test_quarantine     = syncfs opendir
 wrapped_by_test_ring_damage    = k2i_process_alive
 wrapped_by_test_ring_making    = fdatasync open pwrite
+wrapped_by_test_sender_close   = k2hft_client_drain
 wrapped_by_test_session_hold   = pwrite writev
 wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
 wrapped_by_test_store          = writev clock_gettime
