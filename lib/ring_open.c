@@ -66,6 +66,7 @@ static int inherit(struct k2hft_ring *ring)
 	};
 	uint8_t boot_id[sizeof(header->boot_id)];
 	int error = k2i_boot_id(boot_id);
+	uint32_t waiters;
 	bool rebooted;
 
 	if (error)
@@ -85,10 +86,15 @@ static int inherit(struct k2hft_ring *ring)
 	/* A new ring has nothing to clear, and none of its memory should be taken before it is used. */
 	if (rebooted && atomic_load_explicit(&header->epoch, memory_order_relaxed) != 0)
 		k2i_free_room_clear(ring);
-	if (k2i_slots_live(ring) == 0)
+	/* A7: whoever is counted has a slot, unless it was killed. relaxed: a count of nobody has nothing to tell. */
+	waiters = atomic_load_explicit(&header->space_waiters, memory_order_seq_cst);
+	if (k2i_slots_live(ring) == 0) {
+		(void)atomic_compare_exchange_strong_explicit(&header->space_waiters, &waiters, 0, memory_order_relaxed,
+							      memory_order_relaxed);
 		k2i_streams_forget(ring);
-	else
+	} else {
 		k2i_streams_inherit(ring, &before);
+	}
 	memcpy(header->boot_id, boot_id, sizeof(boot_id));
 	return 0;
 }

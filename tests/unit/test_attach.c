@@ -231,6 +231,45 @@ static void who_waits_is_woken_by_what_is_given_back(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* Fills the ring and waits for room until it is killed. */
+static void waiting_process(const char *path)
+{
+	struct k2hft_ring *attached;
+	struct k2hft_producer *producer;
+
+	if (k2hft_ring_attach(path, &attached) || k2hft_producer_open(attached, &producer))
+		_exit(1);
+	while (push(producer, stream_of(attached, "s"), "text") == 0)
+		continue;
+	(void)k2hft_ring_space_wait(attached, -1);
+	_exit(1);
+}
+
+/* Or each acknowledgement would wake nobody, for as long as there is the file. */
+static void killed_waiters_are_not_waited_for(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0), *attached;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		waiting_process(files->path);
+	while (atomic_load(&ring->header->space_waiters) == 0 && waitpid(child, &status, WNOHANG) == 0)
+		(void)usleep(1000);
+	assert_int_equal(kill(child, SIGKILL) | (waitpid(child, &status, 0) != child), 0);
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	k2hft_ring_close(ring);
+	/* It could be the one who waits. */
+	ring = file_ring(files->path, 0);
+	assert_int_equal(atomic_load(&ring->header->space_waiters), 1);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(atomic_load(&ring->header->space_waiters), 0);
+	k2hft_ring_close(ring);
+}
+
 /* Commits, and may not write the byte that wakes. Does not return. */
 static void mute_process(const struct k2hft_ring *ring, uint32_t stream_id)
 {
@@ -510,6 +549,7 @@ int main(void)
 		cmocka_unit_test(attaching_takes_a_place),
 		cmocka_unit_test(who_attaches_clears_away_the_dead),
 		cmocka_unit_test(who_waits_is_woken_by_what_is_given_back),
+		cmocka_unit_test_setup_teardown(killed_waiters_are_not_waited_for, files_make, files_remove),
 		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_process_of_the_host_is_no_other, files_make, files_remove),
