@@ -59,6 +59,11 @@ int k2i_regex_compile(const char *text, size_t bytes, bool any_case, struct k2i_
 		return -ENOMEM;
 	}
 	made->code = pcre2_compile((PCRE2_SPTR)text, bytes, options, &error, &at, NULL);
+	if (!made->code && error == PCRE2_ERROR_HEAP_FAILED) {
+		(void)snprintf(message, message_room, "no memory");
+		free(made);
+		return -ENOMEM;
+	}
 	if (!made->code) {
 		(void)pcre2_get_error_message(error, reason, sizeof(reason));
 		(void)snprintf(message, message_room, "regular expression: %s, at byte %zu of `%.*s'",

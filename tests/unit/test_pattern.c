@@ -8,7 +8,26 @@
 
 #include <cmocka.h>
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
 #include "pattern.h"
+
+static int compile_error;
+
+pcre2_code *__real_pcre2_compile_8(PCRE2_SPTR text, PCRE2_SIZE bytes, uint32_t options, int *error, PCRE2_SIZE *at,
+				   pcre2_compile_context *context);
+pcre2_code *__wrap_pcre2_compile_8(PCRE2_SPTR text, PCRE2_SIZE bytes, uint32_t options, int *error, PCRE2_SIZE *at,
+				   pcre2_compile_context *context);
+pcre2_code *__wrap_pcre2_compile_8(PCRE2_SPTR text, PCRE2_SIZE bytes, uint32_t options, int *error, PCRE2_SIZE *at,
+				   pcre2_compile_context *context)
+{
+	if (!compile_error)
+		return __real_pcre2_compile_8(text, bytes, options, error, at, context);
+	*error = compile_error;
+	*at = 0;
+	return NULL;
+}
 
 static struct k2i_regex_scratch *scratch;
 
@@ -184,6 +203,21 @@ static void mistakes_are_named(void **state)
 	refused("\"a\",\"$1\"", "there is no $1, the regular expression has 0 groups");
 }
 
+/* Another start can go well then, which none does after a mistake. */
+static void no_memory_is_no_mistake(void **state)
+{
+	const struct k2i_pattern pattern = {.text = "\"fine\""};
+	char message[512] = "";
+	struct k2i_matcher matcher;
+
+	(void)state;
+	compile_error = PCRE2_ERROR_HEAP_FAILED;
+	assert_int_equal(k2i_matcher_compile(&pattern, &matcher, message, sizeof(message)), -ENOMEM);
+	compile_error = 0;
+	assert_string_equal(message, "no memory");
+	k2i_matcher_clear(&matcher);
+}
+
 static void replacement_has_its_pieces(void **state)
 {
 	struct k2i_replacement replacement;
@@ -228,6 +262,7 @@ int main(void)
 		cmocka_unit_test(hostile_subject_ends),
 		cmocka_unit_test(long_subject_matches),
 		cmocka_unit_test(mistakes_are_named),
+		cmocka_unit_test(no_memory_is_no_mistake),
 		cmocka_unit_test(replacement_has_its_pieces),
 	};
 
