@@ -179,6 +179,9 @@ static int file_create(const char *path, bool replace, uint64_t capacity, uint64
 	char making[PATH_MAX];
 	int error = making_name(path, making), descriptor;
 
+	/* One that could not be mapped would have replaced another for nothing. */
+	if (!error)
+		error = k2i_ring_map_check(capacity);
 	if (error)
 		return error;
 	descriptor = making_open(making);

@@ -38,17 +38,34 @@ void k2i_ring_delete(struct k2hft_ring *ring)
 	free(ring);
 }
 
+/* Addresses for the whole of it, of which none can be used yet; MAP_FAILED as mmap(2). */
+static void *addresses_reserve(uint64_t capacity, size_t *all_bytes)
+{
+	*all_bytes = (size_t)(K2I_DATA_AT + 2 * capacity);
+	if (*all_bytes == K2I_DATA_AT + 2 * capacity)
+		return mmap(NULL, *all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* More than there are addresses of 32 bits. */
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
+
+int k2i_ring_map_check(uint64_t capacity)
+{
+	size_t all_bytes;
+	void *base = addresses_reserve(capacity, &all_bytes);
+
+	if (base == MAP_FAILED)
+		return -errno;
+	(void)munmap(base, all_bytes);
+	return 0;
+}
+
 /* Room for everything first, so that the second view of the data comes to lie right behind the first. */
 static int map_views(struct k2hft_ring *ring, uint64_t capacity)
 {
-	size_t first_bytes = (size_t)(K2I_DATA_AT + capacity);
-	size_t all_bytes = first_bytes + (size_t)capacity;
-	uint8_t *base;
+	size_t first_bytes = (size_t)(K2I_DATA_AT + capacity), all_bytes;
+	uint8_t *base = addresses_reserve(capacity, &all_bytes);
 
-	/* More than there are addresses of 32 bits. */
-	if (all_bytes != K2I_DATA_AT + 2 * capacity)
-		return -ENOMEM;
-	base = mmap(NULL, all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	ring->header = (struct k2i_ring_header *)(void *)base;

@@ -16,6 +16,8 @@ int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut)
 /* Whether its positions can be; only if nobody was at work when it was read, else they are from different moments. */
 bool k2i_ring_positions_valid(const struct k2i_ring_header *header);
 int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
+/* Whether there are addresses for it. */
+int k2i_ring_map_check(uint64_t capacity);
 
 /*
  * ring_file.c: -EFBIG: this process may not write a file up to there. It would get SIGXFSZ, and a library must not be what

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -69,6 +70,43 @@ static void a_failure_replaces_nothing(void **state)
 		}
 		k2hft_ring_close(ring);
 	} while (status);
+}
+
+static bool no_addresses;
+
+void *__real_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset);
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset);
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, off_t offset)
+{
+	if (no_addresses) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return __real_mmap(address, bytes, protection, flags, descriptor, offset);
+}
+
+/* RLIMIT_AS allows less than the ring needs, say. */
+static void without_addresses_nothing_is_replaced_or_made(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *ring;
+
+	no_addresses = true;
+	assert_int_equal(open_answer(files->path, 0), -ENOMEM);
+	assert_false(there(files->path));
+	no_addresses = false;
+	ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	assert_int_equal(push(producer, stream_of(ring, "s"), "kept"), 0);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+	no_addresses = true;
+	assert_int_equal(open_answer(files->path, K2HFT_RING_FRESH), -ENOMEM);
+	no_addresses = false;
+	assert_false(there(files->leftover));
+	ring = file_ring(files->path, 0);
+	(void)take(ring, "kept");
+	k2hft_ring_close(ring);
 }
 
 static const char *made_path; /* of what is made; NULL: it does not matter */
@@ -422,6 +460,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(leftovers_go, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_failure_replaces_nothing, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(without_addresses_nothing_is_replaced_or_made, files_make,
+						files_remove),
 		cmocka_unit_test_setup_teardown(it_is_on_the_disk_before_it_has_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(half_a_header_is_no_room, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
