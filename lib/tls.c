@@ -22,7 +22,6 @@
  */
 #define READ_EXTRA_BYTES_MAX ((size_t)32 * 1024)
 
-/* AES-GCM is sound for about 2^24 full records with one key; another is made long before, which TLS 1.2 can't. */
 #define RECORD_BYTES_MAX 16384u
 
 static bool is_address(const char *host)
@@ -155,6 +154,24 @@ bool k2i_tls_more(const struct k2i_tls *tls)
 	return tls->more;
 }
 
+/*
+ * AES-GCM is sound for about 2^24 full records with one key, and another is made long before. TLS 1.2 can't, so that only a
+ * new connection brings one.
+ */
+static int key_renew(struct k2i_tls *tls)
+{
+	if (SSL_version(tls->ssl) >= TLS1_3_VERSION) {
+		(void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
+		tls->key_records = 0;
+		return 0;
+	}
+	if (tls->key_records < K2I_TLS_CONNECTION_RECORDS_MAX)
+		return 0;
+	(void)snprintf(tls->reason, sizeof(tls->reason),
+		       "TLS 1.2 makes no new keys, and this one was used enough: another connection has another key");
+	return tls->error = -EPROTO;
+}
+
 /* Into the memory of tls_socket.c, so that nothing but a lack of that can be in the way. */
 static int piece_write(struct k2i_tls *tls, const struct iovec *piece, size_t limit, size_t *count)
 {
@@ -163,10 +180,8 @@ static int piece_write(struct k2i_tls *tls, const struct iovec *piece, size_t li
 
 	if (bytes == 0)
 		return 0;
-	if (tls->key_records >= K2I_TLS_KEY_RECORDS_MAX && SSL_version(tls->ssl) >= TLS1_3_VERSION) {
-		(void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_NOT_REQUESTED);
-		tls->key_records = 0;
-	}
+	if (tls->key_records >= K2I_TLS_KEY_RECORDS_MAX && key_renew(tls))
+		return tls->error;
 	result = SSL_write_ex(tls->ssl, piece->iov_base, bytes, &written);
 	if (result != 1) {
 		result = outcome(tls, result);

@@ -11,6 +11,7 @@
 /* What the files lib/tls*.c share. */
 
 #define K2I_TLS_KEY_RECORDS_MAX (UINT64_C(1) << 22)
+#define K2I_TLS_CONNECTION_RECORDS_MAX (UINT64_C(1) << 24) /* of TLS 1.2, whose keys last for the connection */
 #define K2I_TLS_IDENTITY_BYTES_MAX 128u
 #define K2I_TLS_SHARED_KEY_BYTES_MIN 16u
 #define K2I_TLS_SHARED_KEY_BYTES_MAX 64u

@@ -210,6 +210,35 @@ static void test_bytes(void **state)
 	pair_close(&pair);
 }
 
+static int version;
+
+int __real_SSL_version(const SSL *ssl);
+int __wrap_SSL_version(const SSL *ssl);
+int __wrap_SSL_version(const SSL *ssl)
+{
+	return version ? version : __real_SSL_version(ssl);
+}
+
+/* TLS 1.2 makes no new keys: the connection ends before the one that it has was used too often. */
+static void test_old_keys_end(void **state)
+{
+	unsigned char byte = 1;
+	struct iovec piece = {&byte, 1};
+	struct pair pair;
+
+	(void)state;
+	pair_open(&pair, KEY, KEY);
+	pair_handshake(&pair);
+	version = TLS1_2_VERSION;
+	pair.ends[0].tls->key_records = (UINT64_C(1) << 24) - 1;
+	assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), 1);
+	for (int again = 0; again < 2; again++)
+		assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), -EPROTO);
+	version = 0;
+	assert_non_null(strstr(k2i_transport_reason(&pair.ends[0], -EPROTO), "another connection has another key"));
+	pair_close(&pair);
+}
+
 /* A full socket takes nothing, and nothing of what was taken before is lost. */
 static void test_full(void **state)
 {
@@ -509,6 +538,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_differ),
 		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_old_keys_end),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_what_was_not_sent_counts),
 		cmocka_unit_test(test_ends),

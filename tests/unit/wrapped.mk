@@ -24,6 +24,6 @@ wrapped_by_test_sender_close   = k2hft_client_drain
 wrapped_by_test_session_hold   = pwrite writev
 wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
 wrapped_by_test_store          = writev clock_gettime
-wrapped_by_test_tls            = opendir send SSL_get0_peer_certificate X509_get_ext_d2i
+wrapped_by_test_tls            = opendir send SSL_get0_peer_certificate SSL_version X509_get_ext_d2i
 wrapped_by_test_turnstile      = syscall
 wrapped_by_test_verify_record  = reallocarray
