@@ -101,8 +101,8 @@ struct k2hft_client_stats {
  * connect: k2hft_client_process does. Free `*client` with k2hft_client_close. One thread at a time for a ring.
  *
  * -EINVAL the ring was attached to; an option is out of range or not known, or host or port is missing; a file of
- * `tls` can't be used, and the log says why; -EBUSY the ring has a client already; -ENOMEM; others as epoll_create1(2)
- * and eventfd(2). Since 0.1.0.
+ * `tls` can't be used, and the log says why; -EBUSY the ring has a client already; -ENOMEM; others as epoll_create1(2),
+ * epoll_ctl(2) and eventfd(2). Since 0.1.0.
  */
 K2HFT_API int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
 				struct k2hft_client **client);
@@ -154,8 +154,8 @@ K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
  * call is acknowledged, or given up and announced. Only for a client with a thread. Any thread; all calls must have
  * returned before k2hft_client_close.
  *
- * -ETIMEDOUT; -EINVAL the client has no thread; -EIO the ring can't be used any more, or OpenSSL has ended (see
- * libk2hft(7)). Since 0.1.0.
+ * -ETIMEDOUT; -EINVAL the client has no thread; -EIO the ring can't be used any more, OpenSSL has ended, or the program
+ * has closed the library's descriptors (see libk2hft(7)). Since 0.1.0.
  */
 K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 

@@ -116,7 +116,8 @@ struct k2hft_ring_stats {
  * -EINVAL an option is out of range or not known; -EBUSY this process or another one is the consumer of the file now;
  * -ENOSPC there is no room for the file; -EFBIG it would exceed RLIMIT_FSIZE; -EPROTO the file is not a ring, or has a
  * layout that this version does not know; -EMFILE no descriptors are left (a ring takes four); -ENOMEM; others as
- * open(2), mmap(2), memfd_create(2), posix_fallocate(3) and fdatasync(2). Since 0.1.0.
+ * open(2), mmap(2), memfd_create(2), posix_fallocate(3), fdatasync(2), link(2), rename(2), and fcntl(2) for a lock on
+ * the file. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring);
 
@@ -172,8 +173,8 @@ K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
  * table is full. Any thread; declarers wait for each other for a moment, and for nobody else.
  *
  * -EINVAL the path is not allowed (see k2hft_stream_path_check), the host has more than 255 bytes or control
- * characters, or the mode is neither of the two; -ENOSPC 4096 streams are in use; others as fcntl(2) for a lock on the
- * file. Since 0.1.0.
+ * characters, the mode is neither of the two, or reserved is not 0; -ENOSPC 4096 streams are in use; others as fcntl(2)
+ * for a lock on the file. Since 0.1.0.
  */
 K2HFT_API int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *stream, uint32_t *stream_id);
 

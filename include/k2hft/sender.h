@@ -105,8 +105,9 @@ K2HFT_API int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms);
  * Waits, at most `timeout_ms` milliseconds (-1: no limit, 0: not at all), until everything that writers took before
  * the call is acknowledged, or given up because of expire_s. Signals do not end the wait. Any thread.
  *
- * -ETIMEDOUT; -EINVAL `sender` is NULL; -EIO the ring can't be used any more, or OpenSSL has ended (see libk2hft(7));
- * -EPIPE the sender is attached to a ring from which nobody sends any more. Since 0.1.0.
+ * -ETIMEDOUT; -EINVAL `sender` is NULL; -EIO the ring can't be used any more, OpenSSL has ended, or the program has
+ * closed the library's descriptors (see libk2hft(7)); -EPIPE the sender is attached to a ring from which nobody sends
+ * any more. Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms);
 
