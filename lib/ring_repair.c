@@ -2,6 +2,7 @@
 #include "ring_damage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 
 #include "crash.h"
@@ -218,11 +219,30 @@ int k2hft_ring_recover(struct k2hft_ring *ring)
 	return 1;
 }
 
+static bool zero(const struct k2hft_ring *ring, uint64_t data_at, uint64_t bytes)
+{
+	return bytes == 0 || fallocate(ring->descriptor, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE,
+				       (off_t)(K2I_DATA_AT + data_at), (off_t)bytes) == 0;
+}
+
+/* Where the file system can say that a range is zeros without reading or writing it. */
+static bool room_zero(const struct k2hft_ring *ring, uint64_t from, uint64_t to)
+{
+	uint64_t at = from & (ring->capacity - 1), first_bytes = ring->capacity - at;
+
+	if (first_bytes > to - from)
+		first_bytes = to - from;
+	return zero(ring, at, first_bytes) && zero(ring, 0, to - from - first_bytes);
+}
+
 void k2i_free_room_clear(struct k2hft_ring *ring)
 {
-	uint64_t tail = k2i_tail_load(ring), size;
+	uint64_t tail = k2i_tail_load(ring), end = ring->head + ring->capacity, size;
 
-	for (uint64_t position = tail; position < ring->head + ring->capacity; position += 8) {
+	/* Looking at each place reads all of it: minutes for a ring of many gigabytes, at each start after a boot. */
+	if (room_zero(ring, tail, end))
+		return;
+	for (uint64_t position = tail; position < end; position += 8) {
 		/* relaxed: the consumer is about to be opened, and its producers with it. */
 		if (k2i_mark_read(ring, position, mark_load(ring, position), &size))
 			atomic_store_explicit(&k2i_entry_at(ring, position)->mark, 0, memory_order_relaxed);

@@ -326,6 +326,78 @@ static void holes_are_filled(void **state)
 }
 
 /* A process that is attached can't cut the ring's end off under the others. */
+static bool ranges_can_be_zeroed(const struct k2hft_ring *ring)
+{
+	return fallocate(k2hft_ring_descriptor(ring), FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, K2I_DATA_AT, 4096) ==
+	       0;
+}
+
+static size_t resident_pages(const uint8_t *from, size_t bytes)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), resident = 0;
+	unsigned char *pages = malloc(bytes / page_bytes);
+
+	assert_non_null(pages);
+	assert_int_equal(mincore((void *)(uintptr_t)from, bytes, pages), 0);
+	for (size_t at = 0; at < bytes / page_bytes; at++)
+		resident += pages[at] & 1;
+	free(pages);
+	return resident;
+}
+
+/* In the middle of a lap it is in two parts. */
+static void free_room_is_cleared_and_nothing_else(void **state)
+{
+	char large[12001] = "";
+	struct files *files = *state;
+	struct k2hft_ring *ring = file_ring(files->path, 0);
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "s");
+	uint64_t places[4];
+
+	memset(large, 'l', sizeof(large) - 1);
+	for (int lap = 0; lap < 5; lap++) {
+		assert_int_equal(push(producer, stream_id, large), 0);
+		(void)take(ring, large);
+	}
+	assert_int_equal(push(producer, stream_id, "kept"), 0);
+	k2hft_producer_close(producer);
+	places[0] = stats_of(ring).tail;
+	places[1] = SMALL - 8;
+	places[2] = SMALL;
+	places[3] = ring->head + SMALL - 8;
+	assert_true(places[0] < places[1]);
+	for (int at = 0; at < 4; at++)
+		atomic_store(&k2i_entry_at(ring, places[at])->mark,
+			     k2i_mark_make(ring, places[at], K2I_KIND_DISCARDED, 8));
+	memset(ring->header->boot_id, 0xee, sizeof(ring->header->boot_id));
+	k2hft_ring_close(ring);
+	ring = file_ring(files->path, 0);
+	for (int at = 0; at < 4; at++)
+		assert_int_equal(atomic_load(&k2i_entry_at(ring, places[at])->mark), 0);
+	(void)take(ring, "kept");
+	k2hft_ring_close(ring);
+}
+
+/* A start after a boot would have to wait for as much as the ring can hold. */
+static void free_room_is_not_read(void **state)
+{
+	enum { RING_BYTES = 16 * 1024 * 1024, APART_BYTES = 4 * 1024 * 1024 };
+	struct files *files = *state;
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = files->path, .ring_bytes = RING_BYTES};
+	struct k2hft_ring *ring;
+	bool asked;
+
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	asked = ranges_can_be_zeroed(ring);
+	memset(ring->header->boot_id, 0xee, sizeof(ring->header->boot_id));
+	k2hft_ring_close(ring);
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	if (asked)
+		assert_int_equal(resident_pages(ring->data + APART_BYTES, RING_BYTES - 2 * APART_BYTES), 0);
+	k2hft_ring_close(ring);
+}
+
 static void memory_keeps_its_size(void **state)
 {
 	struct k2hft_ring *ring = memory_ring();
@@ -468,6 +540,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(free_room_is_cleared_and_nothing_else, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(free_room_is_not_read, files_make, files_remove),
 		cmocka_unit_test(every_ring_has_a_uuid),
 		cmocka_unit_test(memory_keeps_its_size),
 		cmocka_unit_test(nothing_of_it_stays),
