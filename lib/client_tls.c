@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "client_state.h"
+#include "clock.h"
 #include "options.h"
 #include "ring_handle.h"
 
@@ -12,7 +13,7 @@
  * OpenSSL takes itself apart when a program that has begun to use it before this library ends, and waits for no thread:
  * clients that have one must be done with it then.
  */
-#define END_WAIT_MS 2000 /* for what was written until then */
+#define END_WAIT_NS (2 * K2I_SECOND_NS) /* all together, for what was written until then */
 static pthread_mutex_t users_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct k2hft_client *users;
 
@@ -27,14 +28,16 @@ static void users_unlock(void)
 }
 
 /* A child of fork(2) has neither the thread nor a say in the connection. */
-static void user_end(struct k2hft_client *client)
+static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 {
 	struct k2hft_client_stats stats = {.size = sizeof(stats)};
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
 	if (!client->thread_runs || client->ring->process.owner >> 32 != (uint64_t)getpid())
 		return;
 	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
-		(void)k2hft_client_drain(client, END_WAIT_MS);
+		(void)k2hft_client_drain(client, left_ms);
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
 	k2i_tls_context_release(client->tls_context);
@@ -44,9 +47,11 @@ static void user_end(struct k2hft_client *client)
 
 static void users_end(void)
 {
+	uint64_t deadline_ns = k2i_clock_ns(CLOCK_MONOTONIC) + END_WAIT_NS;
+
 	users_lock();
 	for (; users; users = users->tls_next)
-		user_end(users);
+		user_end(users, deadline_ns);
 	users_unlock();
 }
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of OpenSSL in exit(3), while there are clients that have a connection. */
+#include "ring_help.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include <k2hft/client.h>
+
+#include "tls.h"
+
+#define CLIENTS 3
+
+static void (*exit_handler)(void);
+static int timeouts_ms[CLIENTS];
+static unsigned drains;
+
+void __wrap_k2i_tls_at_end(void (*end)(void));
+void __wrap_k2i_tls_at_end(void (*end)(void))
+{
+	exit_handler = end;
+}
+
+int __wrap_k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats);
+int __wrap_k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats)
+{
+	(void)client;
+	stats->state = K2HFT_CLIENT_CONNECTED;
+	return 0;
+}
+
+/* Of a receiver that does not answer. */
+int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
+int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+
+	(void)client;
+	assert_true(drains < CLIENTS);
+	timeouts_ms[drains++] = timeout_ms;
+	(void)nanosleep(&pause, NULL);
+	return -ETIMEDOUT;
+}
+
+static void key_write(const char *path)
+{
+	static const char line[] = "000102030405060708090a0b0c0d0e0f\n";
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+
+	assert_int_equal(write(descriptor, line, sizeof(line) - 1), sizeof(line) - 1);
+	assert_int_equal(close(descriptor), 0);
+}
+
+/* Else a program with many senders would take that much longer to end. */
+static void clients_are_waited_for_together(void **state)
+{
+	const struct files *files = *state;
+	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
+	const struct k2hft_client_options options = {
+		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
+	struct k2hft_client *clients[CLIENTS];
+	struct k2hft_ring *rings[CLIENTS];
+
+	key_write(files->path);
+	for (int at = 0; at < CLIENTS; at++) {
+		rings[at] = memory_ring();
+		assert_int_equal(k2hft_client_open(rings[at], &options, &clients[at]), 0);
+		assert_int_equal(k2hft_client_thread_start(clients[at]), 0);
+	}
+	assert_non_null(exit_handler);
+	exit_handler();
+	assert_int_equal(drains, CLIENTS);
+	assert_true(timeouts_ms[0] <= 2000);
+	for (int at = 1; at < CLIENTS; at++)
+		assert_true(timeouts_ms[at] < timeouts_ms[at - 1] || timeouts_ms[at] == 0);
+	for (int at = 0; at < CLIENTS; at++) {
+		k2hft_client_close(clients[at]);
+		k2hft_ring_close(rings[at]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(clients_are_waited_for_together, files_make, files_remove),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
