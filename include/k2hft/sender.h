@@ -154,8 +154,8 @@ K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
  * an LF inside, a binary block has no bytes, or a line of k2hft_writer_lines is out in pieces and has not ended;
  * -EAGAIN the ring is full and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and the record is
  * longer than half of the ring; -EINTR a signal handler ran while the call waited for room, whether it was installed
- * with SA_RESTART or not; -EIO the call waited for room, and the ring can't be used any more, or a filter of system
- * calls refuses futex(2); -EPIPE as with k2hft_sender_attach. Since 0.1.0.
+ * with SA_RESTART or not; -EIO the call waited for room, and flush would say -EIO, too, or a filter of system calls
+ * refuses futex(2); -EPIPE as with k2hft_sender_attach. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 
