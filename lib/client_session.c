@@ -277,7 +277,7 @@ static void connect_end(struct k2hft_client *client, uint64_t now_ns)
 
 	if (error < 0)
 		address_try(client, error, now_ns);
-	else if (client->tls_context)
+	else if (client->secure)
 		secure_begin(client, now_ns);
 	else
 		greet(client, now_ns);

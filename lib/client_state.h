@@ -90,7 +90,8 @@ struct k2hft_client {
 	struct addrinfo *addresses, *address_next;
 	bool answered_wrong;                 /* at an address before this one of the list; why is in last_error */
 	struct k2i_tls_settings tls;         /* with strings of its own */
-	struct k2i_tls_context *tls_context; /* NULL: no TLS */
+	struct k2i_tls_context *tls_context; /* NULL: no TLS, or OpenSSL has ended */
+	bool secure;                         /* TLS: as it was opened, so that any thread may look */
 	struct k2hft_client *tls_next;
 	bool securing;     /* the TLS handshake is under way */
 	uint32_t failures; /* in a row */

@@ -127,6 +127,7 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 
 	if (!options)
 		return 0;
+	client->secure = true;
 	int error = k2i_options_copy(&known, sizeof(known), options);
 	if (error == 0)
 		error = settings_take(&client->tls, &known);

@@ -12,7 +12,7 @@
 
 bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns)
 {
-	return client->state == K2HFT_CLIENT_CONNECTED && !client->tls_context &&
+	return !client->secure && client->state == K2HFT_CLIENT_CONNECTED &&
 	       !k2i_link_compress(&client->link, client->options.compress, now_ns);
 }
 

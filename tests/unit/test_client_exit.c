@@ -7,6 +7,7 @@
 
 #include <k2hft/client.h>
 
+#include "client_state.h"
 #include "tls.h"
 
 #define CLIENTS 3
@@ -79,10 +80,33 @@ static void clients_are_waited_for_together(void **state)
 	}
 }
 
+/* It asks with the turn, which the end of OpenSSL has not, and can have seen a connection. */
+static void no_writer_goes_on_without_tls(void **state)
+{
+	const struct files *files = *state;
+	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
+	const struct k2hft_client_options options = {
+		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_client *client;
+
+	key_write(files->path);
+	assert_int_equal(k2hft_client_open(ring, &options, &client), 0);
+	assert_int_equal(k2hft_client_thread_start(client), 0);
+	drains = 0;
+	exit_handler();
+	client->state = K2HFT_CLIENT_CONNECTED;
+	assert_false(k2i_client_turn_take(client, 1));
+	client->state = K2HFT_CLIENT_WAITING;
+	k2hft_client_close(client);
+	k2hft_ring_close(ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(clients_are_waited_for_together, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(no_writer_goes_on_without_tls, files_make, files_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
