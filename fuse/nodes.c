@@ -153,23 +153,42 @@ uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name)
 	return node == K2I_NODE_NONE ? name : node;
 }
 
-static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+/* Gives the entry its name in `parent`; among the siblings it is another's to put it. */
+static void hash_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
-	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
+	struct k2i_node_entry *entry = &table->entries[node];
 	uint32_t *bucket = &table->buckets[bucket_of(table, parent, name, name_bytes)];
 
-	keep_counts(table);
 	k2i_node_keep(entry);
-	k2i_node_keep(above);
 	K2I_SHARED_KEEP(bucket);
-	if (above->last_child)
-		k2i_node_keep(&table->entries[above->last_child]);
 	memcpy(entry->name, name, name_bytes);
 	entry->name[name_bytes] = '\0';
 	entry->name_bytes = (uint8_t)name_bytes;
 	entry->parent = parent;
 	entry->hash_next = *bucket;
 	*bucket = node;
+}
+
+static void unhash_name(struct k2i_node_table *table, uint32_t node)
+{
+	const struct k2i_node_entry *entry = &table->entries[node];
+	uint32_t *place = &table->buckets[bucket_of(table, entry->parent, entry->name, entry->name_bytes)];
+
+	while (*place != node)
+		place = &table->entries[*place].hash_next;
+	K2I_SHARED_KEEP(place);
+	*place = entry->hash_next;
+}
+
+static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
+
+	keep_counts(table);
+	k2i_node_keep(above);
+	if (above->last_child)
+		k2i_node_keep(&table->entries[above->last_child]);
+	hash_name(table, node, parent, name, name_bytes);
 	/* Siblings stand in the order of their numbers, so a directory that changes can be read on from any of them. */
 	entry->order = table->order_next++;
 	entry->previous = above->last_child;
@@ -187,19 +206,15 @@ static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t pare
 static void unlink_name(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
-	uint32_t *place = &table->buckets[bucket_of(table, entry->parent, entry->name, entry->name_bytes)];
 
-	while (*place != node)
-		place = &table->entries[*place].hash_next;
 	keep_counts(table);
 	k2i_node_keep(entry);
 	k2i_node_keep(above);
-	K2I_SHARED_KEEP(place);
 	if (entry->previous)
 		k2i_node_keep(&table->entries[entry->previous]);
 	if (entry->next)
 		k2i_node_keep(&table->entries[entry->next]);
-	*place = entry->hash_next;
+	unhash_name(table, node);
 	if (entry->previous)
 		table->entries[entry->previous].next = entry->next;
 	else
@@ -396,6 +411,18 @@ static int check_replaced(const struct k2i_node_entry *entry, const struct k2i_n
 	return there->first_child ? -ENOTEMPTY : 0;
 }
 
+/* It keeps its place: who renames what he lists as he goes would otherwise meet it again and again. */
+static void change_name(struct k2i_node_table *table, uint32_t node, const char *name, size_t name_bytes)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
+
+	k2i_node_keep(above);
+	unhash_name(table, node);
+	hash_name(table, node, entry->parent, name, name_bytes);
+	k2i_node_touch(above);
+	entry->changed = above->changed;
+}
+
 int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, bool replace)
 {
 	struct k2i_node_entry *entry = k2i_node_at(table, node);
@@ -421,6 +448,10 @@ int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent
 		if (status)
 			return status;
 		remove_name(table, there);
+	}
+	if (entry->parent == parent) {
+		change_name(table, node, name, name_bytes);
+		return 0;
 	}
 	unlink_name(table, node);
 	link_name(table, node, parent, name, name_bytes);

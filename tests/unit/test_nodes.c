@@ -282,6 +282,34 @@ static void listing_goes_on_whatever_changes(void **state)
 	assert_int_equal(k2i_node_child_after(table, K2I_NODE_ROOT, 0), K2I_NODE_NONE);
 }
 
+/* Renamed where it stands, so each is met once; the directory has changed, and what is replaced is gone. */
+static void who_renames_what_he_lists_ends(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t nodes[10], child, count = 0;
+	uint64_t order = 0;
+
+	for (unsigned at = 0; at < 10; at++)
+		nodes[at] = make(table, K2I_NODE_ROOT, (char[]){(char)('a' + at), '\0'}, &file);
+	while (count < 10) {
+		char name[] = {'x', (char)('a' + count), '\0'};
+
+		child = k2i_node_child_after(table, K2I_NODE_ROOT, order);
+		assert_int_equal(child, nodes[count++]);
+		order = k2i_node_at(table, child)->order;
+		k2i_node_at(table, K2I_NODE_ROOT)->modified = (struct timespec){0};
+		assert_int_equal(k2i_node_rename(table, child, K2I_NODE_ROOT, name, true), 0);
+		assert_int_not_equal(k2i_node_at(table, K2I_NODE_ROOT)->modified.tv_sec, 0);
+		assert_path(table, child, name);
+		assert_int_equal(k2i_node_find(table, K2I_NODE_ROOT, name), child);
+		assert_int_equal(k2i_node_find(table, K2I_NODE_ROOT, name + 1), K2I_NODE_NONE);
+	}
+	assert_int_equal(k2i_node_child_after(table, K2I_NODE_ROOT, order), K2I_NODE_NONE);
+	assert_int_equal(k2i_node_rename(table, nodes[0], K2I_NODE_ROOT, "xb", true), 0);
+	assert_null(k2i_node_at(table, nodes[1]));
+	assert_int_equal(k2i_node_child_after(table, K2I_NODE_ROOT, k2i_node_at(table, nodes[0])->order), nodes[2]);
+}
+
 /* As seekdir(3) does, in two directories by turns, where every third name has gone. */
 static void listing_begins_anywhere(void **state)
 {
@@ -343,6 +371,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_that_goes_moves_no_other, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_has_not_too_many_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_goes_on_whatever_changes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(who_renames_what_he_lists_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(listing_begins_anywhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_full_table_says_so, set_up, tear_down),
 	};
