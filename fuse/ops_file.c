@@ -146,6 +146,12 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	uint32_t node;
 	int status = make_file(req, parent, name, mode, &node);
 
+	/*
+	 * It was made since the kernel looked: some are made here, as those that are an OUTPUTFILE. With ESTALE the kernel looks
+	 * once more, and judges who may open it.
+	 */
+	if (status == -EEXIST && !(file->flags & O_EXCL))
+		status = -ESTALE;
 	if (status == 0) {
 		status = open_handle(mount, node, req, file->flags, &handle);
 		if (status)
