@@ -177,28 +177,23 @@ static void writer_drop(struct k2i_outputs *outputs, struct k2i_output_file *out
 }
 
 /*
- * The first that is open of those without references. What the others know of a record that goes on is kept, but not for
- * ever: FILE_UNIFY's name can be another one each minute.
+ * Of those without references the first that is open. What the others know of a record that goes on is kept, but not for
+ * ever: FILE_UNIFY's name can be another one each minute. The first of too many of them.
  */
-static struct k2i_output_whole *idle_first(struct k2i_outputs *outputs)
+static struct k2i_output_whole *idle_first(const struct k2i_outputs *outputs)
 {
-	struct k2i_output_whole *file, *oldest;
+	struct k2i_output_whole *file;
 	unsigned kept = 0;
 
 	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
-		kept++;
-	for (; kept > K2I_OUTPUTS_KEPT_MAX; kept--) {
-		oldest = outputs->oldest;
-		writer_drop(outputs, &oldest->output);
-		idle_remove(outputs, oldest);
-		file_free(outputs, oldest);
-	}
+		if (++kept > K2I_OUTPUTS_KEPT_MAX)
+			return outputs->oldest;
 	return file;
 }
 
 /*
- * Of the outputs that nobody has referred to since then the first one that is open, with its lock: nobody else can have that,
- * and who refers to the output from now on waits for it.
+ * Of the outputs that nobody has referred to since then the one that is next, with its lock: nobody else can have that, and
+ * who refers to the output from now on waits for it.
  */
 static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t released_ns)
 {
@@ -206,7 +201,7 @@ static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t 
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	file = idle_first(outputs);
-	if (file && file->released_ns > released_ns)
+	if (file && file->output.descriptor >= 0 && file->released_ns > released_ns)
 		file = NULL;
 	if (file) {
 		k2i_output_refer(outputs, file);
@@ -220,14 +215,18 @@ static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t 
 static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns)
 {
 	struct k2i_output_whole *file = idle_take(outputs, released_ns);
-	struct closing closing;
+	struct closing closing = {.descriptor = -1};
 
 	if (!file)
 		return false;
-	closing = descriptor_take(outputs, file);
+	if (file->output.descriptor >= 0)
+		closing = descriptor_take(outputs, file);
+	else
+		writer_drop(outputs, &file->output);
 	k2i_output_unlock(&file->output);
 	k2i_output_release(outputs, &file->output);
-	descriptor_close(outputs, &closing);
+	if (closing.descriptor >= 0)
+		descriptor_close(outputs, &closing);
 	return true;
 }
 

@@ -253,7 +253,9 @@ static void not_everything_is_kept(void **state)
 		(void)snprintf(name, sizeof(name), "%u", number);
 		output_leave(made, name);
 	}
+	outputs = made;
 	k2i_outputs_tick(made, UINT64_MAX);
+	outputs = NULL;
 	assert_int_equal(k2i_outputs_open_count(made), 0);
 	assert_int_equal(made->table.count, K2I_OUTPUTS_KEPT_MAX);
 	k2i_ledger_files(ledger, file_count, &files_count);
