@@ -143,14 +143,31 @@ static int file_put(int directory, const char *name, int flags, const void *byte
 	return error;
 }
 
+/* What a full disk or a crash has cut ends here, as far as it came: its chunk has a line of its own when it is there. */
+static int index_begin(int directory)
+{
+	int file = openat(directory, INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	char last = '\n';
+	bool cut;
+
+	if (file < 0)
+		return 0;
+	cut = fstat(file, &status) == 0 && status.st_size > 0 && pread(file, &last, 1, status.st_size - 1) == 1 &&
+	      last != '\n';
+	(void)close(file);
+	return cut ? file_put(directory, INDEX_NAME, O_APPEND, "\n", 1) : 0;
+}
+
 static int index_put(int directory, const char *name, const struct k2i_group_entry *entry, int reason)
 {
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], line[2048];
 	int length = snprintf(line, sizeof(line), "%s\t%" PRIu32 "\t%s\t%s\t%s\n", name, entry->payload_bytes,
 			      k2i_text_error(reason), entry->stream->host,
 			      k2i_text_clean(entry->stream->path, path, sizeof(path)));
+	int error = index_begin(directory);
 
-	return file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
+	return error ? error : file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
 }
 
 static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
@@ -348,6 +365,8 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	/* Without a descriptor to be had who has something for the quarantine waits, too. */
 	if (!error && directory < 0 && quarantine->kept >= 0)
 		error = file_system_sync(quarantine->kept);
+	else if (!error && directory == -EACCES) /* it may be written and not read */
+		sync();
 	else if (!error && directory < 0 && directory != -ENOENT)
 		error = directory;
 	(void)pthread_mutex_unlock(&quarantine->mutex);

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,6 +107,26 @@ static void what_comes_again_is_there_once(void **state)
 	expect_file(folder, "index", LINES);
 	assert_int_equal(atomic_load(&counters.quarantined_chunks), 2);
 	assert_int_equal(atomic_load(&counters.quarantined_bytes), 12);
+	k2i_quarantine_free(quarantine);
+}
+
+/* A disk that is full can take half of a line of the index. */
+static void a_line_that_was_cut_stays_one(void **state)
+{
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+	char index[PATH_ROOM];
+	int file;
+
+	path_join(index, sizeof(index), folder, "index");
+	file = open(index, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(file >= 0);
+	assert_int_equal(write(file, "72696e67-00", 11), 11);
+	assert_int_equal(close(file), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	expect_file(folder, "index", "72696e67-00\n" CHUNK_2 "\t6\tIs a directory\thost\tpath\n");
 	k2i_quarantine_free(quarantine);
 }
 
@@ -326,10 +348,45 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 	folder_remove(other);
 }
 
+/* root's rights do without those of a file. False: they can't be given away. */
+static bool capabilities_set(struct __user_cap_data_struct wanted[2], bool drop)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct now[2];
+
+	if (drop && syscall(SYS_capget, &header, wanted) < 0)
+		return false;
+	memcpy(now, wanted, sizeof(now));
+	if (drop)
+		now[0].effective = now[1].effective = 0;
+	return syscall(SYS_capset, &header, now) == 0;
+}
+
+/* Who may write there and not read: those that wait for the disk do not fail for that. */
+static void one_that_can_not_be_read(void **state)
+{
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct __user_cap_data_struct capabilities[2];
+	struct k2i_quarantine *quarantine;
+
+	if (!capabilities_set(capabilities, true))
+		skip();
+	assert_int_equal(chmod(folder->path, 0300), 0);
+	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(chmod(folder->path, 0700), 0);
+	expect_file(folder, CHUNK_2, "chunk2");
+	k2i_quarantine_free(quarantine);
+	assert_true(capabilities_set(capabilities, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_line_that_was_cut_stays_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_one_that_has_just_changed_is_looked_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_could_not_be_put_there_takes_no_room, setup, teardown),
@@ -337,6 +394,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_that_can_not_be_read, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
