@@ -27,7 +27,6 @@
 #include "text.h"
 #include "thread.h"
 
-#define LISTENERS_MAX 8u
 #define BACKLOG 64
 #define CLIENT_NS UINT64_C(10000000000) /* for request and answer */
 #define DRAIN_BYTES_MAX 65536u          /* what may come behind a request that was answered */
@@ -48,7 +47,7 @@ struct client {
 struct k2i_control {
 	const struct k2i_status *status;
 	struct event_base *base;
-	struct evconnlistener *listeners[LISTENERS_MAX];
+	struct evconnlistener *listeners[K2I_LISTEN_SOCKETS_MAX];
 	size_t listener_count;
 	struct event *tick, *stopped;
 	int stop;
@@ -279,9 +278,11 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 	const struct addrinfo *first = address;
 	int error = -EADDRNOTAVAIL, descriptor;
 
-	for (; address && control->listener_count < LISTENERS_MAX; address = address->ai_next) {
+	for (; address; address = address->ai_next) {
 		if (k2i_listen_repeated(first, address))
 			continue;
+		if (control->listener_count == K2I_LISTEN_SOCKETS_MAX)
+			return -E2BIG;
 		descriptor = socket_listen(address);
 		if (descriptor < 0) {
 			error = descriptor;
@@ -320,8 +321,8 @@ static int host_listen(struct k2i_control *control, const char *host, unsigned p
 	if (!error)
 		k2i_log(K2HFT_LOG_INFO, "status: http on %s port %u", host, port);
 	else if (!optional)
-		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s%s", host, port,
-			k2i_text_error(error), error == -EADDRINUSE ? "; another program has it" : "");
+		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s", host, port,
+			k2i_listen_reason(error));
 	return error;
 }
 

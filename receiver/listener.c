@@ -17,16 +17,14 @@
 #include "log.h"
 #include "text.h"
 
-#define SOCKETS_MAX 8u
 #define BACKLOG 511
 #define ACCEPTS_MAX 64
 #define PAUSE_S 1
 #define PORT_MAX 65535u
-#define IN_USE "; another program has it, perhaps another receiver"
 
 struct k2i_listener {
-	int sockets[SOCKETS_MAX];
-	struct event *events[SOCKETS_MAX];
+	int sockets[K2I_LISTEN_SOCKETS_MAX];
+	struct event *events[K2I_LISTEN_SOCKETS_MAX];
 	size_t socket_count;
 	struct event *pause; /* ends a pause that lack of descriptors made */
 	struct k2i_loops *loops;
@@ -107,6 +105,13 @@ int k2i_listen_bind(const struct addrinfo *address)
 	return error;
 }
 
+const char *k2i_listen_reason(int error)
+{
+	if (error == -EADDRINUSE)
+		return "Address already in use; another program has it, perhaps another receiver";
+	return error == -E2BIG ? "it has more than 8 addresses; name one of them" : k2i_text_error(error);
+}
+
 /* "ADDRESS:PORT" of a socket; returns its port in network order. */
 static in_port_t socket_name(int descriptor, char *text, size_t room)
 {
@@ -148,13 +153,13 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 	char name[80];
 	int descriptor, error = -EADDRNOTAVAIL;
 
-	for (; address && listener->socket_count < SOCKETS_MAX; address = address->ai_next) {
+	for (; address; address = address->ai_next) {
 		/* Port 0: the port that the first socket was given is that of all. */
 		if (chosen)
 			port_set(address->ai_addr, chosen);
 		if (k2i_listen_repeated(first, address))
 			continue;
-		descriptor = k2i_listen_bind(address);
+		descriptor = listener->socket_count < K2I_LISTEN_SOCKETS_MAX ? k2i_listen_bind(address) : -E2BIG;
 		if (descriptor >= 0) {
 			listener->sockets[listener->socket_count++] = descriptor;
 			chosen = socket_name(descriptor, name, sizeof(name));
@@ -162,13 +167,14 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 			continue;
 		}
 		error = descriptor;
-		if (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT && !(chosen && strcmp(port, "0") == 0))
+		if (error == -E2BIG ||
+		    (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT && !(chosen && strcmp(port, "0") == 0)))
 			break;
 	}
 	if (listener->socket_count > 0 && !address)
 		return 0;
-	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "listener: can't listen on %s port %s: %s%s", host, port,
-		k2i_text_error(error), error == -EADDRINUSE ? IN_USE : "");
+	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "listener: can't listen on %s port %s: %s", host, port,
+		k2i_listen_reason(error));
 	return error;
 }
 
@@ -270,14 +276,17 @@ static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 	listener_pause(listener);
 }
 
-static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes)
+/* Without memory, or as one of far too many. */
+static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes,
+			       int error)
 {
+	struct k2i_counters *counters = listener->counters;
 	char peer[64] = "a connection";
 
 	(void)getnameinfo(address, address_bytes, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
-	k2i_count(&listener->counters->refused_connections, 1);
-	k2i_log_limited(&listener->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
-			"listener: %s is refused: there are as many connections as CONNMAX allows", peer);
+	k2i_count(error == -ENOMEM ? &counters->accept_errors : &counters->refused_connections, 1);
+	k2i_log_limited(&listener->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING, "listener: %s is refused: %s",
+			peer, error == -ENOMEM ? "no memory" : "there are as many connections as CONNMAX allows");
 }
 
 static void accept_failed(struct k2i_listener *listener, int error)
@@ -296,7 +305,7 @@ static void on_acceptable(evutil_socket_t descriptor, short what, void *argument
 	struct k2i_listener *listener = argument;
 	struct sockaddr_storage address;
 	socklen_t address_bytes;
-	int accepted, count = 0;
+	int accepted, error, count = 0;
 
 	(void)what;
 	while (count++ < ACCEPTS_MAX) {
@@ -308,8 +317,9 @@ static void on_acceptable(evutil_socket_t descriptor, short what, void *argument
 			return;
 		}
 		k2i_count(&listener->counters->connections, 1);
-		if (!k2i_loops_serve(listener->loops, accepted, (struct sockaddr *)&address, address_bytes))
-			connection_refused(listener, (struct sockaddr *)&address, address_bytes);
+		error = k2i_loops_serve(listener->loops, accepted, (struct sockaddr *)&address, address_bytes);
+		if (error)
+			connection_refused(listener, (struct sockaddr *)&address, address_bytes, error);
 	}
 }
 
@@ -324,8 +334,7 @@ static int sockets_listen(const struct k2i_listener *listener)
 		/* Two sockets can be bound to one port as long as neither listens. */
 		if (listen(listener->sockets[i], BACKLOG) < 0) {
 			error = -errno;
-			k2i_log(K2HFT_LOG_ERROR, "listener: can't listen on %s: %s%s", name, k2i_text_error(error),
-				error == -EADDRINUSE ? IN_USE : "");
+			k2i_log(K2HFT_LOG_ERROR, "listener: can't listen on %s: %s", name, k2i_listen_reason(error));
 			return error;
 		}
 		k2i_log(K2HFT_LOG_INFO, "listener: listening on %s", name);

@@ -30,6 +30,9 @@ struct k2i_listener;
 
 /* A socket that is bound to the address: a descriptor, or -errno. */
 int k2i_listen_bind(const struct addrinfo *address);
+#define K2I_LISTEN_SOCKETS_MAX 8u /* of a name */
+/* Why not, in words; -E2BIG: the name has more addresses than that. */
+const char *k2i_listen_reason(int error);
 /* Whether one of the list from `first` on is the same: a name that is in /etc/hosts twice has each of its addresses twice. */
 bool k2i_listen_repeated(const struct addrinfo *first, const struct addrinfo *address);
 

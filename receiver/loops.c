@@ -368,18 +368,17 @@ static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
 	return chosen;
 }
 
-bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes)
+int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes)
 {
 	struct k2i_service *service = loops->service;
 	char host[K2I_PEER_BYTES_MAX - 16] = "?", port[8] = "?";
-	struct message *message = NULL;
 	size_t others = atomic_load(&service->connections);
+	bool many = others >= service->connections_max + K2I_LOOPS_CROWD_MAX;
+	struct message *message = many ? NULL : calloc(1, sizeof(*message));
 
-	if (others < service->connections_max + K2I_LOOPS_CROWD_MAX)
-		message = calloc(1, sizeof(*message));
 	if (!message) {
 		(void)close(descriptor);
-		return false;
+		return many ? -EUSERS : -ENOMEM;
 	}
 	atomic_fetch_add(&service->connections, 1);
 	(void)getnameinfo(address, address_bytes, host, sizeof(host), port, sizeof(port),
@@ -389,7 +388,7 @@ bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct socka
 	message->descriptor = descriptor;
 	message->crowded = others >= service->connections_max;
 	message_post(loop_choose(loops, message->crowded), message);
-	return true;
+	return 0;
 }
 
 void k2i_loops_stop(struct k2i_loops *loops)

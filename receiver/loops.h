@@ -48,9 +48,9 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 #define K2I_LOOPS_CROWD_MAX 64u
 /*
  * Hands a connected socket to the loop with the fewest connections, which closes it, or, if it is one too many, to one with a
- * connection whose place it can take; false: there are far too many, and it was closed.
+ * connection whose place it can take. It was closed: -EUSERS there are far too many; -ENOMEM.
  */
-bool k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
+int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
 /* Ends all connections in good order and the threads. NULL is allowed. */
 void k2i_loops_stop(struct k2i_loops *loops);
 

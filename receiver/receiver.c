@@ -82,7 +82,10 @@ static int admission_open(struct k2i_receiver *receiver, const struct k2i_settin
 
 	if (!error)
 		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->admission);
-	return error ? K2I_EXIT_CONFIGURATION : 0;
+	if (error != -ENOMEM)
+		return error ? K2I_EXIT_CONFIGURATION : 0;
+	k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: no memory for NAMEs of [SLVNODE]");
+	return K2I_EXIT_FAILED;
 }
 
 /* SLVNODE as the configuration has it now. What is wrong with any of it changes nothing. */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A name that stands in /etc/hosts twice is listened on once, by LISTEN and by CTLADDRESS.
+# A name that stands in /etc/hosts twice is listened on once, by LISTEN and by CTLADDRESS; of one with more than 8
+# addresses both say so.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
@@ -11,6 +12,9 @@ fi
 	cat /etc/hosts
 	echo 127.0.0.1 twice.k2hft.test
 	echo 127.0.0.1 twice.k2hft.test
+	for last in 1 2 3 4 5 6 7 8 9; do
+		echo 127.0.0.$last many.k2hft.test
+	done
 } >"$dir/hosts"
 cat >"$dir/named" <<'END'
 #!/bin/sh
@@ -37,3 +41,14 @@ logged "status: http on twice.k2hft.test port $((free + 1))" || fail "CTLADDRESS
 [ "$(grep -c 'listening on' "$dir/log")" = 1 ] || fail "one socket"
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
+
+many() {
+	receiver_config "$1 = many.k2hft.test" "$2 = 127.0.0.1" '[SVRNODE]' 'NAME = localhost' "PORT = $free" \
+		"CTLPORT = $((free + 1))"
+	unshare -m "$dir/named" "$dir/hosts" timeout 10 "$server" -conf "$dir/conf" 2>"$dir/log"
+	status=$?
+	[ "$status" = 1 ] || fail "$1: status $status"
+	logged "can't listen on many.k2hft.test port [0-9]*.*: it has more than 8 addresses; name one" || fail "$1"
+}
+many LISTEN CTLADDRESS
+many CTLADDRESS LISTEN
