@@ -46,6 +46,9 @@ struct client {
 
 struct k2i_control {
 	const struct k2i_status *status;
+	char host_name[256];
+	const char *names[3]; /* this host's and CTLADDRESS; NULL behind them */
+	bool beyond;          /* other hosts can connect */
 	struct event_base *base;
 	struct evconnlistener *listeners[K2I_LISTEN_SOCKETS_MAX];
 	size_t listener_count;
@@ -129,6 +132,12 @@ static void page_send(struct client *client, enum k2i_http_page page)
 	free(report.text);
 }
 
+/* A web page in a browser on this host can have its name lead here, and would read what is kept from other hosts. */
+static bool host_accepted(const struct k2i_control *control, const char *text, size_t bytes)
+{
+	return control->beyond || k2i_http_host_own(text, bytes, control->names);
+}
+
 static void request_take(struct client *client, struct evbuffer *input)
 {
 	size_t bytes = evbuffer_get_length(input);
@@ -138,12 +147,15 @@ static void request_take(struct client *client, struct evbuffer *input)
 
 	if (status == 0)
 		return;
+	if (status == 200 && !host_accepted(client->control, text, bytes))
+		status = 421;
 	(void)evbuffer_drain(input, bytes);
 	if (status == 200) {
 		page_send(client, page);
 		return;
 	}
-	refused(client->control, k2i_http_reason(status));
+	refused(client->control, status == 421 ? "its Host is no name of this host; CTLADDRESS can say another"
+					       : k2i_http_reason(status));
 	answer_send(client, status, TEXT_TYPE, k2i_http_reason(status), strlen(k2i_http_reason(status)));
 }
 
@@ -290,6 +302,7 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 				return error;
 			continue;
 		}
+		control->beyond |= !k2i_listen_loopback(descriptor);
 		control->listeners[control->listener_count] =
 			evconnlistener_new(control->base, on_client, control,
 					   LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, descriptor);
@@ -357,6 +370,9 @@ int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **c
 	if (!opened)
 		return -ENOMEM;
 	opened->stop = -1;
+	(void)gethostname(opened->host_name, sizeof(opened->host_name) - 1);
+	opened->names[0] = opened->host_name;
+	opened->names[1] = settings->control_address;
 	error = control_listen(opened, settings, port);
 	if (error)
 		k2i_control_close(opened);

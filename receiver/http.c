@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "http.h"
 
-#include <stdbool.h>
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
 	const char *path;
@@ -18,6 +20,8 @@ const char *k2i_http_reason(int status)
 		return "Not Found";
 	case 405:
 		return "Method Not Allowed";
+	case 421:
+		return "Misdirected Request";
 	case 431:
 		return "Request Header Fields Too Large";
 	case 503:
@@ -27,7 +31,7 @@ const char *k2i_http_reason(int status)
 	}
 }
 
-/* An empty line ends the header. Its lines are not read: nothing depends on them. */
+/* An empty line ends the header. */
 static bool header_complete(const char *bytes, size_t byte_count)
 {
 	return memmem(bytes, byte_count, "\r\n\r\n", 4) || memmem(bytes, byte_count, "\n\n", 2);
@@ -83,4 +87,44 @@ int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *p
 	if (method_bytes != 3 || memcmp(bytes, "GET", 3) != 0)
 		return 405;
 	return page_find(path, path_bytes, page);
+}
+
+/* The line behind one, if it has an end. */
+static const char *line_next(const char *line, const char *end)
+{
+	line = memchr(line, '\n', (size_t)(end - line));
+	return line && memchr(line + 1, '\n', (size_t)(end - line - 1)) ? line + 1 : NULL;
+}
+
+/* What the first such line of the header says, without its port; what is too long is nobody's name. */
+static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
+{
+	static const char name[] = "Host:";
+	const char *end = bytes + byte_count, *line = line_next(bytes, end);
+	size_t host_bytes;
+
+	/* A line's end comes before the end of the name, if it is none. */
+	while (line && strncasecmp(line, name, sizeof(name) - 1) != 0)
+		line = line_next(line, end);
+	host[0] = '\0';
+	if (!line)
+		return;
+	line += sizeof(name) - 1;
+	line += strspn(line, " \t");
+	host_bytes = line[0] == '[' ? strcspn(++line, "]\r\n") : strcspn(line, ": \t\r\n");
+	(void)snprintf(host, room, "%.*s", host_bytes < room ? (int)host_bytes : 1, host_bytes < room ? line : "?");
+}
+
+bool k2i_http_host_own(const char *bytes, size_t byte_count, const char *const *names)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+	char host[256];
+
+	host_find(bytes, byte_count, host, sizeof(host));
+	if (!host[0] || strcasecmp(host, "localhost") == 0 || inet_pton(AF_INET, host, address) == 1 ||
+	    inet_pton(AF_INET6, host, address) == 1)
+		return true;
+	while (*names && strcasecmp(host, *names) != 0)
+		names++;
+	return *names != NULL;
 }

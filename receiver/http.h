@@ -2,6 +2,7 @@
 #ifndef K2I_HTTP_H
 #define K2I_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The least of HTTP/1.1 that monitoring systems and browsers need: one GET for each connection, which ends then. */
@@ -14,6 +15,12 @@ enum k2i_http_page { K2I_HTTP_POINTER, K2I_HTTP_STATUS, K2I_HTTP_METRICS };
  * answered with: 400 not HTTP, 404 no such page, 405 not GET, 431 a header over K2I_HTTP_HEADER_BYTES_MAX.
  */
 int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page);
+
+/*
+ * Whether a complete request is for this host by a name that nobody else can give it: an address, localhost or one of
+ * `names`, which ends with NULL; or for no name at all. A web page whose name was made to lead here is for its own.
+ */
+bool k2i_http_host_own(const char *bytes, size_t byte_count, const char *const *names);
 
 /* The text behind the status. */
 const char *k2i_http_reason(int status);

@@ -204,22 +204,26 @@ static int loopback_bind(struct k2i_listener *listener, const char *port)
 	return error;
 }
 
+bool k2i_listen_loopback(int descriptor)
+{
+	struct sockaddr_storage address = {0};
+	const struct sockaddr_in *address4 = (void *)&address;
+	const struct sockaddr_in6 *address6 = (void *)&address;
+	socklen_t address_bytes = sizeof(address);
+
+	(void)getsockname(descriptor, (struct sockaddr *)&address, &address_bytes);
+	return address.ss_family == AF_INET ? ntohl(address4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+					    : IN6_IS_ADDR_LOOPBACK(&address6->sin6_addr);
+}
+
 /* Whether other hosts can connect. */
 static bool beyond_this_host(const struct k2i_listener *listener)
 {
 	bool beyond = false;
 	size_t i;
 
-	for (i = 0; i < listener->socket_count && !beyond; i++) {
-		struct sockaddr_storage address = {0};
-		const struct sockaddr_in *address4 = (void *)&address;
-		const struct sockaddr_in6 *address6 = (void *)&address;
-		socklen_t address_bytes = sizeof(address);
-
-		(void)getsockname(listener->sockets[i], (struct sockaddr *)&address, &address_bytes);
-		beyond = address.ss_family == AF_INET ? ntohl(address4->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET
-						      : !IN6_IS_ADDR_LOOPBACK(&address6->sin6_addr);
-	}
+	for (i = 0; i < listener->socket_count && !beyond; i++)
+		beyond = !k2i_listen_loopback(listener->sockets[i]);
 	return beyond;
 }
 

@@ -30,6 +30,8 @@ struct k2i_listener;
 
 /* A socket that is bound to the address: a descriptor, or -errno. */
 int k2i_listen_bind(const struct addrinfo *address);
+/* Whether a socket's own address is one that only this host can reach. */
+bool k2i_listen_loopback(int descriptor);
 #define K2I_LISTEN_SOCKETS_MAX 8u /* of a name */
 /* Why not, in words; -E2BIG: the name has more addresses than that. */
 const char *k2i_listen_reason(int error);

@@ -44,7 +44,7 @@ class Receiver(common.Receiver):
         return answer
 
     def get(self, path):
-        head, _, body = self.exchange(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).partition(b"\r\n\r\n")
+        head, _, body = self.exchange(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK\r\n"), head
         length = int(re.search(rb"Content-Length: (\d+)", head).group(1))
         assert len(body) == length, (head, len(body))
@@ -121,6 +121,7 @@ def check_refusals(receiver):
                             (b"GET  /status HTTP/1.1\r\n\r\n", 400), (b"GET /st\0atus HTTP/1.1\r\n\r\n", 400),
                             (b"\r\n\r\n", 400), (b"\xff\xfe\x00 / HTTP/1.1\n\n", 400), (b"\n\n", 400),
                             (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n", 431),
+                            (b"GET /status HTTP/1.1\r\nHost: page.example\r\n\r\n", 421),
                             (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 2000, 431), (b"\x16\x03\x01" + b"\0" * 9000, 431)):
         answer = receiver.exchange(request)
         assert answer.startswith(f"HTTP/1.1 {status} ".encode()), (request[:60], answer[:60])

@@ -11,11 +11,14 @@
 static void request_run(const uint8_t *data, size_t size)
 {
 	char *copy = (char *)fuzz_copy(data, size);
+	static const char *const names[] = {"here", NULL};
 	enum k2i_http_page page = K2I_HTTP_POINTER;
 	int status = k2i_http_request(copy, size, &page);
 
 	fuzz_check(status == 0 || status == 200 || (status >= 400 && status <= 431));
 	fuzz_check(status != 0 || size < K2I_HTTP_HEADER_BYTES_MAX);
+	if (status == 200)
+		(void)k2i_http_host_own(copy, size, names);
 	free(copy);
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -55,6 +56,7 @@ static void test_reasons(void **state)
 		     {400, "Bad Request"},
 		     {404, "Not Found"},
 		     {405, "Method Not Allowed"},
+		     {421, "Misdirected Request"},
 		     {431, "Request Header Fields Too Large"},
 		     {503, "Service Unavailable"}};
 
@@ -92,13 +94,66 @@ static void test_long(void **state)
 	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
 }
 
+static bool own(const char *header)
+{
+	static const char *const names[] = {"here", "here.example", NULL};
+	char request[512];
+
+	assert_true((size_t)snprintf(request, sizeof(request), "GET / HTTP/1.1\r\n%s\r\n\r\n", header) <
+		    sizeof(request));
+	return k2i_http_host_own(request, strlen(request), names);
+}
+
+/* Nobody else's name leads to an address, to localhost or to what this host is called here. */
+static void test_hosts(void **state)
+{
+	char longest[400] = "Host: here.example";
+
+	(void)state;
+	assert_true(own("A: b"));
+	assert_true(own("Host:"));
+	assert_true(own("Host: localhost"));
+	assert_true(own("A: b\r\nhOST:\tLocalHost:8021 \r\nHost: page.example"));
+	assert_true(own("Host: 127.0.0.1:8021"));
+	assert_true(own("Host: 192.0.2.1"));
+	assert_true(own("Host: [::1]:8021"));
+	assert_true(own("Host: [2001:db8::1]"));
+	assert_true(own("Host: HERE:8021"));
+	assert_true(own("Host: here.example"));
+	assert_false(own("Host: page.example"));
+	assert_false(own("Host: page.example:8021\r\nHost: localhost"));
+	assert_false(own("Host: localhost.page.example"));
+	assert_false(own("Host: 127.0.0.1.page.example"));
+	assert_false(own("Host: [page.example]"));
+	assert_false(own("Host: localhostpage"));
+	assert_false(own("Host: h"));
+	memset(longest + strlen("Host: here.example"), 'e', 300);
+	assert_false(own(longest));
+}
+
+/* Nothing is read beyond what came, also where the last line has no end. */
+static void test_hosts_behind(void **state)
+{
+	const char *request = "GET / HTTP/1.1\n\nHost: page.example";
+	static const char *const none[] = {NULL};
+	size_t bytes;
+
+	(void)state;
+	for (bytes = 0; bytes <= strlen(request); bytes++) {
+		char *exact = malloc(bytes + 1);
+
+		assert_non_null(exact);
+		memcpy(exact + 1, request, bytes);
+		assert_true(k2i_http_host_own(exact + 1, bytes, none));
+		free(exact);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_pages), cmocka_unit_test(test_reasons), cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_long),  cmocka_unit_test(test_hosts),   cmocka_unit_test(test_hosts_behind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
