@@ -89,17 +89,27 @@ static size_t host_bytes(const char *address)
 	return colon ? (size_t)(colon - address) : strlen(address);
 }
 
-size_t k2i_peers_count(struct k2i_peers *peers, const char *address, const uint8_t ring_uuid[16])
+bool k2i_peers_take_place(struct k2i_peers *peers, const char *address, const uint8_t ring_uuid[16], size_t count_max)
 {
-	const struct k2i_peer *peer;
 	size_t bytes = host_bytes(address), count = 0;
+	struct k2i_peer *peer, *own = NULL;
+	bool room;
 
+	/* In one step: several loops are asked at the same time. */
 	(void)pthread_mutex_lock(&peers->mutex);
-	for (peer = peers->first; peer; peer = peer->next)
-		count += atomic_load(&peer->greeted) && strncmp(peer->address, address, bytes) == 0 &&
+	for (peer = peers->first; peer; peer = peer->next) {
+		if (peer->address == address)
+			own = peer;
+		count += peer->counted && peer != own && strncmp(peer->address, address, bytes) == 0 &&
 			 host_bytes(peer->address) == bytes && memcmp(peer->ring_uuid, ring_uuid, 16) != 0;
+	}
+	room = count < count_max;
+	if (own && room) {
+		own->counted = true;
+		memcpy(own->ring_uuid, ring_uuid, sizeof(own->ring_uuid));
+	}
 	(void)pthread_mutex_unlock(&peers->mutex);
-	return count;
+	return room;
 }
 
 void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct k2i_peer *peer), void *argument)

@@ -18,6 +18,7 @@ struct k2i_session;
 struct k2i_peer {
 	struct k2i_peer *next, *previous;
 	const char *address;
+	bool counted; /* of its host's, with this ring; under the list's lock */
 	/* Written once, under the list's lock, before `greeted`. */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	uint8_t ring_uuid[16];
@@ -46,8 +47,11 @@ void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struc
 /* Once a second, for the rate. */
 void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns);
 
-/* How many have greeted that come from the host of `address`, whatever port it has, with another ring than this. */
-size_t k2i_peers_count(struct k2i_peers *peers, const char *address, const uint8_t ring_uuid[16]);
+/*
+ * Counts the one that was added with this very `address` among those of its host, whatever ports they have, from now on; false:
+ * there are `count_max` with other rings already.
+ */
+bool k2i_peers_take_place(struct k2i_peers *peers, const char *address, const uint8_t ring_uuid[16], size_t count_max);
 
 /* Calls `each` for every connection, under the lock: it must not wait for anything. */
 void k2i_peers_each(struct k2i_peers *peers, void (*each)(void *argument, struct k2i_peer *peer), void *argument);

@@ -265,7 +265,7 @@ static bool host_full(const struct k2i_session *session, const struct k2hft_hell
 	const struct k2i_session_shared *shared = session->shared;
 
 	return shared->host_connections_max &&
-	       k2i_peers_count(shared->peers, session->peer, hello->ring_uuid) >= shared->host_connections_max;
+	       !k2i_peers_take_place(shared->peers, session->peer, hello->ring_uuid, shared->host_connections_max);
 }
 
 static int hello_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)

@@ -607,14 +607,17 @@ static void test_one_host_has_its_share(void **state)
 	world->shared.peers = &peers;
 	world->shared.host_connections_max = 1;
 	assert_true(gets_in(world, "[::1]:3", "ring"));
-	atomic_store(&first.greeted, true);
+	assert_true(gets_in(world, first.address, "first"));
 	assert_false(gets_in(world, "[::1]:3", "ring"));
 	assert_int_equal(atomic_load(&world->counters.refused_connections), 1);
 	assert_true(gets_in(world, "[::1]:3", "first"));
 	assert_true(gets_in(world, "[::11]:3", "ring"));
 	assert_true(gets_in(world, "[::]:3", "ring"));
 	world->shared.host_connections_max = 2;
-	assert_true(gets_in(world, "[::1]:3", "ring"));
+	assert_true(gets_in(world, mute.address, "mute"));
+	/* Before anything is told of either to who asks. */
+	assert_false(gets_in(world, "[::1]:3", "ring"));
+	assert_true(gets_in(world, first.address, "ring"));
 	k2i_peers_end(&peers);
 }
 
