@@ -54,6 +54,11 @@ sort -u "$root/packaged" | comm -23 "$root/installed" - >"$root/nowhere"
 [ ! -s "$root/twice" ] || wrong "in two packages:" "$(cat "$root/twice")"
 [ ! -s "$root/nowhere" ] || wrong "in no package:" "$(cat "$root/nowhere")"
 
+# systemd tries again for as long as it takes: five tries in as many seconds, and the next only by hand, are its default.
+for unit in fuse/*.service.in receiver/*.service.in; do
+	sed -n '/^\[Unit\]$/,/^$/p' "$unit" | grep -qx 'StartLimitIntervalSec=0' || wrong "$unit: it is given up"
+done
+
 # Each package with a unit stops it, or all instances of it, when it is removed, and leaves it running in an upgrade.
 mkdir "$root/bin" "$root/systemd" "$root/elsewhere"
 printf '#!/bin/sh\necho "$*" >>"%s/stopped"\n' "$root" >"$root/bin/deb-systemd-invoke"
