@@ -170,11 +170,14 @@ static int index_put(int directory, const char *name, const struct k2i_group_ent
 	return error ? error : file_put(directory, INDEX_NAME, O_APPEND, line, (size_t)length);
 }
 
-static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason)
+/* `error`: why it could not be put here either; 0: it was. */
+static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_entry *entry, int reason, int error)
 {
 	k2i_log_limited(&quarantine->limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
-			"quarantine: what %s sends to \"%.255s\" can't be stored there (%s) and goes to %s",
-			entry->stream->host, entry->stream->path, k2i_text_error(reason), quarantine->path);
+			"quarantine: what %s sends to \"%.255s\" can't be stored there (%s) and %s %s%s%s",
+			entry->stream->host, entry->stream->path, k2i_text_error(reason),
+			error ? "is held, because it can't go to" : "goes to", quarantine->path, error ? ": " : "",
+			error ? k2i_text_error(error) : "");
 }
 
 /* Room ----------------------------------------------------------------------------------------------------------- */
@@ -310,11 +313,11 @@ static int entries_put(struct k2i_quarantine *quarantine, int directory, const u
 	uint32_t index = file->first;
 	int error;
 
-	put_log(quarantine, &group->entries[index], file->error);
 	do {
 		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], file->error);
 		index = group->entries[index].next;
 	} while (!error && index);
+	put_log(quarantine, &group->entries[file->first], file->error, error);
 	return error;
 }
 
@@ -324,8 +327,10 @@ int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uui
 	int directory = directory_open(quarantine), error;
 	uint64_t cost;
 
-	if (directory < 0)
+	if (directory < 0) {
+		put_log(quarantine, &group->entries[file->first], file->error, directory);
 		return directory;
+	}
 	directory_keep(quarantine);
 	cost = missing_cost(directory, ring_uuid, group, file);
 	error = cost ? room_take(quarantine, cost) : 0;

@@ -20,10 +20,12 @@
 
 #include "../../receiver/quarantine.h"
 #include "file_help.h"
+#include "log.h"
 
 #define CHUNK_1 "72696e67-0000-0000-0000-000000000000-00000000000000000064"
 #define CHUNK_2 "72696e67-0000-0000-0000-000000000000-00000000000000000128"
 #define PATH_ROOM 400
+#define LINE_ROOM 800
 #define LINES CHUNK_1 "\t6\tIs a directory\thost\tpath\n" CHUNK_2 "\t6\tIs a directory\thost\tpath\n"
 
 struct folder {
@@ -348,6 +350,38 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 	folder_remove(other);
 }
 
+static void line_keep(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)level;
+	(void)snprintf(argument, LINE_ROOM, "%s", text);
+}
+
+/* What is held is not said to be in the quarantine, and why it is not there is said. */
+static void what_it_says(void **state)
+{
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	char part[PATH_ROOM], line[LINE_ROOM] = "", wanted[LINE_ROOM];
+	struct k2i_quarantine *quarantine;
+	int puts;
+
+	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
+	k2hft_log_callback_set(line_keep, line, K2HFT_LOG_ERROR);
+	for (puts = 0; puts < 2; puts++) {
+		assert_int_equal(puts ? rmdir(part) : mkdir(part, 0700), 0);
+		assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+		(void)k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one);
+		(void)snprintf(
+			wanted, sizeof(wanted),
+			"quarantine: what host sends to \"path\" can't be stored there (Is a directory) and %s%s%s",
+			puts ? "goes to " : "is held, because it can't go to ", folder->path,
+			puts ? "" : ": Is a directory");
+		assert_string_equal(line, wanted);
+		k2i_quarantine_free(quarantine);
+	}
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+}
+
 /* root's rights do without those of a file. False: they can't be given away. */
 static bool capabilities_set(struct __user_cap_data_struct wanted[2], bool drop)
 {
@@ -394,6 +428,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_that_can_not_be_read, setup, teardown),
 	};
 
