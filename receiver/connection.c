@@ -220,7 +220,7 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	buffer->used -= consumed;
 	if (consumed > 0)
 		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
-	if (connection->session.state == K2I_SESSION_OPEN)
+	if (connection->session.state == K2I_SESSION_GREETED || connection->session.state == K2I_SESSION_OPEN)
 		stranger_remove(connection);
 	if (connection->session.payload_bytes != payload_bytes)
 		connection->proved_ns = k2i_loop_now_ns();

@@ -238,14 +238,16 @@ static uint32_t frame_bytes_grant(const struct k2i_session *session, uint32_t wa
 	return granted < K2HFT_FRAME_BODY_BYTES_MIN ? K2HFT_FRAME_BODY_BYTES_MIN : granted;
 }
 
-static void welcome(struct k2i_session *session, const struct k2hft_hello *hello, uint64_t position, bool known)
+static void welcome(struct k2i_session *session)
 {
+	const struct k2i_session_greeting *greeting = &session->greeting;
+	uint64_t position = greeting->position;
 	struct k2hft_welcome message = {
 		.version = K2HFT_FRAME_VERSION,
 		.position = position,
 		.level = session->level,
-		.flags = known ? K2HFT_WELCOME_KNOWN : 0,
-		.frame_bytes_max = frame_bytes_grant(session, hello->frame_bytes_max),
+		.flags = greeting->known ? K2HFT_WELCOME_KNOWN : 0,
+		.frame_bytes_max = frame_bytes_grant(session, greeting->frame_bytes_max),
 		.software = SOFTWARE,
 	};
 
@@ -257,6 +259,27 @@ static void welcome(struct k2i_session *session, const struct k2hft_hello *hello
 	answer_added(session, k2hft_welcome_encode(&message, answer_at(session), answer_room(session)));
 	k2i_count(&session->shared->counters->sessions, 1);
 	k2i_session_report_begin(session);
+}
+
+/*
+ * WELCOME acknowledges, too: what an earlier connection has committed must be on the disk. Without waiting here, which would
+ * keep all other connections of the loop.
+ */
+static int welcome_try(struct k2i_session *session)
+{
+	struct k2i_syncer *syncer = session->shared->syncer;
+	bool waits = k2i_session_deferred(session) && session->greeting.known;
+
+	/* First: a later success says nothing about what was to get there before. */
+	if (waits && k2i_syncer_rounds_failed(syncer) != session->greeting.rounds_failed)
+		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be brought to the disk");
+	if (waits && k2i_syncer_done(syncer) < session->greeting.number) {
+		session->state = K2I_SESSION_GREETED;
+		k2i_syncer_want(syncer);
+		return 0;
+	}
+	welcome(session);
+	return 0;
 }
 
 /* An older connection of the same ring is about to end, whether it is known to be dead or not. */
@@ -292,6 +315,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		return refused(session, K2HFT_ERROR_LIMIT,
 			       "too many senders of one host are connected: CONNMAXHOST of the receiver");
 	}
+	if (session->shared->syncer)
+		session->greeting.rounds_failed = k2i_syncer_rounds_failed(session->shared->syncer);
 	memcpy(greeting.uuid, hello.ring_uuid, sizeof(greeting.uuid));
 	greeting.epoch = hello.epoch;
 	greeting.acked = hello.acked;
@@ -304,11 +329,19 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	if (at_its_end(session, place.position))
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->level = k2i_session_level_grant(session, hello.level);
-	/* WELCOME acknowledges, too: what an earlier connection has committed must be on the disk. */
-	if (k2i_session_deferred(session) && place.known && k2i_syncer_wait(session->shared->syncer, place.number))
-		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be brought to the disk");
-	welcome(session, &hello, place.position, place.known);
-	return 0;
+	session->greeting.position = place.position;
+	session->greeting.known = place.known;
+	session->greeting.number = place.number;
+	session->greeting.frame_bytes_max = hello.frame_bytes_max;
+	return welcome_try(session);
+}
+
+bool k2i_session_synced(struct k2i_session *session)
+{
+	if (session->state != K2I_SESSION_GREETED)
+		return k2i_session_sync_end(session);
+	(void)welcome_try(session);
+	return session->state != K2I_SESSION_GREETED;
 }
 
 static int stream_take(struct k2i_session *session, const uint8_t *body, size_t body_bytes)
@@ -537,6 +570,8 @@ static int frame_take(struct k2i_session *session, const struct k2hft_frame *fra
 			return rule_broken(session, K2HFT_ERROR_PROTOCOL, "the first frame is not HELLO");
 		return hello_take(session, body, frame->body_bytes);
 	}
+	if (session->state == K2I_SESSION_GREETED && frame->type != K2HFT_FRAME_ERROR)
+		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a frame before WELCOME");
 	return frame->type == K2HFT_FRAME_DATA ? data_take(session, frame, body) : message_take(session, frame, body);
 }
 
@@ -544,7 +579,7 @@ static int header_refused(struct k2i_session *session, const uint8_t *bytes, siz
 {
 	if (error == -EMSGSIZE)
 		return rule_broken(session, K2HFT_ERROR_LIMIT, "a frame is longer than allowed");
-	if (error != -EPROTO || session->state == K2I_SESSION_OPEN)
+	if (error != -EPROTO || session->state != K2I_SESSION_NEW)
 		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "a frame's header is malformed");
 	/* It would not understand an ERROR either. */
 	k2i_count(&session->shared->counters->protocol_errors, 1);
@@ -563,7 +598,7 @@ static int header_refused(struct k2i_session *session, const uint8_t *bytes, siz
 /* The frame at the begin of `bytes`: its length, 0 it is not complete, or as frame_take. */
 static int64_t frame_next(struct k2i_session *session, const uint8_t *bytes, size_t byte_count, size_t *wanted)
 {
-	uint32_t limit = session->state == K2I_SESSION_NEW ? K2HFT_MESSAGE_BYTES_MAX : session->frame_bytes;
+	uint32_t limit = session->state == K2I_SESSION_OPEN ? session->frame_bytes : K2HFT_MESSAGE_BYTES_MAX;
 	struct k2hft_frame frame;
 	int error = k2hft_frame_header_decode(bytes, byte_count, limit, &frame);
 
@@ -586,7 +621,7 @@ static int64_t frame_next(struct k2i_session *session, const uint8_t *bytes, siz
 size_t k2i_session_input_max(const struct k2i_session *session)
 {
 	return K2HFT_FRAME_HEADER_BYTES +
-	       (session->state == K2I_SESSION_NEW ? K2HFT_MESSAGE_BYTES_MAX : session->frame_bytes);
+	       (session->state == K2I_SESSION_OPEN ? session->frame_bytes : K2HFT_MESSAGE_BYTES_MAX);
 }
 
 enum k2i_session_result k2i_session_input(struct k2i_session *session, const uint8_t *bytes, size_t byte_count,
@@ -640,7 +675,9 @@ void k2i_session_start(struct k2i_session *session, struct k2i_session_shared *s
 void k2i_session_end(struct k2i_session *session)
 {
 	if (session->ring) {
-		k2i_session_report_end(session);
+		/* Who was not welcomed was not connected. */
+		if (session->frame_bytes > 0)
+			k2i_session_report_end(session);
 		k2i_ring_detach(session->shared->rings, session->ring, session->owner);
 		session->ring = NULL;
 	}

@@ -56,7 +56,20 @@ enum k2i_session_result {
 	K2I_SESSION_CLOSE, /* send what is there, then close */
 };
 
-enum k2i_session_state { K2I_SESSION_NEW, K2I_SESSION_OPEN, K2I_SESSION_ENDED };
+enum k2i_session_state {
+	K2I_SESSION_NEW,
+	K2I_SESSION_GREETED, /* WELCOME waits for the disk */
+	K2I_SESSION_OPEN,
+	K2I_SESSION_ENDED,
+};
+
+struct k2i_session_greeting {
+	uint64_t position; /* to go on at */
+	bool known;
+	uint32_t frame_bytes_max; /* that the peer wants */
+	uint64_t number;          /* of the commit that has to be on the disk before, if it is known */
+	uint64_t rounds_failed;   /* of the syncer, before the position was looked up */
+};
 
 struct k2i_session_range { /* of commits, by their numbers; the first is 0: none */
 	uint64_t first, last;
@@ -79,6 +92,7 @@ struct k2i_session {
 	uint64_t durable;   /* level synced: what can be acknowledged now */
 	uint64_t number;    /* of its last commit: the ring can be another's already */
 	struct k2i_session_range syncing, waiting;
+	struct k2i_session_greeting greeting;
 	uint64_t expected;    /* end of what was received */
 	uint64_t reread_end;  /* below it a hold can make bytes come again that were counted already */
 	uint64_t window_end;  /* as last told */

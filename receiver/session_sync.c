@@ -46,7 +46,7 @@ void k2i_session_sync_want(struct k2i_session *session)
 	k2i_syncer_want(session->shared->syncer);
 }
 
-bool k2i_session_synced(struct k2i_session *session)
+bool k2i_session_sync_end(struct k2i_session *session)
 {
 	struct k2i_syncer *syncer = session->shared->syncer;
 

@@ -15,6 +15,8 @@ bool k2i_session_deferred(const struct k2i_session *session);
 void k2i_session_committed(struct k2i_session *session);
 /* Asks for what was committed, unless something was asked for before. */
 void k2i_session_sync_want(struct k2i_session *session);
+/* k2i_session_synced of an open one. */
+bool k2i_session_sync_end(struct k2i_session *session);
 /* The flags of a commit: that it waits for the disk, and whether one before may have failed to get there. */
 uint32_t k2i_session_commit_flags(const struct k2i_session *session);
 

@@ -22,11 +22,10 @@ struct k2i_syncer {
 	struct k2i_log_limit limit;
 	pthread_t thread;
 	bool started;
-	atomic_uint_fast64_t done, failed;
+	atomic_uint_fast64_t done, failed, rounds_failed;
 	pthread_cond_t wake, told;
 	pthread_mutex_t mutex; /* of what follows */
 	bool wanted, stopping;
-	uint64_t rounds_failed;
 };
 
 /* `*number`: of the last commit that it was for. */
@@ -101,7 +100,7 @@ static void *syncer_run(void *argument)
 		(void)pthread_mutex_unlock(&syncer->mutex);
 		error = sync_round(syncer);
 		(void)pthread_mutex_lock(&syncer->mutex);
-		syncer->rounds_failed += error != 0;
+		atomic_fetch_add(&syncer->rounds_failed, error != 0);
 		(void)pthread_cond_broadcast(&syncer->told);
 		if (syncer->tell)
 			syncer->tell(syncer->tell_argument);
@@ -173,18 +172,23 @@ uint64_t k2i_syncer_failed(const struct k2i_syncer *syncer)
 	return atomic_load(&syncer->failed);
 }
 
+uint64_t k2i_syncer_rounds_failed(const struct k2i_syncer *syncer)
+{
+	return atomic_load(&syncer->rounds_failed);
+}
+
 int k2i_syncer_wait(struct k2i_syncer *syncer, uint64_t number)
 {
 	int error = 0;
 
 	(void)pthread_mutex_lock(&syncer->mutex);
 	while (!error && atomic_load(&syncer->done) < number) {
-		uint64_t rounds_failed = syncer->rounds_failed;
+		uint64_t rounds_failed = atomic_load(&syncer->rounds_failed);
 
 		syncer->wanted = true;
 		(void)pthread_cond_signal(&syncer->wake);
 		(void)pthread_cond_wait(&syncer->told, &syncer->mutex);
-		if (syncer->rounds_failed != rounds_failed)
+		if (atomic_load(&syncer->rounds_failed) != rounds_failed)
 			error = -EIO;
 	}
 	(void)pthread_mutex_unlock(&syncer->mutex);

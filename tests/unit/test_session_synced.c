@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,9 +30,15 @@ static struct k2i_syncer *synced_open(struct world *world, uint64_t acked, unsig
 		assert_int_equal(k2i_syncer_start(&world->destination, 0, &world->shared.syncer), 0);
 	hello.level = (uint8_t)level;
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	while (world->session.state == K2I_SESSION_GREETED) {
+		assert_int_equal(world->session.output_bytes, 0);
+		assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.greeting.number), 0);
+		(void)k2i_session_synced(&world->session);
+	}
+	welcome = expect_welcome(world);
 	put_stream(world, 1, "file");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	welcome = expect_welcome(world);
 	assert_int_equal(welcome.level, K2HFT_LEVEL_SYNCED);
 	assert_int_equal(welcome.position, position);
 	return world->shared.syncer;
@@ -245,6 +252,82 @@ static void test_write_behind_fails(void **state)
 	assert_int_equal(world->session.durable, 80);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
 	k2i_output_release(world->destination.outputs, output);
+	synced_close(world);
+}
+
+static void expect_end(struct world *world, unsigned code)
+{
+	struct k2hft_error_message error;
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
+}
+
+static atomic_bool disk_answers;
+
+static void disk_await(void)
+{
+	while (!atomic_load(&disk_answers))
+		(void)usleep(1000);
+}
+
+/* Comes again while a commit of its connection before is on its way to the disk, which will refuse it. */
+static void greet_meanwhile(struct world *world)
+{
+	struct k2hft_hello hello = hello_make("ring", 1, 0);
+
+	atomic_store(&disk_answers, false);
+	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	sync_fails = disk_await;
+	put_data(world, 0, 0, 1, "ab");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_session_end(&world->session);
+	session_open(world, 2);
+	hello.level = K2HFT_LEVEL_SYNCED;
+	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(world->session.state, K2I_SESSION_GREETED);
+	assert_int_equal(world->session.output_bytes, 0);
+	assert_false(k2i_session_synced(&world->session));
+}
+
+static void disk_refuses(struct world *world)
+{
+	atomic_store(&disk_answers, true);
+	while (k2i_syncer_rounds_failed(world->shared.syncer) == 0)
+		(void)usleep(1000);
+}
+
+/* WELCOME would acknowledge what is not there; a later success does not change that. */
+static void test_no_welcome_for_what_is_lost(void **state)
+{
+	struct world *world = *state;
+
+	greet_meanwhile(world);
+	disk_refuses(world);
+	while (k2i_syncer_done(world->shared.syncer) < world->session.greeting.number) {
+		k2i_syncer_want(world->shared.syncer);
+		(void)usleep(1000);
+	}
+	assert_true(k2i_session_synced(&world->session));
+	expect_end(world, K2HFT_ERROR_LIMIT);
+	synced_close(world);
+}
+
+static void test_nothing_before_welcome(void **state)
+{
+	struct k2hft_ping ping = {.token = 1};
+	struct world *world = *state;
+
+	greet_meanwhile(world);
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_end(world, K2HFT_ERROR_PROTOCOL);
+	disk_refuses(world);
 	synced_close(world);
 }
 
@@ -574,6 +657,8 @@ int main(void)
 		SESSION_TEST(test_what_found_no_room_comes_later),
 		SESSION_TEST(test_synced_always),
 		SESSION_TEST(test_sync_fails),
+		SESSION_TEST(test_no_welcome_for_what_is_lost),
+		SESSION_TEST(test_nothing_before_welcome),
 		SESSION_TEST(test_write_behind_fails),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A sender of level synced that connects again while the disk does not answer waits for it, and keeps nobody else waiting.
+# shellcheck source=tests/tools/receiver.inc
+. tests/tools/receiver.inc
+# shellcheck source=tests/tools/preload.inc
+. tests/tools/preload.inc
+preload "$server" -ldl <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of "slow", until it is told otherwise. */
+int fdatasync(int descriptor)
+{
+	int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
+	struct stat status, slow;
+
+	while (access(getenv("HOLD"), F_OK) == 0 && fstat(descriptor, &status) == 0 && stat(getenv("SLOW"), &slow) == 0 &&
+	       status.st_ino == slow.st_ino)
+		(void)usleep(10000);
+	return real(descriptor);
+}
+END
+receiver_control
+receiver_config "" '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
+sed -i 's/^SOCKTHREADCNT.*/SOCKTHREADCNT = 1/' "$dir/conf"
+booted="env LD_PRELOAD=$preload HOLD=$dir/hold SLOW=$dir/out/slow"
+: >"$dir/hold"
+receiver_start
+printf '%s\n' 'hello ring 1 0 3' welcome 'stream 1 text slow' 'chunk 1 0 one\n' flush close | wire >"$dir/first" ||
+	fail "$(cat "$dir/first")"
+wait_until arrived slow 4
+wait_until is connections_open 0
+printf '%s\n' 'hello ring 2 0 3' welcome 'stream 1 text slow' 'chunk 1 0 two\n' flush ack bye | wire >"$dir/again" 2>&1 &
+again=$!
+wait_until is connections_open 1
+printf '%s\n' 'hello other 1 0' welcome 'stream 1 text other' 'chunk 1 0 three\n' flush ack bye | wire >"$dir/other" 2>&1 ||
+	fail "the other sender: $(cat "$dir/other")"
+[ ! -s "$dir/again" ] || fail "welcome, and the disk has not answered: $(cat "$dir/again")"
+rm "$dir/hold"
+wait $again || fail "the one that came again: $(cat "$dir/again")"
+grep -q '^welcome position 40 known level 3' "$dir/again" || fail "$(cat "$dir/again")"
+printf 'one\ntwo\n' | cmp - "$dir/out/slow" || fail "its file"
+receiver_stop TERM
+[ "$status" = 0 ] || fail "status $status"
