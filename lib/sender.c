@@ -254,7 +254,8 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 	if (!sender)
 		return 0;
 	status = flush(sender, deadline_ns);
-	/* Also into a ring that is left to others. It waits for no room: who waits for it owes nothing. */
+	/* Also into a ring that is left to others. Room is not waited for: after a signal, blocking writers owe ends, too. */
+	sender->full = K2HFT_FULL_FAIL;
 	if (k2i_writers_pay(sender) && status == 0)
 		status = flush(sender, deadline_ns);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a sender to which a line end is owed: what it leaves in its ring's file, and how long it may take. */
 #include <errno.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "file_help.h"
 #include "writer.h"
 #include "writer_help.h"
 
-static struct k2hft_sender *file_sender_make(const char *path)
+static struct k2hft_sender *file_sender_make(const char *path, uint32_t full)
 {
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path, .ring_bytes = K2HFT_RING_BYTES_MIN};
 	struct k2hft_sender *sender;
 
-	assert_int_equal(k2i_sender_create(&options, K2HFT_FULL_DROP, &sender), 0);
+	assert_int_equal(k2i_sender_create(&options, full, &sender), 0);
 	return sender;
 }
 
@@ -28,18 +30,25 @@ static uint16_t chunk_take(struct k2hft_sender *sender, struct k2hft_chunk_view 
 	return view->chunk.flags;
 }
 
-/* The begin of a line is out, and for its rest, and for a line end in its place, there is no room. */
-static void line_break(struct k2hft_writer *writer)
+/* With pieces of a line. */
+static void fill(struct k2hft_writer *writer)
 {
-	static const char large[K2HFT_RING_BYTES_MIN] = {'l'};
 	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
 				    .record_count = 1,
 				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
 
-	for (int part = 0; part < 2; part++)
-		assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
 	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
 		continue;
+}
+
+/* The begin of a line is out, and for its rest, and for a line end in its place, there is no room. */
+static void line_break(struct k2hft_writer *writer)
+{
+	static const char large[K2HFT_RING_BYTES_MIN] = {'l'};
+
+	for (int part = 0; part < 2; part++)
+		assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
+	fill(writer);
 	k2hft_writer_close(writer);
 }
 
@@ -53,13 +62,13 @@ static void the_end_of_a_broken_line_is_in_it(void **state)
 	(void)state;
 	folder_make(folder, sizeof(folder));
 	(void)snprintf(path, sizeof(path), "%s/ring", folder);
-	sender = file_sender_make(path);
+	sender = file_sender_make(path, K2HFT_FULL_DROP);
 	line_break(writer_make(sender));
 	/* There is room again, but not all is acknowledged. */
 	assert_int_equal(chunk_take(sender, &view), K2HFT_CHUNK_CONTINUES);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
 
-	sender = file_sender_make(path);
+	sender = file_sender_make(path, K2HFT_FULL_DROP);
 	while (chunk_take(sender, &view) & K2HFT_CHUNK_CONTINUES)
 		continue;
 	assert_int_equal(view.chunk.flags, K2HFT_CHUNK_CONTINUED);
@@ -104,11 +113,41 @@ static void the_end_of_a_broken_line_has_no_time_of_its_own(void **state)
 	assert_true(drain_timeouts_ms[1] < drain_timeouts_ms[0]);
 }
 
+static void nothing_do(int number)
+{
+	(void)number;
+}
+
+/* A signal handler ran while the writer waited for room, so its line's end is owed: the sender does not wait for that. */
+static void who_waited_for_room_may_owe_an_end(void **state)
+{
+	const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct sigaction action = {.sa_handler = nothing_do}, before;
+	static const char large[20000] = {'l'};
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
+	fill(writer);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	k2hft_writer_close(writer);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	assert_int_equal(stats.dropped_records, 1);
+	assert_non_null(sender->owing);
+	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_end_of_a_broken_line_is_in_it),
 		cmocka_unit_test(the_end_of_a_broken_line_has_no_time_of_its_own),
+		cmocka_unit_test(who_waited_for_room_may_owe_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
