@@ -142,23 +142,29 @@ static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	return 0;
 }
 
-/* The tail and `bytes` of text: no end of line in sight. */
+/*
+ * The tail and `bytes` of text: no end of line in sight. The last byte becomes the new tail: the line's last piece must
+ * not be empty, should no more come, or no more find room.
+ */
 static int piece_put(struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
 {
-	struct k2i_piece piece = {.first = writer->tail,
-				  .first_bytes = writer->tail_bytes,
-				  .second = text,
-				  .second_bytes = bytes,
+	struct k2i_piece piece = {.second = text,
+				  .second_bytes = bytes - (bytes != 0),
 				  .record_count = 1,
 				  .flags = (uint16_t)(K2HFT_CHUNK_CONTINUES | continued_flag(writer))};
-	int status = k2i_writer_end_owed(writer);
+	int status = tail_room(writer, 1);
 
+	piece.first = writer->tail;
+	piece.first_bytes = writer->tail_bytes - (bytes == 0);
+	if (status == 0)
+		status = k2i_writer_end_owed(writer);
 	if (status == 0)
 		status = k2i_writer_put(writer, &piece);
 	if (status)
 		return status;
-	k2i_writer_count_sealed(writer, 0, writer->tail_bytes + bytes);
-	writer->tail_bytes = 0;
+	k2i_writer_count_sealed(writer, 0, writer->tail_bytes + bytes - 1);
+	writer->tail[0] = bytes ? text[bytes - 1] : writer->tail[writer->tail_bytes - 1];
+	writer->tail_bytes = 1;
 	writer->continued = true;
 	return 0;
 }
@@ -227,7 +233,6 @@ static int text_step(struct k2hft_writer *writer, const uint8_t *text, size_t by
 		records = k2i_line_ends_count(text, *step);
 		return full_drop(writer, lines_put(writer, text, *step, records), records);
 	}
-	/* At least one byte stays behind: a line's last piece must not be empty, should the text end here. */
 	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max) {
 		*step = writer->sender->piece_bytes_max - writer->tail_bytes;
 		return full_drop(writer, piece_put(writer, text, *step), 0);

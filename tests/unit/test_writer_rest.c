@@ -137,12 +137,36 @@ static void a_claim_goes_behind_the_end_that_is_owed(void **state)
 	k2i_sender_free(sender);
 }
 
+/* A call that was refused in the middle of a line is not repeated: the line ends with what was taken. */
+static void what_was_taken_is_a_line_that_ends(void **state)
+{
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
+	struct k2hft_writer *writer = writer_make(sender);
+	static const char line[2 * K2HFT_RING_BYTES_MIN] = {'l'};
+	struct taken taken = {0};
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(k2hft_writer_lines(writer, line, sizeof(line), &bytes), -EAGAIN);
+	take_committed(sender, &taken);
+	assert_int_equal(taken.open, 1);
+	k2hft_writer_close(writer);
+	take_committed(sender, &taken);
+	assert_int_equal(taken.open, 0);
+	assert_int_equal(taken.records, 1);
+	assert_int_equal(taken.byte_count, bytes);
+	assert_memory_equal(taken.bytes, line, bytes);
+	free(taken.bytes);
+	k2i_sender_free(sender);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dropped_rest_ends_its_line),
 		cmocka_unit_test(what_close_drops_ends_its_line),
 		cmocka_unit_test(a_claim_goes_behind_the_end_that_is_owed),
+		cmocka_unit_test(what_was_taken_is_a_line_that_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
