@@ -19,10 +19,17 @@
 /* More in one step are released before it is done. */
 #define RELEASES_MAX 64u
 
+/* Streams to be released when the step is done. */
+static struct {
+	uint32_t stream_id;
+	bool used;
+} releases[RELEASES_MAX];
+static unsigned release_count;
+
 /* Whether one comes free by itself: of a file that is closed, when its records have been taken and are acknowledged. */
 static bool number_comes(const struct k2i_mount *mount)
 {
-	bool comes = k2i_streams_declared(mount->ring) < K2I_STREAM_COUNT;
+	bool comes = release_count || k2i_streams_declared(mount->ring) < K2I_STREAM_COUNT;
 
 	for (uint32_t at = 0; !comes && at < mount->handle_room; at++)
 		comes = mount->handles[at] && mount->handles[at]->released;
@@ -122,13 +129,6 @@ int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet
 	}
 	return status;
 }
-
-/* Streams to be released when the step is done. */
-static struct {
-	uint32_t stream_id;
-	bool used;
-} releases[RELEASES_MAX];
-static unsigned release_count;
 
 void k2i_outlet_release(struct k2i_mount *mount)
 {

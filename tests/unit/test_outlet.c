@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "../../fuse/collect.h"
+#include "ring_layout.h"
 
 #define PENDING_BYTES 4096u
 #define LINE "0123456"
@@ -641,6 +642,33 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 	mounted_end(mounted);
 }
 
+/* It has its number until the step is done: who wants one waits for that. */
+static void the_number_of_a_closed_file_is_waited_for(void **state)
+{
+	char all[] = "", path[16];
+	struct k2i_outlet *outlet;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_rule.directory = true;
+	mounted_rule.target = all;
+	mounted_make(&mounted);
+	for (unsigned stream = 1; stream < K2I_STREAM_COUNT; stream++) {
+		(void)snprintf(path, sizeof(path), "%u", stream);
+		(void)stream_of(mounted.mount.ring, path);
+	}
+	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), -ENFILE);
+	k2i_write_release(&mounted.mount, mounted.handle);
+	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), -EAGAIN);
+	k2i_shared_step();
+	k2i_outlet_release(&mounted.mount);
+	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), 0);
+	k2i_outlet_close(&mounted.mount, outlet);
+	mounted_end(&mounted);
+	mounted_rule.directory = false;
+	mounted_rule.target = mounted_path;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -665,6 +693,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
 		cmocka_unit_test_setup_teardown(a_stream_is_released_once_by_a_worker_that_dies, begin, end),
+		cmocka_unit_test_setup_teardown(the_number_of_a_closed_file_is_waited_for, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
