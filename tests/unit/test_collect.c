@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/wait.h>
 
 #include "../../fuse/collect.h"
+#include "../../fuse/park.h"
 #include "../../fuse/sweep.h"
 
 /* Pages that have been taken are not this test's concern. */
@@ -452,6 +454,143 @@ static void the_mark_of_a_cut_is_in_one_page(void **state)
 	mounted_end(&mounted);
 }
 
+/*
+ * While somebody appends, what is missing in front can still come. When the file is left alone, for which nothing new is to
+ * come many times in a row, nothing does, and the kernel is told.
+ */
+static void a_hole_is_passed_when_the_file_is_left(void **state)
+{
+	struct fuse_out_header told = {.error = 0};
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	ask_and_answer(&mounted, "", 0);
+	ask_and_answer(&mounted, "a1\n", 3);
+	assert_int_equal(file->idle, 0);
+	assert_sent(&mounted, "a1\n");
+	assert_int_equal(give(&mounted, 10, "a2\n"), 3);
+	for (int answers = 1; !file->left; answers++) {
+		assert_true(answers < 1000);
+		assert_sent(&mounted, "");
+		ask_and_answer(&mounted, "", 0);
+	}
+	assert_true(recv(mounted.device, &told, sizeof(told), MSG_DONTWAIT) > 0);
+	assert_int_equal(told.error, FUSE_NOTIFY_INVAL_INODE);
+	assert_sent(&mounted, "a2\n");
+	k2i_collect_close(&mounted.mount, file);
+	mounted_end(&mounted);
+}
+
+/* There is no room for an answer; and what waits for one is unknown to a successor, since its request comes again. */
+static void nothing_is_asked_while_something_is_parked(void **state)
+{
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+	bool gone_on = false;
+
+	(void)state;
+	mounted_make(&mounted);
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	mounted.mount.resuming = true;
+	assert_int_equal(give(&mounted, 0, "a1"), 2);
+	k2i_collect_run(&mounted.mount, UINT64_MAX / 2);
+	assert_int_equal(mounted.mount.questions_asked, 0);
+	assert_int_equal(k2i_collect_timeout_ms(&mounted.mount, UINT64_MAX / 2), -1);
+	mounted.mount.resuming = false;
+	k2i_park_run(&mounted.mount);
+	k2i_collect_before(&mounted.mount, mounted.handle->node, go_on, &gone_on);
+	assert_int_equal(mounted.mount.questions_asked, 1);
+	free(file->waits);
+	k2i_collect_inherit(&mounted.mount);
+	k2i_collect_close(&mounted.mount, file);
+	assert_false(gone_on);
+	assert_sent(&mounted, "a1");
+	mounted_end(&mounted);
+}
+
+/* The kernel takes no mark: somebody has the page. */
+static void stop_device(const struct mounted *mounted)
+{
+	char byte = 0;
+
+	while (send(mounted->mount.device_fd, &byte, sizeof(byte), MSG_DONTWAIT) > 0)
+		continue;
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* In vain first by a process that can be killed, then by one that can't: a cut is waited for no longer. */
+static void a_mark_that_takes_too_long_is_not_waited_for(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.mount.writeback = true;
+	stop_device(&mounted);
+	for (int can_be_killed = 1; can_be_killed >= 0; can_be_killed--) {
+		bool gone_on = false;
+		struct k2i_collect_mark cut = {.then = go_on, .argument = &gone_on};
+
+		k2i_node_at(mounted.mount.nodes, mounted.handle->node)->size = 8;
+		k2i_collect_mark(&mounted.mount, mounted.handle->node, 0, &cut);
+		assert_true(k2i_collect_marks_run(&mounted.mount) > 0);
+		k2i_collect_marked(&mounted.mount);
+		assert_false(gone_on);
+		/* The clock stands still here. */
+		cut.until_ns = can_be_killed ? 0 : UINT64_MAX - UINT64_C(999999999);
+		(void)k2i_collect_marks_run(&mounted.mount);
+		while (can_be_killed && !gone_on)
+			k2i_collect_marked(&mounted.mount);
+		assert_true(gone_on);
+		assert_int_equal(cut.bytes, UINT8_MAX);
+		assert_int_equal(k2i_collect_marks_run(&mounted.mount), -1);
+		if (!can_be_killed) {
+			assert_int_equal(kill(cut.process, SIGKILL), 0);
+			assert_int_equal(waitpid(cut.process, NULL, 0), cut.process);
+		}
+	}
+	mounted_end(&mounted);
+}
+
+/* Of a worker that died one can come late, and what it writes would be in what was appended behind the next cut. */
+static void a_mark_waits_for_those_before(void **state)
+{
+	struct mounted *mounted = k2i_shared_alloc(sizeof(*mounted));
+	bool gone_on[2] = {false, false};
+	struct k2i_collect_mark cuts[2] = {{.then = go_on, .argument = &gone_on[0]},
+					   {.then = go_on, .argument = &gone_on[1]}};
+	struct k2i_mount *mount = &mounted->mount;
+	struct pollfd device = {.events = POLLIN};
+	int ends[2];
+
+	(void)state;
+	mounted_make(mounted);
+	mount->writeback = true;
+	assert_int_equal(k2i_collect_prepare(mount), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	device.fd = ends[1];
+	k2i_node_at(mount->nodes, mounted->handle->node)->size = 8;
+	stop_device(mounted);
+	k2i_collect_mark(mount, mounted->handle->node, 0, &cuts[0]);
+	while (pthread_mutex_trylock(&mount->marking) == 0)
+		assert_int_equal(pthread_mutex_unlock(&mount->marking), 0);
+	assert_int_equal(dup2(ends[0], mount->device_fd), mount->device_fd);
+	assert_int_equal(close(ends[0]), 0);
+	k2i_collect_mark(mount, mounted->handle->node, 0, &cuts[1]);
+	assert_int_equal(poll(&device, 1, 50), 0);
+	assert_int_equal(kill(cuts[0].process, SIGKILL), 0);
+	while (!gone_on[0] || !gone_on[1])
+		k2i_collect_marked(mount);
+	assert_int_equal(cuts[0].bytes, UINT8_MAX);
+	assert_int_equal(cuts[1].bytes, 8);
+	assert_int_equal(poll(&device, 1, 0), 1);
+	assert_int_equal(close(ends[1]), 0);
+	mounted_end(mounted);
+}
+
 /* Its record is sent then, and who comes next gets the request again. */
 static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 {
@@ -497,6 +636,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_cut_is_done_when_the_kernel_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_behind_a_cut_goes_on, begin, end),
 		cmocka_unit_test_setup_teardown(the_mark_of_a_cut_is_in_one_page, begin, end),
+		cmocka_unit_test_setup_teardown(a_hole_is_passed_when_the_file_is_left, begin, end),
+		cmocka_unit_test_setup_teardown(nothing_is_asked_while_something_is_parked, begin, end),
+		cmocka_unit_test_setup_teardown(a_mark_that_takes_too_long_is_not_waited_for, begin, end),
+		cmocka_unit_test_setup_teardown(a_mark_waits_for_those_before, begin, end),
 		cmocka_unit_test_setup_teardown(a_worker_that_dies_in_the_last_close_leaves_the_file, begin, end),
 	};
 
