@@ -391,6 +391,36 @@ static int descriptor_of(const char *path)
 	return descriptor;
 }
 
+/* What goes to the quarantine has no file that could be cut. */
+static void test_what_is_quarantined_is_not_cut(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
+	struct k2i_output_file *refused, *output;
+	char path[400];
+	int writable;
+
+	place_open(place, "%L", NULL);
+	path_in(path, sizeof(path), place->base, "first");
+	assert_int_equal(mkdir(path, 0700), 0);
+	/* It stays the first one of the two. */
+	assert_int_equal(k2i_output_acquire(place->destination.outputs, "first", &refused), 0);
+	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &output), 0);
+	add_to_both(place, &first, &second, "1\n");
+	assert_int_equal(commit(place), 0);
+	writable = write_refuse(output->descriptor);
+	add_to_both(place, &first, &second, "2\n");
+	assert_int_equal(commit(place), -EBADF);
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
+	write_allow(output->descriptor, writable);
+	k2i_output_release(place->destination.outputs, output);
+	k2i_output_release(place->destination.outputs, refused);
+	add_to_both(place, &first, &second, "2\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "second", "1\n2\n");
+	place_close(place);
+}
+
 /* So does one that is written but can't be entered in the ledger. */
 static void test_failed_ledger_is_cut_back(void **state)
 {
@@ -603,6 +633,7 @@ int main(void)
 		PLACE_TEST(test_base_directory_replaced_is_locked),
 		PLACE_TEST(test_missing_base_directory_holds),
 		PLACE_TEST(test_failed_write_is_cut_back),
+		PLACE_TEST(test_what_is_quarantined_is_not_cut),
 		PLACE_TEST(test_failed_ledger_is_cut_back),
 		PLACE_TEST(test_quarantine),
 		PLACE_TEST(test_recovery_from_power_cut),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -74,6 +76,31 @@ static void test_unified_pieces(void **state)
 	add(place, &one, 0, 1, "d\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "a1\nb1\na2\nb\nc\nd\n");
+	place_close(place);
+}
+
+/* What is taken back is as if it had never been: whoever comes next still begins a line of his own. */
+static void test_unified_goes_on_after_a_full_disk(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	struct rlimit before, limit;
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	limit = before;
+	limit.rlim_cur = 8;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	add(place, &one, 0, 2, "other\n");
+	assert_int_equal(commit(place), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	expect_file(place, "all", "begin");
+	add(place, &one, 0, 2, "other\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "begin\nother\n");
 	place_close(place);
 }
 
@@ -146,6 +173,24 @@ static void test_recovery_again_and_again(void **state)
 	add(place, &one, 0, 2, "other\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "begin\nother\n");
+	place_close(place);
+}
+
+/* As logrotate(8) does with copytruncate: there is no line to be ended. */
+static void test_emptied_within_a_record(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	char path[400];
+
+	place_open(place, "%L", "all");
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	path_in(path, sizeof(path), place->base, "all");
+	assert_int_equal(truncate(path, 0), 0);
+	add(place, &one, 0, 2, "other\n");
+	assert_int_equal(commit(place), 0);
+	expect_file(place, "all", "other\n");
 	place_close(place);
 }
 
@@ -338,9 +383,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PLACE_TEST(test_unified),
 		PLACE_TEST(test_unified_pieces),
+		PLACE_TEST(test_unified_goes_on_after_a_full_disk),
 		PLACE_TEST(test_unified_is_held),
 		PLACE_TEST(test_recovery),
 		PLACE_TEST(test_recovery_again_and_again),
+		PLACE_TEST(test_emptied_within_a_record),
 		PLACE_TEST(test_rotated_within_a_record),
 		PLACE_TEST(test_closed_is_not_shown),
 		PLACE_TEST(test_recovery_after_a_power_cut),

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* What is brought to the disk of output files: data, names, and what was closed or cut before anybody asked for it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../receiver/output_whole.h"
+#include "session_world.h"
+
+static bool wait_fails; /* of a write, for what was written long before */
+
+/* Named by the linker, as those that follow. */
+int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigned flags);
+int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigned flags)
+{
+	(void)descriptor;
+	(void)from;
+	(void)byte_count;
+	if (!wait_fails || !(flags & SYNC_FILE_RANGE_WAIT_BEFORE))
+		return 0;
+	wait_fails = false;
+	errno = EIO;
+	return -1;
+}
+
+static unsigned cut_files_synced; /* that have one byte left */
+
+int __real_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor)
+{
+	struct stat status;
+
+	cut_files_synced += fstat(descriptor, &status) == 0 && status.st_size == 1;
+	return __real_fdatasync(descriptor);
+}
+
+static unsigned file_systems_synced, failing /* of them; 0: none */, all_synced;
+
+int __real_syncfs(int descriptor);
+int __wrap_syncfs(int descriptor);
+int __wrap_syncfs(int descriptor)
+{
+	errno = EIO;
+	return ++file_systems_synced == failing ? -1 : __real_syncfs(descriptor);
+}
+
+void __wrap_sync(void);
+void __wrap_sync(void)
+{
+	all_synced++;
+}
+
+static ino_t directories_synced[8];
+static size_t directory_count;
+
+int __real_fsync(int descriptor);
+int __wrap_fsync(int descriptor);
+int __wrap_fsync(int descriptor)
+{
+	struct stat status;
+
+	if (directory_count < 8 && fstat(descriptor, &status) == 0)
+		directories_synced[directory_count++] = status.st_ino;
+	return __real_fsync(descriptor);
+}
+
+/* A write was told so before the file was closed; the kernel tells nobody again. */
+static void test_write_behind_failed_of_a_file_that_was_closed(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs *outputs = world->destination.outputs;
+	struct k2i_output_file *output;
+	char path[300];
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	assert_int_equal(truncate(path, (off_t)(2 * k2i_store_waiting_bytes(1))), 0);
+	put_data(world, 40, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_output_acquire(outputs, "file", &output), 0);
+	k2i_store_behind_set(&output->behind, 0);
+	k2i_output_release(outputs, output);
+	wait_fails = true;
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_false(wait_fails);
+	k2i_outputs_reopen(outputs);
+	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+}
+
+/* Others can be mounted below the base directory: what was closed there is synced until it is on the disk, or is not there. */
+static void test_file_systems_below(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs *outputs = world->destination.outputs;
+	char below[300], moved[310];
+
+	open_session(world);
+	put_stream(world, 2, "below/file");
+	/* As if the base were on another one. */
+	atomic_fetch_add(&outputs->base_device, 1);
+	put_data(world, 0, 0, 2, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_outputs_reopen(outputs);
+	file_systems_synced = all_synced = 0;
+	failing = 2;
+	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
+	failing = 0;
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(file_systems_synced, 4);
+	put_data(world, 40, 0, 2, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_outputs_reopen(outputs);
+	(void)snprintf(below, sizeof(below), "%s/below", world->base);
+	(void)snprintf(moved, sizeof(moved), "%s.1", below);
+	assert_int_equal(rename(below, moved), 0);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(all_synced, 1);
+	k2i_output_unsynced(outputs, "file", outputs->base, atomic_load(&outputs->base_device) + 1);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(all_synced, 2);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(file_systems_synced, 6);
+}
+
+/* A file is not there without its name, and nor is that without the names above. */
+static void test_names_are_synced(void **state)
+{
+	static const char *const names[] = {"below/deep", "below", "."};
+	struct world *world = *state;
+	struct stat status;
+	char path[300];
+
+	open_session(world);
+	put_stream(world, 2, "below/deep/file");
+	put_data(world, 0, 0, 2, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	directory_count = 0;
+	assert_int_equal(k2i_outputs_sync(world->destination.outputs), 0);
+	assert_int_equal(directory_count, sizeof(names) / sizeof(names[0]));
+	for (size_t i = 0; i < directory_count; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", world->base, names[i]);
+		assert_int_equal(stat(path, &status), 0);
+		assert_int_equal(directories_synced[i], status.st_ino);
+	}
+}
+
+/* Nobody knows what a receiver that was killed had brought to the disk; what is cut off must not be there again. */
+static void test_synced_after_a_kill(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs_options options = {
+		.open_max = 4, .killed = true, .store = {.write_bytes = 65536}, .counters = &world->counters};
+	struct k2i_outputs *outputs;
+	char path[300];
+	int file;
+
+	(void)snprintf(path, sizeof(path), "%s/other", world->root);
+	options.base_directory = path;
+	assert_int_equal(k2i_outputs_create(&options, &outputs), 0);
+	file_systems_synced = cut_files_synced = 0;
+	assert_int_equal(k2i_outputs_free(outputs, true), 0);
+	assert_int_equal(file_systems_synced, 1);
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, 40, K2HFT_STATUS_OK);
+	world_close(world);
+	(void)snprintf(path, sizeof(path), "%s/file", world->base);
+	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(file, "torn", 4), 4);
+	(void)close(file);
+	assert_int_equal(cut_files_synced, 0);
+	world_open(world);
+	session_open(world, 2);
+	expect_file(world, "file", "a");
+	assert_int_equal(cut_files_synced, 1);
+	assert_int_equal(k2i_outputs_sync(world->destination.outputs), 0);
+	assert_int_equal(file_systems_synced, 2);
+}
+
+int main(void)
+{
+#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed),
+		SESSION_TEST(test_file_systems_below),
+		SESSION_TEST(test_names_are_synced),
+		SESSION_TEST(test_synced_after_a_kill),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
