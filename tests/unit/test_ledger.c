@@ -104,6 +104,35 @@ static void test_copy(void **state)
 	k2i_ledger_close(ledger, true);
 }
 
+/* Its files went on without it: a power cut later is no reason to go back to what it knew of them. */
+static void test_nothing_is_cut_for_a_copy(void **state)
+{
+	struct folder *folder = *state;
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true};
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	struct k2i_ledger_ring ring = ring_make("one", 8);
+	struct found_files found = {0};
+	size_t byte_count;
+	uint8_t *bytes;
+
+	ring.flags = K2I_LEDGER_DEFERRED;
+	assert_true(k2i_ledger_file_opened(ledger, &file) >= 0);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, &file, 1), 0);
+	byte_count = log_read(folder, &bytes);
+	assert_int_equal(unlink(folder->log), 0);
+	log_write(folder, bytes, byte_count);
+	free(bytes);
+	k2i_ledger_close(ledger, false);
+	ledger = open_begun(folder, &report);
+	assert_true(report.copied && report.same_boot);
+	k2i_ledger_close(ledger, false);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_other, &ledger, &report), 0);
+	k2i_ledger_files(ledger, file_take, &found);
+	assert_int_equal(found.count, 0);
+	k2i_ledger_close(ledger, false);
+}
+
 /* As it has two names, and so two connections that write to it: who is done last need not have written last. */
 static void test_a_commit_makes_no_file_shorter(void **state)
 {
@@ -457,6 +486,18 @@ static void test_record_limits(void **state)
 static int fsync_error;
 
 /* Named by the linker. */
+static int fdatasync_error;
+static unsigned fdatasyncs;
+
+int __real_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor)
+{
+	fdatasyncs++;
+	errno = fdatasync_error;
+	return fdatasync_error ? -1 : __real_fdatasync(descriptor);
+}
+
 int __real_fsync(int descriptor);
 int __wrap_fsync(int descriptor);
 int __wrap_fsync(int descriptor)
@@ -468,6 +509,7 @@ int __wrap_fsync(int descriptor)
 /* What has the ledger's name is what the next receiver reads, also if the disk may not have the name. */
 static void test_its_name_fails_to_get_to_the_disk(void **state)
 {
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false};
 	struct folder *folder = *state;
 	struct k2i_ledger_report report;
 	struct k2i_ledger *ledger = open_begun(folder, &report);
@@ -477,6 +519,8 @@ static void test_its_name_fails_to_get_to_the_disk(void **state)
 	fsync_error = EIO;
 	assert_int_equal(k2i_ledger_check(ledger), -EIO);
 	commit(ledger, "one", 16);
+	/* Before anything is written to a file. */
+	assert_int_equal(k2i_ledger_file_opened(ledger, &file), 1);
 	assert_int_equal(k2i_ledger_sync(ledger), -EIO);
 	commit(ledger, "one", 24);
 	fsync_error = 0;
@@ -484,6 +528,82 @@ static void test_its_name_fails_to_get_to_the_disk(void **state)
 	ledger = open_begun(folder, &report);
 	assert_int_equal(position_of(ledger, "one"), 24);
 	assert_int_equal(k2i_ledger_sync(ledger), 0);
+	k2i_ledger_close(ledger, false);
+}
+
+static ino_t inode_of(const char *path)
+{
+	struct stat status;
+
+	assert_int_equal(stat(path, &status), 0);
+	return status.st_ino;
+}
+
+/* The next sync would succeed, of pages that the kernel has thrown away: what is relied on is written anew, or is not. */
+static void test_what_the_disk_refused_is_written_again(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	ino_t inode = inode_of(folder->log);
+
+	commit(ledger, "one", 8);
+	fdatasync_error = EIO;
+	assert_int_equal(k2i_ledger_sync(ledger), -EIO);
+	assert_int_equal(inode_of(folder->log), inode);
+	fdatasync_error = 0;
+	assert_int_equal(k2i_ledger_sync(ledger), 0);
+	assert_int_not_equal(inode_of(folder->log), inode);
+	fdatasync_error = EIO;
+	assert_int_equal(k2i_ledger_sync(ledger), -EIO);
+	fdatasync_error = 0;
+	k2i_ledger_close(ledger, true);
+	ledger = open_begun(folder, &report);
+	assert_false(report.clean);
+	assert_int_equal(position_of(ledger, "one"), 8);
+	k2i_ledger_close(ledger, true);
+}
+
+static void test_synced_without_descriptors(void **state)
+{
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(*state, &report);
+	struct rlimit before, limit;
+
+	commit(ledger, "one", 8);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	fdatasyncs = 0;
+	assert_int_equal(k2i_ledger_sync(ledger), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(fdatasyncs, 1);
+	k2i_ledger_close(ledger, true);
+}
+
+/* A good end says nothing if something stands behind it. */
+static void test_damage_behind_a_clean_end(void **state)
+{
+	struct folder *folder = *state;
+	struct k2i_ledger_ring ring = ring_make("one", 0);
+	struct k2i_ledger_report report;
+	struct k2i_ledger *ledger = open_begun(folder, &report);
+	size_t byte_count;
+	uint8_t *bytes;
+	int file;
+
+	commit(ledger, "one", 8);
+	k2i_ledger_close(ledger, true);
+	byte_count = log_read(folder, &bytes);
+	free(bytes);
+	file = open(folder->log, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(file, "x", 1, (off_t)byte_count - 1), 1);
+	(void)close(file);
+	assert_int_equal(k2i_ledger_open(folder->ledger, boot_other, &ledger, &report), 0);
+	assert_true(report.damaged || report.torn);
+	assert_false(report.clean);
+	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring) && ring.flags & K2I_LEDGER_UNCERTAIN);
 	k2i_ledger_close(ledger, false);
 }
 
@@ -503,6 +623,9 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 	limit = (struct rlimit){.rlim_cur = end + 100, .rlim_max = whole.rlim_max};
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, files, 4), -EFBIG);
+	memcpy(ring.uuid, "two", 3);
+	assert_int_equal(k2i_ledger_commit(ledger, &ring, files, 4), -EFBIG);
+	assert_int_equal(position_of(ledger, "two"), UINT64_MAX);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
 	commit(ledger, "one", 300);
 	k2i_ledger_close(ledger, false);
@@ -531,6 +654,7 @@ int main(void)
 		LEDGER_TEST(test_fresh),
 		LEDGER_TEST(test_position_survives),
 		LEDGER_TEST(test_copy),
+		LEDGER_TEST(test_nothing_is_cut_for_a_copy),
 		LEDGER_TEST(test_a_commit_makes_no_file_shorter),
 		LEDGER_TEST(test_other_boot_makes_uncertain),
 		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
@@ -545,6 +669,9 @@ int main(void)
 		LEDGER_TEST(test_forgotten_rings_take_no_room),
 		LEDGER_TEST(test_removed_is_written_again),
 		LEDGER_TEST(test_its_name_fails_to_get_to_the_disk),
+		LEDGER_TEST(test_what_the_disk_refused_is_written_again),
+		LEDGER_TEST(test_synced_without_descriptors),
+		LEDGER_TEST(test_damage_behind_a_clean_end),
 		cmocka_unit_test(test_record_limits),
 		cmocka_unit_test(test_chosen_uuids),
 		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),

@@ -226,6 +226,31 @@ static void test_rotated_within_a_record(void **state)
 	place_close(place);
 }
 
+static void deferred_take(void *argument, const struct k2i_ledger_file *file)
+{
+	bool *deferred = argument;
+
+	*deferred = file->deferred;
+}
+
+/* A record that goes on in it is no reason for its tail to stay when the machine goes down. */
+static void test_recovery_for_who_waits(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	bool deferred = false;
+
+	place_open(place, "%L", "all");
+	place->ring.flags = K2I_LEDGER_DEFERRED;
+	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	assert_int_equal(commit(place), 0);
+	place_close(place);
+	place_open(place, "%L", "all");
+	k2i_ledger_files(place->ledger, deferred_take, &deferred);
+	assert_true(deferred);
+	place_close(place);
+}
+
 static void shown_count(void *argument, const struct k2i_output_shown *shown)
 {
 	unsigned *count = argument;
@@ -387,6 +412,7 @@ int main(void)
 		PLACE_TEST(test_unified_is_held),
 		PLACE_TEST(test_recovery),
 		PLACE_TEST(test_recovery_again_and_again),
+		PLACE_TEST(test_recovery_for_who_waits),
 		PLACE_TEST(test_emptied_within_a_record),
 		PLACE_TEST(test_rotated_within_a_record),
 		PLACE_TEST(test_closed_is_not_shown),
