@@ -270,7 +270,7 @@ static void expect_ack(struct world *world, uint64_t position, unsigned status)
 
 static void expect_file(const struct world *world, const char *name, const char *wanted)
 {
-	char path[300];
+	char path[sizeof(world->base) + 256];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", world->base, name);
 	expect_contents(path, wanted);

@@ -237,7 +237,7 @@ static void what_can_not_be_counted_holds(void **state)
 	k2i_quarantine_free(quarantine);
 }
 
-static int syncs;
+static int syncs, failing /* of them; 0: none */;
 /* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
 #define OPEN_BEFORE O_NONBLOCK
 
@@ -256,9 +256,10 @@ int __real_syncfs(int descriptor);
 int __wrap_syncfs(int descriptor);
 int __wrap_syncfs(int descriptor)
 {
-	syncs++;
+	bool fails = ++syncs == failing || fcntl(descriptor, F_GETFL) & OPEN_BEFORE;
+
 	errno = EIO;
-	return fcntl(descriptor, F_GETFL) & OPEN_BEFORE ? -1 : __real_syncfs(descriptor);
+	return fails ? -1 : __real_syncfs(descriptor);
 }
 
 /* Who put it there may have been killed before it was on the disk. */
@@ -279,6 +280,27 @@ static void what_was_found_is_synced(void **state)
 	assert_int_equal(k2i_quarantine_create(none, UINT64_MAX, &counters, &quarantine), 0);
 	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
 	assert_int_equal(syncs, 1);
+	k2i_quarantine_free(quarantine);
+}
+
+/* What is put there is synced until it has been. */
+static void what_is_put_there_is_synced(void **state)
+{
+	static struct k2i_counters counters;
+	const struct folder *folder = *state;
+	struct k2i_quarantine *quarantine;
+
+	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	syncs = 0;
+	failing = 1;
+	assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
+	failing = 0;
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(syncs, 2);
+	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(syncs, 2);
 	k2i_quarantine_free(quarantine);
 }
 
@@ -426,6 +448,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_could_not_be_put_there_takes_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_can_not_be_counted_holds, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_put_there_is_synced, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),

@@ -208,6 +208,7 @@ static void test_window(void **state)
 static void test_stream_declared_again(void **state)
 {
 	struct world *world = *state;
+	char path[201];
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
@@ -216,6 +217,12 @@ static void test_stream_declared_again(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	expect_file(world, "file", "a");
 	expect_file(world, "other", "b");
+	/* Where there is no room in the memory of the one before. */
+	(void)snprintf(path, sizeof(path), "%0200d", 0);
+	put_stream(world, 1, path);
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_file(world, path, "c");
 }
 
 /* Two writers of one file are told apart by ring, path, host and pid. */
@@ -529,6 +536,25 @@ static void test_lost_ledger(void **state)
 	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.ledger_lost), 1);
+	/* Nor has one that another receiver has acknowledged more since; one that was acknowledged more here has. */
+	k2i_session_end(&world->session);
+	session_open(world, 3);
+	put_hello(world, "moved", 1, 0);
+	put_stream(world, 1, "file");
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	for (unsigned here = 0; here < 2; here++) {
+		k2i_session_end(&world->session);
+		session_open(world, 4 + here);
+		hello = hello_make("moved", 1, 400);
+		if (here)
+			memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
+		world->session.output_bytes = 0;
+		put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+		assert_int_equal(take(world), K2I_SESSION_MORE);
+		assert_int_equal(expect_welcome(world).position, 400);
+		assert_int_equal(atomic_load(&world->counters.ledger_lost), 1 + here);
+	}
 }
 
 static void test_many_streams_in_a_frame(void **state)
@@ -550,6 +576,8 @@ static void test_many_streams_in_a_frame(void **state)
 		(void)snprintf(path, sizeof(path), "s%u", id);
 		expect_file(world, path, "ab");
 	}
+	k2i_outputs_reopen(world->destination.outputs);
+	assert_int_equal(k2i_outputs_open_count(world->destination.outputs), 0);
 }
 
 /* Random damage in a stream of good frames: never a crash, never a wrong byte in the file. */

@@ -186,6 +186,42 @@ static void test_sync_fails(void **state)
 	synced_close(world);
 }
 
+/* At the end of the receiver what came last is acknowledged, too; at that of a sender nothing that the disk refused. */
+static void test_synced_at_the_end(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), good;
+	struct k2i_output_file *output;
+
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	/* Of the first round nobody has heard yet. */
+	put_data(world, 40, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_true(k2i_session_sync_wait(&world->session));
+	assert_true(k2i_syncer_done(syncer) >= world->session.ring->ledger.number);
+	k2i_session_ack(&world->session);
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
+	good = dup(output->descriptor);
+	assert_true(null >= 0 && good >= 0 && dup2(null, output->descriptor) >= 0);
+	put_data(world, 80, 0, 1, "c");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
+	assert_true(dup2(good, output->descriptor) >= 0);
+	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
+		continue;
+	put_bye(world, 0);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	k2i_output_release(world->destination.outputs, output);
+	(void)close(null);
+	(void)close(good);
+	synced_close(world);
+}
+
 static bool wait_fails;          /* of a write, for what was written long before */
 static void (*sync_fails)(void); /* once, and what is done meanwhile */
 
@@ -661,6 +697,7 @@ int main(void)
 		SESSION_TEST(test_sync_fails),
 		SESSION_TEST(test_no_welcome_for_what_is_lost),
 		SESSION_TEST(test_nothing_before_welcome),
+		SESSION_TEST(test_synced_at_the_end),
 		SESSION_TEST(test_write_behind_fails),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),

@@ -174,6 +174,46 @@ static void only_small_parts_are_copied(void **state)
 	free(bytes);
 }
 
+/* More than there is room for: large parts that do not follow each other, then small ones. */
+static void many_parts_are_written(void **state)
+{
+	const struct k2i_store_options options = {.write_bytes = K2I_STORE_WRITE_BYTES_MAX};
+	const size_t large = 600, large_bytes = 1500, small = 7000, small_bytes = 30;
+	struct k2i_store_writer writer;
+	uint8_t *bytes = content(), *found = malloc(FILE_BYTES);
+	int descriptor = scratch(0);
+	size_t i;
+
+	(void)state;
+	assert_true(found && descriptor >= 0);
+	assert_int_equal(k2i_store_writer_start(&writer, &options), 0);
+	k2i_store_writer_begin(&writer, descriptor);
+	for (i = 0; i < large; i++) {
+		assert_int_equal(k2i_store_put(&writer, bytes + i * large_bytes, large_bytes - 1), 0);
+		assert_true(writer.vector_count <= K2I_STORE_VECTORS);
+	}
+	for (i = 0; i < small; i++) {
+		assert_int_equal(k2i_store_put(&writer, bytes + i * small_bytes, small_bytes - 1), 0);
+		assert_true(writer.staging_bytes <= writer.staging_room);
+	}
+	assert_int_equal(k2i_store_flush(&writer), 0);
+	for (i = 0; i < large; i++) {
+		assert_int_equal(pread(descriptor, found, large_bytes - 1, (off_t)(i * (large_bytes - 1))),
+				 large_bytes - 1);
+		assert_memory_equal(found, bytes + i * large_bytes, large_bytes - 1);
+	}
+	for (i = 0; i < small; i++) {
+		off_t at = (off_t)(large * (large_bytes - 1) + i * (small_bytes - 1));
+
+		assert_int_equal(pread(descriptor, found, small_bytes - 1, at), small_bytes - 1);
+		assert_memory_equal(found, bytes + i * small_bytes, small_bytes - 1);
+	}
+	k2i_store_writer_free(&writer);
+	(void)close(descriptor);
+	free(found);
+	free(bytes);
+}
+
 static void errors_are_told(void **state)
 {
 	const struct k2i_store_options options = {.write_bytes = 4096};
@@ -493,6 +533,7 @@ int main(void)
 		cmocka_unit_test(short_writes_go_on),
 		cmocka_unit_test(writes_have_the_size),
 		cmocka_unit_test(only_small_parts_are_copied),
+		cmocka_unit_test(many_parts_are_written),
 		cmocka_unit_test(errors_are_told),
 		cmocka_unit_test(every_mode_writes_the_same),
 		cmocka_unit_test(direct_writes_the_tail),
