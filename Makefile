@@ -222,7 +222,7 @@ install: all            ## into $DESTDIR$prefix
 	$(Q)ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so
 	$(Q)$(INSTALL_DATA) $(LIB_A) $(D_LIB)/
 	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
-	$(Q)$(fill) pkgconfig/k2hft.pc.in > $(D_PC)/k2hft.pc
+	$(Q)$(fill) pkgconfig/k2hft.pc.in > $(D_PC)/k2hft.pc && chmod 644 $(D_PC)/k2hft.pc
 	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
 	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
 	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done

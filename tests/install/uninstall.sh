@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # uninstall leaves nothing of what install put below DESTDIR, wherever the folders are and with blanks in its name, and
-# install puts everything where its variables say.
+# install puts everything where its variables say, for everybody to read, whatever the umask.
 set -eu
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -9,7 +9,14 @@ trap 'rm -rf "$root"' EXIT
 # roundtrip VARIABLE...: install, check, uninstall, look
 roundtrip()
 {
-	eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=\"$root/a d\" $*"
+	(
+		umask 077
+		eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=\"$root/a d\" $*"
+	)
+	if [ "$(find "$root/a d" ! -type l ! -perm -044)" ]; then
+		find "$root/a d" ! -type l ! -perm -044
+		exit 1
+	fi
 	find "$root/a d" ! -type d | sed "s|^$root/a d||" | sort >"$root/installed"
 	eval "${K2HFT_MAKE:-make} -s uninstall B=${B:-build} DESTDIR=\"$root/a d\" $*"
 	if [ -e "$root/a d" ] && [ "$(find "$root/a d" -mindepth 1)" ]; then
