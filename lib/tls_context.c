@@ -42,9 +42,10 @@ __attribute__((format(printf, 3, 4))) static int wrong(struct k2i_tls_problem *p
 	return -EINVAL;
 }
 
+/* The first error is the cause; the last is often only "PEM lib". */
 static const char *library_reason(void)
 {
-	const char *text = ERR_reason_error_string(ERR_peek_last_error());
+	const char *text = ERR_reason_error_string(ERR_peek_error());
 
 	return text ? text : "it can't be used";
 }
@@ -53,11 +54,13 @@ static const char *library_reason(void)
 static int readable(struct k2i_tls_problem *problem, enum k2i_tls_part part, const char *file)
 {
 	int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat about = {0};
 
 	if (descriptor < 0)
 		return wrong(problem, part, "%s: %s", file, strerror(errno));
+	(void)fstat(descriptor, &about);
 	(void)close(descriptor);
-	return 0;
+	return S_ISDIR(about.st_mode) ? wrong(problem, part, "%s: %s", file, strerror(EISDIR)) : 0;
 }
 
 /* Nobody is there to be asked. */
@@ -88,8 +91,8 @@ static int certificate_use(struct k2i_tls_context *context, const struct k2i_tls
 	if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509 &&
 	    ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH)
 		return wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not the private key of %s", private_key, certificate);
-	return wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not a private key in PEM form without passphrase: %s",
-		     private_key, library_reason());
+	return wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not a private key in PEM form without passphrase",
+		     private_key);
 }
 
 /*

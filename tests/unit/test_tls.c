@@ -452,6 +452,27 @@ static void test_authority_directory(void **state)
 	assert_string_equal(problem.text, "/: Permission denied");
 }
 
+static void certificate_try(const char *certificate, const char *private_key, enum k2i_tls_part part, const char *said)
+{
+	struct k2i_tls_settings settings = {.certificate = certificate, .private_key = private_key};
+	struct k2i_tls_context *context;
+	struct k2i_tls_problem problem;
+
+	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), -EINVAL);
+	assert_int_equal(problem.part, part);
+	assert_string_equal(problem.text, said);
+}
+
+/* The cause is said, not that a part of OpenSSL has failed because of it. */
+static void test_files_that_are_no_certificates(void **state)
+{
+	(void)state;
+	certificate_try("/dev/null", "/dev/null", K2I_TLS_CERTIFICATE,
+			"/dev/null is not a certificate in PEM form: no start line");
+	certificate_try("/", "/dev/null", K2I_TLS_CERTIFICATE, "/: Is a directory");
+	certificate_try("/dev/null", "/", K2I_TLS_PRIVATE_KEY, "/: Is a directory");
+}
+
 /* ---- names of a peer */
 
 static X509 *peer_certificate;
@@ -546,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_begins),
 		cmocka_unit_test(test_long_hello),
 		cmocka_unit_test(test_authority_directory),
+		cmocka_unit_test(test_files_that_are_no_certificates),
 		cmocka_unit_test(test_peer_names),
 		cmocka_unit_test(test_key_files),
 	};
