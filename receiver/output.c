@@ -89,14 +89,27 @@ static int base_lock(int base)
 	return flock(base, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
 }
 
+/* Said once. A lack of descriptors or memory says nothing about it. */
+static void base_missing(struct k2i_outputs *outputs, int error)
+{
+	if (outputs->base_missing || error == -EMFILE || error == -ENFILE || error == -ENOMEM)
+		return;
+	outputs->base_missing = true;
+	k2i_log(K2HFT_LOG_WARNING, "output: %s can't be opened any more: %s; files stay in the directory that it was",
+		outputs->base_path, k2i_text_error(error));
+}
+
 /* A directory that was removed and made again, or mounted over, is another one: files go where the path leads. */
 static void base_check(struct k2i_outputs *outputs)
 {
 	struct stat status;
-	int base, error;
+	int base, error = base_open(outputs, &base, &status);
 
-	if (base_open(outputs, &base, &status))
+	if (error) {
+		base_missing(outputs, error);
 		return;
+	}
+	outputs->base_missing = false;
 	if (status.st_dev == atomic_load(&outputs->base_device) && status.st_ino == outputs->base_inode) {
 		(void)close(base);
 		return;

@@ -55,6 +55,7 @@ struct k2i_outputs {
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, uncut_limit; /* of what was found at the start, where files can be many */
 	struct k2i_log_limit base_limit;
+	bool base_missing; /* its path leads nowhere; whose tick it is alone */
 	atomic_size_t open_count;
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
