@@ -372,8 +372,7 @@ static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_
 	return pause_ms * K2I_MILLISECOND_NS;
 }
 
-/* Its attributes are not to be believed any longer; its pages stay. */
-static bool leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
 	struct fuse_notify_inval_inode_out attributes = {.ino = file->node, .off = -1};
 
@@ -390,7 +389,7 @@ static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool
 	}
 	file->idle = news ? 0 : file->idle + 1;
 	if (!file->left && file->idle >= LEAVE_AFTER)
-		file->left = leave(mount, file);
+		file->left = k2i_collect_leave(mount, file);
 	if (file->left)
 		k2i_sweep_idle(mount, file->node);
 	due(mount, file, k2i_mount_clock_ns() + pause_ns(mount, file));

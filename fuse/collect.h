@@ -71,6 +71,8 @@ void k2i_collect_inherit(struct k2i_mount *mount);
 
 /* The kernel asks for attributes with a writer's handle: something may be appended as soon as it has them. */
 void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file);
+/* Its attributes are not to be believed any longer, so the next append announces itself; its pages stay. false: not told. */
+bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file);
 /* Whether an append to it is to announce itself: attributes that the kernel believes for a while would be in its way. */
 bool k2i_collect_left(const struct k2i_node_entry *entry);
 

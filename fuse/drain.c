@@ -23,6 +23,11 @@ static void drain_file(struct k2i_mount *mount, void *argument)
 		k2i_drain_begin(mount);
 }
 
+bool k2i_drain_wanted(const struct k2i_mount *mount)
+{
+	return mount->asked || mount->ending;
+}
+
 void k2i_drain_ask(struct k2i_mount *mount)
 {
 	if (mount->drain_files)
@@ -31,6 +36,8 @@ void k2i_drain_ask(struct k2i_mount *mount)
 	mount->drain_files = 1;
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
 		mount->drain_files++;
+		/* What is appended from here on would never be taken: the kernel asks first, and is told so. */
+		(void)k2i_collect_leave(mount, file);
 		k2i_collect_before(mount, file->node, drain_file, NULL);
 	}
 	drain_file(mount, NULL);

@@ -6,6 +6,8 @@
 
 struct k2i_mount;
 
+/* Nobody is to open a file for writing any more, nor to append to one through the page cache. */
+bool k2i_drain_wanted(const struct k2i_mount *mount);
 /* The mount is to end: takes what the page cache has, then k2i_drain_begin. */
 void k2i_drain_ask(struct k2i_mount *mount);
 /*

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "drain.h"
 #include "handles.h"
 #include "output.h"
 #include "ring_counts.h"
@@ -68,7 +69,7 @@ static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 	/* A write takes them away, and the kernel does not hear of it. */
 	bool set_ids = entry && S_ISREG(entry->mode) && entry->mode & (S_ISUID | S_ISGID);
 
-	return set_ids || (entry && k2i_collect_left(entry)) ? 0 : K2I_CACHE_SECONDS;
+	return set_ids || k2i_drain_wanted(mount) || (entry && k2i_collect_left(entry)) ? 0 : K2I_CACHE_SECONDS;
 }
 
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)
@@ -156,8 +157,14 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	const struct k2i_handle *handle = file ? k2i_handle_at(mount, file->fh) : NULL;
 
 	/* stat(2) and fstat(2) ask without a handle. */
-	if (handle && handle->cached && handle->node == node)
+	if (handle && handle->cached && handle->node == node) {
+		if (k2i_drain_wanted(mount)) {
+			k2i_mount_count_refused(mount, -ECONNABORTED);
+			(void)fuse_reply_err(req, ECONNABORTED);
+			return;
+		}
 		k2i_collect_announced(mount, handle->cached);
+	}
 	reply_stat(req, node);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "collect.h"
+#include "drain.h"
 #include "handles.h"
 #include "later.h"
 #include "ops_stat.h"
@@ -93,6 +94,9 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	if (status < 0)
 		return status == -ENOENT ? -ESTALE : status;
 	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : check_rule(mount, path);
+	/* The kernel can know its attributes, and would not ask before the first append. */
+	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_drain_wanted(mount))
+		status = -ECONNABORTED;
 	if (status)
 		return status;
 	if ((flags & O_ACCMODE) != O_RDONLY)
