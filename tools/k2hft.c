@@ -158,7 +158,7 @@ static int any_run(int argc, char **argv)
 	}
 	if (asks_help(argv[1]))
 		return command_help(1, argv);
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "-V") == 0)
 		return version_print();
 	command = find(argv[1]);
 	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1]);

@@ -44,4 +44,6 @@ expect 2 'k2hft check: --table checks no file' "$k2hft" check "$dir/out" --table
 expect 2 'k2hft check: --table stands alone' "$k2hft" check --table --quiet
 expect 0 '^GLOBAL	PORT	' "$k2hft" check --table
 expect 0 '^k2hft [0-9]*\.[0-9]*\.[0-9]*$' "$k2hft" --version
-[ "$("$k2hft" --version)" = "$("$k2hft" version)" ]
+for option in --version -v -V; do
+	[ "$("$k2hft" $option)" = "$("$k2hft" version)" ] || exit 1
+done
