@@ -308,27 +308,29 @@ static uint64_t accepted_records(struct k2i_mount *mount, const struct k2i_parke
 	return records;
 }
 
-static void abandon_list(struct k2i_mount *mount, struct k2i_parked *item, int error)
+/* Off its list and answered in one step: a successor finds the others where they were. */
+static void abandon(struct k2i_mount *mount, struct k2i_parked *item, int error)
 {
-	while (item) {
-		struct k2i_parked *next = item->next;
-		uint64_t records = accepted_records(mount, item);
+	uint64_t records = accepted_records(mount, item);
 
-		if (records)
-			lose(mount, item->handle, records, error);
-		finish(mount, item, error);
-		item = next;
-	}
+	if (records)
+		lose(mount, item->handle, records, error);
+	finish(mount, item, error);
 }
 
 void k2i_park_abandon(struct k2i_mount *mount, int error)
 {
-	struct k2i_parked *first = mount->park.first, *syncs = mount->park.syncs;
+	struct k2i_park *park = &mount->park;
 
-	K2I_SHARED_KEEP(&mount->park);
-	mount->park.first = mount->park.last = mount->park.syncs = NULL;
-	abandon_list(mount, first, error);
-	abandon_list(mount, syncs, error);
+	while (park->first)
+		abandon(mount, take_first(park), error);
+	while (park->syncs) {
+		struct k2i_parked *item = park->syncs;
+
+		K2I_SHARED_KEEP(park);
+		park->syncs = item->next;
+		abandon(mount, item, error);
+	}
 }
 
 bool k2i_park_empty(const struct k2i_mount *mount)
