@@ -118,8 +118,9 @@ static int sender_create(struct k2hft_sender **sender)
 
 void k2i_sender_free(struct k2hft_sender *sender)
 {
+	/* Also into a ring that is left to others. */
+	(void)k2i_writers_pay(sender);
 	k2hft_client_close(sender->client);
-	k2i_writers_forget(sender);
 	k2hft_ring_close(sender->ring);
 	k2i_turnstile_destroy(&sender->room);
 	(void)pthread_cond_destroy(&sender->sealed);
@@ -254,9 +255,7 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 	if (!sender)
 		return 0;
 	status = flush(sender, deadline_ns);
-	/* Also into a ring that is left to others. Room is not waited for: after a signal, blocking writers owe ends, too. */
-	sender->full = K2HFT_FULL_FAIL;
-	if (k2i_writers_pay(sender) && status == 0)
+	if (status == 0 && k2i_writers_pay(sender))
 		status = flush(sender, deadline_ns);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)
 		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",

@@ -100,23 +100,19 @@ static struct k2hft_writer *owing_take(struct k2hft_sender *sender, uint32_t str
 
 bool k2i_writers_pay(struct k2hft_sender *sender)
 {
+	const uint32_t full = sender->full;
 	struct k2hft_writer *writer;
 	bool any = false;
 
+	/* Room is not waited for: after a signal, those who wait for it owe ends, too. */
+	sender->full = K2HFT_FULL_FAIL;
 	while ((writer = owing_take(sender, 0)) != NULL) {
 		any = true;
 		(void)k2i_writer_tail_end(writer);
 		writer_free(writer);
 	}
+	sender->full = full;
 	return any;
-}
-
-void k2i_writers_forget(struct k2hft_sender *sender)
-{
-	struct k2hft_writer *writer;
-
-	while ((writer = owing_take(sender, 0)) != NULL)
-		writer_free(writer);
 }
 
 /* Before anything of this one comes, the end of the line that one before it has left. */

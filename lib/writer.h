@@ -196,10 +196,8 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
 /* writer.c */
 
-/* Line ends that closed writers owe, now that there is room. Whether there were any. */
+/* Line ends that closed writers owe; one for which there is no room is given up. Whether there were any. */
 bool k2i_writers_pay(struct k2hft_sender *sender);
-/* Those that are left are given up. */
-void k2i_writers_forget(struct k2hft_sender *sender);
 
 /* writer_text.c */
 
