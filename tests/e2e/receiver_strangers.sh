@@ -53,3 +53,15 @@ for number in 1 2 3; do
 	wait_until grep -q '^closed' "$dir/mute$number"
 	wait_until is connections_open 0
 done
+
+# Nobody else is on that thread either, so it is the only one who could give way.
+receiver_stop TERM
+sed -i 's/^SOCKTHREADCNT = .*/SOCKTHREADCNT = 1/' "$dir/conf"
+receiver_start
+printf '%s\n' 'hello alone 1 0' welcome closed | wire >"$dir/alone" &
+wait_until grep -qs '^welcome' "$dir/alone"
+printf '%s\n' 'hello other 1 0' error closed | wire >"$dir/said" || fail "who came second: $(cat "$dir/said")"
+grep -q '^error 6 too many senders are connected: CONNMAX' "$dir/said" || fail "$(cat "$dir/said")"
+wait_until is connections_open 1
+receiver_stop TERM
+wait

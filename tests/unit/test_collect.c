@@ -591,6 +591,30 @@ static void a_mark_waits_for_those_before(void **state)
 	mounted_end(mounted);
 }
 
+/* Its size is the watermark, behind which the kernel has what is to come. */
+static void what_another_file_brings_is_not_counted(void **state)
+{
+	struct k2i_parked item = {.kind = K2I_PARKED_WRITE, .bytes = 3, .cached = true};
+	struct k2i_cached_file *file;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	item.handle = mounted.handle;
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	mounted.handle->outlet->passes_all = true;
+	mounted.handle->outlet->next = outlet_make(&mounted, "next");
+	mounted.handle->outlet->next->passes_all = true;
+	mounted.handle->outlet->next->node = file->node;
+	k2i_node_opened(mounted.mount.nodes, file->node);
+	assert_int_equal(k2i_park_add(&mounted.mount, &item, "a1\n"), 0);
+	k2i_park_run(&mounted.mount);
+	assert_int_equal(k2i_node_at(mounted.mount.nodes, file->node)->size, 0);
+	assert_int_equal(give(&mounted, 0, "a2\n"), 3);
+	k2i_collect_close(&mounted.mount, file);
+	mounted_end(&mounted);
+}
+
 /* Its record is sent then, and who comes next gets the request again. */
 static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 {
@@ -640,6 +664,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_asked_while_something_is_parked, begin, end),
 		cmocka_unit_test_setup_teardown(a_mark_that_takes_too_long_is_not_waited_for, begin, end),
 		cmocka_unit_test_setup_teardown(a_mark_waits_for_those_before, begin, end),
+		cmocka_unit_test_setup_teardown(what_another_file_brings_is_not_counted, begin, end),
 		cmocka_unit_test_setup_teardown(a_worker_that_dies_in_the_last_close_leaves_the_file, begin, end),
 	};
 

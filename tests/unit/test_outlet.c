@@ -133,7 +133,7 @@ static void assert_next(struct k2hft_ring *ring, uint16_t flags, const char *tex
 	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
 	assert_int_equal(view.chunk.flags, flags);
 	if (text) {
-		assert_int_equal(view.chunk.writer_pid, flags ? 0 : 1);
+		assert_int_equal(view.chunk.writer_pid, flags ? 5 : 1);
 		assert_int_equal(view.payload_bytes, strlen(text));
 		assert_memory_equal(view.payload, text, view.payload_bytes);
 	}
@@ -156,7 +156,7 @@ static void a_dropped_rest_ends_its_line(void **state)
 	for (int i = 0; i < 2; i++) {
 		place.outlet.pending_bytes = PENDING_BYTES;
 		place.outlet.pending_continued = i == 0;
-		place.outlet.writer_pid = (uint32_t)i;
+		place.outlet.writer_pid = i == 0 ? 5 : 1;
 		assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
 	}
 	assert_int_equal(stats_of(place.mount.ring).dropped_records - stats.dropped_records, 2 * LINES);
@@ -167,6 +167,25 @@ static void a_dropped_rest_ends_its_line(void **state)
 	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
 	assert_next(place.mount.ring, K2HFT_CHUNK_CONTINUED, "\n");
 	assert_next(place.mount.ring, 0, LINE "\n");
+	place_end(&place);
+}
+
+/* In blocks it would be a changed byte. */
+static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
+{
+	struct place place;
+
+	(void)state;
+	place_make(&place);
+	place.settings = (struct k2i_settings){.full = K2HFT_FULL_DROP, .binary = true};
+	place.mount.chunk_bytes_max = PENDING_BYTES / 2;
+	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
+	assert_int_equal(place.mount.counts.pieces, 1);
+	fill(&place.mount, place.outlet.stream_id);
+	place.outlet.pending_bytes = PENDING_BYTES;
+	place.outlet.pending_continued = true;
+	assert_int_equal(k2i_outlet_push(&place.mount, &place.outlet), 0);
+	assert_null(place.mount.owing_first);
 	place_end(&place);
 }
 
@@ -289,6 +308,11 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 	assert_int_equal(write_text(&mounted, "a1\n"), sizeof("a1\n") - 1);
 	assert_int_equal(write_text(&mounted, "a2\n"), sizeof("a2\n") - 1);
 	assert_sent(&mounted, "\na1\na2\n");
+	/* A worker can have died when it was sent, and was not forgotten. */
+	mounted.mount.owing_first = mounted.handle->outlet;
+	k2i_park_run(&mounted.mount);
+	assert_true(k2i_park_empty(&mounted.mount));
+	assert_sent(&mounted, "");
 	mounted_end(&mounted);
 }
 
@@ -341,6 +365,8 @@ static void a_line_end_that_is_owed_outlives_its_file(void **state)
 		assert_int_equal(mounted.mount.handles_open, 0);
 		k2i_park_run(&mounted.mount);
 		assert_false(k2i_park_empty(&mounted.mount));
+		k2i_outlet_release(&mounted.mount);
+		assert_int_equal(stats_of(mounted.mount.ring).streams, 1);
 		take_all(mounted.mount.ring);
 		if (followed[way]) {
 			mounted.handle = handle_make(&mounted, node);
@@ -675,6 +701,7 @@ int main(void)
 		cmocka_unit_test(a_full_ring_costs_no_look_at_what_is_pending),
 		cmocka_unit_test(what_is_pending_goes_with_its_number_of_records),
 		cmocka_unit_test(a_dropped_rest_ends_its_line),
+		cmocka_unit_test(a_dropped_rest_of_a_block_has_no_line_end),
 		cmocka_unit_test(what_failed_counts_when_it_is_tried_again),
 		cmocka_unit_test_setup_teardown(lines_before_one_that_fails_come_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_another_file_has_no_memory_for_is_counted, begin, end),
