@@ -104,7 +104,7 @@ int k2i_handle_path(const struct k2i_mount *mount, uint32_t node, char *path, si
 
 bool k2i_handle_holds(const struct k2i_handle *handle)
 {
-	return handle->text.held_bytes || (handle->parked && handle->unended);
+	return handle->text.held_bytes || handle->text.skipping || (handle->parked && handle->unended);
 }
 
 int k2i_handle_lost(struct k2i_handle *handle)

@@ -40,7 +40,7 @@ int k2i_handles_inherit(struct k2i_mount *mount);
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
 /* The path under which a file was opened that has no name any more. -ENOENT: it is not open. */
 int k2i_handle_path(const struct k2i_mount *mount, uint32_t node, char *path, size_t room);
-/* Whether it has an unterminated record, or can have one when what waits has been taken. */
+/* Whether it has an unterminated record, be it one of which nothing is sent, or can have one when what waits has been taken. */
 bool k2i_handle_holds(const struct k2i_handle *handle);
 /* What was lost is told once: 0 or -errno. */
 int k2i_handle_lost(struct k2i_handle *handle);

@@ -240,6 +240,28 @@ static void several_write_to_a_file(void **state)
 	mounted_end(&mounted);
 }
 
+/* The rest of a record over BYTELIMIT ends with its writer, although there is nothing of it to be sent. */
+static void what_the_next_writer_appends_is_no_rest(void **state)
+{
+	struct k2i_cached_file *file, *second;
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.mount.limits.record_bytes_max = 4;
+	assert_int_equal(open_writer(&mounted, &file), 0);
+	assert_int_equal(give(&mounted, 0, "too long"), 8);
+	assert_int_equal(mounted.mount.counts.long_records, 1);
+	k2i_collect_flushed(&mounted.mount, file);
+	assert_int_equal(open_writer(&mounted, &second), 0);
+	assert_int_equal(give(&mounted, 8, "a1\n"), 3);
+	assert_sent(&mounted, "a1\n");
+	k2i_collect_close(&mounted.mount, file);
+	k2i_collect_close(&mounted.mount, second);
+	assert_int_equal(mounted.mount.counts.unended_records, 0);
+	mounted_end(&mounted);
+}
+
 static void an_append_after_a_pause_is_asked_for_at_once(void **state)
 {
 	struct k2i_cached_file *file;
@@ -654,6 +676,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_appends_to_what_nobody_writes_directly_goes_through_the_cache,
 						begin, end),
 		cmocka_unit_test_setup_teardown(several_write_to_a_file, begin, end),
+		cmocka_unit_test_setup_teardown(what_the_next_writer_appends_is_no_rest, begin, end),
 		cmocka_unit_test_setup_teardown(an_append_after_a_pause_is_asked_for_at_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_parked_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(who_waits_goes_on_when_a_younger_question_has_nothing_more, begin, end),
