@@ -111,6 +111,23 @@ static void a_node_lives_as_long_as_it_is_known(void **state)
 	assert_int_not_equal(k2i_node_at(table, again)->generation, generation);
 }
 
+/* Without execution by the group its bit means another thing (chmod(2)). */
+static void a_write_takes_the_right_to_be_somebody_else(void **state)
+{
+	static const struct {
+		mode_t before, after;
+	} modes[] = {{06755, 0755}, {06644, 02644}, {04644, 0644}, {02644, 02644}, {0755, 0755}};
+	struct k2i_node_table *table = *state;
+	uint32_t node = make(table, K2I_NODE_ROOT, "a", &file);
+
+	for (size_t at = 0; at < sizeof(modes) / sizeof(modes[0]); at++) {
+		k2i_node_at(table, node)->mode = S_IFREG | modes[at].before;
+		k2i_node_drop_set_ids(table, node);
+		assert_int_equal(k2i_node_at(table, node)->mode, S_IFREG | modes[at].after);
+	}
+	k2i_node_drop_set_ids(table, node + 1);
+}
+
 static void a_name_keeps_its_node(void **state)
 {
 	struct k2i_node_table *table = *state;
@@ -364,6 +381,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paths_and_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_are_taken_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_node_lives_as_long_as_it_is_known, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_write_takes_the_right_to_be_somebody_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_name_keeps_its_node, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(renames, set_up, tear_down),

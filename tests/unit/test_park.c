@@ -30,19 +30,42 @@ void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then
 #define LINES "a1\na2\n"
 
 /* Data that waits, as if the first `taken` bytes had been sent. */
-static void park_lines(struct mounted *mounted, uint64_t unique, bool cached, size_t taken)
+static void park_text(struct mounted *mounted, uint64_t unique, bool cached, size_t taken, const char *text)
 {
 	const struct k2i_parked item = {
 		.kind = K2I_PARKED_WRITE,
 		.unique = unique,
 		.handle = mounted->handle,
 		.cached = cached,
-		.bytes = sizeof(LINES) - 1,
+		.bytes = strlen(text),
 		.taken = taken,
 	};
 
 	mounted->handle->outlet->passes_all = true;
-	assert_int_equal(k2i_park_add(&mounted->mount, &item, LINES), 0);
+	assert_int_equal(k2i_park_add(&mounted->mount, &item, text), 0);
+}
+
+static void park_lines(struct mounted *mounted, uint64_t unique, bool cached, size_t taken)
+{
+	park_text(mounted, unique, cached, taken, LINES);
+}
+
+/* The chunks that are in the ring since it was looked into, each in brackets, "<" continued, ">" continues. */
+static void assert_chunks(const struct mounted *mounted, const char *wanted)
+{
+	struct k2hft_chunk_view view;
+	struct k2hft_span span;
+	size_t offset = 0, at = 0;
+	char found[512] = "";
+
+	if (k2hft_ring_read(mounted->mount.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1)
+			at += (size_t)snprintf(found + at, sizeof(found) - at, "[%s%.*s%s]",
+					       view.chunk.flags & K2HFT_CHUNK_CONTINUED ? "<" : "",
+					       (int)view.payload_bytes, (const char *)view.payload,
+					       view.chunk.flags & K2HFT_CHUNK_CONTINUES ? ">" : "");
+	}
+	assert_string_equal(found, wanted);
 }
 
 static void fill(const struct mounted *mounted)
@@ -147,6 +170,105 @@ static void what_was_accepted_is_lost_with_the_mount(void **state)
 	}
 }
 
+/* A piece stands alone in its chunk, or its neighbours would be taken for more of it. */
+static void pieces_of_a_record_have_chunks_of_their_own(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.mount.limits.piece_bytes_max = 4;
+	park_text(&mounted, 0, true, 0, "a1\nlong line\nb1\nb2\nlong");
+	park_text(&mounted, 0, true, 0, " line\nc1\n");
+	k2i_park_run(&mounted.mount);
+	assert_chunks(&mounted, "[a1\n][long>][< lin>][<e\n][b1\nb2\n][long>][< lin>][<e\n][c1\n]");
+	assert_int_equal(mounted.mount.counts.pieces, 4);
+	mounted_end(&mounted);
+}
+
+/* Where the write found it, so that it can be done again. */
+static void the_begin_of_a_record_stays_if_its_end_fails(void **state)
+{
+	(void)state;
+	for (int continued = 0; continued < 2; continued++) {
+		struct mounted mounted;
+
+		mounted_make(&mounted);
+		mounted.handle->outlet->passes_all = true;
+		assert_int_equal(write_text(&mounted, "a"), 1);
+		mounted.handle->text.continued = continued;
+		park_text(&mounted, 1000, false, 0, "1\n");
+		no_memory = true;
+		k2i_park_run(&mounted.mount);
+		no_memory = false;
+		assert_int_equal(answer_of(&mounted, 1000), -ENOMEM);
+		assert_int_equal(write_text(&mounted, "1\na2\n"), 5);
+		assert_chunks(&mounted, continued ? "[<a1\na2\n]" : "[a1\na2\n]");
+		mounted_end(&mounted);
+	}
+}
+
+/* A claim that was made for it is given back, or the next one would find none. */
+static void what_fails_in_its_claim_leaves_none(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	no_memory = true;
+	assert_int_equal(write_text(&mounted, "a1\nrest"), -ENOMEM);
+	no_memory = false;
+	assert_int_equal(write_text(&mounted, "a2\n"), 3);
+	assert_chunks(&mounted, "[a2\n]");
+	mounted_end(&mounted);
+}
+
+/* With what is held in front it is longer than what the claim has room for. */
+static void what_does_not_fit_into_its_claim_goes_elsewhere(void **state)
+{
+	struct k2i_write write = {.unique = 1000, .bytes = 2, .claim_bytes = 72, .answer_bytes = 2};
+	struct mounted mounted;
+	char begin_of_line[201], line[260];
+	void *claim;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	(void)snprintf(begin_of_line, sizeof(begin_of_line), "%0200d", 0);
+	assert_int_equal(write_text(&mounted, begin_of_line), 200);
+	assert_int_equal(k2hft_producer_reserve(mounted.mount.producer, write.claim_bytes, &claim), 0);
+	write.handle = mounted.handle->number;
+	write.claim = claim;
+	write.data = memcpy(write.claim + 64, "1\n", 2);
+	k2i_write_request(&mounted.mount, &write);
+	assert_int_equal(answer_of(&mounted, 1000), 2);
+	(void)snprintf(line, sizeof(line), "[%s1\n]", begin_of_line);
+	assert_chunks(&mounted, line);
+	mounted_end(&mounted);
+}
+
+/* LINEMAX is for a line with its end; BYTELIMIT leaves out what is longer, wherever it stands. */
+static void limits_are_for_what_is_held_too(void **state)
+{
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	mounted.mount.limits.piece_bytes_max = 8;
+	assert_int_equal(write_text(&mounted, "long"), 4);
+	assert_int_equal(write_text(&mounted, "line\n"), 5);
+	assert_int_equal(write_text(&mounted, "long"), 4);
+	assert_int_equal(write_text(&mounted, "lin\n"), 4);
+	assert_chunks(&mounted, "[longline>][<\n][longlin\n]");
+	mounted.mount.limits = (struct k2i_text_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
+	assert_int_equal(write_text(&mounted, "a1\nlong\na2\n"), 11);
+	assert_chunks(&mounted, "[a1\na2\n]");
+	assert_int_equal(mounted.mount.counts.long_records, 1);
+	mounted_end(&mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +276,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_the_page_cache_gave_is_sent, begin, end),
 		cmocka_unit_test_setup_teardown(what_has_no_memory_is_lost_if_it_was_accepted, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_accepted_is_lost_with_the_mount, begin, end),
+		cmocka_unit_test_setup_teardown(pieces_of_a_record_have_chunks_of_their_own, begin, end),
+		cmocka_unit_test_setup_teardown(the_begin_of_a_record_stays_if_its_end_fails, begin, end),
+		cmocka_unit_test_setup_teardown(what_fails_in_its_claim_leaves_none, begin, end),
+		cmocka_unit_test_setup_teardown(what_does_not_fit_into_its_claim_goes_elsewhere, begin, end),
+		cmocka_unit_test_setup_teardown(limits_are_for_what_is_held_too, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
