@@ -109,6 +109,8 @@ const char *k2i_listen_reason(int error)
 {
 	if (error == -EADDRINUSE)
 		return "Address already in use; another program has it, perhaps another receiver";
+	if (error == -EACCES)
+		return "Permission denied; a port below 1024 is for root, who can hand over to USER";
 	return error == -E2BIG ? "it has more than 8 addresses; name one of them" : k2i_text_error(error);
 }
 

@@ -50,6 +50,11 @@ END
 if "$dir/limited" --version >"$dir/said" 2>&1; then
 	refused 1 'boot_id can.t be read: the receiver needs /proc, and all of it' -conf "$dir/conf2" --listen 127.0.0.1:0
 fi
+# Of root, too, if it may not.
+if setpriv --bounding-set=-net_bind_service true 2>/dev/null && [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 1 ]; then
+	printf '#!/bin/sh\nexec setpriv --bounding-set=-net_bind_service %s "$@"\n' "$whole" >"$dir/limited"
+	refused 1 'port 1: Permission denied; a port below 1024 is for root' -conf "$dir/conf2" --listen 127.0.0.1:1
+fi
 server=$whole
 refused 2 'there is one configuration' -conf "$dir/conf" -json '{}'
 refused 2 'conf3:9: ' -conf "$dir/conf3" -d err
