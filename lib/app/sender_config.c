@@ -132,8 +132,11 @@ static int open_config(const char *file, struct k2hft_sender **sender, char *mes
 		message_room = sizeof(unread);
 	}
 	message[0] = '\0';
-	if (!file || !sender)
+	if (!file || !sender) {
+		(void)snprintf(message, message_room, "no %s was given",
+			       file ? "place for the sender" : "configuration file");
 		return -EINVAL;
+	}
 	status = k2i_sender_config_load(file, &config, message, message_room);
 	if (status)
 		return status;

@@ -159,6 +159,19 @@ static void a_ring_that_cannot_be_is_explained(void **state)
 	assert_memory_equal(message, wanted, strlen(wanted));
 }
 
+/* As when an environment variable that names it is not set. */
+static void no_file_is_said_to_be_missing(void **state)
+{
+	struct k2hft_sender *sender;
+	char message[64] = "of before";
+
+	(void)state;
+	assert_int_equal(k2hft_sender_open_config(NULL, &sender, message, sizeof(message)), -EINVAL);
+	assert_string_equal(message, "no configuration file was given");
+	assert_int_equal(k2hft_sender_open_config("file", NULL, message, sizeof(message)), -EINVAL);
+	assert_string_equal(message, "no place for the sender was given");
+}
+
 static int folder_open(void **state)
 {
 	(void)state;
@@ -183,6 +196,7 @@ int main(void)
 		cmocka_unit_test(tls_as_the_sender_has_it),
 		cmocka_unit_test(a_ring_that_cannot_be_is_explained),
 		cmocka_unit_test(a_receivers_file_is_refused),
+		cmocka_unit_test(no_file_is_said_to_be_missing),
 	};
 
 	return cmocka_run_group_tests(tests, folder_open, folder_close);

@@ -114,16 +114,6 @@ static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
 	assert_non_null(strstr(logged, "ring is begun afresh: 3 records"));
 }
 
-static void a_configuration_that_is_not_named_leaves_no_message(void **state)
-{
-	struct k2hft_sender *sender;
-	char message[32] = "of before";
-
-	(void)state;
-	assert_int_equal(k2hft_sender_open_config(NULL, &sender, message, sizeof(message)), -EINVAL);
-	assert_string_equal(message, "");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,7 +121,6 @@ int main(void)
 						folder_teardown),
 		cmocka_unit_test_setup_teardown(what_is_lost_is_logged_though_no_sender_is_opened, folder_setup,
 						folder_teardown),
-		cmocka_unit_test(a_configuration_that_is_not_named_leaves_no_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
