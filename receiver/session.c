@@ -414,8 +414,7 @@ static int bye_take(struct k2i_session *session, const uint8_t *body, size_t bod
 
 	if (k2hft_ping_decode(body, body_bytes, &bye))
 		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "BYE is malformed");
-	/* There is no later: the last acknowledgement goes out now. */
-	(void)k2i_session_sync_wait(session);
+	/* There is no later. To wait for the disk would keep all other connections of the loop, and who leaves seldom listens. */
 	k2i_session_ack(session);
 	/*
 	 * Who knows that he was acknowledged all that is in the ledger goes on there without it: even if his ring came again,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A sender of level synced that connects again while the disk does not answer waits for it, and keeps nobody else waiting.
+# Senders of level synced that come again or leave while the disk does not answer keep nobody else waiting.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 # shellcheck source=tests/tools/preload.inc
@@ -37,9 +37,14 @@ wait_until is connections_open 0
 printf '%s\n' 'hello ring 2 0 3' welcome 'stream 1 text slow' 'chunk 1 0 two\n' flush ack bye | wire >"$dir/again" 2>&1 &
 again=$!
 wait_until is connections_open 1
+printf '%s\n' 'hello leaves 1 0 3' welcome 'stream 1 text leaves' 'chunk 1 0 four\n' flush bye | wire >"$dir/leaves" 2>&1 ||
+	fail "the one that leaves: $(cat "$dir/leaves")"
+left() { [ "$(grep -c ' disconnected at 40: 1 records' "$dir/log")" = 2 ]; }
+wait_until left
 printf '%s\n' 'hello other 1 0' welcome 'stream 1 text other' 'chunk 1 0 three\n' flush ack bye | wire >"$dir/other" 2>&1 ||
 	fail "the other sender: $(cat "$dir/other")"
 [ ! -s "$dir/again" ] || fail "welcome, and the disk has not answered: $(cat "$dir/again")"
+arrived leaves 5 || fail "what the one that left has sent"
 rm "$dir/hold"
 wait $again || fail "the one that came again: $(cat "$dir/again")"
 grep -q '^welcome position 40 known level 3' "$dir/again" || fail "$(cat "$dir/again")"
