@@ -310,6 +310,32 @@ static void test_syslog(void **state)
 	assert_string_equal(strchr(missed, ' '), " messages before were not taken)|");
 }
 
+static void body_tells_a_name(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	char text[64];
+
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "@k2hft-test-%ld", (long)getpid());
+	(void)setenv("NOTIFY_SOCKET", address.sun_path, 1);
+	address.sun_path[0] = '\0';
+	if (bind(fd, (const struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(address.sun_path + 1))))
+		_exit(1);
+	k2i_daemon_ready();
+	_exit(recv(fd, text, sizeof(text), MSG_DONTWAIT) > 0 ? 0 : 2);
+}
+
+static void body_tells_nobody(void)
+{
+	char path[201];
+
+	(void)snprintf(path, sizeof(path), "/%0199d", 0);
+	(void)setenv("NOTIFY_SOCKET", path, 1);
+	k2i_daemon_ready();
+	_exit(0);
+}
+
 static void test_systemd(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -317,6 +343,9 @@ static void test_systemd(void **state)
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
 	(void)state;
+	/* A socket can have a name that is no file's; one that is too long is none. */
+	assert_int_equal(status_of(body_tells_a_name), 0);
+	assert_int_equal(status_of(body_tells_nobody), 0);
 	assert_true(fd >= 0);
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/notify", directory);
 	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);

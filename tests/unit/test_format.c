@@ -148,9 +148,9 @@ static void names_do_not_break_lines_or_strings(void **state)
 	const struct k2i_format_origin before = origin;
 
 	(void)state;
-	origin.path = "a\nb/c\"d";
-	GIVES("%F %f %l\n", "x\n", "a?b/c\"d c\"d x\n");
-	GIVES("{\"%F\":\"%J\"}\n", "x\n", "{\"a\\nb/c\\\"d\":\"x\"}\n");
+	origin.path = "a\nb\x7f/c\"d";
+	GIVES("%F %f %l\n", "x\n", "a?b?/c\"d c\"d x\n");
+	GIVES("{\"%F\":\"%J\"}\n", "x\n", "{\"a\\nb\x7f/c\\\"d\":\"x\"}\n");
 	origin = before;
 }
 
