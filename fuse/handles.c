@@ -104,7 +104,12 @@ int k2i_handle_path(const struct k2i_mount *mount, uint32_t node, char *path, si
 
 bool k2i_handle_holds(const struct k2i_handle *handle)
 {
-	return handle->text.held_bytes || handle->text.skipping || (handle->parked && handle->unended);
+	return handle->text.held_bytes || (handle->parked && handle->unended);
+}
+
+bool k2i_handle_in_record(const struct k2i_handle *handle)
+{
+	return handle->text.continued || handle->text.skipping || k2i_handle_holds(handle);
 }
 
 int k2i_handle_lost(struct k2i_handle *handle)
@@ -118,7 +123,7 @@ int k2i_handle_lost(struct k2i_handle *handle)
 
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	if (handle->flushed || !k2i_handle_holds(handle))
+	if (handle->flushed || !k2i_handle_in_record(handle))
 		return;
 	keep_lists(mount);
 	K2I_SHARED_KEEP(handle);

@@ -20,7 +20,7 @@ struct k2i_handle {
 	bool unended;        /* of those the last that counts is data: it can leave a record without its end */
 	uint32_t writer_pid; /* of the last write */
 	bool released;       /* by the kernel */
-	bool flushed;        /* closed by somebody since the last write, when it could hold a record */
+	bool flushed;        /* closed by somebody since the last write, when it could be within a record */
 	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
 	struct k2i_handle *flushed_next, *flushed_previous;
 	char *path;                     /* when it was opened */
@@ -40,8 +40,10 @@ int k2i_handles_inherit(struct k2i_mount *mount);
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
 /* The path under which a file was opened that has no name any more. -ENOENT: it is not open. */
 int k2i_handle_path(const struct k2i_mount *mount, uint32_t node, char *path, size_t room);
-/* Whether it has an unterminated record, be it one of which nothing is sent, or can have one when what waits has been taken. */
+/* Whether it has an unterminated record, or can have one when what waits has been taken. */
 bool k2i_handle_holds(const struct k2i_handle *handle);
+/* The same, or all that it has of the record is sent already, or left out: there is an end to come. */
+bool k2i_handle_in_record(const struct k2i_handle *handle);
 /* What was lost is told once: 0 or -errno. */
 int k2i_handle_lost(struct k2i_handle *handle);
 /* Somebody closed a descriptor of it. */

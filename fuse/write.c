@@ -665,7 +665,7 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	int status = k2i_handle_holds(handle) ? end_held(mount, handle) : 0;
+	int status = k2i_handle_in_record(handle) ? end_held(mount, handle) : 0;
 
 	if (status == 0)
 		k2i_handle_not_flushed(mount, handle);
@@ -674,7 +674,7 @@ int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle)
 
 void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	if (k2i_write_end(mount, handle))
+	if (k2i_write_end(mount, handle) && k2i_handle_holds(handle))
 		lose_held(mount);
 	K2I_SHARED_KEEP(handle);
 	handle->released = true;

@@ -240,26 +240,30 @@ static void several_write_to_a_file(void **state)
 	mounted_end(&mounted);
 }
 
-/* The rest of a record over BYTELIMIT ends with its writer, although there is nothing of it to be sent. */
+/* A record ends with its writer, although nothing of it is held: fsync(2) has sent all of it, or it is over BYTELIMIT. */
 static void what_the_next_writer_appends_is_no_rest(void **state)
 {
-	struct k2i_cached_file *file, *second;
-	struct mounted mounted;
-
 	(void)state;
-	mounted_make(&mounted);
-	mounted.mount.limits.record_bytes_max = 4;
-	assert_int_equal(open_writer(&mounted, &file), 0);
-	assert_int_equal(give(&mounted, 0, "too long"), 8);
-	assert_int_equal(mounted.mount.counts.long_records, 1);
-	k2i_collect_flushed(&mounted.mount, file);
-	assert_int_equal(open_writer(&mounted, &second), 0);
-	assert_int_equal(give(&mounted, 8, "a1\n"), 3);
-	assert_sent(&mounted, "a1\n");
-	k2i_collect_close(&mounted.mount, file);
-	k2i_collect_close(&mounted.mount, second);
-	assert_int_equal(mounted.mount.counts.unended_records, 0);
-	mounted_end(&mounted);
+	for (int sent = 0; sent < 2; sent++) {
+		struct k2i_cached_file *file, *second;
+		struct mounted mounted;
+
+		mounted_make(&mounted);
+		mounted.mount.limits.record_bytes_max = sent ? 0 : 4;
+		assert_int_equal(open_writer(&mounted, &file), 0);
+		assert_int_equal(give(&mounted, 0, "too long"), 8);
+		assert_int_equal(k2i_write_add_sync(&mounted.mount, mounted.handle, 0, 0), 0);
+		k2i_park_run(&mounted.mount);
+		k2i_collect_flushed(&mounted.mount, file);
+		assert_int_equal(open_writer(&mounted, &second), 0);
+		assert_false(file->stream->text.continued);
+		assert_int_equal(give(&mounted, 8, "a1\n"), 3);
+		assert_sent(&mounted, sent ? "too longa1\n" : "a1\n");
+		assert_int_equal(mounted.mount.counts.long_records, !sent);
+		k2i_collect_close(&mounted.mount, file);
+		k2i_collect_close(&mounted.mount, second);
+		mounted_end(&mounted);
+	}
 }
 
 static void an_append_after_a_pause_is_asked_for_at_once(void **state)
