@@ -190,7 +190,7 @@ fuzz:                   ## each fuzz target for TIME=60 seconds; fuzz-NAME: one 
 check-fuzz: fuzz        ## the same
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
-include tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk
+include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk
 check-sanitized:
 	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
