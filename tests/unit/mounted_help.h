@@ -66,6 +66,16 @@ static inline struct k2i_outlet *outlet_make(struct mounted *mounted, const char
 	return outlet;
 }
 
+static inline struct k2i_handle *handle_make(struct mounted *mounted, uint32_t node)
+{
+	struct k2i_outlet *outlet = outlet_make(mounted, mounted_path);
+	struct k2i_handle *handle;
+
+	outlet->passes_all = true;
+	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet, NULL, &handle), 0);
+	return handle;
+}
+
 static inline void mounted_make(struct mounted *mounted)
 {
 	struct k2i_node_owner owner = {.mode = S_IFDIR | 0755};

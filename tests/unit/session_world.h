@@ -277,7 +277,7 @@ static void expect_file(const struct world *world, const char *name, const char 
 }
 
 /* A session that greeted at position 0 and declared stream 1. */
-static void open_session(struct world *world)
+static inline void open_session(struct world *world)
 {
 	put_hello(world, "ring", 1, 0);
 	put_stream(world, 1, "file");

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 
 #include "../../fuse/collect.h"
-#include "ring_layout.h"
 
 #define PENDING_BYTES 4096u
 #define LINE "0123456"
@@ -314,16 +313,6 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 	assert_true(k2i_park_empty(&mounted.mount));
 	assert_sent(&mounted, "");
 	mounted_end(&mounted);
-}
-
-static struct k2i_handle *handle_make(struct mounted *mounted, uint32_t node)
-{
-	struct k2i_outlet *outlet = outlet_make(mounted, mounted_path);
-	struct k2i_handle *handle;
-
-	outlet->passes_all = true;
-	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet, NULL, &handle), 0);
-	return handle;
 }
 
 /* Its begin is out, and the ring is full since. */
@@ -641,60 +630,6 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	mounted_end(&mounted);
 }
 
-/* A step that is not done is done again; the other one who writes to the stream has it still. */
-static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
-{
-	struct mounted *mounted = k2i_shared_alloc(sizeof(*mounted));
-	struct k2i_handle *closed;
-	pid_t worker;
-
-	(void)state;
-	mounted_make(mounted);
-	closed = mounted->handle;
-	mounted->handle = handle_make(mounted, closed->node);
-	k2i_shared_step();
-	worker = fork();
-	if (worker == 0) {
-		k2i_write_release(&mounted->mount, closed);
-		_exit(EXIT_SUCCESS);
-	}
-	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_shared_settle(mounted->mount.ring);
-	k2i_write_release(&mounted->mount, closed);
-	k2i_shared_step();
-	k2i_outlet_release(&mounted->mount);
-	assert_int_equal(mounted->mount.handles_open, 1);
-	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
-	mounted_end(mounted);
-}
-
-/* It has its number until the step is done: who wants one waits for that. */
-static void the_number_of_a_closed_file_is_waited_for(void **state)
-{
-	char all[] = "", path[16];
-	struct k2i_outlet *outlet;
-	struct mounted mounted;
-
-	(void)state;
-	mounted_rule.directory = true;
-	mounted_rule.target = all;
-	mounted_make(&mounted);
-	for (unsigned stream = 1; stream < K2I_STREAM_COUNT; stream++) {
-		(void)snprintf(path, sizeof(path), "%u", stream);
-		(void)stream_of(mounted.mount.ring, path);
-	}
-	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), -ENFILE);
-	k2i_write_release(&mounted.mount, mounted.handle);
-	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), -EAGAIN);
-	k2i_shared_step();
-	k2i_outlet_release(&mounted.mount);
-	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), 0);
-	k2i_outlet_close(&mounted.mount, outlet);
-	mounted_end(&mounted);
-	mounted_rule.directory = false;
-	mounted_rule.target = mounted_path;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -719,8 +654,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
-		cmocka_unit_test_setup_teardown(a_stream_is_released_once_by_a_worker_that_dies, begin, end),
-		cmocka_unit_test_setup_teardown(the_number_of_a_closed_file_is_waited_for, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@ wrapped_by_test_listener       = accept4 event_add k2i_loops_serve
 wrapped_by_test_memory         = malloc calloc realloc reallocarray aligned_alloc strdup mmap memfd_create ftruncate epoll_create1 eventfd epoll_ctl pthread_create
 wrapped_by_test_memory_limit   = fopen setmntent
 wrapped_by_test_outlet         = k2i_regex_match k2i_shared_alloc
+wrapped_by_test_outlet_stream  = k2i_shared_alloc
 wrapped_by_test_output_idle    = close sync_file_range k2i_ledger_file_closed
 wrapped_by_test_pattern        = pcre2_compile_8
 wrapped_by_test_output_sync    = fdatasync fsync sync sync_file_range syncfs
