@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,14 @@ static bool mount_is_dead(const char *path)
 	return statfs(path, &info) && errno == ENOTCONN;
 }
 
+/* As of x-systemd.automount: whoever comes there waits until a mount covers it. */
+static bool is_automount(const char *path)
+{
+	struct statfs info;
+
+	return statfs(path, &info) == 0 && info.f_type == AUTOFS_SUPER_MAGIC;
+}
+
 /* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
 static int check_mount_point(struct k2i_mount_options *options)
 {
@@ -69,7 +78,8 @@ static int check_mount_point(struct k2i_mount_options *options)
 	if (!S_ISDIR(info.st_mode))
 		return k2i_start_fail(resolved, -ENOTDIR);
 	(void)snprintf(above, sizeof(above), "%s/..", resolved);
-	if (strcmp(resolved, "/") == 0 || (stat(above, &parent) == 0 && parent.st_dev != info.st_dev)) {
+	if (strcmp(resolved, "/") == 0 ||
+	    (stat(above, &parent) == 0 && parent.st_dev != info.st_dev && !is_automount(resolved))) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
 		return -EBUSY;
 	}
@@ -247,6 +257,8 @@ int k2i_start_mount(struct k2i_mount *mount)
 		status = mount_it(mount);
 	if (status == 0)
 		status = k2i_sweeper_prepare(mount);
+	/* Not before: an automount lets but its own process group get to the directory that is to be mounted. */
+	k2i_daemon_leave();
 	/* All of it stays: workers begin with it. */
 	k2i_shared_step();
 	return status;

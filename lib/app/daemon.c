@@ -169,7 +169,6 @@ int k2i_daemon_detach(void)
 		wait_for_child(child, fds[0]);
 	}
 	(void)close(fds[0]);
-	(void)setsid();
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null_fd >= 0) {
 		(void)dup2(null_fd, STDIN_FILENO);
@@ -178,6 +177,12 @@ int k2i_daemon_detach(void)
 	parent_fd = fds[1];
 	detached = true;
 	return 0;
+}
+
+void k2i_daemon_leave(void)
+{
+	if (detached)
+		(void)setsid();
 }
 
 static void parent_tell(int status)

@@ -21,6 +21,8 @@ int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level);
  * -errno (in the caller's own process, still in the foreground).
  */
 int k2i_daemon_detach(void);
+/* In the background: leaves the session and the process group of whoever has started it. */
+void k2i_daemon_leave(void);
 /*
  * Only the first call counts. In the background: messages go to syslog (or stay in their file) from then on, standard
  * error is closed and the working directory is /, so that relative paths must be resolved before. In the foreground

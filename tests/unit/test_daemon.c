@@ -109,8 +109,13 @@ static void body_surroundings(void)
 {
 	char here[256];
 	bool before;
+	pid_t group = getpgrp();
 
+	k2i_daemon_leave(); /* in the foreground nothing */
 	detach();
+	if (getpgrp() != group)
+		_exit(97);
+	k2i_daemon_leave();
 	before = !is_null(STDERR_FILENO);
 	k2i_daemon_ready();
 	k2i_daemon_ready();
