@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Eight processes write lines of 1 byte to 200 KB to two files, in pieces of any size, some with fsync in between, through
-a ring of 1 MiB that is mostly full: every line arrives whole, once, in its writer's order. The direct way: through the
-page cache pieces of lines come between each other, as they do in any file."""
+"""Eight processes write lines of 1 byte to 200 KB to two files, in pieces of any size, through a ring of 1 MiB that is mostly
+full: every line arrives whole, once, in its writer's order. The direct way: through the page cache pieces of lines come
+between each other, as they do in any file."""
 import hashlib
 import random
 import subprocess
@@ -20,8 +20,6 @@ at = 0
 while at < len(text):
     bytes = choose.choice((1, 5, 100, 4096, 70000, 1 << 20, 3 << 20))
     at += os.write(descriptor, text[at:at + bytes])
-    if me == 7 and choose.random() < 0.05:
-        os.fsync(descriptor)
 os.close(descriptor)
 """
 SCRIPT = f"""
