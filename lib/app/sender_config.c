@@ -2,6 +2,7 @@
 #include "sender_config.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,20 @@ void k2i_sender_config_free(struct k2i_sender_config *config)
 	k2i_settings_free(config->settings);
 }
 
+/* Whatever the program's locale: in a Turkish one I is not the capital of i, and ringsize would be an unknown key. */
+static int load_plainly(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
+{
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	locale_t before = plain ? uselocale(plain) : (locale_t)0;
+	int status = k2i_sender_config_load(file, config, message, message_room);
+
+	if (plain) {
+		(void)uselocale(before);
+		freelocale(plain);
+	}
+	return status;
+}
+
 static int open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
 {
 	struct k2i_sender_config config;
@@ -137,7 +152,7 @@ static int open_config(const char *file, struct k2hft_sender **sender, char *mes
 			       file ? "place for the sender" : "configuration file");
 		return -EINVAL;
 	}
-	status = k2i_sender_config_load(file, &config, message, message_room);
+	status = load_plainly(file, &config, message, message_room);
 	if (status)
 		return status;
 	status = k2hft_sender_open(&config.options, sender);
