@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "start.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -57,6 +58,23 @@ static bool is_automount(const char *path)
 	return statfs(path, &info) == 0 && info.f_type == AUTOFS_SUPER_MAGIC;
 }
 
+/* Programs may have written there while nothing was mounted: nobody sends that, and from now on nobody sees it. */
+static void warn_hidden(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry = NULL;
+
+	if (!directory)
+		return;
+	do
+		entry = readdir(directory);
+	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+	if (entry)
+		k2i_log(K2HFT_LOG_WARNING, "%s is not empty: the mount hides what is there, and does not send it",
+			path);
+	(void)closedir(directory);
+}
+
 /* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
 static int check_mount_point(struct k2i_mount_options *options)
 {
@@ -83,6 +101,8 @@ static int check_mount_point(struct k2i_mount_options *options)
 		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
 		return -EBUSY;
 	}
+	if (!is_automount(resolved))
+		warn_hidden(resolved);
 	free(options->mount_point);
 	options->mount_point = strdup(resolved);
 	return options->mount_point ? 0 : -ENOMEM;
