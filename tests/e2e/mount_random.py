@@ -36,6 +36,10 @@ for writer in $writers; do
     quick "$python" "$script" write "$seed" "$writer" "$sent/$round" "$received/senddir/$round" "$work/model.$writer" &
     pids="$pids $!"
 done
+# Threads can be left behind the first one.
+all_ended() {
+    ended "$1" && [ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -le 1 ]
+}
 writing() {
     for pid in $pids; do ! gone "$pid" || return 1; done
 }
@@ -67,7 +71,7 @@ killed)
 esac
 for pid in $pids; do wait "$pid" || fail "a writer: status $?"; done
 if [ "$ending" = killed ]; then
-    for child in $children; do until_true 20 ended "$child" || fail "$child is left"; done
+    for child in $children; do until_true 20 all_ended "$child" || fail "$child is left"; done
     ! mounted || umount -l "$mnt"
     start_mount
 fi
