@@ -9,30 +9,36 @@ pick_port
 start_mount
 cat >"$work/write.py" <<'END'
 import ctypes, errno, os, signal, sys
-path, end, expected = sys.argv[1:]
-signal.signal(signal.SIGALRM, lambda *_: None)
-signal.siginterrupt(signal.SIGALRM, True)
+path, expected = sys.argv[1:]
+signal.signal(signal.SIGUSR1, lambda *_: None)
 data = b"".join(b"%07d\n" % number for number in range(131072))
 other = os.open(path + ".other", os.O_WRONLY | os.O_CREAT)
-if end == "signal":
-    assert os.write(other, data[:600000]) == 600000
-    signal.setitimer(signal.ITIMER_REAL, 1)
+assert os.write(other, data[:600000]) == 600000
 file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_DSYNC)
 # Not os.write, which tries again.
 libc = ctypes.CDLL(None, use_errno=True)
 libc.write.restype = ctypes.c_ssize_t
 written = libc.write(file, data, ctypes.c_size_t(len(data)))
 if (written, ctypes.get_errno()) != (-1, getattr(errno, expected)):
-    sys.exit(f"{end}: {written} bytes, {errno.errorcode.get(ctypes.get_errno())}")
+    sys.exit(f"{written} bytes, {errno.errorcode.get(ctypes.get_errno())}")
 END
-quick python3 "$work/write.py" "$sent/f" signal EINTR || fail "a write that is interrupted"
+# write EXPECTED COMMAND...: the write ends so when COMMAND has run.
+write() {
+	python3 "$work/write.py" "$sent/f" "$1" &
+	writer=$!
+	shift
+	until_true 20 ring_full 130 || fail "the ring does not fill"
+	"$@" || fail "$*"
+}
+interrupt() {
+	kill -USR1 "$writer"
+}
+write EINTR interrupt
+wait $writer || fail "a write that is interrupted"
 stop_mount && fail "status 0 although records are lost"
 [ "$(sed -n 's/.*ended; \([0-9]*\) records are not acknowledged.*/\1/p' "$work/mount.err")" -gt 75000 ] ||
 	fail "nothing of it was taken"
 start_mount
-python3 "$work/write.py" "$sent/f" end ECONNABORTED &
-writer=$!
-until_true 20 ring_full 130 || fail "the ring does not fill"
-kill $mount_pid
+write ECONNABORTED kill $mount_pid
 wait_mount && fail "status 0 although records are lost"
 wait $writer || fail "a write that the end of the mount interrupts"
