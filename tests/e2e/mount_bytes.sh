@@ -35,7 +35,7 @@ done
 # posix_fallocate(3) makes a file longer, once, and writes nothing to it, with appends in the page cache and without.
 for flags in O_APPEND O_TRUNC; do
 	quick python3 - "$sent/allocated.$flags" $flags <<'END' || fail "posix_fallocate with $flags"
-import os, sys
+import ctypes, errno, os, sys
 file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | getattr(os, sys.argv[2]))
 os.write(file, b"a\n")
 os.posix_fallocate(file, 0, 100000)
@@ -43,6 +43,8 @@ os.posix_fallocate(file, 0, 5)
 assert os.fstat(file).st_size == 100000
 os.write(file, b"b\n")
 assert os.fstat(file).st_size == (100002 if sys.argv[2] == "O_APPEND" else 100000)
+hole = ctypes.CDLL(None, use_errno=True).fallocate(file, 3, ctypes.c_long(0), ctypes.c_long(4096))
+assert hole == -1 and ctypes.get_errno() == errno.EOPNOTSUPP, ctypes.get_errno()
 END
 	printf 'a\nb\n' >"$work/allocated"
 	arrives "$work/allocated" "senddir/allocated.$flags"

@@ -141,3 +141,20 @@ printf 'end\n' >>"$sent/read"
 ended() { tail -n 1 "$received/senddir/read" | grep -q '^end$'; }
 until_true 30 ended || fail "the end does not arrive"
 stop_mount || fail "status $? of k2hftfuse"
+
+# What follows a hole of a file in the page cache was written before the cut, too.
+settings='FLUSHMS = 2000'
+start_mount
+quick python3 - "$sent/hole" <<'END' || fail "a hole"
+import ctypes, fcntl, os, sys
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+os.write(file, b"." * 4095 + b"\n")
+fcntl.fcntl(file, fcntl.F_SETFL, 0)
+os.lseek(file, 1 << 20, 0)
+os.write(file, b"behind\n")
+# The kernel writes its pages back (SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER).
+assert ctypes.CDLL(None).sync_file_range(file, ctypes.c_int64(0), ctypes.c_int64(0), 7) == 0
+os.ftruncate(file, 0)
+END
+stop_mount || fail "status $? of k2hftfuse"
+[ "$(tail -n 1 "$received/senddir/hole")" = behind ] || fail "what follows a hole is lost with the cut"

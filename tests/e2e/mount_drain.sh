@@ -97,6 +97,7 @@ settings=
 # Nobody there: the second signal ends the wait.
 stop_receiver
 fixed_port=yes
+settings='DRAINTIMEOUT = 3600'
 start_mount
 quick cp "$work/in" "$sent/twice" || fail cp
 kill $mount_pid
