@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # A sender that says by chance whatever k2hft-protocol(7) allows, again and again what was there, in frames that are cut
-# anew, and in the end something that it forbids: the receiver answers, and writes, what a simple model does.
+# anew, and in the end something that it forbids: the receiver answers, and writes, what a simple model does, whether its
+# files are renamed meanwhile, it gets SIGHUP, or is ended or killed.
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -151,17 +153,30 @@ class Session:
         assert good, "\n".join(["", *self.script, "-- wanted", *self.wanted, "-- said", done.stdout, done.stderr])
 
 
-def compare(work, files):
+def compare(work, files, rotated):
     for name, texts in files.items():
-        with open(f"{work}/out/{name}", encoding="ascii") as file:
-            assert file.read() == "".join(texts), name
+        parts = []
+        for path in [*rotated.get(name, ()), f"{work}/out/{name}"]:
+            # One that was rotated comes again with the next record.
+            if os.path.exists(path):
+                with open(path, encoding="ascii") as file:
+                    parts.append(file.read())
+        assert "".join(parts) == "".join(texts), name
+
+
+def rotate(work, files, rotated):
+    name = random.choice(list(files))
+    path = f"{work}/out/{name}"
+    if os.path.exists(path):
+        rotated.setdefault(name, []).append(f"{path}.{len(rotated.get(name, ()))}")
+        os.rename(path, rotated[name][-1])
 
 
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.randrange(1 << 32)
     print("seed", seed)
     random.seed(seed)
-    files, rings = {}, [Ring(f"ring{number}") for number in range(RINGS)]
+    files, rotated, rings = {}, {}, [Ring(f"ring{number}") for number in range(RINGS)]
     with tempfile.TemporaryDirectory() as work:
         receiver = Receiver(work)
         try:
@@ -171,12 +186,16 @@ def main():
                 ring.grow()
                 session = Session(ring, files, random.choice((1, 2, 2, 3)))
                 session.make()
+                if files and random.random() < 0.1:
+                    rotate(work, files, rotated)
+                if random.random() < 0.2:
+                    receiver.process.send_signal(signal.SIGHUP)
                 session.run(receiver.port)
-                compare(work, files)
+                compare(work, files, rotated)
                 if random.random() < 0.1:
                     random.choice((receiver.end, receiver.kill))()
                     receiver = Receiver(work)
-                    compare(work, files)
+                    compare(work, files, rotated)
         finally:
             receiver.kill()
 
