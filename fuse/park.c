@@ -291,13 +291,16 @@ void k2i_park_resume_end(struct k2i_mount *mount)
 	mount->resuming = false;
 }
 
-/* Of those that were accepted, however their writers were answered: what is pending and held, and all out of the page cache. */
+/*
+ * Of those that were accepted, however their writers were answered: what is pending and held, and all out of the page cache.
+ * What is held behind a write of which all was taken has an end of its own in the queue.
+ */
 static uint64_t accepted_records(struct k2i_mount *mount, const struct k2i_parked *item)
 {
 	struct k2i_handle *handle = item->handle;
 	uint64_t records = k2i_outlet_forget_pending(mount, handle->outlet);
 
-	if (item->kind == K2I_PARKED_WRITE && item->cached)
+	if (item->kind == K2I_PARKED_WRITE && item->cached && item->taken < item->bytes)
 		records += untaken_records(item);
 	else if (item->kind == K2I_PARKED_END && handle->text.held_bytes)
 		records++;

@@ -630,6 +630,23 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	mounted_end(&mounted);
 }
 
+/* The mount ends with a full ring: of a write out of the page cache all was taken, a line is pending and one has only begun. */
+static void what_was_taken_is_counted_when_there_is_no_room_in_the_end(void **state)
+{
+	const struct k2i_write write = {.unique = 1, .data = "a1\na2", .bytes = 5, .answer_bytes = 5};
+	struct mounted mounted;
+
+	(void)state;
+	mounted_make(&mounted);
+	mounted.handle->outlet->passes_all = true;
+	fill(&mounted.mount, mounted.handle->outlet->stream_id);
+	k2i_write_cached(&mounted.mount, mounted.handle, &write);
+	k2i_write_end_all(&mounted.mount);
+	k2i_park_abandon(&mounted.mount, -ECONNABORTED);
+	assert_int_equal(mounted.mount.counts.lost_records, 2);
+	mounted_end(&mounted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -654,6 +671,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_cannot_be_ended_for_another_writer_is_not_lost, begin, end),
 		cmocka_unit_test_setup_teardown(a_write_that_waits_for_the_page_cache_is_interrupted, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_taken_of_what_fails_at_once, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_taken_is_counted_when_there_is_no_room_in_the_end, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
