@@ -53,9 +53,10 @@ done
 case $ending in
 unmount) ;;
 term)
+    kill "$mount_pid"
+    until_true 60 ended "$mount_pid" || fail "k2hftfuse does not end"
     rm -f "$work/killing"
     wait "$killer_pid"
-    kill "$mount_pid"
     wait_mount || fail "status $?" ;;
 killed)
     rm -f "$work/killing"
@@ -382,7 +383,8 @@ def main():
     sync, alarms = choose.choice(("", "", "FILE_SYNC = always")), choose.choice("001")
     pause = choose.choice((0.05, 0.3, 1))
     print(f"seed {seed}: {ending} {more} {rule} {sync} alarms {alarms} pause {pause}", flush=True)
-    seconds = " ".join(f"{choose.uniform(0.1, 1.5):.2f}" for _ in range(2 if ending != "unmount" else 20))
+    seconds = " ".join(f"{choose.uniform(0.1, 1.5 if ending == 'unmount' else 0.5):.2f}"
+                       for _ in range(20 if ending == "unmount" else 2))
     return subprocess.run(["sh", "-c", SCRIPT], check=False, env={
         **os.environ, "seed": seed, "ending": ending, "seconds": seconds, "more": more, "rule": rule, "sync": sync, "pause": str(pause), "alarms": alarms, "round": "r", "python": sys.executable,
         "script": __file__, "writers": " ".join(map(str, range(WRITERS)))}).returncode
