@@ -341,13 +341,36 @@ static void test_stuck(void **state)
 	assert_int_equal(told, 1);
 }
 
+/* Whoever has an address gives it any name; only whose the name is says that it leads there. */
+static void test_the_systems_names(void **state)
+{
+	struct sockaddr_in own = {.sin_family = AF_INET}, other = {.sin_family = AF_INET};
+	struct sockaddr_in6 local = {.sin6_family = AF_INET6, .sin6_scope_id = 1};
+	struct sockaddr_storage address;
+	char text[K2I_LOOKUP_NAME_ROOM];
+
+	(void)state;
+	assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &own.sin_addr), 1);
+	assert_int_equal(inet_pton(AF_INET, "192.0.2.1", &other.sin_addr), 1);
+	assert_int_equal(inet_pton(AF_INET6, "fe80::1", &local.sin6_addr), 1);
+	assert_true(k2i_lookup_address((struct sockaddr *)&own, &address));
+	assert_int_equal(k2i_lookup_system.leads_to("127.0.0.1", &address), 0);
+	assert_true(k2i_lookup_address((struct sockaddr *)&other, &address));
+	assert_int_equal(k2i_lookup_system.leads_to("127.0.0.1", &address), -ENOENT);
+	/* A name knows no interface, and NAME has none either. */
+	assert_true(k2i_lookup_address((struct sockaddr *)&local, &address));
+	assert_int_equal(k2i_lookup_system.leads_to("fe80::1", &address), 0);
+	k2i_lookup_text(&address, text);
+	assert_string_equal(text, "fe80::1");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_addresses),    cmocka_unit_test(test_names),
 		cmocka_unit_test(test_change),       cmocka_unit_test(test_remembered),
 		cmocka_unit_test(test_many_refused), cmocka_unit_test(test_no_thread),
-		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_stuck),        cmocka_unit_test(test_the_systems_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,7 @@ static const char *const hostile_paths[] = {
 	"device",
 	"linkdir",
 	"directory/up2",
+	"inside/x",
 	"up/../outside/x",
 	"directory/../../outside/x",
 };
@@ -73,6 +74,7 @@ static void hostile_setup(const struct place *place)
 		{"../outside/target", "link"}, {"../outside", "linkdir"}, {"../outside/none", "dangling"},
 		{"/etc/passwd", "absolute"},   {"/tmp", "absolutedir"},   {"..", "up"},
 		{"../..", "directory/up2"},    {"self", "self"},          {"/dev/null", "device"},
+		{"directory", "inside"},
 	};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char path[400];
