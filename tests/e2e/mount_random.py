@@ -386,8 +386,9 @@ def main():
     seconds = " ".join(f"{choose.uniform(0.1, 1.5 if ending == 'unmount' else 0.5):.2f}"
                        for _ in range(20 if ending == "unmount" else 2))
     return subprocess.run(["sh", "-c", SCRIPT], check=False, env={
-        **os.environ, "seed": seed, "ending": ending, "seconds": seconds, "more": more, "rule": rule, "sync": sync, "pause": str(pause), "alarms": alarms, "round": "r", "python": sys.executable,
-        "script": __file__, "writers": " ".join(map(str, range(WRITERS)))}).returncode
+        **os.environ, "seed": seed, "ending": ending, "seconds": seconds, "more": more, "rule": rule, "sync": sync,
+        "pause": str(pause), "alarms": alarms, "round": "r", "python": sys.executable, "script": __file__,
+        "writers": " ".join(map(str, range(WRITERS)))}).returncode
 
 
 sys.exit(main())
