@@ -96,6 +96,11 @@ static const char *line_next(const char *line, const char *end)
 	return line && memchr(line + 1, '\n', (size_t)(end - line - 1)) ? line + 1 : NULL;
 }
 
+static bool begins(const char *line, const char *end, const char *name, size_t name_bytes)
+{
+	return (size_t)(end - line) >= name_bytes && strncasecmp(line, name, name_bytes) == 0;
+}
+
 /* What the first such line of the header says, without its port; what is too long is nobody's name. */
 static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
 {
@@ -103,8 +108,7 @@ static void host_find(const char *bytes, size_t byte_count, char *host, size_t r
 	const char *end = bytes + byte_count, *line = line_next(bytes, end);
 	size_t host_bytes;
 
-	/* A line's end comes before the end of the name, if it is none. */
-	while (line && strncasecmp(line, name, sizeof(name) - 1) != 0)
+	while (line && !begins(line, end, name, sizeof(name) - 1))
 		line = line_next(line, end);
 	host[0] = '\0';
 	if (!line)
