@@ -29,18 +29,7 @@ pick_port
 export KILLED_ONCE="$work/once" LD_PRELOAD="$preload"
 start_mount
 unset LD_PRELOAD
-python3 - "$sent/blocked" >"$work/accepted" <<'PYTHON' &
-import os, sys
-data = b"".join(b"%d\n" % number for number in range(1000000))
-file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
-at = 0
-try:
-    while at < len(data):
-        at += os.write(file, data[at:at + (1 << 20)])
-except OSError:
-    pass
-sys.stdout.buffer.write(data[:at])
-PYTHON
+python3 tests/tools/write_numbers.py "$sent/blocked" >"$work/accepted" &
 writer=$!
 until_true 20 ring_full 130 || fail "the ring does not fill"
 seq 100000 >"$work/appended"

@@ -6,28 +6,9 @@
 #include <stdint.h>
 #include <sys/wait.h>
 
-#include "../../fuse/collect.h"
 #include "../../fuse/park.h"
 #include "ring_handle.h"
-
-/* Nothing goes through the page cache here. */
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-}
-
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-}
-
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
-{
-	(void)node;
-	then(mount, argument);
-}
+#include "uncached_help.h"
 
 /* Who opens and closes files for ever comes to no end of them. */
 static void numbers_are_used_again(void **state)

@@ -5,28 +5,8 @@
 #include <stdint.h>
 #include <sys/wait.h>
 
-#include "../../fuse/collect.h"
 #include "ring_layout.h"
-
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-}
-
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-}
-
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
-{
-	(void)mount;
-	(void)node;
-	(void)then;
-	(void)argument;
-}
+#include "uncached_help.h"
 
 /* A step that is not done is done again; the other one who writes to the stream has it still. */
 static void a_stream_is_released_once_by_a_worker_that_dies(void **state)

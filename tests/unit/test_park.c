@@ -5,27 +5,8 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "../../fuse/collect.h"
 #include "../../fuse/park.h"
-
-/* Nothing goes through the page cache here. */
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-}
-
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
-{
-	(void)mount;
-	(void)file;
-}
-
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
-{
-	(void)node;
-	then(mount, argument);
-}
+#include "uncached_help.h"
 
 #define LINES "a1\na2\n"
 
