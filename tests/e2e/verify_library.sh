@@ -36,7 +36,9 @@ kill -TERM $making
 sleep 0.5
 receiver_start
 wait $making || fail "status $? after SIGTERM"
-reads 0 --only --expect-all 1000 "$dir/out/signal"
+# On a machine that is slow or busy it comes before all are made.
+made=$(sed -n 's/^\([0-9]*\) records, .*/\1/p' "$dir/said")
+reads 0 --only --expect-all "$made" "$dir/out/signal"
 receiver_stop TERM
 # A ring that stays full is given up, in the middle of a record, too.
 echo 'RINGSIZE = 1M' >>"$dir/slave.ini"
