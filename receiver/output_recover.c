@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,20 +91,84 @@ static void length_check(struct k2i_outputs *outputs, int descriptor, const char
 	}
 }
 
-/* Whether the name leads to nothing, or to what no output can be. */
+/* Whether the name leads to nothing, or to what no output can be, or to another file. */
 static bool is_gone(int error)
 {
 	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENXIO || error == -EISDIR ||
-	       error == -EXDEV;
+	       error == -EXDEV || error == -ESTALE;
 }
 
-static void not_opened(struct k2i_outputs *outputs, const char *label, int error, bool cut)
+static int same_open(const struct k2i_outputs *outputs, const char *path, const struct k2i_ledger_file *file,
+		     struct stat *status)
 {
-	if (is_gone(error)) {
+	int descriptor = k2i_confine_open(outputs->base, path, 0);
+
+	if (descriptor < 0)
+		return descriptor;
+	if (fstat(descriptor, status) == 0 && status->st_ino == file->inode &&
+	    k2i_birth(descriptor, status->st_dev) == file->birth)
+		return descriptor;
+	(void)close(descriptor);
+	return -ESTALE;
+}
+
+static DIR *directory_list(const struct k2i_outputs *outputs, const char *path)
+{
+	int directory = openat(outputs->base, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = directory < 0 ? NULL : fdopendir(directory);
+
+	if (!list && directory >= 0)
+		(void)close(directory);
+	return list;
+}
+
+/*
+ * Rotation goes on while no receiver runs, and what was not acknowledged is in the renamed file then. The new name is
+ * looked for where rotation leaves it, beside the old one, and stored in `path`.
+ */
+static int renamed_open(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file,
+			char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], struct stat *status)
+{
+	const char *slash = strrchr(file->path, '/');
+	size_t above = slash ? (size_t)(slash - file->path) : 0, at = slash ? above + 1 : 0;
+	const struct dirent *entry;
+	int descriptor = -ENOENT;
+	DIR *list;
+
+	memcpy(path, file->path, above);
+	path[above] = '\0';
+	list = directory_list(outputs, path);
+	if (!list)
+		return -ENOENT;
+	memcpy(path, file->path, at);
+	while (descriptor < 0 && (entry = readdir(list)) != NULL) {
+		if (entry->d_ino != file->inode || at + strlen(entry->d_name) > K2HFT_STREAM_PATH_BYTES_MAX)
+			continue;
+		memcpy(path + at, entry->d_name, strlen(entry->d_name) + 1);
+		descriptor = same_open(outputs, path, file, status);
+	}
+	(void)closedir(list);
+	return descriptor;
+}
+
+/* Without a length nothing was committed: a power cut can have taken the name of such a file. */
+static void not_found(struct k2i_outputs *outputs, const char *label, bool cut)
+{
+	if (!cut) {
 		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
 				"output: %s is another file now", label);
 		return;
 	}
+	k2i_count(&outputs->counters->uncut_files, 1);
+	k2i_log_limited(
+		&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+		"output: %s is another file now, and the former one is not in its directory: if it is elsewhere, "
+		"what was not acknowledged in it will be there twice",
+		label);
+}
+
+static void not_opened(struct k2i_outputs *outputs, const char *label, int error, bool cut)
+{
 	if (cut)
 		k2i_count(&outputs->counters->uncut_files, 1);
 	k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
@@ -112,25 +179,29 @@ static void not_opened(struct k2i_outputs *outputs, const char *label, int error
 
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
 {
-	int descriptor = k2i_confine_open(outputs->base, file->path, 0);
+	char renamed[K2HFT_STREAM_PATH_BYTES_MAX + 1], label[256];
 	struct stat status;
-	char label[256];
+	const char *path = file->path;
+	int descriptor = same_open(outputs, path, file, &status);
 
-	(void)k2i_text_clean(file->path, label, sizeof(label));
-	if (descriptor < 0) {
+	(void)k2i_text_clean(path, label, sizeof(label));
+	if (descriptor >= 0) {
+		writer_keep(outputs, file);
+	} else if (!is_gone(descriptor)) {
 		not_opened(outputs, label, descriptor, cut);
 		return;
-	}
-	if (fstat(descriptor, &status) < 0 || status.st_ino != file->inode ||
-	    k2i_birth(descriptor, status.st_dev) != file->birth) {
-		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
-				"output: %s is another file now", label);
 	} else {
-		writer_keep(outputs, file);
-		/* Who wrote it may not have brought all of it to the disk. */
-		if (cut)
-			k2i_output_unsynced(outputs, file->path, descriptor, status.st_dev);
-		length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
+		path = renamed;
+		descriptor = renamed_open(outputs, file, renamed, &status);
+		if (descriptor < 0) {
+			not_found(outputs, label, cut && file->length > 0);
+			return;
+		}
+		(void)k2i_text_clean(path, label, sizeof(label));
 	}
+	/* Who wrote it may not have brought all of it to the disk. */
+	if (cut)
+		k2i_output_unsynced(outputs, path, descriptor, status.st_dev);
+	length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
 	(void)close(descriptor);
 }
