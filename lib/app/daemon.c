@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define STATUS_DIED 1
+#define LOG_WAIT_MS 1000
 
 /* Written before other threads start, or by the one call of k2i_daemon_ready. */
 static const char *program_name = "k2hft";
@@ -25,6 +27,7 @@ static int log_fd = STDERR_FILENO;
 static atomic_bool to_syslog; /* a mount's client logs already when its server leaves the terminal */
 static int parent_fd = -1;    /* where a parent waits for a status byte */
 static bool detached, ready;
+static atomic_uint missed; /* messages that nobody took, of which no message tells yet */
 
 static const char *file_prefix(enum k2hft_log_level level, char *text, size_t room)
 {
@@ -37,6 +40,16 @@ static const char *file_prefix(enum k2hft_log_level level, char *text, size_t ro
 	if (localtime_r(&now.tv_sec, &local))
 		(void)strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
 	(void)snprintf(text, room, "%s.%03ld %s ", stamp, now.tv_nsec / 1000000, names[level]);
+	return text;
+}
+
+/* " (so many before were not taken)", or nothing; they count as told in `*before`. */
+static const char *missed_text(unsigned *before, char *text, size_t room)
+{
+	*before = atomic_exchange(&missed, 0);
+	text[0] = '\0';
+	if (*before)
+		(void)snprintf(text, room, " (%u messages before were not taken)", *before);
 	return text;
 }
 
@@ -59,35 +72,58 @@ static bool syslog_send(int type, const char *line, size_t bytes)
 static void syslog_line(enum k2hft_log_level level, const char *text)
 {
 	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
-	static atomic_uint missed;
-	char line[1280], stamp[32] = "", more[64] = "";
-	unsigned before = atomic_exchange(&missed, 0);
+	char line[1280], stamp[32] = "", more[64];
 	time_t now = time(NULL);
 	struct tm local;
+	unsigned before;
 	int bytes;
 
 	if (localtime_r(&now, &local))
 		(void)strftime(stamp, sizeof(stamp), "%b %e %H:%M:%S", &local);
-	if (before)
-		(void)snprintf(more, sizeof(more), " (%u messages before were not taken)", before);
 	bytes = snprintf(line, sizeof(line), "<%d>%s %s[%ld]: %s%s", LOG_DAEMON | priorities[level], stamp,
-			 program_name, (long)getpid(), text, more);
+			 program_name, (long)getpid(), text, missed_text(&before, more, sizeof(more)));
 	/* With its terminator where nothing else parts messages. */
 	if (!syslog_send(SOCK_DGRAM, line, (size_t)bytes) && !syslog_send(SOCK_STREAM, line, (size_t)bytes + 1))
 		(void)atomic_fetch_add(&missed, before + 1);
 }
 
+/* Whoever is only slow is waited for, once. */
+static bool file_takes(void)
+{
+	struct pollfd room = {.fd = log_fd, .events = POLLOUT};
+	int count;
+
+	do
+		count = poll(&room, 1, atomic_load(&missed) ? 0 : LOG_WAIT_MS);
+	while (count < 0 && errno == EINTR);
+	return count != 0;
+}
+
+/*
+ * A pipe that nobody reads, and a terminal that somebody has stopped, would hold whatever is held up by who logs: all
+ * writers of a mount, for one.
+ */
+static void file_line(enum k2hft_log_level level, const char *text)
+{
+	char prefix[64], more[64];
+	unsigned before;
+
+	if (!file_takes()) {
+		(void)atomic_fetch_add(&missed, 1);
+		return;
+	}
+	/* One write, so that lines of threads and processes do not mix. */
+	(void)dprintf(log_fd, "%s%s: %s%s\n", log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)),
+		      program_name, text, missed_text(&before, more, sizeof(more)));
+}
+
 static void log_line(void *argument, enum k2hft_log_level level, const char *text)
 {
-	char prefix[64];
-
 	(void)argument;
 	if (to_syslog)
 		syslog_line(level, text);
-	else /* one write, so that lines of threads and processes do not mix */
-		(void)dprintf(log_fd, "%s%s: %s\n",
-			      log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)), program_name,
-			      text);
+	else
+		file_line(level, text);
 }
 
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file)

@@ -242,6 +242,43 @@ static void test_log_terminal(void **state)
 	assert_string_equal(text, "prog: ring: one\n");
 }
 
+/* Fills a pipe, logs to it, empties it and logs again: what it says then is reported. */
+static void body_log_to_full_pipe(void)
+{
+	char bytes[65536] = "";
+	int fds[2];
+
+	if (pipe2(fds, O_NONBLOCK) || k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, NULL))
+		_exit(98);
+	while (write(fds[1], bytes, sizeof(bytes)) > 0)
+		continue;
+	if (fcntl(fds[1], F_SETFL, 0) || dup2(fds[1], STDERR_FILENO) < 0)
+		_exit(97);
+	(void)alarm(60);
+	for (unsigned number = 0; number < 100; number++)
+		k2i_log(K2HFT_LOG_INFO, "ring: many");
+	while (read(fds[0], bytes, sizeof(bytes)) > 0)
+		continue;
+	k2i_log(K2HFT_LOG_ERROR, "ring: one");
+	k2i_log(K2HFT_LOG_ERROR, "ring: two");
+	(void)dprintf(report_fd, "%.*s", (int)read(fds[0], bytes, sizeof(bytes)), bytes);
+	_exit(0);
+}
+
+static void test_log_pipe(void **state)
+{
+	char text[512];
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	report_fd = fds[1];
+	assert_int_equal(status_of(body_log_to_full_pipe), 0);
+	(void)close(fds[1]);
+	reported(fds[0], text, sizeof(text));
+	assert_string_equal(text, "prog: ring: one (100 messages before were not taken)\nprog: ring: two\n");
+}
+
 /* A socket at /dev/log, of which nobody else knows; -1: there can be none. */
 static int syslog_socket(void)
 {
@@ -382,8 +419,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parent_status), cmocka_unit_test(test_surroundings),
 		cmocka_unit_test(test_levels),        cmocka_unit_test(test_log_file),
-		cmocka_unit_test(test_log_terminal),  cmocka_unit_test(test_syslog),
-		cmocka_unit_test(test_systemd),
+		cmocka_unit_test(test_log_terminal),  cmocka_unit_test(test_log_pipe),
+		cmocka_unit_test(test_syslog),        cmocka_unit_test(test_systemd),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
