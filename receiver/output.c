@@ -141,10 +141,22 @@ struct closing { /* a descriptor that no output has any more */
 };
 
 /* Of an open file. The caller holds the output's lock. */
+/* It may not have its name any more: who opens that next would not find what is to be cut off. */
+static void uncut_end(struct k2i_output_whole *file)
+{
+	struct k2i_output_file *output = &file->output;
+	struct stat status;
+
+	if (file->uncut && fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size == file->uncut &&
+	    k2i_output_cut(output, output->length, output->open_writer) == 0)
+		file->uncut = 0;
+}
+
 static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
 
+	uncut_end(file);
 	if (file->dirty)
 		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
 	if (file->lost)
@@ -232,10 +244,12 @@ static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns)
 
 	if (!file)
 		return false;
-	if (file->output.descriptor >= 0)
+	if (file->output.descriptor >= 0) {
 		closing = descriptor_take(outputs, file);
-	else
+	} else {
 		writer_drop(outputs, &file->output);
+		file->uncut = 0;
+	}
 	k2i_output_unlock(&file->output);
 	k2i_output_release(outputs, &file->output);
 	if (closing.descriptor >= 0)
@@ -255,6 +269,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	struct stat status;
 	uint64_t birth;
 	int descriptor;
+	bool same;
 
 	room_make(outputs);
 	file->generation = atomic_load(&outputs->generation);
@@ -267,12 +282,16 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 		return -EIO;
 	}
 	birth = k2i_birth(descriptor, status.st_dev);
-	if (birth != output->birth || status.st_ino != output->inode || status.st_size == 0)
+	same = birth == output->birth && status.st_ino == output->inode;
+	if (!same || status.st_size == 0)
 		writer_drop(outputs, output);
 	output->birth = birth;
 	output->device = status.st_dev;
 	output->inode = status.st_ino;
-	output->length = (uint64_t)status.st_size;
+	if (!same || !file->uncut || (uint64_t)status.st_size != file->uncut) {
+		output->length = (uint64_t)status.st_size;
+		file->uncut = 0;
+	}
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
 	output->told = K2I_OUTPUT_UNTOLD;
@@ -297,6 +316,24 @@ static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *f
 	file->output.length = length;
 	file->output.told = K2I_OUTPUT_UNTOLD;
 	k2i_store_behind_set(&file->output.behind, length);
+}
+
+/*
+ * What a commit that failed left in the file is cut off before anything is written behind it. If the machine still refuses
+ * that, as a disk does that is read-only for a while, who writes is held; only what can never be cut stays.
+ */
+static int length_settle(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
+{
+	int error = length == file->output.length ? 0 : -EPERM;
+
+	if (error && file->uncut && file->uncut == length)
+		error = k2i_output_cut(&file->output, file->output.length, file->output.open_writer);
+	if (error && !k2i_output_error_own(error))
+		return error;
+	file->uncut = 0;
+	if (error)
+		file_changed(outputs, file, length);
+	return 0;
 }
 
 /* Whether the open file is what its path names. */
@@ -335,10 +372,12 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
 	if (output->descriptor >= 0 && !file_in_place(outputs, file, &length))
 		file_replaced(outputs, file);
-	if (output->descriptor < 0)
+	if (output->descriptor < 0) {
 		error = file_open(outputs, file);
-	else if (length != output->length)
-		file_changed(outputs, file, length);
+		length = file->uncut ? file->uncut : output->length;
+	}
+	if (!error)
+		error = length_settle(outputs, file, length);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	return error;
 }
@@ -381,7 +420,7 @@ void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_w
 
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
 {
-	struct stat status;
+	struct stat status = {0};
 
 	output->open_writer = open_writer;
 	output->length = length;
@@ -392,7 +431,10 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 	 */
 	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size <= length)
 		return 0;
-	return ftruncate(output->descriptor, (off_t)length) < 0 ? -errno : 0;
+	if (ftruncate(output->descriptor, (off_t)length) == 0)
+		return 0;
+	k2i_output_whole(output)->uncut = (uint64_t)status.st_size;
+	return -errno;
 }
 
 bool k2i_output_error_own(int error)
@@ -481,7 +523,7 @@ void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *out
 	(void)pthread_mutex_lock(&outputs->mutex);
 	if (--file->references == 0) {
 		file->released_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
-		if (output->descriptor < 0 && !output->open_writer)
+		if (output->descriptor < 0 && !output->open_writer && !file->uncut)
 			file_free(outputs, file);
 		else
 			idle_add(outputs, file);

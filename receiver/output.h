@@ -80,7 +80,7 @@ void k2i_output_unlock(struct k2i_output_file *output);
 
 /*
  * Makes a locked output ready: it is open, is what its path names, and `length` is its length. Errors as
- * k2i_confine_open; -EACCES its path is refused.
+ * k2i_confine_open; -EACCES its path is refused; as ftruncate(2) if k2i_output_cut is still refused.
  */
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
 /*

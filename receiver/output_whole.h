@@ -20,6 +20,8 @@ struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	atomic_bool dirty;
 	bool fresh;
 	int lost; /* what who waited within a write was told of its disk, and fdatasync(2) is not; 0: nothing */
+	uint64_t
+		uncut; /* its length if what a commit that failed left in it could not be cut off; 0: nothing is left */
 	struct k2i_log_limit changed_limit, replaced_limit;
 	/* Copies for who asks, who does not wait for the lock: a write can take long. */
 	atomic_uint_fast64_t shown_bytes;

@@ -18,6 +18,7 @@ wrapped_by_test_memory         = malloc calloc realloc reallocarray aligned_allo
 wrapped_by_test_memory_limit   = fopen setmntent
 wrapped_by_test_outlet         = k2i_regex_match k2i_shared_alloc
 wrapped_by_test_outlet_stream  = k2i_shared_alloc
+wrapped_by_test_output_cut     = ftruncate writev
 wrapped_by_test_output_idle    = close sync_file_range k2i_ledger_file_closed
 wrapped_by_test_pattern        = pcre2_compile_8
 wrapped_by_test_output_sync    = fdatasync fsync sync sync_file_range syncfs

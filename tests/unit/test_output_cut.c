@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "output_place.h"
+
+static int write_error, cut_error; /* 0: it works */
+static int write_refused = -1;     /* the descriptor that write_error is for */
+
+ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
+ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count);
+ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
+{
+	if (!write_error || descriptor != write_refused)
+		return __real_writev(descriptor, vectors, count);
+	errno = write_error;
+	return -1;
+}
+
+int __real_ftruncate(int descriptor, off_t length);
+int __wrap_ftruncate(int descriptor, off_t length);
+int __wrap_ftruncate(int descriptor, off_t length)
+{
+	if (!cut_error)
+		return __real_ftruncate(descriptor, length);
+	errno = cut_error;
+	return -1;
+}
+
+static int commit_both(struct place *place, const char *text)
+{
+	struct k2i_stream first = stream_make(1, "first"), second = stream_make(2, "second");
+
+	add(place, &first, 0, 1, text);
+	add(place, &second, 0, 1, text);
+	return commit(place);
+}
+
+/* A group that got into its first file only, and there it stays, because `error` ends the attempt to cut it off. */
+static void leave_uncut(struct place *place, int error)
+{
+	struct k2i_output_file *second;
+
+	place_open(place, "%L", NULL);
+	assert_int_equal(commit_both(place, "1\n"), 0);
+	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &second), 0);
+	write_refused = second->descriptor;
+	write_error = cut_error = error;
+	assert_int_equal(commit_both(place, "2\n"), -error);
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 1);
+	expect_file(place, "first", "1\n2\n");
+	expect_file(place, "second", "1\n");
+	write_error = 0;
+	k2i_output_release(place->destination.outputs, second);
+}
+
+/* A disk that is read-only for a while: nothing is written behind what is to be cut off, until it can be. */
+static void test_cut_later(void **state)
+{
+	struct place *place = *state;
+
+	leave_uncut(place, EROFS);
+	assert_int_equal(commit_both(place, "2\n"), -EROFS);
+	expect_file(place, "first", "1\n2\n");
+	expect_file(place, "second", "1\n");
+	cut_error = 0;
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	assert_int_equal(commit_both(place, "3\n"), 0);
+	expect_file(place, "first", "1\n2\n3\n");
+	expect_file(place, "second", "1\n2\n3\n");
+	assert_int_equal(atomic_load(&place->counters.changed_files), 0);
+	place_close(place);
+}
+
+/* A file that can only grow holds nobody for ever. */
+static void test_never_cut(void **state)
+{
+	struct place *place = *state;
+
+	leave_uncut(place, EPERM);
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first", "1\n2\n2\n");
+	expect_file(place, "second", "1\n2\n");
+	cut_error = 0;
+	place_close(place);
+}
+
+/* With somebody else's bytes behind it, it can't be told from them. */
+static void test_others_are_not_cut(void **state)
+{
+	struct place *place = *state;
+	char path[400];
+	int descriptor;
+
+	leave_uncut(place, EROFS);
+	path_in(path, sizeof(path), place->base, "first");
+	descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(descriptor, "other\n", 6), 6);
+	(void)close(descriptor);
+	cut_error = 0;
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first", "1\n2\nother\n2\n");
+	place_close(place);
+}
+
+/* Opened anew, it is still known that it is to be cut. */
+static void test_cut_after_reopening(void **state)
+{
+	struct place *place = *state;
+
+	leave_uncut(place, EROFS);
+	k2i_outputs_reopen(place->destination.outputs);
+	assert_int_equal(commit_both(place, "2\n"), -EROFS);
+	cut_error = 0;
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first", "1\n2\n");
+	place_close(place);
+}
+
+/* Renamed, it is cut before another takes its place. */
+static void test_cut_when_renamed(void **state)
+{
+	struct place *place = *state;
+	char from[400], to[400];
+
+	leave_uncut(place, EROFS);
+	path_in(from, sizeof(from), place->base, "first");
+	path_in(to, sizeof(to), place->base, "first.1");
+	assert_int_equal(rename(from, to), 0);
+	cut_error = 0;
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first.1", "1\n");
+	expect_file(place, "first", "2\n");
+	place_close(place);
+}
+
+int main(void)
+{
+#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		PLACE_TEST(test_cut_later),          PLACE_TEST(test_never_cut),
+		PLACE_TEST(test_others_are_not_cut), PLACE_TEST(test_cut_after_reopening),
+		PLACE_TEST(test_cut_when_renamed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
