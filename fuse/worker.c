@@ -165,6 +165,7 @@ static void end(struct k2i_mount *mount)
 
 int k2i_worker_run(struct k2i_mount *mount)
 {
+	const char *host = mount->config.options.host;
 	int status;
 
 	begin(mount);
@@ -179,8 +180,8 @@ int k2i_worker_run(struct k2i_mount *mount)
 	if (status)
 		return K2I_STATUS_FAILED;
 	if (!mount->begun)
-		k2i_log(K2HFT_LOG_INFO, "mount: %s, to %s:%s", mount->options->mount_point, mount->config.options.host,
-			mount->config.options.port);
+		k2i_log(K2HFT_LOG_INFO, strchr(host, ':') ? "mount: %s, to [%s]:%s" : "mount: %s, to %s:%s",
+			mount->options->mount_point, host, mount->config.options.port);
 	mount->begun = true;
 	k2i_daemon_follow();
 	(void)kill(mount->keeper, SIGUSR1);

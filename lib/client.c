@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -60,10 +61,15 @@ static void own_name(char *name, size_t room)
 
 static int names_copy(struct k2hft_client *client)
 {
+	size_t peer_room = strlen(client->options.host) + strlen(client->options.port) + sizeof("[]:");
+
 	client->host = strdup(client->options.host);
 	client->port = strdup(client->options.port);
-	if (!client->host || !client->port)
+	client->peer = malloc(peer_room);
+	if (!client->host || !client->port || !client->peer)
 		return -ENOMEM;
+	(void)snprintf(client->peer, peer_room, strchr(client->host, ':') ? "[%s]:%s" : "%s:%s", client->host,
+		       client->port);
 	if (client->options.host_name)
 		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
 	else
@@ -125,6 +131,7 @@ static void client_free(struct k2hft_client *client)
 	free(client->compressed);
 	free(client->host);
 	free(client->port);
+	free(client->peer);
 	free(client);
 }
 

@@ -29,8 +29,8 @@ static void status_log(struct k2hft_client *client, uint8_t status, uint64_t now
 	if (status == client->status_logged || !k2i_log_limit_due(&client->status_limit, now_ns))
 		return;
 	client->status_logged = status;
-	k2i_log(status == K2HFT_STATUS_OK ? K2HFT_LOG_INFO : K2HFT_LOG_WARNING, "client: %s:%s %s", client->host,
-		client->port, status_texts[status]);
+	k2i_log(status == K2HFT_STATUS_OK ? K2HFT_LOG_INFO : K2HFT_LOG_WARNING, "client: %s %s", client->peer,
+		status_texts[status]);
 }
 
 /* Once for all the ACKs that came together. */

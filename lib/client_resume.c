@@ -44,11 +44,11 @@ static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome 
 		return;
 	client->ledger_lost_logged = true;
 	k2i_log(K2HFT_LOG_WARNING,
-		"client: %s:%s (%s) does not know ring %s, of which positions up to %" PRIu64
+		"client: %s (%s) does not know ring %s, of which positions up to %" PRIu64
 		" were acknowledged; it begins at %" PRIu64
 		": what came after the acknowledgement can be there twice, or be missing there",
-		client->host, client->port, k2i_uuid_text(welcome->receiver_uuid, receiver),
-		k2i_uuid_text(client->ring_uuid, ring), client->acked, welcome->position);
+		client->peer, k2i_uuid_text(welcome->receiver_uuid, receiver), k2i_uuid_text(client->ring_uuid, ring),
+		client->acked, welcome->position);
 }
 
 static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
@@ -125,9 +125,9 @@ static void damage_found(struct k2hft_client *client, const struct place *place)
 	client->repaired_from = place->position;
 	client->repaired_to = place->above;
 	k2i_log(K2HFT_LOG_ERROR,
-		"client: the ring is damaged: %s:%s goes on at position %" PRIu64
+		"client: the ring is damaged: %s goes on at position %" PRIu64
 		", the next chunk that can be read is at %" PRIu64,
-		client->host, client->port, place->position, place->above);
+		client->peer, place->position, place->above);
 }
 
 /* Places the ring where the receiver goes on. What it committed and could not say any more is acknowledged now. */
@@ -177,9 +177,9 @@ static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now
 	client->ledger_lost_logged = true; /* this says more */
 	k2i_log_limited(
 		&client->copy_limit, now_ns, K2HFT_LOG_ERROR,
-		"client: %s:%s has had more of ring %s: its file is an older copy, or another process sends a copy. "
+		"client: %s has had more of ring %s: its file is an older copy, or another process sends a copy. "
 		"It is ring %s from now on; %s",
-		client->host, client->port, before, k2i_uuid_text(client->ring_uuid, after), sent);
+		client->peer, before, k2i_uuid_text(client->ring_uuid, after), sent);
 	return 0;
 }
 
@@ -227,11 +227,11 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 				client->batch.read, client->sent_max);
 	if (!k2i_log_limit_due(&client->connected_limit, now_ns))
 		return;
-	k2i_log(K2HFT_LOG_INFO, "client: connected to %s:%s (%s), from position %" PRIu64 " on", client->host,
-		client->port, welcome->software, client->batch.read);
+	k2i_log(K2HFT_LOG_INFO, "client: connected to %s (%s), from position %" PRIu64 " on", client->peer,
+		welcome->software, client->batch.read);
 	if (welcome->level < client->options.level)
-		k2i_log(K2HFT_LOG_WARNING, "client: %s:%s acknowledges at level %u, not %u as wanted", client->host,
-			client->port, (unsigned)welcome->level, (unsigned)client->options.level);
+		k2i_log(K2HFT_LOG_WARNING, "client: %s acknowledges at level %u, not %u as wanted", client->peer,
+			(unsigned)welcome->level, (unsigned)client->options.level);
 }
 
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)

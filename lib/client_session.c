@@ -96,8 +96,7 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 		client->failure_pause_ns = FAILURE_PAUSE_MAX_NS;
 	client->failure_log_ns = now_ns + client->failure_pause_ns;
 	memcpy(client->failure_logged, client->stats.last_error, sizeof(client->failure_logged));
-	k2i_log(K2HFT_LOG_WARNING, "client: %s:%s: %s; trying again", client->host, client->port,
-		client->stats.last_error);
+	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->peer, client->stats.last_error);
 }
 
 static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)

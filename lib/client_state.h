@@ -67,6 +67,7 @@ enum k2i_client_retry { K2I_CLIENT_RETRY_SOON, K2I_CLIENT_RETRY_LATE };
 struct k2hft_client {
 	struct k2hft_ring *ring;
 	char *host, *port;
+	char *peer; /* both, for people */
 	char host_name[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	struct k2hft_client_options options;
 	void (*claim_hook)(void *argument);
