@@ -25,6 +25,8 @@
 /* Free blocks of this class and above give their memory back if there are some already. */
 #define CLASS_LARGE 20u
 #define LARGE_FREE_MAX 4u
+/* From here on all do: no request needs one, only a record that is held as a whole, or what replacements make of many. */
+#define CLASS_RARE 23u
 #define PAGE_BYTES 4096u
 #define KNOWN_COUNT 64u
 
@@ -183,6 +185,11 @@ static void pages_give_back(struct block *block)
 		      MADV_REMOVE);
 }
 
+static bool gives_back(uint64_t class)
+{
+	return class >= CLASS_RARE || (class >= CLASS_LARGE && store->free_count[class] >= LARGE_FREE_MAX);
+}
+
 /* A process that is killed here loses the memory of the blocks that are left, nothing else. */
 static void blocks_free(void)
 {
@@ -190,7 +197,7 @@ static void blocks_free(void)
 		struct block *block = freed_first;
 
 		freed_first = block->freed;
-		if (block->class >= CLASS_LARGE && store->free_count[block->class] >= LARGE_FREE_MAX)
+		if (gives_back(block->class))
 			pages_give_back(block);
 		block->next = store->free_first[block->class];
 		store->free_count[block->class]++;

@@ -306,6 +306,24 @@ static void large_memory_is_given_back(void **state)
 	killed_after(many_large_ones);
 }
 
+static void one_that_is_rare(void)
+{
+	char *rare = k2i_shared_alloc(5 * MEBI);
+
+	MUST(rare != NULL);
+	memset(rare, 'x', 5 * MEBI);
+	k2i_shared_free(rare);
+	k2i_shared_step();
+	MUST(k2i_shared_alloc(5 * MEBI) == rare);
+	MUST(rare[2 * MEBI] == '\0');
+}
+
+static void what_is_rare_is_given_back_at_once(void **state)
+{
+	(void)state;
+	killed_after(one_that_is_rare);
+}
+
 static void more_than_there_is(void)
 {
 	MUST(k2i_shared_alloc(SIZE_MAX / 2) == NULL);
@@ -502,6 +520,7 @@ int main(void)
 		with_memory(memory_goes_with_its_step),
 		with_memory(freed_memory_is_used_again),
 		with_memory(large_memory_is_given_back),
+		with_memory(what_is_rare_is_given_back_at_once),
 		with_memory(there_is_an_end),
 		with_memory(an_answer_counts_with_its_step),
 		cmocka_unit_test_setup_teardown(a_commit_ends_its_step, create_with_ring, destroy_with_ring),
