@@ -7,7 +7,8 @@
 
 #include "hash.h"
 
-#define FORMATTED_BYTES_MAX (1024u * 1024)
+/* What a longer record needed is given back when it is written. */
+#define FORMATTED_ROOM_KEPT (16u * 1024 * 1024)
 
 int k2i_output_writer_start(struct k2i_output_writer *writer, const struct k2i_format *format, bool unify,
 			    const struct k2i_store_options *store)
@@ -117,6 +118,26 @@ static int formatted_write(struct k2i_output_writer *writer)
 			error = k2i_store_flush(&writer->store);
 	}
 	writer->formatted.bytes = 0;
+	if (writer->formatted.room > FORMATTED_ROOM_KEPT) {
+		free(writer->formatted.data);
+		writer->formatted.data = NULL;
+		writer->formatted.room = 0;
+	}
+	return error;
+}
+
+static int records_put(struct k2i_output_writer *writer, const struct k2i_format_origin *origin, bool binary,
+		       const char *payload, size_t payload_bytes)
+{
+	size_t taken;
+	int error = 0;
+
+	for (; !error && payload_bytes; payload_bytes -= taken, payload += taken) {
+		error = k2i_format_records(writer->format, origin, binary, payload, payload_bytes, &taken,
+					   &writer->formatted);
+		if (!error && writer->formatted.bytes > K2I_FORMAT_ENOUGH_BYTES)
+			error = formatted_write(writer);
+	}
 	return error;
 }
 
@@ -140,10 +161,7 @@ static int formatted_put(struct k2i_output_writer *writer, const struct k2i_grou
 		payload = writer->terminated;
 		writer->terminated_records++;
 	}
-	error = k2i_format_records(writer->format, &origin, binary, payload, payload_bytes, &writer->formatted);
-	if (!error && writer->formatted.bytes > FORMATTED_BYTES_MAX)
-		error = formatted_write(writer);
-	return error;
+	return records_put(writer, &origin, binary, payload, payload_bytes);
 }
 
 int k2i_output_write(struct k2i_output_writer *writer, const struct k2i_group *group, const struct k2i_group_file *file)

@@ -53,9 +53,14 @@ struct k2i_format_buffer {
 	size_t second_bytes;
 };
 
-/* Appends all records of a chunk's payload (text: split at LF; binary: one record). 0 or -ENOMEM (nothing appended). */
+/*
+ * Appends the records of a chunk's payload (text: split at LF; binary: one record). 0 or -ENOMEM (nothing appended). With
+ * `taken` it stops behind the record with which `output` has more than K2I_FORMAT_ENOUGH_BYTES, and tells how many bytes of
+ * the payload it has taken: a million empty records can become a gigabyte.
+ */
+#define K2I_FORMAT_ENOUGH_BYTES (1024u * 1024)
 int k2i_format_records(const struct k2i_format *format, const struct k2i_format_origin *origin, bool binary,
-		       const char *payload, size_t payload_bytes, struct k2i_format_buffer *output);
+		       const char *payload, size_t payload_bytes, size_t *taken, struct k2i_format_buffer *output);
 
 /*
  * strftime with `%-` as nine digits of nanoseconds, in local time; `output` is terminated. Returns the length, -EINVAL

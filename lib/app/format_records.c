@@ -178,12 +178,20 @@ static bool record_append(const struct k2i_format *format, const struct texts *t
 	return true;
 }
 
-int k2i_format_records(const struct k2i_format *format, const struct k2i_format_origin *origin, bool binary,
-		       const char *payload, size_t payload_bytes, struct k2i_format_buffer *output)
+static bool is_enough(const size_t *taken, const struct k2i_format_buffer *output)
 {
+	return taken && output->bytes > K2I_FORMAT_ENOUGH_BYTES;
+}
+
+int k2i_format_records(const struct k2i_format *format, const struct k2i_format_origin *origin, bool binary,
+		       const char *payload, size_t payload_bytes, size_t *taken, struct k2i_format_buffer *output)
+{
+	const char *next = payload, *payload_end = payload + payload_bytes;
 	const size_t bytes_before = output->bytes;
 	struct texts texts;
 
+	if (taken)
+		*taken = payload_bytes;
 	if (format->plain) {
 		struct text all = {.data = payload, .bytes = payload_bytes};
 
@@ -191,16 +199,18 @@ int k2i_format_records(const struct k2i_format *format, const struct k2i_format_
 	}
 	memset(texts.of, 0, sizeof(texts.of));
 	texts_make(format, origin, output, &texts);
-	while (payload_bytes) {
-		const char *end = binary ? NULL : memchr(payload, '\n', payload_bytes);
-		struct text record = {.data = payload, .bytes = end ? (size_t)(end - payload) + 1 : payload_bytes};
+	while (next < payload_end && !is_enough(taken, output)) {
+		const size_t left = (size_t)(payload_end - next);
+		const char *end = binary ? NULL : memchr(next, '\n', left);
+		struct text record = {.data = next, .bytes = end ? (size_t)(end - next) + 1 : left};
 
 		if (!record_append(format, &texts, record, binary, output)) {
 			output->bytes = bytes_before;
 			return -ENOMEM;
 		}
-		payload += record.bytes;
-		payload_bytes -= record.bytes;
+		next += record.bytes;
 	}
+	if (taken)
+		*taken = (size_t)(next - payload);
 	return 0;
 }

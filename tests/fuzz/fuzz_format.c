@@ -29,7 +29,7 @@ static void json_check(const struct k2i_format_origin *origin, bool binary, cons
 	char message[256];
 
 	fuzz_check(k2i_format_compile("%J", NULL, &format, message, sizeof(message)) == 0);
-	fuzz_check(k2i_format_records(format, origin, binary, payload, payload_bytes, &output) == 0);
+	fuzz_check(k2i_format_records(format, origin, binary, payload, payload_bytes, NULL, &output) == 0);
 	for (size_t at = 0; at < output.bytes; at++) {
 		unsigned char byte = (unsigned char)output.data[at];
 
@@ -53,10 +53,10 @@ static void records_run(const struct k2i_format *format, const struct k2i_format
 	struct k2i_format_buffer output = {0};
 	size_t once;
 
-	fuzz_check(k2i_format_records(format, origin, binary, payload, payload_bytes, &output) == 0);
+	fuzz_check(k2i_format_records(format, origin, binary, payload, payload_bytes, NULL, &output) == 0);
 	once = output.bytes;
 	fuzz_check(!k2i_format_plain(format) || once == payload_bytes);
-	fuzz_check(k2i_format_records(format, origin, binary, payload, payload_bytes, &output) == 0);
+	fuzz_check(k2i_format_records(format, origin, binary, payload, payload_bytes, NULL, &output) == 0);
 	fuzz_check(output.bytes == 2 * once);
 	fuzz_check(once == 0 || memcmp(output.data, output.data + once, once) == 0);
 	free(output.data);

@@ -27,7 +27,7 @@ static void gives(const char *format, const char *payload, size_t payload_bytes,
 
 	if (k2i_format_compile(format, "%F %T.%-", &compiled, message, sizeof(message)) != 0)
 		fail_msg("%s: %s", format, message);
-	assert_int_equal(k2i_format_records(compiled, &origin, false, payload, payload_bytes, &output), 0);
+	assert_int_equal(k2i_format_records(compiled, &origin, false, payload, payload_bytes, NULL, &output), 0);
 	if (output.bytes != wanted_bytes || (wanted_bytes && memcmp(output.data, wanted, wanted_bytes) != 0))
 		fail_msg("%s gives `%.*s', wanted `%s'", format, (int)output.bytes, output.data ? output.data : "",
 			 wanted);
@@ -162,7 +162,7 @@ static void binary_is_one_record(void **state)
 
 	(void)state;
 	assert_int_equal(k2i_format_compile("<%L>%J\n", NULL, &compiled, message, sizeof(message)), 0);
-	assert_int_equal(k2i_format_records(compiled, &origin, true, "a\nb\n", 4, &output), 0);
+	assert_int_equal(k2i_format_records(compiled, &origin, true, "a\nb\n", 4, NULL, &output), 0);
 	assert_int_equal(output.bytes, 13);
 	assert_memory_equal(output.data, "<a\nb\n>a\\nb\\n\n", 13);
 	free(output.data);
@@ -260,13 +260,13 @@ static void cached_second_is_its_own(void **state)
 	assert_int_equal(k2i_format_compile("%T ", "%s.%-", &first, message, sizeof(message)), 0);
 	assert_int_equal(k2i_format_compile("%T ", "%Y", &second, message, sizeof(message)), 0);
 	at.time_ns = 0;
-	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, &output), 0);
+	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, NULL, &output), 0);
 	at.time_ns = 1;
-	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, &output), 0);
+	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, NULL, &output), 0);
 	at.time_ns = 2000000001;
-	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, &output), 0);
-	assert_int_equal(k2i_format_records(second, &at, false, "x\n", 2, &output), 0);
-	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, &output), 0);
+	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, NULL, &output), 0);
+	assert_int_equal(k2i_format_records(second, &at, false, "x\n", 2, NULL, &output), 0);
+	assert_int_equal(k2i_format_records(first, &at, false, "x\n", 2, NULL, &output), 0);
 	assert_int_equal(output.bytes, 53);
 	assert_memory_equal(output.data, "0.000000000 0.000000001 2.000000001 1970 2.000000001 ", 53);
 	free(output.data);
@@ -280,6 +280,37 @@ static int use_utc(void **state)
 	(void)setenv("TZ", "UTC0", 1);
 	tzset();
 	return 0;
+}
+
+/* In as many turns as it wants, it comes to the same. */
+static void it_stops_when_that_is_enough(void **state)
+{
+	enum { RECORDS = 100000, RECORD_BYTES = 16 };
+	struct k2i_format_buffer all = {0}, some = {0};
+	struct k2i_format *compiled;
+	char message[256], *payload = calloc(RECORDS, 2);
+	size_t taken, at = 0, compared = 0;
+
+	(void)state;
+	assert_non_null(payload);
+	for (size_t record = 0; record < RECORDS; record++)
+		memcpy(payload + 2 * record, (char[]){(char)('a' + record % 26), '\n'}, 2);
+	assert_int_equal(k2i_format_compile("%F%L", NULL, &compiled, message, sizeof(message)), 0);
+	assert_int_equal(k2i_format_records(compiled, &origin, false, payload, (size_t)2 * RECORDS, NULL, &all), 0);
+	assert_int_equal(all.bytes, RECORDS * RECORD_BYTES);
+	for (; at < (size_t)2 * RECORDS; at += taken, compared += some.bytes, some.bytes = 0) {
+		assert_int_equal(k2i_format_records(compiled, &origin, false, payload + at, (size_t)2 * RECORDS - at,
+						    &taken, &some),
+				 0);
+		assert_int_equal(some.bytes, taken / 2 * RECORD_BYTES);
+		assert_in_range(some.bytes, 1, K2I_FORMAT_ENOUGH_BYTES + RECORD_BYTES);
+		assert_memory_equal(some.data, all.data + compared, some.bytes);
+	}
+	assert_int_equal(compared, all.bytes);
+	free(all.data);
+	free(some.data);
+	free(payload);
+	k2i_format_free(compiled);
 }
 
 int main(void)
@@ -298,6 +329,7 @@ int main(void)
 		cmocka_unit_test(the_zone_can_change),
 		cmocka_unit_test(a_unified_name_fits_all_year),
 		cmocka_unit_test(cached_second_is_its_own),
+		cmocka_unit_test(it_stops_when_that_is_enough),
 	};
 
 	return cmocka_run_group_tests(tests, use_utc, NULL);

@@ -402,6 +402,41 @@ static void test_formatted_much(void **state)
 	place_close(place);
 }
 
+/* However much a FORMAT makes of short records, and however long one is, the memory for it stays bounded. */
+static void test_formatted_in_bounded_memory(void **state)
+{
+	enum { RECORDS = 200000, LITERAL = 110, LONG = 10 << 20 };
+	struct place *place = *state;
+	struct k2i_stream one = stream_make(1, "one");
+	const struct k2i_format_buffer *buffer = &place->committer.writer.formatted;
+	char *records = malloc(LONG + 1), format[LITERAL + sizeof("%L%L")], path[400];
+	struct stat info;
+
+	assert_non_null(records);
+	memset(format, '.', LITERAL);
+	memcpy(format + LITERAL, "%L%L", sizeof("%L%L"));
+	place_open(place, format, NULL);
+	memset(records, '\n', RECORDS);
+	records[RECORDS] = '\0';
+	add(place, &one, 0, 1, records);
+	assert_int_equal(commit(place), 0);
+	path_in(path, sizeof(path), place->base, "one");
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_size, RECORDS * (LITERAL + 2));
+	assert_in_range(buffer->room, 1, 2 << 20);
+	memset(records, 'x', LONG);
+	memcpy(records + LONG - 1, "\n", 2);
+	add(place, &one, 0, 1, records);
+	assert_int_equal(commit(place), 0);
+	assert_in_range(buffer->room, 0, 16 << 20);
+	add(place, &one, 0, 1, "\n");
+	assert_int_equal(commit(place), 0);
+	assert_int_equal(stat(path, &info), 0);
+	assert_int_equal(info.st_size, RECORDS * (LITERAL + 2) + LITERAL + 2 * LONG + LITERAL + 2);
+	free(records);
+	place_close(place);
+}
+
 int main(void)
 {
 #define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -422,6 +457,7 @@ int main(void)
 		PLACE_TEST(test_formatted_keeps_lines_apart),
 		PLACE_TEST(test_formatted_blocks),
 		PLACE_TEST(test_formatted_much),
+		PLACE_TEST(test_formatted_in_bounded_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
