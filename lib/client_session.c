@@ -80,6 +80,10 @@ static void addresses_free(struct k2hft_client *client)
 	if (client->addresses)
 		freeaddrinfo(client->addresses);
 	client->addresses = client->address_next = NULL;
+}
+
+static void resolve_drop(struct k2hft_client *client)
+{
 	k2i_resolve_drop(client->resolve);
 	client->resolve = NULL;
 }
@@ -212,13 +216,16 @@ static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
 	const char *reason;
 	int error = k2i_resolve_take(client->resolve, &client->addresses, &reason);
 
-	if (error == -EINPROGRESS && now_ns < client->deadline_ns)
+	/* It can't be ended, so it is the next try's, too: each has a thread and a descriptor, and may never come back. */
+	if (error == -EINPROGRESS) {
+		if (now_ns >= client->deadline_ns)
+			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns,
+					      "its name is not resolved in time");
 		return;
-	k2i_resolve_drop(client->resolve);
-	client->resolve = NULL;
+	}
+	resolve_drop(client);
 	if (error < 0) {
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
-				      error == -EINPROGRESS ? "its name is not resolved in time" : reason);
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", reason);
 		return;
 	}
 	client->address_next = client->addresses;
@@ -227,8 +234,10 @@ static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
 
 static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
 {
-	int error = k2i_resolve_start(client->host, client->port, client->interrupt, &client->resolve);
+	int error = 0;
 
+	if (!client->resolve)
+		error = k2i_resolve_start(client->host, client->port, client->interrupt, &client->resolve);
 	if (error < 0) {
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 		return;
@@ -410,5 +419,6 @@ void k2i_client_bye(struct k2hft_client *client)
 		(void)k2i_transport_write(&client->transport, &(struct iovec){bytes, (size_t)count}, 1);
 	socket_close(client);
 	addresses_free(client);
+	resolve_drop(client);
 	client->state = K2HFT_CLIENT_WAITING;
 }
