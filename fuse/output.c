@@ -205,9 +205,11 @@ static bool in_place(const struct k2i_output_file *output)
 }
 
 /* One that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then. */
-static int make_again(struct k2i_output_file *output)
+static int open_again(struct k2i_output_file *output, bool make)
 {
-	int old = output->fd, fd = make_below(output->directory_fd, output->name);
+	int old = output->fd;
+	int fd = make ? make_below(output->directory_fd, output->name)
+		      : open_below(output->directory_fd, output->name, O_RDWR | O_APPEND | O_NOCTTY, 0);
 	int status = output_set(output, fd);
 
 	if (status == 0)
@@ -218,14 +220,14 @@ static int make_again(struct k2i_output_file *output)
 }
 
 /* For a line of its own each that costs a fifth of all, so they are looked after with each tick of the clock only. */
-static int look_after(struct k2i_output_file *output)
+static int look_after(struct k2i_output_file *output, bool make)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
 	int status;
 
 	if (!output->name || now_ns == output->looked_ns)
 		return 0;
-	status = in_place(output) ? 0 : make_again(output);
+	status = in_place(output) ? 0 : open_again(output, make);
 	/* What is open is another file until it can be made: nothing goes there within the tick either. */
 	if (status == 0)
 		output->looked_ns = now_ns;
@@ -235,7 +237,7 @@ static int look_after(struct k2i_output_file *output)
 int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
 {
 	size_t done = 0, before = 0;
-	int status = look_after(output);
+	int status = look_after(output, true);
 
 	if (status)
 		return status;
@@ -261,6 +263,8 @@ ssize_t k2i_output_read(struct k2i_output_file *output, char *data, size_t bytes
 {
 	ssize_t got;
 
+	/* The file whose length is told. One that is not there is made by the next record, not by who reads. */
+	(void)look_after(output, false);
 	do
 		got = pread(output->fd, data, bytes, (off_t)offset);
 	while (got < 0 && errno == EINTR);
