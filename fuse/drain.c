@@ -77,6 +77,11 @@ int k2i_drain_report(struct k2i_mount *mount)
 	if (mount->counts.lost_records)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
 			mount->counts.lost_records);
+	/* While they are dropped there is a word of some of them, once in ten seconds. */
+	if (stats.dropped_records)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: %" PRIu64 " records were dropped since the ring was made: it was full",
+			stats.dropped_records);
 	records = k2i_ring_unacked(&stats);
 	if (records == 0) {
 		uint64_t given_up = stats.expired_records + stats.unknown_records;

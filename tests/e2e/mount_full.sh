@@ -84,3 +84,5 @@ awk 'NR > 1 && $1 <= last || $1 !~ /^[0-9]+$/ { exit 1 } { last = $1 }' "$receiv
 lines=$(wc -l <"$received/senddir/dropped")
 [ "$lines" -gt 1000 ] || fail "only $lines lines arrived"
 [ "$lines" -lt 1000000 ] || fail "nothing was dropped"
+dropped=$(sed -n 's/.*: \([0-9]*\) records were dropped since the ring was made.*/\1/p' "$work/mount.err")
+[ $((lines + ${dropped:-0})) -ge 1000000 ] || fail "$lines lines arrived, ${dropped:-no} dropped ones are reported"
