@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +38,11 @@ static bool id_parse(const char *text, unsigned *id)
 static int user_find(const struct k2i_settings *settings, struct k2i_identity *identity)
 {
 	const struct passwd *entry = getpwnam(settings->run_user);
+	char at[PATH_MAX + 16];
 
+	k2i_settings_place(settings, &settings->user_place, at, sizeof(at));
 	if (!entry && !id_parse(settings->run_user, &identity->user)) {
-		k2i_log(K2HFT_LOG_ERROR, "receiver: USER = %s: there is no such user", settings->run_user);
+		k2i_log(K2HFT_LOG_ERROR, "receiver: %s: USER = %s: there is no such user", at, settings->run_user);
 		return -EINVAL;
 	}
 	if (!entry)
@@ -51,7 +54,7 @@ static int user_find(const struct k2i_settings *settings, struct k2i_identity *i
 	}
 	if (settings->run_group)
 		return 0;
-	k2i_log(K2HFT_LOG_ERROR, "receiver: USER = %s has no entry in passwd(5), so it needs GROUP",
+	k2i_log(K2HFT_LOG_ERROR, "receiver: %s: USER = %s has no entry in passwd(5), so it needs GROUP", at,
 		settings->run_user);
 	return -EINVAL;
 }
@@ -59,11 +62,13 @@ static int user_find(const struct k2i_settings *settings, struct k2i_identity *i
 static int group_find(const struct k2i_settings *settings, struct k2i_identity *identity)
 {
 	const struct group *entry = getgrnam(settings->run_group);
+	char at[PATH_MAX + 16];
 
 	if (entry)
 		identity->group = entry->gr_gid;
 	else if (!id_parse(settings->run_group, &identity->group)) {
-		k2i_log(K2HFT_LOG_ERROR, "receiver: GROUP = %s: there is no such group", settings->run_group);
+		k2i_log(K2HFT_LOG_ERROR, "receiver: %s: GROUP = %s: there is no such group",
+			k2i_settings_place(settings, &settings->group_place, at, sizeof(at)), settings->run_group);
 		return -EINVAL;
 	}
 	return 0;
@@ -71,6 +76,7 @@ static int group_find(const struct k2i_settings *settings, struct k2i_identity *
 
 int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *identity)
 {
+	char at[PATH_MAX + 16];
 	int error;
 
 	memset(identity, 0, sizeof(*identity));
@@ -88,9 +94,9 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 	}
 	if (identity->user == geteuid() && identity->group == getegid())
 		return 0;
-	k2i_log(K2HFT_LOG_ERROR, "receiver: only root can become USER = %s%s%s: start it as root, or as that user",
-		settings->run_user, settings->run_group ? ", GROUP = " : "",
-		settings->run_group ? settings->run_group : "");
+	k2i_log(K2HFT_LOG_ERROR, "receiver: %s: only root can become USER = %s%s%s: start it as root, or as that user",
+		k2i_settings_place(settings, &settings->user_place, at, sizeof(at)), settings->run_user,
+		settings->run_group ? ", GROUP = " : "", settings->run_group ? settings->run_group : "");
 	return -EINVAL;
 }
 

@@ -262,6 +262,8 @@ static void place_keep(struct loader *loader, const struct k2i_setting *setting,
 		{offsetof(struct k2i_settings, unify_file), &settings->unify_place},
 		{offsetof(struct k2i_settings, format), &settings->format_place},
 		{offsetof(struct k2i_settings, time_format), &settings->time_format_place},
+		{offsetof(struct k2i_settings, run_user), &settings->user_place},
+		{offsetof(struct k2i_settings, run_group), &settings->group_place},
 	};
 
 	if (section_object(loader) != settings)

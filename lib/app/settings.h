@@ -133,6 +133,7 @@ struct k2i_settings {
 	uint64_t frame_bytes_max;      /* FRAMEMAX */
 	/* Where keys are said whose mistakes show only in use. */
 	struct k2i_place queue_place, base_place, state_place, unify_place, format_place, time_format_place;
+	struct k2i_place user_place, group_place;
 };
 
 /*

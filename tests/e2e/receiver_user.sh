@@ -98,13 +98,13 @@ chown -R 0:0 "$dir/out"
 refused "USER = $user can't write in FILE_BASEDIR .*Permission denied" 1
 [ "$(stat -c %u "$dir/out")" = 0 ] || fail "a directory that exists was given away"
 receiver_config 'USER = nobody-at-all'
-refused 'no such user' 2
+refused 'conf:[0-9]*: USER = nobody-at-all: there is no such user' 2
 receiver_config 'USER = nobody' 'GROUP = nobody-at-all'
-refused 'no such group' 2
+refused 'conf:[0-9]*: GROUP = nobody-at-all: there is no such group' 2
 receiver_config 'GROUP = 0'
 refused 'conf:8: GROUP goes with USER' 2
 receiver_config 'USER = 4000000'
-refused 'so it needs GROUP' 2
+refused 'conf:[0-9]*: USER = 4000000 .* so it needs GROUP' 2
 
 command -v setpriv >/dev/null || exit 0
 chmod 644 "$dir/conf"
@@ -114,4 +114,4 @@ receiver_config 'USER = root'
 chmod 644 "$dir/conf"
 setpriv --reuid "$user" --regid "$group" --clear-groups "$dir/server" -conf "$dir/conf" --listen 127.0.0.1:0 >"$dir/said" 2>&1
 [ $? = 2 ] || fail "a user becomes root: $(cat "$dir/said")"
-grep -q 'only root can become USER = root' "$dir/said" || fail "$(cat "$dir/said")"
+grep -q 'conf:[0-9]*: only root can become USER = root' "$dir/said" || fail "$(cat "$dir/said")"
