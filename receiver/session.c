@@ -241,10 +241,9 @@ static uint32_t frame_bytes_grant(const struct k2i_session *session, uint32_t wa
 static void welcome(struct k2i_session *session)
 {
 	const struct k2i_session_greeting *greeting = &session->greeting;
-	uint64_t position = greeting->position;
 	struct k2hft_welcome message = {
 		.version = K2HFT_FRAME_VERSION,
-		.position = position,
+		.position = session->committed,
 		.level = session->level,
 		.flags = greeting->known ? K2HFT_WELCOME_KNOWN : 0,
 		.frame_bytes_max = frame_bytes_grant(session, greeting->frame_bytes_max),
@@ -253,8 +252,7 @@ static void welcome(struct k2i_session *session)
 
 	session->state = K2I_SESSION_OPEN;
 	session->frame_bytes = message.frame_bytes_max;
-	session->committed = session->durable = session->expected = position;
-	session->window_end = message.window_end = position + session->shared->window_bytes;
+	session->window_end = message.window_end = session->committed + session->shared->window_bytes;
 	memcpy(message.receiver_uuid, session->shared->receiver_uuid, sizeof(message.receiver_uuid));
 	answer_added(session, k2hft_welcome_encode(&message, answer_at(session), answer_room(session)));
 	k2i_count(&session->shared->counters->sessions, 1);
@@ -329,7 +327,8 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	if (at_its_end(session, place.position))
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->level = k2i_session_level_grant(session, hello.level);
-	session->greeting.position = place.position;
+	/* Also while it waits, for who asks for the status. */
+	session->committed = session->durable = session->expected = place.position;
 	session->greeting.known = place.known;
 	session->greeting.number = place.number;
 	session->greeting.frame_bytes_max = hello.frame_bytes_max;

@@ -64,7 +64,6 @@ enum k2i_session_state {
 };
 
 struct k2i_session_greeting {
-	uint64_t position; /* to go on at */
 	bool known;
 	uint32_t frame_bytes_max; /* that the peer wants */
 	uint64_t number;          /* of the commit that has to be on the disk before, if it is known */

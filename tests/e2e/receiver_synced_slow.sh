@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Senders of level synced that come again or leave while the disk does not answer keep nobody else waiting.
+# Senders of level synced that come again or leave while the disk does not answer keep nobody else waiting; the status says
+# where one that waits will go on.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 # shellcheck source=tests/tools/preload.inc
@@ -37,6 +38,8 @@ wait_until is connections_open 0
 printf '%s\n' 'hello ring 2 0 3' welcome 'stream 1 text slow' 'chunk 1 0 two\n' flush ack bye | wire >"$dir/again" 2>&1 &
 again=$!
 wait_until is connections_open 1
+goes_on() { "${B:-build}/bin/k2hft" stat --json "127.0.0.1:$control" | grep -q '"position": 40\b'; }
+wait_until goes_on
 printf '%s\n' 'hello leaves 1 0 3' welcome 'stream 1 text leaves' 'chunk 1 0 four\n' flush bye | wire >"$dir/leaves" 2>&1 ||
 	fail "the one that leaves: $(cat "$dir/leaves")"
 left() { [ "$(grep -c ' disconnected at 40: 1 records' "$dir/log")" = 2 ]; }
