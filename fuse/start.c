@@ -163,8 +163,10 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made->started_ns = k2i_mount_clock_ns();
 	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
 	made->sweep_fds[0] = made->sweep_fds[1] = -1;
-	if (load(made, options))
-		return K2I_STATUS_USAGE;
+	status = load(made, options);
+	/* Memory can be there at the next start, and after the other status systemd does not try it. */
+	if (status)
+		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
 	if (options->without_effect || options->ignored_text)
 		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
 	if (check_mount_point(options))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 
 #include <k2hft/version.h>
@@ -14,10 +15,12 @@
 static int settings_open(const char *file, struct k2i_settings **settings)
 {
 	char message[1024];
+	int error = k2i_settings_load(file, settings, message, sizeof(message));
 
-	if (k2i_settings_load(file, settings, message, sizeof(message))) {
+	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "%s", message);
-		return K2I_EXIT_CONFIGURATION;
+		/* Memory can be there at the next start, and after the other status systemd does not try it. */
+		return error == -ENOMEM ? K2I_EXIT_FAILED : K2I_EXIT_CONFIGURATION;
 	}
 	if (!(*settings)->receiver_present || !(*settings)->base_directory) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: no section [K2HFTFUSESVR] with FILE_BASEDIR: it is not for a receiver",

@@ -188,11 +188,12 @@ static int format_compile(const char *format, const char *time_format, const str
 			  struct k2i_format **compiled)
 {
 	char message[512];
+	int error = k2i_format_compile(format, time_format, compiled, message, sizeof(message));
 
-	if (k2i_format_compile(format, time_format, compiled, message, sizeof(message)) == 0)
+	if (!error)
 		return 0;
 	k2i_log(K2HFT_LOG_ERROR, "%s:%u: %s", place->file ? place->file : "FORMAT", place->line, message);
-	return K2I_EXIT_CONFIGURATION;
+	return error == -ENOMEM ? K2I_EXIT_FAILED : K2I_EXIT_CONFIGURATION;
 }
 
 static int format_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
