@@ -68,8 +68,9 @@ static int host_connect(const char *host, const char *port, int64_t deadline_ms,
 static int request_send(int descriptor, const char *host, const char *path, int64_t deadline_ms)
 {
 	char request[1024];
-	int bytes = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", path,
-			     host);
+	bool address6 = strchr(host, ':') != NULL;
+	int bytes = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s%s%s\r\nConnection: close\r\n\r\n",
+			     path, address6 ? "[" : "", host, address6 ? "]" : "");
 	ssize_t sent;
 	int error = socket_wait(descriptor, POLLOUT, deadline_ms);
 
@@ -114,13 +115,15 @@ static int answer_receive(int descriptor, int64_t deadline_ms, char **answer)
 	return 0;
 }
 
-/* The body of an answer with status 200; it takes the answer's place. */
+/* The body of an answer with status 200; it takes the answer's place. -EREMOTE: the server has other names than this. */
 static int body_take(char *answer)
 {
 	const char *body = strstr(answer, "\r\n\r\n");
 
-	if (!body || strncmp(answer, "HTTP/1.", 7) != 0 || strncmp(answer + 8, " 200", 4) != 0)
+	if (!body || strncmp(answer, "HTTP/1.", 7) != 0)
 		return -EPROTO;
+	if (strncmp(answer + 8, " 200", 4) != 0)
+		return strncmp(answer + 8, " 421", 4) == 0 ? -EREMOTE : -EPROTO;
 	memmove(answer, body + 4, strlen(body + 4) + 1);
 	return 0;
 }
@@ -144,9 +147,10 @@ char *stat_http_get(const char *host, const char *port, const char *path, int ti
 		return answer;
 	free(answer);
 	(void)snprintf(reason, room, "%s",
-		       error == -EPROTO  ? "what is there is not the CTLPORT of a receiver"
-		       : error == -EFBIG ? "the answer is too long"
-		       : why             ? why
-					 : strerror(-error));
+		       error == -EPROTO    ? "what is there is not the CTLPORT of a receiver"
+		       : error == -EREMOTE ? "the receiver refuses this name: ask for localhost or an address"
+		       : error == -EFBIG   ? "the answer is too long"
+		       : why               ? why
+					   : strerror(-error));
 	return NULL;
 }

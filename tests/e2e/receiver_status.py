@@ -128,6 +128,16 @@ def check_refusals(receiver):
     receiver.exchange(b"GET / HTTP/1.1\r\n\r\n" * 1000)
 
 
+def check_names(receiver):
+    """k2hft stat asks by the name that it was given: 127.1 leads to 127.0.0.1, and no browser asks for it."""
+    for name, wanted in (("127.1", "the receiver refuses this name: ask for localhost or an address"),
+                         ("localhost", ""), ("[0:0:0:0:0:0:0:1]", "")):
+        if name[0] == "[" and not os.path.exists("/proc/net/if_inet6"):
+            continue
+        done = subprocess.run([f"{BIN}/k2hft", "stat", f"{name}:{receiver.control}"], capture_output=True, timeout=60)
+        assert done.returncode == bool(wanted) and wanted in done.stderr.decode(), (name, done)
+
+
 def check_crowd(receiver):
     """1,000 that say nothing, or half a request: who asks is answered meanwhile, and they go in the end."""
     crowd = []
@@ -176,11 +186,13 @@ def main():
             check_pages(receiver)
             check_connection(receiver)
             check_refusals(receiver)
+            check_names(receiver)
             check_crowd(receiver)
             check_port_taken(work, receiver)
             receiver.end()
             receiver = Receiver(work, "CTLADDRESS = 0.0.0.0")
-            assert receiver.get("/status")[1]
+            # Other hosts have any name for this one.
+            assert receiver.exchange(b"GET / HTTP/1.1\r\nHost: any.example\r\n\r\n").startswith(b"HTTP/1.1 200 ")
             receiver.end()
         finally:
             receiver.kill()
