@@ -26,7 +26,7 @@ int fdatasync(int descriptor)
 }
 END
 receiver_control
-receiver_config "" '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
+receiver_config 'CONNMAX = 2' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
 sed -i 's/^SOCKTHREADCNT.*/SOCKTHREADCNT = 1/' "$dir/conf"
 booted="env LD_PRELOAD=$preload HOLD=$dir/hold SLOW=$dir/out/slow"
 : >"$dir/hold"
@@ -44,9 +44,14 @@ printf '%s\n' 'hello leaves 1 0 3' welcome 'stream 1 text leaves' 'chunk 1 0 fou
 	fail "the one that leaves: $(cat "$dir/leaves")"
 left() { [ "$(grep -c ' disconnected at 40: 1 records' "$dir/log")" = 2 ]; }
 wait_until left
+# Who waits so has greeted: who has not gives way.
+wait_until is connections_open 1
+echo closed | wire >"$dir/mute" &
+wait_until is connections_open 2
 printf '%s\n' 'hello other 1 0' welcome 'stream 1 text other' 'chunk 1 0 three\n' flush ack bye | wire >"$dir/other" 2>&1 ||
 	fail "the other sender: $(cat "$dir/other")"
 [ ! -s "$dir/again" ] || fail "welcome, and the disk has not answered: $(cat "$dir/again")"
+wait_until grep -q '^closed' "$dir/mute"
 arrived leaves 5 || fail "what the one that left has sent"
 rm "$dir/hold"
 wait $again || fail "the one that came again: $(cat "$dir/again")"

@@ -329,6 +329,47 @@ static void test_nothing_before_welcome(void **state)
 	synced_close(world);
 }
 
+static void lines_count(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)level;
+	*(unsigned *)argument += strstr(text, "connected") != NULL;
+}
+
+/* Who gives up waiting was not connected, and breaks no rule. */
+static void test_leaves_before_welcome(void **state)
+{
+	const struct k2hft_error_message error = {.code = K2HFT_ERROR_LIMIT, .text = "no more time"};
+	struct world *world = *state;
+	unsigned lines = 0;
+
+	greet_meanwhile(world);
+	k2hft_log_callback_set(lines_count, &lines, K2HFT_LOG_INFO);
+	put_message(world, k2hft_error_encode(&error, input_end(world), input_room(world)));
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	assert_int_equal(world->session.output_bytes, 0);
+	assert_int_equal(atomic_load(&world->counters.peer_errors), 1);
+	assert_int_equal(atomic_load(&world->counters.protocol_errors), 0);
+	k2i_session_end(&world->session);
+	assert_int_equal(lines, 0);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	disk_refuses(world);
+	synced_close(world);
+}
+
+/* It has said HELLO, so it knows what an ERROR is. */
+static void test_malformed_before_welcome(void **state)
+{
+	struct world *world = *state;
+
+	greet_meanwhile(world);
+	memset(input_end(world), 'x', K2HFT_FRAME_HEADER_BYTES);
+	put_message(world, K2HFT_FRAME_HEADER_BYTES);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_end(world, K2HFT_ERROR_PROTOCOL);
+	disk_refuses(world);
+	synced_close(world);
+}
+
 static struct world *replaced_world;
 static struct k2i_output_file *replaced;
 
@@ -515,6 +556,8 @@ int main(void)
 		SESSION_TEST(test_sync_fails),
 		SESSION_TEST(test_no_welcome_for_what_is_lost),
 		SESSION_TEST(test_nothing_before_welcome),
+		SESSION_TEST(test_leaves_before_welcome),
+		SESSION_TEST(test_malformed_before_welcome),
 		SESSION_TEST(test_synced_at_the_end),
 		SESSION_TEST(test_write_behind_fails),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
