@@ -39,6 +39,16 @@ done
 logged "listening on 127\.0\.0\.1:$free" || fail "LISTEN"
 logged "status: http on twice.k2hft.test port $((free + 1))" || fail "CTLADDRESS"
 [ "$(grep -c 'listening on' "$dir/log")" = 1 ] || fail "one socket"
+# The status is for those who ask for this host by a name of its own, of which CTLADDRESS is one.
+python3 - $((free + 1)) twice.k2hft.test "$(uname -n)" <<'END' || fail "a name of this host is refused"
+import socket, sys
+for name in sys.argv[2:]:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as asked:
+        asked.sendall(f"GET / HTTP/1.1\r\nHost: {name}:8021\r\n\r\n".encode())
+        answer = asked.recv(100)
+    if not answer.startswith(b"HTTP/1.1 200 "):
+        sys.exit(f"{name}: {answer}")
+END
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
 

@@ -378,30 +378,37 @@ static void line_keep(void *argument, enum k2hft_log_level level, const char *te
 	(void)snprintf(argument, LINE_ROOM, "%s", text);
 }
 
+/* Of what can't be put into the quarantine at `path`, or was. */
+static void expect_line(const char *path, const char *what, const char *why)
+{
+	static struct k2i_counters counters;
+	char line[LINE_ROOM] = "", wanted[LINE_ROOM];
+	struct k2i_quarantine *quarantine;
+
+	k2hft_log_callback_set(line_keep, line, K2HFT_LOG_ERROR);
+	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &counters, &quarantine), 0);
+	(void)k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one);
+	k2i_quarantine_free(quarantine);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	(void)snprintf(wanted, sizeof(wanted),
+		       "quarantine: what host sends to \"path\" can't be stored there (Is a directory) and %s%s%s",
+		       what, path, why);
+	assert_string_equal(line, wanted);
+}
+
 /* What is held is not said to be in the quarantine, and why it is not there is said. */
 static void what_it_says(void **state)
 {
-	static struct k2i_counters counters;
 	const struct folder *folder = *state;
-	char part[PATH_ROOM], line[LINE_ROOM] = "", wanted[LINE_ROOM];
-	struct k2i_quarantine *quarantine;
-	int puts;
+	char part[PATH_ROOM], below[PATH_ROOM];
 
 	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
-	k2hft_log_callback_set(line_keep, line, K2HFT_LOG_ERROR);
-	for (puts = 0; puts < 2; puts++) {
-		assert_int_equal(puts ? rmdir(part) : mkdir(part, 0700), 0);
-		assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
-		(void)k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one);
-		(void)snprintf(
-			wanted, sizeof(wanted),
-			"quarantine: what host sends to \"path\" can't be stored there (Is a directory) and %s%s%s",
-			puts ? "goes to " : "is held, because it can't go to ", folder->path,
-			puts ? "" : ": Is a directory");
-		assert_string_equal(line, wanted);
-		k2i_quarantine_free(quarantine);
-	}
-	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	assert_int_equal(mkdir(part, 0700), 0);
+	expect_line(folder->path, "is held, because it can't go to ", ": Is a directory");
+	assert_int_equal(rmdir(part), 0);
+	expect_line(folder->path, "goes to ", "");
+	path_join(below, sizeof(below), folder, CHUNK_2 "/quarantine");
+	expect_line(below, "is held, because it can't go to ", ": Not a directory");
 }
 
 /* root's rights do without those of a file. False: they can't be given away. */
