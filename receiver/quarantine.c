@@ -370,13 +370,14 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	/* Without a descriptor to be had who has something for the quarantine waits, too. */
 	if (!error && directory < 0 && quarantine->kept >= 0)
 		error = file_system_sync(quarantine->kept);
-	else if (!error && directory == -EACCES) /* it may be written and not read */
-		sync();
-	else if (!error && directory < 0 && directory != -ENOENT)
+	else if (!error && directory < 0 && directory != -ENOENT && directory != -EACCES)
 		error = directory;
 	(void)pthread_mutex_unlock(&quarantine->mutex);
+	/* Without the lock: it takes as long as the disk, and who has something for the quarantine has connections to serve. */
 	if (!error && directory >= 0)
 		error = file_system_sync(directory);
+	else if (!error && directory == -EACCES) /* it may be written and not read */
+		sync();
 	if (directory >= 0)
 		(void)close(directory);
 	if (error)
