@@ -6,8 +6,11 @@
 pick_port
 fixed_port=yes
 sender_config
+servers() {
+	pgrep -f -- "$bin/k2hftfuse mnt -o conf=slave.ini"
+}
 server() {
-	pgrep -f -- "$bin/k2hftfuse mnt -o conf=slave.ini" | head -n 1
+	servers | head -n 1
 }
 (cd "$work" && quick setsid "$bin/k2hftfuse" mnt -o conf=slave.ini) >"$work/out" 2>&1 || fail "status $?: $(cat "$work/out")"
 mounted || fail "it returned before the mount was there"
@@ -18,6 +21,15 @@ case $(readlink "/proc/$mount_pid/fd/2") in
 /dev/null) ;;
 *) fail "standard error is still open" ;;
 esac
+# The end of the session in which it was started, as of a terminal, is none of its business.
+all=$(servers | tr '\n' ' ')
+for process in $all; do
+	session=$(sed 's/.*) //' "/proc/$process/stat" | cut -d ' ' -f 4)
+	case " $all" in
+	*" $session "*) ;;
+	*) fail "process $process of $all is in session $session" ;;
+	esac
+done
 quick sh -c "echo line >'$sent/f'" || fail "a write without a receiver"
 start_receiver
 echo line >"$work/expected"

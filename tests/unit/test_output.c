@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/socket.h>
@@ -273,6 +274,38 @@ static void test_base_directory_replaced(void **state)
 	add(place, &stream, 0, 1, "2\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "d/log", "2\n");
+	place_close(place);
+}
+
+static void warnings_count(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)level;
+	*(unsigned *)argument += strstr(text, "can't be opened any more") != NULL;
+}
+
+/* Where files go is said once, and not because this process has no descriptor just now. */
+static void test_base_directory_missing_is_said(void **state)
+{
+	struct place *place = *state;
+	struct rlimit before, none;
+	unsigned warnings = 0;
+	char moved[400];
+
+	place_open(place, "%L", NULL);
+	k2hft_log_callback_set(warnings_count, &warnings, K2HFT_LOG_WARNING);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){.rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(warnings, 0);
+	path_in(moved, sizeof(moved), place->root, "moved");
+	assert_int_equal(rename(place->base, moved), 0);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->destination.outputs, 1);
+	assert_int_equal(warnings, 1);
+	assert_int_equal(rename(moved, place->base), 0);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	place_close(place);
 }
 
@@ -633,6 +666,7 @@ int main(void)
 		PLACE_TEST(test_removed_and_renamed),
 		PLACE_TEST(test_base_directory_replaced),
 		PLACE_TEST(test_base_directory_replaced_is_locked),
+		PLACE_TEST(test_base_directory_missing_is_said),
 		PLACE_TEST(test_missing_base_directory_holds),
 		PLACE_TEST(test_failed_write_is_cut_back),
 		PLACE_TEST(test_what_is_quarantined_is_not_cut),
