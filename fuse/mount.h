@@ -99,7 +99,7 @@ struct k2i_mount {
 
 	struct k2i_handle **handles; /* by number; NULL: free */
 	uint32_t handle_room, handle_free, handles_open;
-	struct k2i_handle *flushed_first; /* k2i_handle_holds, and a close since */
+	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
 	struct k2i_outlet *owing_first;   /* line ends, see k2i_outlet_pay */
 	struct k2i_park park;
 	struct k2i_cached_file *cached_first;

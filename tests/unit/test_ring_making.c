@@ -325,7 +325,6 @@ static void holes_are_filled(void **state)
 	(void)close(descriptor);
 }
 
-/* A process that is attached can't cut the ring's end off under the others. */
 static bool ranges_can_be_zeroed(const struct k2hft_ring *ring)
 {
 	return fallocate(k2hft_ring_descriptor(ring), FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, K2I_DATA_AT, 4096) ==
@@ -398,6 +397,7 @@ static void free_room_is_not_read(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* A process that is attached can't cut the ring's end off under the others. */
 static void memory_keeps_its_size(void **state)
 {
 	struct k2hft_ring *ring = memory_ring();
