@@ -133,8 +133,8 @@ $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verif
 $(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json terminal)
 $(B)/tests/test_bench: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json numbers output terminal)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors numbers output)
-$(patsubst %,$(B)/tests/test_%,cached collect hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
-$(patsubst %,$(B)/tests/test_%,collect handles outlet outlet_stream outputfile park): $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
+$(patsubst %,$(B)/tests/test_%,cached collect drain hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
+$(patsubst %,$(B)/tests/test_%,collect drain handles outlet outlet_stream outputfile park): $(patsubst %,$(B)/obj/fuse/%.o,handles nodes outlet output park reply shared text tree write)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(wrapped_by_$(@F):%=-Wl,--wrap=%)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)

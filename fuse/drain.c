@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 
 #include "clock.h"
 #include "collect.h"
@@ -14,6 +15,8 @@
 
 /* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
 #define LOOK_MS 10
+/* How long who asks again and again keeps a mount of which all is acknowledged. */
+#define LAST_NS K2I_SECOND_NS
 
 /* One file's bytes have been taken. */
 static void drain_file(struct k2i_mount *mount, void *argument)
@@ -59,10 +62,25 @@ void k2i_drain_begin(struct k2i_mount *mount)
 	k2i_write_end_all(mount);
 }
 
+/*
+ * Who has heard that his bytes are taken asks next whether they are acknowledged, as a write(2) with O_DSYNC does. He is to
+ * hear that they are, and not that the mount has ended: he would write them again.
+ */
+static bool more_comes(struct k2i_mount *mount)
+{
+	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
+	uint64_t now_ns = k2i_mount_clock_ns();
+
+	if (mount->last_ns == 0)
+		mount->last_ns = now_ns + LAST_NS;
+	return mount->device_fd >= 0 && now_ns < mount->last_ns && now_ns < mount->deadline_ns &&
+	       poll(&device, 1, LOOK_MS) == 1 && device.revents & POLLIN;
+}
+
 bool k2i_drain_done(struct k2i_mount *mount)
 {
 	if (!mount->park.first && k2hft_client_drain(mount->client, LOOK_MS) == 0 && k2i_park_empty(mount))
-		return true;
+		return !more_comes(mount);
 	if (k2i_mount_clock_ns() < mount->deadline_ns)
 		return false;
 	k2i_park_abandon(mount, -ECONNABORTED);

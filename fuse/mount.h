@@ -89,6 +89,7 @@ struct k2i_mount {
 	bool asked;           /* to end, by a signal: the next one ends the wait */
 	bool ending;          /* draining: nothing new is accepted */
 	uint64_t deadline_ns;
+	uint64_t last_ns; /* when requests are answered no longer although all is acknowledged; 0: it is not yet */
 
 	char *request;          /* one whole request that does not go to the ring */
 	char *body;             /* its data, K2I_REQUEST_HEAD_BYTES behind */

@@ -124,6 +124,7 @@ static void begin(struct k2i_mount *mount)
 	mount->hold = (struct k2i_hold){.full_since_ns = 0};
 	mount->in_a_row = 0;
 	mount->drain_files = 0;
+	mount->last_ns = 0;
 	mount->writes_later = NULL;
 	mount->marks = NULL;
 	mount->later_first = NULL;

@@ -10,6 +10,7 @@ wrapped_by_test_client_life    = getaddrinfo
 wrapped_by_test_client_retry   = getaddrinfo
 wrapped_by_test_collect        = k2i_shared_alloc
 wrapped_by_test_directory      = fsync
+wrapped_by_test_drain          = k2hft_client_drain k2i_mount_clock_ns k2i_shared_alloc
 wrapped_by_test_group          = k2i_output_lock
 wrapped_by_test_handles        = k2i_shared_alloc
 wrapped_by_test_ledger         = fdatasync fsync
