@@ -349,9 +349,8 @@ static bool is_fine(const struct verify_tally *tally)
 		allowed_damaged = tally->lines[VERIFY_KIND_CUT] + tally->lines[VERIFY_KIND_UNENDED];
 		allowed_missing = tally->missing_tail;
 	}
-	/* Nothing at all is no proof of anything, unless it is what was to be expected. */
-	if (!tally->records && options->expected_all == VERIFY_ANY_NUMBER && !options->expected_count &&
-	    !options->allow_missing_tail)
+	/* Nothing at all is no proof of anything, unless it is what was to be expected: so many of each of no producers is not. */
+	if (!tally->records && options->expected_all != 0 && !options->expected_count && !options->allow_missing_tail)
 		return false;
 	return tally->missing == allowed_missing && !tally->repeated && !tally->late && !tally->extra &&
 	       tally->damaged == allowed_damaged && !(options->only && tally->foreign);

@@ -31,6 +31,11 @@ says 'NOT fine, no records$'
 reads 3 --expect 1=10 "$dir/empty"
 says 'records 1-10 missing'
 reads 0 --expect-all 0 "$dir/empty"
+# So many of each producer, and there is none: whoever says how many there are to be must hear that none came.
+reads 3 --expect-all 10 "$dir/empty"
+says 'NOT fine, no records$'
+reads 3 --expect-all 10 --run abcdef "$dir/whole"
+reads 0 --expect-all 10 --allow-missing-tail "$dir/empty"
 
 # Of many gaps some are told, all are counted.
 sed -n 'p;n' "$dir/whole" >"$dir/half"

@@ -101,6 +101,13 @@ static void nothing_was_expected(void **state)
 	end(true);
 }
 
+static void nothing_came_of_what_was_expected(void **state)
+{
+	(void)state;
+	options.expected_all = 10;
+	end(false);
+}
+
 static void begin_missing(void **state)
 {
 	(void)state;
@@ -370,6 +377,7 @@ int main(void)
 		TEST(all_there),
 		TEST(nothing_is_not_fine),
 		TEST(nothing_was_expected),
+		TEST(nothing_came_of_what_was_expected),
 		TEST(begin_missing),
 		TEST(begin_is_later),
 		TEST(tail_missing),
