@@ -169,7 +169,8 @@ struct bench_shared {
 
 /* A program that is measured. */
 struct bench_process {
-	pid_t pid; /* 0: does not run */
+	pid_t pid;    /* 0: does not run */
+	int messages; /* descriptor of what it says and was not shown yet; 0: that is not shown */
 	double cpu_s;
 	uint64_t peak_kib;
 };

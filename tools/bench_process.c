@@ -234,11 +234,31 @@ static void choice_make(char *choice, const char *path)
 	*choice = '\0';
 }
 
+/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
+static void messages_follow(const struct bench_run *run, struct bench_process *process, const char *name)
+{
+	char path[4200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
+	process->messages = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void messages_show(const struct bench_process *process)
+{
+	char text[4096];
+	ssize_t got;
+
+	while (process->messages > 0 && (got = read(process->messages, text, sizeof(text))) > 0) {
+		progress_clear();
+		(void)fwrite(text, 1, (size_t)got, stderr);
+	}
+}
+
 int bench_mount_start(struct bench_run *run)
 {
-	static const char name[] = "k2hftfuse";
-	char path[4200], tls[4300], mount[4200], choice[2 * 4200 + 8], program[] = "k2hftfuse", option[] = "-o",
-								       foreground[] = "-f";
+	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
+	char path[4200], tls[4300], mount[4200], choice[2 * 4200 + 32], program[] = "k2hftfuse", option[] = "-o",
+									foreground[] = "-f";
 	char *arguments[] = {program, mount, option, choice, foreground, NULL};
 	FILE *config;
 
@@ -254,12 +274,16 @@ int bench_mount_start(struct bench_run *run)
 		return -1;
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
 	choice_make(choice, path);
+	if (run->options->receiver[0])
+		memcpy(choice + strlen(choice), warnings, sizeof(warnings));
 	if (mkdir(mount, 0700) && errno != EEXIST) {
 		bench_error("%s: %s", mount, strerror(errno));
 		return -1;
 	}
 	if (process_start(run, &run->mount, name, arguments))
 		return -1;
+	if (run->options->receiver[0])
+		messages_follow(run, &run->mount, name);
 	return start_await(run, &run->mount, name, mount_is);
 }
 
@@ -313,6 +337,7 @@ bool bench_trouble(const struct bench_run *run)
 								: NULL;
 	struct statvfs system;
 
+	messages_show(&run->mount);
 	if (name) {
 		bench_error("%s is gone", name);
 		messages_copy(run, name);
@@ -333,6 +358,9 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 	int interrupts = bench_interrupted(), status;
 	struct rusage usage;
 
+	if (process->messages > 0)
+		(void)close(process->messages);
+	process->messages = 0;
 	if (process->pid == 0)
 		return 0;
 	(void)kill(process->pid, SIGTERM);

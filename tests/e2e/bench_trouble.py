@@ -5,6 +5,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -133,6 +134,20 @@ def first_failures(scratch):
     assert os.listdir(scratch) == [], os.listdir(scratch)
 
 
+def receiver_away(scratch, way):
+    """Another's receiver, which is not there: whoever waits is told so, whatever the way."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        with subprocess.Popen([K2HFT, "bench", "--runs", "1", "--size", "1K", "-n", "1", "--by", way, "-r",
+                               "127.0.0.1:%d" % nobody.getsockname()[1]], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": scratch}) as running:
+            warned = running.stderr.readline()
+            running.send_signal(signal.SIGINT)
+            _, said = running.communicate(timeout=LIMIT_S)
+    assert "Connection refused; trying again" in warned and "interrupted" in said, (way, warned, said)
+    assert os.listdir(scratch) == [], os.listdir(scratch)
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         for arguments in (["--by", "library", "--seconds", "600"], ["--by", "push", "--seconds", "600"],
@@ -145,6 +160,8 @@ def main():
                 trouble(scratch, ["--by", way, "--seconds", "600"], killed("k2hftfuse"), "k2hftfuse is gone")
             trouble(scratch, ["--by", "mount", "--seconds", "600"], killed("k2hftfusesvr"), "k2hftfusesvr is gone")
             small_memory(scratch)
+        for way in ("library", "mount", "mount-append") if MOUNTS else ("library",):
+            receiver_away(scratch, way)
         trouble(scratch, ["--by", "push", "--seconds", "600"], lambda running: running.send_signal(signal.SIGHUP),
                 "interrupted")
         stuck(scratch)
