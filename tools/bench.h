@@ -64,6 +64,10 @@ extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
 /* What a sweep goes along. */
 enum bench_axis { BENCH_SENDERS, BENCH_WRITERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
 uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
+/* What a write takes where -c does not say it. */
+#define BENCH_WRITE_BYTES (256u * 1024)
+/* 0: of lines of a log, as many as BENCH_WRITE_BYTES hold. */
+uint64_t bench_per_write(const struct bench_point *point);
 /* Of a way's ring, where --ring does not say it. */
 uint64_t bench_ring_bytes(uint64_t way);
 

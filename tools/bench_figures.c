@@ -136,6 +136,28 @@ uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis)
 	}
 }
 
+uint64_t bench_per_write(const struct bench_point *point)
+{
+	uint64_t records = point->size ? BENCH_WRITE_BYTES / point->size : 0;
+
+	if (point->per_write)
+		return point->per_write;
+	if (point->way == BENCH_LIBRARY || point->way == BENCH_APPEND || point->way == BENCH_TMPFS || point->rate ||
+	    (records == 0 && point->size))
+		return 1;
+	return records;
+}
+
+/* 0 records in one write stands for many; of a log nobody knows how many, but more than a list is likely to name. */
+static uint64_t knee_order(struct bench_point *point, enum bench_axis axis)
+{
+	uint64_t value = *bench_axis_value(point, axis);
+
+	if (axis != BENCH_PER_WRITE || value)
+		return value;
+	return bench_per_write(point) ? bench_per_write(point) : UINT64_MAX - 1;
+}
+
 bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, enum bench_axis axis)
 {
 	struct bench_result *result = &report->results[number];
@@ -167,7 +189,7 @@ unsigned bench_knee(const struct bench_report *report, unsigned first, enum benc
 			*best = number;
 	}
 	for (number = first; number < report->count; number++) {
-		value = *bench_axis_value(&results[number].point, axis);
+		value = knee_order(&results[number].point, axis);
 		if (value < lowest && bench_sweep_has(report, first, number, axis) &&
 		    results[number].medians[BENCH_COMMITTED_MB] >=
 			    BENCH_KNEE_SHARE * results[*best].medians[BENCH_COMMITTED_MB]) {

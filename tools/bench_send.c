@@ -24,7 +24,6 @@
 
 #include "bench_pipe.h"
 
-#define WRITE_BYTES (256u * 1024)
 #define PIPE_BYTES (1024 * 1024)
 #define FLUSH_MS 120000
 #define TMPFS "/dev/shm"
@@ -208,7 +207,7 @@ static uint64_t next_bytes(const struct sending *sending, uint64_t at, uint64_t 
 	if (size)
 		return sending->per_step * size < most ? sending->per_step * size : most;
 	if (sending->per_write == 0) {
-		end = memrchr(begin, '\n', most < WRITE_BYTES ? (size_t)most : WRITE_BYTES);
+		end = memrchr(begin, '\n', most < BENCH_WRITE_BYTES ? (size_t)most : BENCH_WRITE_BYTES);
 		end = end ? end : memchr(begin, '\n', (size_t)rest);
 		return (uint64_t)(end + 1 - begin);
 	}
@@ -310,19 +309,6 @@ static int output_open(struct sending *sending)
 	}
 }
 
-/* 0: of lines of a log, as many as WRITE_BYTES hold. */
-static uint64_t per_write_of(const struct bench_run *run)
-{
-	uint64_t records = run->point.size ? WRITE_BYTES / run->point.size : 0;
-
-	if (run->point.per_write)
-		return run->point.per_write;
-	if (run->point.way == BENCH_LIBRARY || run->point.way == BENCH_APPEND || run->point.way == BENCH_TMPFS ||
-	    run->point.rate || (records == 0 && run->point.size))
-		return 1;
-	return records;
-}
-
 /* How many records go between two looks at the clock and at what is left. */
 static uint64_t per_step_of(const struct sending *sending)
 {
@@ -415,7 +401,7 @@ void bench_send(struct bench_run *run, unsigned number, int ready, int gate)
 						       .number = number * (unsigned)run->point.writers,
 						       .ready = ready,
 						       .gate = gate,
-						       .per_write = per_write_of(run)}};
+						       .per_write = bench_per_write(&run->point)}};
 	struct bench_slot *slot = &run->shared->slots[number];
 	struct rusage usage;
 	void *block;

@@ -145,6 +145,36 @@ static void judgements(void **state)
 	free(once.values);
 }
 
+/* 0 is what one write holds, so the knee is at what does with fewer. */
+static void knee_of_records_in_one_write(void **state)
+{
+	static const uint64_t per_write[] = {0, 1, 1024, 4096};
+	static const double rates[] = {99, 10, 95, 100};
+	struct bench_result results[4] = {0};
+	struct bench_report report = {.results = results, .count = 4};
+	unsigned best, knee, number;
+
+	(void)state;
+	for (number = 0; number < 4; number++) {
+		results[number] = (struct bench_result){
+			.runs = 1,
+			.point = {.way = BENCH_MOUNT, .size = 100, .senders = 1, .per_write = per_write[number]}};
+		results[number].medians[BENCH_COMMITTED_MB] = rates[number];
+	}
+	assert_int_equal(bench_knee(&report, 0, BENCH_PER_WRITE, &best, &knee), 4);
+	assert_int_equal(best, 3);
+	assert_int_equal(knee, 2);
+	for (number = 0; number < 4; number++)
+		results[number].point.size = 0; /* lines of a log */
+	assert_int_equal(bench_knee(&report, 0, BENCH_PER_WRITE, &best, &knee), 4);
+	assert_int_equal(knee, 2);
+	/* For the library it is one. */
+	for (number = 0; number < 4; number++)
+		results[number].point.way = BENCH_LIBRARY;
+	assert_int_equal(bench_knee(&report, 0, BENCH_PER_WRITE, &best, &knee), 4);
+	assert_int_equal(knee, 0);
+}
+
 static void knees(void **state)
 {
 	static const double rates[] = {10, 50, 91, 100, 60, 500};
@@ -629,12 +659,25 @@ static void labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),          cmocka_unit_test(rows),   cmocka_unit_test(quarters),
-		cmocka_unit_test(judgements),       cmocka_unit_test(knees),  cmocka_unit_test(steps),
-		cmocka_unit_test(figures),          cmocka_unit_test(saved),  cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts),       cmocka_unit_test(page),   cmocka_unit_test(sweeps),
-		cmocka_unit_test(long_labels),      cmocka_unit_test(cells),  cmocka_unit_test(volumes),
-		cmocka_unit_test(sweep_of_writers), cmocka_unit_test(labels), cmocka_unit_test(lines_of_a_chart),
+		cmocka_unit_test(medians),
+		cmocka_unit_test(rows),
+		cmocka_unit_test(quarters),
+		cmocka_unit_test(judgements),
+		cmocka_unit_test(knees),
+		cmocka_unit_test(knee_of_records_in_one_write),
+		cmocka_unit_test(steps),
+		cmocka_unit_test(figures),
+		cmocka_unit_test(saved),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(json_texts),
+		cmocka_unit_test(page),
+		cmocka_unit_test(sweeps),
+		cmocka_unit_test(long_labels),
+		cmocka_unit_test(cells),
+		cmocka_unit_test(volumes),
+		cmocka_unit_test(sweep_of_writers),
+		cmocka_unit_test(labels),
+		cmocka_unit_test(lines_of_a_chart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
