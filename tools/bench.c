@@ -272,7 +272,8 @@ static int earlier_read(const struct bench_options *options, struct bench_report
 		return -1;
 	differs = bench_report_differs(earlier, report);
 	if (differs) {
-		bench_error("--resume: %s has another %s: everything is measured anew", options->json_file, differs);
+		bench_error("--resume: %s is not of the same %s: everything is measured anew", options->json_file,
+			    differs);
 		bench_report_free(earlier);
 	} else {
 		memcpy(report->date, earlier->date, sizeof(report->date));

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "terminal.h"
 
@@ -77,6 +78,35 @@ static void side_print(const char *side, const char *path, const struct bench_re
 	(void)fputc('\n', stdout);
 }
 
+static void difference_print(const char *name, const char *a, const char *b)
+{
+	(void)printf("not the same: %s, A ", name);
+	text_show(stdout, *a ? a : "-", false);
+	(void)fputs(", B ", stdout);
+	text_show(stdout, *b ? b : "-", false);
+	(void)putchar('\n');
+}
+
+/* No parameters of a run, and yet it depends on them: they may be what got worse. Program and note are there to differ. */
+static void differences_print(const struct bench_report *a, const struct bench_report *b)
+{
+	char of_a[24], of_b[24];
+	unsigned number;
+
+	for (number = 0; number < BENCH_TEXTS; number++)
+		if (!bench_texts[number].each && strcmp(bench_texts[number].name, "program") != 0 &&
+		    strcmp(bench_texts[number].name, "note") != 0 &&
+		    strcmp(bench_text_get(a, number), bench_text_get(b, number)) != 0)
+			difference_print(bench_texts[number].name, bench_text_get(a, number),
+					 bench_text_get(b, number));
+	for (number = 0; number < BENCH_NUMBERS; number++) {
+		(void)snprintf(of_a, sizeof(of_a), "%" PRIu64, bench_number_get(a, number));
+		(void)snprintf(of_b, sizeof(of_b), "%" PRIu64, bench_number_get(b, number));
+		if (!bench_numbers[number].each && strcmp(of_a, of_b) != 0)
+			difference_print(bench_numbers[number].name, of_a, of_b);
+	}
+}
+
 /* How much a run was is part of what makes a line another one; what a record costs has none. */
 static void left_print(const struct bench_report *a, const struct bench_report *b, const char *side)
 {
@@ -133,6 +163,7 @@ int bench_compare(const struct bench_options *options)
 	if (bench_json_read(options->compare_file, &a) == 0 && bench_json_read(options->compare_to, &b) == 0) {
 		side_print("A", options->compare_file, &a);
 		side_print("B", options->compare_to, &b);
+		differences_print(&a, &b);
 		(void)printf("  %-26s %12s %25s %25s\n", "", "A [lowest to highest]", "B [lowest to highest]",
 			     "B of A");
 		status = reports_compare(&a, &b);

@@ -33,7 +33,7 @@ const struct bench_text bench_texts[BENCH_TEXTS] = {
 	{"input", offsetof(struct bench_report, input), false},
 };
 const struct bench_text bench_numbers[BENCH_NUMBERS] = {
-	{"processors", offsetof(struct bench_report, processors), true},
+	{"processors", offsetof(struct bench_report, processors), false},
 	{"memory_mib", offsetof(struct bench_report, memory_mib), true},
 	{"planned", offsetof(struct bench_report, planned), true},
 };
@@ -178,6 +178,9 @@ const char *bench_report_differs(const struct bench_report *a, const struct benc
 	for (number = 0; number < BENCH_TEXTS; number++)
 		if (!bench_texts[number].each && strcmp(bench_text_get(a, number), bench_text_get(b, number)) != 0)
 			return bench_texts[number].name;
+	for (number = 0; number < BENCH_NUMBERS; number++)
+		if (!bench_numbers[number].each && bench_number_get(a, number) != bench_number_get(b, number))
+			return bench_numbers[number].name;
 	return NULL;
 }
 

@@ -71,6 +71,14 @@ def main():
         printed, _ = bench(work, "--compare", "slow.json", "a.json")
         assert " 0 worse, 1 better" in printed, printed
 
+        # What is no parameter of a run, and can be why it went otherwise, is told.
+        assert "not the same" not in printed, printed
+        save(work, "b.json", {**report, "receiver": "logs.example:8020", "processors": 1000, "note": "other"})
+        printed, _ = bench(work, "--compare", "slow.json", "b.json")
+        assert [line for line in printed.splitlines() if line.startswith("not the same: ")] == [
+            "not the same: receiver, A -, B logs.example:8020",
+            f"not the same: processors, A {report['processors']}, B 1000"], printed
+
         # What the file has is not measured again: a figure that no run could give stays.
         report["results"][0]["of_each_run"]["committed_mb_per_s"] = [7e12, 7e12]
         del report["results"][2]
@@ -95,18 +103,19 @@ def main():
         assert [r["senders"] for r in load(work, "longer.json")["results"]] == [1, 3], load(work, "longer.json")
         # What is of another commit, or machine, or log, is measured anew.
         _, said = bench(work, *again, "another")
-        assert said == "k2hft bench: --resume: part.json has another note: everything is measured anew\n", said
+        assert said == "k2hft bench: --resume: part.json is not of the same note: everything is measured anew\n", said
         assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
-        save(work, "part.json", {**report, "processor": "abacus"})
-        _, said = bench(work, *again, report["note"])
-        assert "part.json has another processor: " in said, said
+        for name, other in (("processor", "abacus"), ("processors", 1000)):
+            save(work, "part.json", {**report, name: other})
+            _, said = bench(work, *again, report["note"])
+            assert f"part.json is not of the same {name}: " in said, said
         for line in (10, 11):
             with open(os.path.join(work, f"{line}.log"), "w", encoding="utf-8") as log:
                 log.write("a" * line + "\n")
         bench(work, "--by", "library", "--input", "10.log", "-n", "3000", "--runs", "1", "--json", "log.json")
         _, said = bench(work, "--by", "library", "--input", "11.log", "-n", "3000", "--runs", "1", "--json", "log.json",
                         "--resume")
-        assert "log.json has another input: " in said, said
+        assert "log.json is not of the same input: " in said, said
         (result,) = load(work, "log.json")["results"]
         assert result["sent_bytes"] == 3000 * 12, result
         # Lines of a log have no one length, and what has no pair is told apart.
