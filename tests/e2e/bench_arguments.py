@@ -48,9 +48,10 @@ WITHOUT_EFFECT = (
     ("--from x", (*PRESET, *MEASURED, "--input x", "--sustain 5", "--memory-limit 1G")),
     ("--compare a b", (*PRESET, *MEASURED, *FILES, "--from x")),
     ("", ("--brief",)),
-    ("--by record,idle", ("--senders 3", "--per-write 3", "--count 3", "--bytes 3", "--rate 3")),
+    ("--by record,idle", ("--senders 3", "--per-write 3", "--count 3", "--bytes 3", "--rate 3",
+                          "--format json", "--unify")),
     ("--by record", ("--seconds 3",)),
-    ("--by idle", ("--size 10", "--input x")),
+    ("--by idle", ("--size 10", "--input x", "--rules 3", "--compress never", "--link 3")),
 )
 
 
