@@ -57,8 +57,9 @@ static void progress(const struct bench_report *report, const struct bench_resul
 	if (options->quiet || !isatty(STDERR_FILENO))
 		return;
 	bench_point_text(&result->point, text, sizeof(text));
-	progress_show("[%u of %u] %s: run %llu of %llu", (unsigned)(result - report->results) + 1, report->count, text,
-		      (unsigned long long)number, (unsigned long long)options->runs);
+	/* What moves comes first: of a narrow terminal's line the end is cut off. */
+	progress_show("[%u of %u] run %llu of %llu: %s", (unsigned)(result - report->results) + 1, report->count,
+		      (unsigned long long)number, (unsigned long long)options->runs, text);
 }
 
 static int limited_run(struct bench_run *run, double metrics[BENCH_METRICS])
