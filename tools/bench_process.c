@@ -165,24 +165,37 @@ static int config_close(const char *path, FILE *config)
 	return -1;
 }
 
-static const char *tls_lines(const struct bench_run *run, char lines[4300])
+/* Whatever is in the name of a directory: without quotes a # would end it, and another directory be written to. */
+static void path_write(FILE *config, const char *key, const char *path, const char *below)
 {
-	(void)snprintf(lines, 4300, "SSL = yes\nPSKFILE = %s\n", run->shared_key);
-	return run->point.tls ? lines : "";
+	(void)fprintf(config, "%s = \"", key);
+	for (; *path; path++)
+		(void)fprintf(config, "%s%c", *path == '"' || *path == '\\' ? "\\" : "", *path);
+	(void)fprintf(config, "%s\"\n", below);
+}
+
+static void tls_write(const struct bench_run *run, FILE *config)
+{
+	if (!run->point.tls)
+		return;
+	(void)fputs("SSL = yes\n", config);
+	path_write(config, "PSKFILE", run->shared_key, "");
 }
 
 int bench_receiver_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfusesvr";
-	char path[4200], tls[4300], program[] = "k2hftfusesvr", conf[] = "-conf", listen[] = "--listen",
-				    where[] = "127.0.0.1:0";
+	char path[4200], program[] = "k2hftfusesvr", conf[] = "-conf", listen[] = "--listen", where[] = "127.0.0.1:0";
 	char *arguments[] = {program, conf, path, listen, where, NULL};
 	FILE *config;
 
 	if (config_open(run, "server.ini", path, &config))
 		return -1;
-	(void)fprintf(config, "[GLOBAL]\nPORT = 8020\n%s[K2HFTFUSESVR]\nTYPE = file\nFILE_BASEDIR = %s/received\n%s%s",
-		      tls_lines(run, tls), run->work,
+	(void)fputs("[GLOBAL]\nPORT = 8020\n", config);
+	tls_write(run, config);
+	(void)fputs("[K2HFTFUSESVR]\nTYPE = file\n", config);
+	path_write(config, "FILE_BASEDIR", run->work, "/received");
+	(void)fprintf(config, "%s%s",
 		      run->point.format ? "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n" : "",
 		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
 	if (config_close(path, config))
@@ -257,18 +270,19 @@ static void messages_show(const struct bench_process *process)
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
-	char path[4200], tls[4300], mount[4200], choice[2 * 4200 + 32], program[] = "k2hftfuse", option[] = "-o",
-									foreground[] = "-f";
+	char path[4200], mount[4200], choice[2 * 4200 + 32], program[] = "k2hftfuse", option[] = "-o",
+							     foreground[] = "-f";
 	char *arguments[] = {program, mount, option, choice, foreground, NULL};
 	FILE *config;
 
 	if (config_open(run, "slave.ini", path, &config))
 		return -1;
+	(void)fprintf(config, "[GLOBAL]\nPORT = %s\n", run->port);
+	tls_write(run, config);
 	(void)fprintf(config,
-		      "[GLOBAL]\nPORT = %s\n%s[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\n"
-		      "RINGSIZE = %" PRIu64 "\nCOMPRESS = %s\n",
-		      run->port, tls_lines(run, tls), run->host, run->point.ring_bytes,
-		      bench_compress_names[run->point.compress]);
+		      "[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\nRINGSIZE = %" PRIu64
+		      "\nCOMPRESS = %s\n",
+		      run->host, run->point.ring_bytes, bench_compress_names[run->point.compress]);
 	rules_write(run, config);
 	if (config_close(path, config))
 		return -1;

@@ -59,7 +59,7 @@ def relative_key(work):
 def odd_places():
     """A temporary directory whose name is relative, or has what a list of options or a configuration has, too."""
     with tempfile.TemporaryDirectory() as work:
-        for name in ("near", "a,b", "a ;b", "a\\b", "a#b"):
+        for name in ("near", "a,b", "a ;b", "a\\b", "a#b", "a #b", "a'b", 'a"b \\'):
             os.mkdir(os.path.join(work, name))
             done = subprocess.run([K2HFT, "bench", "--runs", "1", "--by", "library,mount" if MOUNTS else "library", "-n",
                                    "10", "--size", "10", "--tls"], cwd=work, capture_output=True, text=True, check=False,
