@@ -212,12 +212,27 @@ static void order_insert(const struct bench_report *report, enum bench_axis axis
 	order[count] = number;
 }
 
+/* What all of a sweep have in common: what it goes along is not of its first point. */
+static void sweep_title_write(FILE *output, const struct bench_point *first, enum bench_axis axis)
+{
+	struct bench_point common = *first;
+	char title[BENCH_TEXT_ROOM];
+
+	*bench_axis_value(&common, axis) = axis == BENCH_RINGS       ? bench_ring_bytes(first->way)
+					   : axis == BENCH_PER_WRITE ? 0
+								     : 1;
+	bench_point_text(&common, title, sizeof(title));
+	(void)fputs("<h2>Sweep: ", output);
+	bench_chart_text(output, title);
+	(void)fputs("</h2>\n", output);
+}
+
 static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
 {
 	static const char *const titles[BENCH_AXES] = {"senders at once", "writers of each sender",
 						       "records in one write", "size of the queue"};
 	double x[SWEEP_MAX], y[SWEEP_MAX], lowest[SWEEP_MAX], highest[SWEEP_MAX];
-	char note[BENCH_TEXT_ROOM], title[BENCH_TEXT_ROOM], size[BENCH_FIGURE_ROOM];
+	char note[BENCH_TEXT_ROOM], size[BENCH_FIGURE_ROOM];
 	struct bench_line chart = {.x = x,
 				   .y = y,
 				   .lowest = lowest,
@@ -244,12 +259,9 @@ static void sweep_write(FILE *output, const struct bench_report *report, unsigne
 		highest[number] = result->highest[BENCH_COMMITTED_MB];
 	}
 	chart.count = count;
-	bench_point_text(&report->results[first].point, title, sizeof(title));
 	(void)snprintf(note, sizeof(note), "knee: %s", bench_size_text((uint64_t)x[chart.noted], size));
-	(void)fputs("<h2>Sweep: ", output);
-	bench_chart_text(output, title);
-	(void)fputs("</h2>\n<p>The knee is the lowest value that reaches 0.9 of the best; the band is from the lowest "
-		    "to the "
+	sweep_title_write(output, &report->results[first].point, axis);
+	(void)fputs("<p>The knee is the lowest value that reaches 0.9 of the best; the band is from the lowest to the "
 		    "highest run.</p>\n",
 		    output);
 	bench_chart_line(output, &chart);

@@ -543,6 +543,8 @@ static void lines_of_a_chart(void **state)
 	text = written(bench_html_write, &report);
 	assert_true(strstr(text, ">512K<") && strstr(text, ">1M<") && strstr(text, ">2M<"));
 	assert_non_null(strstr(text, "knee: 2M"));
+	/* The first of the sizes is not what they have in common. */
+	assert_non_null(strstr(text, "<h2>Sweep: library</h2>"));
 	free(text);
 	for (number = 0; number < 3; number++)
 		free(results[number].values);
