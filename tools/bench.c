@@ -302,7 +302,7 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 		(void)munmap(run->shared, sizeof(*run->shared));
 	}
 	if (status == 0) {
-		bench_knees_print(report);
+		bench_knees_print(stdout, "", report);
 		(void)fputs(report->skipped, stdout);
 	}
 	return status;
@@ -367,7 +367,7 @@ static int report_again(const struct bench_options *options, struct bench_report
 		bench_table_line(report, &report->results[number]);
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
-	bench_knees_print(report);
+	bench_knees_print(stdout, "", report);
 	text_show(stdout, report->skipped, true);
 	if (bench_files_write(options, report, false))
 		return BENCH_FAILED;

@@ -111,6 +111,9 @@ struct bench_metric_name {
 	int better; /* 1: more is; -1: less is; 0: neither */
 };
 extern const struct bench_metric_name bench_metrics[BENCH_METRICS];
+/* What the table sets a point's rate against, and the ratio of both. */
+enum bench_metric bench_against_metric(const struct bench_point *point);
+enum bench_metric bench_ratio_metric(const struct bench_point *point);
 
 struct bench_result {
 	struct bench_point point;
@@ -236,7 +239,8 @@ bool bench_point_equal(const struct bench_point *a, const struct bench_point *b)
 void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
 void bench_table_head(const struct bench_report *report);
 void bench_table_line(const struct bench_report *report, const struct bench_result *result);
-void bench_knees_print(const struct bench_report *report);
+/* A line for each, behind `bullet`. */
+void bench_knees_print(FILE *output, const char *bullet, const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
 /* Again and again: each time the whole. `once`, in the end: what is no file of its own, a pipe say. */
 int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once);

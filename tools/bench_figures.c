@@ -136,6 +136,16 @@ uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis)
 	}
 }
 
+enum bench_metric bench_against_metric(const struct bench_point *point)
+{
+	return point->way == BENCH_APPEND ? BENCH_TMPFS_MB : point->link_mbit ? BENCH_LINE_MB : BENCH_PIPE_MB;
+}
+
+enum bench_metric bench_ratio_metric(const struct bench_point *point)
+{
+	return point->way == BENCH_APPEND ? BENCH_OF_TMPFS : point->link_mbit ? BENCH_OF_LINE : BENCH_RATIO;
+}
+
 uint64_t bench_per_write(const struct bench_point *point)
 {
 	uint64_t records = point->size ? BENCH_WRITE_BYTES / point->size : 0;

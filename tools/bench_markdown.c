@@ -63,31 +63,79 @@ static void rows_write(FILE *output, const struct bench_report *report)
 	}
 }
 
+static void cell_write(FILE *output, double value)
+{
+	char figure[BENCH_FIGURE_ROOM];
+
+	if (isnan(value))
+		(void)fputs(" |", output);
+	else
+		(void)fprintf(output, " %s |", bench_figure_text(value, figure));
+}
+
+static void result_write(FILE *output, const struct bench_result *result)
+{
+	const enum bench_metric shown[] = {BENCH_PRODUCED_MB,
+					   BENCH_COMMITTED_MB,
+					   bench_against_metric(&result->point),
+					   bench_ratio_metric(&result->point),
+					   BENCH_CPU_ALL,
+					   BENCH_CPU_PIPE,
+					   BENCH_LATENCY_P50,
+					   BENCH_LATENCY_P99};
+	char text[BENCH_TEXT_ROOM];
+	unsigned column;
+
+	bench_point_text(&result->point, text, sizeof(text));
+	(void)fprintf(output, "| %s |", text);
+	for (column = 0; column < sizeof(shown) / sizeof(shown[0]); column++)
+		cell_write(output, result->medians[shown[column]]);
+	(void)fputc('\n', output);
+}
+
 static void results_write(FILE *output, const struct bench_report *report)
 {
-	static const enum bench_metric shown[] = {BENCH_PRODUCED_MB, BENCH_COMMITTED_MB, BENCH_PIPE_MB,
-						  BENCH_RATIO,       BENCH_CPU_ALL,      BENCH_CPU_PIPE,
-						  BENCH_LATENCY_P50, BENCH_LATENCY_P99};
-	char text[BENCH_TEXT_ROOM], figure[BENCH_FIGURE_ROOM];
-	unsigned number, column;
+	unsigned number;
 
-	(void)fputs("\n| run | produced MB/s | committed MB/s | pipe MB/s | ratio | CPU s/GB | of the pipe | p50 us | "
-		    "p99 us |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
-		    output);
-	for (number = 0; number < report->count; number++) {
-		if (report->results[number].runs == 0 || isnan(report->results[number].medians[BENCH_COMMITTED_MB]))
-			continue;
-		bench_point_text(&report->results[number].point, text, sizeof(text));
-		(void)fprintf(output, "| %s |", text);
-		for (column = 0; column < sizeof(shown) / sizeof(shown[0]); column++)
-			if (isnan(report->results[number].medians[shown[column]]))
-				(void)fputs(" |", output);
-			else
-				(void)fprintf(
-					output, " %s |",
-					bench_figure_text(report->results[number].medians[shown[column]], figure));
-		(void)fputc('\n', output);
+	(void)fputs(
+		"\n| run | produced MB/s | committed MB/s | against MB/s | ratio | CPU s/GB | of the pipe | p50 us | "
+		"p99 us |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+		output);
+	for (number = 0; number < report->count; number++)
+		if (report->results[number].runs && !isnan(report->results[number].medians[BENCH_COMMITTED_MB]))
+			result_write(output, &report->results[number]);
+}
+
+/* Of a result that has more than the table's columns, or none of them. */
+static void figures_write(FILE *output, const struct bench_result *result, const char *before, enum bench_metric first,
+			  const char *between, enum bench_metric second, const char *after)
+{
+	char text[BENCH_TEXT_ROOM], figure[BENCH_FIGURE_ROOM];
+
+	if (result->runs == 0 || isnan(result->medians[first]))
+		return;
+	bench_point_text(&result->point, text, sizeof(text));
+	(void)fprintf(output, "\n- %s: %s%s", text, before, bench_figure_text(result->medians[first], figure));
+	if (second != first)
+		(void)fprintf(output, "%s%s", between, bench_figure_text(result->medians[second], figure));
+	(void)fprintf(output, "%s\n", after);
+}
+
+static void others_write(FILE *output, const struct bench_report *report)
+{
+	unsigned number;
+
+	for (number = 0; report->row_count == 0 && number < report->count; number++) {
+		const struct bench_result *result = &report->results[number];
+
+		figures_write(output, result, "a record costs its writer ", BENCH_RECORD_NS, "", BENCH_RECORD_NS,
+			      " ns");
+		figures_write(output, result, "of a core, the mount ", BENCH_IDLE_MOUNT, " %, the receiver ",
+			      BENCH_IDLE_RECEIVER, " %");
+		figures_write(output, result, "first quarter ", BENCH_FIRST_MB, " MB/s, last quarter ", BENCH_LAST_MB,
+			      " MB/s");
 	}
+	bench_knees_print(output, "\n- ", report);
 }
 
 static void skipped_write(FILE *output, const char *skipped)
@@ -106,8 +154,9 @@ static const char runs_explained[] =
 	"record by a write of its own. -g: so many senders, each a process; writers: threads of each sender; -c:\n"
 	"records in one write; --ring: the queue of each sender; unified: all into one file of the receiver.\n"
 	"Produced is what writers could hand over, committed what the receiver has acknowledged, in 1,000,000 bytes a\n"
-	"second; CPU is that of all processes together, beside that of the pipe's; p50 and p99 are latencies, from\n"
-	"when a record was due until it could be read at the receiver. k2hft-bench(1) has the rest.\n";
+	"second. They are set against the pipe; appends are set against tmpfs, by what was produced, and a slow link\n"
+	"against its line rate. CPU is that of all processes together, beside that of the pipe's; p50 and p99 are\n"
+	"latencies, from when a record was due until it could be read at the receiver. k2hft-bench(1) has the rest.\n";
 
 void bench_markdown_write(FILE *output, const struct bench_report *report)
 {
@@ -136,6 +185,7 @@ void bench_markdown_write(FILE *output, const struct bench_report *report)
 		rows_write(output, report);
 	(void)fprintf(output, "\n## All runs\n\n%s", runs_explained);
 	results_write(output, report);
+	others_write(output, report);
 	if (report->skipped[0])
 		skipped_write(output, report->skipped);
 }

@@ -369,15 +369,14 @@ static void still_print(const struct bench_result *result)
 static void rates_print(const struct bench_result *result)
 {
 	const double *medians = result->medians;
-	bool appends = result->point.way == BENCH_APPEND, line = result->point.link_mbit != 0;
 	char first[BENCH_FIGURE_ROOM], last[BENCH_FIGURE_ROOM], ratio[BENCH_FIGURE_ROOM];
 	enum bench_metric metric;
 
 	number_print(9, 0, medians[BENCH_PRODUCED_RECORDS]);
 	number_print(9, 0, medians[BENCH_COMMITTED_RECORDS]);
 	number_print(7, 1, medians[BENCH_COMMITTED_MB]);
-	number_print(7, 1, medians[appends ? BENCH_TMPFS_MB : line ? BENCH_LINE_MB : BENCH_PIPE_MB]);
-	number_print(5, 2, medians[appends ? BENCH_OF_TMPFS : line ? BENCH_OF_LINE : BENCH_RATIO]);
+	number_print(7, 1, medians[bench_against_metric(&result->point)]);
+	number_print(5, 2, medians[bench_ratio_metric(&result->point)]);
 	if (result->point.rate) {
 		for (metric = BENCH_LATENCY_P50; metric <= BENCH_LATENCY_MAX; metric++)
 			number_print(metric < BENCH_LATENCY_P999 ? 6 : 7, 0, medians[metric]);
@@ -409,14 +408,16 @@ void bench_table_line(const struct bench_report *report, const struct bench_resu
 	(void)fflush(stdout);
 }
 
-static void axis_print(const struct bench_point *point, enum bench_axis axis)
+static void axis_print(FILE *output, const struct bench_point *point, enum bench_axis axis)
 {
 	char text[BENCH_FIGURE_ROOM];
 
-	(void)printf(", %s %s", columns[FIRST_AXIS + axis].option, column_text(point, FIRST_AXIS + axis, text));
+	(void)fprintf(output, ", %s %s", columns[FIRST_AXIS + axis].option,
+		      column_text(point, FIRST_AXIS + axis, text));
 }
 
-static void knee_print(const struct bench_report *report, unsigned first, enum bench_axis swept)
+static void knee_print(FILE *output, const char *bullet, const struct bench_report *report, unsigned first,
+		       enum bench_axis swept)
 {
 	const struct bench_point *point = &report->results[first].point;
 	char text[BENCH_FIGURE_ROOM];
@@ -424,25 +425,25 @@ static void knee_print(const struct bench_report *report, unsigned first, enum b
 
 	if (bench_knee(report, first, swept, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
-	(void)printf("knee: %s, %s %s", bench_way_names[point->way], column_text(point, SIZE_COLUMN, text),
-		     point->input ? "of a log" : "bytes");
+	(void)fprintf(output, "%sknee: %s, %s %s", bullet, bench_way_names[point->way],
+		      column_text(point, SIZE_COLUMN, text), point->input ? "of a log" : "bytes");
 	for (axis = 0; axis < BENCH_AXES; axis++)
 		if (axis != swept && column_width(report, FIRST_AXIS + axis))
-			axis_print(point, (enum bench_axis)axis);
-	(void)printf(": %.1f MB/s", report->results[knee].medians[BENCH_COMMITTED_MB]);
-	axis_print(&report->results[knee].point, swept);
-	(void)printf("; best %.1f", report->results[best].medians[BENCH_COMMITTED_MB]);
-	axis_print(&report->results[best].point, swept);
-	(void)putchar('\n');
+			axis_print(output, point, (enum bench_axis)axis);
+	(void)fprintf(output, ": %.1f MB/s", report->results[knee].medians[BENCH_COMMITTED_MB]);
+	axis_print(output, &report->results[knee].point, swept);
+	(void)fprintf(output, "; best %.1f", report->results[best].medians[BENCH_COMMITTED_MB]);
+	axis_print(output, &report->results[best].point, swept);
+	(void)fputc('\n', output);
 }
 
-void bench_knees_print(const struct bench_report *report)
+void bench_knees_print(FILE *output, const char *bullet, const struct bench_report *report)
 {
 	unsigned number, axis;
 
 	for (number = 0; number < report->count; number++)
 		for (axis = 0; axis < BENCH_AXES; axis++)
-			knee_print(report, number, (enum bench_axis)axis);
+			knee_print(output, bullet, report, number, (enum bench_axis)axis);
 }
 
 /* What it is set against, and the spread, stand below it: as one line they would have 130 columns. */

@@ -50,6 +50,27 @@ def main():
             assert source.read() == html
         assert load(work, "b.json") == report
 
+        # Whatever the way, what was measured is in the report, and set against what the table on the terminal has.
+        save(work, "ways.json", {**report, "results": [
+            {**report["results"][0], **other, "runs": 1, "of_each_run": {name: [value] for name, value in figures.items()}}
+            for other, figures in (
+                ({"way": "record"}, {"record_ns": 70}),
+                ({"way": "idle"}, {"idle_mount_percent": 71, "idle_receiver_percent": 30}),
+                ({"way": "mount-append"}, {"committed_mb_per_s": 72, "tmpfs_mb_per_s": 400, "produced_of_tmpfs": 0.25}),
+                ({"link_mbit": 1000}, {"committed_mb_per_s": 73, "pipe_mb_per_s": 900, "line_mb_per_s": 125}),
+                ({"link_mbit": 1000, "senders": 2}, {"committed_mb_per_s": 90, "first_quarter_mb_per_s": 9,
+                                                     "last_quarter_mb_per_s": 8}))]})
+        bench(work, "--from", "ways.json", "--markdown", "ways.md")
+        with open(os.path.join(work, "ways.md"), encoding="utf-8") as source:
+            lines = source.read().splitlines()
+        for line in ("- record, 100 bytes: a record costs its writer 70.0 ns",
+                     "- idle: of a core, the mount 71.0 %, the receiver 30.0 %",
+                     "| mount-append, 100 bytes, --ring 2M | | 72.0 | 400 | 0.250 | | | | |",
+                     "| library, 100 bytes, 1000 Mbit/s | | 73.0 | 125 | | | | | |",
+                     "- library, 100 bytes, -g 2, 1000 Mbit/s: first quarter 9.00 MB/s, last quarter 8.00 MB/s",
+                     "- knee: library, 100 bytes: 90.0 MB/s, -g 2; best 90.0, -g 2"):
+            assert line in lines, (line, lines)
+
         save(work, "b.json", {**report, "skipped": "idle: no mount\n"})
         printed, _ = bench(work, "--from", "b.json")
         assert printed.endswith("\nidle: no mount\n"), printed
