@@ -201,8 +201,11 @@ static int targets_ask(const struct options *options, struct target *targets, si
 
 	if (in_place)
 		(void)fputs("\033[H\033[J", stdout);
-	for (at = 0; at < count; at++)
+	for (at = 0; at < count; at++) {
+		/* Before what standard error has of a target: the same terminal shows both, and would be cleared of it. */
+		(void)fflush(stdout);
 		status = worse(status, target_ask(options, &targets[at]));
+	}
 	(void)fflush(stdout);
 	return status;
 }
