@@ -167,8 +167,12 @@ static int received_take(const struct bench_run *run, double metrics[BENCH_METRI
 			received += (uint64_t)status.st_size;
 	}
 	metrics[BENCH_OUTPUT_MB] = metrics[BENCH_COMMITTED_MB] * (double)received / metrics[BENCH_BYTES];
-	if (run->point.format ? received > sent : received == sent)
+	if (run->point.format ? received > sent : received == sent) {
+		/* It is what files grew by, with a FORMAT by more than was committed. */
+		for (number = 0; run->point.sustain && number < run->series_count; number++)
+			run->series[number] *= metrics[BENCH_BYTES] / (double)received;
 		return 0;
+	}
 	bench_error("the receiver's files have %" PRIu64 " bytes, %" PRIu64 " were sent", received, sent);
 	return -1;
 }
@@ -418,8 +422,10 @@ static int figures_take(struct bench_run *run, double metrics[BENCH_METRICS])
 	rates_take(run, metrics);
 	usage_take(run, metrics);
 	latencies_take(run, metrics);
+	if (!run->options->receiver[0] && received_take(run, metrics))
+		return -1;
 	comparisons_take(run, metrics);
-	return run->options->receiver[0] ? 0 : received_take(run, metrics);
+	return 0;
 }
 
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS])
