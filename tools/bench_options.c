@@ -227,6 +227,17 @@ static int memory_take(struct bench_options *options)
 	return refuse("--memory-limit", optarg, "a size from 64M is needed");
 }
 
+static const char *option_name(int option)
+{
+	static char name[32];
+	unsigned number;
+
+	for (number = 0; number < SETTINGS; number++)
+		if (settings[number].option.val == option)
+			(void)snprintf(name, sizeof(name), "--%s", settings[number].option.name);
+	return name;
+}
+
 /* The options with a file or a text. */
 static int text_take(struct bench_options *options, int option)
 {
@@ -242,6 +253,9 @@ static int text_take(struct bench_options *options, int option)
 
 	if (option == OPTION_NOTE && strlen(optarg) >= BENCH_TEXT_ROOM)
 		return refuse("--note", "", "it is kept with up to 255 bytes");
+	/* Of an unset variable, say: beside such a one a file can be made, so that it would show after the last run only. */
+	if (option != OPTION_NOTE && !*optarg)
+		return refuse(option_name(option), "", "the name of a file is needed");
 	*places[option - OPTION_BY] = optarg;
 	return BENCH_OK;
 }

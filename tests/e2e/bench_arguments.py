@@ -63,6 +63,9 @@ def main():
 
         for arguments, why in WRONG:
             refuse(arguments, f"k2hft bench: {why}")
+        for option in ("--input", "--psk", "--tsv", "--json", "--markdown", "--html", "--from", "--compare"):
+            printed, said = bench(work, option, "", status=2)
+            assert (printed, said) == ("", f"k2hft bench: {option}: the name of a file is needed\n"), (printed, said)
         for arguments in AGAIN:
             refuse(arguments, "given before")
         for arguments in ELSEWHERE:
