@@ -8,8 +8,6 @@
 #include "frame_wire.h"
 #include "wire.h"
 
-#define CHUNK_BYTES_MIN (K2HFT_CHUNK_HEADER_BYTES + 8u) /* of one byte */
-
 /*
  * LZ4 makes more than 150 MB/s of log lines smaller on any processor; a link on which 256 KiB wait longer than 1.75 ms
  * gains by it. At 1 Gbit/s they wait 2.2 ms: the border keeps clear of that, since measurements scatter by a tenth.
@@ -33,10 +31,10 @@
 
 int k2i_chunk_glance(const uint8_t *data, size_t bytes, struct k2i_chunk_glance *glance)
 {
-	if (bytes < CHUNK_BYTES_MIN)
+	if (bytes < K2I_CHUNK_BYTES_MIN)
 		return -EBADMSG;
 	glance->bytes = (size_t)(k2i_wire_u64(data + K2I_CHUNK_MARK_AT) & K2I_MARK_SIZE_MASK);
-	if (glance->bytes < CHUNK_BYTES_MIN || glance->bytes % 8 || glance->bytes > bytes)
+	if (glance->bytes < K2I_CHUNK_BYTES_MIN || glance->bytes % 8 || glance->bytes > bytes)
 		return -EBADMSG;
 	glance->stream_id = k2i_wire_u32(data + K2I_CHUNK_STREAM_AT);
 	glance->record_count = k2i_wire_u32(data + K2I_CHUNK_RECORDS_AT);

@@ -12,9 +12,6 @@
 #define LZ4_RATIO_MAX 255u
 #define LZ4_RATIO_SLACK 64u
 
-/* A chunk of one byte: nothing shorter can be a body of DATA. */
-#define DATA_RAW_BYTES_MIN (K2HFT_CHUNK_HEADER_BYTES + 8u)
-
 _Static_assert(K2I_FRAME_CHECKSUM_AT + sizeof(uint64_t) == K2HFT_FRAME_HEADER_BYTES, "the checksum ends the header");
 
 static bool data_valid(const struct k2hft_frame *frame)
@@ -23,7 +20,7 @@ static bool data_valid(const struct k2hft_frame *frame)
 
 	if (frame->flags & ~K2HFT_FRAME_LZ4 || aligned % 8 != 0)
 		return false;
-	if (frame->raw_bytes < DATA_RAW_BYTES_MIN || frame->gap_bytes > frame->position ||
+	if (frame->raw_bytes < K2I_CHUNK_BYTES_MIN || frame->gap_bytes > frame->position ||
 	    frame->position > UINT64_MAX - frame->raw_bytes)
 		return false;
 	if (!(frame->flags & K2HFT_FRAME_LZ4))

@@ -7,8 +7,6 @@
 #include "frame_wire.h"
 #include "wire.h"
 
-#define CHUNK_FLAGS_KNOWN (K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED)
-
 /* Whether bytes_left hold a whole chunk of `size` with at least one byte of payload between lead and pad. */
 static bool size_valid(uint64_t size, size_t bytes_left, unsigned lead_bytes, unsigned pad_bytes)
 {
@@ -51,7 +49,7 @@ int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t position, siz
 	view->payload_bytes = (size_t)size - K2HFT_CHUNK_HEADER_BYTES - lead_bytes - pad_bytes;
 	view->position = position + *offset;
 	view->end = view->position + size;
-	if (view->chunk.flags & ~CHUNK_FLAGS_KNOWN || view->chunk.record_count == 0 ||
+	if (view->chunk.flags & ~K2I_CHUNK_FLAGS_KNOWN || view->chunk.record_count == 0 ||
 	    view->chunk.record_count > view->payload_bytes)
 		return -EBADMSG;
 	*offset += (size_t)size;

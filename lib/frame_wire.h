@@ -2,7 +2,7 @@
 #ifndef K2I_FRAME_WIRE_H
 #define K2I_FRAME_WIRE_H
 
-/* Offsets of k2hft-protocol(7), nothing else. All numbers are little-endian. */
+/* What k2hft-protocol(7) lays down, nothing else. All numbers are little-endian. */
 
 #define K2I_FRAME_MAGIC 0x4648324bu /* "K2HF" */
 
@@ -32,6 +32,8 @@
 #define K2I_CHUNK_LEAD_AT 28    /* u8: bytes between header and payload, 0..7 */
 #define K2I_CHUNK_PAD_AT 29     /* u8: bytes behind the payload, 0..7 */
 #define K2I_CHUNK_FLAGS_AT 30   /* u16 */
+#define K2I_CHUNK_FLAGS_KNOWN (K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED)
+#define K2I_CHUNK_BYTES_MIN (K2HFT_CHUNK_HEADER_BYTES + 8u) /* of one byte */
 
 #define K2I_MARK_SIZE_MASK UINT64_C(0x0fffffff)
 #define K2I_MARK_KIND_SHIFT 28

@@ -119,8 +119,7 @@ bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t s
 	fields->pad_bytes = rest >> 40 & 0xff;
 	fields->flags = (unsigned)(rest >> 48);
 	around = K2HFT_CHUNK_HEADER_BYTES + fields->lead_bytes + fields->pad_bytes;
-	if (size <= around || fields->lead_bytes > 7 || fields->pad_bytes > 7 ||
-	    fields->flags & ~(K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED))
+	if (size <= around || fields->lead_bytes > 7 || fields->pad_bytes > 7 || fields->flags & ~K2I_CHUNK_FLAGS_KNOWN)
 		return false;
 	fields->payload_bytes = size - around;
 	/* Each record has a byte at least, so sums of counts can't overflow either. */

@@ -7,8 +7,6 @@
 
 #include "crash.h"
 
-#define CHUNK_FLAGS_KNOWN (K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED)
-
 int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **producer)
 {
 	uint64_t chunk_bytes_max =
@@ -231,7 +229,7 @@ int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_ch
 
 	if (!producer->size || bytes == 0 || offset > producer->bytes || bytes > producer->bytes - offset)
 		return -EINVAL;
-	if (chunk->flags & ~CHUNK_FLAGS_KNOWN || chunk->reserved || chunk->record_count == 0 ||
+	if (chunk->flags & ~K2I_CHUNK_FLAGS_KNOWN || chunk->reserved || chunk->record_count == 0 ||
 	    chunk->record_count > bytes || !k2i_stream_declared(ring, chunk->stream_id))
 		return -EINVAL;
 	begin = producer->position + offset - lead_bytes;
