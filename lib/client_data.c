@@ -17,8 +17,6 @@
 
 #define MEMORY_RETRY_NS (100 * K2I_MILLISECOND_NS)
 
-#define DISCARD_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
-
 static int pause_until(struct k2hft_client *client, enum k2i_client_pause pause, uint64_t until_ns)
 {
 	client->pause = pause;
@@ -31,8 +29,8 @@ static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t r
 {
 	struct k2hft_discard discard = {
 		.from = client->announced, .to = to, .record_count = record_count, .reason = reason};
-	uint8_t *room = k2i_client_control_room(client, DISCARD_FRAME_ROOM);
-	int bytes = room ? k2hft_discard_encode(&discard, room, DISCARD_FRAME_ROOM) : -ENOBUFS;
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_SHORT_ROOM);
+	int bytes = room ? k2hft_discard_encode(&discard, room, K2I_CLIENT_SHORT_ROOM) : -ENOBUFS;
 
 	if (bytes < 0)
 		return -EIO;

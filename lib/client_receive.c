@@ -6,8 +6,6 @@
 #include "client_state.h"
 #include "crash.h"
 
-#define PING_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
-
 /* A receiver that sends without end must not keep the ring, or a program's loop, waiting. */
 #define READS_MAX 16u
 
@@ -95,8 +93,8 @@ static void take_ping(struct k2hft_client *client, uint8_t type, const uint8_t *
 		return;
 	}
 	/* Without room, which a peer that asks and does not read brings about, it goes without an answer. */
-	uint8_t *room = k2i_client_control_room(client, PING_FRAME_ROOM);
-	int bytes = room ? k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, room, PING_FRAME_ROOM) : 0;
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_SHORT_ROOM);
+	int bytes = room ? k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, room, K2I_CLIENT_SHORT_ROOM) : 0;
 	if (bytes > 0)
 		k2i_client_control_add(client, (size_t)bytes);
 }

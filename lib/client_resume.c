@@ -11,8 +11,6 @@
 #include "ring_handle.h"
 #include "uuid.h"
 
-#define HELLO_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
-
 int k2i_client_hello_send(struct k2hft_client *client)
 {
 	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
@@ -21,13 +19,13 @@ int k2i_client_hello_send(struct k2hft_client *client)
 				    .acked = client->acked,
 				    .frame_bytes_max = client->options.frame_bytes_max,
 				    .level = (uint8_t)client->options.level};
-	uint8_t *room = k2i_client_control_room(client, HELLO_FRAME_ROOM);
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
 
 	memcpy(hello.ring_uuid, client->ring_uuid, sizeof(hello.ring_uuid));
 	memcpy(hello.receiver_uuid, client->receiver_uuid, sizeof(hello.receiver_uuid));
 	memcpy(hello.host, client->host_name, sizeof(hello.host));
 	(void)snprintf(hello.software, sizeof(hello.software), "k2hft %s", k2hft_version_string());
-	int bytes = room ? k2hft_hello_encode(&hello, room, HELLO_FRAME_ROOM) : 0;
+	int bytes = room ? k2hft_hello_encode(&hello, room, K2I_CLIENT_MESSAGE_ROOM) : 0;
 	if (bytes < 0)
 		return bytes;
 	k2i_client_control_add(client, (size_t)bytes);

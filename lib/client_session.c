@@ -11,8 +11,6 @@
 #include "clock.h"
 
 #define RETRY_FLOOR_NS UINT64_C(10000000)
-#define ERROR_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
-#define PING_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 
 #define FAILURE_PAUSE_MIN_NS UINT64_C(10000000000)
 #define FAILURE_PAUSE_MAX_NS UINT64_C(600000000000)
@@ -150,7 +148,7 @@ void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry re
 static void error_send(struct k2hft_client *client, uint16_t code, const char *text)
 {
 	struct k2hft_error_message error = {.code = code};
-	uint8_t bytes[ERROR_FRAME_ROOM];
+	uint8_t bytes[K2I_CLIENT_MESSAGE_ROOM];
 
 	if (client->output.frame_sent > 0 || client->output.control_sent > 0)
 		return;
@@ -311,8 +309,8 @@ bool k2i_client_answer_outstanding(const struct k2hft_client *client)
 static void ping_send(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2hft_ping ping = {.token = client->ping_token + 1};
-	uint8_t *room = k2i_client_control_room(client, PING_FRAME_ROOM);
-	int bytes = room ? k2hft_ping_encode(K2HFT_FRAME_PING, &ping, room, PING_FRAME_ROOM) : 0;
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_SHORT_ROOM);
+	int bytes = room ? k2hft_ping_encode(K2HFT_FRAME_PING, &ping, room, K2I_CLIENT_SHORT_ROOM) : 0;
 
 	if (bytes <= 0) {
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "the receiver asks and does not read");
@@ -411,7 +409,7 @@ void k2i_client_ring_ends(struct k2hft_client *client)
 void k2i_client_bye(struct k2hft_client *client)
 {
 	struct k2hft_ping bye = {.token = client->ring_ends ? client->acked : 0};
-	uint8_t bytes[PING_FRAME_ROOM];
+	uint8_t bytes[K2I_CLIENT_SHORT_ROOM];
 	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes));
 
 	if (client->state == K2HFT_CLIENT_CONNECTED && client->output.frame_sent == 0 &&

@@ -25,6 +25,9 @@
  */
 #define K2I_CLIENT_CONTROL_BYTES (64u * 1024)
 #define K2I_CLIENT_INPUT_BYTES (16u * 1024)
+/* What a frame takes in the control buffer: any message, and one without text. */
+#define K2I_CLIENT_MESSAGE_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
+#define K2I_CLIENT_SHORT_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 #define K2I_CLIENT_SENT_MAX 1024u /* frames on their way; a power of two */
 
 #define K2I_CLIENT_REPAIRS_MAX 3u /* of the ring in a row, without a chunk between them */

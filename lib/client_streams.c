@@ -8,8 +8,6 @@
 
 #include "client_state.h"
 
-#define STREAM_FRAME_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
-
 void k2i_client_streams_reset(struct k2i_client_streams *streams)
 {
 	if (++streams->connection != 0)
@@ -32,13 +30,13 @@ static int declare(struct k2hft_client *client, uint32_t stream_id)
 	struct k2i_client_stream *declared = &client->streams.declared[stream_id - 1];
 	if (declared->connection == client->streams.connection && declared->generation == generation)
 		return 1;
-	uint8_t *room = k2i_client_control_room(client, STREAM_FRAME_ROOM);
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
 	if (!room)
 		return 0;
 	struct k2hft_stream_message message = {.stream_id = stream_id, .mode = stream.mode};
 	(void)snprintf(message.path, sizeof(message.path), "%s", stream.path);
 	(void)snprintf(message.host, sizeof(message.host), "%s", stream.host);
-	int bytes = k2hft_stream_encode(&message, room, STREAM_FRAME_ROOM);
+	int bytes = k2hft_stream_encode(&message, room, K2I_CLIENT_MESSAGE_ROOM);
 	if (bytes < 0)
 		return bytes;
 	k2i_client_control_add(client, (size_t)bytes);
