@@ -23,19 +23,19 @@ static void number_option_set(int descriptor, int level, int option, int value)
 }
 
 /* Whether both ends of a connection are the same address, or both within 127.0.0.0/8: then it stays on this machine. */
-static bool addresses_local(const struct sockaddr_storage *near_end, const struct sockaddr_storage *far_end)
+static bool addresses_local(const struct sockaddr_storage *near_end, const struct sockaddr *far_end)
 {
-	if (near_end->ss_family == AF_INET && far_end->ss_family == AF_INET) {
+	if (near_end->ss_family == AF_INET && far_end->sa_family == AF_INET) {
 		struct in_addr near_host = ((const struct sockaddr_in *)near_end)->sin_addr;
-		struct in_addr far_host = ((const struct sockaddr_in *)far_end)->sin_addr;
+		struct in_addr far_host = ((const struct sockaddr_in *)(const void *)far_end)->sin_addr;
 
 		return near_host.s_addr == far_host.s_addr ||
 		       (ntohl(near_host.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET &&
 			ntohl(far_host.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET);
 	}
-	if (near_end->ss_family == AF_INET6 && far_end->ss_family == AF_INET6)
+	if (near_end->ss_family == AF_INET6 && far_end->sa_family == AF_INET6)
 		return IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)near_end)->sin6_addr,
-					  &((const struct sockaddr_in6 *)far_end)->sin6_addr);
+					  &((const struct sockaddr_in6 *)(const void *)far_end)->sin6_addr);
 	return false;
 }
 
@@ -45,22 +45,16 @@ static bool addresses_local(const struct sockaddr_storage *near_end, const struc
  */
 static bool address_local(const struct addrinfo *address)
 {
-	struct sockaddr_storage near_end, far_end;
-	socklen_t near_bytes = sizeof(near_end);
-	bool local = false;
-
-	if (address->ai_addrlen > sizeof(far_end))
-		return false;
 	int descriptor = socket(address->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage near_end;
+	socklen_t near_bytes = sizeof(near_end);
+	bool local;
 
 	if (descriptor < 0)
 		return false;
-	memset(&near_end, 0, sizeof(near_end));
-	memset(&far_end, 0, sizeof(far_end));
-	memcpy(&far_end, address->ai_addr, address->ai_addrlen);
-	if (connect(descriptor, address->ai_addr, address->ai_addrlen) == 0 &&
-	    getsockname(descriptor, (struct sockaddr *)&near_end, &near_bytes) == 0)
-		local = addresses_local(&near_end, &far_end);
+	local = connect(descriptor, address->ai_addr, address->ai_addrlen) == 0 &&
+		getsockname(descriptor, (struct sockaddr *)&near_end, &near_bytes) == 0 &&
+		addresses_local(&near_end, address->ai_addr);
 	(void)close(descriptor);
 	return local;
 }
