@@ -97,15 +97,13 @@ int k2i_resolve_start(const char *host, const char *port, int wake_descriptor, s
 		return -ENOMEM;
 	*resolve = made;
 	look_up(made, AI_NUMERICHOST);
-	/* relaxed, twice: no other thread knows of it. */
-	atomic_store_explicit(&made->state, RESOLVE_DONE, memory_order_relaxed);
-	if (made->error == 0)
-		return 0;
-	atomic_store_explicit(&made->state, RESOLVE_RUNS, memory_order_relaxed);
-	made->wake_descriptor = fcntl(wake_descriptor, F_DUPFD_CLOEXEC, 0);
-	if (made->wake_descriptor >= 0 && thread_start(made) == 0)
-		return 0;
-	look_up(made, 0);
+	if (made->error) {
+		made->wake_descriptor = fcntl(wake_descriptor, F_DUPFD_CLOEXEC, 0);
+		if (made->wake_descriptor >= 0 && thread_start(made) == 0)
+			return 0;
+		look_up(made, 0);
+	}
+	/* relaxed: no other thread knows of it. */
 	atomic_store_explicit(&made->state, RESOLVE_DONE, memory_order_relaxed);
 	return 0;
 }
