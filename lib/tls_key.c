@@ -37,16 +37,14 @@ static int file_read(const char *file, char *text, size_t room, struct k2i_tls_p
 	if (descriptor < 0)
 		return wrong(problem, "%s: %s", file, strerror(errno));
 	if (fstat(descriptor, &about) < 0 || !S_ISREG(about.st_mode)) {
-		(void)close(descriptor);
-		return wrong(problem, "%s is not a file", file);
+		(void)wrong(problem, "%s is not a file", file);
+	} else if (about.st_mode & (S_IRWXG | S_IRWXO)) {
+		(void)wrong(problem, "%s: others than its owner may use the key; run chmod 600 %s", file, file);
+	} else {
+		count = read(descriptor, text, room - 1);
+		if (count < 0)
+			(void)wrong(problem, "%s: %s", file, strerror(errno));
 	}
-	if (about.st_mode & (S_IRWXG | S_IRWXO)) {
-		(void)close(descriptor);
-		return wrong(problem, "%s: others than its owner may use the key; run chmod 600 %s", file, file);
-	}
-	count = read(descriptor, text, room - 1);
-	if (count < 0)
-		(void)wrong(problem, "%s: %s", file, strerror(errno));
 	(void)close(descriptor);
 	if (count < 0)
 		return -EINVAL;
