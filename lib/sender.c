@@ -37,24 +37,20 @@ static int deadline_left_ms(uint64_t deadline_ns)
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
+static size_t smaller(size_t one, size_t other)
+{
+	return one < other ? one : other;
+}
+
 /* Sizes that one writer may take, so that several fit into a small ring. */
 static void sizes_set(struct k2hft_sender *sender)
 {
-	uint64_t ring_bytes = sender->ring->capacity;
-	size_t payload_bytes_max = K2HFT_CHUNK_BYTES_MAX;
+	size_t ring_bytes = (size_t)sender->ring->capacity; /* it is mapped */
+	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
 
-	if (payload_bytes_max > ring_bytes / 4)
-		payload_bytes_max = (size_t)ring_bytes / 4;
-	payload_bytes_max -= ENTRY_OVERHEAD_BYTES;
-	sender->open_bytes_max = K2I_OPEN_BYTES_MAX;
-	if (sender->open_bytes_max > ring_bytes / 16)
-		sender->open_bytes_max = (size_t)ring_bytes / 16;
-	sender->piece_bytes_max = K2I_PIECE_BYTES_MAX;
-	if (sender->piece_bytes_max > payload_bytes_max / 4 * 3)
-		sender->piece_bytes_max = payload_bytes_max / 4 * 3;
-	sender->run_bytes_max = K2I_RUN_BYTES_MAX;
-	if (sender->run_bytes_max > payload_bytes_max - sender->piece_bytes_max)
-		sender->run_bytes_max = payload_bytes_max - sender->piece_bytes_max;
+	sender->open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16);
+	sender->piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
+	sender->run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - sender->piece_bytes_max);
 }
 
 static void claim_in_the_way(void *argument)
