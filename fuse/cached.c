@@ -36,21 +36,16 @@ static int keep_gaps(struct k2i_cached *cached, uint64_t at, uint64_t end, const
 	struct k2i_cached_piece **place = &cached->first;
 	int status = 0;
 
-	while (status == 0 && at < end) {
+	for (; status == 0 && at < end; place = &(*place)->next) {
 		const struct k2i_cached_piece *next = *place;
 		uint64_t gap_end = next && next->offset < end ? next->offset : end;
 
-		if (next && next->offset + next->bytes <= at) {
-			place = &(*place)->next;
+		if (next && next->offset + next->bytes <= at)
 			continue;
-		}
-		if (at < gap_end) {
+		if (at < gap_end)
 			status = keep(place, at, data, (size_t)(gap_end - at));
-			place = &(*place)->next;
-		} else {
+		else
 			gap_end = next->offset + next->bytes;
-			place = &(*place)->next;
-		}
 		if (gap_end >= end)
 			break;
 		data += gap_end - at;
