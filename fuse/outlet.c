@@ -105,22 +105,17 @@ static int open_next(struct k2i_mount *mount, struct k2i_outlet *outlet, const c
 int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet)
 {
 	char paths[2][K2I_PATH_BYTES_MAX + 1];
-	struct k2i_outlet *last = NULL;
-	int status = open_one(mount, path, outlet), bytes, length = 0;
+	int status = open_one(mount, path, outlet), length = 0;
 
 	if (status)
 		return status;
-	for (last = *outlet; status == 0; last = last->next) {
+	for (struct k2i_outlet *last = *outlet; status == 0; last = last->next) {
 		char *inside = paths[length % 2];
 
-		bytes = k2i_output_inside(mount, last->match, path, inside, sizeof(paths[0]));
-		if (bytes <= 0) {
-			status = bytes;
+		status = k2i_output_inside(mount, last->match, path, inside, sizeof(paths[0]));
+		if (status <= 0)
 			break;
-		}
 		status = ++length > CHAIN_LENGTH_MAX ? -ELOOP : open_next(mount, last, inside);
-		if (status)
-			break;
 		path = inside;
 	}
 	if (status) {
