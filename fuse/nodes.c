@@ -23,7 +23,7 @@ struct k2i_node_table {
 	struct k2i_node_entry entries[K2I_NODE_COUNT_MAX];
 };
 
-static struct timespec now(void)
+struct timespec k2i_node_now(void)
 {
 	struct timespec time;
 
@@ -59,7 +59,7 @@ void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node)
 		return;
 	k2i_node_keep(entry);
 	entry->mode &= ~dropped;
-	entry->changed = now();
+	entry->changed = k2i_node_now();
 }
 
 void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
@@ -70,7 +70,7 @@ void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
 
 void k2i_node_touch(struct k2i_node_entry *entry)
 {
-	entry->modified = entry->changed = now();
+	entry->modified = entry->changed = k2i_node_now();
 }
 
 static void entry_begin(struct k2i_node_table *table, uint32_t node, const struct k2i_node_owner *owner)
@@ -374,7 +374,7 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 	K2I_SHARED_KEEP(place);
 	*place = made;
 	entry->links++;
-	entry->changed = now();
+	entry->changed = k2i_node_now();
 	return 0;
 }
 

@@ -106,6 +106,8 @@ nlink_t k2i_node_links(const struct k2i_node_entry *entry);
 /* Nodes that have a name or are still known. */
 uint32_t k2i_nodes_used(const struct k2i_node_table *table);
 
+/* For its times: CLOCK_REALTIME. */
+struct timespec k2i_node_now(void);
 /* To be called before an entry is changed by hand. */
 void k2i_node_keep(const struct k2i_node_entry *entry);
 /* Somebody without the right to keep them writes to it: it is set-user-id and set-group-id no more. */

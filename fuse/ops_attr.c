@@ -168,22 +168,14 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	reply_stat(req, node);
 }
 
-static struct timespec now(void)
-{
-	struct timespec time;
-
-	(void)clock_gettime(CLOCK_REALTIME, &time);
-	return time;
-}
-
 static void set_times(struct k2i_node_entry *entry, const struct stat *wanted, int to_set)
 {
 	if (to_set & FUSE_SET_ATTR_ATIME_NOW)
-		entry->accessed = now();
+		entry->accessed = k2i_node_now();
 	else if (to_set & FUSE_SET_ATTR_ATIME)
 		entry->accessed = wanted->st_atim;
 	if (to_set & FUSE_SET_ATTR_MTIME_NOW)
-		entry->modified = now();
+		entry->modified = k2i_node_now();
 	else if (to_set & FUSE_SET_ATTR_MTIME)
 		entry->modified = wanted->st_mtim;
 }
@@ -224,7 +216,7 @@ static void change_now(struct k2i_mount *mount, const struct change *change)
 	if (change->to_set & FUSE_SET_ATTR_SIZE && (!change->grows || (uint64_t)wanted->st_size > entry->size))
 		cut(mount, change);
 	set_times(entry, wanted, change->to_set);
-	entry->changed = now();
+	entry->changed = k2i_node_now();
 	if (change->grows)
 		(void)fuse_reply_err(change->req, 0);
 	else
