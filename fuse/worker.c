@@ -20,7 +20,7 @@
 #include "options.h"
 #include "park.h"
 #include "populate.h"
-#include "ring_counts.h"
+#include "ring_handle.h"
 #include "sender.h"
 #include "shared.h"
 #include "start.h"
@@ -63,10 +63,8 @@ static int open_descriptors(struct k2i_mount *mount)
 
 static int open_ring(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats;
 	char path[32];
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
-	uint64_t most;
 	int status;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->ring_fd);
@@ -80,9 +78,7 @@ static int open_ring(struct k2i_mount *mount)
 		status = k2i_populated_create(mount->ring, &mount->populated);
 	if (status)
 		return k2i_start_fail("ring", status);
-	stats = k2i_ring_stats(mount->ring);
-	most = stats.ring_bytes / 4 < K2HFT_CHUNK_BYTES_MAX ? stats.ring_bytes / 4 : K2HFT_CHUNK_BYTES_MAX;
-	mount->chunk_bytes_max = (size_t)most - K2HFT_CHUNK_HEADER_BYTES;
+	mount->chunk_bytes_max = mount->producer->bytes_max;
 	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
 	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
 	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)
