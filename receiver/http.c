@@ -37,14 +37,12 @@ static bool header_complete(const char *bytes, size_t byte_count)
 	return memmem(bytes, byte_count, "\r\n\r\n", 4) || memmem(bytes, byte_count, "\n\n", 2);
 }
 
-/* The next word of the request line, which a blank or its end ends. */
-static size_t word_take(const char **at, const char *end)
+/* The end of a word of the request line, which a blank or its end ends. */
+static const char *word_end(const char *word, const char *end)
 {
-	const char *begin = *at;
-
-	while (*at<end &&* * at> ' ' && **at < 0x7f)
-		(*at)++;
-	return (size_t)(*at - begin);
+	while (word != end && *word > ' ' && *word < 0x7f)
+		word++;
+	return word;
 }
 
 static bool version_known(const char *at, const char *end)
@@ -70,23 +68,21 @@ static int page_find(const char *path, size_t bytes, enum k2i_http_page *page)
 
 int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page)
 {
-	const char *end = memchr(bytes, '\n', byte_count), *at = bytes, *path;
-	size_t method_bytes, path_bytes;
+	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end;
 
 	if (!header_complete(bytes, byte_count))
 		return byte_count < K2I_HTTP_HEADER_BYTES_MAX ? 0 : 431;
 	if (end > bytes && end[-1] == '\r')
 		end--;
-	method_bytes = word_take(&at, end);
-	if (method_bytes == 0 || at == end || *at++ != ' ')
+	path = word_end(bytes, end);
+	if (path == bytes || path == end || *path++ != ' ')
 		return 400;
-	path = at;
-	path_bytes = word_take(&at, end);
-	if (path_bytes == 0 || at == end || *at++ != ' ' || !version_known(at, end))
+	path_end = word_end(path, end);
+	if (path_end == path || path_end == end || *path_end != ' ' || !version_known(path_end + 1, end))
 		return 400;
-	if (method_bytes != 3 || memcmp(bytes, "GET", 3) != 0)
+	if (path - bytes != 4 || memcmp(bytes, "GET", 3) != 0)
 		return 405;
-	return page_find(path, path_bytes, page);
+	return page_find(path, (size_t)(path_end - path), page);
 }
 
 /* The line behind one, if it has an end. */
