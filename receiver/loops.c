@@ -70,8 +70,7 @@ static void message_post(struct loop_whole *whole, struct message *message)
 	whole->last = &message->next;
 	(void)pthread_mutex_unlock(&whole->mutex);
 	/* It can't fail but when the counter is at its end: then the loop has been woken already. */
-	if (write(whole->wake, &one, sizeof(one)) < 0)
-		return;
+	(void)!write(whole->wake, &one, sizeof(one));
 }
 
 /* After each round of the syncer, from its thread. */
@@ -83,8 +82,7 @@ static void loops_synced(void *argument)
 
 	for (i = 0; i < loops->loop_count; i++) {
 		atomic_store(&loops->loops[i].synced, true);
-		if (write(loops->loops[i].wake, &one, sizeof(one)) < 0)
-			continue; /* as in message_post */
+		(void)!write(loops->loops[i].wake, &one, sizeof(one)); /* as in message_post */
 	}
 }
 
@@ -243,14 +241,6 @@ static int loop_events(struct loop_whole *whole)
 	return 0;
 }
 
-static int thread_start(struct loop_whole *whole)
-{
-	int error = k2i_thread_start(&whole->thread, loop_run, whole);
-
-	whole->started = !error;
-	return error;
-}
-
 static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 {
 	int error;
@@ -281,7 +271,10 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	if (whole->wake < 0)
 		return -errno;
 	error = loop_events(whole);
-	return error ? error : thread_start(whole);
+	if (!error)
+		error = k2i_thread_start(&whole->thread, loop_run, whole);
+	whole->started = !error;
+	return error;
 }
 
 static void loop_free(struct loop_whole *whole)
