@@ -130,10 +130,8 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 /* What went wrong stays for a look; that is not worth failing for. */
 static void damaged_keep(int directory)
 {
-	if (unlinkat(directory, DAMAGED_NAME, 0) < 0 && errno != ENOENT)
-		return;
-	if (linkat(directory, LOG_NAME, directory, DAMAGED_NAME, 0) < 0)
-		return;
+	(void)unlinkat(directory, DAMAGED_NAME, 0);
+	(void)!linkat(directory, LOG_NAME, directory, DAMAGED_NAME, 0);
 }
 
 static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
