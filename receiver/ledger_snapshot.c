@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static uint8_t *room_get(struct k2i_snapshot *snapshot)
 {
@@ -55,10 +54,8 @@ static void file_add(void *argument, struct k2i_table_node *node)
 
 int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *header, struct k2i_snapshot *snapshot)
 {
-	uint8_t *bytes;
+	uint8_t *bytes = room_get(snapshot);
 
-	memset(snapshot, 0, sizeof(*snapshot));
-	bytes = room_get(snapshot);
 	if (!bytes)
 		return snapshot->error;
 	k2i_ledger_header_encode(header, bytes);

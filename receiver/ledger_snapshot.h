@@ -4,7 +4,7 @@
 
 #include "ledger_known.h"
 
-/* A log that says what is known and nothing else; to be freed also after an error. */
+/* A log that says what is known and nothing else. Zero-initialised; to be freed also after an error. */
 struct k2i_snapshot {
 	uint8_t *bytes;
 	size_t used, room;
