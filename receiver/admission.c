@@ -299,20 +299,18 @@ enum k2i_verdict k2i_admission_ask(struct k2i_admission *admission, const struct
 int k2i_admission_open(struct k2i_hosts *hosts, const struct k2i_lookup *lookup, k2i_admission_tell *tell,
 		       struct k2i_admission **admission)
 {
-	struct k2i_admission *opened;
+	struct k2i_admission *opened = calloc(1, sizeof(*opened));
 
-	*admission = NULL;
-	opened = calloc(1, sizeof(*opened));
-	if (!opened || pthread_mutex_init(&opened->mutex, NULL)) {
-		free(opened);
+	*admission = opened;
+	if (!opened) {
 		k2i_hosts_free(hosts);
 		return -ENOMEM;
 	}
+	(void)pthread_mutex_init(&opened->mutex, NULL);
 	opened->hosts = hosts;
 	opened->lookup = lookup;
 	opened->tell = tell;
 	opened->holders = 1;
-	*admission = opened;
 	return 0;
 }
 

@@ -43,13 +43,11 @@ int k2i_secure_open(const struct k2i_settings *settings, struct k2i_secure **sec
 		return -ENOMEM;
 	opened->settings = tls;
 	error = files_read(&tls, &opened->context, "");
-	if (!error)
-		error = -pthread_mutex_init(&opened->mutex, NULL);
 	if (error) {
-		k2i_tls_context_release(opened->context);
 		free(opened);
 		return error;
 	}
+	(void)pthread_mutex_init(&opened->mutex, NULL);
 	*secure = opened;
 	return 0;
 }
