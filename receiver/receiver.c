@@ -50,10 +50,6 @@ struct k2i_receiver {
 	struct k2i_outputs *outputs;
 	struct k2i_quarantine *quarantine;
 	struct k2i_format *format;
-	struct k2i_rings *rings;
-	struct k2i_syncer *syncer;
-	struct k2i_secure *secure;
-	struct k2i_admission *admission;
 	struct k2i_listener *listener;
 	struct k2i_loops *loops;
 	struct k2i_control *control;
@@ -81,7 +77,7 @@ static int admission_open(struct k2i_receiver *receiver, const struct k2i_settin
 	int error = k2i_hosts_compile(settings, hosts_report, NULL, &hosts);
 
 	if (!error)
-		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->admission);
+		error = k2i_admission_open(hosts, &k2i_lookup_system, k2i_loops_admit, &receiver->service.admission);
 	if (error != -ENOMEM)
 		return error ? K2I_EXIT_CONFIGURATION : 0;
 	k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: no memory for NAMEs of [SLVNODE]");
@@ -108,7 +104,7 @@ static void admission_reload(struct k2i_receiver *receiver)
 	}
 	k2i_log(K2HFT_LOG_INFO, "receiver: %s may make new connections",
 		hosts ? "hosts for which a NAME of [SLVNODE] is now" : "any host, since there is no [SLVNODE] now,");
-	k2i_admission_change(receiver->admission, hosts);
+	k2i_admission_change(receiver->service.admission, hosts);
 }
 
 /* Signals and time ----------------------------------------------------------------------------------------------- */
@@ -122,7 +118,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	case SIGHUP:
 		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
 		k2i_outputs_reopen(receiver->outputs);
-		k2i_secure_reload(receiver->secure);
+		k2i_secure_reload(receiver->service.secure);
 		admission_reload(receiver);
 		break;
 	case SIGUSR1:
@@ -464,7 +460,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 
 static int service_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
-	int error = k2i_rings_create(receiver->ledger, &receiver->counters, k2i_loops_fence, &receiver->rings);
+	int error = k2i_rings_create(receiver->ledger, &receiver->counters, k2i_loops_fence, &receiver->service.rings);
 
 	if (error)
 		return error;
@@ -477,9 +473,6 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 		.unify_file = settings->unify_file,
 	};
 	receiver->service.destination = &receiver->destination;
-	receiver->service.rings = receiver->rings;
-	receiver->service.secure = receiver->secure;
-	receiver->service.admission = receiver->admission;
 	receiver->service.counters = &receiver->counters;
 	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
 	receiver->service.streams.count_max = (size_t)settings->streams_max;
@@ -491,10 +484,9 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	atomic_store(&receiver->service.next_id, 1);
 	error = k2i_syncer_start(&receiver->destination,
 				 settings->file_sync == K2I_FILE_SYNC_INTERVAL ? settings->file_sync_ms : 0,
-				 &receiver->syncer);
+				 &receiver->service.syncer);
 	if (error)
 		return error;
-	receiver->service.syncer = receiver->syncer;
 	receiver->service.sync_always = settings->file_sync == K2I_FILE_SYNC_ALWAYS;
 	return k2i_loops_start(&receiver->service, loop_count(settings), &receiver->loops);
 }
@@ -551,8 +543,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 			options->listen);
 		return K2I_EXIT_CONFIGURATION;
 	}
-	status =
-		k2i_secure_open(settings, &receiver->secure) ? K2I_EXIT_CONFIGURATION : format_open(receiver, settings);
+	status = k2i_secure_open(settings, &receiver->service.secure) ? K2I_EXIT_CONFIGURATION
+								      : format_open(receiver, settings);
 	if (!status)
 		status = admission_open(receiver, settings);
 	if (!status)
@@ -626,11 +618,11 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		return 0;
 	k2i_control_close(receiver->control);
 	k2i_listener_close(receiver->listener);
-	k2i_admission_stop(receiver->admission);
+	k2i_admission_stop(receiver->service.admission);
 	k2i_loops_stop(receiver->loops);
-	k2i_admission_free(receiver->admission);
-	k2i_syncer_stop(receiver->syncer);
-	k2i_secure_free(receiver->secure);
+	k2i_admission_free(receiver->service.admission);
+	k2i_syncer_stop(receiver->service.syncer);
+	k2i_secure_free(receiver->service.secure);
 	error = k2i_outputs_free(receiver->outputs, receiver->started);
 	if (!error && receiver->started)
 		error = k2i_quarantine_sync(receiver->quarantine);
@@ -639,7 +631,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	if (receiver->started)
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
 	k2i_ledger_close(receiver->ledger, receiver->started && !error);
-	k2i_rings_free(receiver->rings);
+	k2i_rings_free(receiver->service.rings);
 	k2i_peers_end(&receiver->service.peers);
 	k2i_quarantine_free(receiver->quarantine);
 	k2i_format_free(receiver->format);
