@@ -174,23 +174,23 @@ static int making_open(const char *making)
  * Under another name until it is whole: nobody finds a ring that is half made, and processes that are still attached to
  * a ring that is replaced keep theirs.
  */
-static int file_create(const char *path, bool replace, uint64_t capacity, uint64_t *seed)
+static int file_create(const char *path, bool replace, struct k2i_ring_found *found)
 {
 	char making[PATH_MAX];
 	int error = making_name(path, making), descriptor;
 
 	/* One that could not be mapped would have replaced another for nothing. */
 	if (!error)
-		error = k2i_ring_map_check(capacity);
+		error = k2i_ring_map_check(found->capacity);
 	if (error)
 		return error;
 	descriptor = making_open(making);
 	if (descriptor < 0)
 		return descriptor;
-	error = allocate(descriptor, capacity);
+	error = allocate(descriptor, found->capacity);
 	K2I_CRASH(ring_file_allocated);
 	if (!error)
-		error = k2i_ring_format(descriptor, capacity, seed);
+		error = k2i_ring_format(descriptor, found->capacity, &found->seed);
 	if (!error)
 		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
 	/* A power cut could leave zeros under the name otherwise, which are no ring. */
@@ -253,16 +253,8 @@ static void leftover_forget(int descriptor, const char *path)
 		(void)leftover_remove(making, false);
 }
 
-/* What was cut off comes back as zeros, which the ring takes for damage. */
-static int lengthen(int descriptor, const struct stat *file, const struct k2i_ring_header *header, uint64_t *cut_bytes)
-{
-	*cut_bytes = (uint64_t)file->st_size;
-	return allocate(descriptor, header->capacity);
-}
-
 /* 0: the place is taken and the ring can go on; 1: a new one is to be made; -EAGAIN: the name went to another file. */
-static int existing_take(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed,
-			 uint64_t *cut_bytes)
+static int existing_take(int descriptor, const char *path, bool fresh, struct k2i_ring_found *found)
 {
 	struct k2i_ring_header header;
 	struct stat file;
@@ -285,43 +277,44 @@ static int existing_take(int descriptor, const char *path, bool fresh, uint64_t 
 	leftover_forget(descriptor, path);
 	if (fresh || file.st_size == 0)
 		return 1;
+	/* What was cut off comes back as zeros, which the ring takes for damage. */
+	found->cut_bytes = cut ? (uint64_t)file.st_size : 0;
 	if (cut)
-		known = lengthen(descriptor, &file, &header, cut_bytes);
+		known = allocate(descriptor, header.capacity);
 	else if (!known)
 		known = holes_fill(descriptor, &file);
 	if (known)
 		return known;
-	*capacity = header.capacity;
-	*seed = header.seed;
+	found->capacity = header.capacity;
+	found->seed = header.seed;
 	/* Again: the consumer before may have been at work until its place was taken. */
 	known = k2i_ring_identify(descriptor, &header, NULL);
 	return known || k2i_ring_positions_valid(&header) ? known : -EPROTO;
 }
 
-static int existing_open(int descriptor, const char *path, bool fresh, uint64_t *capacity, uint64_t *seed,
-			 uint64_t *cut_bytes)
+static int existing_open(int descriptor, const char *path, bool fresh, struct k2i_ring_found *found)
 {
-	int status = existing_take(descriptor, path, fresh, capacity, seed, cut_bytes);
+	int status = existing_take(descriptor, path, fresh, found);
 
 	if (status == 0)
 		return descriptor;
 	if (status == 1)
-		status = file_create(path, true, *capacity, seed);
+		status = file_create(path, true, found);
 	(void)close(descriptor);
 	return status;
 }
 
 /* A link to what is not there is in the way of a new file, which would have to be made elsewhere. */
-static int missing_make(const char *path, uint64_t capacity, uint64_t *seed)
+static int missing_make(const char *path, struct k2i_ring_found *found)
 {
 	struct stat named;
 
 	if (lstat(path, &named) == 0 && S_ISLNK(named.st_mode))
 		return -ENOENT;
-	return file_create(path, false, capacity, seed);
+	return file_create(path, false, found);
 }
 
-int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes)
+int k2i_ring_file_open(const char *given_path, bool fresh, struct k2i_ring_found *found)
 {
 	char resolved[PATH_MAX];
 	/* A new file takes the place of what a link leads to, not of the link. */
@@ -332,9 +325,9 @@ int k2i_ring_file_open(const char *given_path, bool fresh, uint64_t *capacity, u
 		int status;
 
 		if (descriptor >= 0)
-			status = existing_open(descriptor, path, fresh, capacity, seed, cut_bytes);
+			status = existing_open(descriptor, path, fresh, found);
 		else
-			status = errno == ENOENT ? missing_make(path, *capacity, seed) : -errno;
+			status = errno == ENOENT ? missing_make(path, found) : -errno;
 		if (status != -EAGAIN && status != -EEXIST)
 			return status;
 	}

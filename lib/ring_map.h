@@ -27,12 +27,12 @@ int k2i_ring_limit_check(uint64_t bytes);
 /* Files with room for a ring of `capacity`. Return a descriptor. */
 int k2i_ring_memory_create(uint64_t capacity);
 int k2i_ring_temporary_create(const char *folder, uint64_t capacity);
-/*
- * Opens `path` or makes it, with the consumer's place taken. `*seed` and `*capacity` are those of the ring in it, which
- * is new if it was made. `*cut_bytes`: a file that somebody had cut behind the header to so many bytes has its length
- * again, with zeros; 0: it was whole.
- */
-int k2i_ring_file_open(const char *path, bool fresh, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes);
+struct k2i_ring_found {
+	uint64_t capacity, seed;
+	uint64_t cut_bytes; /* to so many somebody had cut it, which has its length again, with zeros; 0: to none */
+};
+/* Opens `path` or makes it, of `found->capacity`, with the consumer's place taken. `found`: the ring that is in it then. */
+int k2i_ring_file_open(const char *path, bool fresh, struct k2i_ring_found *found);
 /* Whether the file's consumer is there, judged by what its header says. */
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);
 

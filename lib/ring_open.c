@@ -30,19 +30,18 @@ static int options_check(struct k2hft_ring_options *options)
 }
 
 /* Descriptor of the file or memory, with a ring in it. */
-static int file_get(const struct k2hft_ring_options *options, uint64_t *capacity, uint64_t *seed, uint64_t *cut_bytes)
+static int file_get(const struct k2hft_ring_options *options, struct k2i_ring_found *found)
 {
 	int descriptor, error;
 
-	*capacity = options->ring_bytes;
-	*cut_bytes = 0;
+	*found = (struct k2i_ring_found){.capacity = options->ring_bytes};
 	if (options->path && !(options->flags & K2HFT_RING_TEMPORARY))
-		return k2i_ring_file_open(options->path, options->flags & K2HFT_RING_FRESH, capacity, seed, cut_bytes);
-	descriptor =
-		options->path ? k2i_ring_temporary_create(options->path, *capacity) : k2i_ring_memory_create(*capacity);
+		return k2i_ring_file_open(options->path, options->flags & K2HFT_RING_FRESH, found);
+	descriptor = options->path ? k2i_ring_temporary_create(options->path, found->capacity)
+				   : k2i_ring_memory_create(found->capacity);
 	if (descriptor < 0)
 		return descriptor;
-	error = k2i_ring_format(descriptor, *capacity, seed);
+	error = k2i_ring_format(descriptor, found->capacity, &found->seed);
 	if (!error)
 		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
 	if (!error)
@@ -152,9 +151,9 @@ static int consumer_make(struct k2hft_ring **ring)
 	return error;
 }
 
-static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed, uint64_t cut_bytes)
+static int consumer_start(struct k2hft_ring *ring, const struct k2i_ring_found *found)
 {
-	int error = k2i_ring_map(ring, capacity, seed);
+	int error = k2i_ring_map(ring, found->capacity, found->seed);
 
 	if (!error)
 		error = k2i_wake_watch(ring);
@@ -163,8 +162,8 @@ static int consumer_start(struct k2hft_ring *ring, uint64_t capacity, uint64_t s
 	if (error)
 		return error;
 	K2I_CRASH(ring_inherited);
-	if (cut_bytes)
-		k2i_cut_entry_clear(ring, cut_bytes);
+	if (found->cut_bytes)
+		k2i_cut_entry_clear(ring, found->cut_bytes);
 	(void)k2hft_ring_repair(ring);
 	consumer_begin(ring);
 	K2I_CRASH(ring_begun);
@@ -176,7 +175,7 @@ static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring *
 {
 	struct k2hft_ring_options options;
 	struct k2hft_ring *opened;
-	uint64_t capacity, seed, cut_bytes;
+	struct k2i_ring_found found;
 	int error = k2i_options_copy(&options, sizeof(options), given);
 
 	if (!error)
@@ -186,8 +185,8 @@ static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring *
 	error = consumer_make(&opened);
 	if (error)
 		return error;
-	opened->descriptor = file_get(&options, &capacity, &seed, &cut_bytes);
-	error = opened->descriptor < 0 ? opened->descriptor : consumer_start(opened, capacity, seed, cut_bytes);
+	opened->descriptor = file_get(&options, &found);
+	error = opened->descriptor < 0 ? opened->descriptor : consumer_start(opened, &found);
 	if (error) {
 		k2i_ring_delete(opened);
 		return error;
