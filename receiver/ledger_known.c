@@ -7,11 +7,6 @@
 
 /* Entries and their lists --------------------------------------------------------------------------------------- */
 
-static struct k2i_known_file *entry_file(struct k2i_known_entry *entry)
-{
-	return (struct k2i_known_file *)(void *)entry;
-}
-
 static bool marked_with(const struct k2i_known_entry *entry, uint32_t mark)
 {
 	return entry->stages.marks & mark;
@@ -90,7 +85,7 @@ static void entry_settle(struct k2i_known *known, struct k2i_known_entry *entry)
 	if (has_stages(entry) && entry->stages.now.at != entry->stages.synced.at)
 		list_add(known, K2I_KNOWN_CHANGED, entry);
 	else
-		file_free(known, entry_file(entry));
+		file_free(known, (struct k2i_known_file *)(void *)entry);
 }
 
 /* Rings ---------------------------------------------------------------------------------------------------------- */
@@ -299,14 +294,6 @@ void k2i_known_checkpoint(struct k2i_known *known)
 	}
 }
 
-static void marked_drop(struct k2i_known *known)
-{
-	struct k2i_known_entry *entry;
-
-	while ((entry = list_take(known, K2I_KNOWN_MARKED)) != NULL)
-		entry_settle(known, entry);
-}
-
 static void ring_doubt(void *argument, struct k2i_table_node *node)
 {
 	(void)argument;
@@ -315,8 +302,11 @@ static void ring_doubt(void *argument, struct k2i_table_node *node)
 
 void k2i_known_doubt(struct k2i_known *known)
 {
+	struct k2i_known_entry *entry;
+
 	k2i_table_each(&known->rings, ring_doubt, NULL);
-	marked_drop(known);
+	while ((entry = list_take(known, K2I_KNOWN_MARKED)) != NULL)
+		entry_settle(known, entry);
 }
 
 static void ring_fall_back(void *argument, struct k2i_table_node *node)
@@ -462,7 +452,7 @@ void k2i_known_files_forget(struct k2i_known *known)
 
 void k2i_known_free(struct k2i_known *known)
 {
-	k2i_table_each(&known->files, file_drop, known);
+	k2i_known_files_forget(known);
 	k2i_table_each(&known->rings, ring_drop, known);
 	k2i_table_free(&known->files);
 	k2i_table_free(&known->rings);
