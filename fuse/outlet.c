@@ -203,7 +203,7 @@ int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)
 		if (outlet->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", outlet->path);
 		/* The ring has forgotten who declared streams, but not their numbers. */
-		if (status == 0 && outlet->declared && k2i_streams_forgotten(mount->ring))
+		if (status == 0 && outlet->declared && mount->ring->streams_forgotten)
 			status = declare(mount, outlet, outlet->path);
 	}
 	return status;

@@ -177,8 +177,6 @@ int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id);
 void k2i_streams_forget(struct k2hft_ring *ring);
 /* For a new consumer: what the one before has declared is not taken back, since this one may go on with it. */
 void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *before);
-/* Whether this consumer's opening ended all declarations that there were. */
-bool k2i_streams_forgotten(const struct k2hft_ring *ring);
 void k2i_stream_copies_free(struct k2hft_ring *ring);
 
 #endif

@@ -96,11 +96,6 @@ void k2i_streams_forget(struct k2hft_ring *ring)
 	}
 }
 
-bool k2i_streams_forgotten(const struct k2hft_ring *ring)
-{
-	return ring->streams_forgotten;
-}
-
 static int table_lock(struct k2hft_ring *ring)
 {
 	int status;
