@@ -129,9 +129,7 @@ static int making_name(const char *path, char making[PATH_MAX])
 	return snprintf(making, PATH_MAX, "%s.k2hft-new", path) >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/*
- * What a process that died has left. -EBUSY: somebody is making one and was not waited for.
- */
+/* What a process that died has left. -EBUSY: somebody is making one and was not waited for. */
 static int leftover_remove(const char *making, bool wait)
 {
 	int descriptor = open(making, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), error;

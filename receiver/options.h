@@ -16,9 +16,7 @@ struct k2i_options {
 	bool help, version;
 };
 
-/*
- * The command line, and the environment for what it does not say. 0, or -EINVAL with one line on standard error.
- */
+/* The command line, and the environment for what it does not say. 0, or -EINVAL with one line on standard error. */
 int k2i_options_parse(int argc, char **argv, struct k2i_options *options);
 
 /* What --help prints. */

@@ -11,9 +11,7 @@
  */
 struct k2i_quarantine;
 
-/*
- * `directory`, which is made when it is needed first, takes `bytes_max`, counted by k2i_group_cost. -ENOMEM
- */
+/* `directory`, which is made when it is needed first, takes `bytes_max`, counted by k2i_group_cost. -ENOMEM */
 int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
 			  struct k2i_quarantine **quarantine);
 void k2i_quarantine_free(struct k2i_quarantine *quarantine);
