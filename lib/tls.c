@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tls.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
+#include "address.h"
 #include "tls_state.h"
 
 /* Taken by one write, so that many records go by one send(2). */
@@ -24,17 +23,10 @@
 
 #define RECORD_BYTES_MAX 16384u
 
-static bool is_address(const char *host)
-{
-	unsigned char address[sizeof(struct in6_addr)];
-
-	return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
-}
-
 /* Whom a client wants to talk to: the peer is told (if it is a name), and the certificate, if there is one, compared. */
 static bool host_set(SSL *ssl, const char *host)
 {
-	if (is_address(host))
+	if (k2i_address_valid(host))
 		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "http.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "address.h"
 
 static const struct {
 	const char *path;
@@ -117,12 +118,10 @@ static void host_find(const char *bytes, size_t byte_count, char *host, size_t r
 
 bool k2i_http_host_own(const char *bytes, size_t byte_count, const char *const *names)
 {
-	unsigned char address[sizeof(struct in6_addr)];
 	char host[256];
 
 	host_find(bytes, byte_count, host, sizeof(host));
-	if (!host[0] || strcasecmp(host, "localhost") == 0 || inet_pton(AF_INET, host, address) == 1 ||
-	    inet_pton(AF_INET6, host, address) == 1)
+	if (!host[0] || strcasecmp(host, "localhost") == 0 || k2i_address_valid(host))
 		return true;
 	while (*names && strcasecmp(host, *names) != 0)
 		names++;

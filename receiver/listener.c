@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -14,6 +13,7 @@
 
 #include <event2/event.h>
 
+#include "address.h"
 #include "log.h"
 #include "text.h"
 
@@ -33,13 +33,6 @@ struct k2i_listener {
 };
 
 /* Choice --------------------------------------------------------------------------------------------------------- */
-
-static bool is_address(const char *host)
-{
-	unsigned char address[sizeof(struct in6_addr)];
-
-	return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
-}
 
 static int argument_parse(const char *argument, struct k2i_listen_choice *choice)
 {
@@ -81,7 +74,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 		host_set(choice, settings->listen_address);
 	else if (ssl == K2I_SSL_UNSET)
 		choice->loopback = true;
-	else if (node && (is_address(node->name) || strcasecmp(node->name, "localhost") == 0))
+	else if (node && (k2i_address_valid(node->name) || strcasecmp(node->name, "localhost") == 0))
 		host_set(choice, node->name);
 	return 0;
 }
@@ -221,12 +214,11 @@ bool k2i_listen_loopback(int descriptor)
 /* Whether other hosts can connect. */
 static bool beyond_this_host(const struct k2i_listener *listener)
 {
-	bool beyond = false;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < listener->socket_count && !beyond; i++)
-		beyond = !k2i_listen_loopback(listener->sockets[i]);
-	return beyond;
+	while (i < listener->socket_count && k2i_listen_loopback(listener->sockets[i]))
+		i++;
+	return i < listener->socket_count;
 }
 
 int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener)

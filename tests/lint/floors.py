@@ -7,7 +7,7 @@ import re
 from common import code_of, finish, sources
 
 FLOORS = (
-    (0, r"lib/crash\.(c|h|def)|lib/(bits|wire|hash(_[a-z0-9]+)?|log|version|clock|condition|thread|options|futex|cancel|turnstile|uuid)\.[ch]|include/k2hft/(version|visibility|log)\.h"),
+    (0, r"lib/crash\.(c|h|def)|lib/(address|bits|wire|hash(_[a-z0-9]+)?|log|version|clock|condition|thread|options|futex|cancel|turnstile|uuid)\.[ch]|include/k2hft/(version|visibility|log)\.h"),
     (1, r"lib/(ring|frame|message)(_\w+)?\.[ch]|include/k2hft/(ring|frame)\.h"),
     (2, r"lib/(batch|client|transport|tls|sender|writer)(_\w+)?\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
     (3, r"lib/app/\w+\.(c|h|def)"),
