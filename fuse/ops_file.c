@@ -64,14 +64,6 @@ void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 		k2i_op_reply_entry(req, node);
 }
 
-/* What can be read of the file at `path`: nothing if it has no rule. */
-static int open_output(struct k2i_mount *mount, const char *path, struct k2i_output_file **output)
-{
-	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
-
-	return match ? k2i_output_get(mount, match, path, output) : 0;
-}
-
 /* What is written goes directly to an outlet, or through the page cache. */
 static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
 {
@@ -83,6 +75,7 @@ static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const
 static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
 {
 	uint32_t pid = (uint32_t)fuse_req_ctx(req)->pid;
+	const struct k2i_rule_match *match;
 	char path[K2I_PATH_BYTES_MAX + 1];
 	struct k2i_handle wanted = {.node = node};
 	int status = path_of(mount, node, NULL, path);
@@ -101,8 +94,10 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 		return status;
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		status = open_writer(mount, &wanted, path, pid, flags);
-	if (status == 0 && (flags & O_ACCMODE) != O_WRONLY)
-		status = open_output(mount, path, &wanted.output);
+	/* Without a rule there is nothing to be read. */
+	match = k2i_rules_find(mount->rules, path);
+	if (status == 0 && match && (flags & O_ACCMODE) != O_WRONLY)
+		status = k2i_output_get(mount, match, path, &wanted.output);
 	if (status == 0)
 		status = k2i_handle_open(mount, node, path, wanted.outlet, wanted.output, handle);
 	if (status == 0) {
