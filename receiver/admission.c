@@ -57,16 +57,6 @@ static bool named(struct k2i_admission *admission, const char *name)
 	return found;
 }
 
-static bool anybody(struct k2i_admission *admission)
-{
-	bool any;
-
-	(void)pthread_mutex_lock(&admission->mutex);
-	any = !admission->hosts;
-	(void)pthread_mutex_unlock(&admission->mutex);
-	return any;
-}
-
 /* Looks an address up: whether it is admitted, or why not. False: the name server could not tell. */
 static bool entry_find(struct k2i_admission *admission, struct entry *entry)
 {
@@ -281,8 +271,6 @@ enum k2i_verdict k2i_admission_ask(struct k2i_admission *admission, const struct
 	char text[K2I_LOOKUP_NAME_ROOM];
 	enum k2i_verdict verdict;
 
-	if (anybody(admission))
-		return K2I_VERDICT_ADMITTED;
 	(void)snprintf(reason, K2I_ADMISSION_REASON_ROOM, "it has no address");
 	if (!k2i_lookup_address(peer, &address))
 		return K2I_VERDICT_REFUSED;
