@@ -44,9 +44,7 @@ int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes)
 
 void k2i_text_free(struct k2i_text *text)
 {
-	K2I_SHARED_KEEP(text);
 	k2i_shared_free(text->held);
-	memset(text, 0, sizeof(*text));
 }
 
 /*

@@ -9,7 +9,7 @@
 /*
  * Cuts what is written to one open file into records, whatever the pieces in which it comes. A record ends with its LF;
  * the beginning of one that has not ended is held, in shared memory (shared.h), which the struct is in too.
- * Zero-initialised; k2i_text_free.
+ * Zero-initialised; k2i_text_free, and then no more.
  */
 struct k2i_text {
 	char *held;
