@@ -12,16 +12,15 @@
 /* Of all handles that there ever were in this process. */
 static _Atomic uint64_t numbers;
 
-struct k2hft_ring *k2i_ring_new(int descriptor)
+struct k2hft_ring *k2i_ring_new(void)
 {
 	struct k2hft_ring *ring = calloc(1, sizeof(*ring));
 
 	if (!ring)
 		return NULL;
-	ring->descriptor = descriptor;
 	/* relaxed: only that no two are the same counts. */
 	ring->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
-	ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
+	ring->descriptor = ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
 	(void)pthread_mutex_init(&ring->stream_mutex, NULL);
 	return ring;
 }

@@ -4,8 +4,8 @@
 
 #include "ring_handle.h"
 
-/* A handle that owns `descriptor`, not mapped yet. NULL: no memory. */
-struct k2hft_ring *k2i_ring_new(int descriptor);
+/* A handle that has nothing yet. NULL: no memory. */
+struct k2hft_ring *k2i_ring_new(void);
 /* Unmaps and closes everything that the handle has. */
 void k2i_ring_delete(struct k2hft_ring *ring);
 

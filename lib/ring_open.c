@@ -136,7 +136,7 @@ static void consumer_begin(struct k2hft_ring *ring)
 /* What a handle needs beside the file: taken first, since a file may be replaced, and what was in it is then gone. */
 static int consumer_make(struct k2hft_ring **ring)
 {
-	struct k2hft_ring *made = k2i_ring_new(-1);
+	struct k2hft_ring *made = k2i_ring_new();
 	int error;
 
 	if (!made)
@@ -204,18 +204,6 @@ int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring 
 	return status;
 }
 
-/* A handle that owns the descriptor, or is not made because that is an error. */
-static int handle_make(int descriptor, struct k2hft_ring **ring)
-{
-	if (descriptor < 0)
-		return descriptor;
-	*ring = k2i_ring_new(descriptor);
-	if (*ring)
-		return 0;
-	(void)close(descriptor);
-	return -ENOMEM;
-}
-
 static int attach(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header header;
@@ -244,21 +232,28 @@ static int attach(struct k2hft_ring *ring)
 	return 0;
 }
 
+static int ring_attach(const char *path, struct k2hft_ring **ring)
+{
+	struct k2hft_ring *attached = k2i_ring_new();
+	int error;
+
+	if (!attached)
+		return -ENOMEM;
+	attached->descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	error = attached->descriptor < 0 ? -errno : attach(attached);
+	if (error)
+		k2i_ring_delete(attached);
+	else
+		*ring = attached;
+	return error;
+}
+
 int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
 {
-	int kept = errno, descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct k2hft_ring *attached;
-	int error = handle_make(descriptor < 0 ? -errno : descriptor, &attached);
+	int kept = errno, status = ring_attach(path, ring);
 
-	if (!error) {
-		error = attach(attached);
-		if (error)
-			k2i_ring_delete(attached);
-		else
-			*ring = attached;
-	}
 	errno = kept;
-	return error;
+	return status;
 }
 
 bool k2i_ring_abandoned_known(const struct k2hft_ring *ring)
