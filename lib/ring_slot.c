@@ -80,14 +80,18 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 	return true;
 }
 
-/* Whether the slot's owner is dead and left nothing to settle. */
-static bool slot_abandoned(const struct k2hft_ring *ring, struct k2i_slot *slot, uint64_t owner)
+/* The same in place of one who is dead and left nothing to settle. */
+static bool slot_take_back(struct k2hft_ring *ring, struct k2i_slot *slot)
 {
+	/* relaxed: what a dead owner wrote before it was found dead is there; a live one is left alone. */
+	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+
 	if (owner == 0 || slot_alive(ring, slot, owner))
 		return false;
 	/* A3 */
 	return claim_settled(ring, atomic_load_explicit(&slot->claim, memory_order_acquire)) &&
-	       claim_settled(ring, atomic_load_explicit(&slot->rear, memory_order_acquire));
+	       claim_settled(ring, atomic_load_explicit(&slot->rear, memory_order_acquire)) &&
+	       slot_take_over(ring, slot, owner);
 }
 
 struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring)
@@ -97,10 +101,7 @@ struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring)
 			return &ring->slots[at];
 	}
 	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++) {
-		/* relaxed: what a dead owner wrote before it was found dead is there; a live one is left alone. */
-		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_relaxed);
-
-		if (slot_abandoned(ring, &ring->slots[at], owner) && slot_take_over(ring, &ring->slots[at], owner))
+		if (slot_take_back(ring, &ring->slots[at]))
 			return &ring->slots[at];
 	}
 	return NULL;
@@ -111,10 +112,7 @@ void k2i_slots_sweep(struct k2hft_ring *ring)
 	unsigned used = k2i_slots_used(ring);
 
 	for (unsigned at = 0; at < used; at++) {
-		/* relaxed: as in k2i_slot_take. */
-		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_relaxed);
-
-		if (slot_abandoned(ring, &ring->slots[at], owner) && slot_take_over(ring, &ring->slots[at], owner))
+		if (slot_take_back(ring, &ring->slots[at]))
 			k2i_slot_free(&ring->slots[at]);
 	}
 }
@@ -125,7 +123,7 @@ void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before
 
 	for (unsigned at = 0; at < used; at++) {
 		struct k2i_slot *slot = &ring->slots[at];
-		/* relaxed: as in k2i_slot_take. */
+		/* relaxed: as in slot_take_back. */
 		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
 		uint64_t namespace = atomic_load_explicit(&slot->owner_namespace, memory_order_relaxed);
 		bool is_before = owner == before->owner && namespace == before->namespace;
