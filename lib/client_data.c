@@ -236,8 +236,7 @@ bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_n
 
 static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (client->claim_since_ns == 0) {
-		client->claim_since_ns = now_ns;
+	if (client->claim_recover_ns == 0) {
 		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
 		client->claim_retry_ns = CLAIM_FIRST_NS;
 	}
@@ -315,7 +314,7 @@ static int frame_next(struct k2hft_client *client, uint64_t now_ns)
 		return error;
 	if (kind == K2I_BATCH_EMPTY && claimed)
 		return claim_wait(client, now_ns);
-	client->claim_since_ns = 0;
+	client->claim_recover_ns = 0;
 	if (kind != K2I_BATCH_EMPTY)
 		return cut_handle(client, kind, &cut, now_ns);
 	bool window_shut = client->batch.read >= limits.window_end;

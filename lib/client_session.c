@@ -68,7 +68,7 @@ static void socket_close(struct k2hft_client *client)
 	k2i_batch_reset(&client->batch, 0);
 	client->ping_out = false;
 	client->expected_ns = 0;
-	client->claim_since_ns = 0;
+	client->claim_recover_ns = 0;
 	client->pause = K2I_CLIENT_PAUSE_NONE;
 	k2i_client_output_reset(client);
 }

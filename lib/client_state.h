@@ -134,8 +134,8 @@ struct k2hft_client {
 	uint8_t *compressed; /* NULL until it is needed */
 	enum k2i_client_pause pause;
 	uint64_t pause_until_ns;
-	uint64_t cut_ns; /* when a frame was last cut */
-	uint64_t claim_since_ns, claim_recover_ns, claim_retry_ns;
+	uint64_t cut_ns;                           /* when a frame was last cut */
+	uint64_t claim_recover_ns, claim_retry_ns; /* of a claim in the way; 0: there is none */
 
 	/* receiving */
 	uint8_t input[K2I_CLIENT_INPUT_BYTES];
