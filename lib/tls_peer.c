@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -19,19 +18,19 @@ bool k2i_tls_peer_certified(const struct k2i_tls *tls)
 }
 
 /* A text with a NUL in it is a trick. */
-static int text_take(const ASN1_STRING *text, char name[NAME_ROOM])
+static bool text_take(const ASN1_STRING *text, char name[NAME_ROOM])
 {
 	const char *bytes = text ? (const char *)ASN1_STRING_get0_data(text) : NULL;
 	size_t length = text ? (size_t)ASN1_STRING_length(text) : 0;
 
 	if (!bytes || length == 0 || length >= NAME_ROOM || memchr(bytes, '\0', length))
-		return -ENOENT;
+		return false;
 	memcpy(name, bytes, length);
 	name[length] = '\0';
-	return 0;
+	return true;
 }
 
-static int alternative_take(const GENERAL_NAME *alternative, char name[NAME_ROOM])
+static bool alternative_take(const GENERAL_NAME *alternative, char name[NAME_ROOM])
 {
 	const ASN1_OCTET_STRING *address;
 	int family;
@@ -39,21 +38,21 @@ static int alternative_take(const GENERAL_NAME *alternative, char name[NAME_ROOM
 	if (alternative->type == GEN_DNS)
 		return text_take(alternative->d.dNSName, name);
 	if (alternative->type != GEN_IPADD)
-		return -ENOENT;
+		return false;
 	address = alternative->d.iPAddress;
 	family = ASN1_STRING_length(address) == (int)sizeof(struct in_addr) ? AF_INET : AF_INET6;
 	if (family == AF_INET6 && ASN1_STRING_length(address) != (int)sizeof(struct in6_addr))
-		return -ENOENT;
-	return inet_ntop(family, ASN1_STRING_get0_data(address), name, NAME_ROOM) ? 0 : -ENOENT;
+		return false;
+	return inet_ntop(family, ASN1_STRING_get0_data(address), name, NAME_ROOM);
 }
 
 /* As for servers: the subject's common name counts only where there is no alternative at all. */
-static int subject_take(X509 *certificate, char name[NAME_ROOM])
+static bool subject_take(X509 *certificate, char name[NAME_ROOM])
 {
 	const X509_NAME *subject = X509_get_subject_name(certificate);
 	int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
 
-	return at < 0 ? -ENOENT : text_take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), name);
+	return at >= 0 && text_take(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), name);
 }
 
 /* In one pass: a certificate can have thousands of names. */
@@ -69,9 +68,9 @@ bool k2i_tls_peer_is(const struct k2i_tls *tls, bool (*is)(void *argument, const
 		return false;
 	alternatives = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
 	for (index = 0; !found && index < sk_GENERAL_NAME_num(alternatives); index++)
-		found = alternative_take(sk_GENERAL_NAME_value(alternatives, index), name) == 0 && is(argument, name);
+		found = alternative_take(sk_GENERAL_NAME_value(alternatives, index), name) && is(argument, name);
 	if (!alternatives)
-		found = subject_take(certificate, name) == 0 && is(argument, name);
+		found = subject_take(certificate, name) && is(argument, name);
 	GENERAL_NAMES_free(alternatives);
 	ERR_clear_error();
 	return found;
