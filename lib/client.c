@@ -18,7 +18,6 @@
 #include "message.h"
 #include "options.h"
 #include "ring_counts.h"
-#include "ring_damage.h"
 #include "ring_handle.h"
 
 /* A number, or a service name. Of a larger number getaddrinfo(3) takes the lower 16 bits, which is another port. */

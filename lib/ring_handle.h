@@ -125,6 +125,11 @@ bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position);
 void k2i_free_room_clear(struct k2hft_ring *ring);
 /* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
 void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
+/*
+ * Whether damage was mended, by this consumer or one before, that is not acknowledged yet, and around what: gaps between
+ * `*from` and `*to` can be what was lost. Both 0 if not.
+ */
+bool k2i_ring_damage(const struct k2hft_ring *ring, uint64_t *from, uint64_t *to);
 
 /*
  * ring_open.c: whether the consumer of a ring that this process is attached to is gone, and none can follow: the memory or

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring_damage.h"
+#include "ring_handle.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 
 #include "crash.h"
-#include "ring_handle.h"
 
 /* What stands at a position below the tail. */
 enum place {

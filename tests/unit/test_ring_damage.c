@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <sys/wait.h>
 
-#include "ring_damage.h"
 #include "ring_handle.h"
 
 /* A process that attaches, does `steps` and dies; the ring is as it left it. */

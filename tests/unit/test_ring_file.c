@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include "ring_counts.h"
-#include "ring_damage.h"
 #include "ring_handle.h"
 #include "random_help.h"
 
