@@ -54,11 +54,6 @@ static int argument_parse(const char *argument, struct k2i_listen_choice *choice
 	return 0;
 }
 
-static void host_set(struct k2i_listen_choice *choice, const char *host)
-{
-	(void)snprintf(choice->host, sizeof(choice->host), "%s", host);
-}
-
 int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice)
 {
 	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
@@ -71,11 +66,11 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 		return argument_parse(argument, choice);
 	(void)snprintf(choice->port, sizeof(choice->port), "%u", k2i_settings_port(settings));
 	if (settings->listen_address)
-		host_set(choice, settings->listen_address);
+		(void)snprintf(choice->host, sizeof(choice->host), "%s", settings->listen_address);
 	else if (ssl == K2I_SSL_UNSET)
 		choice->loopback = true;
 	else if (node && (k2i_address_valid(node->name) || strcasecmp(node->name, "localhost") == 0))
-		host_set(choice, node->name);
+		(void)snprintf(choice->host, sizeof(choice->host), "%s", node->name);
 	return 0;
 }
 
