@@ -53,10 +53,9 @@ int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_
 {
 	struct k2i_quarantine *made = calloc(1, sizeof(*made));
 
-	if (!made)
-		return -ENOMEM;
-	made->path = strdup(directory);
-	if (!made->path) {
+	if (made)
+		made->path = strdup(directory);
+	if (!made || !made->path) {
 		free(made);
 		return -ENOMEM;
 	}
@@ -352,11 +351,6 @@ void k2i_quarantine_tick(struct k2i_quarantine *quarantine)
 	(void)pthread_mutex_unlock(&quarantine->mutex);
 }
 
-static int file_system_sync(int descriptor)
-{
-	return syncfs(descriptor) < 0 ? -errno : 0;
-}
-
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 {
 	int directory, error;
@@ -369,13 +363,13 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	directory = directory_kept(quarantine);
 	/* Without a descriptor to be had who has something for the quarantine waits, too. */
 	if (!error && directory < 0 && quarantine->kept >= 0)
-		error = file_system_sync(quarantine->kept);
+		error = syncfs(quarantine->kept) < 0 ? -errno : 0;
 	else if (!error && directory < 0 && directory != -ENOENT && directory != -EACCES)
 		error = directory;
 	(void)pthread_mutex_unlock(&quarantine->mutex);
 	/* Without the lock: it takes as long as the disk, and who has something for the quarantine has connections to serve. */
 	if (!error && directory >= 0)
-		error = file_system_sync(directory);
+		error = syncfs(directory) < 0 ? -errno : 0;
 	else if (!error && directory == -EACCES) /* it may be written and not read */
 		sync();
 	if (directory >= 0)
