@@ -18,11 +18,6 @@
 #include "tree.h"
 #include "write.h"
 
-static int path_of(struct k2i_mount *mount, uint64_t parent, const char *name, char *path)
-{
-	return k2i_node_path(mount->nodes, (uint32_t)parent, name, path, K2I_PATH_BYTES_MAX + 1);
-}
-
 static int check_rule(struct k2i_mount *mount, const char *path)
 {
 	if (k2i_rules_find(mount->rules, path))
@@ -41,7 +36,7 @@ static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	int status = k2i_op_check_name(parent, name);
 
 	if (status == 0) {
-		status = path_of(mount, parent, name, path);
+		status = k2i_node_path(mount->nodes, (uint32_t)parent, name, path, sizeof(path));
 		status = status < 0 ? status : check_rule(mount, path);
 	}
 	if (status)
@@ -78,7 +73,7 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	const struct k2i_rule_match *match;
 	char path[K2I_PATH_BYTES_MAX + 1];
 	struct k2i_handle wanted = {.node = node};
-	int status = path_of(mount, node, NULL, path);
+	int status = k2i_node_path(mount->nodes, node, NULL, path, sizeof(path));
 
 	/* By /proc/PID/fd or /dev/stderr: the same stream. */
 	if (status == -ENOENT)
