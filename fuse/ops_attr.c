@@ -83,11 +83,15 @@ void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_para
 	k2i_node_looked_up(mount->nodes, node);
 }
 
-void k2i_op_reply_entry(fuse_req_t req, uint32_t node)
+void k2i_op_reply_entry(fuse_req_t req, int status, uint32_t node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct fuse_entry_param entry;
 
+	if (status) {
+		(void)fuse_reply_err(req, -status);
+		return;
+	}
 	k2i_op_entry(mount, node, &entry);
 	if (fuse_reply_entry(req, &entry) == -ENOENT)
 		k2i_node_forget(mount->nodes, node, 1);
@@ -121,10 +125,7 @@ void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	}
 	node = k2i_node_at(mount->nodes, parent) ? k2i_node_find(mount->nodes, (uint32_t)parent, name) : K2I_NODE_NONE;
 	node = k2i_node_of(mount->nodes, node);
-	if (node == K2I_NODE_NONE)
-		(void)fuse_reply_err(req, ENOENT);
-	else
-		k2i_op_reply_entry(req, node);
+	k2i_op_reply_entry(req, node == K2I_NODE_NONE ? -ENOENT : 0, node);
 }
 
 void k2i_op_forget(fuse_req_t req, fuse_ino_t node, uint64_t lookups)

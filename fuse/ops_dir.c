@@ -34,7 +34,7 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct k2i_node_owner owner = k2i_op_owner(req, S_IFDIR | (mode & 07777));
 	int status = k2i_op_check_name(parent, name);
-	uint32_t node;
+	uint32_t node = K2I_NODE_NONE;
 
 	if (status == 0)
 		status = check_mkdir(mount, (uint32_t)parent, name);
@@ -42,10 +42,7 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, &node);
 	if (status == -ENOSPC)
 		k2i_op_count_unopened(mount, name, status);
-	if (status)
-		(void)fuse_reply_err(req, -status);
-	else
-		k2i_op_reply_entry(req, node);
+	k2i_op_reply_entry(req, status, node);
 }
 
 static int remove_name(struct k2i_mount *mount, fuse_ino_t parent, const char *name, bool directory)
@@ -113,10 +110,7 @@ void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char 
 		status = k2i_node_link(mount->nodes, (uint32_t)node, (uint32_t)parent, name);
 	if (status == -ENOSPC)
 		k2i_op_count_unopened(mount, name, status);
-	if (status)
-		(void)fuse_reply_err(req, -status);
-	else
-		k2i_op_reply_entry(req, (uint32_t)node);
+	k2i_op_reply_entry(req, status, (uint32_t)node);
 }
 
 /* One answer of readdir; offsets: 1 and 2 for "." and "..", then a child's order and 2. */

@@ -49,14 +49,11 @@ static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 
 void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
-	uint32_t node;
+	uint32_t node = K2I_NODE_NONE;
 	int status = S_ISREG(mode) ? make_file(req, parent, name, mode, &node) : -EPERM;
 
 	(void)device;
-	if (status)
-		(void)fuse_reply_err(req, -status);
-	else
-		k2i_op_reply_entry(req, node);
+	k2i_op_reply_entry(req, status, node);
 }
 
 /* What is written goes directly to an outlet, or through the page cache. */
