@@ -46,9 +46,6 @@ struct k2i_receiver {
 	struct k2i_counters counters;
 	struct k2i_destination destination;
 	struct k2i_service service;
-	struct k2i_ledger *ledger;
-	struct k2i_outputs *outputs;
-	struct k2i_quarantine *quarantine;
 	struct k2i_format *format;
 	struct k2i_listener *listener;
 	struct k2i_loops *loops;
@@ -117,7 +114,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	switch (number) {
 	case SIGHUP:
 		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
-		k2i_outputs_reopen(receiver->outputs);
+		k2i_outputs_reopen(receiver->destination.outputs);
 		k2i_secure_reload(receiver->service.secure);
 		admission_reload(receiver);
 		break;
@@ -137,9 +134,9 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 
 	(void)descriptor;
 	(void)what;
-	k2i_outputs_tick(receiver->outputs, k2i_loop_now_ns());
-	k2i_quarantine_tick(receiver->quarantine);
-	result = k2i_ledger_check(receiver->ledger);
+	k2i_outputs_tick(receiver->destination.outputs, k2i_loop_now_ns());
+	k2i_quarantine_tick(receiver->destination.quarantine);
+	result = k2i_ledger_check(receiver->destination.ledger);
 	if (result < 0)
 		k2i_log_limited(&receiver->ledger_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
 				"ledger: somebody removed or cut it in %s, and it can't be written again: %s",
@@ -321,7 +318,7 @@ static void file_recover(void *argument, const struct k2i_ledger_file *file)
 {
 	struct recovery *recovery = argument;
 
-	k2i_outputs_recover(recovery->receiver->outputs, file,
+	k2i_outputs_recover(recovery->receiver->destination.outputs, file,
 			    recovery->cut_all || (recovery->cut_deferred && file->deferred));
 }
 
@@ -374,7 +371,7 @@ static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings 
 					 "(no subset=pid, or ProcSubset= of a unit)");
 		return K2I_EXIT_FAILED;
 	}
-	error = k2i_ledger_open(receiver->state_path, boot_id, &receiver->ledger, report);
+	error = k2i_ledger_open(receiver->state_path, boot_id, &receiver->destination.ledger, report);
 	if (!error)
 		error = refused_prefix_find(receiver, settings->base_directory);
 	if (error)
@@ -387,13 +384,13 @@ static int ledger_open(struct k2i_receiver *receiver, const struct k2i_settings 
 static int ledger_begin(struct k2i_receiver *receiver)
 {
 	struct timespec second = {1, 0};
-	int error = k2i_ledger_begin(receiver->ledger);
+	int error = k2i_ledger_begin(receiver->destination.ledger);
 
 	if (error == -ENOSPC || error == -EDQUOT)
 		k2i_log(K2HFT_LOG_ERROR, "ledger: no room in %s; the receiver waits for it", receiver->state_path);
 	while (error == -ENOSPC || error == -EDQUOT) {
 		(void)nanosleep(&second, NULL);
-		error = k2i_ledger_begin(receiver->ledger);
+		error = k2i_ledger_begin(receiver->destination.ledger);
 	}
 	return error;
 }
@@ -403,7 +400,7 @@ static int quarantine_open(struct k2i_receiver *receiver, uint64_t bytes_max)
 	char path[PATH_MAX + sizeof(QUARANTINE_DIRECTORY)];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", receiver->state_path, QUARANTINE_DIRECTORY);
-	return k2i_quarantine_create(path, bytes_max, &receiver->counters, &receiver->quarantine);
+	return k2i_quarantine_create(path, bytes_max, &receiver->counters, &receiver->destination.quarantine);
 }
 
 static int state_path_set(struct k2i_receiver *receiver, const struct k2i_settings *settings)
@@ -435,10 +432,10 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 		return base_failed(settings, "make", error);
 	if (ledger_open(receiver, settings, &report))
 		return K2I_EXIT_FAILED;
-	options.ledger = receiver->ledger;
+	options.ledger = receiver->destination.ledger;
 	options.refused_prefix = receiver->refused_prefix;
 	options.killed = report.found && !report.clean;
-	error = k2i_outputs_create(&options, &receiver->outputs);
+	error = k2i_outputs_create(&options, &receiver->destination.outputs);
 	if (error)
 		return base_failed(settings, "use", error);
 	/*
@@ -447,10 +444,10 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	 */
 	recovery.cut_deferred = report.found && !report.clean && !report.damaged && !report.copied;
 	recovery.cut_all = recovery.cut_deferred && report.same_boot;
-	k2i_ledger_files(receiver->ledger, file_recover, &recovery);
+	k2i_ledger_files(receiver->destination.ledger, file_recover, &recovery);
 	error = ledger_begin(receiver);
 	if (!error)
-		k2i_outputs_recovered(receiver->outputs);
+		k2i_outputs_recovered(receiver->destination.outputs);
 	if (!error)
 		error = quarantine_open(receiver, settings->quarantine_bytes);
 	return error ? state_failed(receiver, settings, error) : 0;
@@ -460,21 +457,17 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 
 static int service_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
-	int error = k2i_rings_create(receiver->ledger, &receiver->counters, k2i_loops_fence, &receiver->service.rings);
+	int error = k2i_rings_create(receiver->destination.ledger, &receiver->counters, k2i_loops_fence,
+				     &receiver->service.rings);
 
 	if (error)
 		return error;
-	receiver->destination = (struct k2i_destination){
-		.outputs = receiver->outputs,
-		.ledger = receiver->ledger,
-		.quarantine = receiver->quarantine,
-		.counters = &receiver->counters,
-		.format = receiver->format,
-		.unify_file = settings->unify_file,
-	};
+	receiver->destination.counters = &receiver->counters;
+	receiver->destination.format = receiver->format;
+	receiver->destination.unify_file = settings->unify_file;
 	receiver->service.destination = &receiver->destination;
 	receiver->service.counters = &receiver->counters;
-	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->ledger);
+	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->destination.ledger);
 	receiver->service.streams.count_max = (size_t)settings->streams_max;
 	receiver->service.host_connections_max = (size_t)settings->host_connections_max;
 	receiver->service.budget.bytes_max =
@@ -499,12 +492,12 @@ static void unify_make(struct k2i_receiver *receiver, const char *unify_file)
 	int error;
 
 	if (k2i_format_unify(unify_file, (uint64_t)time(NULL) * 1000000000u, path) ||
-	    k2i_output_acquire(receiver->outputs, path, &output))
+	    k2i_output_acquire(receiver->destination.outputs, path, &output))
 		return;
 	k2i_output_lock(output);
-	error = k2i_output_prepare(receiver->outputs, output);
+	error = k2i_output_prepare(receiver->destination.outputs, output);
 	k2i_output_unlock(output);
-	k2i_output_release(receiver->outputs, output);
+	k2i_output_release(receiver->destination.outputs, output);
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR,
 			"output: FILE_UNIFY %s can't be written: %s; senders will be held until it can", path,
@@ -562,7 +555,7 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	}
 	if (settings->unify_file)
 		unify_make(receiver, settings->unify_file);
-	receiver->status = (struct k2i_status){&receiver->service, receiver->outputs, k2i_loop_now_ns()};
+	receiver->status = (struct k2i_status){&receiver->service, receiver->destination.outputs, k2i_loop_now_ns()};
 	error = receiver->control ? k2i_control_start(receiver->control, &receiver->status) : 0;
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "status: can't start: %s", k2i_text_error(error));
@@ -623,17 +616,17 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	k2i_admission_free(receiver->service.admission);
 	k2i_syncer_stop(receiver->service.syncer);
 	k2i_secure_free(receiver->service.secure);
-	error = k2i_outputs_free(receiver->outputs, receiver->started);
+	error = k2i_outputs_free(receiver->destination.outputs, receiver->started);
 	if (!error && receiver->started)
-		error = k2i_quarantine_sync(receiver->quarantine);
+		error = k2i_quarantine_sync(receiver->destination.quarantine);
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "output: can't bring files to the disk: %s", k2i_text_error(error));
 	if (receiver->started)
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
-	k2i_ledger_close(receiver->ledger, receiver->started && !error);
+	k2i_ledger_close(receiver->destination.ledger, receiver->started && !error);
 	k2i_rings_free(receiver->service.rings);
 	k2i_peers_end(&receiver->service.peers);
-	k2i_quarantine_free(receiver->quarantine);
+	k2i_quarantine_free(receiver->destination.quarantine);
 	k2i_format_free(receiver->format);
 	for (i = 0; i < SIGNAL_COUNT; i++) {
 		if (receiver->signals[i])
