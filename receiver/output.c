@@ -140,7 +140,6 @@ struct closing { /* a descriptor that no output has any more */
 	struct k2i_store_behind behind;
 };
 
-/* Of an open file. The caller holds the output's lock. */
 /* It may not have its name any more: who opens that next would not find what is to be cut off. */
 static void uncut_end(struct k2i_output_whole *file)
 {
@@ -152,6 +151,7 @@ static void uncut_end(struct k2i_output_whole *file)
 		file->uncut = 0;
 }
 
+/* Of an open file. The caller holds the output's lock. */
 static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
