@@ -27,14 +27,16 @@ receiver_config 'CONNMAX = 1001'
 crowd 1 slow 1048576
 kill -USR1 "$pid"
 wait_until logged ' starved=0 '
-# The honest one may not be gone yet.
-printf '%s\n' 'hello a 1 0' error closed | wire >"$dir/a" 2>/dev/null &
-a=$!
-printf '%s\n' 'hello b 1 0' error closed | wire >"$dir/b" 2>/dev/null &
-b=$!
+# The honest one may not be gone yet. Who has not greeted would make room for the next.
+for name in a b; do
+	printf '%s\n' "hello $name 1 0" welcome closed | wire >"$dir/$name" 2>/dev/null &
+	others="${others:-} $!"
+	wait_until grep -qsE '^(welcome|error) ' "$dir/$name"
+done
 wait_until grep -qs '^error 6 too many senders' "$dir/a" "$dir/b"
 wait_until logged 'refused: there are as many connections as CONNMAX allows$'
-kill "$a" "$b" 2>/dev/null
+# shellcheck disable=SC2086
+kill $others 2>/dev/null
 crowd_end
 
 crowd 1000000 fast 1048576
