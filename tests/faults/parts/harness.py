@@ -154,7 +154,9 @@ class Harness:
         return self.options.seconds and self.seconds() > self.options.seconds
 
     def say(self, text):
-        print(self.prefix + text, flush=True)
+        # With its line end in one write, also where PYTHONUNBUFFERED is set: other jobs write there, too.
+        sys.stdout.write(f"{self.prefix}{text}\n")
+        sys.stdout.flush()
 
     def run_worlds(self, number, kind, laps):
         """A world in which something went wrong ends; another of its kind goes on with what is left."""
