@@ -141,14 +141,25 @@ struct closing { /* a descriptor that no output has any more */
 };
 
 /* It may not have its name any more: who opens that next would not find what is to be cut off. */
-static void uncut_end(struct k2i_output_whole *file)
+static int uncut_end(struct k2i_output_whole *file)
 {
 	struct k2i_output_file *output = &file->output;
 	struct stat status;
+	int error;
 
-	if (file->uncut && fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size == file->uncut &&
-	    k2i_output_cut(output, output->length, output->open_writer) == 0)
-		file->uncut = 0;
+	if (!file->uncut)
+		return 0;
+	if (output->descriptor < 0 || fstat(output->descriptor, &status) < 0)
+		return -EIO;
+	/* If somebody has changed it, what is to be cut off can't be told from his. What can never be cut stays. */
+	if ((uint64_t)status.st_size == file->uncut) {
+		error = k2i_output_cut(output, output->length, output->open_writer);
+		if (error && !k2i_output_error_own(error))
+			return error;
+		file->dirty = true;
+	}
+	file->uncut = 0;
+	return 0;
 }
 
 /* Of an open file. The caller holds the output's lock. */
@@ -156,7 +167,7 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
 
-	uncut_end(file);
+	(void)uncut_end(file);
 	if (file->dirty)
 		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
 	if (file->lost)
@@ -164,8 +175,8 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 	file->dirty = false;
 	file->lost = 0;
 	file->output.descriptor = -1;
-	/* A record that goes on must find its file again after a restart, too. */
-	if (outputs->ledger && !file->output.open_writer)
+	/* A record that goes on must find its file again after a restart, too, as must who has to cut one. */
+	if (outputs->ledger && !file->output.open_writer && !file->uncut)
 		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
 	return closing;
 }
@@ -193,12 +204,15 @@ static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file
 	free(file);
 }
 
-/* A record that goes on does not find its file again; descriptor_take has left it open in the ledger for that. */
-static void writer_drop(struct k2i_outputs *outputs, struct k2i_output_file *output)
+/* What descriptor_take has left open in the ledger is not looked for any more: a record that goes on, a rest to be cut. */
+static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
-	if (outputs->ledger && output->open_writer)
+	struct k2i_output_file *output = &file->output;
+
+	if (outputs->ledger && (output->open_writer || file->uncut))
 		k2i_ledger_file_closed(outputs->ledger, output->birth, output->inode);
 	output->open_writer = 0;
+	file->uncut = 0;
 }
 
 /*
@@ -244,12 +258,10 @@ static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns)
 
 	if (!file)
 		return false;
-	if (file->output.descriptor >= 0) {
+	if (file->output.descriptor >= 0)
 		closing = descriptor_take(outputs, file);
-	} else {
-		writer_drop(outputs, &file->output);
-		file->uncut = 0;
-	}
+	else
+		closed_drop(outputs, file);
 	k2i_output_unlock(&file->output);
 	k2i_output_release(outputs, &file->output);
 	if (closing.descriptor >= 0)
@@ -284,11 +296,11 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	birth = k2i_birth(descriptor, status.st_dev);
 	same = birth == output->birth && status.st_ino == output->inode;
 	if (!same || status.st_size == 0)
-		writer_drop(outputs, output);
+		closed_drop(outputs, file);
 	output->birth = birth;
 	output->device = status.st_dev;
 	output->inode = status.st_ino;
-	if (!same || !file->uncut || (uint64_t)status.st_size != file->uncut) {
+	if (!file->uncut || (uint64_t)status.st_size != file->uncut) {
 		output->length = (uint64_t)status.st_size;
 		file->uncut = 0;
 	}
@@ -641,6 +653,15 @@ const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outp
 	return &outputs->store;
 }
 
+/* A start cuts nothing if the receiver before it ended in order. */
+static void file_settle(void *argument, struct k2i_table_node *node)
+{
+	int error = uncut_end(K2I_TABLE_ENTRY(node, struct k2i_output_whole, node));
+
+	if (error)
+		*(int *)argument = error;
+}
+
 /* Not descriptor_take: the ledger's last word on these files is their length. */
 static void file_end(void *argument, struct k2i_table_node *node)
 {
@@ -655,11 +676,15 @@ static void file_end(void *argument, struct k2i_table_node *node)
 
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 {
-	int error;
+	int error, uncut = 0;
 
 	if (!outputs)
 		return 0;
+	if (sync)
+		k2i_table_each(&outputs->table, file_settle, &uncut);
 	error = sync ? k2i_outputs_sync(outputs) : 0;
+	if (!error)
+		error = uncut;
 	k2i_table_each(&outputs->table, file_end, NULL);
 	k2i_table_free(&outputs->table);
 	if (outputs->base >= 0)

@@ -53,7 +53,10 @@ struct k2i_outputs_options {
 
 /* Locks the base directory: -EWOULDBLOCK another process has it; others as mkdir(2) and open(2). */
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs);
-/* `sync`: all that was written is on the disk when this returns; else an error, as fdatasync(2). NULL is allowed. */
+/*
+ * `sync`: all that was written is on the disk when this returns, and what was to be cut off is not; else an error, as
+ * fdatasync(2) and ftruncate(2). NULL is allowed.
+ */
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
 
 /*

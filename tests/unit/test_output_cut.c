@@ -143,13 +143,69 @@ static void test_cut_when_renamed(void **state)
 	place_close(place);
 }
 
+/* Closed, and the receiver ends before it can be cut: the ledger still knows. */
+static void test_cut_after_a_restart(void **state)
+{
+	struct place *place = *state;
+
+	leave_uncut(place, EROFS);
+	k2i_outputs_reopen(place->destination.outputs);
+	assert_int_equal(k2i_outputs_open_count(place->destination.outputs), 0);
+	(void)k2i_outputs_free(place->destination.outputs, true);
+	place->destination.outputs = NULL;
+	place_close(place);
+	cut_error = 0;
+	place_open(place, "%L", NULL);
+	expect_file(place, "first", "1\n");
+	place_close(place);
+}
+
+/* In what a receiver says was left in order its next start cuts nothing. */
+static void test_cut_at_the_end(void **state)
+{
+	struct place *place = *state;
+
+	leave_uncut(place, EROFS);
+	cut_error = 0;
+	place_close(place);
+	expect_file(place, "first", "1\n");
+}
+
+static void end_uncut(struct place *place, int error, bool reopened, int wanted)
+{
+	leave_uncut(place, error);
+	if (reopened)
+		k2i_outputs_reopen(place->destination.outputs);
+	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), wanted);
+	place->destination.outputs = NULL;
+	place_close(place);
+	cut_error = 0;
+}
+
+static void test_no_end_in_order(void **state)
+{
+	end_uncut(*state, EROFS, false, -EROFS);
+}
+
+static void test_end_never_cut(void **state)
+{
+	end_uncut(*state, EPERM, false, 0);
+}
+
+static void test_end_never_cut_and_closed(void **state)
+{
+	end_uncut(*state, EPERM, true, 0);
+}
+
 int main(void)
 {
 #define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		PLACE_TEST(test_cut_later),          PLACE_TEST(test_never_cut),
 		PLACE_TEST(test_others_are_not_cut), PLACE_TEST(test_cut_after_reopening),
-		PLACE_TEST(test_cut_when_renamed),
+		PLACE_TEST(test_cut_when_renamed),   PLACE_TEST(test_cut_after_a_restart),
+		PLACE_TEST(test_cut_at_the_end),     PLACE_TEST(test_no_end_in_order),
+		PLACE_TEST(test_end_never_cut),      PLACE_TEST(test_end_never_cut_and_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
