@@ -100,6 +100,20 @@ static bool file_takes(void)
 }
 
 /*
+ * A terminal says that it has room when it has some for a part of a line, and would wait with the rest. Opened anew: others
+ * have the same descriptor, and may not expect that it does not wait. -1: it is none.
+ */
+static int terminal_open(void)
+{
+	char path[32];
+
+	if (!isatty(log_fd))
+		return -1;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", log_fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/*
  * A pipe that nobody reads, and a terminal that somebody has stopped, would hold whatever is held up by who logs: all
  * writers of a mount, for one.
  */
@@ -107,14 +121,22 @@ static void file_line(enum k2hft_log_level level, const char *text)
 {
 	char prefix[64], more[64];
 	unsigned before;
+	int terminal, bytes;
 
 	if (!file_takes()) {
 		(void)atomic_fetch_add(&missed, 1);
 		return;
 	}
+	terminal = terminal_open();
 	/* One write, so that lines of threads and processes do not mix. */
-	(void)dprintf(log_fd, "%s%s: %s%s\n", log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)),
-		      program_name, text, missed_text(&before, more, sizeof(more)));
+	bytes = dprintf(terminal < 0 ? log_fd : terminal, "%s%s: %s%s\n",
+			log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)), program_name, text,
+			missed_text(&before, more, sizeof(more)));
+	if (terminal < 0)
+		return;
+	if (bytes < 0)
+		(void)atomic_fetch_add(&missed, before + 1);
+	(void)close(terminal);
 }
 
 static void log_line(void *argument, enum k2hft_log_level level, const char *text)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -279,6 +280,29 @@ static void test_log_pipe(void **state)
 	assert_string_equal(text, "prog: ring: one (100 messages before were not taken)\nprog: ring: two\n");
 }
 
+/* Nobody reads what it shows, and its room is no multiple of a line's length. */
+static void body_log_to_full_terminal(void)
+{
+	int shown = posix_openpt(O_RDWR | O_NOCTTY), fd;
+	char name[64];
+
+	if (shown < 0 || grantpt(shown) || unlockpt(shown) || ptsname_r(shown, name, sizeof(name)))
+		_exit(98);
+	fd = open(name, O_RDWR | O_NOCTTY);
+	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0 || k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, NULL))
+		_exit(97);
+	(void)alarm(60);
+	for (unsigned number = 0; number < 10000; number++)
+		k2i_log(K2HFT_LOG_INFO, "ring: many");
+	_exit(0);
+}
+
+static void test_log_full_terminal(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(body_log_to_full_terminal), 0);
+}
+
 /* A socket at /dev/log, of which nobody else knows; -1: there can be none. */
 static int syslog_socket(void)
 {
@@ -417,10 +441,15 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parent_status), cmocka_unit_test(test_surroundings),
-		cmocka_unit_test(test_levels),        cmocka_unit_test(test_log_file),
-		cmocka_unit_test(test_log_terminal),  cmocka_unit_test(test_log_pipe),
-		cmocka_unit_test(test_syslog),        cmocka_unit_test(test_systemd),
+		cmocka_unit_test(test_parent_status),
+		cmocka_unit_test(test_surroundings),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_log_file),
+		cmocka_unit_test(test_log_terminal),
+		cmocka_unit_test(test_log_pipe),
+		cmocka_unit_test(test_syslog),
+		cmocka_unit_test(test_systemd),
+		cmocka_unit_test(test_log_full_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
