@@ -188,6 +188,20 @@ int k2i_start_background(struct k2i_mount *mount)
 	return status ? k2i_start_fail("fork", status) : 0;
 }
 
+/* Whoever has changed RINGSIZE would otherwise believe that the next outage may last longer. */
+static void warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	if (k2hft_ring_stats(ring, &stats))
+		return;
+	if (stats.ring_bytes < options->ring_bytes || stats.ring_bytes / 2 >= options->ring_bytes)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: K2HFILE %s keeps the size that it was made with, %llu bytes, not RINGSIZE: to change "
+			"it, unmount, and remove the file once everything in it is acknowledged",
+			options->path, (unsigned long long)stats.ring_bytes);
+}
+
 /*
  * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
  * mounted.
@@ -210,8 +224,10 @@ static int make_ring(struct k2i_mount *mount)
 			"mount: K2HFILE %s is begun afresh, since K2HINIT is yes: %llu records in it that were not "
 			"acknowledged are lost",
 			options.path, (unsigned long long)waiting);
-	if (mount->settings->queue_type == K2I_QUEUE_FILE)
+	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
 		mount->ring_file = realpath(options.path, NULL);
+		warn_kept_size(ring, &options);
+	}
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
 	mount->ring_fd = open(link, O_RDWR | O_CLOEXEC | O_NOCTTY);
 	status = mount->ring_fd < 0 ? -errno : 0;
