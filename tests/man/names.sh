@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Names that an operator copies into a monitoring system or a unit are those of the programs: the metrics that pages name,
+# and the environment variables, of which each program's page has all.
+set -u
+bin=${B:-build}/bin
+status=0
+metrics=$("$bin/k2hft" stat --table | awk -F '\t' '{ print "k2hft_" $1 "_" $2 ($3 == "counter" ? "_total" : "") }')
+named=$(grep -ohE '\<k2hft_(receiver|mount|ring)_[a-z_]+_(total|bytes|records|now)\>' man/man?/* README.md | sort -u)
+for name in $named; do
+	echo "$metrics" | grep -qx "$name" || {
+		echo "$name: a page has it, k2hft stat --metrics does not"
+		status=1
+	}
+done
+# has PAGE FILE...: the page has each variable of k2hft that the files ask for
+has()
+{
+	page=$1
+	shift
+	for variable in $(grep -hoE '"K2HFT[A-Z]+"' "$@" | tr -d '"' | sort -u); do
+		grep -qw "$variable" "$page" || {
+			echo "$page: does not have $variable"
+			status=1
+		}
+	done
+}
+has man/man8/k2hftfuse.8 fuse/start.c fuse/options.c
+has man/man8/k2hftfusesvr.8 receiver/options.c receiver/main.c
+exit $status
