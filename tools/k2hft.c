@@ -22,11 +22,11 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *summary;
 } commands[] = {
-	{"bench", k2i_command_bench, "measures how fast records go, against a plain pipe"},
+	{"bench", k2i_command_bench, "measures how fast records arrive, compared with a plain pipe"},
 	{"check", k2i_command_check, "checks configuration files, prints their effective values"},
 	{"help", command_help, "explains a command, or a key of the configuration"},
 	{"push", k2i_command_push, "sends files or standard input to a receiver"},
-	{"stat", k2i_command_stat, "says what became of records: of a receiver, a mount or a ring"},
+	{"stat", k2i_command_stat, "shows what became of records, at a receiver, a mount or a ring"},
 	{"testio", k2i_command_testio, "measures how fast files are written and read"},
 	{"verify", k2i_command_verify, "makes records, and checks that all arrived, once and in order"},
 	{"version", command_version, "prints the version"},
