@@ -217,7 +217,8 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 
 		if (k2i_write_park_cached(mount, file->stream, &write)) {
 			k2i_log_limited(&mount->wait_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
-					"mount: no memory: what %s was given waits", file->stream->path);
+					"mount: no memory: what was written to %s waits until there is some",
+					file->stream->path);
 			return;
 		}
 		k2i_cached_advance(&file->pieces, watermark_of(mount, file));

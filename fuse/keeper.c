@@ -182,7 +182,8 @@ static bool give_up(const struct k2i_mount *mount, unsigned failures)
 	if (mount->init_bytes && !mount->resends)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount_point);
 	else if (failures == FAILURES_MAX)
-		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends: %u workers in a row failed soon", mount_point, failures);
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends: %u workers in a row failed soon after their start",
+			mount_point, failures);
 	else
 		return false;
 	k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged %s%s", file ? "stays in " : "is lost",

@@ -221,8 +221,8 @@ static void keep_init(struct k2i_mount *mount, size_t bytes)
 	mount->resends = init->minor >= MINOR_WITH_RESEND;
 	mount->init_bytes = bytes;
 	if (!mount->resends)
-		k2i_log(K2HFT_LOG_WARNING,
-			"mount: this kernel can't send requests again: if the worker dies, the mount ends");
+		k2i_log(K2HFT_LOG_WARNING, "mount: this kernel can't send requests again (Linux 6.9 can): if the "
+					   "worker dies, the mount ends");
 }
 
 /* All other requests, in one piece, for libfuse. */

@@ -55,8 +55,8 @@ void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status
 {
 	k2i_mount_count(&mount->counts.refused_opens, 1);
 	k2i_log_limited(&mount->open_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s is not opened: %s", path,
-			status == -ENFILE   ? "as many files as there can be are open"
-			: status == -ENOSPC ? "as many names as there can be are there"
+			status == -ENFILE   ? "all files or streams that the mount can have are in use"
+			: status == -ENOSPC ? "the mount has all the names that it can have: remove files"
 					    : strerror(-status));
 }
 

@@ -89,7 +89,8 @@ static int check_mount_point(struct k2i_mount_options *options)
 				options->mount_point, options->mount_point);
 			return -ENOTCONN;
 		}
-		k2i_log(K2HFT_LOG_WARNING, "%s: a mount without its server was there", options->mount_point);
+		k2i_log(K2HFT_LOG_WARNING, "%s: a mount without its server was there, and is removed",
+			options->mount_point);
 	}
 	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
 		return k2i_start_fail(options->mount_point, -errno);

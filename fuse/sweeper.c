@@ -186,7 +186,8 @@ void k2i_sweeper_check(struct k2i_mount *mount)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT) {
 		atomic_store(&mount->sweeper, 0);
-		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: pages stay in the cache");
+		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: what was sent stays in the page cache "
+					   "until the kernel needs the memory");
 		return;
 	}
 	k2i_log_limited(&mount->sweeper_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,

@@ -160,7 +160,7 @@ static int key_renew(struct k2i_tls *tls)
 	if (tls->key_records < K2I_TLS_CONNECTION_RECORDS_MAX)
 		return 0;
 	(void)snprintf(tls->reason, sizeof(tls->reason),
-		       "TLS 1.2 makes no new keys, and this one was used enough: another connection has another key");
+		       "TLS 1.2 can't renew its key, which has been used enough: the next connection has another");
 	return tls->error = -EPROTO;
 }
 

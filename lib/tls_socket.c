@@ -80,7 +80,8 @@ static bool hello_allowed(struct k2i_tls *tls, const char *bytes, size_t byte_co
 	/* The message's header must be in one record, or these would not be its bytes. */
 	if ((hello[3] != 0 || hello[4] >= 4) && (hello[6] << 16 | hello[7] << 8 | hello[8]) <= (int)HELLO_BYTES_MAX)
 		return true;
-	(void)snprintf(tls->reason, sizeof(tls->reason), "its ClientHello is longer than 16 KiB, or in crumbs");
+	(void)snprintf(tls->reason, sizeof(tls->reason),
+		       "its ClientHello is longer than 16 KiB, or comes in too small parts");
 	tls->error = -EPROTO;
 	return false;
 }

@@ -67,7 +67,7 @@ static bool memory_claim(const struct k2i_connection *claimant)
 		return false;
 	k2i_count(&stillest->loop->service->counters->timeouts, 1);
 	k2i_session_fail(&stillest->session, K2HFT_ERROR_LIMIT,
-			 "memory for frames is short (BUFFERMAX), and this frame stood still");
+			 "memory for frames is short (BUFFERMAX), and this frame made no progress");
 	k2i_buffer_release(&stillest->loop->buffers, &stillest->buffer);
 	/* Not at once: it can be the next in a list that is being gone through. */
 	event_active(stillest->writable, EV_WRITE, 1);

@@ -332,7 +332,7 @@ static int host_listen(struct k2i_control *control, const char *host, unsigned p
 	error = addresses_listen(control, found);
 	freeaddrinfo(found);
 	if (!error)
-		k2i_log(K2HFT_LOG_INFO, "status: http on %s port %u", host, port);
+		k2i_log(K2HFT_LOG_INFO, "status: answering HTTP on %s port %u", host, port);
 	else if (!optional)
 		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s", host, port,
 			k2i_listen_reason(error));

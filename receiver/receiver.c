@@ -96,7 +96,7 @@ static void admission_reload(struct k2i_receiver *receiver)
 	k2i_settings_free(settings);
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR,
-			"receiver: NAMEs of [SLVNODE] are not read again: the former say who may connect");
+			"receiver: NAMEs of [SLVNODE] are not read again: the former ones stay in use");
 		return;
 	}
 	k2i_log(K2HFT_LOG_INFO, "receiver: %s may make new connections",
@@ -620,7 +620,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	if (!error && receiver->started)
 		error = k2i_quarantine_sync(receiver->destination.quarantine);
 	if (error)
-		k2i_log(K2HFT_LOG_ERROR, "output: can't bring files to the disk: %s", k2i_text_error(error));
+		k2i_log(K2HFT_LOG_ERROR, "output: can't sync files to the disk: %s", k2i_text_error(error));
 	if (receiver->started)
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
 	k2i_ledger_close(receiver->destination.ledger, receiver->started && !error);

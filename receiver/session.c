@@ -270,7 +270,7 @@ static int welcome_try(struct k2i_session *session)
 
 	/* First: a later success says nothing about what was to get there before. */
 	if (waits && k2i_syncer_rounds_failed(syncer) != session->greeting.rounds_failed)
-		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be brought to the disk");
+		return refused(session, K2HFT_ERROR_LIMIT, "what came before can't be synced to the disk");
 	if (waits && k2i_syncer_done(syncer) < session->greeting.number) {
 		session->state = K2I_SESSION_GREETED;
 		k2i_syncer_want(syncer);

@@ -51,7 +51,7 @@ static void round_failed(struct k2i_syncer *syncer, int error)
 
 	k2i_count(&syncer->destination->counters->sync_errors, 1);
 	k2i_log_limited(&syncer->limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
-			"output: files can't be brought to the disk: %s; senders that wait for that send again",
+			"output: files can't be synced to the disk: %s; senders that wait for it send again",
 			k2i_text_error(error));
 	/* This order: a commit that comes between is made with doubt, see session_sync.c. */
 	atomic_store(&syncer->failed, number);

@@ -109,7 +109,8 @@ static void check_queue(const struct checker *checker)
 	if (file && !key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
 		at = key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
 		checker->finding(checker->argument, K2I_FINDING_WARNING, at.file, at.line,
-				 "a start loses what waits in K2HFILE; say K2HINIT = no to have it sent, or yes");
+				 "each start discards what waits in K2HFILE; set K2HINIT = no to have it sent, or yes "
+				 "if that is meant");
 	}
 	if (settings->record_bytes_max <= settings->ring_bytes / 2)
 		return;

@@ -31,7 +31,7 @@ export LD_PRELOAD
 start_mount
 unset LD_PRELOAD
 said() {
-	grep -q "this kernel can't send requests again: if the worker dies, the mount ends" "$work/mount.err"
+	grep -q "this kernel can't send requests again (Linux 6.9 can): if the worker dies, the mount ends" "$work/mount.err"
 }
 until_true 20 said || fail "no word at the start"
 seq 1 100000 >"$work/in"

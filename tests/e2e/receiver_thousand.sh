@@ -43,5 +43,5 @@ crowd 1000000 fast 1048576
 kill -USR1 "$pid"
 wait_until logged ' starved=[1-9]'
 # Who takes memory that others wait for and does not go on with its frame loses it.
-wait_until logged 'memory for frames is short (BUFFERMAX), and this frame stood still'
+wait_until logged 'memory for frames is short (BUFFERMAX), and this frame made no progress'
 crowd_end

@@ -74,11 +74,11 @@ receiver_stop TERM
 # A private key that others may read works, and everybody says so.
 chmod 640 "$dir/sender.key" "$dir/receiver.key"
 receiver_start
-logged 'others than its owner may read the private key .*/receiver.key' || fail "the receiver says nothing"
+logged 'not only its owner may read the private key .*/receiver.key' || fail "the receiver says nothing"
 echo good | "${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" --ca "$dir/root.pem" --cert "$dir/sender.pem" \
 	--key "$dir/sender.key" -t exposed 2>"$dir/pushed" || fail "an exposed key: $(cat "$dir/pushed")"
-grep -q 'others than its owner may read the private key .*/sender.key' "$dir/pushed" || fail "the sender says nothing"
+grep -q 'not only its owner may read the private key .*/sender.key' "$dir/pushed" || fail "the sender says nothing"
 "${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/checked" || fail "check: $(cat "$dir/checked")"
-grep -q 'SERVER_PRIKEY: others than its owner may read .*; run chmod 600' "$dir/checked" || fail "check: $(cat "$dir/checked")"
+grep -q 'SERVER_PRIKEY: not only its owner may read .*; run chmod 600' "$dir/checked" || fail "check: $(cat "$dir/checked")"
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"

@@ -492,8 +492,8 @@ static void test_queue_started_afresh(void **state)
 #define QUEUE SENDER "K2HTYPE=file\nK2HFILE=/q\n"
 #define RULE "[K2HFTFUSE_RULE]\nTARGET=a\nTRUNS=on\nALLOW=\n"
 	k2i_settings_free(check(QUEUE RULE, &findings));
-	assert_string_equal(findings.text,
-			    "5: note: a start loses what waits in K2HFILE; say K2HINIT = no to have it sent, or yes\n");
+	assert_string_equal(findings.text, "5: note: each start discards what waits in K2HFILE; set K2HINIT = no to "
+					   "have it sent, or yes if that is meant\n");
 	k2i_settings_free(check(QUEUE "K2HINIT=yes\n" RULE, &findings));
 	assert_string_equal(findings.text, "");
 #undef QUEUE

@@ -235,7 +235,7 @@ static void test_old_keys_end(void **state)
 	for (int again = 0; again < 2; again++)
 		assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), -EPROTO);
 	version = 0;
-	assert_non_null(strstr(k2i_transport_reason(&pair.ends[0], -EPROTO), "another connection has another key"));
+	assert_non_null(strstr(k2i_transport_reason(&pair.ends[0], -EPROTO), "the next connection has another"));
 	pair_close(&pair);
 }
 
