@@ -45,7 +45,7 @@ struct k2hft_tls_options {
 	size_t size; /* sizeof(struct k2hft_tls_options) */
 	/* Certificates to trust: a file, or a directory that openssl rehash has prepared; NULL: those of the system. */
 	const char *authority_path;
-	/* This host's certificate, followed by those between it and its authority; NULL: none. */
+	/* This host's certificate, followed by any intermediate ones; NULL: none. */
 	const char *certificate_path;
 	const char *private_key_path; /* of that certificate, without a passphrase */
 	/* Instead of the three above: a file with a line IDENTITY:KEY, or KEY, that both sides have. */

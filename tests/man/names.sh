@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Names that an operator copies into a monitoring system or a unit are those of the programs: the metrics that pages name,
-# and the environment variables, of which each program's page has all.
+# Names that an operator copies into a monitoring system or a unit are those of the programs: the metrics that pages name;
+# and of environment variables and of the daemons' options, each that a program knows is in its page.
 set -u
 bin=${B:-build}/bin
 status=0
@@ -25,6 +25,20 @@ has()
 		}
 	done
 }
+# takes PAGE FILE PATTERN: the page has each option that the pattern finds in the file
+takes()
+{
+	plain=$(sed 's/\\-/-/g; s/\\f.//g' "$1")
+	options=$(grep -oE "$3" "$2" | grep -oE -- '-+[a-zA-Z]+')
+	for option in $options; do
+		printf '%s\n' "$plain" | grep -qE -- "(^|[ \"])$option([ \",]|\$)" || {
+			echo "$1: does not have $option, which $2 takes"
+			status=1
+		}
+	done
+}
+takes man/man8/k2hftfusesvr.8 receiver/options.c '\{"-+[a-z]+"'
+takes man/man8/k2hftfuse.8 fuse/options.c 'OPTION\("-+[a-zA-Z]+"'
 has man/man8/k2hftfuse.8 fuse/start.c fuse/options.c
 has man/man8/k2hftfusesvr.8 receiver/options.c receiver/main.c
 exit $status
