@@ -20,49 +20,45 @@
 #define RING_MAX (UINT64_C(1) << 30)
 #define RATE_SECONDS_DEFAULT 5
 
-static void help_print(FILE *output)
-{
-	(void)fputs(
-		"usage: k2hft bench [OPTION]...\n"
-		"Measures how fast records reach a receiver in each way, compared with a plain TCP pipe.\n\n"
-		"  -r, --receiver HOST[:PORT]  sends to this one; without it, one is started here\n"
-		"      --by WAY,...            library, push, mount (all that work here), mount-append, record, idle\n"
-		"      --size BYTES,...        of a record with its line end (10,1024,4096)\n"
-		"      --input FILE            the lines of this log, repeatedly, instead of made records\n"
-		"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
-		"      --writers NUMBER,...    threads of each sender that write, 1 to 128; library only (1)\n"
-		"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
-		"      --ring SIZE,...         ring of each sender, in memory (2M, mount-append 8M)\n"
-		"  -n, --count RECORDS         in one run, of all senders\n"
-		"      --bytes SIZE            in one run, with K, M or G (256M, of one writer)\n"
-		"      --seconds SECONDS       that one run takes (10, of several senders or writers)\n"
-		"      --sustain SECONDS       the same, with a time series; compares its last quarter with its first\n"
-		"      --rate RECORDS          a second, and measures latencies\n"
-		"      --runs NUMBER           of each point; medians are printed (5)\n"
-		"      --format FORMAT         raw or json, of the receiver's file (raw)\n"
-		"      --unify                 everything into one file\n"
-		"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
-		"      --compress MODE         auto, never or always (auto)\n"
-		"      --level LEVEL           received, written or synced (written)\n"
-		"      --tls                   encrypted, with a key made for the run\n"
-		"      --psk FILE              encrypted, with this key\n"
-		"      --link MBIT             a link of this many Mbit/s between senders and receiver\n"
-		"      --memory-limit SIZE     for everything that is started, by a control group\n"
-		"      --seed-table            K2HFTFUSE's published table, its figures beside ours\n"
-		"      --all                   everything, as one table; about 37 minutes\n"
-		"      --brief                 --all or --seed-table with an eighth of the records\n"
-		"      --note TEXT             kept with the results, such as a commit\n"
-		"      --tsv FILE              the results, as a table\n"
-		"      --json FILE             the results, with parameters and machine\n"
-		"      --resume                does not measure again what the file of --json already has\n"
-		"      --markdown FILE         a report as Markdown\n"
-		"      --html FILE             a report with charts, in one file\n"
-		"      --from FILE             measures nothing: reports of results that --json has saved\n"
-		"      --compare FILE FILE     measures nothing: shows what got worse, beyond the spread of the runs\n"
-		"  -q, --quiet                 no progress\n"
-		"  -h, --help                  this text\n",
-		output);
-}
+static const char help[] =
+	"usage: k2hft bench [OPTION]...\n"
+	"Measures how fast records reach a receiver in each way, compared with a plain TCP pipe.\n\n"
+	"  -r, --receiver HOST[:PORT]  sends to this one; without it, one is started here\n"
+	"      --by WAY,...            library, push, mount (all that work here), mount-append, record, idle\n"
+	"      --size BYTES,...        of a record with its line end (10,1024,4096)\n"
+	"      --input FILE            the lines of this log, repeatedly, instead of made records\n"
+	"  -g, --senders NUMBER,...    senders at once, 1 to 128 (1)\n"
+	"      --writers NUMBER,...    threads of each sender that write, 1 to 128; library only (1)\n"
+	"  -c, --per-write NUMBER,...  records in one write; 0: 256 KiB of them, by library 1 (0)\n"
+	"      --ring SIZE,...         ring of each sender, in memory (2M, mount-append 8M)\n"
+	"  -n, --count RECORDS         in one run, of all senders\n"
+	"      --bytes SIZE            in one run, with K, M or G (256M, of one writer)\n"
+	"      --seconds SECONDS       that one run takes (10, of several senders or writers)\n"
+	"      --sustain SECONDS       the same, with a time series; compares its last quarter with its first\n"
+	"      --rate RECORDS          a second, and measures latencies\n"
+	"      --runs NUMBER           of each point; medians are printed (5)\n"
+	"      --format FORMAT         raw or json, of the receiver's file (raw)\n"
+	"      --unify                 everything into one file\n"
+	"      --rules NUMBER          ALLOW patterns that are tried on each line, 1 to 16; mounts only\n"
+	"      --compress MODE         auto, never or always (auto)\n"
+	"      --level LEVEL           received, written or synced (written)\n"
+	"      --tls                   encrypted, with a key made for the run\n"
+	"      --psk FILE              encrypted, with this key\n"
+	"      --link MBIT             a link of this many Mbit/s between senders and receiver\n"
+	"      --memory-limit SIZE     for everything that is started, by a control group\n"
+	"      --seed-table            K2HFTFUSE's published table, its figures beside ours\n"
+	"      --all                   everything, as one table; about 37 minutes\n"
+	"      --brief                 --all or --seed-table with an eighth of the records\n"
+	"      --note TEXT             kept with the results, such as a commit\n"
+	"      --tsv FILE              the results, as a table\n"
+	"      --json FILE             the results, with parameters and machine\n"
+	"      --resume                does not measure again what the file of --json already has\n"
+	"      --markdown FILE         a report as Markdown\n"
+	"      --html FILE             a report with charts, in one file\n"
+	"      --from FILE             measures nothing: reports of results that --json has saved\n"
+	"      --compare FILE FILE     measures nothing: shows what got worse, beyond the spread of the runs\n"
+	"  -q, --quiet                 no progress\n"
+	"  -h, --help                  this text\n";
 
 enum long_option {
 	OPTION_BY = 256,
@@ -562,7 +558,7 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	options->base.level = 1;
 	status = settings_take(options, argc, argv, &given);
 	if (status == BENCH_OK && options->help)
-		help_print(stdout);
+		(void)fputs(help, stdout);
 	if (status || options->help)
 		return status;
 	status = effects_check(options, given);

@@ -39,31 +39,28 @@ static void interrupted(int number)
 	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
 }
 
-static void help_print(FILE *output)
-{
-	(void)fputs("usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
-		    "Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
-		    "  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT " if none is given\n"
-		    "  -c, --config FILE           receiver and ring as in this configuration file\n"
-		    "  -t, --stream PATH           name of the stream (the file's name, \"" STANDARD_INPUT
-		    "\" for standard input)\n"
-		    "      --binary                blocks of bytes, not lines\n"
-		    "      --ring FILE             keep in FILE what is not acknowledged, and send what is left there\n"
-		    "      --ring-size SIZE        of the ring, with K, M or G (8M in memory, 64M in a file)\n"
-		    "      --timeout SECONDS       wait at most this long for a connection, and at the end for an\n"
-		    "                              acknowledgement (30)\n"
-		    "      --host NAME             name by which the receiver knows this host\n"
-		    "      --level LEVEL           received, written or synced (written)\n"
-		    "      --compress MODE         auto, never or always (auto)\n"
-		    "      --tls                   encrypts; the following options do so, too\n"
-		    "      --ca FILE               trusts the certificates in FILE, or in a directory (the system's)\n"
-		    "      --cert FILE             certificate of this host, if the receiver wants one\n"
-		    "      --key FILE              its private key\n"
-		    "      --psk FILE              key that the receiver also has, instead of certificates\n"
-		    "  -q, --quiet                 no progress, errors only\n"
-		    "  -h, --help                  this text\n",
-		    output);
-}
+static const char help[] =
+	"usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
+	"Sends files, or standard input, to a receiver; ends when it has acknowledged everything.\n\n"
+	"  -r, --receiver HOST[:PORT]  where to; the port is " RECEIVER_PORT_DEFAULT " if none is given\n"
+	"  -c, --config FILE           receiver and ring as in this configuration file\n"
+	"  -t, --stream PATH           name of the stream (the file's name, \"" STANDARD_INPUT
+	"\" for standard input)\n"
+	"      --binary                blocks of bytes, not lines\n"
+	"      --ring FILE             keep in FILE what is not acknowledged, and send what is left there\n"
+	"      --ring-size SIZE        of the ring, with K, M or G (8M in memory, 64M in a file)\n"
+	"      --timeout SECONDS       wait at most this long for a connection, and at the end for an\n"
+	"                              acknowledgement (30)\n"
+	"      --host NAME             name by which the receiver knows this host\n"
+	"      --level LEVEL           received, written or synced (written)\n"
+	"      --compress MODE         auto, never or always (auto)\n"
+	"      --tls                   encrypts; the following options do so, too\n"
+	"      --ca FILE               trusts the certificates in FILE, or in a directory (the system's)\n"
+	"      --cert FILE             certificate of this host, if the receiver wants one\n"
+	"      --key FILE              its private key\n"
+	"      --psk FILE              key that the receiver also has, instead of certificates\n"
+	"  -q, --quiet                 no progress, errors only\n"
+	"  -h, --help                  this text\n";
 
 enum long_option {
 	OPTION_RING = 256,
@@ -187,7 +184,7 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 	options->timeout_ms = TIMEOUT_S_DEFAULT * 1000;
 	while ((option = getopt_long(argc, argv, "r:c:t:qh", long_options, NULL)) != -1) {
 		if (option == 'h') {
-			help_print(stdout);
+			(void)fputs(help, stdout);
 			return PUSH_OK;
 		}
 		status = option_take(options, option);

@@ -14,28 +14,25 @@
 #define BUFFER_KB_MIN (K2I_STORE_WRITE_BYTES_MIN / 1024)
 #define BUFFER_KB_MAX (K2I_STORE_WRITE_BYTES_MAX / 1024)
 
-static void help_print(FILE *output)
-{
-	(void)fputs("usage: k2hft testio [OPTION]... [DIRECTORY]\n"
-		    "Measures how fast files are written and read there, as the receiver does it.\n"
-		    "Without arguments, on a terminal, it asks for everything.\n\n"
-		    "  -i, --interactive         asks for everything; other options are the defaults\n"
-		    "  -s, --size MB             of a file, in 1,000,000 bytes (500)\n"
-		    "  -t, --seconds SECONDS     that one run may take (60)\n"
-		    "  -n, --runs NUMBER         of each cell; the table has their means (5)\n"
-		    "  -b, --buffers KB,...      bytes in one write, in 1,024 bytes (64,128,256,512,1024,2048,4096)\n"
-		    "  -w, --threads NUMBER,...  that write or read at the same time (1,2,4,6,8)\n"
-		    "  -f, --files NUMBER        that they share; never more than threads (1)\n"
-		    "      --direct              past the page cache, with O_DIRECT\n"
-		    "  -o, --open-mode MODE      buffered, dsync or sync; rw, rwd and rws are the same (buffered)\n"
-		    "      --cache MODE          drop or keep, as CACHE of the receiver (drop)\n"
-		    "  -m, --mode MODE           write, read or both (write)\n"
-		    "      --tsv FILE            the results, as a table\n"
-		    "      --json FILE           the results, with the parameters\n"
-		    "  -q, --quiet               no progress\n"
-		    "  -h, --help                this text\n",
-		    output);
-}
+static const char help[] =
+	"usage: k2hft testio [OPTION]... [DIRECTORY]\n"
+	"Measures how fast files are written and read there, as the receiver does it.\n"
+	"Without arguments, on a terminal, it asks for everything.\n\n"
+	"  -i, --interactive         asks for everything; other options are the defaults\n"
+	"  -s, --size MB             of a file, in 1,000,000 bytes (500)\n"
+	"  -t, --seconds SECONDS     that one run may take (60)\n"
+	"  -n, --runs NUMBER         of each cell; the table has their means (5)\n"
+	"  -b, --buffers KB,...      bytes in one write, in 1,024 bytes (64,128,256,512,1024,2048,4096)\n"
+	"  -w, --threads NUMBER,...  that write or read at the same time (1,2,4,6,8)\n"
+	"  -f, --files NUMBER        that they share; never more than threads (1)\n"
+	"      --direct              past the page cache, with O_DIRECT\n"
+	"  -o, --open-mode MODE      buffered, dsync or sync; rw, rwd and rws are the same (buffered)\n"
+	"      --cache MODE          drop or keep, as CACHE of the receiver (drop)\n"
+	"  -m, --mode MODE           write, read or both (write)\n"
+	"      --tsv FILE            the results, as a table\n"
+	"      --json FILE           the results, with the parameters\n"
+	"  -q, --quiet               no progress\n"
+	"  -h, --help                this text\n";
 
 enum long_option { OPTION_DIRECT = 256, OPTION_CACHE, OPTION_TSV, OPTION_JSON };
 
@@ -272,7 +269,7 @@ static int option_set(struct testio_options *options, int option, const char *gi
 		options->quiet = true;
 		return TESTIO_OK;
 	case 'h':
-		help_print(stdout);
+		(void)fputs(help, stdout);
 		return TESTIO_HELP;
 	default:
 		command_help_hint("testio");
