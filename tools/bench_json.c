@@ -61,12 +61,12 @@ static void text_write(FILE *output, const char *name, const char *text)
 }
 
 /* JSON has no word for what was not measured. */
-static void number_write(FILE *output, double number)
+static void number_write(FILE *output, const char *before, double number)
 {
 	if (isnan(number) || isinf(number))
-		(void)fputs("null", output);
+		(void)fprintf(output, "%snull", before);
 	else
-		(void)fprintf(output, "%.17g", number); /* which is read again as the same */
+		(void)fprintf(output, "%s%.17g", before, number); /* which is read again as the same */
 }
 
 static void numbers_write(FILE *output, const double *values, uint64_t count)
@@ -74,10 +74,8 @@ static void numbers_write(FILE *output, const double *values, uint64_t count)
 	uint64_t number;
 
 	(void)fputc('[', output);
-	for (number = 0; number < count; number++) {
-		(void)fputs(number ? ", " : "", output);
-		number_write(output, values[number]);
-	}
+	for (number = 0; number < count; number++)
+		number_write(output, number ? ", " : "", values[number]);
 	(void)fputc(']', output);
 }
 
@@ -98,8 +96,8 @@ static void result_write(FILE *output, const struct bench_result *result)
 	}
 	(void)fprintf(output, "\"group\": %u, \"runs\": %" PRIu64, result->group, result->runs);
 	for (number = 0; number < BENCH_METRICS; number++) {
-		(void)fprintf(output, ",\n     \"%s\": ", bench_metrics[number].name);
-		number_write(output, result->medians[number]);
+		(void)fprintf(output, ",\n     \"%s\"", bench_metrics[number].name);
+		number_write(output, ": ", result->medians[number]);
 	}
 	(void)fputs(",\n     \"of_each_run\": {", output);
 	for (number = 0; number < BENCH_METRICS; number++) {
@@ -122,16 +120,12 @@ static void row_write(FILE *output, const struct bench_row *row)
 	text_write(output, "unit", row->unit);
 	(void)fputs(", ", output);
 	text_write(output, "against_what", row->against_what);
-	(void)fprintf(output, ", \"runs\": %" PRIu64 ", \"value\": ", row->runs);
-	number_write(output, row->value);
-	(void)fputs(", \"against\": ", output);
-	number_write(output, row->against);
-	(void)fputs(", \"ratio\": ", output);
-	number_write(output, row->ratio);
-	(void)fputs(", \"lowest\": ", output);
-	number_write(output, row->lowest);
-	(void)fputs(", \"highest\": ", output);
-	number_write(output, row->highest);
+	(void)fprintf(output, ", \"runs\": %" PRIu64, row->runs);
+	number_write(output, ", \"value\": ", row->value);
+	number_write(output, ", \"against\": ", row->against);
+	number_write(output, ", \"ratio\": ", row->ratio);
+	number_write(output, ", \"lowest\": ", row->lowest);
+	number_write(output, ", \"highest\": ", row->highest);
 	(void)fputc('}', output);
 }
 
