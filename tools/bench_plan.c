@@ -458,14 +458,12 @@ static void point_fit(const struct bench_options *options, struct bench_point *p
 	}
 	if (point->way == BENCH_RECORD || point->way == BENCH_IDLE) {
 		point->senders = 1;
-		point->per_write = point->rate = point->records = point->bytes = 0;
-		point->seconds = point->way == BENCH_IDLE ? IDLE_SECONDS : 0;
-		if (point->way == BENCH_IDLE && options->base.seconds)
-			point->seconds = options->base.seconds;
-		if (point->way == BENCH_IDLE) {
-			point->size = IDLE_BYTES;
-			point->input = 0;
-		}
+		point->per_write = point->rate = point->records = point->bytes = point->seconds = 0;
+	}
+	if (point->way == BENCH_IDLE) {
+		point->seconds = options->base.seconds ? options->base.seconds : IDLE_SECONDS;
+		point->size = IDLE_BYTES;
+		point->input = 0;
 	}
 }
 
