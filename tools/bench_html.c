@@ -36,13 +36,19 @@ static const char head[] =
 	"svg .mark, svg .reference { stroke: var(--mark); stroke-width: 2; }\n"
 	"</style>\n</head>\n<body>\n";
 
+static void text_write(FILE *output, const char *before, const char *text, const char *after)
+{
+	(void)fputs(before, output);
+	bench_chart_text(output, text);
+	(void)fputs(after, output);
+}
+
 static void fact_write(FILE *output, const char *name, const char *text)
 {
 	if (!text[0])
 		return;
-	(void)fprintf(output, "<tr><td>%s</td><td>", name);
-	bench_chart_text(output, text);
-	(void)fputs("</td></tr>\n", output);
+	(void)fprintf(output, "<tr><td>%s</td>", name);
+	text_write(output, "<td>", text, "</td></tr>\n");
 }
 
 static void facts_write(FILE *output, const struct bench_report *report)
@@ -85,15 +91,10 @@ static void rows_table_write(FILE *output, const struct bench_report *report)
 
 		if (!row->done)
 			continue;
-		(void)fputs("<tr><td>", output);
-		bench_chart_text(output, row->what);
-		(void)fputs("</td>", output);
+		text_write(output, "<tr><td>", row->what, "</td>");
 		cell_write(output, row->value);
-		(void)fputs("<td>", output);
-		bench_chart_text(output, row->unit);
-		(void)fputs("</td><td>", output);
-		bench_chart_text(output, row->against_what);
-		(void)fputs("</td>", output);
+		text_write(output, "<td>", row->unit, "</td>");
+		text_write(output, "<td>", row->against_what, "</td>");
 		cell_write(output, row->against);
 		cell_write(output, row->ratio);
 		cell_write(output, row->lowest);
@@ -222,9 +223,7 @@ static void sweep_title_write(FILE *output, const struct bench_point *first, enu
 					   : axis == BENCH_PER_WRITE ? 0
 								     : 1;
 	bench_point_text(&common, title, sizeof(title));
-	(void)fputs("<h2>Sweep: ", output);
-	bench_chart_text(output, title);
-	(void)fputs("</h2>\n", output);
+	text_write(output, "<h2>Sweep: ", title, "</h2>\n");
 }
 
 static void sweep_write(FILE *output, const struct bench_report *report, unsigned first, enum bench_axis axis)
@@ -284,9 +283,7 @@ static void series_write(FILE *output, const struct bench_result *result)
 	bench_quarters(result->series, result->series_count, &chart.first, &chart.last);
 	if (x && result->series_count > 1) {
 		bench_point_text(&result->point, title, sizeof(title));
-		(void)fputs("<h2>Over time: ", output);
-		bench_chart_text(output, title);
-		(void)fputs("</h2>\n", output);
+		text_write(output, "<h2>Over time: ", title, "</h2>\n");
 		if (!isnan(result->medians[BENCH_LAST_OF_FIRST]))
 			(void)fprintf(
 				output,
@@ -318,9 +315,8 @@ static void results_write(FILE *output, const struct bench_report *report)
 		if (result->runs == 0)
 			continue;
 		bench_point_text(&result->point, text, sizeof(text));
-		(void)fputs("<tr><td>", output);
-		bench_chart_text(output, text);
-		(void)fprintf(output, "</td><td>%" PRIu64 "</td>", result->runs);
+		text_write(output, "<tr><td>", text, "</td>");
+		(void)fprintf(output, "<td>%" PRIu64 "</td>", result->runs);
 		for (metric = 0; metric < BENCH_METRICS; metric++)
 			if (used[metric])
 				cell_write(output, result->medians[metric]);
@@ -348,10 +344,7 @@ void bench_html_write(FILE *output, const struct bench_report *report)
 		series_write(output, &report->results[number]);
 	}
 	results_write(output, report);
-	if (report->skipped[0]) {
-		(void)fputs("<h2>Not measured</h2>\n<p>", output);
-		bench_chart_text(output, report->skipped);
-		(void)fputs("</p>\n", output);
-	}
+	if (report->skipped[0])
+		text_write(output, "<h2>Not measured</h2>\n<p>", report->skipped, "</p>\n");
 	(void)fputs("</body>\n</html>\n", output);
 }
