@@ -240,7 +240,7 @@ static int receiver_take(struct push *push)
 		return PUSH_USAGE;
 	}
 	memcpy(push->receiver, given, strlen(given) + 1);
-	if (receiver_parse(push->receiver, &push->host, &push->port) == 0)
+	if (receiver_parse(push->receiver, &push->config.options.host, &push->config.options.port) == 0)
 		return PUSH_OK;
 	push_error("-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
 	return PUSH_USAGE;
@@ -249,14 +249,15 @@ static int receiver_take(struct push *push)
 /* A name that does not exist will not be found by trying again; everything else the client tries until the time is up. */
 static int receiver_resolve(const struct push *push)
 {
+	const char *host = push->config.options.host;
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-	int status = getaddrinfo(push->host, push->port, &hints, &found);
+	int status = getaddrinfo(host, push->config.options.port, &hints, &found);
 
 	if (status == 0)
 		freeaddrinfo(found);
 	if (status != EAI_NONAME)
 		return PUSH_OK;
-	push_error("receiver %s: %s", push->host, gai_strerror(status));
+	push_error("receiver %s: %s", host, gai_strerror(status));
 	return PUSH_FAILED;
 }
 
@@ -273,8 +274,6 @@ static int sender_options_make(struct push *push)
 			push_error("%s", message[0] ? message : strerror(-status));
 			return PUSH_USAGE;
 		}
-		push->host = sender->host;
-		push->port = sender->port;
 	} else {
 		status = receiver_take(push);
 		if (status)
@@ -283,8 +282,6 @@ static int sender_options_make(struct push *push)
 	status = push_tls_take(push);
 	if (status)
 		return status;
-	sender->host = push->host;
-	sender->port = push->port;
 	sender->host_name = push->options.host_name;
 	if (push->options.ring_path) {
 		sender->ring_path = push->options.ring_path;

@@ -11,7 +11,7 @@
 #include "errors.h"
 #include "sender_config.h"
 
-/* Exit statuses, also of other subcommands. */
+/* Exit statuses. */
 #define PUSH_OK 0
 #define PUSH_FAILED 1
 #define PUSH_USAGE 2
@@ -30,7 +30,6 @@ struct push {
 	struct push_options options;
 	struct k2i_sender_config config; /* with options.config_file */
 	char receiver[1100];             /* HOST of options.receiver, terminated in place, then PORT */
-	const char *host, *port;
 	struct k2hft_sender *sender;
 	struct k2i_turn turn; /* to send what is read, if it is much at once */
 	bool show;            /* progress */

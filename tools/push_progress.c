@@ -63,7 +63,7 @@ int push_connection_check(struct push *push)
 	client_stats_get(push, &client);
 	if (client.connects)
 		return PUSH_OK;
-	push_error("receiver %s port %s: %s", push->host, push->port, reason(&client));
+	push_error("receiver %s port %s: %s", push->config.options.host, push->config.options.port, reason(&client));
 	/* The time is up for what was read, too. */
 	push->options.timeout_ms = 0;
 	return PUSH_FAILED;
@@ -86,16 +86,16 @@ bool push_stalled(struct push *push)
 
 static void remain_tell(struct push *push)
 {
-	const char *ring_path = push->config.options.ring_path;
+	const struct k2hft_sender_options *options = &push->config.options;
 	struct k2hft_sender_stats stats;
 	struct k2hft_client_stats client;
 
 	stats_get(push, &stats);
 	client_stats_get(push, &client);
 	push_error("%" PRIu64 " records remain that are not acknowledged by %s port %s: %s", stats.unacked_records,
-		   push->host, push->port, reason(&client));
-	if (ring_path && !(push->config.options.ring_flags & K2HFT_RING_TEMPORARY))
-		push_error("they are in %s: k2hft push --ring with an empty input sends them", ring_path);
+		   options->host, options->port, reason(&client));
+	if (options->ring_path && !(options->ring_flags & K2HFT_RING_TEMPORARY))
+		push_error("they are in %s: k2hft push --ring with an empty input sends them", options->ring_path);
 	else
 		push_error("they are lost; --ring FILE would keep them");
 }
