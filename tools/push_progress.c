@@ -18,35 +18,33 @@ static double megabytes(uint64_t bytes)
 	return (double)bytes / 1e6;
 }
 
-static void stats_get(const struct push *push, struct k2hft_sender_stats *stats)
+static struct k2hft_sender_stats sender_stats(const struct push *push)
 {
-	memset(stats, 0, sizeof(*stats));
-	stats->size = sizeof(*stats);
-	(void)k2hft_sender_stats(push->sender, stats);
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+
+	(void)k2hft_sender_stats(push->sender, &stats);
+	return stats;
 }
 
-static void client_stats_get(const struct push *push, struct k2hft_client_stats *stats)
+static struct k2hft_client_stats client_stats(const struct push *push)
 {
-	memset(stats, 0, sizeof(*stats));
-	stats->size = sizeof(*stats);
-	(void)k2hft_client_stats(k2hft_sender_client(push->sender), stats);
+	struct k2hft_client_stats stats = {.size = sizeof(stats)};
+
+	(void)k2hft_client_stats(k2hft_sender_client(push->sender), &stats);
+	return stats;
 }
 
 void push_progress(struct push *push)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	struct k2hft_sender_stats stats;
-	struct k2hft_client_stats client;
 	double seconds = (double)(now_ns - push->started_ns) / 1e9;
 
 	if (!push->show || now_ns - push->shown_ns < SHOW_NS)
 		return;
 	push->shown_ns = now_ns;
-	stats_get(push, &stats);
-	client_stats_get(push, &client);
 	progress_show("%.1f MB read, %.1f MB/s, %" PRIu64 " records not acknowledged%s", megabytes(push->input_bytes),
-		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, stats.unacked_records,
-		      client.state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
+		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0, sender_stats(push).unacked_records,
+		      client_stats(push).state == K2HFT_CLIENT_CONNECTED ? "" : ", not connected");
 }
 
 static const char *reason(const struct k2hft_client_stats *client)
@@ -60,7 +58,7 @@ int push_connection_check(struct push *push)
 
 	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
 		return PUSH_OK;
-	client_stats_get(push, &client);
+	client = client_stats(push);
 	if (client.connects)
 		return PUSH_OK;
 	push_error("receiver %s port %s: %s", push->config.options.host, push->config.options.port, reason(&client));
@@ -87,13 +85,10 @@ bool push_stalled(struct push *push)
 static void remain_tell(struct push *push)
 {
 	const struct k2hft_sender_options *options = &push->config.options;
-	struct k2hft_sender_stats stats;
-	struct k2hft_client_stats client;
+	const struct k2hft_client_stats client = client_stats(push);
 
-	stats_get(push, &stats);
-	client_stats_get(push, &client);
-	push_error("%" PRIu64 " records remain that are not acknowledged by %s port %s: %s", stats.unacked_records,
-		   options->host, options->port, reason(&client));
+	push_error("%" PRIu64 " records remain that are not acknowledged by %s port %s: %s",
+		   sender_stats(push).unacked_records, options->host, options->port, reason(&client));
 	if (options->ring_path && !(options->ring_flags & K2HFT_RING_TEMPORARY))
 		push_error("they are in %s: k2hft push --ring with an empty input sends them", options->ring_path);
 	else
@@ -103,13 +98,12 @@ static void remain_tell(struct push *push)
 /* What was given up is not waited for; it came from an earlier run's ring, or was read in this one. */
 static int given_up_tell(struct push *push)
 {
-	struct k2hft_client_stats client;
+	const struct k2hft_client_stats client = client_stats(push);
+	const uint64_t lost = client.expired_records + client.unknown_records;
 
-	client_stats_get(push, &client);
-	if (client.expired_records + client.unknown_records == 0)
+	if (lost == 0)
 		return PUSH_OK;
-	push_error("%" PRIu64 " records were given up and are lost; all others are acknowledged",
-		   client.expired_records + client.unknown_records);
+	push_error("%" PRIu64 " records were given up and are lost; all others are acknowledged", lost);
 	return PUSH_FAILED;
 }
 
@@ -117,13 +111,11 @@ static int given_up_tell(struct push *push)
 static void sum_show(struct push *push)
 {
 	double seconds = (double)(k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns) / 1e9;
-	struct k2hft_sender_stats stats;
 
 	if (!push->show)
 		return;
-	stats_get(push, &stats);
 	(void)fprintf(stderr, "%.1f MB in %" PRIu64 " records, %.2f s, %.1f MB/s, all acknowledged\n",
-		      megabytes(push->input_bytes), stats.written_records, seconds,
+		      megabytes(push->input_bytes), sender_stats(push).written_records, seconds,
 		      seconds > 0 ? megabytes(push->input_bytes) / seconds : 0);
 }
 
