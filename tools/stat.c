@@ -153,7 +153,7 @@ static void target_show(const struct options *options, struct target *target, co
 	if (options->json)
 		text_show(stdout, text, true);
 	else if (options->metrics)
-		(void)stat_show_metrics(stdout, &target->now);
+		stat_show_metrics(stdout, &target->now);
 	else if (options->interval_s && !isatty(STDOUT_FILENO))
 		stat_show_line(stdout, target->name, &target->now, options->all);
 	else

@@ -36,9 +36,7 @@ void stat_values_free(struct stat_values *values);
 /* NULL: there is none. */
 const char *stat_value_find(const struct stat_values *values, const char *path);
 
-/* The tables that a status can have, and whether this one has it. */
-extern const struct k2i_counter_table *const stat_tables[];
-#define STAT_TABLE_COUNT 3u
+/* Whether this status has the table. */
 bool stat_table_there(const struct stat_values *values, const struct k2i_counter_table *table);
 uint64_t stat_counter(const struct stat_values *values, const struct k2i_counter_table *table, size_t at);
 /* Whether a counter of losses is above 0. */
@@ -49,7 +47,6 @@ void stat_show_table(FILE *output, const char *target, const struct stat_values 
 		     double seconds, bool all);
 /* One line with what is not 0, or with all. */
 void stat_show_line(FILE *output, const char *target, const struct stat_values *now, bool all);
-/* -EIO */
-int stat_show_metrics(FILE *output, const struct stat_values *now);
+void stat_show_metrics(FILE *output, const struct stat_values *now);
 
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +10,6 @@
 
 #define ROWS_MAX 40u /* of connections and of files, for people */
 #define NUMBER_ROOM 32u
-
-const struct k2i_counter_table *const stat_tables[STAT_TABLE_COUNT] = {
-	&k2i_receiver_counter_table, &k2i_mount_counter_table, &k2i_ring_counter_table};
 
 static const char *counter_text(const struct stat_values *values, const struct k2i_counter_table *table, size_t at)
 {
@@ -41,8 +37,8 @@ bool stat_lossy(const struct stat_values *values)
 	char path[64];
 	size_t table;
 
-	for (table = 0; table < STAT_TABLE_COUNT; table++) {
-		(void)snprintf(path, sizeof(path), "%s_lost.0", stat_tables[table]->program);
+	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
+		(void)snprintf(path, sizeof(path), "%s_lost.0", k2i_counter_tables[table]->program);
 		if (stat_value_find(values, path))
 			return true;
 	}
@@ -142,9 +138,9 @@ void stat_show_table(FILE *output, const char *target, const struct stat_values 
 	size_t table;
 
 	head_show(output, target, now);
-	for (table = 0; table < STAT_TABLE_COUNT; table++) {
-		if (stat_table_there(now, stat_tables[table]))
-			counters_show(output, stat_tables[table], now, before, seconds, all);
+	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
+		if (stat_table_there(now, k2i_counter_tables[table]))
+			counters_show(output, k2i_counter_tables[table], now, before, seconds, all);
 	}
 	array_show(output, "connections", now);
 	array_show(output, "files", now);
@@ -157,48 +153,47 @@ void stat_show_line(FILE *output, const char *target, const struct stat_values *
 	time_t second = time(NULL);
 	struct tm utc;
 	char text[32] = "";
-	size_t table, at;
+	size_t number, at;
 
 	if (gmtime_r(&second, &utc))
 		(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
 	(void)fprintf(output, "%s ", text);
 	text_show(output, target, false);
-	for (table = 0; table < STAT_TABLE_COUNT; table++) {
-		for (at = 0; stat_table_there(now, stat_tables[table]) && at < stat_tables[table]->count; at++) {
-			uint64_t value = stat_counter(now, stat_tables[table], at);
+	for (number = 0; number < K2I_COUNTER_TABLES; number++) {
+		const struct k2i_counter_table *table = k2i_counter_tables[number];
+
+		for (at = 0; stat_table_there(now, table) && at < table->count; at++) {
+			uint64_t value = stat_counter(now, table, at);
 
 			if (value || all)
-				(void)fprintf(output, " %s=%" PRIu64, stat_tables[table]->counters[at].name, value);
+				(void)fprintf(output, " %s=%" PRIu64, table->counters[at].name, value);
 		}
 	}
 	(void)fputs("\n", output);
 }
 
-static bool metrics_add(struct k2i_report *report, const struct k2i_counter_table *table, const struct stat_values *now)
+static void metrics_add(struct k2i_report *report, const struct k2i_counter_table *table, const struct stat_values *now)
 {
 	uint64_t *values = calloc(table->count, sizeof(*values));
 	size_t at;
 
-	if (!values)
-		return false;
-	for (at = 0; at < table->count; at++)
+	report->failed |= !values;
+	for (at = 0; values && at < table->count; at++)
 		values[at] = stat_counter(now, table, at);
-	k2i_report_metrics(report, table, values);
+	if (values)
+		k2i_report_metrics(report, table, values);
 	free(values);
-	return true;
 }
 
-int stat_show_metrics(FILE *output, const struct stat_values *now)
+void stat_show_metrics(FILE *output, const struct stat_values *now)
 {
 	struct k2i_report report = {0};
-	bool made = true;
 	size_t table;
 
-	for (table = 0; table < STAT_TABLE_COUNT; table++) {
-		if (stat_table_there(now, stat_tables[table]))
-			made = metrics_add(&report, stat_tables[table], now) && made;
-	}
-	made = made && report.text && !report.failed && fputs(report.text, output) >= 0;
+	for (table = 0; table < K2I_COUNTER_TABLES; table++)
+		if (stat_table_there(now, k2i_counter_tables[table]))
+			metrics_add(&report, k2i_counter_tables[table], now);
+	if (report.text && !report.failed)
+		(void)fputs(report.text, output);
 	free(report.text);
-	return made ? 0 : -EIO;
 }

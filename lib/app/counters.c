@@ -32,8 +32,8 @@ const struct k2i_counter_table k2i_receiver_counter_table = {"receiver", receive
 const struct k2i_counter_table k2i_mount_counter_table = {"mount", mount_counters, COUNT(mount_counters)};
 const struct k2i_counter_table k2i_ring_counter_table = {"ring", ring_counters, COUNT(ring_counters)};
 
-static const struct k2i_counter_table *const tables[] = {&k2i_receiver_counter_table, &k2i_mount_counter_table,
-							 &k2i_ring_counter_table};
+const struct k2i_counter_table *const k2i_counter_tables[K2I_COUNTER_TABLES] = {
+	&k2i_receiver_counter_table, &k2i_mount_counter_table, &k2i_ring_counter_table};
 
 /* Read one by one while the ring is in use: what comes later can be less. */
 static uint64_t behind(uint64_t more, uint64_t less)
@@ -52,13 +52,13 @@ void k2i_ring_counters_get(const struct k2hft_ring_stats *stats, uint64_t values
 
 int k2i_counters_print(FILE *output)
 {
-	for (size_t number = 0; number < COUNT(tables); number++) {
-		for (size_t at = 0; at < tables[number]->count; at++) {
-			const struct k2i_counter *counter = &tables[number]->counters[at];
+	for (size_t number = 0; number < K2I_COUNTER_TABLES; number++) {
+		for (size_t at = 0; at < k2i_counter_tables[number]->count; at++) {
+			const struct k2i_counter *counter = &k2i_counter_tables[number]->counters[at];
 
-			(void)fprintf(output, "%s\t%s\t%s\t%s\t%s\n", tables[number]->program, counter->name,
-				      counter->kind == K2I_GAUGE ? "gauge" : "counter", counter->loss ? "loss" : "fine",
-				      counter->help);
+			(void)fprintf(output, "%s\t%s\t%s\t%s\t%s\n", k2i_counter_tables[number]->program,
+				      counter->name, counter->kind == K2I_GAUGE ? "gauge" : "counter",
+				      counter->loss ? "loss" : "fine", counter->help);
 		}
 	}
 	return ferror(output) ? -EIO : 0;

@@ -26,6 +26,8 @@ struct k2i_counter_table {
 };
 
 extern const struct k2i_counter_table k2i_receiver_counter_table, k2i_mount_counter_table, k2i_ring_counter_table;
+#define K2I_COUNTER_TABLES 3u
+extern const struct k2i_counter_table *const k2i_counter_tables[K2I_COUNTER_TABLES];
 
 enum {
 #define K2I_RING_COUNTER(name, value, kind, loss, help) K2I_RING_COUNTER_##name,

@@ -177,10 +177,10 @@ static void test_tables(void **state)
 	size_t table, at, other;
 
 	(void)state;
-	for (table = 0; table < STAT_TABLE_COUNT; table++) {
-		const struct k2i_counter *counters = stat_tables[table]->counters;
+	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
+		const struct k2i_counter *counters = k2i_counter_tables[table]->counters;
 
-		for (at = 0; at < stat_tables[table]->count; at++) {
+		for (at = 0; at < k2i_counter_tables[table]->count; at++) {
 			assert_int_equal(strspn(counters[at].name, "abcdefghijklmnopqrstuvwxyz_"),
 					 strlen(counters[at].name));
 			assert_null(strpbrk(counters[at].help, "\\\n\t\""));
