@@ -19,7 +19,7 @@
  */
 char *stat_fetch(const char *target, int timeout_ms);
 /* The same of a receiver: -errno with a reason. */
-char *stat_http_get(const char *host, const char *port, const char *path, int timeout_ms, char *reason, size_t room);
+char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
 
 /* One value of a JSON text. */
 struct stat_value {

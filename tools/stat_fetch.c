@@ -197,7 +197,7 @@ char *stat_fetch(const char *target, int timeout_ms)
 		free(copy);
 		return NULL;
 	}
-	text = stat_http_get(host, port, "/status", timeout_ms, reason, sizeof(reason));
+	text = stat_http_get(host, port, timeout_ms, reason, sizeof(reason));
 	if (!text)
 		complain(target, reason);
 	free(copy);

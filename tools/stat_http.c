@@ -65,20 +65,19 @@ static int host_connect(const char *host, const char *port, int64_t deadline_ms,
 	return descriptor;
 }
 
-static int request_send(int descriptor, const char *host, const char *path, int64_t deadline_ms)
+static int request_send(int descriptor, const char *host, int64_t deadline_ms)
 {
 	char request[1024];
 	bool address6 = strchr(host, ':') != NULL;
-	int bytes = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: %s%s%s\r\nConnection: close\r\n\r\n",
-			     path, address6 ? "[" : "", host, address6 ? "]" : "");
-	ssize_t sent;
+	int bytes =
+		snprintf(request, sizeof(request), "GET /status HTTP/1.1\r\nHost: %s%s%s\r\nConnection: close\r\n\r\n",
+			 address6 ? "[" : "", host, address6 ? "]" : "");
 	int error = socket_wait(descriptor, POLLOUT, deadline_ms);
 
 	if (error || bytes < 0 || (size_t)bytes >= sizeof(request))
 		return error ? error : -EINVAL;
 	/* The first bytes of a connection find room. */
-	sent = send(descriptor, request, (size_t)bytes, MSG_NOSIGNAL);
-	return sent == bytes ? 0 : -EIO;
+	return send(descriptor, request, (size_t)bytes, MSG_NOSIGNAL) == bytes ? 0 : -EIO;
 }
 
 /* All up to the end, terminated. */
@@ -128,7 +127,7 @@ static int body_take(char *answer)
 	return 0;
 }
 
-char *stat_http_get(const char *host, const char *port, const char *path, int timeout_ms, char *reason, size_t room)
+char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room)
 {
 	int64_t deadline_ms = now_ms() + timeout_ms;
 	const char *why = NULL;
@@ -136,7 +135,7 @@ char *stat_http_get(const char *host, const char *port, const char *path, int ti
 	int descriptor = host_connect(host, port, deadline_ms, &why), error = descriptor < 0 ? descriptor : 0;
 
 	if (!error)
-		error = request_send(descriptor, host, path, deadline_ms);
+		error = request_send(descriptor, host, deadline_ms);
 	if (!error)
 		error = answer_receive(descriptor, deadline_ms, &answer);
 	if (!error)
