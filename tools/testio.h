@@ -46,7 +46,6 @@ int testio_options_parse(int argc, char **argv, struct testio_options *options);
 int testio_options_ask(struct testio_options *options, FILE *input, FILE *output);
 /* "4,16": numbers from `minimum` to `maximum`. -EINVAL. */
 int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list);
-const char *testio_mode_name(enum k2i_store_mode mode);
 
 /* One run of one cell. */
 struct testio_cell {

@@ -82,13 +82,6 @@ int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, stru
 	return 0;
 }
 
-const char *testio_mode_name(enum k2i_store_mode mode)
-{
-	static const char *const names[] = {"buffered", "dsync", "sync"};
-
-	return names[mode];
-}
-
 /* Each reads one answer, from the command line or typed; -EINVAL. */
 static int directory_set(struct testio_options *options, const char *given)
 {

@@ -12,6 +12,7 @@
 #include "output.h"
 
 static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
+static const char *const mode_names[] = {"buffered", "dsync", "sync"};
 static const char *const cache_names[] = {"drop", "keep"};
 
 static void list_print(const struct testio_list *list, FILE *output)
@@ -33,7 +34,7 @@ void testio_header_print(const struct testio_options *options, FILE *output)
 		      "Max # files to use %llu\n",
 		      options->directory, (unsigned long long)options->file_mb * 1000000,
 		      (unsigned long long)options->limit_s * 1000, (unsigned long long)options->runs,
-		      options->store.direct ? "true" : "false", testio_mode_name(options->store.mode),
+		      options->store.direct ? "true" : "false", mode_names[options->store.mode],
 		      cache_names[options->store.cache], (unsigned long long)options->files);
 }
 
@@ -120,7 +121,7 @@ void testio_advice_print(const struct testio_options *options, const struct test
 			      "CACHE = %s\n",
 			      (unsigned long long)options->threads.values[best.threads],
 			      (unsigned long long)options->buffers_kb.values[best.buffer] * 1024,
-			      testio_mode_name(options->store.mode), cache_names[options->store.cache]);
+			      mode_names[options->store.mode], cache_names[options->store.cache]);
 }
 
 static void rates_each(const struct testio_options *options, const struct testio_results *results, FILE *output,
@@ -180,7 +181,7 @@ static void json_print(const struct testio_options *options, const struct testio
 		" \"open_mode\": \"%s\",\n \"cache\": \"%s\",\n \"buffers_kb\": [",
 		(unsigned long long)options->file_mb, (unsigned long long)options->limit_s,
 		(unsigned long long)options->runs, (unsigned long long)options->files,
-		options->store.direct ? "true" : "false", testio_mode_name(options->store.mode),
+		options->store.direct ? "true" : "false", mode_names[options->store.mode],
 		cache_names[options->store.cache]);
 	list_print(&options->buffers_kb, output);
 	(void)fputs("],\n \"threads\": [", output);
