@@ -54,21 +54,16 @@ int k2i_regex_compile(const char *text, size_t bytes, bool any_case, struct k2i_
 	PCRE2_SIZE at;
 	int error;
 
-	if (!made) {
-		(void)snprintf(message, message_room, "no memory");
+	if (!made)
 		return -ENOMEM;
-	}
 	made->code = pcre2_compile((PCRE2_SPTR)text, bytes, options, &error, &at, NULL);
-	if (!made->code && error == PCRE2_ERROR_HEAP_FAILED) {
-		(void)snprintf(message, message_room, "no memory");
-		free(made);
-		return -ENOMEM;
-	}
 	if (!made->code) {
+		free(made);
+		if (error == PCRE2_ERROR_HEAP_FAILED)
+			return -ENOMEM;
 		(void)pcre2_get_error_message(error, reason, sizeof(reason));
 		(void)snprintf(message, message_room, "regular expression: %s, at byte %zu of `%.*s'",
 			       (const char *)reason, (size_t)at + 1, (int)(bytes < 200 ? bytes : 200), text);
-		free(made);
 		return -EINVAL;
 	}
 	/* Where memory can't be made executable this fails, and pcre2_match works without. */

@@ -46,41 +46,35 @@ static bool quoted_read(const char *text, struct quoted *quoted)
 	return text && !*text;
 }
 
-static int no_memory(char *message, size_t message_room)
-{
-	(void)snprintf(message, message_room, "no memory");
-	return -ENOMEM;
-}
-
-static int needle_add(struct k2i_matcher *matcher, const char *text, size_t bytes, char *message, size_t message_room)
+static int needle_add(struct k2i_matcher *matcher, const char *text, size_t bytes)
 {
 	struct k2i_needle *needle = &matcher->needles[matcher->needle_count];
 
 	needle->text = malloc(bytes);
 	if (!needle->text)
-		return no_memory(message, message_room);
+		return -ENOMEM;
 	needle->bytes = bytes;
 	memcpy(needle->text, text, bytes);
 	matcher->needle_count++;
 	return 0;
 }
 
-static int text_set(const char *text, struct k2i_matcher *matcher, char *message, size_t message_room)
+static int text_set(const char *text, struct k2i_matcher *matcher)
 {
 	matcher->matches_all = *text == '\0';
 	matcher->needles_suffice = true;
-	return matcher->matches_all ? 0 : needle_add(matcher, text, strlen(text), message, message_room);
+	return matcher->matches_all ? 0 : needle_add(matcher, text, strlen(text));
 }
 
 /* Groups, which a replacement can ask for, are known only by a match. */
-static int literals_set(const struct quoted *quoted, struct k2i_matcher *matcher, char *message, size_t message_room)
+static int literals_set(const struct quoted *quoted, struct k2i_matcher *matcher)
 {
 	struct k2i_literals literals;
 	bool suffice = k2i_literals_find(quoted->regex, quoted->regex_bytes, &literals);
 	int error = 0;
 
 	for (size_t i = 0; i < literals.count && !error; i++)
-		error = needle_add(matcher, literals.texts[i].text, literals.texts[i].bytes, message, message_room);
+		error = needle_add(matcher, literals.texts[i].text, literals.texts[i].bytes);
 	matcher->needles_suffice = suffice && !quoted->replacement;
 	matcher->matches_all = !quoted->replacement && k2i_regex_takes_all(quoted->regex, quoted->regex_bytes);
 	return error;
@@ -92,7 +86,7 @@ static int regex_set(const struct quoted *quoted, struct k2i_matcher *matcher, c
 		k2i_regex_compile(quoted->regex, quoted->regex_bytes, false, &matcher->regex, message, message_room);
 
 	if (!error)
-		error = literals_set(quoted, matcher, message, message_room);
+		error = literals_set(quoted, matcher);
 	if (error || !quoted->replacement)
 		return error;
 	error = k2i_replacement_parse(quoted->replacement, quoted->replacement_bytes, &matcher->replacement, message,
@@ -125,7 +119,7 @@ int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *m
 	matcher->needles = calloc(K2I_LITERALS_MAX, sizeof(*matcher->needles));
 	if (!text || !matcher->needles) {
 		free(text);
-		return no_memory(message, message_room);
+		return -ENOMEM;
 	}
 	if (*text == '"' && !quoted_read(text, &quoted)) {
 		(void)snprintf(
@@ -140,7 +134,7 @@ int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *m
 		if (bytes >= 2 && text[0] == '"' && text[bytes - 1] == '"' && quoted_read(text, &quoted))
 			error = regex_set(&quoted, matcher, message, message_room);
 		else
-			error = text_set(text, matcher, message, message_room);
+			error = text_set(text, matcher);
 	}
 	free(text);
 	return error;

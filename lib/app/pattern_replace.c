@@ -71,7 +71,6 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 	replacement->literals = malloc(bytes + 1);
 	if (!replacement->pieces || !replacement->literals) {
 		k2i_replacement_clear(replacement);
-		(void)snprintf(message, message_room, "no memory");
 		return -ENOMEM;
 	}
 	while (at < end && !wrong) {

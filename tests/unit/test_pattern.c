@@ -214,7 +214,6 @@ static void no_memory_is_no_mistake(void **state)
 	compile_error = PCRE2_ERROR_HEAP_FAILED;
 	assert_int_equal(k2i_matcher_compile(&pattern, &matcher, message, sizeof(message)), -ENOMEM);
 	compile_error = 0;
-	assert_string_equal(message, "no memory");
 	k2i_matcher_clear(&matcher);
 }
 
