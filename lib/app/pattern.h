@@ -45,7 +45,7 @@ struct k2i_replacement {
 	unsigned group_highest;
 };
 
-/* The text between the quotes, `bytes` of it. -EINVAL with the reason in message; -ENOMEM. */
+/* The text between the quotes, `bytes` of it; to be cleared whatever is returned. -EINVAL with the reason; -ENOMEM. */
 int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement *replacement, char *message,
 			  size_t message_room);
 void k2i_replacement_clear(struct k2i_replacement *replacement);

@@ -147,5 +147,4 @@ void k2i_matcher_clear(struct k2i_matcher *matcher)
 	free(matcher->needles);
 	k2i_regex_free(matcher->regex);
 	k2i_replacement_clear(&matcher->replacement);
-	memset(matcher, 0, sizeof(*matcher));
 }

@@ -69,10 +69,8 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 	memset(replacement, 0, sizeof(*replacement));
 	replacement->pieces = calloc(bytes + 1, sizeof(*replacement->pieces));
 	replacement->literals = malloc(bytes + 1);
-	if (!replacement->pieces || !replacement->literals) {
-		k2i_replacement_clear(replacement);
+	if (!replacement->pieces || !replacement->literals)
 		return -ENOMEM;
-	}
 	while (at < end && !wrong) {
 		size_t offset = (size_t)(at - text);
 
@@ -81,15 +79,11 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 			(void)snprintf(message, message_room, "replacement: %s, at byte %zu of `%.*s'", wrong,
 				       offset + 1, (int)(bytes < 200 ? bytes : 200), text);
 	}
-	if (!wrong)
-		return 0;
-	k2i_replacement_clear(replacement);
-	return -EINVAL;
+	return wrong ? -EINVAL : 0;
 }
 
 void k2i_replacement_clear(struct k2i_replacement *replacement)
 {
 	free(replacement->pieces);
 	free(replacement->literals);
-	memset(replacement, 0, sizeof(*replacement));
 }

@@ -102,13 +102,12 @@ static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *mat
 	match->matchers = calloc(count + 1, sizeof(*match->matchers));
 	if (!match->matchers)
 		return -ENOMEM;
-	for (match->matcher_count = 0; match->matcher_count < count; match->matcher_count++) {
+	while (match->matcher_count < count) {
 		const struct k2i_pattern *pattern = &patterns[match->matcher_count];
-		struct k2i_matcher *matcher = &match->matchers[match->matcher_count];
+		struct k2i_matcher *matcher = &match->matchers[match->matcher_count++];
 		int error = k2i_matcher_compile(pattern, matcher, reason, sizeof(reason));
 
 		if (error) {
-			k2i_matcher_clear(matcher);
 			(void)snprintf(message, message_room, "%s:%u: %s: %s", pattern->file, pattern->line,
 				       rule->default_allow ? "DENY" : "ALLOW", reason);
 			return error;
