@@ -247,7 +247,7 @@ int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *
 		      struct k2i_hosts **hosts)
 {
 	struct k2i_hosts *made;
-	int error, status = 0;
+	int error, status;
 
 	*hosts = NULL;
 	if (!settings->sender_count)
@@ -256,8 +256,8 @@ int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *
 	if (!made)
 		return -ENOMEM;
 	made->hosts = calloc(settings->sender_count, sizeof(*made->hosts));
-	error = made->hosts ? k2i_regex_scratch_create(&made->scratch) : -ENOMEM;
-	while (error != -ENOMEM && made->count < settings->sender_count) {
+	status = made->hosts ? k2i_regex_scratch_create(&made->scratch) : -ENOMEM;
+	while (status != -ENOMEM && made->count < settings->sender_count) {
 		/* One without NAME is an error that was reported. */
 		error = settings->senders[made->count].name
 				? host_compile(made, &made->hosts[made->count], &settings->senders[made->count], report,
@@ -266,12 +266,11 @@ int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *
 		made->count++;
 		status = error ? error : status;
 	}
-	if (error == -ENOMEM || status) {
+	if (status)
 		k2i_hosts_free(made);
-		return error == -ENOMEM ? error : status;
-	}
-	*hosts = made;
-	return 0;
+	else
+		*hosts = made;
+	return status;
 }
 
 void k2i_hosts_free(struct k2i_hosts *hosts)
