@@ -14,24 +14,19 @@ struct checker {
 	unsigned errors;
 };
 
+/* One that says nothing, if there is none. */
 static const struct k2i_node *first_node(const struct k2i_settings *settings)
 {
-	return settings->server_count ? &settings->servers[0] : NULL;
+	static const struct k2i_node none;
+
+	return settings->server_count ? &settings->servers[0] : &none;
 }
 
 enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings)
 {
 	const struct k2i_node *node = first_node(settings);
 
-	return node && node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
-}
-
-static bool verify_peer(const struct k2i_settings *settings)
-{
-	const struct k2i_node *node = first_node(settings);
-
-	return (node && node->tls.verify_peer != K2I_SSL_UNSET ? node->tls.verify_peer : settings->tls.verify_peer) ==
-	       K2I_SSL_YES;
+	return node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
 }
 
 static const char *chosen(const char *of_node, const char *of_all)
@@ -43,13 +38,11 @@ static const char *chosen(const char *of_node, const char *of_all)
 
 bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
 {
-	static const struct k2i_tls_keys nothing;
-	const struct k2i_tls_keys *node = settings->server_count ? &settings->servers[0].tls : &nothing;
-	const struct k2i_tls_keys *all = &settings->tls;
+	const struct k2i_tls_keys *node = &first_node(settings)->tls, *all = &settings->tls;
 
 	*tls = (struct k2i_tls_settings){
 		.server = server,
-		.verify_peer = verify_peer(settings),
+		.verify_peer = (node->verify_peer != K2I_SSL_UNSET ? node : all)->verify_peer == K2I_SSL_YES,
 		.version_min = settings->tls_version_min,
 		.authority = chosen(node->authority, all->authority),
 		.certificate = server ? chosen(node->server_certificate, all->server_certificate)
