@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "clock.h"
 #include "format.h"
 
 #include <errno.h>
@@ -9,6 +8,7 @@
 
 #include <k2hft/ring.h>
 
+#include "clock.h"
 #include "format_parts.h"
 
 struct text {

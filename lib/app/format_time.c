@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "format.h"
 #include "path.h"
 
-#define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
 #define SECONDS_PER_HOUR UINT64_C(3600)
 #define HOURS_PER_YEAR (366u * 24)
 
@@ -97,7 +97,7 @@ int k2i_time_text(const char *second_text, size_t second_bytes, uint32_t nanosec
 	char digits[K2I_NANOSECONDS_DIGITS + 1];
 	size_t used = 0;
 
-	(void)snprintf(digits, sizeof(digits), "%09u", nanoseconds % (uint32_t)NANOSECONDS_PER_SECOND);
+	(void)snprintf(digits, sizeof(digits), "%09u", nanoseconds % (uint32_t)K2I_SECOND_NS);
 	for (size_t i = 0; i < second_bytes; i++) {
 		bool digit_run = second_text[i] == K2I_TIME_NANOSECONDS;
 		size_t bytes = digit_run ? K2I_NANOSECONDS_DIGITS : 1;
@@ -119,11 +119,10 @@ int k2i_format_time(const char *time_format, uint64_t time_ns, char *output, siz
 	if (strlen(time_format) + K2I_TIME_FORMAT_MORE > sizeof(compiled) ||
 	    k2i_time_format_compile(time_format, compiled, message, sizeof(message)))
 		return -EINVAL;
-	second_bytes = k2i_time_second(compiled, (time_t)(time_ns / NANOSECONDS_PER_SECOND), text, sizeof(text));
+	second_bytes = k2i_time_second(compiled, (time_t)(time_ns / K2I_SECOND_NS), text, sizeof(text));
 	if (second_bytes == 0 || room == 0)
 		return -EINVAL;
-	bytes = k2i_time_text(text + 1, second_bytes - 1, (uint32_t)(time_ns % NANOSECONDS_PER_SECOND), output,
-			      room - 1);
+	bytes = k2i_time_text(text + 1, second_bytes - 1, (uint32_t)(time_ns % K2I_SECOND_NS), output, room - 1);
 	if (bytes < 0)
 		return -EINVAL;
 	output[bytes] = '\0';
@@ -143,14 +142,14 @@ const char *k2i_format_unify(const char *unify_file, uint64_t time_ns, char path
  */
 const char *k2i_format_unify_check(const char *unify_file, uint64_t time_ns)
 {
-	uint64_t hour = time_ns / NANOSECONDS_PER_SECOND / SECONDS_PER_HOUR;
+	uint64_t hour = time_ns / K2I_SECOND_NS / SECONDS_PER_HOUR;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 	const char *refused = k2i_format_unify(unify_file, time_ns, path);
 
 	for (unsigned later = 0; later < HOURS_PER_YEAR && !refused; later += 3) {
 		uint64_t second = (hour + later + 1) * SECONDS_PER_HOUR - 1;
 
-		if (k2i_format_unify(unify_file, second * NANOSECONDS_PER_SECOND, path))
+		if (k2i_format_unify(unify_file, second * K2I_SECOND_NS, path))
 			refused = "gives a name that is too long at some time of the year";
 	}
 	return refused;
