@@ -145,28 +145,22 @@ void k2i_report_ring(struct k2i_report *report, const struct k2hft_ring_stats *s
 	k2i_report_counters(report, "ring", &k2i_ring_counter_table, values);
 }
 
-static const char *state_name(uint32_t state)
+static const char *name_of(const char *const names[4], uint32_t number)
 {
-	static const char *const names[] = {"waiting", "connecting", "greeting", "connected"};
-
-	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
-}
-
-static const char *status_name(uint32_t status)
-{
-	static const char *const names[] = {"ok", "slow", "full", "failed"};
-
-	return status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown";
+	return number < 4 ? names[number] : "unknown";
 }
 
 void k2i_report_client(struct k2i_report *report, const char *host, const char *port,
 		       const struct k2hft_client_stats *stats)
 {
+	static const char *const states[4] = {"waiting", "connecting", "greeting", "connected"};
+	static const char *const statuses[4] = {"ok", "slow", "full", "failed"};
+
 	k2i_report_open(report, "client", '{');
 	k2i_report_text(report, "host", host);
 	k2i_report_text(report, "port", port);
-	k2i_report_text(report, "state", state_name(stats->state));
-	k2i_report_text(report, "receiver_status", status_name(stats->status));
+	k2i_report_text(report, "state", name_of(states, stats->state));
+	k2i_report_text(report, "receiver_status", name_of(statuses, stats->status));
 	k2i_report_number(report, "acked", stats->acked);
 	k2i_report_number(report, "window_end", stats->window_end);
 	k2i_report_text(report, "error", stats->last_error);
