@@ -15,9 +15,6 @@ void verify_gaps_init(struct verify_gaps *gaps, uint64_t first)
 void verify_gaps_free(struct verify_gaps *gaps)
 {
 	free(gaps->ranges);
-	gaps->ranges = NULL;
-	gaps->count = 0;
-	gaps->room = 0;
 }
 
 static int insert(struct verify_gaps *gaps, size_t at, uint64_t from, uint64_t to)

@@ -206,14 +206,12 @@ int verify_output_close(struct verify_output *output)
 	int status = 0;
 
 	k2hft_writer_close(output->writer);
-	output->writer = NULL;
-	if (output->descriptor >= 0) {
-		/* Not every file can be synchronized: a pipe has nothing to. */
-		if (output->options->sync && fsync(output->descriptor) && errno != EINVAL)
-			status = -errno;
-		if (close(output->descriptor) && status == 0)
-			status = -errno;
-	}
-	output->descriptor = -1;
+	if (output->descriptor < 0)
+		return 0;
+	/* Not every file can be synchronized: a pipe has nothing to. */
+	if (output->options->sync && fsync(output->descriptor) && errno != EINVAL)
+		status = -errno;
+	if (close(output->descriptor) && status == 0)
+		status = -errno;
 	return status;
 }

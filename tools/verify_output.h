@@ -32,7 +32,7 @@ int verify_output_open(struct verify_output *output, const struct verify_options
 		       uint32_t producer);
 /* One write. `*taken` bytes of it are written, also if there is an error. 0 or -errno. */
 int verify_output_put(struct verify_output *output, const char *bytes, size_t count, size_t *taken);
-/* Twice is allowed. 0 or -errno. */
+/* 0 or -errno. */
 int verify_output_close(struct verify_output *output);
 
 #endif
