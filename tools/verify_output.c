@@ -117,21 +117,21 @@ int verify_sender_close(const struct verify_options *options, struct verify_send
 	return status;
 }
 
-static int file_open(const struct verify_output *output)
+static int file_open(struct verify_output *output)
 {
 	const struct verify_options *options = output->options;
 	bool append = options->append || options->append_each || options->reopen || options->shared;
 	bool truncate = !append && options->first == 1;
-	int descriptor =
+
+	output->descriptor =
 		open(output->name, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : 0) | (truncate ? O_TRUNC : 0),
 		     0666);
-
-	if (descriptor < 0)
+	if (output->descriptor < 0)
 		return -errno;
 	/* Goes on where an earlier run ended; what can't be positioned does so by itself. */
 	if (!append && !truncate)
-		(void)lseek(descriptor, 0, SEEK_END);
-	return descriptor;
+		(void)lseek(output->descriptor, 0, SEEK_END);
+	return 0;
 }
 
 int verify_output_open(struct verify_output *output, const struct verify_options *options, struct k2hft_sender *sender,
@@ -147,13 +147,7 @@ int verify_output_open(struct verify_output *output, const struct verify_options
 		output->name = NULL;
 		return -ENOMEM;
 	}
-	if (sender)
-		return k2hft_writer_open(sender, output->name, &output->writer);
-	status = file_open(output);
-	if (status < 0)
-		return status;
-	output->descriptor = status;
-	return 0;
+	return sender ? k2hft_writer_open(sender, output->name, &output->writer) : file_open(output);
 }
 
 /* One record, or lines of any length. */
@@ -170,15 +164,10 @@ static int writer_put(struct verify_output *output, const char *bytes, size_t co
 
 static int reopen(struct verify_output *output)
 {
-	int descriptor;
+	int before = output->descriptor;
 
-	if (output->descriptor >= 0 && close(output->descriptor)) {
-		output->descriptor = -1;
-		return -errno;
-	}
-	descriptor = file_open(output);
-	output->descriptor = descriptor < 0 ? -1 : descriptor;
-	return descriptor < 0 ? descriptor : 0;
+	output->descriptor = -1;
+	return before >= 0 && close(before) ? -errno : file_open(output);
 }
 
 int verify_output_put(struct verify_output *output, const char *bytes, size_t count, size_t *taken)
