@@ -164,32 +164,32 @@ static int record_odd(struct verify_tally *tally, struct verify_sequence *sequen
 	return finding_add(tally, &added);
 }
 
-/* How the record came, and how it is counted. */
-static int kind_of(struct verify_sequence *sequence, uint64_t counter, enum verify_kind *kind, uint64_t **count)
+static enum verify_kind odd_count(struct verify_sequence *sequence, int arrival)
 {
-	/* What nobody expects is kept away from the gaps: it would make one up to there. */
-	int arrival = sequence->expects && counter > sequence->last ? VERIFY_BEFORE
-								    : verify_gaps_take(&sequence->gaps, counter);
-
-	*kind = arrival == VERIFY_REPEATED ? VERIFY_KIND_REPEATED
-		: arrival == VERIFY_LATE   ? VERIFY_KIND_LATE
-					   : VERIFY_KIND_EXTRA;
-	*count = arrival == VERIFY_REPEATED ? &sequence->repeated
-		 : arrival == VERIFY_LATE   ? &sequence->late
-					    : &sequence->extra;
-	return arrival;
+	switch (arrival) {
+	case VERIFY_REPEATED:
+		sequence->repeated++;
+		return VERIFY_KIND_REPEATED;
+	case VERIFY_LATE:
+		sequence->late++;
+		return VERIFY_KIND_LATE;
+	default:
+		sequence->extra++;
+		return VERIFY_KIND_EXTRA;
+	}
 }
 
 static int record_take(struct verify_tally *tally, const struct verify_record *record, const struct verify_line *line)
 {
 	struct verify_sequence *sequence = sequence_of(tally, record->run, record->producer);
-	enum verify_kind kind;
-	uint64_t *count;
 	int arrival;
 
 	if (!sequence)
 		return -ENOMEM;
-	arrival = kind_of(sequence, record->counter, &kind, &count);
+	/* What nobody expects is kept away from the gaps: it would make one up to there. */
+	arrival = sequence->expects && record->counter > sequence->last
+			  ? VERIFY_BEFORE
+			  : verify_gaps_take(&sequence->gaps, record->counter);
 	if (arrival < 0)
 		return arrival;
 	sequence->records++;
@@ -202,8 +202,7 @@ static int record_take(struct verify_tally *tally, const struct verify_record *r
 		sequence->finding = VERIFY_NO_FINDING;
 		return 0;
 	}
-	++*count;
-	return record_odd(tally, sequence, kind, record->counter, line);
+	return record_odd(tally, sequence, odd_count(sequence, arrival), record->counter, line);
 }
 
 /* A run that is not asked for is somebody else's. */
