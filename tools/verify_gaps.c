@@ -7,9 +7,7 @@
 
 void verify_gaps_init(struct verify_gaps *gaps, uint64_t first)
 {
-	memset(gaps, 0, sizeof(*gaps));
-	gaps->first = first;
-	gaps->next = first;
+	*gaps = (struct verify_gaps){.first = first, .next = first};
 }
 
 void verify_gaps_free(struct verify_gaps *gaps)

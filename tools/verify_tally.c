@@ -9,8 +9,7 @@
 
 void verify_tally_init(struct verify_tally *tally, const struct verify_options *options)
 {
-	memset(tally, 0, sizeof(*tally));
-	tally->options = options;
+	*tally = (struct verify_tally){.options = options};
 }
 
 void verify_tally_free(struct verify_tally *tally)
