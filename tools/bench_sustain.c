@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "bits.h"
-#include "clock.h"
 
 /* How often files are looked at: a disk that is told to forget a second's bytes at once does nothing else meanwhile. */
 #define STEP_NS (K2I_SECOND_NS / 20)
