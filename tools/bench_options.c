@@ -60,39 +60,6 @@ static const char help[] =
 	"  -q, --quiet                 no progress\n"
 	"  -h, --help                  this text\n";
 
-enum long_option {
-	OPTION_BY = 256,
-	OPTION_SIZE,
-	OPTION_INPUT,
-	OPTION_WRITERS,
-	OPTION_BYTES,
-	OPTION_SECONDS,
-	OPTION_SUSTAIN,
-	OPTION_RATE,
-	OPTION_RUNS,
-	OPTION_RING,
-	OPTION_FORMAT,
-	OPTION_UNIFY,
-	OPTION_RULES,
-	OPTION_COMPRESS,
-	OPTION_LEVEL,
-	OPTION_TLS,
-	OPTION_PSK,
-	OPTION_LINK,
-	OPTION_MEMORY_LIMIT,
-	OPTION_SEED_TABLE,
-	OPTION_ALL,
-	OPTION_BRIEF,
-	OPTION_NOTE,
-	OPTION_TSV,
-	OPTION_JSON,
-	OPTION_RESUME,
-	OPTION_MARKDOWN,
-	OPTION_HTML,
-	OPTION_FROM,
-	OPTION_COMPARE
-};
-
 #define RECORD (1u << BENCH_RECORD)
 #define IDLE (1u << BENCH_IDLE)
 
@@ -107,49 +74,64 @@ enum job {
 	ANY = MEASURES | FROM | COMPARE
 };
 
+/* A bool, and a number that is 1; behind these what takes an argument: one number or word, or several; texts. */
+enum type { FLAG, ONE, VALUE, LIST, NOTE, NAME, RECEIVER };
+
 static const struct setting {
-	struct option option;
+	const char *name;
+	int letter; /* or 0 */
+	enum type type;
 	unsigned jobs;
 	unsigned no_ways; /* which it has no effect on either */
+	size_t at;        /* in struct bench_options */
+	uint64_t minimum, maximum;
+	const char *const *words; /* NULL: a number */
+	const char *needed;       /* what is said of something else; NULL: the range */
 } settings[] = {
-	{{"receiver", required_argument, NULL, 'r'}, LISTS, 0},
-	{{"by", required_argument, NULL, OPTION_BY}, LISTS, 0},
-	{{"size", required_argument, NULL, OPTION_SIZE}, LISTS, IDLE},
-	{{"input", required_argument, NULL, OPTION_INPUT}, LISTS | ALL, IDLE},
-	{{"senders", required_argument, NULL, 'g'}, LISTS, RECORD | IDLE},
-	{{"writers", required_argument, NULL, OPTION_WRITERS}, LISTS, 0},
-	{{"per-write", required_argument, NULL, 'c'}, LISTS, RECORD | IDLE},
-	{{"count", required_argument, NULL, 'n'}, LISTS, RECORD | IDLE},
-	{{"bytes", required_argument, NULL, OPTION_BYTES}, LISTS, RECORD | IDLE},
-	{{"seconds", required_argument, NULL, OPTION_SECONDS}, LISTS, RECORD},
-	{{"sustain", required_argument, NULL, OPTION_SUSTAIN}, LISTS | ALL, 0},
-	{{"rate", required_argument, NULL, OPTION_RATE}, LISTS, RECORD | IDLE},
-	{{"runs", required_argument, NULL, OPTION_RUNS}, MEASURES, 0},
-	{{"ring", required_argument, NULL, OPTION_RING}, MEASURES, 0},
-	{{"format", required_argument, NULL, OPTION_FORMAT}, LISTS, RECORD | IDLE},
-	{{"unify", no_argument, NULL, OPTION_UNIFY}, LISTS, RECORD | IDLE},
-	{{"rules", required_argument, NULL, OPTION_RULES}, LISTS, IDLE},
-	{{"compress", required_argument, NULL, OPTION_COMPRESS}, LISTS, IDLE},
-	{{"level", required_argument, NULL, OPTION_LEVEL}, LISTS, 0},
-	{{"tls", no_argument, NULL, OPTION_TLS}, LISTS, 0},
-	{{"psk", required_argument, NULL, OPTION_PSK}, LISTS, 0},
-	{{"link", required_argument, NULL, OPTION_LINK}, LISTS, IDLE},
-	{{"memory-limit", required_argument, NULL, OPTION_MEMORY_LIMIT}, LISTS | ALL, 0},
-	{{"seed-table", no_argument, NULL, OPTION_SEED_TABLE}, SEED, 0},
-	{{"all", no_argument, NULL, OPTION_ALL}, ALL, 0},
-	{{"brief", no_argument, NULL, OPTION_BRIEF}, ALL | SEED, 0},
-	{{"note", required_argument, NULL, OPTION_NOTE}, MEASURES, 0},
-	{{"tsv", required_argument, NULL, OPTION_TSV}, MEASURES | FROM, 0},
-	{{"json", required_argument, NULL, OPTION_JSON}, MEASURES | FROM, 0},
-	{{"resume", no_argument, NULL, OPTION_RESUME}, MEASURES, 0},
-	{{"markdown", required_argument, NULL, OPTION_MARKDOWN}, MEASURES | FROM, 0},
-	{{"html", required_argument, NULL, OPTION_HTML}, MEASURES | FROM, 0},
-	{{"from", required_argument, NULL, OPTION_FROM}, FROM, 0},
-	{{"compare", required_argument, NULL, OPTION_COMPARE}, COMPARE, 0},
-	{{"quiet", no_argument, NULL, 'q'}, ANY, 0},
-	{{"help", no_argument, NULL, 'h'}, ANY, 0},
+#define AT(field) offsetof(struct bench_options, field)
+	{"receiver", 'r', RECEIVER, LISTS, 0, AT(receiver), 0, 0, NULL, NULL},
+	{"by", 0, LIST, LISTS, 0, AT(ways), 0, 0, bench_way_names,
+	 "the ways are library, push, mount, mount-append, record and idle"},
+	{"size", 0, LIST, LISTS, IDLE, AT(sizes), 2, RECORD_BYTES_MAX, NULL, NULL},
+	{"input", 0, NAME, LISTS | ALL, IDLE, AT(input_file), 0, 0, NULL, NULL},
+	{"senders", 'g', LIST, LISTS, RECORD | IDLE, AT(senders), 1, BENCH_SENDERS_MAX, NULL, NULL},
+	{"writers", 0, LIST, LISTS, 0, AT(writers), 1, BENCH_WRITERS_MAX, NULL, NULL},
+	{"per-write", 'c', LIST, LISTS, RECORD | IDLE, AT(per_write), 0, PER_WRITE_MAX, NULL, NULL},
+	{"count", 'n', VALUE, LISTS, RECORD | IDLE, AT(base.records), 1, COUNT_MAX, NULL, NULL},
+	{"bytes", 0, VALUE, LISTS, RECORD | IDLE, AT(base.bytes), 1, COUNT_MAX, NULL, NULL},
+	{"seconds", 0, VALUE, LISTS, RECORD, AT(base.seconds), 1, SECONDS_MAX, NULL, NULL},
+	{"sustain", 0, VALUE, LISTS | ALL, 0, AT(sustain_s), SUSTAIN_MIN, SECONDS_MAX, NULL, NULL},
+	{"rate", 0, VALUE, LISTS, RECORD | IDLE, AT(base.rate), 1, 10000000, NULL, NULL},
+	{"runs", 0, VALUE, MEASURES, 0, AT(runs), 1, BENCH_RUNS_MAX, NULL, NULL},
+	{"ring", 0, LIST, MEASURES, 0, AT(rings), RING_MIN, RING_MAX, NULL, NULL},
+	{"format", 0, VALUE, LISTS, RECORD | IDLE, AT(base.format), 0, 0, bench_format_names, "raw or json is needed"},
+	{"unify", 0, ONE, LISTS, RECORD | IDLE, AT(base.unify), 0, 0, NULL, NULL},
+	{"rules", 0, VALUE, LISTS, IDLE, AT(base.rules), 1, BENCH_RULES_MAX, NULL, NULL},
+	{"compress", 0, VALUE, LISTS, IDLE, AT(base.compress), 0, 0, bench_compress_names,
+	 "auto, never or always is needed"},
+	{"level", 0, VALUE, LISTS, 0, AT(base.level), 0, 0, bench_level_names, "received, written or synced is needed"},
+	{"tls", 0, ONE, LISTS, 0, AT(base.tls), 0, 0, NULL, NULL},
+	{"psk", 0, NAME, LISTS, 0, AT(shared_key), 0, 0, NULL, NULL},
+	{"link", 0, VALUE, LISTS, IDLE, AT(base.link_mbit), 1, 1000000, NULL, NULL},
+	{"memory-limit", 0, VALUE, LISTS | ALL, 0, AT(base.memory_limit), MEMORY_MIN, COUNT_MAX, NULL,
+	 "a size from 64M is needed"},
+	{"seed-table", 0, FLAG, SEED, 0, AT(seed_table), 0, 0, NULL, NULL},
+	{"all", 0, FLAG, ALL, 0, AT(all), 0, 0, NULL, NULL},
+	{"brief", 0, FLAG, ALL | SEED, 0, AT(brief), 0, 0, NULL, NULL},
+	{"note", 0, NOTE, MEASURES, 0, AT(note), 0, 0, NULL, NULL},
+	{"tsv", 0, NAME, MEASURES | FROM, 0, AT(tsv_file), 0, 0, NULL, NULL},
+	{"json", 0, NAME, MEASURES | FROM, 0, AT(json_file), 0, 0, NULL, NULL},
+	{"resume", 0, FLAG, MEASURES, 0, AT(resume), 0, 0, NULL, NULL},
+	{"markdown", 0, NAME, MEASURES | FROM, 0, AT(markdown_file), 0, 0, NULL, NULL},
+	{"html", 0, NAME, MEASURES | FROM, 0, AT(html_file), 0, 0, NULL, NULL},
+	{"from", 0, NAME, FROM, 0, AT(from_file), 0, 0, NULL, NULL},
+	{"compare", 0, NAME, COMPARE, 0, AT(compare_file), 0, 0, NULL, NULL},
+	{"quiet", 'q', FLAG, ANY, 0, AT(quiet), 0, 0, NULL, NULL},
+	{"help", 'h', FLAG, ANY, 0, AT(help), 0, 0, NULL, NULL},
+#undef AT
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+#define FIRST_LONG 256
 _Static_assert(SETTINGS <= 64, "each has a bit of a word");
 _Static_assert(BENCH_TEXT_ROOM == 256, "the limit of --note is told");
 
@@ -159,44 +141,37 @@ static int refuse(const char *option, const char *given, const char *needed)
 	return BENCH_USAGE;
 }
 
-static int range_refuse(const char *option, const char *given, uint64_t minimum, uint64_t maximum)
+static int value_parse(const struct setting *setting, const char *option, const char *given, uint64_t *value)
 {
-	unsigned long long unit = minimum >= 1024 * 1024 ? 1024 * 1024 : 1;
+	unsigned long long unit = setting->minimum >= 1024 * 1024 ? 1024 * 1024 : 1;
 	const char *suffix = unit > 1 ? "M" : "";
+	int status = setting->words ? word_parse(given, setting->words, value)
+				    : size_parse(given, setting->minimum, setting->maximum, value);
 
-	bench_error("%s %s: a number from %llu%s to %llu%s is needed", option, given, minimum / unit, suffix,
-		    maximum / unit, suffix);
-	return BENCH_USAGE;
+	if (status && setting->needed)
+		return refuse(option, given, setting->needed);
+	if (status)
+		bench_error("%s %s: a number from %llu%s to %llu%s is needed", option, given, setting->minimum / unit,
+			    suffix, setting->maximum / unit, suffix);
+	return status ? BENCH_USAGE : BENCH_OK;
 }
 
-/* `names`: the list is of those, not of sizes. */
-static int list_parse(const char *option, char *given, const char *const *names, uint64_t minimum, uint64_t maximum,
-		      struct bench_list *list)
+static int list_parse(const struct setting *setting, const char *option, struct bench_list *list)
 {
-	char *rest = given, *item;
-	int status;
+	char *rest = optarg, *item;
 
 	if (list->count)
-		return refuse(option, given, "it was given before; a list has commas");
+		return refuse(option, optarg, "it was given before; a list has commas");
 	while ((item = strsep(&rest, ","))) {
 		if (list->count == BENCH_LIST_MAX)
 			return refuse(option, item, "a list has 16 values at most");
-		status = names ? word_parse(item, names, &list->values[list->count])
-			       : size_parse(item, minimum, maximum, &list->values[list->count]);
-		if (status && names)
-			return refuse(option, item, "the ways are library, push, mount, mount-append, record and idle");
-		if (status)
-			return range_refuse(option, item, minimum, maximum);
+		if (value_parse(setting, option, item, &list->values[list->count]))
+			return BENCH_USAGE;
 		list->count++;
 		if (rest)
 			rest[-1] = ','; /* the command is kept with the results */
 	}
 	return BENCH_OK;
-}
-
-static int number_take(const char *option, uint64_t minimum, uint64_t maximum, uint64_t *number)
-{
-	return size_parse(optarg, minimum, maximum, number) ? range_refuse(option, optarg, minimum, maximum) : BENCH_OK;
 }
 
 static int receiver_take(struct bench_options *options)
@@ -211,142 +186,39 @@ static int receiver_take(struct bench_options *options)
 	return refuse("-r", optarg, "HOST or HOST:PORT is needed, with a port from 1 to 65535");
 }
 
-static int word_take(const char *option, const char *const *names, const char *needed, uint64_t *place)
+static int setting_take(struct bench_options *options, const struct setting *setting)
 {
-	return word_parse(optarg, names, place) ? refuse(option, optarg, needed) : BENCH_OK;
-}
+	void *field = (char *)options + setting->at;
+	char option[32];
 
-static int memory_take(struct bench_options *options)
-{
-	if (size_parse(optarg, MEMORY_MIN, COUNT_MAX, &options->base.memory_limit) == 0)
+	(void)snprintf(option, sizeof(option), "--%s", setting->name);
+	if (setting->letter)
+		(void)snprintf(option, sizeof(option), "-%c", setting->letter);
+	switch (setting->type) {
+	case FLAG:
+		*(bool *)field = true;
 		return BENCH_OK;
-	return refuse("--memory-limit", optarg, "a size from 64M is needed");
-}
-
-static const char *option_name(int option)
-{
-	static char name[32];
-	unsigned number;
-
-	for (number = 0; number < SETTINGS; number++)
-		if (settings[number].option.val == option)
-			(void)snprintf(name, sizeof(name), "--%s", settings[number].option.name);
-	return name;
-}
-
-/* The options with a file or a text. */
-static int text_take(struct bench_options *options, int option)
-{
-	const char **const places[] = {[OPTION_INPUT - OPTION_BY] = &options->input_file,
-				       [OPTION_PSK - OPTION_BY] = &options->shared_key,
-				       [OPTION_NOTE - OPTION_BY] = &options->note,
-				       [OPTION_TSV - OPTION_BY] = &options->tsv_file,
-				       [OPTION_JSON - OPTION_BY] = &options->json_file,
-				       [OPTION_MARKDOWN - OPTION_BY] = &options->markdown_file,
-				       [OPTION_HTML - OPTION_BY] = &options->html_file,
-				       [OPTION_FROM - OPTION_BY] = &options->from_file,
-				       [OPTION_COMPARE - OPTION_BY] = &options->compare_file};
-
-	if (option == OPTION_NOTE && strlen(optarg) >= BENCH_TEXT_ROOM)
-		return refuse("--note", "", "it is kept with up to 255 bytes");
-	/* Of an unset variable, say: beside such a one a file can be made, so that it would show after the last run only. */
-	if (option != OPTION_NOTE && !*optarg)
-		return refuse(option_name(option), "", "the name of a file is needed");
-	*places[option - OPTION_BY] = optarg;
-	return BENCH_OK;
-}
-
-static int flag_take(struct bench_options *options, int option)
-{
-	switch (option) {
-	case OPTION_UNIFY:
-		options->base.unify = 1;
+	case ONE:
+		*(uint64_t *)field = 1;
 		return BENCH_OK;
-	case OPTION_TLS:
-		options->base.tls = 1;
-		return BENCH_OK;
-	case OPTION_SEED_TABLE:
-		options->seed_table = true;
-		return BENCH_OK;
-	case OPTION_ALL:
-		options->all = true;
-		return BENCH_OK;
-	case OPTION_BRIEF:
-		options->brief = true;
-		return BENCH_OK;
-	case OPTION_RESUME:
-		options->resume = true;
-		return BENCH_OK;
-	case 'q':
-		options->quiet = true;
-		return BENCH_OK;
-	case 'h':
-		options->help = true;
-		return BENCH_OK;
-	case '?': /* getopt has said what is wrong */
-		command_help_hint("bench");
-		return BENCH_USAGE;
-	default:
-		return text_take(options, option);
-	}
-}
-
-static int point_take(struct bench_options *options, int option)
-{
-	struct bench_point *base = &options->base;
-
-	switch (option) {
-	case 'n':
-		return number_take("-n", 1, COUNT_MAX, &base->records);
-	case OPTION_BYTES:
-		return number_take("--bytes", 1, COUNT_MAX, &base->bytes);
-	case OPTION_SECONDS:
-		return number_take("--seconds", 1, SECONDS_MAX, &base->seconds);
-	case OPTION_RATE:
-		return number_take("--rate", 1, 10000000, &base->rate);
-	case OPTION_RULES:
-		return number_take("--rules", 1, BENCH_RULES_MAX, &base->rules);
-	case OPTION_LINK:
-		return number_take("--link", 1, 1000000, &base->link_mbit);
-	case OPTION_FORMAT:
-		return word_take("--format", bench_format_names, "raw or json is needed", &base->format);
-	case OPTION_COMPRESS:
-		return word_take("--compress", bench_compress_names, "auto, never or always is needed",
-				 &base->compress);
-	case OPTION_LEVEL:
-		return word_take("--level", bench_level_names, "received, written or synced is needed", &base->level);
-	default:
-		return flag_take(options, option);
-	}
-}
-
-static int option_take(struct bench_options *options, int option)
-{
-	switch (option) {
-	case 'r':
+	case VALUE:
+		return value_parse(setting, option, optarg, field);
+	case LIST:
+		return list_parse(setting, option, field);
+	case RECEIVER:
 		return receiver_take(options);
-	case OPTION_BY:
-		return list_parse("--by", optarg, bench_way_names, 0, 0, &options->ways);
-	case OPTION_SIZE:
-		return list_parse("--size", optarg, NULL, 2, RECORD_BYTES_MAX, &options->sizes);
-	case 'g':
-		return list_parse("-g", optarg, NULL, 1, BENCH_SENDERS_MAX, &options->senders);
-	case OPTION_WRITERS:
-		return list_parse("--writers", optarg, NULL, 1, BENCH_WRITERS_MAX, &options->writers);
-	case 'c':
-		return list_parse("-c", optarg, NULL, 0, PER_WRITE_MAX, &options->per_write);
-	case OPTION_RING:
-		return list_parse("--ring", optarg, NULL, RING_MIN, RING_MAX, &options->rings);
-	case OPTION_SUSTAIN:
-		options->base.sustain = 1;
-		return number_take("--sustain", SUSTAIN_MIN, SECONDS_MAX, &options->sustain_s);
-	case OPTION_RUNS:
-		return number_take("--runs", 1, BENCH_RUNS_MAX, &options->runs);
-	case OPTION_MEMORY_LIMIT:
-		return memory_take(options);
-	default:
-		return point_take(options, option);
+	case NOTE:
+		if (strlen(optarg) >= BENCH_TEXT_ROOM)
+			return refuse(option, "", "it is kept with up to 255 bytes");
+		break;
+	case NAME:
+		/* Of an unset variable, say: beside such a one a file can be made, so that it would show after the last run only. */
+		if (!*optarg)
+			return refuse(option, "", "the name of a file is needed");
+		break;
 	}
+	*(const char **)field = optarg;
+	return BENCH_OK;
 }
 
 static bool several_writers(const struct bench_options *options)
@@ -522,13 +394,23 @@ static int effects_check(const struct bench_options *options, uint64_t given)
 	for (number = 0; number < SETTINGS; number++) {
 		if (!(given >> number & 1))
 			continue;
-		(void)snprintf(name, sizeof(name), "--%s", settings[number].option.name);
+		(void)snprintf(name, sizeof(name), "--%s", settings[number].name);
 		if (!(settings[number].jobs & job))
 			return refuse(name, job_names[job], "it has no effect there");
 		if (ways && !(ways & ~settings[number].no_ways))
 			return refuse(name, "with these ways", "it has no effect on them");
 	}
 	return BENCH_OK;
+}
+
+static const struct setting *setting_of(int option)
+{
+	unsigned number;
+
+	for (number = 0; number < SETTINGS; number++)
+		if (settings[number].letter == option || FIRST_LONG + (int)number == option)
+			return &settings[number];
+	return NULL;
 }
 
 /* `*given` gets a bit for each that is there. */
@@ -539,13 +421,22 @@ static int settings_take(struct bench_options *options, int argc, char **argv, u
 	unsigned number;
 
 	for (number = 0; number < SETTINGS; number++)
-		long_options[number] = settings[number].option;
+		long_options[number] =
+			(struct option){.name = settings[number].name,
+					.has_arg = settings[number].type > ONE ? required_argument : no_argument,
+					.val = FIRST_LONG + (int)number};
 	while (status == BENCH_OK && !options->help &&
 	       (option = getopt_long(argc, argv, "r:g:c:n:qh", long_options, NULL)) != -1) {
-		status = option_take(options, option);
-		for (number = 0; number < SETTINGS; number++)
-			*given |= (uint64_t)(settings[number].option.val == option) << number;
+		const struct setting *setting = setting_of(option);
+
+		if (!setting) { /* getopt has said what is wrong */
+			command_help_hint("bench");
+			return BENCH_USAGE;
+		}
+		status = setting_take(options, setting);
+		*given |= UINT64_C(1) << (setting - settings);
 	}
+	options->base.sustain = options->sustain_s != 0;
 	return status;
 }
 
