@@ -144,14 +144,15 @@ static bool mount_is(struct bench_run *run)
 }
 
 /* The configuration's name goes to `path`. */
-static int config_open(const struct bench_run *run, const char *name, char path[4200], FILE **config)
+static FILE *config_open(const struct bench_run *run, const char *name, char path[4200])
 {
+	FILE *config;
+
 	(void)snprintf(path, 4200, "%s/%s", run->work, name);
-	*config = fopen(path, "we");
-	if (*config)
-		return 0;
-	bench_error("%s: %s", path, strerror(errno));
-	return -1;
+	config = fopen(path, "we");
+	if (!config)
+		bench_error("%s: %s", path, strerror(errno));
+	return config;
 }
 
 static int config_close(const char *path, FILE *config)
@@ -184,11 +185,10 @@ static void tls_write(const struct bench_run *run, FILE *config)
 int bench_receiver_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfusesvr";
-	char path[4200], program[] = "k2hftfusesvr", conf[] = "-conf", listen[] = "--listen", where[] = "127.0.0.1:0";
-	char *arguments[] = {program, conf, path, listen, where, NULL};
-	FILE *config;
+	char path[4200], *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
+	FILE *config = config_open(run, "server.ini", path);
 
-	if (config_open(run, "server.ini", path, &config))
+	if (!config)
 		return -1;
 	(void)fputs("[GLOBAL]\nPORT = 8020\n", config);
 	tls_write(run, config);
@@ -269,12 +269,11 @@ static void messages_show(const struct bench_process *process)
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
-	char path[4200], mount[4200], choice[2 * 4200 + 32], program[] = "k2hftfuse", option[] = "-o",
-							     foreground[] = "-f";
-	char *arguments[] = {program, mount, option, choice, foreground, NULL};
-	FILE *config;
+	char path[4200], mount[4200], choice[2 * 4200 + 32];
+	char *arguments[] = {"k2hftfuse", mount, "-o", choice, "-f", NULL};
+	FILE *config = config_open(run, "slave.ini", path);
 
-	if (config_open(run, "slave.ini", path, &config))
+	if (!config)
 		return -1;
 	(void)fprintf(config, "[GLOBAL]\nPORT = %s\n", run->port);
 	tls_write(run, config);
@@ -303,8 +302,7 @@ int bench_mount_start(struct bench_run *run)
 /* Of a keeper that was killed: the kernel has to be told that its mount has nobody. */
 static void mount_release(const struct bench_run *run)
 {
-	char mount[4200], program[] = "fusermount3", unmount[] = "-u", lazy[] = "-z", quiet[] = "-q";
-	char *arguments[] = {program, unmount, lazy, quiet, mount, NULL};
+	char mount[4200];
 	pid_t child;
 
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
@@ -312,7 +310,7 @@ static void mount_release(const struct bench_run *run)
 		return;
 	child = fork();
 	if (child == 0) {
-		(void)execvp(program, arguments);
+		(void)execlp("fusermount3", "fusermount3", "-u", "-z", "-q", mount, (char *)NULL);
 		_exit(127);
 	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)

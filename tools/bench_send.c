@@ -81,27 +81,17 @@ static int library_open(struct sending *sending)
 static _Noreturn void push_exec(const struct sending *sending, int input)
 {
 	const struct bench_run *run = sending->run;
-	char program[4096], receiver[1200], key[4200], quiet[] = "-qr", told[] = "-r", stream[] = "-t";
-	char level[] = "--level", compress[] = "--compress", shared_key[] = "--psk", command[] = "push", name[64];
-	char level_name[16], compress_name[16], ring[] = "--ring-size", ring_size[24];
-	char *option = run->options->receiver[0] ? told : quiet;
-	char *arguments[] = {program,  command,       option, receiver,  stream, name, level, level_name,
-			     compress, compress_name, ring,   ring_size, NULL,   NULL, NULL};
+	char program[4096], receiver[1200], ring_size[24];
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bench_program_find("k2hft", program, sizeof(program));
 	(void)snprintf(receiver, sizeof(receiver), strchr(run->host, ':') ? "[%s]:%s" : "%s:%s", run->host, run->port);
-	(void)snprintf(name, sizeof(name), "%s", sending->stream);
-	(void)snprintf(level_name, sizeof(level_name), "%s", bench_level_names[run->point.level]);
-	(void)snprintf(compress_name, sizeof(compress_name), "%s", bench_compress_names[run->point.compress]);
 	(void)snprintf(ring_size, sizeof(ring_size), "%" PRIu64, run->point.ring_bytes);
-	if (run->point.tls) {
-		(void)snprintf(key, sizeof(key), "%s", run->shared_key);
-		arguments[12] = shared_key;
-		arguments[13] = key;
-	}
 	if (dup2(input, STDIN_FILENO) >= 0)
-		(void)execvp(program, arguments);
+		(void)execlp(program, program, "push", run->options->receiver[0] ? "-r" : "-qr", receiver, "-t",
+			     sending->stream, "--level", bench_level_names[run->point.level], "--compress",
+			     bench_compress_names[run->point.compress], "--ring-size", ring_size,
+			     run->point.tls ? "--psk" : (char *)NULL, run->shared_key, (char *)NULL);
 	_exit(127);
 }
 
