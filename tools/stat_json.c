@@ -111,7 +111,7 @@ void stat_values_free(struct stat_values *values)
 		free(values->values[at].text);
 	}
 	free(values->values);
-	*values = (struct stat_values){NULL, 0, 0};
+	*values = (struct stat_values){0};
 }
 
 const char *stat_value_find(const struct stat_values *values, const char *path)

@@ -102,9 +102,7 @@ static void long_line_skip(struct reader *reader)
 	}
 	reader->long_bytes += bytes;
 	reader->offset += bytes;
-	reader->begin = 0;
-	reader->end = 0;
-	reader->searched = 0;
+	reader->begin = reader->end = reader->searched = 0;
 }
 
 static int rest_take(struct reader *reader)
@@ -149,9 +147,7 @@ static int file_read(struct reader *reader, const char *file)
 	if (reader->descriptor < 0) {
 		status = -errno;
 	} else {
-		reader->begin = 0;
-		reader->end = 0;
-		reader->searched = 0;
+		reader->begin = reader->end = reader->searched = 0;
 		reader->offset = 0;
 		status = descriptor_read(reader);
 		if (!standard)
@@ -165,7 +161,7 @@ static int file_read(struct reader *reader, const char *file)
 static int files_read(struct reader *reader)
 {
 	uint64_t started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	int status = 0;
+	int status;
 
 	for (char **file = reader->tally.options->files; *file; file++)
 		if (file_read(reader, *file))
