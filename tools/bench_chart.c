@@ -233,8 +233,7 @@ static double line_x(const struct bench_line *chart, unsigned number)
 
 static void line_ticks_write(FILE *output, const struct bench_line *chart, const struct scale *y)
 {
-	double step = bench_chart_step(y->high), value = 0,
-	       wanted = chart->doubling ? 1 : bench_chart_step(chart->count);
+	double step = bench_chart_step(y->high), value = 0;
 	char text[BENCH_FIGURE_ROOM];
 	unsigned number;
 
@@ -242,7 +241,7 @@ static void line_ticks_write(FILE *output, const struct bench_line *chart, const
 		stroke_write(output, "grid", LEFT, place(y, value), WIDTH - RIGHT, place(y, value));
 		label_write(output, LEFT - 6, place(y, value) + 4, "tick", "end", bench_figure_text(value, text));
 	}
-	step = fmax(wanted, 1);
+	step = chart->doubling ? 1 : fmax(bench_chart_step(chart->count), 1);
 	for (number = (unsigned)step - 1; number < chart->count; number += (unsigned)step)
 		label_write(output, line_x(chart, number), TOP + PLOT + 16, "tick", "middle",
 			    bench_size_text((uint64_t)chart->x[number], text));
@@ -287,7 +286,7 @@ void bench_chart_line(FILE *output, const struct bench_line *chart)
 	label_write(output, LEFT, 14, "axis", "start", chart->y_axis);
 	label_write(output, WIDTH - RIGHT, TOP + PLOT + 34, "axis", "end", chart->x_axis);
 	line_ticks_write(output, chart, &y);
-	if (chart->lowest && chart->highest)
+	if (chart->highest)
 		area_write(output, chart, &y);
 	(void)fputs("<polyline class=\"line\" points=\"", output);
 	for (number = 0; number < chart->count; number++)

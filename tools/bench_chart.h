@@ -25,7 +25,7 @@ struct bench_bars {
 void bench_chart_bars(FILE *output, const struct bench_bars *chart);
 
 struct bench_line {
-	const double *x, *y, *lowest, *highest; /* the range: NULL, there is none */
+	const double *x, *y, *lowest, *highest; /* the range; NULL both: there is none */
 	unsigned count;
 	const char *x_axis, *y_axis;
 	bool doubling;      /* x in powers of two */
