@@ -47,7 +47,6 @@ int k2i_store_writer_start(struct k2i_store_writer *writer, const struct k2i_sto
 void k2i_store_writer_free(struct k2i_store_writer *writer)
 {
 	free(writer->staging);
-	memset(writer, 0, sizeof(*writer));
 }
 
 static void pending_forget(struct k2i_store_writer *writer)
