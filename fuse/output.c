@@ -453,8 +453,8 @@ int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room
 		    (mount->outputs->places[number].file || mount->outputs->places[number].kind == PLACE_DIRECTORY))
 			mount->outputs->readable = true;
 		if (status)
-			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->file, rule->line,
-				       rule->output_file, explain(status, inside));
+			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->place.file,
+				       rule->place.line, rule->output_file, explain(status, inside));
 		if (status && inside)
 			status = -EINVAL;
 	}

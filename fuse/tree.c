@@ -77,8 +77,8 @@ int k2i_tree_make(struct k2i_mount *mount)
 
 		status = make_path(mount, rule->target, rule->directory ? S_IFDIR : S_IFREG, true, &node);
 		if (status)
-			k2i_log(K2HFT_LOG_ERROR, "%s:%u: TARGET %s: %s", rule->file, rule->line, rule->target,
-				strerror(-status));
+			k2i_log(K2HFT_LOG_ERROR, "%s:%u: TARGET %s: %s", rule->place.file, rule->place.line,
+				rule->target, strerror(-status));
 	}
 	return status;
 }

@@ -103,18 +103,18 @@ static void check_output(struct check *check, const struct k2i_settings *setting
 }
 
 /* Compiles a file of one rule. Its first error is all that it has, so the place in the message is known beforehand. */
-static void check_rule(struct check *check, struct k2i_rule *rule, const char *file, unsigned line)
+static void check_rule(struct check *check, struct k2i_rule *rule, const struct k2i_place *place)
 {
-	const struct k2i_settings one = {.file = (char *)(uintptr_t)file, .rules = rule, .rule_count = 1};
+	const struct k2i_settings one = {.file = (char *)(uintptr_t)place->file, .rules = rule, .rule_count = 1};
 	struct k2i_rules *rules = NULL;
-	char message[1024] = "", place[4200];
-	int place_bytes = snprintf(place, sizeof(place), "%s:%u: ", file, line);
+	char message[1024] = "", begin[4200];
+	int begin_bytes = snprintf(begin, sizeof(begin), "%s:%u: ", place->file, place->line);
 
 	if (k2i_rules_compile(&one, &rules, message, sizeof(message)) == 0)
 		k2i_rules_free(rules);
 	else
-		report(check, K2I_FINDING_ERROR, file, line,
-		       strncmp(message, place, (size_t)place_bytes) == 0 ? message + place_bytes : message);
+		report(check, K2I_FINDING_ERROR, place->file, place->line,
+		       strncmp(message, begin, (size_t)begin_bytes) == 0 ? message + begin_bytes : message);
 }
 
 /* One at a time, since the compiler of rules stops at the first error. */
@@ -127,13 +127,13 @@ static void check_patterns(struct check *check, const struct k2i_rule *rule)
 	one.allow_count = 0;
 	one.deny_count = 0;
 	if (one.target && *one.target)
-		check_rule(check, &one, rule->file, rule->line);
+		check_rule(check, &one, &rule->place);
 	one.directory = true;
 	one.target = NULL;
 	*(rule->default_allow ? &one.deny_count : &one.allow_count) = 1;
 	for (; pattern < end; pattern++) {
 		*(rule->default_allow ? &one.deny : &one.allow) = pattern;
-		check_rule(check, &one, pattern->file, pattern->line);
+		check_rule(check, &one, &pattern->place);
 	}
 }
 

@@ -199,10 +199,10 @@ static void expression_check(const struct k2i_hosts *hosts, const struct host *h
 			     k2i_settings_report *report, void *argument)
 {
 	if (host_match(hosts, host, NO_HOST))
-		report(argument, K2I_FINDING_WARNING, node->file, node->line,
+		report(argument, K2I_FINDING_WARNING, node->place.file, node->place.line,
 		       "NAME of [SLVNODE] lets every host connect");
 	else if (!is_whole(node->name))
-		report(argument, K2I_FINDING_WARNING, node->file, node->line,
+		report(argument, K2I_FINDING_WARNING, node->place.file, node->place.line,
 		       "NAME of [SLVNODE] is a regular expression, found anywhere in a name: begin it, and each "
 		       "alternative of it, with ^ and end it with $, or longer names are let in, too");
 }
@@ -237,7 +237,7 @@ static int host_compile(const struct k2i_hosts *hosts, struct host *host, const 
 	}
 	error = k2i_regex_compile(node->name, strlen(node->name), true, &host->regex, message, sizeof(message));
 	if (error == -EINVAL)
-		report(argument, K2I_FINDING_ERROR, node->file, node->line, message);
+		report(argument, K2I_FINDING_ERROR, node->place.file, node->place.line, message);
 	else if (!error)
 		expression_check(hosts, host, node, report, argument);
 	return error;

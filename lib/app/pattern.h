@@ -62,8 +62,7 @@ struct k2i_matcher {
 	struct k2i_regex *regex; /* NULL: a text, which is the needle */
 	bool replaces;
 	struct k2i_replacement replacement;
-	const char *file; /* the pattern's */
-	unsigned line;
+	struct k2i_place place; /* the pattern's */
 };
 
 /* `matcher` can be cleared whatever is returned. -EINVAL with the reason, without file and line, in message; -ENOMEM. */

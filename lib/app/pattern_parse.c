@@ -114,8 +114,7 @@ int k2i_matcher_compile(const struct k2i_pattern *pattern, struct k2i_matcher *m
 	int error;
 
 	memset(matcher, 0, sizeof(*matcher));
-	matcher->file = pattern->file;
-	matcher->line = pattern->line;
+	matcher->place = pattern->place;
 	matcher->needles = calloc(K2I_LITERALS_MAX, sizeof(*matcher->needles));
 	if (!text || !matcher->needles) {
 		free(text);

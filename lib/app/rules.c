@@ -36,7 +36,7 @@ static int match_compare(const void *a, const void *b)
 
 static int rule_refuse(const struct k2i_rule *rule, const char *text, char *message, size_t message_room)
 {
-	(void)snprintf(message, message_room, "%s:%u: TARGET = %s: %s", rule->file, rule->line,
+	(void)snprintf(message, message_room, "%s:%u: TARGET = %s: %s", rule->place.file, rule->place.line,
 		       rule->target ? rule->target : "", text);
 	return -EINVAL;
 }
@@ -108,7 +108,7 @@ static int match_compile(const struct k2i_rule *rule, struct k2i_rule_match *mat
 		int error = k2i_matcher_compile(pattern, matcher, reason, sizeof(reason));
 
 		if (error) {
-			(void)snprintf(message, message_room, "%s:%u: %s: %s", pattern->file, pattern->line,
+			(void)snprintf(message, message_room, "%s:%u: %s: %s", pattern->place.file, pattern->place.line,
 				       rule->default_allow ? "DENY" : "ALLOW", reason);
 			return error;
 		}
@@ -144,7 +144,7 @@ int k2i_rules_compile(const struct k2i_settings *settings, struct k2i_rules **ru
 		int error = match_compile(rule, &made->matches[made->count++], message, message_room);
 
 		if (error == -ENOMEM)
-			(void)snprintf(message, message_room, "%s:%u: no memory", rule->file, rule->line);
+			(void)snprintf(message, message_room, "%s:%u: no memory", rule->place.file, rule->place.line);
 		if (error) {
 			k2i_rules_free(made);
 			return error;

@@ -94,7 +94,7 @@ static void too_long_report(const struct k2i_matcher *matcher, struct k2i_rule_s
 	k2i_log_limited(&scratch->too_long, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
 			"rules: %s:%u: the regular expression takes too long on a record of %zu bytes, which counts as "
 			"no match",
-			matcher->file, matcher->line, bytes);
+			matcher->place.file, matcher->place.line, bytes);
 }
 
 /* Looks for more hits, until there is one or those that end before `end` are known. */

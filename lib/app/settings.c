@@ -25,8 +25,8 @@ struct loader {
 	unsigned *said_in; /* the section in which a key was said last; indexed as the table */
 };
 
-__attribute__((format(printf, 5, 6))) static void finding(void *argument, enum k2i_finding kind, const char *file,
-							  unsigned line, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void finding(void *argument, enum k2i_finding kind, struct k2i_place place,
+							  const char *format, ...)
 {
 	struct loader *loader = argument;
 	char text[1024];
@@ -36,7 +36,7 @@ __attribute__((format(printf, 5, 6))) static void finding(void *argument, enum k
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	loader->errors += kind == K2I_FINDING_ERROR;
-	loader->report(loader->argument, kind, file, line, text);
+	loader->report(loader->argument, kind, place.file ? place.file : loader->settings->file, place.line, text);
 }
 
 /* Paths of files live as long as the settings: rules and patterns name the file that they are from. */
@@ -85,10 +85,8 @@ static void server_add(struct loader *loader)
 	struct k2i_node *node =
 		array_add(loader, (void **)&settings->servers, &settings->server_count, sizeof(*settings->servers));
 
-	if (!node)
-		return;
-	node->file = loader->header.file;
-	node->line = loader->header.line;
+	if (node)
+		node->place = loader->header;
 }
 
 static void sender_add(struct loader *loader)
@@ -97,10 +95,8 @@ static void sender_add(struct loader *loader)
 	struct k2i_sender_node *node =
 		array_add(loader, (void **)&settings->senders, &settings->sender_count, sizeof(*settings->senders));
 
-	if (!node)
-		return;
-	node->file = loader->header.file;
-	node->line = loader->header.line;
+	if (node)
+		node->place = loader->header;
 }
 
 static void rule_add(struct loader *loader)
@@ -112,8 +108,7 @@ static void rule_add(struct loader *loader)
 	if (!rule)
 		return;
 	rule->directory = loader->section == K2I_SECTION_K2HFTFUSE_RULE_DIR;
-	rule->file = loader->header.file;
-	rule->line = loader->header.line;
+	rule->place = loader->header;
 	rule->target = rule->directory ? strdup("") : NULL; /* the whole mount, if nothing else is said */
 	if ((rule->directory && !rule->target) || k2i_values_default(loader->section, rule))
 		loader->status = -ENOMEM;
@@ -122,8 +117,8 @@ static void rule_add(struct loader *loader)
 static void once(struct loader *loader, bool *present)
 {
 	if (*present)
-		finding(loader, K2I_FINDING_ERROR, loader->header.file, loader->header.line,
-			"a second [%s]; a file has one", k2i_section_name(loader->section));
+		finding(loader, K2I_FINDING_ERROR, loader->header, "a second [%s]; a file has one",
+			k2i_section_name(loader->section));
 	*present = true;
 }
 
@@ -157,7 +152,7 @@ static void section_begin(struct loader *loader, const struct k2i_ini_entry *ent
 		break;
 	case K2I_SECTION_COUNT:
 		nearest = k2i_section_nearest(entry->section);
-		finding(loader, K2I_FINDING_ERROR, loader->header.file, loader->header.line,
+		finding(loader, K2I_FINDING_ERROR, loader->header,
 			nearest ? "unknown section [%s]; did you mean [%s]?" : "unknown section [%s]", entry->section,
 			nearest);
 		break;
@@ -184,20 +179,20 @@ static void *section_object(const struct loader *loader)
 	}
 }
 
-static void key_unknown(struct loader *loader, const struct k2i_ini_entry *entry, const char *file)
+static void key_unknown(struct loader *loader, const struct k2i_ini_entry *entry, struct k2i_place place)
 {
 	const char *section = k2i_section_name(loader->section);
 	const char *nearest = k2i_setting_nearest(loader->section, entry->name);
 	enum k2i_section elsewhere = k2i_setting_elsewhere(entry->name);
 
 	if (elsewhere != K2I_SECTION_COUNT)
-		finding(loader, K2I_FINDING_ERROR, file, entry->line, "[%s] has no key %s; it belongs in [%s]", section,
+		finding(loader, K2I_FINDING_ERROR, place, "[%s] has no key %s; it belongs in [%s]", section,
 			entry->name, k2i_section_name(elsewhere));
 	else if (nearest)
-		finding(loader, K2I_FINDING_ERROR, file, entry->line, "unknown key %s in [%s]; did you mean %s?",
-			entry->name, section, nearest);
+		finding(loader, K2I_FINDING_ERROR, place, "unknown key %s in [%s]; did you mean %s?", entry->name,
+			section, nearest);
 	else
-		finding(loader, K2I_FINDING_ERROR, file, entry->line, "unknown key %s in [%s]", entry->name, section);
+		finding(loader, K2I_FINDING_ERROR, place, "unknown key %s in [%s]", entry->name, section);
 }
 
 static void pattern_add(struct loader *loader, const struct k2i_setting *setting, const char *text,
@@ -211,8 +206,7 @@ static void pattern_add(struct loader *loader, const struct k2i_setting *setting
 			    allow ? &rule->allow_count : &rule->deny_count, sizeof(*pattern));
 	if (!pattern)
 		return;
-	pattern->file = place->file;
-	pattern->line = place->line;
+	pattern->place = *place;
 	pattern->text = strdup(text);
 	if (!pattern->text)
 		loader->status = -ENOMEM;
@@ -241,9 +235,8 @@ static void said_again(struct loader *loader, const struct k2i_setting *setting,
 	if (loader->section == K2I_SECTION_SVRNODE && loader->settings->server_count > 1)
 		return;
 	if (again && setting->effect == K2I_EFFECT_SETTING)
-		finding(loader, K2I_FINDING_WITHOUT_EFFECT, before->file, before->line,
-			"%s has no effect: %s says it again", setting->name,
-			k2i_place_text(place, before->file, text, sizeof(text)));
+		finding(loader, K2I_FINDING_WITHOUT_EFFECT, *before, "%s has no effect: %s says it again",
+			setting->name, k2i_place_text(place, before->file, text, sizeof(text)));
 	loader->said_in[number] = loader->section_number;
 	*before = *place;
 }
@@ -275,15 +268,14 @@ static void place_keep(struct loader *loader, const struct k2i_setting *setting,
 
 static void without_effect(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
 {
-	finding(loader, K2I_FINDING_WITHOUT_EFFECT, place->file, place->line, "%s has no effect: %s", setting->name,
-		setting->help);
+	finding(loader, K2I_FINDING_WITHOUT_EFFECT, *place, "%s has no effect: %s", setting->name, setting->help);
 }
 
 /* As in K2HFTFUSE it is the value, and whoever wrote it may have meant to say none. */
 static void comment_like(struct loader *loader, const struct k2i_ini_entry *entry, const struct k2i_place *place)
 {
 	if (!entry->literal && entry->value[0] == '#' && isblank((unsigned char)entry->value[1]))
-		finding(loader, K2I_FINDING_WARNING, place->file, place->line,
+		finding(loader, K2I_FINDING_WARNING, *place,
 			"%s has a value that begins with #, which begins a comment only behind a value; put the value "
 			"in "
 			"quotes, or the comment into a line of its own",
@@ -299,7 +291,7 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 	int status;
 
 	if (!setting) {
-		key_unknown(loader, entry, place.file);
+		key_unknown(loader, entry, place);
 		return;
 	}
 	if (setting->effect == K2I_EFFECT_ACCEPTED) {
@@ -323,7 +315,7 @@ static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
 	if (status == -ENOMEM)
 		loader->status = status;
 	else if (status)
-		finding(loader, K2I_FINDING_ERROR, place.file, place.line, "%s", message);
+		finding(loader, K2I_FINDING_ERROR, place, "%s", message);
 	else if (setting->type == K2I_TYPE_FILTER && *value)
 		without_effect(loader, setting, &place);
 	else
@@ -340,7 +332,7 @@ static void on_entry(void *argument, const struct k2i_ini_entry *entry)
 	if (!entry->name)
 		section_begin(loader, entry);
 	else if (!entry->section_number)
-		finding(loader, K2I_FINDING_ERROR, entry->file, entry->line,
+		finding(loader, K2I_FINDING_ERROR, (struct k2i_place){entry->file, entry->line},
 			"%s comes before the first [SECTION]; put it into one", entry->name);
 	else if (loader->section != K2I_SECTION_COUNT) /* else one error, of its header, is enough */
 		key_read(loader, entry);
@@ -348,7 +340,7 @@ static void on_entry(void *argument, const struct k2i_ini_entry *entry)
 
 static void on_fault(void *argument, const char *file, unsigned line, const char *text)
 {
-	finding(argument, K2I_FINDING_ERROR, file, line, "%s", text);
+	finding(argument, K2I_FINDING_ERROR, (struct k2i_place){file, line}, "%s", text);
 }
 
 static bool name_ends(const char *name, const char *end)

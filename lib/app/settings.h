@@ -46,20 +46,17 @@ struct k2i_node { /* SVRNODE */
 	unsigned control_port; /* CTLPORT; 0: GLOBAL's */
 	enum k2i_ssl ssl;
 	struct k2i_tls_keys tls;
-	const char *file; /* of the section's header, as of everything below: settings->file, or one that it includes */
-	unsigned line;
+	struct k2i_place place; /* of the section's header, as below; in settings->file, or one that it includes */
 };
 
-struct k2i_sender_node {  /* SLVNODE */
-	char *name;       /* who may connect: see hosts.h */
-	const char *file; /* of the section's header */
-	unsigned line;
+struct k2i_sender_node { /* SLVNODE */
+	char *name;      /* who may connect: see hosts.h */
+	struct k2i_place place;
 };
 
 struct k2i_pattern { /* one ALLOW or DENY, as written, with its quotes: parsed by rules.c */
 	char *text;
-	const char *file;
-	unsigned line;
+	struct k2i_place place;
 };
 
 struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
@@ -71,8 +68,7 @@ struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
 	enum k2i_write_mode write_mode; /* WRITEMODE; unset: that of K2HFTFUSE */
 	struct k2i_pattern *allow, *deny;
 	size_t allow_count, deny_count;
-	const char *file;
-	unsigned line; /* of the section's header */
+	struct k2i_place place;
 };
 
 struct k2i_settings {

@@ -30,8 +30,7 @@ static struct k2i_place place(const struct checker *checker, enum k2i_section se
 
 static void error(const struct checker *checker, struct k2i_place at, const char *text)
 {
-	checker->finding(checker->argument, K2I_FINDING_ERROR, at.file ? at.file : checker->settings->file, at.line,
-			 "%s", text);
+	checker->finding(checker->argument, K2I_FINDING_ERROR, at, "%s", text);
 }
 
 static void check_sections(const struct checker *checker)
@@ -40,12 +39,11 @@ static void check_sections(const struct checker *checker)
 	struct k2i_place nowhere = {0}, at = checker->places->sections[K2I_SECTION_K2HFTFUSE];
 
 	if (!settings->fuse_present && settings->rule_count)
-		error(checker, (struct k2i_place){settings->rules[0].file, settings->rules[0].line},
-		      "a rule needs a [K2HFTFUSE] section in the file");
+		error(checker, settings->rules[0].place, "a rule needs a [K2HFTFUSE] section in the file");
 	else if (!settings->fuse_present && !settings->receiver_present)
 		error(checker, nowhere, "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
 	else if (settings->fuse_present && !settings->rule_count)
-		checker->finding(checker->argument, K2I_FINDING_WARNING, at.file, at.line,
+		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
 				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
 }
 
@@ -53,7 +51,6 @@ static void check_servers(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
 	const struct k2i_node *first = settings->servers;
-	struct k2i_place at;
 	size_t number;
 
 	if (!settings->server_count) {
@@ -61,16 +58,15 @@ static void check_servers(const struct checker *checker)
 		      "[K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver");
 		return;
 	}
-	at = (struct k2i_place){first->file, first->line};
 	if (!first->name)
-		error(checker, at, "[SVRNODE] needs NAME: the receiver's host name or address");
+		error(checker, first->place, "[SVRNODE] needs NAME: the receiver's host name or address");
 	else if (strpbrk(first->name, "[]*, "))
-		error(checker, at,
+		error(checker, first->place,
 		      "NAME of [SVRNODE] must be one host: lists of hosts are not available in this version");
 	if (!k2i_settings_port(settings))
-		error(checker, at, "[SVRNODE] needs PORT, or [GLOBAL] does");
+		error(checker, first->place, "[SVRNODE] needs PORT, or [GLOBAL] does");
 	for (number = 1; number < settings->server_count; number++)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, first[number].file, first[number].line,
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, first[number].place,
 				 "[SVRNODE] has no effect: this version sends to the first one only");
 }
 
@@ -83,11 +79,10 @@ static void check_senders(const struct checker *checker)
 		const struct k2i_sender_node *node = &settings->senders[number];
 
 		if (!settings->receiver_present)
-			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->file, node->line,
+			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->place,
 					 "[SLVNODE] has no effect: the receiver's file says who may connect");
 		else if (!node->name || !*node->name)
-			error(checker, (struct k2i_place){node->file, node->line},
-			      "[SLVNODE] needs NAME: who may connect");
+			error(checker, node->place, "[SLVNODE] needs NAME: who may connect");
 	}
 }
 
@@ -108,7 +103,7 @@ static void check_queue(const struct checker *checker)
 		      "K2HINIT = no is for K2HTYPE = file: only a file outlives the program");
 	if (file && !key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
 		at = key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
-		checker->finding(checker->argument, K2I_FINDING_WARNING, at.file, at.line,
+		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
 				 "each start discards what waits in K2HFILE; set K2HINIT = no to have it sent, or yes "
 				 "if that is meant");
 	}
@@ -134,8 +129,7 @@ static void check_write_modes(const struct checker *checker)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "WRITEMODE"), text);
 	for (size_t number = 0; number < settings->rule_count; number++)
 		if (settings->rules[number].write_mode == K2I_WRITE_MODE_CACHED)
-			error(checker, (struct k2i_place){settings->rules[number].file, settings->rules[number].line},
-			      text);
+			error(checker, settings->rules[number].place, text);
 }
 
 static void check_patterns(const struct checker *checker, const struct k2i_rule *rule)
@@ -146,31 +140,29 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 	size_t used_count = rule->default_allow ? rule->deny_count : rule->allow_count;
 
 	for (number = 0; number < idle_count; number++)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, idle[number].file, idle[number].line,
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, idle[number].place,
 				 rule->default_allow ? "ALLOW has no effect: DEFAULTALL = ALLOW uses DENY only"
 						     : "DENY has no effect: DEFAULTALL = DENY uses ALLOW only");
 	for (number = 0; number < used_count; number++) {
 		if (rule->default_allow && !*used[number].text)
-			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, used[number].file,
-					 used[number].line,
+			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, used[number].place,
 					 "the rule lets no record pass: an empty DENY matches every one");
 		if (!strchr(used[number].text, '"') && strstr(used[number].text, ".*"))
-			checker->finding(checker->argument, K2I_FINDING_WARNING, used[number].file, used[number].line,
+			checker->finding(checker->argument, K2I_FINDING_WARNING, used[number].place,
 					 "%s is a text here, not a regular expression: that needs double quotes, or in "
 					 "YAML and JSON a list of its own",
 					 used[number].text);
 	}
 	if (used_count && checker->settings->binary)
-		error(checker, (struct k2i_place){used->file, used->line},
-		      "ALLOW and DENY can't be used with BINTRANS = yes: they work on lines");
+		error(checker, used->place, "ALLOW and DENY can't be used with BINTRANS = yes: they work on lines");
 	else if (!rule->default_allow && checker->settings->binary)
-		error(checker, (struct k2i_place){rule->file, rule->line},
+		error(checker, rule->place,
 		      "with BINTRANS = yes the rule needs DEFAULTALL = ALLOW: blocks are not looked into");
 	else if (!rule->default_allow && !rule->allow_count)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->file, rule->line,
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->place,
 				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
 	else if (!rule->transfer && !rule->output_file)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->file, rule->line,
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->place,
 				 "what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE");
 }
 
@@ -202,8 +194,8 @@ static void check_target(const struct checker *checker, const struct k2i_rule *r
 		refused = k2i_path_refused(path);
 	}
 	if (refused)
-		checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line, "TARGET = %s %s",
-				 rule->target, refused);
+		checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place, "TARGET = %s %s", rule->target,
+				 refused);
 }
 
 static const char *target_text(const struct k2i_rule *rule)
@@ -214,23 +206,21 @@ static const char *target_text(const struct k2i_rule *rule)
 static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
 {
 	const struct k2i_rule *earlier;
-	struct k2i_place at = {rule->file, rule->line};
 	char text[512];
 
 	check_patterns(checker, rule);
 	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
-		error(checker, at, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
+		error(checker, rule->place, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
 	if (!rule->directory && (!rule->target || !*rule->target)) {
-		error(checker, at, "the rule needs TARGET");
+		error(checker, rule->place, "the rule needs TARGET");
 		return;
 	}
 	check_target(checker, rule);
 	for (earlier = checker->settings->rules; earlier < rule; earlier++)
 		if (earlier->target && targets_clash(earlier, rule))
-			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->file, rule->line,
+			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place,
 					 "TARGET = %s clashes with the rule of %s for %s", target_text(rule),
-					 k2i_place_text(&(struct k2i_place){earlier->file, earlier->line}, rule->file,
-							text, sizeof(text)),
+					 k2i_place_text(&earlier->place, rule->place.file, text, sizeof(text)),
 					 target_text(earlier));
 }
 

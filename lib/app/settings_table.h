@@ -108,8 +108,9 @@ struct k2i_places {
 /* "line LINE" for a reader of `file`, else "FILE:LINE". */
 const char *k2i_place_text(const struct k2i_place *place, const char *file, char *text, size_t room);
 
-typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, const char *file, unsigned line,
-				  const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* A place without file is the whole file. */
+typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, struct k2i_place place, const char *format,
+				  ...) __attribute__((format(printf, 4, 5)));
 /* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */
 void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
 			   k2i_settings_finding *finding, void *argument);

@@ -71,10 +71,8 @@ static struct k2i_place place(const struct checker *checker, const char *key)
 
 static void find(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)
 {
-	struct k2i_place at = place(checker, key);
-
 	checker->errors += kind == K2I_FINDING_ERROR;
-	checker->finding(checker->argument, kind, at.file ? at.file : checker->settings->file, at.line, "%s", text);
+	checker->finding(checker->argument, kind, place(checker, key), "%s", text);
 }
 
 static void find_key(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)

@@ -135,9 +135,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned index = 0; index < 4; index++)
 		texts[index] = field_take(&data, &size);
 	record = (char *)fuzz_copy(data, size);
-	struct k2i_pattern patterns[2] = {{texts[2], "file", 1}, {texts[3], "file", 2}};
-	struct k2i_rule rules[2] = {{.target = texts[0], .file = "file", .line = 1},
-				    {.target = texts[1], .directory = true, .file = "file", .line = 2}};
+	struct k2i_pattern patterns[2] = {{texts[2], {"file", 1}}, {texts[3], {"file", 2}}};
+	struct k2i_rule rules[2] = {{.target = texts[0], .place = {"file", 1}},
+				    {.target = texts[1], .directory = true, .place = {"file", 2}}};
 	for (unsigned index = 0; index < 2; index++) {
 		rules[index].default_allow = (flags & ALLOW_ALL) == 0;
 		rules[index].allow = rules[index].deny = patterns;

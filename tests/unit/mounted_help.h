@@ -48,9 +48,9 @@ struct mounted {
 };
 
 static char mounted_path[] = "t", mounted_expression[] = "\"^a([0-9])$\", \"b$1\"";
-static struct k2i_pattern mounted_pattern = {.text = mounted_expression, .file = "f"};
+static struct k2i_pattern mounted_pattern = {.text = mounted_expression, .place.file = "f"};
 static struct k2i_rule mounted_rule = {
-	.target = mounted_path, .allow = &mounted_pattern, .allow_count = 1, .transfer = true, .file = "f"};
+	.target = mounted_path, .allow = &mounted_pattern, .allow_count = 1, .transfer = true, .place.file = "f"};
 
 static inline struct k2i_outlet *outlet_make(struct mounted *mounted, const char *path)
 {

@@ -145,10 +145,10 @@ static void the_name_of_an_output_needs_no_memory(void **state)
 
 static void what_is_compiled_lacks_memory(void **state)
 {
-	struct k2i_pattern patterns[] = {{(char *)(uintptr_t) "text", "f", 2},
-					 {(char *)(uintptr_t) "\"a\", \"$0\"", "f", 3}};
+	struct k2i_pattern patterns[] = {{(char *)(uintptr_t) "text", {"f", 2}},
+					 {(char *)(uintptr_t) "\"a\", \"$0\"", {"f", 3}}};
 	struct k2i_rule rule = {
-		.directory = true, .transfer = true, .allow = patterns, .allow_count = 2, .file = "f", .line = 1};
+		.directory = true, .transfer = true, .allow = patterns, .allow_count = 2, .place = {"f", 1}};
 	const struct k2i_settings settings = {.file = (char *)(uintptr_t) "f", .rules = &rule, .rule_count = 1};
 	int allocations = 0;
 

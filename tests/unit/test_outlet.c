@@ -211,8 +211,8 @@ int __wrap_k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scrat
 static void what_failed_counts_when_it_is_tried_again(void **state)
 {
 	char target[] = "t", expression[] = "\"a[0-9]\"", message[512], text[sizeof(MIXED)] = MIXED;
-	struct k2i_pattern pattern = {.text = expression, .file = "f"};
-	struct k2i_rule rule = {.target = target, .allow = &pattern, .allow_count = 1, .file = "f"};
+	struct k2i_pattern pattern = {.text = expression, .place.file = "f"};
+	struct k2i_rule rule = {.target = target, .allow = &pattern, .allow_count = 1, .place.file = "f"};
 	struct k2i_settings settings = {.rules = &rule, .rule_count = 1};
 	struct k2i_mount mount = {.settings = &settings};
 	struct k2i_outlet outlet = {.path = target};

@@ -29,7 +29,8 @@ static int place_make(void **state)
 	memset(&place, 0, sizeof(place));
 	folder_make(place.folder, sizeof(place.folder));
 	(void)snprintf(place.path, sizeof(place.path), "%s/out", place.folder);
-	place.rule = (struct k2i_rule){.target = target, .output_file = place.path, .default_allow = true, .file = "f"};
+	place.rule = (struct k2i_rule){
+		.target = target, .output_file = place.path, .default_allow = true, .place.file = "f"};
 	place.settings = (struct k2i_settings){.rules = &place.rule, .rule_count = 1};
 	place.options.mount_point = nowhere;
 	place.mount.settings = &place.settings;

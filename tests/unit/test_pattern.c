@@ -35,7 +35,7 @@ static struct k2i_regex_scratch *scratch;
 static struct k2i_matcher compiled(const char *text)
 {
 	char *copy = strdup(text), message[512] = "";
-	struct k2i_pattern pattern = {.text = copy, .file = "f.ini", .line = 3};
+	struct k2i_pattern pattern = {.text = copy, .place = {"f.ini", 3}};
 	struct k2i_matcher matcher;
 
 	if (k2i_matcher_compile(&pattern, &matcher, message, sizeof(message)) != 0)

@@ -35,8 +35,8 @@ static size_t patterns_set(struct k2i_pattern *patterns, const char *const *text
 
 	for (; count < PATTERNS_MAX && texts[count]; count++) {
 		patterns[count].text = strdup(texts[count]);
-		patterns[count].file = "f.ini";
-		patterns[count].line = line + (unsigned)count;
+		patterns[count].place.file = "f.ini";
+		patterns[count].place.line = line + (unsigned)count;
 	}
 	return count;
 }
@@ -48,15 +48,15 @@ static struct sample *sample_make(const struct sample_rule *from, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct k2i_rule *rule = &sample->rules[i];
 
-		rule->file = "f.ini";
-		rule->line = (unsigned)(10 * (i + 1));
+		rule->place.file = "f.ini";
+		rule->place.line = (unsigned)(10 * (i + 1));
 		rule->target = strdup(from[i].target);
 		rule->directory = from[i].directory;
 		rule->default_allow = from[i].default_allow;
 		rule->allow = sample->patterns[i][0];
 		rule->deny = sample->patterns[i][1];
-		rule->allow_count = patterns_set(rule->allow, from[i].allow, rule->line + 1);
-		rule->deny_count = patterns_set(rule->deny, from[i].deny, rule->line + 5);
+		rule->allow_count = patterns_set(rule->allow, from[i].allow, rule->place.line + 1);
+		rule->deny_count = patterns_set(rule->deny, from[i].deny, rule->place.line + 5);
 	}
 	sample->settings.rules = sample->rules;
 	sample->settings.rule_count = count;

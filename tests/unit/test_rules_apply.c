@@ -180,7 +180,7 @@ static void judge_at_once(struct sample *sample)
 	struct k2i_rule rule = {
 		.target = target,
 		.default_allow = sample->default_allow,
-		.file = "f",
+		.place.file = "f",
 	};
 	struct k2i_settings settings = {.rules = &rule, .rule_count = 1};
 	struct k2i_rule_scratch *scratch;
@@ -210,8 +210,8 @@ static void pattern_add(struct sample *sample, const char *text)
 	struct k2i_pattern *pattern = &sample->patterns[sample->count++];
 
 	pattern->text = strdup(text);
-	pattern->file = "f";
-	pattern->line = (unsigned)sample->count;
+	pattern->place.file = "f";
+	pattern->place.line = (unsigned)sample->count;
 }
 
 static void records_set(struct sample *sample, const char *data, size_t bytes)

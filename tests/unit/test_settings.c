@@ -71,11 +71,11 @@ static void test_rules(void **state)
 	assert_true(rule[0].transfer);
 	assert_false(rule[0].default_allow);
 	assert_null(rule[0].output_file);
-	assert_int_equal(rule[0].line, 5);
-	assert_string_equal(rule[0].file, settings->file);
+	assert_int_equal(rule[0].place.line, 5);
+	assert_string_equal(rule[0].place.file, settings->file);
 	assert_int_equal(rule[0].allow_count, 2);
 	assert_string_equal(rule[0].allow[0].text, "\"a, b\", \"$0\"");
-	assert_int_equal(rule[0].allow[0].line, 8);
+	assert_int_equal(rule[0].allow[0].place.line, 8);
 	assert_string_equal(rule[0].allow[1].text, "plain text");
 	assert_true(rule[1].directory);
 	assert_string_equal(rule[1].target, "");
