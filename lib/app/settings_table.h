@@ -83,10 +83,7 @@ const char *k2i_setting_nearest(enum k2i_section section, const char *name);
 /* Another section that has this key; K2I_SECTION_COUNT: none. */
 enum k2i_section k2i_setting_elsewhere(const char *name);
 
-/*
- * Parses text (quotes are off, except of a pattern) into the field of `object`. 0, -ENOMEM, or -EINVAL with the reason
- * in `message`.
- */
+/* Parses text without quotes into the field of `object`, if the key has an effect. 0, -ENOMEM, or -EINVAL with the reason. */
 int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *object, char *message,
 		    size_t message_room);
 /* Sets every field of a section's struct to its default. 0 or -ENOMEM. */

@@ -292,8 +292,6 @@ int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *o
 {
 	int status;
 
-	if (setting->effect == K2I_EFFECT_ACCEPTED)
-		return 0;
 	if (setting->effect == K2I_EFFECT_REFUSED)
 		return refused_parse(setting, text, message, room);
 	status = field_parse(setting, text, object, message, room);
