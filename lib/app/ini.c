@@ -54,6 +54,12 @@ static void fault(struct reader *reader, const char *text)
 	reader->calls->fault(reader->calls->argument, current(reader)->path, current(reader)->line, text);
 }
 
+static enum shape refuse(struct reader *reader, const char *text)
+{
+	fault(reader, text);
+	return SHAPE_NONE;
+}
+
 /* A blank behind a backslash belongs to the value. */
 static bool is_escaped(const char *text, const char *blank)
 {
@@ -220,36 +226,30 @@ static bool line_read(struct reader *reader)
 	return true;
 }
 
-static void include(struct reader *reader, char *path)
+static enum shape include(struct reader *reader, char *path)
 {
 	char whole[4096], text[4352];
 	const char *from = current(reader)->path, *slash = strrchr(from, '/');
 	int directory_bytes, error;
 
 	path = value_read(path);
-	if (!path) {
-		fault(reader, "a quote is not closed");
-		return;
-	}
+	if (!path)
+		return refuse(reader, "a quote is not closed");
 	k2i_ini_unquote(path);
-	if (!*path) {
-		fault(reader, "INCLUDE needs the path of a file");
-		return;
-	}
-	if (reader->depth == INCLUDE_DEPTH_MAX) {
-		fault(reader, "INCLUDE goes deeper than 8 files");
-		return;
-	}
+	if (!*path)
+		return refuse(reader, "INCLUDE needs the path of a file");
+	if (reader->depth == INCLUDE_DEPTH_MAX)
+		return refuse(reader, "INCLUDE goes deeper than 8 files");
 	directory_bytes = slash && *path != '/' ? (int)(slash - from) + 1 : 0;
 	if (snprintf(whole, sizeof(whole), "%.*s%s", directory_bytes, from, path) >= (int)sizeof(whole))
 		error = -ENAMETOOLONG;
 	else
 		error = source_open(reader, whole);
-	if (error) {
-		(void)snprintf(text, sizeof(text), "can't include %s: %s", whole,
-			       error == -EALREADY ? "the file would include itself" : strerror(-error));
-		fault(reader, text);
-	}
+	if (!error)
+		return SHAPE_NONE;
+	(void)snprintf(text, sizeof(text), "can't include %s: %s", whole,
+		       error == -EALREADY ? "the file would include itself" : strerror(-error));
+	return refuse(reader, text);
 }
 
 static enum shape header_read(struct reader *reader, char *text)
@@ -257,16 +257,12 @@ static enum shape header_read(struct reader *reader, char *text)
 	char *end = strchr(text, ']');
 	const char *rest;
 
-	if (!end) {
-		fault(reader, "a section's name is not closed with ]");
-		return SHAPE_NONE;
-	}
+	if (!end)
+		return refuse(reader, "a section's name is not closed with ]");
 	*end = '\0';
 	rest = trim(end + 1);
-	if (*rest && *rest != '#' && *rest != ';') {
-		fault(reader, "text behind a section's name");
-		return SHAPE_NONE;
-	}
+	if (*rest && *rest != '#' && *rest != ';')
+		return refuse(reader, "text behind a section's name");
 	(void)snprintf(reader->section, sizeof(reader->section), "%s", trim(text + 1));
 	reader->section_number++;
 	return SHAPE_HEADER;
@@ -279,26 +275,16 @@ static enum shape entry_read(struct reader *reader, char *text)
 	bool is_include = word_bytes == 7 && strncasecmp(text, "INCLUDE", 7) == 0;
 	char *behind = text + word_bytes + strspn(text + word_bytes, " \t");
 
-	if (is_include) {
-		include(reader, *behind == '=' ? behind + 1 : behind);
-		return SHAPE_NONE;
-	}
-	if (!equals) {
-		fault(reader, "neither [SECTION], nor KEY = value, nor INCLUDE path");
-		return SHAPE_NONE;
-	}
+	if (is_include)
+		return include(reader, *behind == '=' ? behind + 1 : behind);
+	if (!equals)
+		return refuse(reader, "neither [SECTION], nor KEY = value, nor INCLUDE path");
 	*equals = '\0';
 	reader->name = trim(text);
-	if (!*reader->name) {
-		fault(reader, "no key before =");
-		return SHAPE_NONE;
-	}
+	if (!*reader->name)
+		return refuse(reader, "no key before =");
 	reader->value = value_read(equals + 1);
-	if (!reader->value) {
-		fault(reader, "a quote is not closed");
-		return SHAPE_NONE;
-	}
-	return SHAPE_ENTRY;
+	return reader->value ? SHAPE_ENTRY : refuse(reader, "a quote is not closed");
 }
 
 static enum shape line_parse(struct reader *reader)
