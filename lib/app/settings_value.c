@@ -189,24 +189,21 @@ static int relative_store(const struct k2i_setting *setting, const char *text, v
 {
 	char **to = field(setting, object);
 	char *path = malloc(strlen(text) + 1);
+	int status = 0;
 
 	if (!path)
 		return -ENOMEM;
-	if (!path_normalise(text, path)) {
-		free(path);
-		return refuse(message, room, "%s = %s: .. is not allowed in it", setting->name, text);
-	}
-	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX) {
-		free(path);
-		return refuse(message, room, "%s is longer than %u bytes", setting->name, K2HFT_STREAM_PATH_BYTES_MAX);
-	}
-	if (setting->type == K2I_TYPE_TARGET && *path && k2hft_stream_path_check(path, strlen(path))) {
-		free(path);
-		return refuse(message, room, "%s has a name of more than 255 bytes in it", setting->name);
-	}
-	free(*to);
-	*to = path;
-	return 0;
+	if (!path_normalise(text, path))
+		status = refuse(message, room, "%s = %s: .. is not allowed in it", setting->name, text);
+	else if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
+		status =
+			refuse(message, room, "%s is longer than %u bytes", setting->name, K2HFT_STREAM_PATH_BYTES_MAX);
+	else if (setting->type == K2I_TYPE_TARGET && *path && k2hft_stream_path_check(path, strlen(path)))
+		status = refuse(message, room, "%s has a name of more than 255 bytes in it", setting->name);
+	free(status ? path : *to);
+	if (!status)
+		*to = path;
+	return status;
 }
 
 static int path_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
