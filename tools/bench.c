@@ -69,10 +69,8 @@ static int limited_run(struct bench_run *run, double metrics[BENCH_METRICS])
 
 	if (run->point.memory_limit == 0)
 		return bench_run(run, metrics);
-	if (bench_memory_limit(run->point.memory_limit, why)) {
-		bench_error("--memory-limit: %s", why);
-		return -1;
-	}
+	if (bench_memory_limit(run->point.memory_limit, why))
+		return bench_failed(-1, "--memory-limit: %s", why);
 	status = bench_run(run, metrics);
 	bench_memory_release();
 	return status;
@@ -244,8 +242,7 @@ static int key_make(struct bench_run *run)
 		/* Where this was called is not where those that are started look for it. */
 		if (realpath(run->options->shared_key, run->shared_key))
 			return 0;
-		bench_error("--psk %s: %s", run->options->shared_key, strerror(errno));
-		return -1;
+		return bench_failed(-1, "--psk %s: %s", run->options->shared_key, strerror(errno));
 	}
 	(void)snprintf(run->shared_key, sizeof(run->shared_key), "%s/key", run->work);
 	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
@@ -335,10 +332,8 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	if (!realpath(temporary && *temporary ? temporary : "/tmp", root))
 		(void)snprintf(root, sizeof(root), "%s", temporary ? temporary : "/tmp");
 	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", root);
-	if (!mkdtemp(work)) {
-		bench_error("%s: %s", work, strerror(errno));
-		return BENCH_FAILED;
-	}
+	if (!mkdtemp(work))
+		return bench_failed(BENCH_FAILED, "%s: %s", work, strerror(errno));
 	run.work = work;
 	if (options->receiver[0]) {
 		(void)snprintf(run.host, sizeof(run.host), "%s", options->host);

@@ -317,6 +317,7 @@ int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM]);
 void bench_memory_release(void);
 
 #define bench_error(...) command_error("bench", __VA_ARGS__)
+#define bench_failed(status, ...) command_failed(status, "bench", __VA_ARGS__)
 /* How often. */
 int bench_interrupted(void);
 

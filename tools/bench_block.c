@@ -91,10 +91,8 @@ static int block_write(struct bench_run *run)
 
 	(void)snprintf(path, sizeof(path), "%s/block", run->work);
 	block = fopen(path, "we");
-	if (!block) {
-		bench_error("%s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (!block)
+		return bench_failed(-1, "%s: %s", path, strerror(errno));
 	error = run->point.input ? lines_write(run, block) : records_write(run, block);
 	failed = ferror(block) != 0;
 	if (fclose(block) == 0 && !failed && error == 0)

@@ -143,10 +143,8 @@ static int reports_compare(const struct bench_report *a, const struct bench_repo
 	}
 	left_print(a, b, "A");
 	left_print(b, a, "B");
-	if (tally.compared == 0) {
-		bench_error("--compare: the two have no run in common");
-		return BENCH_FAILED;
-	}
+	if (tally.compared == 0)
+		return bench_failed(BENCH_FAILED, "--compare: the two have no run in common");
 	(void)printf("%u figures: %u worse, %u better, beyond the spread of the runs\n", tally.compared, tally.worse,
 		     tally.better);
 	if (tally.single)

@@ -92,10 +92,8 @@ int bench_latency_watch(struct bench_run *run)
 	/* From one write to the next nothing is to come. */
 	watch.limit_ns = LIMIT_NS + bench_due_ns(run, 0, run->point.per_write ? run->point.per_write : 1);
 	watch.notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (watch.notices < 0) {
-		bench_error("inotify: %s", strerror(errno));
-		return -1;
-	}
+	if (watch.notices < 0)
+		return bench_failed(-1, "inotify: %s", strerror(errno));
 	run->latency_count = 0;
 	run->latencies_ns =
 		all <= SIZE_MAX / sizeof(*run->latencies_ns) ? calloc((size_t)all, sizeof(*run->latencies_ns)) : NULL;

@@ -200,8 +200,7 @@ int bench_link_start(struct bench_run *run)
 	(void)close(link.listener);
 	if (run->link.pid < 0) {
 		run->link.pid = 0;
-		bench_error("fork: %s", strerror(errno));
-		return -1;
+		return bench_failed(-1, "fork: %s", strerror(errno));
 	}
 	(void)snprintf(run->port, sizeof(run->port), "%u", (unsigned)ntohs(own.sin_port));
 	return 0;

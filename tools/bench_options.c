@@ -137,8 +137,7 @@ _Static_assert(BENCH_TEXT_ROOM == 256, "the limit of --note is told");
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	bench_error("%s%s%s: %s", option, *given ? " " : "", given, needed);
-	return BENCH_USAGE;
+	return bench_failed(BENCH_USAGE, "%s%s%s: %s", option, *given ? " " : "", given, needed);
 }
 
 static int value_parse(const struct setting *setting, const char *option, const char *given, uint64_t *value)

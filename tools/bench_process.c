@@ -104,10 +104,8 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 		}
 		if (bench_interrupted())
 			return -1;
-		if (k2i_clock_ns(CLOCK_MONOTONIC) - begin > START_LIMIT_NS) {
-			bench_error("%s is not there in time", name);
-			return -1;
-		}
+		if (k2i_clock_ns(CLOCK_MONOTONIC) - begin > START_LIMIT_NS)
+			return bench_failed(-1, "%s is not there in time", name);
 		(void)nanosleep(&pause, NULL);
 	}
 	return 0;
@@ -161,8 +159,7 @@ static int config_close(const char *path, FILE *config)
 
 	if (fclose(config) == 0 && !failed)
 		return 0;
-	bench_error("%s: %s", path, strerror(errno));
-	return -1;
+	return bench_failed(-1, "%s: %s", path, strerror(errno));
 }
 
 /* Whatever is in the name of a directory: without quotes a # would end it, and another directory be written to. */
@@ -288,10 +285,8 @@ int bench_mount_start(struct bench_run *run)
 	choice_make(choice, path);
 	if (run->options->receiver[0])
 		memcpy(choice + strlen(choice), warnings, sizeof(warnings));
-	if (mkdir(mount, 0700) && errno != EEXIST) {
-		bench_error("%s: %s", mount, strerror(errno));
-		return -1;
-	}
+	if (mkdir(mount, 0700) && errno != EEXIST)
+		return bench_failed(-1, "%s: %s", mount, strerror(errno));
 	if (process_start(run, &run->mount, name, arguments))
 		return -1;
 	if (run->options->receiver[0])

@@ -581,8 +581,7 @@ static int file_write(const char *path, const struct bench_report *report, bool 
 		if (!once)
 			(void)remove(target.temporary);
 	}
-	bench_error("%s: %s", path, strerror(errno));
-	return BENCH_FAILED;
+	return bench_failed(BENCH_FAILED, "%s: %s", path, strerror(errno));
 }
 
 int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once)
@@ -622,10 +621,8 @@ int bench_files_check(const struct bench_options *options)
 	for (number = 0; number < sizeof(paths) / sizeof(paths[0]); number++) {
 		int error = paths[number] ? file_check(paths[number]) : 0;
 
-		if (error) {
-			bench_error("%s: %s", paths[number], strerror(-error));
-			return BENCH_FAILED;
-		}
+		if (error)
+			return bench_failed(BENCH_FAILED, "%s: %s", paths[number], strerror(-error));
 	}
 	return BENCH_OK;
 }

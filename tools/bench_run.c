@@ -28,10 +28,8 @@ static int sender_start(struct bench_run *run, unsigned number, const int ready[
 {
 	pid_t child = fork();
 
-	if (child < 0) {
-		bench_error("fork: %s", strerror(errno));
-		return -1;
-	}
+	if (child < 0)
+		return bench_failed(-1, "fork: %s", strerror(errno));
 	if (child == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)signal(SIGINT, SIG_DFL);
@@ -76,10 +74,8 @@ static int senders_start(struct bench_run *run)
 	int ready[2], gate[2], status = 0;
 	unsigned number;
 
-	if (pipe2(ready, O_CLOEXEC)) {
-		bench_error("senders: %s", strerror(errno));
-		return -1;
-	}
+	if (pipe2(ready, O_CLOEXEC))
+		return bench_failed(-1, "senders: %s", strerror(errno));
 	if (pipe2(gate, O_CLOEXEC)) {
 		bench_error("senders: %s", strerror(errno));
 		(void)close(ready[0]);
@@ -173,8 +169,7 @@ static int received_take(const struct bench_run *run, double metrics[BENCH_METRI
 			run->series[number] *= metrics[BENCH_BYTES] / (double)received;
 		return 0;
 	}
-	bench_error("the receiver's files have %" PRIu64 " bytes, %" PRIu64 " were sent", received, sent);
-	return -1;
+	return bench_failed(-1, "the receiver's files have %" PRIu64 " bytes, %" PRIu64 " were sent", received, sent);
 }
 
 static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *place)

@@ -116,10 +116,8 @@ static int series_take(struct bench_run *run, struct growing *growing)
 			before = bytes;
 			last = now;
 		}
-		if (now - begin > run->point.seconds * K2I_SECOND_NS + END_LIMIT_NS) {
-			bench_error("the records do not arrive");
-			return -1;
-		}
+		if (now - begin > run->point.seconds * K2I_SECOND_NS + END_LIMIT_NS)
+			return bench_failed(-1, "the records do not arrive");
 	} while (running);
 	return 0;
 }

@@ -41,18 +41,33 @@ void progress_clear(void)
 	funlockfile(stderr);
 }
 
+__attribute__((format(printf, 2, 0))) static void line_write(const char *command, const char *format, va_list arguments)
+{
+	flockfile(stderr);
+	progress_clear();
+	(void)fprintf(stderr, "k2hft %s: ", command);
+	(void)vfprintf(stderr, format, arguments);
+	(void)fputc('\n', stderr);
+	funlockfile(stderr);
+}
+
 void command_error(const char *command, const char *format, ...)
 {
 	va_list arguments;
 
-	flockfile(stderr);
-	progress_clear();
-	(void)fprintf(stderr, "k2hft %s: ", command);
 	va_start(arguments, format);
-	(void)vfprintf(stderr, format, arguments);
+	line_write(command, format, arguments);
 	va_end(arguments);
-	(void)fputc('\n', stderr);
-	funlockfile(stderr);
+}
+
+int command_failed(int status, const char *command, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	line_write(command, format, arguments);
+	va_end(arguments);
+	return status;
 }
 
 void command_log(void *command, enum k2hft_log_level level, const char *text)

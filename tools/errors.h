@@ -10,6 +10,8 @@ void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2))
 void progress_clear(void);
 /* A line on standard error, whole whatever other threads write: "k2hft COMMAND: TEXT". */
 void command_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same; returns `status`. */
+int command_failed(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* For k2hft_log_callback_set: `command` is COMMAND's text. */
 void command_log(void *command, enum k2hft_log_level level, const char *text);
 /* The line behind an error in the arguments: where they are explained. */

@@ -115,10 +115,8 @@ static int tls_option_take(struct push_options *options, int option)
 /* Of what there is one for all that is sent: a second one could be meant for the files behind it. */
 static int once_take(const char **place, const char *option)
 {
-	if (*place) {
-		push_error("%s %s: %s was given before", option, optarg, *place);
-		return PUSH_USAGE;
-	}
+	if (*place)
+		return push_failed(PUSH_USAGE, "%s %s: %s was given before", option, optarg, *place);
 	*place = optarg;
 	return PUSH_OK;
 }
@@ -146,8 +144,7 @@ static int option_take(struct push_options *options, int option)
 	case OPTION_RING_SIZE:
 		if (size_parse(optarg, K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX, &options->ring_bytes) == 0)
 			return PUSH_OK;
-		push_error("--ring-size %s: a size from 64K to 1024G is needed", optarg);
-		return PUSH_USAGE;
+		return push_failed(PUSH_USAGE, "--ring-size %s: a size from 64K to 1024G is needed", optarg);
 	case OPTION_HOST:
 		options->host_name = optarg;
 		return PUSH_OK;
@@ -164,10 +161,9 @@ static int option_take(struct push_options *options, int option)
 	case OPTION_PSK:
 		return tls_option_take(options, option);
 	case OPTION_TIMEOUT:
-		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds)) {
-			push_error("--timeout %s: a number of seconds from 0 to %d is needed", optarg, TIMEOUT_S_MAX);
-			return PUSH_USAGE;
-		}
+		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds))
+			return push_failed(PUSH_USAGE, "--timeout %s: a number of seconds from 0 to %d is needed",
+					   optarg, TIMEOUT_S_MAX);
 		options->timeout_ms = (int)seconds * 1000;
 		return PUSH_OK;
 	default: /* getopt has said what is wrong */
@@ -191,20 +187,15 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 		if (status)
 			return status;
 	}
-	if (options->receiver && options->config_file) {
-		push_error("one of -r and -c is enough");
-		return PUSH_USAGE;
-	}
-	if (!options->receiver && !options->config_file) {
-		push_error("a receiver is needed: -r HOST[:PORT], or -c FILE");
-		return PUSH_USAGE;
-	}
-	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path))) {
-		push_error("-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
-			   "of at most %u bytes",
-			   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
-		return PUSH_USAGE;
-	}
+	if (options->receiver && options->config_file)
+		return push_failed(PUSH_USAGE, "one of -r and -c is enough");
+	if (!options->receiver && !options->config_file)
+		return push_failed(PUSH_USAGE, "a receiver is needed: -r HOST[:PORT], or -c FILE");
+	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path)))
+		return push_failed(PUSH_USAGE,
+				   "-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
+				   "of at most %u bytes",
+				   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
 	return -1;
 }
 
@@ -215,17 +206,15 @@ static int words_parse(const struct push_options *options, struct k2hft_sender_o
 	uint64_t place;
 
 	if (options->level) {
-		if (word_parse(options->level, levels, &place)) {
-			push_error("--level %s: received, written or synced is needed", options->level);
-			return PUSH_USAGE;
-		}
+		if (word_parse(options->level, levels, &place))
+			return push_failed(PUSH_USAGE, "--level %s: received, written or synced is needed",
+					   options->level);
 		sender->level = K2HFT_LEVEL_RECEIVED + (uint32_t)place;
 	}
 	if (options->compress) {
-		if (word_parse(options->compress, modes, &place)) {
-			push_error("--compress %s: auto, never or always is needed", options->compress);
-			return PUSH_USAGE;
-		}
+		if (word_parse(options->compress, modes, &place))
+			return push_failed(PUSH_USAGE, "--compress %s: auto, never or always is needed",
+					   options->compress);
 		sender->compress = (uint32_t)place;
 	}
 	return PUSH_OK;
@@ -235,15 +224,12 @@ static int receiver_take(struct push *push)
 {
 	const char *given = push->options.receiver;
 
-	if (strlen(given) >= sizeof(push->receiver)) {
-		push_error("-r: the name is too long");
-		return PUSH_USAGE;
-	}
+	if (strlen(given) >= sizeof(push->receiver))
+		return push_failed(PUSH_USAGE, "-r: the name is too long");
 	memcpy(push->receiver, given, strlen(given) + 1);
 	if (receiver_parse(push->receiver, &push->config.options.host, &push->config.options.port) == 0)
 		return PUSH_OK;
-	push_error("-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
-	return PUSH_USAGE;
+	return push_failed(PUSH_USAGE, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
 }
 
 /* A name that does not exist will not be found by trying again; everything else the client tries until the time is up. */
@@ -257,8 +243,7 @@ static int receiver_resolve(const struct push *push)
 		freeaddrinfo(found);
 	if (status != EAI_NONAME)
 		return PUSH_OK;
-	push_error("receiver %s: %s", host, gai_strerror(status));
-	return PUSH_FAILED;
+	return push_failed(PUSH_FAILED, "receiver %s: %s", host, gai_strerror(status));
 }
 
 static int sender_options_make(struct push *push)
@@ -270,10 +255,8 @@ static int sender_options_make(struct push *push)
 	sender->size = sizeof(*sender);
 	if (push->options.config_file) {
 		status = k2i_sender_config_load(push->options.config_file, &push->config, message, sizeof(message));
-		if (status) {
-			push_error("%s", message[0] ? message : strerror(-status));
-			return PUSH_USAGE;
-		}
+		if (status)
+			return push_failed(PUSH_USAGE, "%s", message[0] ? message : strerror(-status));
 	} else {
 		status = receiver_take(push);
 		if (status)
@@ -320,10 +303,8 @@ static int input_push(struct push *push, const char *name)
 					      : name;
 	int descriptor = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC), status;
 
-	if (descriptor < 0) {
-		push_error("%s: %s", name, strerror(errno));
-		return PUSH_FAILED;
-	}
+	if (descriptor < 0)
+		return push_failed(PUSH_FAILED, "%s: %s", name, strerror(errno));
 	status = push_input(push, descriptor, standard ? "standard input" : name, path);
 	if (!standard)
 		(void)close(descriptor);
@@ -353,8 +334,7 @@ static int ring_failed(const struct push *push, int error)
 		(void)snprintf(message, sizeof(message), "%s: %s",
 			       push->options.ring_path ? push->options.ring_path : "ring",
 			       k2i_sender_config_ring_reason(error));
-	push_error("%s", message);
-	return PUSH_FAILED;
+	return push_failed(PUSH_FAILED, "%s", message);
 }
 
 static int push_run(struct push *push, char **names)

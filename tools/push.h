@@ -39,6 +39,7 @@ struct push {
 };
 
 #define push_error(...) command_error("push", __VA_ARGS__)
+#define push_failed(status, ...) command_failed(status, "push", __VA_ARGS__)
 /* How often SIGINT or SIGTERM came. */
 int push_interrupts(void);
 

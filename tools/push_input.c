@@ -107,26 +107,20 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 		status = room_wait(push);
 		return status ? status : READ_MORE;
 	}
-	if (status) {
-		push_error("%s: %s", input->name, strerror(-status));
-		return PUSH_FAILED;
-	}
+	if (status)
+		return push_failed(PUSH_FAILED, "%s: %s", input->name, strerror(-status));
 	got = input_read(push, input, memory, room);
 	saved_errno = errno;
 	status = k2i_writer_commit(writer, got > 0 ? (size_t)got : 0);
-	if (status) {
-		push_error("%s: %s", input->name, strerror(-status));
-		return PUSH_FAILED;
-	}
+	if (status)
+		return push_failed(PUSH_FAILED, "%s: %s", input->name, strerror(-status));
 	if (got > 0) {
 		push->input_bytes += (uint64_t)got;
 		k2i_turn_committed(&push->turn, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
 		return READ_MORE;
 	}
-	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN) {
-		push_error("%s: %s", input->name, strerror(saved_errno));
-		return PUSH_FAILED;
-	}
+	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN)
+		return push_failed(PUSH_FAILED, "%s: %s", input->name, strerror(saved_errno));
 	return got < 0 ? READ_MORE : 0;
 }
 
@@ -156,10 +150,8 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 					  : k2hft_writer_open(push->sender, path, &writer),
 	    rest;
 
-	if (status) {
-		push_error("%s: stream %s: %s", name, path, strerror(-status));
-		return PUSH_FAILED;
-	}
+	if (status)
+		return push_failed(PUSH_FAILED, "%s: stream %s: %s", name, path, strerror(-status));
 	do {
 		status = input.is_file ? file_step(push) : readable_wait(push, descriptor);
 		if (status)

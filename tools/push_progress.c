@@ -103,8 +103,8 @@ static int given_up_tell(struct push *push)
 
 	if (lost == 0)
 		return PUSH_OK;
-	push_error("%" PRIu64 " records were given up and are lost; all others are acknowledged", lost);
-	return PUSH_FAILED;
+	return push_failed(PUSH_FAILED, "%" PRIu64 " records were given up and are lost; all others are acknowledged",
+			   lost);
 }
 
 /* The last line on a terminal. */

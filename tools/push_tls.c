@@ -38,10 +38,8 @@ int push_tls_take(struct push *push)
 	/* The client reads them again; here what is wrong with them gets its own message. */
 	error = k2i_tls_context_open(&settings, &context, &problem);
 	k2i_tls_context_release(context);
-	if (error) {
-		push_error("%s", problem.text[0] ? problem.text : strerror(-error));
-		return PUSH_FAILED;
-	}
+	if (error)
+		return push_failed(PUSH_FAILED, "%s", problem.text[0] ? problem.text : strerror(-error));
 	push->config.tls = (struct k2hft_tls_options){
 		.size = sizeof(push->config.tls),
 		.authority_path = options->authority,

@@ -36,21 +36,16 @@ static int directory_check(const struct testio_options *options)
 	struct stat status;
 
 	bytes_range(options, &least, &wanted);
-	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0) {
-		testio_error("%s: %s", options->directory, strerror(errno));
-		return TESTIO_FAILED;
-	}
-	if (!S_ISDIR(status.st_mode)) {
-		testio_error("%s: it is no directory", options->directory);
-		return TESTIO_FAILED;
-	}
+	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0)
+		return testio_failed(TESTIO_FAILED, "%s: %s", options->directory, strerror(errno));
+	if (!S_ISDIR(status.st_mode))
+		return testio_failed(TESTIO_FAILED, "%s: it is no directory", options->directory);
 	free_bytes = (uint64_t)system.f_bavail * system.f_frsize;
 	/* Without blocks it does not say how large it is, as ramfs. */
 	if (wanted <= free_bytes || system.f_blocks == 0)
 		return TESTIO_OK;
-	testio_error("%s: %llu MB are needed, %llu MB are free", options->directory,
-		     (unsigned long long)(wanted / 1000000), (unsigned long long)(free_bytes / 1000000));
-	return TESTIO_FAILED;
+	return testio_failed(TESTIO_FAILED, "%s: %llu MB are needed, %llu MB are free", options->directory,
+			     (unsigned long long)(wanted / 1000000), (unsigned long long)(free_bytes / 1000000));
 }
 
 static void memory_warn(const struct testio_options *options)

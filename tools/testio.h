@@ -90,5 +90,6 @@ int testio_files_check(const struct testio_options *options);
 int testio_files_write(const struct testio_options *options, const struct testio_results *results);
 
 #define testio_error(...) command_error("testio", __VA_ARGS__)
+#define testio_failed(status, ...) command_failed(status, "testio", __VA_ARGS__)
 
 #endif

@@ -57,8 +57,7 @@ static const struct option long_options[] = {
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	testio_error("%s%s%s: %s", option, *given ? " " : "", given, needed);
-	return TESTIO_USAGE;
+	return testio_failed(TESTIO_USAGE, "%s%s%s: %s", option, *given ? " " : "", given, needed);
 }
 
 int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list)

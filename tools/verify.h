@@ -57,5 +57,6 @@ int verify_make(const struct verify_options *options);
 int verify_read(const struct verify_options *options);
 
 #define verify_error(...) command_error("verify", __VA_ARGS__)
+#define verify_failed(status, ...) command_failed(status, "verify", __VA_ARGS__)
 
 #endif

@@ -85,19 +85,15 @@ static int expectation_take(struct verify_options *options, const char *text)
 	const char *equals = strchr(text, '=');
 	char producer[24] = "";
 
-	if (!expected) {
-		verify_error("%s", strerror(ENOMEM));
-		return VERIFY_FAILED;
-	}
+	if (!expected)
+		return verify_failed(VERIFY_FAILED, "%s", strerror(ENOMEM));
 	options->expected = expected;
 	expected += options->expected_count;
 	if (equals && (size_t)(equals - text) < sizeof(producer))
 		memcpy(producer, text, (size_t)(equals - text));
 	if (!equals || number_parse(producer, 1, VERIFY_PRODUCER_MAX, &expected->producer) ||
-	    number_parse(equals + 1, 0, VERIFY_COUNTER_MAX, &expected->count)) {
-		verify_error("--expect %s: PRODUCER=COUNT is needed", text);
-		return VERIFY_USAGE;
-	}
+	    number_parse(equals + 1, 0, VERIFY_COUNTER_MAX, &expected->count))
+		return verify_failed(VERIFY_USAGE, "--expect %s: PRODUCER=COUNT is needed", text);
 	options->expected_count++;
 	return VERIFY_OK;
 }
@@ -108,10 +104,8 @@ static int text_take(char *field, const struct setting *setting, const char *tex
 	const char *before;
 
 	memcpy(&before, field, sizeof(before));
-	if (before && setting->type == ONCE) {
-		verify_error("--%s %s: %s was given before", setting->name, text, before);
-		return VERIFY_USAGE;
-	}
+	if (before && setting->type == ONCE)
+		return verify_failed(VERIFY_USAGE, "--%s %s: %s was given before", setting->name, text, before);
 	memcpy(field, &text, sizeof(text));
 	return VERIFY_OK;
 }
@@ -137,11 +131,9 @@ static int setting_take(struct verify_options *options, const struct setting *se
 	}
 	status =
 		(setting->type == BYTES ? size_parse : number_parse)(text, setting->minimum, setting->maximum, &number);
-	if (status) {
-		verify_error("--%s %s: a number from %" PRIu64 " to %" PRIu64 " is needed", setting->name, text,
-			     setting->minimum, setting->maximum);
-		return VERIFY_USAGE;
-	}
+	if (status)
+		return verify_failed(VERIFY_USAGE, "--%s %s: a number from %" PRIu64 " to %" PRIu64 " is needed",
+				     setting->name, text, setting->minimum, setting->maximum);
 	memcpy(field, &number, sizeof(number));
 	return VERIFY_OK;
 }
@@ -192,11 +184,10 @@ static int size_check(struct verify_options *options)
 	if (dash && (size_t)(dash - text) < sizeof(minimum))
 		memcpy(minimum, text, (size_t)(dash - text));
 	if (size_parse(dash ? minimum : text, VERIFY_COMPACT_BYTES_MIN, VERIFY_RECORD_BYTES_MAX, &options->size_min) ||
-	    size_parse(dash ? dash + 1 : text, options->size_min, VERIFY_RECORD_BYTES_MAX, &options->size_max)) {
-		verify_error("--size %s: one or two lengths are needed, as 100 or 10-64K, from %u to 64M bytes", text,
-			     VERIFY_COMPACT_BYTES_MIN);
-		return VERIFY_USAGE;
-	}
+	    size_parse(dash ? dash + 1 : text, options->size_min, VERIFY_RECORD_BYTES_MAX, &options->size_max))
+		return verify_failed(VERIFY_USAGE,
+				     "--size %s: one or two lengths are needed, as 100 or 10-64K, from %u to 64M bytes",
+				     text, VERIFY_COMPACT_BYTES_MIN);
 	return VERIFY_OK;
 }
 
@@ -208,14 +199,10 @@ static int range_check(const struct verify_options *options)
 	uint64_t counter_max = compact ? VERIFY_COMPACT_COUNTER_MAX : VERIFY_COUNTER_MAX;
 	const char *where = compact ? " in records of less than 24 bytes" : "";
 
-	if (options->producer + options->producers - 1 > producer_max) {
-		verify_error("producers are numbered 1 to %" PRIu64 "%s", producer_max, where);
-		return VERIFY_USAGE;
-	}
-	if (options->first > counter_max || (options->count && options->count - 1 > counter_max - options->first)) {
-		verify_error("records are numbered 1 to %" PRIu64 "%s", counter_max, where);
-		return VERIFY_USAGE;
-	}
+	if (options->producer + options->producers - 1 > producer_max)
+		return verify_failed(VERIFY_USAGE, "producers are numbered 1 to %" PRIu64 "%s", producer_max, where);
+	if (options->first > counter_max || (options->count && options->count - 1 > counter_max - options->first))
+		return verify_failed(VERIFY_USAGE, "records are numbered 1 to %" PRIu64 "%s", counter_max, where);
 	return VERIFY_OK;
 }
 
@@ -266,18 +253,15 @@ static int read_check(struct verify_options *options)
 		verify_error("a file is needed");
 		return usage_error();
 	}
-	if (options->run_text && verify_run_parse(options->run_text, &options->run)) {
-		verify_error("--run %s: 6 hexadecimal digits are needed, or - for records without run",
-			     options->run_text);
-		return VERIFY_USAGE;
-	}
+	if (options->run_text && verify_run_parse(options->run_text, &options->run))
+		return verify_failed(VERIFY_USAGE,
+				     "--run %s: 6 hexadecimal digits are needed, or - for records without run",
+				     options->run_text);
 	for (size_t at = 0; at < options->expected_count; at++)
 		if (options->expected[at].count > expected_max)
 			expected_max = 0;
-	if (!expected_max || (options->expected_all != VERIFY_ANY_NUMBER && options->expected_all > expected_max)) {
-		verify_error("records are numbered 1 to %" PRIu64, VERIFY_COUNTER_MAX);
-		return VERIFY_USAGE;
-	}
+	if (!expected_max || (options->expected_all != VERIFY_ANY_NUMBER && options->expected_all > expected_max))
+		return verify_failed(VERIFY_USAGE, "records are numbered 1 to %" PRIu64, VERIFY_COUNTER_MAX);
 	return VERIFY_OK;
 }
 
@@ -293,10 +277,8 @@ int verify_options_parse(struct verify_options *options, int argc, char **argv)
 					   .size_min = SIZE_DEFAULT,
 					   .size_max = SIZE_DEFAULT,
 					   .timeout_s = TIMEOUT_S_DEFAULT};
-	if (getrandom(&options->seed, sizeof(options->seed), 0) != (ssize_t)sizeof(options->seed)) {
-		verify_error("getrandom: %s", strerror(errno));
-		return VERIFY_FAILED;
-	}
+	if (getrandom(&options->seed, sizeof(options->seed), 0) != (ssize_t)sizeof(options->seed))
+		return verify_failed(VERIFY_FAILED, "getrandom: %s", strerror(errno));
 	status = settings_take(options, argc, argv, &alien);
 	if (status || options->help)
 		return status;

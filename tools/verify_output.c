@@ -22,18 +22,15 @@ static int sender_options_make(const struct verify_options *options, struct veri
 	made->size = sizeof(*made);
 	if (options->config) {
 		status = k2i_sender_config_load(options->config, &sender->config, message, sizeof(message));
-		if (status) {
-			verify_error("%s", message[0] ? message : strerror(-status));
-			return VERIFY_USAGE;
-		}
+		if (status)
+			return verify_failed(VERIFY_USAGE, "%s", message[0] ? message : strerror(-status));
 	} else {
 		if (strlen(options->receiver) < sizeof(sender->receiver))
 			memcpy(sender->receiver, options->receiver, strlen(options->receiver) + 1);
-		if (receiver_parse(sender->receiver, &made->host, &made->port)) {
-			verify_error("-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
-				     options->receiver);
-			return VERIFY_USAGE;
-		}
+		if (receiver_parse(sender->receiver, &made->host, &made->port))
+			return verify_failed(VERIFY_USAGE,
+					     "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
+					     options->receiver);
 	}
 	if (options->ring_path) {
 		made->ring_path = options->ring_path;
@@ -48,11 +45,10 @@ static int ring_attach(const char *ring, struct k2hft_sender **sender)
 
 	if (status == 0)
 		return VERIFY_OK;
-	verify_error("%s: %s", ring,
-		     status == -EPROTO     ? "it is not a ring that this version knows"
-		     : status == -ENOTCONN ? "it is a ring that no process sends from now"
-					   : strerror(-status));
-	return VERIFY_FAILED;
+	return verify_failed(VERIFY_FAILED, "%s: %s", ring,
+			     status == -EPROTO     ? "it is not a ring that this version knows"
+			     : status == -ENOTCONN ? "it is a ring that no process sends from now"
+						   : strerror(-status));
 }
 
 int verify_sender_open(const struct verify_options *options, struct verify_sender *sender)
@@ -69,8 +65,7 @@ int verify_sender_open(const struct verify_options *options, struct verify_sende
 	if (status == 0)
 		return VERIFY_OK;
 	ring = sender->config.options.ring_path ? sender->config.options.ring_path : "ring";
-	verify_error("%s: %s", ring, k2i_sender_config_ring_reason(status));
-	return VERIFY_FAILED;
+	return verify_failed(VERIFY_FAILED, "%s: %s", ring, k2i_sender_config_ring_reason(status));
 }
 
 static int stats_tell(struct k2hft_sender *sender, bool flushed)

@@ -167,10 +167,8 @@ static int files_read(struct reader *reader)
 		if (file_read(reader, *file))
 			return VERIFY_FAILED;
 	status = verify_tally_end(&reader->tally);
-	if (status) {
-		verify_error("%s", strerror(-status));
-		return VERIFY_FAILED;
-	}
+	if (status)
+		return verify_failed(VERIFY_FAILED, "%s", strerror(-status));
 	verify_report(&reader->tally, (double)(k2i_clock_ns(CLOCK_MONOTONIC) - started_ns) / 1e9);
 	return reader->tally.fine ? VERIFY_OK : VERIFY_WRONG;
 }

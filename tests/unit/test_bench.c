@@ -28,6 +28,17 @@ void command_error(const char *command, const char *format, ...)
 	va_end(arguments);
 }
 
+int command_failed(int status, const char *command, const char *format, ...)
+{
+	va_list arguments;
+
+	assert_string_equal(command, "bench");
+	va_start(arguments, format);
+	(void)vsnprintf(said, sizeof(said), format, arguments);
+	va_end(arguments);
+	return status;
+}
+
 static void near(double got, double wanted)
 {
 	assert_true(fabs(got - wanted) <= 1e-9 * fabs(wanted));
