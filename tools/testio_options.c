@@ -246,6 +246,9 @@ static int option_set(struct testio_options *options, int option, const char *gi
 	for (size_t i = 1; i < QUESTION_COUNT; i++) {
 		if (questions[i].option != option)
 			continue;
+		/* A second list would take the place of the first, where both were meant. */
+		if (options->given[i] && (option == 'b' || option == 'w'))
+			return refuse(questions[i].name, given, "it was given before; a list has commas");
 		options->given[i] = given;
 		return questions[i].set(options, given) ? refuse(questions[i].name, given, questions[i].needed)
 							: TESTIO_OK;
@@ -269,32 +272,17 @@ static int option_set(struct testio_options *options, int option, const char *gi
 	}
 }
 
-/* A second list would take the place of the first, where both were meant. */
-static int list_once(int option, unsigned *given)
-{
-	unsigned bit = option == 'b' ? 1 : option == 'w' ? 2 : 0;
-
-	if (*given & bit)
-		return refuse(bit == 1 ? "--buffers" : "--threads", optarg, "it was given before; a list has commas");
-	*given |= bit;
-	return TESTIO_OK;
-}
-
 int testio_options_parse(int argc, char **argv, struct testio_options *options)
 {
 	bool ask = argc == 1 && isatty(STDIN_FILENO);
-	unsigned lists = 0;
 	int option, status;
 
 	memset(options, 0, sizeof(*options));
 	for (size_t i = 1; i < QUESTION_COUNT; i++)
 		(void)questions[i].set(options, questions[i].first);
 	while ((option = getopt_long(argc, argv, "is:t:n:b:w:f:o:m:qh", long_options, NULL)) != -1) {
-		if (option == 'i')
-			ask = true;
-		status = list_once(option, &lists);
-		if (status == TESTIO_OK && option != 'i')
-			status = option_set(options, option, optarg);
+		ask |= option == 'i';
+		status = option == 'i' ? TESTIO_OK : option_set(options, option, optarg);
 		if (status != TESTIO_OK)
 			return status;
 	}
