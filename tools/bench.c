@@ -138,15 +138,15 @@ static void group_resume(struct bench_report *report, struct bench_report *earli
 				places[found++] = other;
 				break;
 			}
-	for (number = 0; found == count && number < count; number++) {
-		unsigned group = report->results[first + number].group;
-
-		report->results[first + number] = earlier->results[places[number]];
-		report->results[first + number].group = group;
-	}
 	/* Handed over, not copied; the same point can be in two groups, each with its own. */
-	for (number = 0; found == count && number < count; number++)
-		earlier->results[places[number]] = (struct bench_result){0};
+	for (number = 0; found == count && number < count; number++) {
+		struct bench_result *result = &report->results[first + number],
+				    *known = &earlier->results[places[number]];
+
+		known->group = result->group;
+		*result = *known;
+		*known = (struct bench_result){0};
+	}
 	free(places);
 }
 

@@ -356,7 +356,6 @@ static void signals_set(void)
 {
 	struct sigaction action = {.sa_handler = interrupted};
 
-	(void)sigemptyset(&action.sa_mask);
 	/* Not SA_RESTART: a read that waits is to end. */
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);

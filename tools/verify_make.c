@@ -242,7 +242,6 @@ static void signals_set(sigset_t *signals)
 {
 	struct sigaction action = {.sa_handler = looked};
 
-	(void)sigemptyset(&action.sa_mask);
 	/* Not SA_RESTART: a write that waits is to end. */
 	(void)sigaction(SIGNAL_LOOK, &action, NULL);
 	(void)sigemptyset(signals);
