@@ -16,6 +16,7 @@ struct parser {
 
 static struct json_value *value_parse(struct parser *parser, unsigned depth);
 
+/* NUL at the end, and nothing is looked for that is one. */
 static char peek(const struct parser *parser)
 {
 	return parser->at < parser->bytes ? parser->text[parser->at] : '\0';
@@ -23,7 +24,7 @@ static char peek(const struct parser *parser)
 
 static void blanks_skip(struct parser *parser)
 {
-	while (parser->at < parser->bytes && strchr(" \t\r\n", peek(parser)) && peek(parser))
+	while (peek(parser) && strchr(" \t\r\n", peek(parser)))
 		parser->at++;
 }
 
@@ -31,7 +32,7 @@ static void blanks_skip(struct parser *parser)
 static bool taken(struct parser *parser, char wanted)
 {
 	blanks_skip(parser);
-	if (peek(parser) != wanted || parser->at == parser->bytes)
+	if (peek(parser) != wanted)
 		return false;
 	parser->at++;
 	return true;
@@ -156,14 +157,9 @@ static bool members_parse(struct parser *parser, struct json_value *whole, char 
 	if (taken(parser, close))
 		return true;
 	do {
-		if (close == '}') {
+		if (close == '}')
 			name = taken(parser, '"') ? string_parse(parser) : NULL;
-			if (!name || !taken(parser, ':')) {
-				free(name);
-				return false;
-			}
-		}
-		*last = value_parse(parser, depth + 1);
+		*last = close == ']' || (name && taken(parser, ':')) ? value_parse(parser, depth + 1) : NULL;
 		if (!*last) {
 			free(name);
 			return false;
