@@ -79,26 +79,6 @@ static void *array_add(struct loader *loader, void **array, size_t *count, size_
 	return element;
 }
 
-static void server_add(struct loader *loader)
-{
-	struct k2i_settings *settings = loader->settings;
-	struct k2i_node *node =
-		array_add(loader, (void **)&settings->servers, &settings->server_count, sizeof(*settings->servers));
-
-	if (node)
-		node->place = loader->header;
-}
-
-static void sender_add(struct loader *loader)
-{
-	struct k2i_settings *settings = loader->settings;
-	struct k2i_sender_node *node =
-		array_add(loader, (void **)&settings->senders, &settings->sender_count, sizeof(*settings->senders));
-
-	if (node)
-		node->place = loader->header;
-}
-
 static void rule_add(struct loader *loader)
 {
 	struct k2i_settings *settings = loader->settings;
@@ -125,6 +105,8 @@ static void once(struct loader *loader, bool *present)
 static void section_begin(struct loader *loader, const struct k2i_ini_entry *entry)
 {
 	struct k2i_settings *settings = loader->settings;
+	struct k2i_sender_node *sender;
+	struct k2i_node *server;
 	const char *nearest;
 
 	loader->section = k2i_section_find(entry->section);
@@ -135,10 +117,14 @@ static void section_begin(struct loader *loader, const struct k2i_ini_entry *ent
 		loader->places.sections[loader->section] = loader->header;
 	switch (loader->section) {
 	case K2I_SECTION_SVRNODE:
-		server_add(loader);
+		server = array_add(loader, (void **)&settings->servers, &settings->server_count, sizeof(*server));
+		if (server)
+			server->place = loader->header;
 		break;
 	case K2I_SECTION_SLVNODE:
-		sender_add(loader);
+		sender = array_add(loader, (void **)&settings->senders, &settings->sender_count, sizeof(*sender));
+		if (sender)
+			sender->place = loader->header;
 		break;
 	case K2I_SECTION_K2HFTFUSE_RULE:
 	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
