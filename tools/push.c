@@ -62,131 +62,105 @@ static const char help[] =
 	"  -q, --quiet                 no progress, errors only\n"
 	"  -h, --help                  this text\n";
 
-enum long_option {
-	OPTION_RING = 256,
-	OPTION_RING_SIZE,
-	OPTION_TIMEOUT,
-	OPTION_BINARY,
-	OPTION_HOST,
-	OPTION_LEVEL,
-	OPTION_COMPRESS,
-	OPTION_TLS,
-	OPTION_CA,
-	OPTION_CERT,
-	OPTION_KEY,
-	OPTION_PSK
+/* ONCE: of what there is one for all that is sent a second could be meant for the files behind it. */
+enum type { FLAG, TEXT, ONCE, SIZE, SECONDS };
+
+static const struct setting {
+	const char *name;
+	int letter; /* or 0 */
+	enum type type;
+	size_t at; /* in struct push_options */
+} settings[] = {
+#define AT(field) offsetof(struct push_options, field)
+	{"receiver", 'r', ONCE, AT(receiver)},
+	{"config", 'c', ONCE, AT(config_file)},
+	{"stream", 't', ONCE, AT(path)},
+	{"binary", 0, FLAG, AT(binary)},
+	{"ring", 0, TEXT, AT(ring_path)},
+	{"ring-size", 0, SIZE, AT(ring_bytes)},
+	{"timeout", 0, SECONDS, AT(timeout_ms)},
+	{"host", 0, TEXT, AT(host_name)},
+	{"level", 0, TEXT, AT(level)},
+	{"compress", 0, TEXT, AT(compress)},
+	{"tls", 0, FLAG, AT(tls)},
+	{"ca", 0, TEXT, AT(authority)},
+	{"cert", 0, TEXT, AT(certificate)},
+	{"key", 0, TEXT, AT(private_key)},
+	{"psk", 0, TEXT, AT(shared_key)},
+	{"quiet", 'q', FLAG, AT(quiet)},
+	{"help", 'h', FLAG, AT(help)},
+#undef AT
 };
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+#define FIRST_LONG 256
 
-static const struct option long_options[] = {
-	{"receiver", required_argument, NULL, 'r'},
-	{"config", required_argument, NULL, 'c'},
-	{"stream", required_argument, NULL, 't'},
-	{"binary", no_argument, NULL, OPTION_BINARY},
-	{"ring", required_argument, NULL, OPTION_RING},
-	{"ring-size", required_argument, NULL, OPTION_RING_SIZE},
-	{"timeout", required_argument, NULL, OPTION_TIMEOUT},
-	{"host", required_argument, NULL, OPTION_HOST},
-	{"level", required_argument, NULL, OPTION_LEVEL},
-	{"compress", required_argument, NULL, OPTION_COMPRESS},
-	{"tls", no_argument, NULL, OPTION_TLS},
-	{"ca", required_argument, NULL, OPTION_CA},
-	{"cert", required_argument, NULL, OPTION_CERT},
-	{"key", required_argument, NULL, OPTION_KEY},
-	{"psk", required_argument, NULL, OPTION_PSK},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-static int tls_option_take(struct push_options *options, int option)
+static int setting_take(struct push_options *options, const struct setting *setting)
 {
-	options->tls = true;
-	if (option == OPTION_CA)
-		options->authority = optarg;
-	else if (option == OPTION_CERT)
-		options->certificate = optarg;
-	else if (option == OPTION_KEY)
-		options->private_key = optarg;
-	else if (option == OPTION_PSK)
-		options->shared_key = optarg;
-	return PUSH_OK;
-}
-
-/* Of what there is one for all that is sent: a second one could be meant for the files behind it. */
-static int once_take(const char **place, const char *option)
-{
-	if (*place)
-		return push_failed(PUSH_USAGE, "%s %s: %s was given before", option, optarg, *place);
-	*place = optarg;
-	return PUSH_OK;
-}
-
-static int option_take(struct push_options *options, int option)
-{
+	void *field = (char *)options + setting->at;
 	uint64_t seconds;
 
-	switch (option) {
-	case 'r':
-		return once_take(&options->receiver, "-r");
-	case 'c':
-		return once_take(&options->config_file, "-c");
-	case 't':
-		return once_take(&options->path, "-t");
-	case 'q':
-		options->quiet = true;
+	switch (setting->type) {
+	case FLAG:
+		*(bool *)field = true;
 		return PUSH_OK;
-	case OPTION_BINARY:
-		options->binary = true;
-		return PUSH_OK;
-	case OPTION_RING:
-		options->ring_path = optarg;
-		return PUSH_OK;
-	case OPTION_RING_SIZE:
-		if (size_parse(optarg, K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX, &options->ring_bytes) == 0)
+	case SIZE:
+		if (size_parse(optarg, K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX, field) == 0)
 			return PUSH_OK;
 		return push_failed(PUSH_USAGE, "--ring-size %s: a size from 64K to 1024G is needed", optarg);
-	case OPTION_HOST:
-		options->host_name = optarg;
-		return PUSH_OK;
-	case OPTION_LEVEL:
-		options->level = optarg;
-		return PUSH_OK;
-	case OPTION_COMPRESS:
-		options->compress = optarg;
-		return PUSH_OK;
-	case OPTION_TLS:
-	case OPTION_CA:
-	case OPTION_CERT:
-	case OPTION_KEY:
-	case OPTION_PSK:
-		return tls_option_take(options, option);
-	case OPTION_TIMEOUT:
+	case SECONDS:
 		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds))
 			return push_failed(PUSH_USAGE, "--timeout %s: a number of seconds from 0 to %d is needed",
 					   optarg, TIMEOUT_S_MAX);
-		options->timeout_ms = (int)seconds * 1000;
+		*(int *)field = (int)seconds * 1000;
 		return PUSH_OK;
-	default: /* getopt has said what is wrong */
-		command_help_hint("push");
-		return PUSH_USAGE;
+	case ONCE:
+		if (*(const char **)field)
+			return push_failed(PUSH_USAGE, "-%c %s: %s was given before", setting->letter, optarg,
+					   *(const char **)field);
+		break;
+	case TEXT:
+		break;
 	}
+	*(const char **)field = optarg;
+	return PUSH_OK;
+}
+
+static const struct setting *setting_of(int option)
+{
+	for (size_t at = 0; at < SETTINGS; at++)
+		if (settings[at].letter == option || FIRST_LONG + (int)at == option)
+			return &settings[at];
+	return NULL;
 }
 
 /* -1: go on; else the exit status. */
 static int options_parse(struct push_options *options, int argc, char **argv)
 {
+	struct option long_options[SETTINGS + 1] = {0};
 	int option, status;
 
 	options->timeout_ms = TIMEOUT_S_DEFAULT * 1000;
+	for (size_t at = 0; at < SETTINGS; at++)
+		long_options[at] =
+			(struct option){.name = settings[at].name,
+					.has_arg = settings[at].type == FLAG ? no_argument : required_argument,
+					.val = FIRST_LONG + (int)at};
 	while ((option = getopt_long(argc, argv, "r:c:t:qh", long_options, NULL)) != -1) {
-		if (option == 'h') {
+		const struct setting *setting = setting_of(option);
+
+		if (!setting) { /* getopt has said what is wrong */
+			command_help_hint("push");
+			return PUSH_USAGE;
+		}
+		status = setting_take(options, setting);
+		if (status)
+			return status;
+		if (options->help) {
 			(void)fputs(help, stdout);
 			return PUSH_OK;
 		}
-		status = option_take(options, option);
-		if (status)
-			return status;
 	}
+	options->tls |= options->authority || options->certificate || options->private_key || options->shared_key;
 	if (options->receiver && options->config_file)
 		return push_failed(PUSH_USAGE, "one of -r and -c is enough");
 	if (!options->receiver && !options->config_file)

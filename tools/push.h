@@ -22,7 +22,7 @@ struct push_options {
 	const char *authority, *certificate, *private_key, *shared_key;
 	uint64_t ring_bytes;
 	int timeout_ms;
-	bool binary, quiet, tls;
+	bool help, binary, quiet, tls; /* tls: also if one of its files is given */
 };
 
 /* A run of `k2hft push`. */
