@@ -77,12 +77,11 @@ static bool element_valid(const char *element, const char *end, bool alone)
 /* The bracket behind a list that begins at `open`; NULL: it is not a list. */
 static const char *list_end(const char *open)
 {
-	const char *element = open + 1, *end = element_end(element);
+	const char *element, *end;
 
-	if (*end == ']')
-		return element_valid(element, end, true) ? end : NULL;
-	for (;; element = end + 1, end = element_end(element)) {
-		if (!*end || !element_valid(element, end, false))
+	for (element = open + 1;; element = end + 1) {
+		end = element_end(element);
+		if (!*end || !element_valid(element, end, element == open + 1 && *end == ']'))
 			return NULL;
 		if (*end == ']')
 			return end;
