@@ -84,13 +84,13 @@ count tls_refused 1 <<END
 raw 16030100
 closed
 END
-wire <<END >"$dir/said" &
+wire <<END >"$dir/older" &
 hello five 1 0
 welcome
 error
 END
 older=$!
-wait_until is connections_open 1
+wait_until grep -qs '^welcome ' "$dir/older"
 count fenced 1 <<END
 hello five 1 0
 welcome
@@ -131,14 +131,15 @@ END
 rm "$dir/out/.k2hft/ledger"
 wait_until is ledger_rewritten 1
 
-# As many as CONNMAX allows, and one more.
+# As many as CONNMAX allows, and one more. Who has not greeted would make room for it.
+wait_until is connections_open 0
 for number in 1 2 3; do
-	wire <<-END >/dev/null &
+	wire <<-END >"$dir/crowd$number" &
 		hello crowd$number 1 0
 		welcome
 		closed
 	END
-	wait_until is connections_open $number
+	wait_until grep -qs '^welcome ' "$dir/crowd$number"
 done
 count refused_connections 1 <<END
 hello crowd4 1 0
