@@ -37,11 +37,13 @@ printf '%s\n' 'hello ring 1 0' welcome 'stream 1 text f' 'chunk 1 0 one\n' flush
 	fail "$(cat "$dir/said")"
 wait_until is files_open 1
 before=$(counter buffer_bytes)
-"${B:-build}/tests/tools/crowd" "$port" 60 1000000 >"$dir/crowd" &
+# Their frames go on, slowly: one that stands still would give way, and nobody wait for it.
+"${B:-build}/tests/tools/crowd" -b 5000 "$port" 60 500000 >"$dir/crowd" &
 crowd=$!
 wait_until above buffer_bytes $((before + 16000000))
 wait_until above starved_now 0
 above starved 0 || fail "starved"
+wait_until logged 'memory for frames is short (BUFFERMAX), and this frame took longer than 5 s'
 kill $crowd
 wait $crowd
 crowd=

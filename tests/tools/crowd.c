@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd [-k FILE | -a FILE] [-f BYTES] [-d DEED] PORT COUNT BYTES: that many senders, each with a ring of its own, that
+ * crowd [-k FILE | -a FILE] [-f BYTES] [-d DEED] [-b BYTES] PORT COUNT BYTES: as many senders, each with its own ring, that
  * connect to 127.0.0.1:PORT, with TLS if there is a shared key (-k) or an authority to trust (-a), and ask for frames of
  * -f BYTES. Each sends BYTES as fast as they are taken, "there" is printed when all have begun, and then they go on until
  * they are killed. An ERROR instead of WELCOME is printed. What they send, and how they go on:
  *
- *	frame	(unless -d says else) greets, and announces the largest frame; a byte of it at a time
+ *	frame	(unless -d says else) greets, and announces the largest frame; a byte of it at a time, or -b BYTES
  *	whole	greets, and sends the largest frame again and again, as fast as it is taken; it brings nothing new
  *	record	greets, and announces the largest record of TLS; a byte of it at a time
  *	hello	instead of greeting announces a ClientHello of -f BYTES; a byte of it at a time
@@ -35,6 +35,7 @@
 #define COUNT_MAX 4096u
 #define WAIT_MS 30000
 #define DRIP_MS 100
+#define GREETING_AT_ONCE 50
 #define RECORD_BYTES 16384u
 
 enum deed { DEED_FRAME, DEED_WHOLE, DEED_RECORD, DEED_HELLO, DEED_ANSWER };
@@ -48,6 +49,7 @@ struct peer {
 static struct peer peers[COUNT_MAX];
 static enum deed deed;
 static struct k2i_tls_context *context;
+static size_t drip_bytes = 1;
 static uint32_t frame_bytes_wanted = K2HFT_FRAME_BODY_BYTES_DEFAULT;
 static uint8_t frame_bytes[K2HFT_FRAME_HEADER_BYTES + K2HFT_FRAME_BODY_BYTES_MAX];
 
@@ -252,10 +254,8 @@ static void whole_begin(struct peer *peer, uint32_t body_bytes, size_t byte_coun
 	peer->sent = peer_send(peer, frame_bytes, byte_count);
 }
 
-static void peer_begin(struct peer *peer, unsigned number, size_t byte_count)
+static void peer_greet(struct peer *peer, unsigned number, size_t byte_count)
 {
-	uint32_t body_bytes;
-
 	if (deed == DEED_HELLO) {
 		client_hello_begin(peer, byte_count);
 		return;
@@ -264,7 +264,12 @@ static void peer_begin(struct peer *peer, unsigned number, size_t byte_count)
 	if (deed == DEED_ANSWER)
 		return;
 	hello_send(peer, number);
-	body_bytes = answer_take(peer);
+}
+
+static void peer_begin(struct peer *peer, size_t byte_count)
+{
+	uint32_t body_bytes = deed == DEED_HELLO || deed == DEED_ANSWER ? 0 : answer_take(peer);
+
 	if (!body_bytes)
 		return;
 	if (deed == DEED_FRAME)
@@ -275,20 +280,26 @@ static void peer_begin(struct peer *peer, unsigned number, size_t byte_count)
 		whole_begin(peer, body_bytes, byte_count);
 }
 
+static void drip_once(unsigned count)
+{
+	unsigned number;
+
+	for (number = 0; number < count && deed != DEED_ANSWER && deed != DEED_WHOLE; number++) {
+		if (deed == DEED_FRAME && peers[number].sent < peers[number].at_once)
+			at_once(&peers[number]);
+		else if (deed == DEED_FRAME)
+			(void)peer_send(&peers[number], frame_bytes + K2HFT_FRAME_HEADER_BYTES, drip_bytes);
+		else
+			(void)send(peers[number].transport.descriptor, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+}
+
 static void drip(unsigned count)
 {
 	struct timespec pause = {0, DRIP_MS * 1000000};
-	unsigned number;
 
 	for (;;) {
-		for (number = 0; number < count && deed != DEED_ANSWER; number++) {
-			if (deed == DEED_FRAME && peers[number].sent < peers[number].at_once)
-				at_once(&peers[number]);
-			else if (deed == DEED_FRAME)
-				(void)peer_send(&peers[number], "", 1);
-			else
-				(void)send(peers[number].transport.descriptor, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-		}
+		drip_once(count);
 		(void)nanosleep(&pause, NULL);
 	}
 }
@@ -339,6 +350,8 @@ static void option_take(int option)
 		context_open(option == 'k' ? optarg : NULL, option == 'a' ? optarg : NULL);
 	} else if (option == 'f') {
 		frame_bytes_wanted = (uint32_t)strtoul(optarg, NULL, 10);
+	} else if (option == 'b') {
+		drip_bytes = strtoul(optarg, NULL, 10);
 	} else if (option == 'd') {
 		while (number < sizeof(deed_names) / sizeof(deed_names[0]) && strcmp(deed_names[number], optarg) != 0)
 			number++;
@@ -352,11 +365,12 @@ static void option_take(int option)
 
 int main(int argc, char **argv)
 {
-	unsigned count, number;
+	unsigned count, number, begun = 0;
 	struct rlimit limit;
+	size_t byte_count;
 	int option;
 
-	while ((option = getopt(argc, argv, "k:a:f:d:")) != -1)
+	while ((option = getopt(argc, argv, "k:a:f:d:b:")) != -1)
 		option_take(option);
 	if (argc - optind != 3 || (count = (unsigned)strtoul(argv[optind + 1], NULL, 10)) > COUNT_MAX)
 		return 2;
@@ -366,9 +380,16 @@ int main(int argc, char **argv)
 		limit.rlim_cur = limit.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &limit);
 	}
+	byte_count = strtoul(argv[optind + 2], NULL, 10);
+	/* Where many wait for a processor it takes long until all have begun. The first must not be silent until then. */
 	for (number = 0; number < count; number++) {
 		peer_connect(&peers[number], (uint16_t)strtoul(argv[optind], NULL, 10));
-		peer_begin(&peers[number], number, strtoul(argv[optind + 2], NULL, 10));
+		peer_greet(&peers[number], number, byte_count);
+		if ((number + 1) % GREETING_AT_ONCE && number + 1 < count)
+			continue;
+		drip_once(begun);
+		while (begun <= number)
+			peer_begin(&peers[begun++], byte_count);
 	}
 	(void)puts("there");
 	(void)fflush(stdout);
