@@ -8,8 +8,9 @@ settings='RINGSIZE = 1M'
 start_receiver
 start_mount
 cat >"$work/write.py" <<'END'
-import os, sys
+import os, sys, time
 path, kills = sys.argv[1:]
+written = 0
 descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_APPEND if "cut" in path else 0))
 lines = b"x" * 1048575 + b"\n"
 while os.path.getsize(kills) < 50:
@@ -19,6 +20,9 @@ while os.path.getsize(kills) < 50:
     else:
         assert os.write(descriptor, lines) == len(lines)
         os.write(1, lines)
+        # Where each kill takes seconds the disk would be full before the last one.
+        written += 1
+        time.sleep(0 if written < 512 else 0.1)
 END
 start_killing 0.07
 for name in cut1 cut2 one two; do
