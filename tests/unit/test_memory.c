@@ -14,6 +14,7 @@
 
 #include "format.h"
 #include "rules.h"
+#include "wrapped_names.h"
 
 /* Allocations of this thread that succeed before one fails; -1: all do. And whether one has failed. */
 static _Thread_local int left = -1;

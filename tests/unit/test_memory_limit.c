@@ -6,6 +6,7 @@
 
 #include "file_help.h"
 #include "memory_limit.h"
+#include "wrapped_names.h"
 
 #define MIB (UINT64_C(1) << 20)
 

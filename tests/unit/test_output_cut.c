@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "output_place.h"
+#include "wrapped_names.h"
 
 static int write_error, cut_error; /* 0: it works */
 static int write_refused = -1;     /* the descriptor that write_error is for */

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "ring_handle.h"
+#include "wrapped_names.h"
 
 static bool there(const char *path)
 {

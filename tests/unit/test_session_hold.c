@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "session_world.h"
+#include "wrapped_names.h"
 
 static void test_hold_and_resume(void **state)
 {

@@ -18,6 +18,7 @@
 
 #include "memory_limit.h"
 #include "store.h"
+#include "wrapped_names.h"
 
 #define FILE_BYTES ((size_t)1000 * 1000)
 

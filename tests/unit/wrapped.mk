@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Functions of which a test has its own, by --wrap of the linker; a line for each test.
+# Functions of which a test has its own, by --wrap of the linker; a line for each test. NAME64 is wrapped, too, see
+# tests/unit/wrapped_names.h.
 wrapped_by_test_admission      = pthread_create k2i_loop_now_ns
 wrapped_by_test_attach         = inotify_init1
 wrapped_by_test_client_broken  = k2hft_ring_repair
@@ -31,7 +32,7 @@ wrapped_by_test_ring_making    = fdatasync open pwrite mmap
 wrapped_by_test_sender_close   = k2hft_client_drain
 wrapped_by_test_session_hold   = pwrite writev
 wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
-wrapped_by_test_store          = writev clock_gettime
+wrapped_by_test_store          = writev clock_gettime __clock_gettime
 wrapped_by_test_tls            = opendir send SSL_get0_peer_certificate SSL_version X509_get_ext_d2i
 wrapped_by_test_turnstile      = syscall
 wrapped_by_test_verify_record  = reallocarray
