@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -42,6 +44,20 @@ int k2i_ring_memory_create(uint64_t capacity)
 	return error;
 }
 
+/*
+ * A file system that never overwrites, as Btrfs, takes other room for each lap, and a full disk is a SIGBUS then, in spite of
+ * what was allocated. It can be told to overwrite only as long as the file is empty; no other one has to be.
+ */
+static void overwriting_ask(int descriptor)
+{
+	int flags;
+
+	if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) < 0 || flags & FS_NOCOW_FL)
+		return;
+	flags |= FS_NOCOW_FL;
+	(void)ioctl(descriptor, FS_IOC_SETFLAGS, &flags);
+}
+
 /* All of it now: a full disk shows here, and not as a signal when a page is first written. */
 static int allocate(int descriptor, uint64_t capacity)
 {
@@ -49,6 +65,7 @@ static int allocate(int descriptor, uint64_t capacity)
 
 	if (error)
 		return error;
+	overwriting_ask(descriptor);
 	do {
 		error = posix_fallocate(descriptor, 0, (off_t)(K2I_DATA_AT + capacity));
 	} while (error == EINTR);
