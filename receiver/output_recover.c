@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "birth.h"
@@ -55,15 +56,40 @@ void k2i_outputs_recovered(struct k2i_outputs *outputs)
 	}
 }
 
+/* On the disk, too, since the ledger is about to forget it. */
+static int length_set(int descriptor, uint64_t length)
+{
+	return ftruncate(descriptor, (off_t)length) < 0 || fdatasync(descriptor) < 0 ? -errno : 0;
+}
+
+/* A full disk can refuse to make a file shorter (Btrfs does); it is waited for, as it is for the ledger. */
+static int length_set_waiting(int descriptor, const char *label, uint64_t length)
+{
+	struct timespec second = {1, 0};
+	int error = length_set(descriptor, length);
+
+	if (error == -ENOSPC || error == -EDQUOT)
+		k2i_log(K2HFT_LOG_ERROR,
+			"output: there is no room to cut %s back to what was acknowledged; the receiver waits for it",
+			label);
+	while (error == -ENOSPC || error == -EDQUOT) {
+		(void)nanosleep(&second, NULL);
+		error = length_set(descriptor, length);
+	}
+	return error;
+}
+
 static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *label, uint64_t wanted, uint64_t length)
 {
+	int error;
+
 	K2I_CRASH(tail_cut_before);
-	/* On the disk, too, since the ledger is about to forget it. */
-	if (ftruncate(descriptor, (off_t)wanted) < 0 || fdatasync(descriptor) < 0) {
+	error = length_set_waiting(descriptor, label, wanted);
+	if (error) {
 		k2i_count(&outputs->counters->uncut_files, 1);
 		k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice",
-				label, length - wanted, k2i_text_error(-errno));
+				label, length - wanted, k2i_text_error(error));
 		return;
 	}
 	K2I_CRASH(tail_cut);
