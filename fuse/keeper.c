@@ -63,6 +63,16 @@ static int next_signal(const sigset_t *signals, bool again)
 	return again ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
 }
 
+/* The first process of a container gets the orphans of the others as children; nobody else would ever take those away. */
+static void strangers_reap(const struct k2i_mount *mount, pid_t worker)
+{
+	siginfo_t child = {0};
+
+	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid != 0 &&
+	       child.si_pid != worker && !k2i_sweeper_is(mount, child.si_pid))
+		(void)waitpid(child.si_pid, NULL, WNOHANG);
+}
+
 /*
  * As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next.
@@ -79,8 +89,10 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 		number = next_signal(signals, order || mount->sweeper_missing);
 		if (mount->sweeper_missing)
 			k2i_sweeper_start(mount);
-		if (number == SIGCHLD)
+		if (number == SIGCHLD) {
 			k2i_sweeper_check(mount);
+			strangers_reap(mount, worker);
+		}
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
 			return status;
 		if (number == SIGUSR1) {

@@ -148,10 +148,13 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 		receiver->state_path);
 }
 
-/* The last two until there is something to do about them: a start that waits for room on the disk can take long. */
+/*
+ * The last two until there is something to do about them: a start that waits for room on the disk can take long. The orphans
+ * of a container, whose first process gets them as children, go by themselves then; it makes none.
+ */
 static void signals_ignore(void)
 {
-	static const int numbers[] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGUSR1};
+	static const int numbers[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGHUP, SIGUSR1};
 	size_t i;
 
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
