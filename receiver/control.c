@@ -288,6 +288,7 @@ static int socket_listen(const struct addrinfo *address)
 static int addresses_listen(struct k2i_control *control, const struct addrinfo *address)
 {
 	const struct addrinfo *first = address;
+	size_t before = control->listener_count;
 	int error = -EADDRNOTAVAIL, descriptor;
 
 	for (; address; address = address->ai_next) {
@@ -313,7 +314,7 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 		evconnlistener_set_error_cb(control->listeners[control->listener_count], on_accept_failed);
 		(void)evconnlistener_disable(control->listeners[control->listener_count++]);
 	}
-	return control->listener_count ? 0 : error;
+	return control->listener_count > before ? 0 : error;
 }
 
 static int host_listen(struct k2i_control *control, const char *host, unsigned port, bool optional)
