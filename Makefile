@@ -129,7 +129,7 @@ $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 # What a program consists of is tested without its main.
-$(patsubst %,$(B)/tests/test_%,admission buffer directory group http ledger checkpoint listener output output_cut output_idle output_sync output_text quarantine session session_end session_hold session_power_cut session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger control): \
+$(patsubst %,$(B)/tests/test_%,admission buffer confine directory group http ledger checkpoint listener output output_cut output_idle output_recover output_sync output_text quarantine session session_end session_hold session_power_cut session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger control): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json terminal)

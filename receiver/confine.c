@@ -60,7 +60,8 @@ static int directory_step(int parent, const char *name, bool create)
 	return descriptor < 0 ? -errno : descriptor;
 }
 
-int k2i_confine_walk(int base, const char *path, int flags)
+/* As openat(2) with `flags`, part by part. */
+static int walk(int base, const char *path, int flags)
 {
 	char parts[K2HFT_STREAM_PATH_BYTES_MAX + 1], *part = parts, *slash;
 	int parent = base, next, descriptor, error = path_check(path);
@@ -78,17 +79,24 @@ int k2i_confine_walk(int base, const char *path, int flags)
 		parent = next;
 		part = slash + 1;
 	}
-	descriptor = openat(parent, part, file_flags(flags), (flags & O_CREAT) ? FILE_MODE : 0);
+	descriptor = openat(parent, part, flags, (flags & O_CREAT) ? FILE_MODE : 0);
 	error = errno;
 	if (parent != base)
 		(void)close(parent);
-	return descriptor < 0 ? -error : file_regular(descriptor);
+	return descriptor < 0 ? -error : descriptor;
+}
+
+int k2i_confine_walk(int base, const char *path, int flags)
+{
+	int descriptor = walk(base, path, file_flags(flags));
+
+	return descriptor < 0 ? descriptor : file_regular(descriptor);
 }
 
 static int open_beneath(int base, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = (uint64_t)(unsigned)file_flags(flags),
+		.flags = (uint64_t)(unsigned)flags,
 		.mode = (flags & O_CREAT) ? FILE_MODE : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
@@ -102,17 +110,32 @@ static int open_beneath(int base, const char *path, int flags)
 	return descriptor < 0 ? -errno : (int)descriptor;
 }
 
-int k2i_confine_open(int base, const char *path, int flags)
+static int open_confined(int base, const char *path, int flags)
 {
 	int descriptor = path_check(path);
 
 	if (descriptor)
 		return descriptor;
 	descriptor = open_beneath(base, path, flags);
-	if (descriptor >= 0)
-		return file_regular(descriptor);
 	/* A directory is missing, or openat2 is (a seccomp filter that does not know it says EPERM). */
 	if (descriptor == -ENOENT || descriptor == -ENOSYS || descriptor == -EPERM)
-		return k2i_confine_walk(base, path, flags);
+		return walk(base, path, flags);
 	return descriptor;
+}
+
+int k2i_confine_open(int base, const char *path, int flags)
+{
+	int descriptor = open_confined(base, path, file_flags(flags));
+
+	return descriptor < 0 ? descriptor : file_regular(descriptor);
+}
+
+int k2i_confine_directory(int base, const char *path)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, descriptor;
+
+	if (*path)
+		return open_confined(base, path, flags);
+	descriptor = openat(base, ".", flags);
+	return descriptor < 0 ? -errno : descriptor;
 }

@@ -17,4 +17,10 @@ int k2i_confine_open(int base, const char *path, int flags);
 /* The same without openat2(2), for kernels before 5.6. */
 int k2i_confine_walk(int base, const char *path, int flags);
 
+/*
+ * Opens the directory `path` below `base`, "" for `base` itself, to be listed, and gives its descriptor. Errors as above;
+ * -ENOTDIR it is something else.
+ */
+int k2i_confine_directory(int base, const char *path);
+
 #endif

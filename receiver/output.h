@@ -116,9 +116,11 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
 
 /*
  * After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`, for good: it does
- * not come back with a power cut. The file may have been renamed within its directory.
+ * not come back with a power cut. Of a file that is not there its path is kept until k2i_outputs_recover_renamed.
  */
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
+/* Behind the last of them: the same for those that were renamed within their directory. Each is listed once. */
+void k2i_outputs_recover_renamed(struct k2i_outputs *outputs);
 /* Behind that and k2i_ledger_begin, which forgets all files: tells the ledger again of those in which a record goes on. */
 void k2i_outputs_recovered(struct k2i_outputs *outputs);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -138,49 +139,13 @@ static int same_open(const struct k2i_outputs *outputs, const char *path, const 
 	return -ESTALE;
 }
 
-static DIR *directory_list(const struct k2i_outputs *outputs, const char *path)
-{
-	int directory = openat(outputs->base, *path ? path : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *list = directory < 0 ? NULL : fdopendir(directory);
-
-	if (!list && directory >= 0)
-		(void)close(directory);
-	return list;
-}
-
-/*
- * Rotation goes on while no receiver runs, and what was not acknowledged is in the renamed file then. The new name is
- * looked for where rotation leaves it, beside the old one, and stored in `path`.
- */
-static int renamed_open(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file,
-			char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], struct stat *status)
-{
-	const char *slash = strrchr(file->path, '/');
-	size_t above = slash ? (size_t)(slash - file->path) : 0, at = slash ? above + 1 : 0;
-	const struct dirent *entry;
-	int descriptor = -ENOENT;
-	DIR *list;
-
-	memcpy(path, file->path, above);
-	path[above] = '\0';
-	list = directory_list(outputs, path);
-	if (!list)
-		return -ENOENT;
-	memcpy(path, file->path, at);
-	while (descriptor < 0 && (entry = readdir(list)) != NULL) {
-		if (entry->d_ino != file->inode || at + strlen(entry->d_name) > K2HFT_STREAM_PATH_BYTES_MAX)
-			continue;
-		memcpy(path + at, entry->d_name, strlen(entry->d_name) + 1);
-		descriptor = same_open(outputs, path, file, status);
-	}
-	(void)closedir(list);
-	return descriptor;
-}
-
 /* Without a length nothing was committed: a power cut can have taken the name of such a file. */
-static void not_found(struct k2i_outputs *outputs, const char *label, bool cut)
+static void not_found(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
 {
-	if (!cut) {
+	char label[256];
+
+	(void)k2i_text_clean(file->path, label, sizeof(label));
+	if (!cut || file->length == 0) {
 		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
 				"output: %s is another file now", label);
 		return;
@@ -193,8 +158,11 @@ static void not_found(struct k2i_outputs *outputs, const char *label, bool cut)
 		label);
 }
 
-static void not_opened(struct k2i_outputs *outputs, const char *label, int error, bool cut)
+static void not_opened(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, int error, bool cut)
 {
+	char label[256];
+
+	(void)k2i_text_clean(file->path, label, sizeof(label));
 	if (cut)
 		k2i_count(&outputs->counters->uncut_files, 1);
 	k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
@@ -203,31 +171,162 @@ static void not_opened(struct k2i_outputs *outputs, const char *label, int error
 			    : "how long it is can't be compared");
 }
 
-void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
+static void found_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, const char *path,
+			  int descriptor, const struct stat *status, bool cut)
 {
-	char renamed[K2HFT_STREAM_PATH_BYTES_MAX + 1], label[256];
-	struct stat status;
-	const char *path = file->path;
-	int descriptor = same_open(outputs, path, file, &status);
+	char label[256];
 
 	(void)k2i_text_clean(path, label, sizeof(label));
-	if (descriptor >= 0) {
-		writer_keep(outputs, file);
-	} else if (!is_gone(descriptor)) {
-		not_opened(outputs, label, descriptor, cut);
-		return;
-	} else {
-		path = renamed;
-		descriptor = renamed_open(outputs, file, renamed, &status);
-		if (descriptor < 0) {
-			not_found(outputs, label, cut && file->length > 0);
-			return;
-		}
-		(void)k2i_text_clean(path, label, sizeof(label));
-	}
 	/* Who wrote it may not have brought all of it to the disk. */
 	if (cut)
-		k2i_output_unsynced(outputs, path, descriptor, status.st_dev);
-	length_check(outputs, descriptor, label, file->length, (uint64_t)status.st_size, cut);
+		k2i_output_unsynced(outputs, path, descriptor, status->st_dev);
+	length_check(outputs, descriptor, label, file->length, (uint64_t)status->st_size, cut);
 	(void)close(descriptor);
+}
+
+/* Renamed files -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Rotation goes on while no receiver runs, and what was not acknowledged is in the renamed file then. The new name is
+ * looked for where rotation leaves it, beside the old one; once for all files of a directory, since that can be huge.
+ */
+struct k2i_output_moved {
+	struct k2i_ledger_file file; /* its path is the ledger's, which has it until k2i_ledger_begin */
+	size_t above_bytes;          /* of the path: its directory's */
+	bool cut, found;
+};
+
+static size_t above_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static int moved_add(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
+{
+	size_t bytes = (outputs->moved_count + 1) * sizeof(*outputs->moved);
+	struct k2i_output_moved *moved = realloc(outputs->moved, bytes);
+
+	if (!moved)
+		return -ENOMEM;
+	outputs->moved = moved;
+	moved[outputs->moved_count++] = (struct k2i_output_moved){*file, above_bytes(file->path), cut, false};
+	return 0;
+}
+
+static int directory_compare(const struct k2i_output_moved *one, const struct k2i_output_moved *other)
+{
+	if (one->above_bytes != other->above_bytes)
+		return one->above_bytes < other->above_bytes ? -1 : 1;
+	return memcmp(one->file.path, other->file.path, one->above_bytes);
+}
+
+static int moved_compare(const void *first, const void *second)
+{
+	const struct k2i_output_moved *one = first, *other = second;
+	int order = directory_compare(one, other);
+
+	return order ? order : (one->file.inode > other->file.inode) - (one->file.inode < other->file.inode);
+}
+
+/* The first of `moved` .. `end` with this inode or a later one. */
+static struct k2i_output_moved *inode_find(struct k2i_output_moved *moved, struct k2i_output_moved *end, uint64_t inode)
+{
+	struct k2i_output_moved *middle;
+
+	while (moved < end) {
+		middle = moved + (end - moved) / 2;
+		if (middle->file.inode < inode)
+			moved = middle + 1;
+		else
+			end = middle;
+	}
+	return moved;
+}
+
+static void moved_try(struct k2i_outputs *outputs, struct k2i_output_moved *moved, const char *name)
+{
+	size_t at = moved->above_bytes ? moved->above_bytes + 1 : 0;
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	struct stat status;
+	int descriptor;
+
+	if (moved->found || at + strlen(name) > K2HFT_STREAM_PATH_BYTES_MAX)
+		return;
+	memcpy(path, moved->file.path, at);
+	memcpy(path + at, name, strlen(name) + 1);
+	descriptor = same_open(outputs, path, &moved->file, &status);
+	if (descriptor < 0)
+		return;
+	moved->found = true;
+	found_recover(outputs, &moved->file, path, descriptor, &status, moved->cut);
+}
+
+static DIR *directory_list(const struct k2i_outputs *outputs, const struct k2i_output_moved *moved)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	int directory;
+	DIR *list;
+
+	memcpy(path, moved->file.path, moved->above_bytes);
+	path[moved->above_bytes] = '\0';
+	directory = k2i_confine_directory(outputs->base, path);
+	list = directory < 0 ? NULL : fdopendir(directory);
+	if (!list && directory >= 0)
+		(void)close(directory);
+	return list;
+}
+
+/* All of one directory. */
+static void directory_search(struct k2i_outputs *outputs, struct k2i_output_moved *first, struct k2i_output_moved *end)
+{
+	DIR *list = directory_list(outputs, first);
+	struct k2i_output_moved *moved;
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list)) != NULL) {
+		moved = inode_find(first, end, entry->d_ino);
+		for (; moved < end && moved->file.inode == entry->d_ino; moved++)
+			moved_try(outputs, moved, entry->d_name);
+	}
+	if (list)
+		(void)closedir(list);
+	for (moved = first; moved < end; moved++) {
+		if (!moved->found)
+			not_found(outputs, &moved->file, moved->cut);
+	}
+}
+
+void k2i_outputs_recover_renamed(struct k2i_outputs *outputs)
+{
+	struct k2i_output_moved *moved = outputs->moved, *end, *next;
+
+	if (!moved)
+		return;
+	qsort(moved, outputs->moved_count, sizeof(*moved), moved_compare);
+	for (end = moved + outputs->moved_count; moved < end; moved = next) {
+		for (next = moved + 1; next < end && directory_compare(moved, next) == 0; next++)
+			continue;
+		directory_search(outputs, moved, next);
+	}
+	free(outputs->moved);
+	outputs->moved = NULL;
+	outputs->moved_count = 0;
+}
+
+void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
+{
+	struct stat status;
+	int descriptor = same_open(outputs, file->path, file, &status), error = descriptor;
+
+	if (descriptor >= 0) {
+		writer_keep(outputs, file);
+		found_recover(outputs, file, file->path, descriptor, &status, cut);
+		return;
+	}
+	if (is_gone(error))
+		error = moved_add(outputs, file, cut);
+	if (error)
+		not_opened(outputs, file, error, cut);
 }

@@ -448,6 +448,7 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	recovery.cut_deferred = report.found && !report.clean && !report.damaged && !report.copied;
 	recovery.cut_all = recovery.cut_deferred && report.same_boot;
 	k2i_ledger_files(receiver->destination.ledger, file_recover, &recovery);
+	k2i_outputs_recover_renamed(receiver->destination.outputs);
 	error = ledger_begin(receiver);
 	if (!error)
 		k2i_outputs_recovered(receiver->destination.outputs);

@@ -17,6 +17,7 @@ struct place {
 	char root[200], base[240], outside[240];
 	uint8_t boot_id[16];
 	bool same_boot;
+	size_t open_max; /* 0: 4 */
 	struct k2i_counters counters;
 	struct k2i_ledger *ledger;
 	struct k2i_destination destination;
@@ -35,7 +36,7 @@ static void outputs_open(struct place *place)
 	struct k2i_outputs_options options = {
 		.base_directory = place->base,
 		.refused_prefix = "state",
-		.open_max = 4,
+		.open_max = place->open_max ? place->open_max : 4,
 		.store = {.write_bytes = 65536},
 		.ledger = place->ledger,
 		.counters = &place->counters,
@@ -63,6 +64,7 @@ static void place_open(struct place *place, const char *format, const char *unif
 	outputs_open(place);
 	place->same_boot = report.same_boot;
 	k2i_ledger_files(place->ledger, file_recover, place);
+	k2i_outputs_recover_renamed(place->destination.outputs);
 	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
 	k2i_outputs_recovered(place->destination.outputs);
 	assert_int_equal(

@@ -66,6 +66,7 @@ static void world_open(struct world *world)
 	assert_int_equal(k2i_outputs_create(&options, &world->destination.outputs), 0);
 	recovery = (struct recovery){world->destination.outputs, report.same_boot};
 	k2i_ledger_files(world->ledger, file_recover, &recovery);
+	k2i_outputs_recover_renamed(world->destination.outputs);
 	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
 	k2i_outputs_recovered(world->destination.outputs);
 	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);

@@ -23,6 +23,7 @@ wrapped_by_test_outlet_stream  = k2i_shared_alloc
 wrapped_by_test_output_cut     = ftruncate writev
 wrapped_by_test_output_idle    = close sync_file_range k2i_ledger_file_closed
 wrapped_by_test_pattern        = pcre2_compile_8
+wrapped_by_test_output_recover = fdopendir
 wrapped_by_test_output_sync    = fdatasync fsync sync sync_file_range syncfs
 wrapped_by_test_outputfile     = k2i_shared_alloc write
 wrapped_by_test_park           = k2i_shared_alloc
