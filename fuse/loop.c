@@ -373,21 +373,33 @@ static bool wants_request(struct k2i_mount *mount)
 	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());
 }
 
-static void wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
+/*
+ * poll(2) refuses more descriptors than may be open, which somebody can set while they are. Nothing is served then: another
+ * worker is to try, and the log to say why.
+ */
+static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
 {
 	bool unasked = mount->turn.taken && waits[WAIT_DEVICE].events && mount->in_a_row % UNASKED_MAX;
 
 	if (!unasked && poll(waits, WAIT_COUNT, timeout_ms) >= 0)
-		return;
+		return 0;
+	if (!unasked && errno == EINVAL) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: can't wait for requests: the limit of open files is below %d: "
+			"raise LimitNOFILE= or ulimit -n",
+			WAIT_COUNT);
+		return -EMFILE;
+	}
 	for (int wait = 0; wait < WAIT_COUNT; wait++)
 		waits[wait].revents = 0;
 	if (unasked)
 		waits[WAIT_DEVICE].revents = POLLIN;
+	return 0;
 }
 
-static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
+static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
-	int sent_ms = send_much(mount), timeout_ms;
+	int sent_ms = send_much(mount), timeout_ms, error;
 	bool waiting = !k2i_park_empty(mount) || mount->later_first || mount->ending;
 	uint64_t count;
 
@@ -408,12 +420,15 @@ static void wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUN
 	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_collect_marks_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
-	wait_for_any(mount, waits, timeout_ms);
+	error = wait_for_any(mount, waits, timeout_ms);
+	if (error)
+		return error;
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
 	if (waits[WAIT_SWEEPER].revents)
 		k2i_sweep_heard(mount);
 	k2i_turn_waited(&mount->turn);
+	return 0;
 }
 
 /* ---- taking over */
@@ -531,7 +546,9 @@ int k2i_loop_run(struct k2i_mount *mount)
 	if (mount->ending)
 		k2i_drain_begin(mount);
 	while (!ended(mount)) {
-		wait_for_work(mount, waits);
+		status = wait_for_work(mount, waits);
+		if (status)
+			return status;
 		if (waits[WAIT_SIGNAL].revents)
 			take_signal(mount);
 		if (!waits[WAIT_DEVICE].revents)

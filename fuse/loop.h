@@ -8,7 +8,7 @@ struct k2i_mount;
 
 /*
  * Serves the kernel until the mount has ended, by a signal or from outside, and everything is acknowledged or
- * DRAINTIMEOUT is over. 0, or -ENODATA: records are lost.
+ * DRAINTIMEOUT is over. 0; -ENODATA: records are lost; -EMFILE: another worker is to go on, this one can't.
  */
 int k2i_loop_run(struct k2i_mount *mount);
 

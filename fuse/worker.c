@@ -181,7 +181,10 @@ int k2i_worker_run(struct k2i_mount *mount)
 	mount->begun = true;
 	k2i_daemon_follow();
 	(void)kill(mount->keeper, SIGUSR1);
-	status = k2i_loop_run(mount) ? K2I_STATUS_FAILED : EXIT_SUCCESS;
+	status = k2i_loop_run(mount);
+	/* As if it had been killed: who waits, waits for the next one. */
+	if (status == -EMFILE)
+		return K2I_STATUS_AGAIN;
 	end(mount);
-	return status;
+	return status ? K2I_STATUS_FAILED : EXIT_SUCCESS;
 }
