@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -36,6 +38,27 @@ static inline int entry_remove(const char *path, const struct stat *status, int 
 static inline void folder_remove(const char *path)
 {
 	assert_int_equal(nftw(path, entry_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* Lets the process have descriptors below `limit` only; RLIM_INFINITY: as many as it may. */
+static inline void descriptors_limit(rlim_t limit)
+{
+	struct rlimit descriptors;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+	descriptors.rlim_cur = limit < descriptors.rlim_max ? limit : descriptors.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+}
+
+/* Nor can it make a file longer than that; -EFBIG says so, as a full disk does. */
+static inline void file_bytes_limit(rlim_t limit)
+{
+	struct rlimit bytes;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &bytes), 0);
+	bytes.rlim_cur = limit < bytes.rlim_max ? limit : bytes.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &bytes), 0);
 }
 
 static inline void expect_contents(const char *path, const char *wanted)

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <k2hft/frame.h>
@@ -142,16 +141,6 @@ static inline int readable(struct k2hft_ring *ring, int timeout_ms)
 	struct pollfd wait = {.fd = k2hft_ring_wake_descriptor(ring), .events = POLLIN};
 
 	return poll(&wait, 1, timeout_ms);
-}
-
-/* Lets the process have descriptors below `limit` only; UINT_MAX: as many as it may. */
-static inline void descriptors_limit(unsigned limit)
-{
-	struct rlimit descriptors;
-
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
-	descriptors.rlim_cur = limit < descriptors.rlim_max ? limit : descriptors.rlim_max;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
 }
 
 /* What the tests of ring files have. */

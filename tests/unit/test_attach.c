@@ -99,7 +99,7 @@ static void without_descriptors_nobody_is_taken_for_gone(void **state)
 	(void)state;
 	descriptors_limit(0);
 	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
-	descriptors_limit(UINT_MAX);
+	descriptors_limit(RLIM_INFINITY);
 	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);

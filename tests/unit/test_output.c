@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/socket.h>
@@ -127,17 +126,14 @@ static void warnings_count(void *argument, enum k2hft_log_level level, const cha
 static void test_base_directory_missing_is_said(void **state)
 {
 	struct place *place = *state;
-	struct rlimit before, none;
 	unsigned warnings = 0;
 	char moved[400];
 
 	place_open(place, "%L", NULL);
 	k2hft_log_callback_set(warnings_count, &warnings, K2HFT_LOG_WARNING);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	none = (struct rlimit){.rlim_max = before.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	descriptors_limit(0);
 	k2i_outputs_tick(place->destination.outputs, 1);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	descriptors_limit(RLIM_INFINITY);
 	assert_int_equal(warnings, 0);
 	path_in(moved, sizeof(moved), place->root, "moved");
 	assert_int_equal(rename(place->base, moved), 0);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -84,19 +82,14 @@ static void test_unified_goes_on_after_a_full_disk(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
-	struct rlimit before, limit;
 
 	place_open(place, "%L", "all");
 	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	assert_int_equal(commit(place), 0);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	limit = before;
-	limit.rlim_cur = 8;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	file_bytes_limit(8);
 	add(place, &one, 0, 2, "other\n");
 	assert_int_equal(commit(place), -EFBIG);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	file_bytes_limit(RLIM_INFINITY);
 	expect_file(place, "all", "begin");
 	add(place, &one, 0, 2, "other\n");
 	assert_int_equal(commit(place), 0);

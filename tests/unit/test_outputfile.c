@@ -123,14 +123,10 @@ static void what_others_append_stays(void **state)
 static void lines_go_on_without_descriptors(void **state)
 {
 	struct place *place = *state;
-	struct rlimit before, limit;
 
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = before;
-	limit.rlim_cur = 3;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	descriptors_limit(3);
 	assert_int_equal(append(place, "a1\n"), 0);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	descriptors_limit(RLIM_INFINITY);
 	expect_contents(place->path, "a1\n");
 }
 

@@ -188,7 +188,7 @@ static void short_of_descriptors_none_is_taken_for_dead(void **state)
 		status = open_answer(files->path, 0);
 		assert_true(status == 0 || status == -EMFILE);
 	} while (status);
-	descriptors_limit(UINT_MAX);
+	descriptors_limit(RLIM_INFINITY);
 	ring = file_ring(files->path, 0);
 	assert_int_equal(stats_of(ring).discarded_claims, 0);
 	assert_int_equal(commit(producer, stream_id, 0, 1), 0);

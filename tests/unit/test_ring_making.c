@@ -63,7 +63,7 @@ static void a_failure_replaces_nothing(void **state)
 	do {
 		descriptors_limit(limit++);
 		status = open_answer(files->path, K2HFT_RING_FRESH);
-		descriptors_limit(UINT_MAX);
+		descriptors_limit(RLIM_INFINITY);
 		ring = file_ring(files->path, 0);
 		if (status) {
 			assert_int_equal(status, -EMFILE);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -229,25 +227,20 @@ static void test_many_small_chunks(void **state)
 static void test_held_in_mid_frame(void **state)
 {
 	struct world *world = *state;
-	struct rlimit before, limit;
 	char path[300];
 	struct stat status;
 
 	open_session(world);
 	put_many(world);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	(void)signal(SIGXFSZ, SIG_IGN);
-	limit = before;
 	/* The ledger has its megabyte already. */
-	limit.rlim_cur = GROUP_CHUNKS + 100;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	file_bytes_limit(GROUP_CHUNKS + 100);
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	assert_int_equal(world->session.hold_error, -EFBIG);
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, GROUP_CHUNKS);
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	file_bytes_limit(RLIM_INFINITY);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
 	assert_int_equal(stat(path, &status), 0);

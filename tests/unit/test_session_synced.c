@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -466,7 +464,6 @@ static void test_synced_without_descriptors(void **state)
 {
 	struct world *world = *state;
 	struct k2i_outputs *outputs = world->destination.outputs;
-	struct rlimit before, limit;
 
 	open_session(world);
 	put_stream(world, 2, "below/file");
@@ -478,10 +475,7 @@ static void test_synced_without_descriptors(void **state)
 	put_data(world, 80, 0, 3, "c");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = before;
-	limit.rlim_cur = 3;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	descriptors_limit(3);
 	file_systems_synced = 0;
 	assert_int_equal(k2i_outputs_sync(outputs), 0);
 	/* That of the new file, and that of the closed one. */
@@ -492,7 +486,7 @@ static void test_synced_without_descriptors(void **state)
 	assert_int_equal(k2i_quarantine_sync(world->destination.quarantine), 0);
 	assert_int_equal(file_systems_synced, 3);
 	assert_int_equal(k2i_ledger_sync(world->ledger), 0);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	descriptors_limit(RLIM_INFINITY);
 }
 
 /* What came before something that can't be written now is acknowledged all the same. */
@@ -500,19 +494,15 @@ static void test_synced_before_what_is_held(void **state)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
-	struct rlimit before, limit;
 
 	put_and_sync(world, 0, "a");
 	put_data(world, 40, 0, 1, "b");
 	put_stream(world, 2, "other");
 	put_data(world, 80, 0, 2, "c");
 	/* No descriptor for another file. */
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	limit = before;
-	limit.rlim_cur = 3;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	descriptors_limit(3);
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	descriptors_limit(RLIM_INFINITY);
 	assert_int_not_equal(world->session.syncing.first, 0);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
 	assert_true(k2i_session_synced(&world->session));
