@@ -9,46 +9,86 @@
 
 static const uint8_t boot_here[16] = "boot-here", boot_other[16] = "boot-other";
 
-struct folder {
+/* What the test that runs has. */
+static struct {
 	char path[256], ledger[300], log[340];
-};
+} folder;
+static struct k2i_ledger *ledger;
+static struct k2i_ledger_report report;
+static struct found_files {
+	unsigned count;
+	struct k2i_ledger_file last;
+	char path[64];
+} found;
 
-static void path_join(char *path, size_t room, const char *folder, const char *name)
+static void path_join(char *path, size_t room, const char *parent, const char *name)
 {
-	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
+	assert_true((size_t)snprintf(path, room, "%s/%s", parent, name) < room);
+}
+
+static void file_take(void *argument, const struct k2i_ledger_file *file)
+{
+	(void)argument;
+	found.count++;
+	found.last = *file;
+	(void)snprintf(found.path, sizeof(found.path), "%s", file->path);
+}
+
+static void files_find(void)
+{
+	memset(&found, 0, sizeof(found));
+	k2i_ledger_files(ledger, file_take, NULL);
+}
+
+static void ledger_close(bool clean)
+{
+	k2i_ledger_close(ledger, clean);
+	ledger = NULL;
+}
+
+/* As the next process does; if nothing was closed, after the death of one, or, with another boot, after a power cut. */
+static void open_after(const uint8_t boot[16])
+{
+	ledger_close(false);
+	assert_int_equal(k2i_ledger_open(folder.ledger, boot, &ledger, &report), 0);
+	files_find();
+}
+
+static void ledger_begin(void)
+{
+	assert_int_equal(k2i_ledger_begin(ledger), 0);
+}
+
+static void open_begun(void)
+{
+	open_after(boot_here);
+	ledger_begin();
 }
 
 static int setup(void **state)
 {
-	struct folder *folder = calloc(1, sizeof(*folder));
-
-	assert_non_null(folder);
-	folder_make(folder->path, sizeof(folder->path));
-	path_join(folder->ledger, sizeof(folder->ledger), folder->path, "state");
-	path_join(folder->log, sizeof(folder->log), folder->ledger, "ledger");
-	*state = folder;
+	(void)state;
+	folder_make(folder.path, sizeof(folder.path));
+	path_join(folder.ledger, sizeof(folder.ledger), folder.path, "state");
+	path_join(folder.log, sizeof(folder.log), folder.ledger, "ledger");
+	open_begun();
 	return 0;
-}
-
-static void remove_in(const char *folder, const char *name)
-{
-	char path[400];
-
-	path_join(path, sizeof(path), folder, name);
-	(void)unlink(path);
 }
 
 static int teardown(void **state)
 {
-	struct folder *folder = *state;
+	static const char *const names[] = {"ledger", "ledger.new", "ledger.damaged", "lock"};
+	char path[400];
 
-	remove_in(folder->ledger, "ledger");
-	remove_in(folder->ledger, "ledger.new");
-	remove_in(folder->ledger, "ledger.damaged");
-	remove_in(folder->ledger, "lock");
-	(void)rmdir(folder->ledger);
-	assert_int_equal(rmdir(folder->path), 0);
-	free(folder);
+	(void)state;
+	ledger_close(false);
+	for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+		path_join(path, sizeof(path), folder.ledger, names[at]);
+		(void)unlink(path);
+	}
+	(void)rmdir(folder.ledger);
+	/* Nothing else was made in it. */
+	assert_int_equal(rmdir(folder.path), 0);
 	return 0;
 }
 
@@ -60,41 +100,17 @@ static struct k2i_ledger_ring ring_make(const char *name, uint64_t position)
 	return ring;
 }
 
-static struct k2i_ledger *open_begun(const struct folder *folder, struct k2i_ledger_report *report)
-{
-	struct k2i_ledger *ledger = NULL;
-
-	assert_int_equal(k2i_ledger_open(folder->ledger, boot_here, &ledger, report), 0);
-	assert_int_equal(k2i_ledger_begin(ledger), 0);
-	return ledger;
-}
-
-static void commit(struct k2i_ledger *ledger, const char *name, uint64_t position)
+static void commit(const char *name, uint64_t position)
 {
 	struct k2i_ledger_ring ring = ring_make(name, position);
 
 	assert_int_equal(k2i_ledger_commit(ledger, &ring, NULL, 0), 0);
 }
 
-struct found_files {
-	unsigned count;
-	struct k2i_ledger_file last;
-	char path[64];
-};
-
-static void file_take(void *argument, const struct k2i_ledger_file *file)
-{
-	struct found_files *found = argument;
-
-	found->count++;
-	found->last = *file;
-	(void)snprintf(found->path, sizeof(found->path), "%s", file->path);
-}
-
-static size_t log_read(const struct folder *folder, uint8_t **bytes)
+static size_t log_read(uint8_t **bytes)
 {
 	struct stat status;
-	int file = open(folder->log, O_RDONLY | O_CLOEXEC);
+	int file = open(folder.log, O_RDONLY | O_CLOEXEC);
 
 	assert_true(file >= 0 && fstat(file, &status) == 0);
 	*bytes = malloc((size_t)status.st_size);
@@ -104,9 +120,9 @@ static size_t log_read(const struct folder *folder, uint8_t **bytes)
 	return (size_t)status.st_size;
 }
 
-static void log_write(const struct folder *folder, const uint8_t *bytes, size_t byte_count)
+static void log_write(const uint8_t *bytes, size_t byte_count)
 {
-	int file = open(folder->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int file = open(folder.log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(file >= 0);
 	assert_int_equal(write(file, bytes, byte_count), byte_count);
