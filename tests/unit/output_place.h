@@ -52,7 +52,6 @@ static void file_recover(void *argument, const struct k2i_ledger_file *file)
 	k2i_outputs_recover(place->destination.outputs, file, place->same_boot || file->deferred);
 }
 
-/* After a place_close: as a receiver that was killed starts again; with another boot id its machine was. */
 static void place_open(struct place *place, const char *format, const char *unify_file)
 {
 	struct k2i_ledger_report report;
@@ -80,11 +79,28 @@ static void place_open(struct place *place, const char *format, const char *unif
 
 static void place_close(struct place *place)
 {
+	if (!place->ledger)
+		return;
 	k2i_committer_free(&place->committer);
 	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), 0);
 	k2i_quarantine_free(place->destination.quarantine);
 	k2i_ledger_close(place->ledger, false);
+	place->ledger = NULL;
 	k2i_format_free(place->format);
+}
+
+/* As a receiver does that was killed. */
+static inline void place_restart(struct place *place, const char *format, const char *unify_file)
+{
+	place_close(place);
+	place_open(place, format, unify_file);
+}
+
+/* As one whose machine lost power. */
+static inline void place_power_cut(struct place *place, const char *format, const char *unify_file)
+{
+	memcpy(place->boot_id, "another", sizeof("another"));
+	place_restart(place, format, unify_file);
 }
 
 static int setup(void **state)
@@ -104,6 +120,7 @@ static int teardown(void **state)
 {
 	struct place *place = *state;
 
+	place_close(place);
 	folder_remove(place->root);
 	free(place);
 	return 0;
@@ -129,11 +146,30 @@ static int commit(struct place *place)
 	return k2i_committer_commit(&place->committer, &place->ring);
 }
 
+/* A group of one chunk. */
+static inline void deliver(struct place *place, struct k2i_stream *stream, unsigned flags, uint32_t pid,
+			   const char *text)
+{
+	add(place, stream, flags, pid, text);
+	assert_int_equal(commit(place), 0);
+}
+
 static struct k2i_stream stream_make(uint32_t id, const char *path)
 {
 	struct k2i_stream stream = {.id = id, .path = path, .host = "host", .writer_seed = id};
 
 	return stream;
+}
+
+/* What somebody else writes to it. */
+static inline void others_append(const struct place *place, const char *name, const char *text)
+{
+	char path[400];
+	FILE *file;
+
+	path_in(path, sizeof(path), place->base, name);
+	file = fopen(path, "ae");
+	assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
 static void expect_file(const struct place *place, const char *name, const char *wanted)

@@ -98,20 +98,17 @@ static void test_names_of_outputs(void **state)
 	struct place *place = *state;
 
 	place_open(place, "%L", NULL);
-	add(place, &stream, 0, 1, "one\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "one\n");
 	synced_count = 0;
 	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
 	assert_true(was_synced(place->base, "some/deep"));
 	assert_true(was_synced(place->base, "some"));
 	assert_true(was_synced(place->base, "."));
 	synced_count = 0;
-	add(place, &stream, 0, 1, "two\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "two\n");
 	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
 	assert_int_equal(synced_count, 0);
 	expect_file(place, "some/deep/file", "one\ntwo\n");
-	place_close(place);
 }
 
 static void test_a_name_that_fails_is_tried_again(void **state)
@@ -120,15 +117,13 @@ static void test_a_name_that_fails_is_tried_again(void **state)
 	struct place *place = *state;
 
 	place_open(place, "%L", NULL);
-	add(place, &stream, 0, 1, "one\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "one\n");
 	fsync_error = EIO;
 	assert_int_equal(k2i_outputs_sync(place->destination.outputs), -EIO);
 	fsync_error = 0;
 	synced_count = 0;
 	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
 	assert_true(was_synced(place->base, "some"));
-	place_close(place);
 }
 
 /* The ledger's, when it is begun and when it is written anew. */
@@ -144,7 +139,6 @@ static void test_name_of_the_ledger(void **state)
 	synced_count = 0;
 	assert_int_equal(k2i_ledger_check(place->ledger), 1);
 	assert_true(was_synced(place->root, "state"));
-	place_close(place);
 }
 
 /* Where directories can't be synced: names of files get to the disk as those of directories do. */
@@ -155,8 +149,7 @@ static void test_names_where_there_is_no_such_thing(void **state)
 
 	fsync_error = EINVAL;
 	place_open(place, "%L", NULL);
-	add(place, &stream, 0, 1, "one\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "one\n");
 	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
 	place_close(place);
 	fsync_error = 0;

@@ -41,7 +41,6 @@ static void test_streams_have_files(void **state)
 	assert_int_equal(atomic_load(&place->counters.chunks), 5);
 	assert_int_equal(atomic_load(&place->counters.records), 5);
 	assert_int_equal(atomic_load(&place->counters.bytes), 10);
-	place_close(place);
 }
 
 static void test_more_streams_than_open_files(void **state)
@@ -63,7 +62,6 @@ static void test_more_streams_than_open_files(void **state)
 	}
 	for (i = 0; i < 20; i++)
 		expect_file(place, names[i], "x\nx\nx\n");
-	place_close(place);
 }
 
 static void test_removed_and_renamed(void **state)
@@ -75,26 +73,20 @@ static void test_removed_and_renamed(void **state)
 	place_open(place, "%L", NULL);
 	path_in(path, sizeof(path), place->base, "log");
 	path_in(other, sizeof(other), place->base, "log.1");
-	add(place, &stream, 0, 1, "1\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "1\n");
 	assert_int_equal(rename(path, other), 0);
-	add(place, &stream, 0, 1, "2\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "2\n");
 	expect_file(place, "log.1", "1\n");
 	expect_file(place, "log", "2\n");
 	assert_int_equal(unlink(path), 0);
-	add(place, &stream, 0, 1, "3\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "3\n");
 	expect_file(place, "log", "3\n");
 	assert_int_equal(truncate(path, 0), 0);
-	add(place, &stream, 0, 1, "4\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "4\n");
 	expect_file(place, "log", "4\n");
 	k2i_outputs_reopen(place->destination.outputs);
-	add(place, &stream, 0, 1, "5\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "5\n");
 	expect_file(place, "log", "4\n5\n");
-	place_close(place);
 }
 
 static void test_base_directory_replaced(void **state)
@@ -104,16 +96,13 @@ static void test_base_directory_replaced(void **state)
 	char other[400];
 
 	place_open(place, "%L", NULL);
-	add(place, &stream, 0, 1, "1\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "1\n");
 	path_in(other, sizeof(other), place->root, "moved");
 	assert_int_equal(rename(place->base, other), 0);
 	assert_int_equal(mkdir(place->base, 0700), 0);
 	k2i_outputs_tick(place->destination.outputs, 1);
-	add(place, &stream, 0, 1, "2\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "2\n");
 	expect_file(place, "d/log", "2\n");
-	place_close(place);
 }
 
 static void warnings_count(void *argument, enum k2hft_log_level level, const char *text)
@@ -142,7 +131,6 @@ static void test_base_directory_missing_is_said(void **state)
 	assert_int_equal(warnings, 1);
 	assert_int_equal(rename(moved, place->base), 0);
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
-	place_close(place);
 }
 
 /* The lock is on the directory that is written to, and one that another receiver has is left to that. */
@@ -161,17 +149,14 @@ static void test_base_directory_replaced_is_locked(void **state)
 	assert_int_equal(rename(place->base, moved), 0);
 	assert_int_equal(k2i_outputs_create(&options, &others), 0);
 	k2i_outputs_tick(place->destination.outputs, 1);
-	add(place, &stream, 0, 1, "1\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "1\n");
 	path_in(path, sizeof(path), moved, "log");
 	expect_contents(path, "1\n");
 	assert_int_equal(k2i_outputs_free(others, false), 0);
 	k2i_outputs_tick(place->destination.outputs, 1);
 	assert_int_equal(k2i_outputs_create(&options, &others), -EWOULDBLOCK);
-	add(place, &stream, 0, 1, "2\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "2\n");
 	expect_file(place, "log", "2\n");
-	place_close(place);
 }
 
 static void test_missing_base_directory_holds(void **state)
@@ -181,8 +166,7 @@ static void test_missing_base_directory_holds(void **state)
 	char path[400];
 
 	place_open(place, "%L", NULL);
-	add(place, &stream, 0, 1, "1\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "1\n");
 	path_in(path, sizeof(path), place->base, "log");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(place->base), 0);
@@ -190,10 +174,8 @@ static void test_missing_base_directory_holds(void **state)
 	assert_int_equal(commit(place), -ENOENT);
 	assert_int_equal(mkdir(place->base, 0700), 0);
 	k2i_outputs_tick(place->destination.outputs, 1);
-	add(place, &stream, 0, 1, "3\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &stream, 0, 1, "3\n");
 	expect_file(place, "log", "3\n");
-	place_close(place);
 }
 
 /* What is open there can't be written any more, though it is the same file. Returns what can. */
@@ -247,7 +229,6 @@ static void test_failed_write_is_cut_back(void **state)
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "first", "1\n2\n");
 	expect_file(place, "second", "1\n2\n");
-	place_close(place);
 }
 
 /* The descriptor that this process has of a file. */
@@ -289,7 +270,6 @@ static void test_what_is_quarantined_is_not_cut(void **state)
 	add_to_both(place, &first, &second, "2\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "second", "1\n2\n");
-	place_close(place);
 }
 
 /* So does one that is written but can't be entered in the ledger. */
@@ -315,7 +295,6 @@ static void test_failed_ledger_is_cut_back(void **state)
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "first", "1\n2\n");
 	expect_file(place, "second", "1\n2\n");
-	place_close(place);
 }
 
 static int count_one(const char *path, const struct stat *status, int type, struct FTW *walk)
@@ -343,8 +322,7 @@ static void test_quarantine(void **state)
 	streams[5] = stream_make(9, "good");
 	for (i = 0; i < 5; i++)
 		streams[i] = stream_make(i, paths[i]);
-	add(place, &streams[5], 0, 1, "good\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &streams[5], 0, 1, "good\n");
 	for (i = 0; i < 5; i++)
 		add(place, &streams[i], 0, 1, "bad\n");
 	add(place, &streams[5], 0, 1, "good\n");
@@ -357,7 +335,6 @@ static void test_quarantine(void **state)
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, 4);
 	assert_int_equal(nftw(place->outside, count_one, 16, FTW_PHYS), 0);
-	place_close(place);
 }
 
 /* After a restart ------------------------------------------------------------------------------------------------ */
@@ -379,23 +356,18 @@ static void test_recovery_from_power_cut(void **state)
 
 	place_open(place, "%L", NULL);
 	place->ring.flags = K2I_LEDGER_DEFERRED;
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	checkpoint(place);
 	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, " of the end\n");
 	add(place, &two, 0, 1, "later\n");
 	assert_int_equal(commit(place), 0);
 	place->ring.flags = 0;
-	add(place, &three, 0, 1, "acknowledged\n");
-	assert_int_equal(commit(place), 0);
-	place_close(place);
-	memcpy(place->boot_id, "another", 7);
-	place_open(place, "%L", NULL);
+	deliver(place, &three, 0, 1, "acknowledged\n");
+	place_power_cut(place, "%L", NULL);
 	expect_file(place, "one", "begin");
 	expect_file(place, "two", "");
 	expect_file(place, "three", "acknowledged\n");
 	assert_int_equal(atomic_load(&place->counters.cut_bytes), 18);
-	place_close(place);
 }
 
 /* What somebody else has put there between is not cut off with what was not acknowledged. */
@@ -403,24 +375,15 @@ static void test_power_cut_of_a_changed_file(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
-	char path[400];
-	FILE *file;
 
 	place_open(place, "%L", NULL);
 	place->ring.flags = K2I_LEDGER_DEFERRED;
-	add(place, &one, 0, 1, "first\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 1, "first\n");
 	checkpoint(place);
-	path_in(path, sizeof(path), place->base, "one");
-	file = fopen(path, "ae");
-	assert_true(file && fputs("other\n", file) >= 0 && fclose(file) == 0);
-	add(place, &one, 0, 1, "second\n");
-	assert_int_equal(commit(place), 0);
-	place_close(place);
-	memcpy(place->boot_id, "another", 7);
-	place_open(place, "%L", NULL);
+	others_append(place, "one", "other\n");
+	deliver(place, &one, 0, 1, "second\n");
+	place_power_cut(place, "%L", NULL);
 	expect_file(place, "one", "first\nother\n");
-	place_close(place);
 }
 
 /* Another file in its place, by whatever it is known, is not cut. */
@@ -450,15 +413,13 @@ static void test_only_the_same_file_is_cut(void **state)
 	expect_file(place, "one", "123");
 	k2i_outputs_recover(place->destination.outputs, &file, true);
 	expect_file(place, "one", "1");
-	place_close(place);
 }
 
 static enum k2i_output_told commit_told(struct place *place, struct k2i_stream *stream, uint32_t flags,
 					const struct k2i_output_file *output)
 {
 	place->ring.flags = flags;
-	add(place, stream, 0, 1, "record\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, stream, 0, 1, "record\n");
 	return output->told;
 }
 
@@ -496,7 +457,6 @@ static void test_told_of_who_waits(void **state)
 	k2i_outputs_reopen(place->destination.outputs);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
 	k2i_output_release(place->destination.outputs, output);
-	place_close(place);
 }
 
 int main(void)

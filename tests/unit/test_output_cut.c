@@ -79,7 +79,6 @@ static void test_cut_later(void **state)
 	expect_file(place, "first", "1\n2\n3\n");
 	expect_file(place, "second", "1\n2\n3\n");
 	assert_int_equal(atomic_load(&place->counters.changed_files), 0);
-	place_close(place);
 }
 
 /* A file that can only grow holds nobody for ever. */
@@ -92,25 +91,18 @@ static void test_never_cut(void **state)
 	expect_file(place, "first", "1\n2\n2\n");
 	expect_file(place, "second", "1\n2\n");
 	cut_error = 0;
-	place_close(place);
 }
 
 /* With somebody else's bytes behind it, it can't be told from them. */
 static void test_others_are_not_cut(void **state)
 {
 	struct place *place = *state;
-	char path[400];
-	int descriptor;
 
 	leave_uncut(place, EROFS);
-	path_in(path, sizeof(path), place->base, "first");
-	descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	assert_int_equal(write(descriptor, "other\n", 6), 6);
-	(void)close(descriptor);
+	others_append(place, "first", "other\n");
 	cut_error = 0;
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first", "1\n2\nother\n2\n");
-	place_close(place);
 }
 
 /* Opened anew, it is still known that it is to be cut. */
@@ -124,7 +116,6 @@ static void test_cut_after_reopening(void **state)
 	cut_error = 0;
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first", "1\n2\n");
-	place_close(place);
 }
 
 /* Renamed, it is cut before another takes its place. */
@@ -141,7 +132,6 @@ static void test_cut_when_renamed(void **state)
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first.1", "1\n");
 	expect_file(place, "first", "2\n");
-	place_close(place);
 }
 
 /* Closed, and the receiver ends before it can be cut: the ledger still knows. */
@@ -158,7 +148,6 @@ static void test_cut_after_a_restart(void **state)
 	cut_error = 0;
 	place_open(place, "%L", NULL);
 	expect_file(place, "first", "1\n");
-	place_close(place);
 }
 
 /* In what a receiver says was left in order its next start cuts nothing. */

@@ -26,8 +26,7 @@ static void test_unified(void **state)
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "log/all", "a\nb\nunterminated\nc\n");
 	/* Pieces of one record, undisturbed, over two groups. */
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "pie");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "pie");
 	add(place, &one, K2HFT_CHUNK_CONTINUES | K2HFT_CHUNK_CONTINUED, 1, "ce");
 	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, "s\n");
 	assert_int_equal(commit(place), 0);
@@ -52,7 +51,6 @@ static void test_unified(void **state)
 	add(place, &blocks, 0, 1, "s");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nu\n[]\nv\nblocks");
-	place_close(place);
 }
 
 /* Of long records of several processes no piece gets into the line of another, and none is lost. */
@@ -74,7 +72,6 @@ static void test_unified_pieces(void **state)
 	add(place, &one, 0, 1, "d\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "a1\nb1\na2\nb\nc\nd\n");
-	place_close(place);
 }
 
 /* What is taken back is as if it had never been: whoever comes next still begins a line of his own. */
@@ -84,17 +81,14 @@ static void test_unified_goes_on_after_a_full_disk(void **state)
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	file_bytes_limit(8);
 	add(place, &one, 0, 2, "other\n");
 	assert_int_equal(commit(place), -EFBIG);
 	file_bytes_limit(RLIM_INFINITY);
 	expect_file(place, "all", "begin");
-	add(place, &one, 0, 2, "other\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 2, "other\n");
 	expect_file(place, "all", "begin\nother\n");
-	place_close(place);
 }
 
 /* Whatever is wrong with it concerns everybody: nothing of it goes to the quarantine. */
@@ -111,10 +105,8 @@ static void test_unified_is_held(void **state)
 	assert_int_equal(commit(place), -EISDIR);
 	assert_int_equal(atomic_load(&place->counters.quarantined_chunks), 0);
 	assert_int_equal(rmdir(path), 0);
-	add(place, &one, 0, 1, "record\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 1, "record\n");
 	expect_file(place, "all", "record\n");
-	place_close(place);
 }
 
 /* What was written behind the ledger's back goes; a record that goes on does so in the same line, or another begins one. */
@@ -122,17 +114,11 @@ static void test_recovery(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
-	char path[400];
-	int file;
 
 	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	place_close(place);
-	path_in(path, sizeof(path), place->base, "all");
-	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	assert_int_equal(write(file, "not acknowledged", 16), 16);
-	(void)close(file);
+	others_append(place, "all", "not acknowledged");
 	place_open(place, "%L", "all");
 	one = stream_make(1, "one");
 	assert_int_equal(atomic_load(&place->counters.cut_bytes), 16);
@@ -140,13 +126,10 @@ static void test_recovery(void **state)
 	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "begin end\nbegin");
-	place_close(place);
-	place_open(place, "%L", "all");
+	place_restart(place, "%L", "all");
 	one = stream_make(1, "one");
-	add(place, &one, 0, 2, "other\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 2, "other\n");
 	expect_file(place, "all", "begin end\nbegin\nother\n");
-	place_close(place);
 }
 
 /* How the file ends is known as long as nothing is written to it, however often the receiver starts. */
@@ -156,17 +139,12 @@ static void test_recovery_again_and_again(void **state)
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
-	place_close(place);
-	place_open(place, "%L", "all");
-	place_close(place);
-	place_open(place, "%L", "all");
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	place_restart(place, "%L", "all");
+	place_restart(place, "%L", "all");
 	one = stream_make(1, "one");
-	add(place, &one, 0, 2, "other\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 2, "other\n");
 	expect_file(place, "all", "begin\nother\n");
-	place_close(place);
 }
 
 /* As logrotate(8) does with copytruncate: there is no line to be ended. */
@@ -177,14 +155,11 @@ static void test_emptied_within_a_record(void **state)
 	char path[400];
 
 	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	path_in(path, sizeof(path), place->base, "all");
 	assert_int_equal(truncate(path, 0), 0);
-	add(place, &one, 0, 2, "other\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 2, "other\n");
 	expect_file(place, "all", "other\n");
-	place_close(place);
 }
 
 static void file_count(void *argument, const struct k2i_ledger_file *file)
@@ -207,16 +182,13 @@ static void test_rotated_within_a_record(void **state)
 	path_in(path, sizeof(path), place->base, "all");
 	for (rotation = 0; rotation < 3; rotation++) {
 		(void)snprintf(rotated, sizeof(rotated), "%.300s.%u", path, rotation);
-		add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-		assert_int_equal(commit(place), 0);
+		deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 		assert_int_equal(rename(path, rotated), 0);
 	}
-	add(place, &one, 0, 1, "other\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 1, "other\n");
 	expect_file(place, "all", "other\n");
 	k2i_ledger_files(place->ledger, file_count, &count);
 	assert_int_equal(count, 1);
-	place_close(place);
 }
 
 static void deferred_take(void *argument, const struct k2i_ledger_file *file)
@@ -235,13 +207,10 @@ static void test_recovery_for_who_waits(void **state)
 
 	place_open(place, "%L", "all");
 	place->ring.flags = K2I_LEDGER_DEFERRED;
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
-	place_close(place);
-	place_open(place, "%L", "all");
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
+	place_restart(place, "%L", "all");
 	k2i_ledger_files(place->ledger, deferred_take, &deferred);
 	assert_true(deferred);
-	place_close(place);
 }
 
 static void shown_count(void *argument, const struct k2i_output_shown *shown)
@@ -267,8 +236,7 @@ static void test_closed_is_not_shown(void **state)
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	expect_shown(place, 1);
 	k2i_outputs_reopen(place->destination.outputs);
 	expect_shown(place, 0);
@@ -276,7 +244,6 @@ static void test_closed_is_not_shown(void **state)
 	expect_shown(place, 1);
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "begin\nother\n");
-	place_close(place);
 }
 
 /* What a power cut has left behind it, and is kept, is no more cut off by the start after that. */
@@ -284,24 +251,15 @@ static void test_recovery_after_a_power_cut(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
-	char path[400];
-	int file;
 
 	place_open(place, "%L", "all");
-	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	place_close(place);
-	path_in(path, sizeof(path), place->base, "all");
-	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	assert_int_equal(write(file, " more", 5), 5);
-	(void)close(file);
-	memcpy(place->boot_id, "another", 7);
-	place_open(place, "%L", "all");
-	place_close(place);
-	place_open(place, "%L", "all");
+	others_append(place, "all", " more");
+	place_power_cut(place, "%L", "all");
+	place_restart(place, "%L", "all");
 	expect_file(place, "all", "begin more");
 	assert_int_equal(atomic_load(&place->counters.cut_bytes), 0);
-	place_close(place);
 }
 
 static void test_unify_name(void **state)
@@ -329,7 +287,6 @@ static void test_formatted(void **state)
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "host one 12: a\nhost one 12: b\nhost one 13: unterminated\n");
 	assert_int_equal(atomic_load(&place->counters.terminated_records), 1);
-	place_close(place);
 }
 
 static void test_formatted_keeps_lines_apart(void **state)
@@ -343,7 +300,6 @@ static void test_formatted_keeps_lines_apart(void **state)
 	add(place, &one, 0, 1, "\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "one", "> a\n> b\n> \n");
-	place_close(place);
 }
 
 /* A block is what it is, also if it is what ends a line elsewhere. */
@@ -359,7 +315,6 @@ static void test_formatted_blocks(void **state)
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "blocks", "<block><\n>");
 	assert_int_equal(atomic_load(&place->counters.terminated_records), 0);
-	place_close(place);
 }
 
 /* More than is gathered before it is written. */
@@ -392,7 +347,6 @@ static void test_formatted_much(void **state)
 	assert_int_equal(getc(file), EOF);
 	(void)fclose(file);
 	free(records);
-	place_close(place);
 }
 
 /* However much a FORMAT makes of short records, and however long one is, the memory for it stays bounded. */
@@ -411,23 +365,19 @@ static void test_formatted_in_bounded_memory(void **state)
 	place_open(place, format, NULL);
 	memset(records, '\n', RECORDS);
 	records[RECORDS] = '\0';
-	add(place, &one, 0, 1, records);
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 1, records);
 	path_in(path, sizeof(path), place->base, "one");
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_size, RECORDS * (LITERAL + 2));
 	assert_in_range(buffer->room, 1, 2 << 20);
 	memset(records, 'x', LONG);
 	memcpy(records + LONG - 1, "\n", 2);
-	add(place, &one, 0, 1, records);
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 1, records);
 	assert_in_range(buffer->room, 0, 16 << 20);
-	add(place, &one, 0, 1, "\n");
-	assert_int_equal(commit(place), 0);
+	deliver(place, &one, 0, 1, "\n");
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_size, RECORDS * (LITERAL + 2) + LITERAL + 2 * LONG + LITERAL + 2);
 	free(records);
-	place_close(place);
 }
 
 int main(void)
