@@ -39,7 +39,7 @@ void *__wrap_k2i_shared_alloc(size_t bytes)
 	return no_memory ? NULL : __real_k2i_shared_alloc(bytes);
 }
 
-/* A mount with one file, without a kernel: what it is answered is read from `device`. */
+/* A mount with one file, without a kernel: what it is answered is read from `device`. In memory that workers share. */
 struct mounted {
 	struct k2i_settings settings;
 	struct k2i_mount mount;
@@ -166,17 +166,32 @@ static inline void assert_sent(const struct mounted *mounted, const char *text)
 	assert_string_equal(sent, text);
 }
 
-static inline int begin(void **state)
+static inline int mounted_begin(void **state)
 {
-	(void)state;
-	return k2i_shared_create();
+	int status = k2i_shared_create();
+
+	if (status == 0) {
+		*state = k2i_shared_alloc(sizeof(struct mounted));
+		assert_non_null(*state);
+		mounted_make(*state);
+	}
+	return status;
 }
 
-static inline int end(void **state)
+static inline int mounted_finish(void **state)
 {
-	(void)state;
+	mounted_end(*state);
 	k2i_shared_destroy();
 	return 0;
 }
+
+/* For the next round of a test. */
+static inline void mounted_anew(struct mounted *mounted)
+{
+	mounted_end(mounted);
+	mounted_make(mounted);
+}
+
+#define MOUNTED_TEST(name) cmocka_unit_test_setup_teardown(name, mounted_begin, mounted_finish)
 
 #endif

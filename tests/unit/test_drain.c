@@ -46,7 +46,7 @@ uint64_t __wrap_k2i_mount_clock_ns(void)
 
 static void mounted_drain(struct mounted *mounted)
 {
-	mounted_make(mounted);
+	mounted_anew(mounted);
 	mounted->settings.drain_timeout_s = 10;
 	k2i_drain_ask(&mounted->mount);
 	assert_true(mounted->mount.ending);
@@ -55,48 +55,44 @@ static void mounted_drain(struct mounted *mounted)
 /* A request that has come is answered, although there is nothing to be acknowledged. */
 static void who_has_asked_is_answered(void **state)
 {
-	struct mounted mounted;
+	struct mounted *mounted = *state;
 	char asked;
 
-	(void)state;
-	mounted_drain(&mounted);
-	assert_int_equal(send(mounted.device, "?", 1, 0), 1);
-	assert_false(k2i_drain_done(&mounted.mount));
-	assert_int_equal(recv(mounted.mount.device_fd, &asked, 1, 0), 1);
-	assert_true(k2i_drain_done(&mounted.mount));
-	mounted_end(&mounted);
+	mounted_drain(mounted);
+	assert_int_equal(send(mounted->device, "?", 1, 0), 1);
+	assert_false(k2i_drain_done(&mounted->mount));
+	assert_int_equal(recv(mounted->mount.device_fd, &asked, 1, 0), 1);
+	assert_true(k2i_drain_done(&mounted->mount));
 }
 
 /* Not for ever, nor when somebody does not want to wait, nor where the kernel has ended the mount. */
 static void who_asks_on_and_on_keeps_no_mount(void **state)
 {
-	struct mounted mounted;
+	struct mounted *mounted = *state;
 	int device_fd;
 
-	(void)state;
 	for (int way = 0; way < 3; way++) {
-		mounted_drain(&mounted);
-		device_fd = mounted.mount.device_fd;
-		assert_int_equal(send(mounted.device, "?", 1, 0), 1);
+		mounted_drain(mounted);
+		device_fd = mounted->mount.device_fd;
+		assert_int_equal(send(mounted->device, "?", 1, 0), 1);
 		for (int asked = 0; asked < 5; asked++)
-			assert_false(k2i_drain_done(&mounted.mount));
+			assert_false(k2i_drain_done(&mounted->mount));
 		if (way == 0)
 			clock_ns += 1000000000;
 		else if (way == 1)
-			mounted.mount.deadline_ns = 0;
+			mounted->mount.deadline_ns = 0;
 		else
-			mounted.mount.device_fd = -1;
-		assert_true(k2i_drain_done(&mounted.mount));
-		mounted.mount.device_fd = device_fd;
-		mounted_end(&mounted);
+			mounted->mount.device_fd = -1;
+		assert_true(k2i_drain_done(&mounted->mount));
+		mounted->mount.device_fd = device_fd;
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(who_has_asked_is_answered, begin, end),
-		cmocka_unit_test_setup_teardown(who_asks_on_and_on_keeps_no_mount, begin, end),
+		MOUNTED_TEST(who_has_asked_is_answered),
+		MOUNTED_TEST(who_asks_on_and_on_keeps_no_mount),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,12 +11,10 @@
 /* A step that is not done is done again; the other one who writes to the stream has it still. */
 static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 {
-	struct mounted *mounted = k2i_shared_alloc(sizeof(*mounted));
+	struct mounted *mounted = *state;
 	struct k2i_handle *closed;
 	pid_t worker;
 
-	(void)state;
-	mounted_make(mounted);
 	closed = mounted->handle;
 	mounted->handle = handle_make(mounted, closed->node);
 	k2i_shared_step();
@@ -32,32 +30,30 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 	k2i_outlet_release(&mounted->mount);
 	assert_int_equal(mounted->mount.handles_open, 1);
 	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
-	mounted_end(mounted);
 }
 
 /* It has its number until the step is done: who wants one waits for that. */
 static void the_number_of_a_closed_file_is_waited_for(void **state)
 {
-	char all[] = "", path[16];
+	struct mounted *mounted = *state;
+	static char all[] = "";
+	char path[16];
 	struct k2i_outlet *outlet;
-	struct mounted mounted;
 
-	(void)state;
 	mounted_rule.directory = true;
 	mounted_rule.target = all;
-	mounted_make(&mounted);
+	mounted_anew(mounted);
 	for (unsigned stream = 1; stream < K2I_STREAM_COUNT; stream++) {
 		(void)snprintf(path, sizeof(path), "%u", stream);
-		(void)stream_of(mounted.mount.ring, path);
+		(void)stream_of(mounted->mount.ring, path);
 	}
-	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), -ENFILE);
-	k2i_write_release(&mounted.mount, mounted.handle);
-	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), -EAGAIN);
+	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), -ENFILE);
+	k2i_write_release(&mounted->mount, mounted->handle);
+	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), -EAGAIN);
 	k2i_shared_step();
-	k2i_outlet_release(&mounted.mount);
-	assert_int_equal(k2i_outlet_open(&mounted.mount, "other", &outlet), 0);
-	k2i_outlet_close(&mounted.mount, outlet);
-	mounted_end(&mounted);
+	k2i_outlet_release(&mounted->mount);
+	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), 0);
+	k2i_outlet_close(&mounted->mount, outlet);
 	mounted_rule.directory = false;
 	mounted_rule.target = mounted_path;
 }
@@ -65,8 +61,8 @@ static void the_number_of_a_closed_file_is_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stream_is_released_once_by_a_worker_that_dies, begin, end),
-		cmocka_unit_test_setup_teardown(the_number_of_a_closed_file_is_waited_for, begin, end),
+		MOUNTED_TEST(a_stream_is_released_once_by_a_worker_that_dies),
+		MOUNTED_TEST(the_number_of_a_closed_file_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
