@@ -14,7 +14,7 @@ static struct k2i_syncer *synced_open(struct world *world, uint64_t acked, unsig
 	if (!world->shared.syncer)
 		assert_int_equal(k2i_syncer_start(&world->destination, 0, &world->shared.syncer), 0);
 	hello.level = (uint8_t)level;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	while (world->session.state == K2I_SESSION_GREETED) {
 		assert_int_equal(world->session.output_bytes, 0);
@@ -36,13 +36,19 @@ static void synced_close(struct world *world)
 	world->shared.syncer = NULL;
 }
 
+/* What was taken is on the disk now, and acknowledged. */
+static void expect_synced(struct world *world, uint64_t position)
+{
+	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->ledger.number), 0);
+	assert_true(k2i_session_synced(&world->session));
+	expect_ack(world, position, K2HFT_STATUS_OK);
+}
+
 static void put_and_sync(struct world *world, uint64_t position, const char *text)
 {
 	put_data(world, position, 0, 1, text);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, position + 40 * strlen(text), K2HFT_STATUS_OK);
+	expect_synced(world, position + 40 * strlen(text));
 }
 
 #endif

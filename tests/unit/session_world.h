@@ -96,6 +96,13 @@ static void session_open(struct world *world, uint64_t id)
 	world->input_bytes = 0;
 }
 
+/* Its sender comes again. */
+static inline void session_again(struct world *world, uint64_t id)
+{
+	k2i_session_end(&world->session);
+	session_open(world, id);
+}
+
 static int setup(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
@@ -113,6 +120,8 @@ static int setup(void **state)
 static void world_close(struct world *world)
 {
 	k2i_session_end(&world->session);
+	k2i_syncer_stop(world->shared.syncer);
+	world->shared.syncer = NULL;
 	k2i_committer_free(&world->committer);
 	k2i_rings_free(world->rings);
 	(void)k2i_outputs_free(world->destination.outputs, false);
@@ -166,11 +175,23 @@ static struct k2hft_hello hello_make(const char *ring, uint64_t epoch, uint64_t 
 	return hello;
 }
 
+static void put_greeting(struct world *world, const struct k2hft_hello *hello)
+{
+	put_message(world, k2hft_hello_encode(hello, input_end(world), input_room(world)));
+}
+
 static void put_hello(struct world *world, const char *ring, uint64_t epoch, uint64_t acked)
 {
 	struct k2hft_hello hello = hello_make(ring, epoch, acked);
 
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
+}
+
+static inline void put_ping(struct world *world)
+{
+	struct k2hft_ping ping = {.token = 7};
+
+	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
 }
 
 static inline void put_bye(struct world *world, uint64_t token)
@@ -267,6 +288,42 @@ static void expect_ack(struct world *world, uint64_t position, unsigned status)
 	if (status == K2HFT_STATUS_OK)
 		world->window_end = world->session.committed + WINDOW_BYTES;
 	assert_int_equal(ack.window_end, world->window_end);
+}
+
+/* All that was put in is taken, and acknowledged. */
+static inline void expect_taken(struct world *world, uint64_t position)
+{
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	expect_ack(world, position, K2HFT_STATUS_OK);
+}
+
+/* The last word to who breaks a rule, or may not be here. */
+static inline void expect_error(struct world *world, unsigned code)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	struct k2hft_error_message error;
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
+	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
+	assert_int_equal(error.code, code);
+	assert_int_equal(world->session.output_bytes, 0);
+	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
+}
+
+static inline void expect_refused(struct world *world, unsigned code)
+{
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	expect_error(world, code);
+}
+
+static inline void expect_pong(struct world *world)
+{
+	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
+	size_t body_bytes;
+
+	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
+	assert_int_equal(k2i_wire_u64(body), 7);
 }
 
 static void expect_file(const struct world *world, const char *name, const char *wanted)

@@ -178,8 +178,7 @@ static void test_synced_after_a_kill(void **state)
 	assert_int_equal(file_systems_synced, 1);
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	world_close(world);
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -15,20 +15,6 @@
 #include "random_help.h"
 #include "session_world.h"
 
-static void expect_error(struct world *world, unsigned code)
-{
-	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
-	struct k2hft_error_message error;
-	size_t body_bytes;
-
-	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
-	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
-	assert_int_equal(error.code, code);
-	assert_int_equal(world->session.output_bytes, 0);
-}
-
-/* Tests ---------------------------------------------------------------------------------------------------------- */
-
 static void test_greeting(void **state)
 {
 	struct world *world = *state;
@@ -80,15 +66,13 @@ static void test_duplicates_are_skipped(void **state)
 	put_data(world, 0, 0, 1, "abc");
 	put_data(world, 40, 0, 1, "bcd");
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_taken(world, 160);
 	expect_file(world, "file", "abcd");
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 3);
 	assert_int_equal(atomic_load(&world->counters.chunks), 4);
 	/* Also if there is nothing else it is acknowledged, lest who sent it waits. */
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_taken(world, 160);
 	expect_file(world, "file", "abcd");
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 4);
 }
@@ -101,8 +85,7 @@ static void test_resume_after_reconnect(void **state)
 	open_session(world);
 	put_data(world, 0, 0, 1, "abc");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	k2i_session_end(&world->session);
-	session_open(world, 2);
+	session_again(world, 2);
 	put_hello(world, "ring", 1, 40);
 	put_stream(world, 1, "file");
 	put_data(world, 40, 0, 1, "bcd");
@@ -124,11 +107,9 @@ static void test_gaps(void **state)
 	put_data(world, 80, 40, 1, "b");
 	/* More is said to be skipped than is needed: what is below was received before. */
 	put_data(world, 200, 160, 1, "c");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 240, K2HFT_STATUS_OK);
+	expect_taken(world, 240);
 	put_data(world, 288, 40, 1, "d");
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_POSITION);
+	expect_refused(world, K2HFT_ERROR_POSITION);
 	expect_file(world, "file", "abc");
 }
 
@@ -198,11 +179,9 @@ static void test_window(void **state)
 
 	open_session(world);
 	put_data(world, WINDOW_BYTES - 40, (uint32_t)WINDOW_BYTES - 40, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, WINDOW_BYTES, K2HFT_STATUS_OK);
+	expect_taken(world, WINDOW_BYTES);
 	put_data(world, 2 * WINDOW_BYTES - 32, (uint32_t)WINDOW_BYTES - 32, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_LIMIT);
+	expect_refused(world, K2HFT_ERROR_LIMIT);
 }
 
 static void test_stream_declared_again(void **state)
@@ -260,8 +239,7 @@ static void test_too_many_streams(void **state)
 	put_stream(world, 7, "again");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	put_stream(world, id, "more");
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_LIMIT);
+	expect_refused(world, K2HFT_ERROR_LIMIT);
 }
 
 static void test_too_many_streams_of_all(void **state)
@@ -277,8 +255,7 @@ static void test_too_many_streams_of_all(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->streams.count), 2);
 	put_stream(world, 3, "three");
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_LIMIT);
+	expect_refused(world, K2HFT_ERROR_LIMIT);
 	assert_int_equal(atomic_load(&world->counters.refused_streams), 1);
 	/* What a session had is free when it ends. */
 	k2i_session_end(&world->session);
@@ -290,37 +267,31 @@ static void test_too_many_streams_of_all(void **state)
 	assert_int_equal(atomic_load(&world->streams.count), 2);
 }
 
+static void put_discard(struct world *world, uint64_t from, uint64_t to, uint64_t records)
+{
+	struct k2hft_discard discard = {from, to, records, K2HFT_DISCARD_EXPIRED};
+
+	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+}
+
 static void test_discard(void **state)
 {
 	struct world *world = *state;
-	struct k2hft_discard discard = {0, 4096, 12, K2HFT_DISCARD_EXPIRED};
 
 	open_session(world);
-	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+	put_discard(world, 0, 4096, 12);
 	put_data(world, 4096, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 4136, K2HFT_STATUS_OK);
+	expect_taken(world, 4136);
 	assert_int_equal(atomic_load(&world->counters.discarded_records), 12);
 	/* One that comes again gives up nothing of what came since. */
-	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+	put_discard(world, 0, 4096, 12);
 	put_data(world, 4096, 0, 1, "a");
 	put_data(world, 4136, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 4176, K2HFT_STATUS_OK);
+	expect_taken(world, 4176);
 	expect_file(world, "file", "ab");
 	assert_int_equal(atomic_load(&world->counters.discarded_records), 12);
-	discard.from = 8192;
-	discard.to = 8200;
-	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_POSITION);
-}
-
-static void put_discard(struct world *world, uint64_t from, uint64_t to)
-{
-	struct k2hft_discard discard = {.from = from, .to = to, .reason = K2HFT_DISCARD_EXPIRED};
-
-	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
+	put_discard(world, 8192, 8200, 12);
+	expect_refused(world, K2HFT_ERROR_POSITION);
 }
 
 /* Positions that leave no room for a window behind them are refused, and nothing is committed there. */
@@ -330,19 +301,13 @@ static void test_positions_have_an_end(void **state)
 	struct world *world = *state;
 
 	open_session(world);
-	put_discard(world, 0, UINT64_MAX - 7);
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_LIMIT);
+	put_discard(world, 0, UINT64_MAX - 7, 0);
+	expect_refused(world, K2HFT_ERROR_LIMIT);
 	assert_int_equal(world->session.committed, 0);
-	k2i_session_end(&world->session);
-
-	session_open(world, 2);
+	session_again(world, 2);
 	put_hello(world, "farther", 1, last + 8);
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_LIMIT);
-	k2i_session_end(&world->session);
-
-	session_open(world, 3);
+	expect_refused(world, K2HFT_ERROR_LIMIT);
+	session_again(world, 3);
 	put_hello(world, "far", 1, last - 40);
 	put_stream(world, 1, "far");
 	put_data(world, last - 40, 0, 1, "a");
@@ -350,23 +315,18 @@ static void test_positions_have_an_end(void **state)
 	(void)expect_welcome(world);
 	expect_ack(world, last, K2HFT_STATUS_OK);
 	put_data(world, last, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_LIMIT);
+	expect_refused(world, K2HFT_ERROR_LIMIT);
 	expect_file(world, "far", "a");
 }
 
 static void test_ping_and_bye(void **state)
 {
 	struct world *world = *state;
-	struct k2hft_ping ping = {.token = 7};
-	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
-	size_t body_bytes;
 
 	open_session(world);
-	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	put_ping(world);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
-	assert_int_equal(k2i_wire_u64(body), 7);
+	expect_pong(world);
 	put_data(world, 0, 0, 1, "a");
 	put_bye(world, 0);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
@@ -377,14 +337,13 @@ static void test_ping_and_bye(void **state)
 /* A peer that asks and does not read the answers is not read any more. */
 static void test_answers_have_a_limit(void **state)
 {
-	struct k2hft_ping ping = {.token = 7};
 	struct world *world = *state;
 	size_t consumed, wanted;
 	unsigned i;
 
 	open_session(world);
 	for (i = 0; i < 1000; i++)
-		put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+		put_ping(world);
 	assert_int_equal(k2i_session_input(&world->session, world->input, world->input_bytes, &consumed, &wanted),
 			 K2I_SESSION_MORE);
 	assert_true(consumed > 0 && consumed < world->input_bytes);
@@ -399,8 +358,7 @@ static void refuse_first(struct world *world, unsigned code)
 		expect_error(world, code);
 	else
 		assert_int_equal(world->session.output_bytes, 0);
-	k2i_session_end(&world->session);
-	session_open(world, 1);
+	session_again(world, 1);
 }
 
 static void test_refused_greetings(void **state)
@@ -411,11 +369,11 @@ static void test_refused_greetings(void **state)
 	put_stream(world, 1, "file");
 	refuse_first(world, K2HFT_ERROR_PROTOCOL);
 	hello.version_min = hello.version_max = 2;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
 	refuse_first(world, K2HFT_ERROR_VERSION);
 	hello.version_min = 1;
 	hello.features_required = 4;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
 	refuse_first(world, K2HFT_ERROR_VERSION);
 	assert_int_equal(atomic_load(&world->counters.version_errors), 2);
 	memcpy(world->input, "GET / HTTP/1.1\r\n\r\n", 18);
@@ -465,8 +423,7 @@ static void test_fenced_and_refused(void **state)
 	k2i_session_end(&old);
 	world->input_bytes = 0;
 	put_data(world, 0, 0, 1, "c");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	expect_file(world, "file", "c");
 }
 
@@ -477,8 +434,7 @@ static void test_fencing(void **state)
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	old = world->session;
 	/* The same epoch from another connection: the older one has lost the ring, and can't commit any more. */
 	session_open(world, 2);
@@ -494,16 +450,13 @@ static void test_fencing(void **state)
 		assert_int_equal(old.state, K2I_SESSION_ENDED);
 	}
 	expect_file(world, "file", "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 80, K2HFT_STATUS_OK);
+	expect_taken(world, 80);
 	expect_file(world, "file", "ab");
 	k2i_session_end(&old);
 	/* An older epoch has no chance. */
-	k2i_session_end(&world->session);
-	session_open(world, 3);
+	session_again(world, 3);
 	put_hello(world, "ring", 0, 0);
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_FENCED);
+	expect_refused(world, K2HFT_ERROR_FENCED);
 	assert_int_equal(fenced_id, 1);
 	/* Nor has one that is older than another, which has not sent anything yet. */
 	session_open(world, 4);
@@ -513,8 +466,7 @@ static void test_fencing(void **state)
 	old = world->session;
 	session_open(world, 5);
 	put_hello(world, "ring", 6, 0);
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_error(world, K2HFT_ERROR_FENCED);
+	expect_refused(world, K2HFT_ERROR_FENCED);
 	k2i_session_end(&old);
 }
 
@@ -525,32 +477,29 @@ static void test_lost_ledger(void **state)
 	struct k2hft_hello hello = hello_make("ring", 1, 400);
 
 	memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(expect_welcome(world).position, 400);
 	/* One that nothing was acknowledged to yet has lost nothing. */
 	hello = hello_make("idle", 1, 0);
 	memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
-	k2i_session_end(&world->session);
-	session_open(world, 2);
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	session_again(world, 2);
+	put_greeting(world, &hello);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.ledger_lost), 1);
 	/* Nor has one that another receiver has acknowledged more since; one that was acknowledged more here has. */
-	k2i_session_end(&world->session);
-	session_open(world, 3);
+	session_again(world, 3);
 	put_hello(world, "moved", 1, 0);
 	put_stream(world, 1, "file");
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	for (unsigned here = 0; here < 2; here++) {
-		k2i_session_end(&world->session);
-		session_open(world, 4 + here);
+		session_again(world, 4 + here);
 		hello = hello_make("moved", 1, 400);
 		if (here)
 			memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
 		world->session.output_bytes = 0;
-		put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+		put_greeting(world, &hello);
 		assert_int_equal(take(world), K2I_SESSION_MORE);
 		assert_int_equal(expect_welcome(world).position, 400);
 		assert_int_equal(atomic_load(&world->counters.ledger_lost), 1 + here);
@@ -570,8 +519,7 @@ static void test_many_streams_in_a_frame(void **state)
 	}
 	for (id = 1; id <= 200; id++)
 		put_data(world, (id - 1) * 80, 0, id, "ab");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 200 * 80, K2HFT_STATUS_OK);
+	expect_taken(world, 200 * 80);
 	for (id = 1; id <= 200; id++) {
 		(void)snprintf(path, sizeof(path), "s%u", id);
 		expect_file(world, path, "ab");
@@ -595,8 +543,7 @@ static void test_random_damage(void **state)
 	good_bytes = world->input_bytes;
 	memcpy(good, world->input, good_bytes);
 	for (round = 0; round < 3000; round++) {
-		k2i_session_end(&world->session);
-		session_open(world, round + 2);
+		session_again(world, round + 2);
 		memcpy(world->input, good, good_bytes);
 		world->input_bytes = good_bytes;
 		random = random_next(&seed);
@@ -613,8 +560,7 @@ static bool gets_in(struct world *world, const char *address, const char *ring)
 {
 	bool welcome;
 
-	k2i_session_end(&world->session);
-	session_open(world, 2);
+	session_again(world, 2);
 	world->session.peer = address;
 	put_hello(world, ring, 1, 0);
 	welcome = take(world) == K2I_SESSION_MORE;

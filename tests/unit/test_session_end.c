@@ -24,8 +24,7 @@ static bool comes_again(struct world *world, uint64_t id, uint64_t acked, uint64
 {
 	struct k2hft_welcome welcome;
 
-	k2i_session_end(&world->session);
-	session_open(world, id);
+	session_again(world, id);
 	put_hello(world, "ring", 1, acked);
 	put_bye(world, token);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);

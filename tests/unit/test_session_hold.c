@@ -24,8 +24,7 @@ static void test_hold_and_resume(void **state)
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	/* The base directory goes away, then comes back. */
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	assert_int_equal(unlink(path), 0);
@@ -39,8 +38,7 @@ static void test_hold_and_resume(void **state)
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	assert_int_equal(mkdir(world->base, 0700), 0);
 	k2i_outputs_tick(world->destination.outputs, 1);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 120, K2HFT_STATUS_OK);
+	expect_taken(world, 120);
 	expect_file(world, "file", "bc");
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
 	assert_int_equal(atomic_load(&world->counters.frames), 3);
@@ -76,8 +74,7 @@ static void test_any_error_holds(void **state)
 	}
 	write_error = 0;
 	assert_int_equal(atomic_load(&world->counters.fenced), 0);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	expect_file(world, "file", "a");
 }
 
@@ -103,8 +100,7 @@ static void test_ledger_holds(void **state)
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	assert_int_equal(world->session.hold_error, -EPERM);
 	ledger_error = 0;
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	expect_file(world, "file", "a");
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 0);
 }
@@ -125,30 +121,25 @@ static void test_held_at_the_first_write(void **state)
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	expect_file(world, "file", "before ");
 	write_error = 0;
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	expect_file(world, "file", "before a");
 }
 
 /* What came before in the same bytes is not taken again with what is held. */
 static void test_held_behind_its_greeting(void **state)
 {
-	struct k2hft_ping ping = {.token = 7};
-	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
 	struct world *world = *state;
-	size_t body_bytes;
 
 	put_hello(world, "ring", 1, 0);
 	put_stream(world, 1, "file");
-	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	put_ping(world);
 	put_data(world, 0, 0, 1, "a");
 	write_error = EIO;
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	(void)expect_welcome(world);
-	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
+	expect_pong(world);
 	write_error = 0;
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	assert_int_equal(world->session.output_bytes, 0);
 	expect_file(world, "file", "a");
 }
@@ -168,8 +159,7 @@ static void test_held_without_room_for_answers(void **state)
 	}
 	write_error = 0;
 	world->session.output_bytes = 0;
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	expect_file(world, "file", "a");
 }
 
@@ -181,8 +171,7 @@ static void test_emptied_while_full(void **state)
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "abc");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 120, K2HFT_STATUS_OK);
+	expect_taken(world, 120);
 	put_data(world, 120, 0, 1, "d");
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	write_empties = path;
@@ -190,8 +179,7 @@ static void test_emptied_while_full(void **state)
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	write_empties = NULL;
 	write_error = 0;
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 160, K2HFT_STATUS_OK);
+	expect_taken(world, 160);
 	expect_file(world, "file", "d");
 	assert_int_equal(atomic_load(&world->counters.changed_files), 1);
 }
@@ -216,8 +204,7 @@ static void test_many_small_chunks(void **state)
 
 	open_session(world);
 	put_many(world);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
+	expect_taken(world, 4 * 10000 * 40);
 	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
 	assert_int_equal(atomic_load(&world->counters.bytes), 40000);
 	assert_int_equal(atomic_load(&world->counters.commits), (4 * 10000 + GROUP_CHUNKS - 1) / GROUP_CHUNKS);
@@ -241,8 +228,7 @@ static void test_held_in_mid_frame(void **state)
 	assert_int_equal(status.st_size, GROUP_CHUNKS);
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	file_bytes_limit(RLIM_INFINITY);
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 4 * 10000 * 40, K2HFT_STATUS_OK);
+	expect_taken(world, 4 * 10000 * 40);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, 40000);
 	assert_int_equal(atomic_load(&world->counters.chunks), 40000);

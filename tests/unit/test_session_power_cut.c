@@ -81,7 +81,6 @@ static void test_power_cut(void **state)
 	saved = ledger_save(world);
 	put_and_sync(world, 40, "bc");
 	expect_file(world, "file", "abc");
-	synced_close(world);
 	power_cut(world, saved);
 	expect_file(world, "file", "a");
 	assert_int_equal(atomic_load(&world->counters.cut_bytes), 8);
@@ -89,7 +88,6 @@ static void test_power_cut(void **state)
 	put_and_sync(world, 40, "bc");
 	expect_file(world, "file", "abc");
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 0);
-	synced_close(world);
 }
 
 /* Before anything of a file is on the disk the ledger knows there where it begins. */
@@ -102,7 +100,7 @@ static void test_power_cut_at_the_first_record(void **state)
 	/* As if it was asked for a sync before: for this commit there is none. */
 	assert_int_equal(k2i_syncer_start(&world->destination, 0, &world->shared.syncer), 0);
 	hello.level = K2HFT_LEVEL_SYNCED;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
 	put_stream(world, 1, "file");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	(void)expect_welcome(world);
@@ -111,13 +109,11 @@ static void test_power_cut_at_the_first_record(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	expect_file(world, "file", "ab");
 	saved = ledger_save(world);
-	synced_close(world);
 	power_cut(world, saved);
 	expect_file(world, "file", "");
 	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	put_and_sync(world, 0, "ab");
 	expect_file(world, "file", "ab");
-	synced_close(world);
 }
 
 /* Where somebody was acknowledged who does not wait for the disk, the tail stays, and what else is in it comes again. */
@@ -128,8 +124,7 @@ static void test_power_cut_of_mixed_levels(void **state)
 
 	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	put_and_sync(world, 0, "a");
-	k2i_session_end(&world->session);
-	session_open(world, 2);
+	session_again(world, 2);
 	put_hello(world, "other", 1, 0);
 	put_stream(world, 1, "file");
 	put_data(world, 0, 0, 1, "w");
@@ -150,12 +145,10 @@ static void test_power_cut_of_mixed_levels(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(expect_welcome(world).position, 40);
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
-	k2i_session_end(&world->session);
-	session_open(world, 8);
+	session_again(world, 8);
 	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
 	put_and_sync(world, 40, "b");
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
-	synced_close(world);
 }
 
 int main(void)

@@ -34,9 +34,7 @@ static void test_synced_waits(void **state)
 	assert_int_equal(k2i_syncer_wait(syncer, number), 0);
 	assert_true(k2i_session_synced(&world->session));
 	expect_ack(world, 40, K2HFT_STATUS_OK);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 120, K2HFT_STATUS_OK);
+	expect_synced(world, 120);
 	assert_false(k2i_session_synced(&world->session));
 	expect_file(world, "file", "abc");
 	assert_true(atomic_load(&world->counters.syncs) >= 1);
@@ -47,7 +45,6 @@ static void test_synced_waits(void **state)
 	expect_ack(world, 120, K2HFT_STATUS_OK);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.number), 0);
 	expect_file(world, "file", "abcd");
-	synced_close(world);
 }
 
 /* There was no room for it, since the sender had stopped reading: once it goes on it must not wait for ever. */
@@ -55,9 +52,6 @@ static void test_what_found_no_room_comes_later(void **state)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
-	struct k2hft_ping ping = {.token = 1};
-	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
-	size_t body_bytes;
 
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
@@ -65,11 +59,10 @@ static void test_what_found_no_room_comes_later(void **state)
 	world->session.output_bytes = K2I_SESSION_OUTPUT_BYTES - 1;
 	assert_true(k2i_session_synced(&world->session));
 	world->session.output_bytes = 0;
-	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
+	put_ping(world);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_PONG);
+	expect_pong(world);
 	expect_ack(world, 40, K2HFT_STATUS_OK);
-	synced_close(world);
 }
 
 /* FILE_SYNC = always gives it to everybody; what came before, or before a kill, is on the disk before WELCOME says so. */
@@ -82,8 +75,7 @@ static void test_synced_always(void **state)
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	number = world->session.ring->ledger.number;
 	for (killed = 0; killed < 2; killed++) {
 		k2i_session_end(&world->session);
@@ -99,30 +91,37 @@ static void test_synced_always(void **state)
 	}
 }
 
+/* The disk refuses what is put in; "file", which is acquired, is as before then. */
+static struct k2i_output_file *put_in_vain(struct world *world, uint64_t position, const char *text)
+{
+	struct k2i_syncer *syncer = world->shared.syncer;
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), good;
+	struct k2i_output_file *output;
+
+	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
+	good = dup(output->descriptor);
+	assert_true(null >= 0 && good >= 0 && dup2(null, output->descriptor) >= 0);
+	put_data(world, position, 0, 1, text);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
+	assert_true(dup2(good, output->descriptor) >= 0);
+	(void)close(null);
+	(void)close(good);
+	/* A round can have begun before. */
+	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
+		continue;
+	return output;
+}
+
 /* What the disk refused is not acknowledged by a later success: the sender sends it again. */
 static void test_sync_fails(void **state)
 {
 	struct world *world = *state;
-	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	struct k2i_output_file *output;
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), good;
 
-	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 40, K2HFT_STATUS_OK);
-	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
-	good = dup(output->descriptor);
-	assert_true(null >= 0 && good >= 0);
-	assert_true(dup2(null, output->descriptor) >= 0);
-	put_data(world, 40, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
-	assert_true(dup2(good, output->descriptor) >= 0);
-	/* A round can have begun before. */
-	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
-		continue;
+	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	put_and_sync(world, 0, "a");
+	output = put_in_vain(world, 40, "b");
 	/* What it sends before it hears of that makes nothing better. */
 	put_data(world, 80, 0, 1, "c");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
@@ -130,20 +129,12 @@ static void test_sync_fails(void **state)
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_true(atomic_load(&world->counters.sync_errors) >= 1);
 	assert_int_equal(world->session.durable, 40);
-	k2i_session_end(&world->session);
-	session_open(world, 2);
+	session_again(world, 2);
 	/* The ledger says 120. */
 	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
-	put_data(world, 40, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 80, K2HFT_STATUS_OK);
+	put_and_sync(world, 40, "b");
 	expect_file(world, "file", "acb");
 	k2i_output_release(world->destination.outputs, output);
-	(void)close(null);
-	(void)close(good);
-	synced_close(world);
 }
 
 /* At the end of the receiver what came last is acknowledged, too; at that of a sender nothing that the disk refused. */
@@ -151,7 +142,6 @@ static void test_synced_at_the_end(void **state)
 {
 	struct world *world = *state;
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), good;
 	struct k2i_output_file *output;
 
 	put_data(world, 0, 0, 1, "a");
@@ -164,22 +154,11 @@ static void test_synced_at_the_end(void **state)
 	assert_true(k2i_syncer_done(syncer) >= world->session.ring->ledger.number);
 	k2i_session_ack(&world->session);
 	expect_ack(world, 80, K2HFT_STATUS_OK);
-	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
-	good = dup(output->descriptor);
-	assert_true(null >= 0 && good >= 0 && dup2(null, output->descriptor) >= 0);
-	put_data(world, 80, 0, 1, "c");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
-	assert_true(dup2(good, output->descriptor) >= 0);
-	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
-		continue;
+	output = put_in_vain(world, 80, "c");
 	put_bye(world, 0);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_ack(world, 80, K2HFT_STATUS_OK);
 	k2i_output_release(world->destination.outputs, output);
-	(void)close(null);
-	(void)close(good);
-	synced_close(world);
 }
 
 static bool wait_fails;          /* of a write, for what was written long before */
@@ -222,19 +201,11 @@ static void test_write_behind_fails(void **state)
 	struct k2i_output_file *output;
 	char path[300];
 
-	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	put_and_sync(world, 0, "a");
 	/* As if all of this had been written since. */
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	assert_int_equal(truncate(path, (off_t)(2 * k2i_store_waiting_bytes(1))), 0);
-	put_data(world, 40, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	assert_true(k2i_session_synced(&world->session));
-	expect_ack(world, 80, K2HFT_STATUS_OK);
+	put_and_sync(world, 40, "b");
 	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
 	k2i_store_behind_set(&output->behind, 0);
 	wait_fails = true;
@@ -248,19 +219,6 @@ static void test_write_behind_fails(void **state)
 	assert_int_equal(world->session.durable, 80);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
 	k2i_output_release(world->destination.outputs, output);
-	synced_close(world);
-}
-
-static void expect_end(struct world *world, unsigned code)
-{
-	struct k2hft_error_message error;
-	uint8_t body[K2HFT_MESSAGE_BYTES_MAX];
-	size_t body_bytes;
-
-	assert_int_equal(next_answer(world, body, &body_bytes), K2HFT_FRAME_ERROR);
-	assert_int_equal(k2hft_error_decode(body, body_bytes, &error), 0);
-	assert_int_equal(error.code, code);
-	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 }
 
 static atomic_bool disk_answers;
@@ -281,10 +239,9 @@ static void greet_meanwhile(struct world *world)
 	sync_fails = disk_await;
 	put_data(world, 0, 0, 1, "ab");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	k2i_session_end(&world->session);
-	session_open(world, 2);
+	session_again(world, 2);
 	hello.level = K2HFT_LEVEL_SYNCED;
-	put_message(world, k2hft_hello_encode(&hello, input_end(world), input_room(world)));
+	put_greeting(world, &hello);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(world->session.state, K2I_SESSION_GREETED);
 	assert_int_equal(world->session.output_bytes, 0);
@@ -310,21 +267,17 @@ static void test_no_welcome_for_what_is_lost(void **state)
 		(void)usleep(1000);
 	}
 	assert_true(k2i_session_synced(&world->session));
-	expect_end(world, K2HFT_ERROR_LIMIT);
-	synced_close(world);
+	expect_error(world, K2HFT_ERROR_LIMIT);
 }
 
 static void test_nothing_before_welcome(void **state)
 {
-	struct k2hft_ping ping = {.token = 1};
 	struct world *world = *state;
 
 	greet_meanwhile(world);
-	put_message(world, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, input_end(world), input_room(world)));
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_end(world, K2HFT_ERROR_PROTOCOL);
+	put_ping(world);
+	expect_refused(world, K2HFT_ERROR_PROTOCOL);
 	disk_refuses(world);
-	synced_close(world);
 }
 
 static void lines_count(void *argument, enum k2hft_log_level level, const char *text)
@@ -351,7 +304,6 @@ static void test_leaves_before_welcome(void **state)
 	assert_int_equal(lines, 0);
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	disk_refuses(world);
-	synced_close(world);
 }
 
 /* It has said HELLO, so it knows what an ERROR is. */
@@ -362,10 +314,8 @@ static void test_malformed_before_welcome(void **state)
 	greet_meanwhile(world);
 	memset(input_end(world), 'x', K2HFT_FRAME_HEADER_BYTES);
 	put_message(world, K2HFT_FRAME_HEADER_BYTES);
-	assert_int_equal(take(world), K2I_SESSION_CLOSE);
-	expect_end(world, K2HFT_ERROR_PROTOCOL);
+	expect_refused(world, K2HFT_ERROR_PROTOCOL);
 	disk_refuses(world);
-	synced_close(world);
 }
 
 static struct world *replaced_world;
@@ -405,7 +355,6 @@ static void test_sync_fails_of_a_closed_file(void **state)
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_int_equal(world->session.durable, 0);
 	k2i_output_release(world->destination.outputs, replaced);
-	synced_close(world);
 }
 
 /* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
@@ -430,8 +379,7 @@ static void test_sync_fails_of_files_that_were_closed(void **state)
 	assert_int_equal(fcntl(outputs->base, F_SETFL, OPEN_BEFORE), 0);
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	expect_ack(world, 40, K2HFT_STATUS_OK);
+	expect_taken(world, 40);
 	k2i_outputs_reopen(outputs);
 	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
 	assert_int_equal(fcntl(outputs->base, F_SETFL, 0), 0);
@@ -456,7 +404,6 @@ static void test_sync_fails_of_the_quarantine(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
-	synced_close(world);
 }
 
 /* That no descriptor is left is no reason to have records sent again. */
@@ -509,7 +456,6 @@ static void test_synced_before_what_is_held(void **state)
 	expect_ack(world, 80, K2HFT_STATUS_FAILED);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(world->session.committed, 120);
-	synced_close(world);
 }
 
 #define NOBODY 65534u
