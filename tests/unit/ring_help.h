@@ -48,6 +48,21 @@ static inline struct k2hft_ring *memory_ring(void)
 	return file_ring(NULL, 0);
 }
 
+/* For tests whose state is a ring in memory. */
+static inline int ring_make(void **state)
+{
+	*state = memory_ring();
+	return 0;
+}
+
+static inline int ring_end(void **state)
+{
+	k2hft_ring_close(*state);
+	return 0;
+}
+
+#define RING_TEST(name) cmocka_unit_test_setup_teardown(name, ring_make, ring_end)
+
 static inline uint32_t stream_of(struct k2hft_ring *ring, const char *path)
 {
 	struct k2hft_stream stream = {.path = path};

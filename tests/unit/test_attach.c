@@ -93,31 +93,27 @@ static void a_ring_that_is_kept_is_waited_for(void **state)
 /* To look for the consumer takes a descriptor. */
 static void without_descriptors_nobody_is_taken_for_gone(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_ring *ring = *state, *attached = attached_to(ring);
 	struct k2hft_producer *producer = full_by(attached);
 
-	(void)state;
 	descriptors_limit(0);
 	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
 	descriptors_limit(RLIM_INFINITY);
 	assert_int_equal(k2hft_ring_space_wait(attached, 1), -ETIMEDOUT);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);
-	k2hft_ring_close(ring);
 }
 
 /* Else it is taken for awake. */
 static void every_sleep_has_a_number(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 
-	(void)state;
 	ring->sleep_number = UINT32_MAX - 1;
 	for (unsigned sleep = 0; sleep < 3; sleep++) {
 		assert_int_equal(k2hft_ring_sleep(ring), 1);
 		assert_int_not_equal(atomic_load(&ring->header->sleeping), 0);
 	}
-	k2hft_ring_close(ring);
 }
 
 static bool without_inotify;
@@ -159,11 +155,10 @@ static void without_a_watch_it_looks_by_itself(void **state)
 
 static void who_is_attached_validates(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_ring *ring = *state, *attached = attached_to(ring);
 	struct k2hft_producer *producer = producer_of(attached);
 	uint32_t stream_id = stream_of(ring, "s");
 
-	(void)state;
 	for (unsigned count = 0; count < 3; count++)
 		assert_int_equal(push(producer, stream_id, "12345678"), 0);
 	(void)take(ring, "12345678");
@@ -172,15 +167,13 @@ static void who_is_attached_validates(void **state)
 	assert_int_equal(k2hft_ring_validate(attached), 1);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);
-	k2hft_ring_close(ring);
 }
 
 static void attaching_takes_a_place(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(), *attached;
+	struct k2hft_ring *ring = *state, *attached;
 	char target[64];
 
-	(void)state;
 	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
 	while (k2i_slot_take(ring))
 		continue;
@@ -190,17 +183,15 @@ static void attaching_takes_a_place(void **state)
 		assert_int_equal(k2hft_ring_attach(target, &attached), 0);
 		k2hft_ring_close(attached);
 	}
-	k2hft_ring_close(ring);
 }
 
 static void who_attaches_clears_away_the_dead(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(), *attached;
+	struct k2hft_ring *ring = *state, *attached;
 	struct k2hft_producer *producer = producer_of(ring);
 	int status;
 	pid_t child = fork();
 
-	(void)state;
 	if (child == 0) {
 		(void)producer_of(attached_to(ring));
 		_exit(0);
@@ -210,16 +201,14 @@ static void who_attaches_clears_away_the_dead(void **state)
 	assert_int_equal(stats_of(ring).producers, 1);
 	k2hft_ring_close(attached);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void who_waits_is_woken_by_what_is_given_back(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s"), sequence = atomic_load(&ring->header->space_sequence);
 
-	(void)state;
 	atomic_fetch_add(&ring->header->space_waiters, 1);
 	(void)reserve(producer, 1000);
 	assert_int_equal(commit(producer, stream_id, 0, 8), 0);
@@ -228,7 +217,6 @@ static void who_waits_is_woken_by_what_is_given_back(void **state)
 	assert_int_equal(k2hft_producer_discard(producer), 0);
 	assert_int_equal(atomic_load(&ring->header->space_sequence), ++sequence);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* Fills the ring and waits for room until it is killed. */
@@ -284,13 +272,12 @@ static void mute_process(const struct k2hft_ring *ring, uint32_t stream_id)
 /* The next one wakes it. */
 static void who_cannot_wake_does_not_take_the_sleep_along(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(), *attached = attached_to(ring);
+	struct k2hft_ring *ring = *state, *attached = attached_to(ring);
 	struct k2hft_producer *producer = producer_of(attached);
 	uint32_t stream_id = stream_of(ring, "s");
 	int status;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(k2hft_ring_sleep(ring), 1);
 	child = fork();
 	if (child == 0)
@@ -304,7 +291,6 @@ static void who_cannot_wake_does_not_take_the_sleep_along(void **state)
 	(void)take(ring, "loud");
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);
-	k2hft_ring_close(ring);
 }
 
 /* For children of this process: by their clock all processes have begun at other times. */
@@ -542,15 +528,15 @@ int main(void)
 		cmocka_unit_test(a_wait_in_memory_ends_with_the_consumer),
 		cmocka_unit_test_setup_teardown(a_ring_with_a_name_is_waited_for, files_make, files_remove),
 		cmocka_unit_test(a_ring_that_is_kept_is_waited_for),
-		cmocka_unit_test(without_descriptors_nobody_is_taken_for_gone),
-		cmocka_unit_test(every_sleep_has_a_number),
+		RING_TEST(without_descriptors_nobody_is_taken_for_gone),
+		RING_TEST(every_sleep_has_a_number),
 		cmocka_unit_test(without_a_watch_it_looks_by_itself),
-		cmocka_unit_test(who_is_attached_validates),
-		cmocka_unit_test(attaching_takes_a_place),
-		cmocka_unit_test(who_attaches_clears_away_the_dead),
-		cmocka_unit_test(who_waits_is_woken_by_what_is_given_back),
+		RING_TEST(who_is_attached_validates),
+		RING_TEST(attaching_takes_a_place),
+		RING_TEST(who_attaches_clears_away_the_dead),
+		RING_TEST(who_waits_is_woken_by_what_is_given_back),
 		cmocka_unit_test_setup_teardown(killed_waiters_are_not_waited_for, files_make, files_remove),
-		cmocka_unit_test(who_cannot_wake_does_not_take_the_sleep_along),
+		RING_TEST(who_cannot_wake_does_not_take_the_sleep_along),
 		cmocka_unit_test_setup_teardown(another_clock_is_no_death, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_process_of_the_host_is_no_other, files_make, files_remove),
 		cmocka_unit_test(writers_learn_that_nobody_sends),

@@ -60,10 +60,9 @@ static void push_one(void *producer)
 
 static void a_commit_that_wakes_is_finished(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 
-	(void)state;
 	assert_int_equal(stream_of(ring, "s"), 1);
 	assert_int_equal(k2hft_ring_sleep(ring), 1);
 	assert_true(returns(push_one, producer));
@@ -71,7 +70,6 @@ static void a_commit_that_wakes_is_finished(void **state)
 	assert_int_equal(push(producer, 1, "y"), 0);
 	(void)take(ring, "y");
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void write_one(void *writer)
@@ -82,12 +80,11 @@ static void write_one(void *writer)
 /* It looks whether the ring of a process that may be gone for good is sent, before it begins. */
 static void a_write_into_the_ring_of_another_is_finished(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_sender *attached;
 	struct k2hft_writer *writer;
 	char target[64];
 
-	(void)state;
 	(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
 	assert_int_equal(k2hft_sender_attach(target, &attached), 0);
 	assert_int_equal(k2hft_writer_open(attached, "a", &writer), 0);
@@ -95,7 +92,6 @@ static void a_write_into_the_ring_of_another_is_finished(void **state)
 	(void)take(ring, "x\n");
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(attached, 0), 0);
-	k2hft_ring_close(ring);
 }
 
 static void declare_one(void *ring)
@@ -105,22 +101,19 @@ static void declare_one(void *ring)
 
 static void a_declaration_unlocks_the_table(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 
-	(void)state;
 	assert_true(returns(declare_one, ring));
 	assert_int_equal(stream_of(ring, "t"), 2);
-	k2hft_ring_close(ring);
 }
 
 /* Whoever declared it is gone, which is looked for in the middle. */
 static void a_declaration_after_a_death_unlocks_the_table(void **state)
 {
-	struct k2hft_ring *ring = memory_ring(), *attached;
+	struct k2hft_ring *ring = *state, *attached;
 	char target[64];
 	pid_t child;
 
-	(void)state;
 	(void)snprintf(target, sizeof(target), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
 	child = fork();
 	if (child == 0)
@@ -128,7 +121,6 @@ static void a_declaration_after_a_death_unlocks_the_table(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_true(returns(declare_one, ring));
 	assert_int_equal(stream_of(ring, "t"), 2);
-	k2hft_ring_close(ring);
 }
 
 static void wait_for_seal(void *sender)
@@ -163,11 +155,10 @@ static void drain(void *client)
 static void a_wait_for_acknowledgements_unlocks_the_client(void **state)
 {
 	struct k2hft_client_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_client *client;
 
-	(void)state;
 	assert_int_equal(push(producer, stream_of(ring, "s"), "x"), 0);
 	assert_int_equal(k2hft_client_open(ring, &options, &client), 0);
 	assert_int_equal(k2hft_client_thread_start(client), 0);
@@ -175,7 +166,6 @@ static void a_wait_for_acknowledgements_unlocks_the_client(void **state)
 	assert_int_equal(k2hft_client_drain(client, 0), -ETIMEDOUT);
 	k2hft_client_close(client);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void message(void *argument, enum k2hft_log_level level, const char *text)
@@ -203,12 +193,12 @@ static void a_message_ends_no_thread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_commit_that_wakes_is_finished),
-		cmocka_unit_test(a_write_into_the_ring_of_another_is_finished),
-		cmocka_unit_test(a_declaration_unlocks_the_table),
-		cmocka_unit_test(a_declaration_after_a_death_unlocks_the_table),
+		RING_TEST(a_commit_that_wakes_is_finished),
+		RING_TEST(a_write_into_the_ring_of_another_is_finished),
+		RING_TEST(a_declaration_unlocks_the_table),
+		RING_TEST(a_declaration_after_a_death_unlocks_the_table),
 		cmocka_unit_test(a_wait_for_a_seal_unlocks_the_sender),
-		cmocka_unit_test(a_wait_for_acknowledgements_unlocks_the_client),
+		RING_TEST(a_wait_for_acknowledgements_unlocks_the_client),
 		cmocka_unit_test(a_message_ends_no_thread),
 	};
 

@@ -9,7 +9,7 @@
 
 static void pushed_is_read(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "a/b.log");
 	struct k2hft_chunk chunk = {stream_id, 3, 1234567890123, 4321, K2HFT_CHUNK_CONTINUES, 0};
@@ -17,7 +17,6 @@ static void pushed_is_read(void **state)
 	struct k2hft_span span;
 	size_t offset = 0;
 
-	(void)state;
 	assert_nothing(ring, 0);
 	assert_int_equal(k2hft_producer_push(producer, &chunk, "one\ntwo\nth", 10), 0);
 	assert_int_equal(push(producer, stream_id, "x"), 0);
@@ -41,18 +40,16 @@ static void pushed_is_read(void **state)
 	assert_int_equal(stats_of(ring).committed_bytes, 11);
 	assert_int_equal(stats_of(ring).acked_records, 4);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void span_is_bounded(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_chunk chunk = chunk_of(stream_id);
 	struct k2hft_span span;
 
-	(void)state;
 	chunk.record_count = 3;
 	for (int count = 0; count < 10; count++)
 		assert_int_equal(k2hft_producer_push(producer, &chunk, "12345678", 8), 0);
@@ -65,18 +62,16 @@ static void span_is_bounded(void **state)
 	assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 9, &span, NULL), 2);
 	assert_int_equal(span.position, 320);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void many_laps(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "laps");
 	char text[2001];
 	uint64_t bytes = 0;
 
-	(void)state;
 	for (unsigned count = 0; bytes < 50 * SMALL; count++) {
 		size_t length = 1 + count * 7919u % (sizeof(text) - 1);
 
@@ -88,20 +83,18 @@ static void many_laps(void **state)
 	}
 	assert_int_equal(k2hft_ring_validate(ring), 0);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* Filled to the last byte, emptied and filled again from another offset: an entry lies across the end. */
 static void full_is_again_and_room_comes_back(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "full");
 	char text[1024 - 32 + 1];
 	struct k2hft_span span;
 	void *payload;
 
-	(void)state;
 	memset(text, 'f', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(push(producer, stream_id, "shift"), 0);
@@ -119,7 +112,6 @@ static void full_is_again_and_room_comes_back(void **state)
 		assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
 	}
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void too_large_is_never(void **state)
@@ -194,11 +186,10 @@ static void front_and_rear_go_back(void **state)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
 	const size_t all = sizeof(letters) - 1;
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "cut");
 
-	(void)state;
 	for (size_t offset = 0; offset < all; offset++) {
 		for (size_t bytes = 1; offset + bytes <= all; bytes++) {
 			uint64_t before = stats_of(ring).tail, end = before + 32 + (offset + bytes + 7) / 8 * 8;
@@ -213,19 +204,17 @@ static void front_and_rear_go_back(void **state)
 		}
 	}
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* The same with another claim behind: the rear stays as a gap. */
 static void rear_behind_which_another_claimed(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
 	size_t offset = 0;
 
-	(void)state;
 	memcpy(reserve(first, 100), "0123456789", 10);
 	assert_int_equal(push(second, stream_id, "behind"), 0);
 	assert_nothing(ring, 1);
@@ -240,16 +229,14 @@ static void rear_behind_which_another_claimed(void **state)
 	assert_int_equal(take(ring, "behind"), 96);
 	k2hft_producer_close(first);
 	k2hft_producer_close(second);
-	k2hft_ring_close(ring);
 }
 
 static void discard_goes_back_or_is_skipped(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
-	(void)state;
 	for (int count = 0; count < 100000; count++) {
 		(void)reserve(first, 1000);
 		assert_int_equal(k2hft_producer_discard(first), 0);
@@ -266,16 +253,14 @@ static void discard_goes_back_or_is_skipped(void **state)
 	k2hft_producer_close(first);
 	assert_nothing(ring, 0);
 	k2hft_producer_close(second);
-	k2hft_ring_close(ring);
 }
 
 /* Gaps alone, which nobody will ever acknowledge, do not fill the ring. */
 static void gaps_alone_are_freed(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 
-	(void)state;
 	for (int count = 0; count < 1000; count++) {
 		(void)reserve(first, 1000);
 		(void)reserve(second, 1000);
@@ -289,17 +274,15 @@ static void gaps_alone_are_freed(void **state)
 	assert_int_equal(take(ring, "x"), 1000 * 1032);
 	k2hft_producer_close(first);
 	k2hft_producer_close(second);
-	k2hft_ring_close(ring);
 }
 
 static void release_and_rewind(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
 
-	(void)state;
 	for (int count = 0; count < 4; count++)
 		assert_int_equal(push(producer, stream_id, "12345678"), 0);
 	assert_int_equal(k2hft_ring_release(ring, 40), -EINVAL);
@@ -324,18 +307,16 @@ static void release_and_rewind(void **state)
 	assert_int_equal(k2hft_ring_release(ring, 160), 0);
 	assert_int_equal(stats_of(ring).acked_records, 4);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* Wherever in the gap behind the last acknowledged chunk the receiver stands, the next chunk's gap reaches it. */
 static void rewind_into_acknowledged_gap(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
 
-	(void)state;
 	assert_int_equal(push(first, stream_id, "1"), 0);
 	(void)reserve(first, 8);
 	assert_int_equal(push(second, stream_id, "2"), 0);
@@ -352,16 +333,14 @@ static void rewind_into_acknowledged_gap(void **state)
 	}
 	k2hft_producer_close(first);
 	k2hft_producer_close(second);
-	k2hft_ring_close(ring);
 }
 
 static void commit_wakes_the_sleeper(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
-	(void)state;
 	assert_int_equal(push(producer, stream_id, "not asleep"), 0);
 	assert_int_equal(readable(ring, 0), 0);
 	assert_int_equal(k2hft_ring_sleep(ring), 0);
@@ -376,18 +355,16 @@ static void commit_wakes_the_sleeper(void **state)
 		(void)take(ring, "wake");
 	}
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* Its producer can be dead: who sleeps without knowing of it would never ask. */
 static void sleep_waits_for_known_claims_only(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2hft_span span;
 	int claimed = 0;
 
-	(void)state;
 	assert_int_equal(k2hft_ring_read(ring, SMALL, 0, &span, &claimed), 0);
 	assert_int_equal(claimed, 0);
 	(void)reserve(producer, 8);
@@ -396,7 +373,6 @@ static void sleep_waits_for_known_claims_only(void **state)
 	assert_int_equal(claimed, 1);
 	assert_int_equal(k2hft_ring_sleep(ring), 1);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 struct waiter {
@@ -423,7 +399,7 @@ static void *space_waiter(void *argument)
 
 static void space_wait_ends_with_room(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring), *other = producer_of(ring);
 	struct waiter waiter = {ring, producer};
 	uint32_t stream_id = stream_of(ring, "s");
@@ -431,7 +407,6 @@ static void space_wait_ends_with_room(void **state)
 	pthread_t thread;
 	void *result, *payload;
 
-	(void)state;
 	for (int round = 0; round < 20; round++) {
 		while (push(other, stream_id, "filler") == 0)
 			continue;
@@ -456,7 +431,6 @@ static void space_wait_ends_with_room(void **state)
 	assert_int_equal((intptr_t)result, 0);
 	k2hft_producer_close(producer);
 	k2hft_producer_close(other);
-	k2hft_ring_close(ring);
 }
 
 /* Finds that there is not room enough, and waits for more. */
@@ -521,14 +495,13 @@ static void in_a_thread(void *(*run)(void *), struct waiter *waiter)
 static void a_wait_is_for_more_than_its_thread_saw(void **state)
 {
 	static const size_t fills[] = {SMALL / 16, SMALL / 4, SMALL / 4, SMALL / 4, SMALL / 16};
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct waiter other = {ring, producer_of(ring)};
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
 	void *payload;
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(fills) / sizeof(*fills); at++) {
 		(void)reserve(producer, fills[at] - 32);
 		assert_int_equal(commit(producer, stream_id, 0, fills[at] - 32), 0);
@@ -544,7 +517,6 @@ static void a_wait_is_for_more_than_its_thread_saw(void **state)
 	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 6, &payload), 0);
 	k2hft_producer_close(producer);
 	k2hft_producer_close(other.producer);
-	k2hft_ring_close(ring);
 }
 
 static void *dump(void *argument)
@@ -559,13 +531,12 @@ static void *dump(void *argument)
 /* While the consumer goes on. */
 static void any_thread_dumps(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	pthread_t thread;
 	void *failed;
 
-	(void)state;
 	for (int round = 0; round < 200; round++) {
 		for (int count = 0; count < 20; count++)
 			assert_int_equal(push(producer, stream_id, "12345678"), 0);
@@ -576,16 +547,14 @@ static void any_thread_dumps(void **state)
 		assert_null(failed);
 	}
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void counts_survive_producers(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_producer *producers[1025];
 
-	(void)state;
 	for (int count = 0; count < 50; count++) {
 		struct k2hft_producer *producer = producer_of(ring);
 
@@ -602,7 +571,6 @@ static void counts_survive_producers(void **state)
 	assert_int_equal(stats_of(ring).producers, 1024);
 	for (int count = 0; count < 1024; count++)
 		k2hft_producer_close(producers[count]);
-	k2hft_ring_close(ring);
 }
 
 static void options_are_checked(void **state)
@@ -648,44 +616,42 @@ static void options_are_checked(void **state)
 
 static void space_wait_takes_its_time(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	uint64_t begin_ns;
 
-	(void)state;
 	while (push(producer, stream_id, "filler") == 0)
 		continue;
 	begin_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	assert_int_equal(k2hft_ring_space_wait(ring, 20), -ETIMEDOUT);
 	assert_true(k2i_clock_ns(CLOCK_MONOTONIC) - begin_ns >= 20 * UINT64_C(1000000));
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pushed_is_read),
-		cmocka_unit_test(span_is_bounded),
-		cmocka_unit_test(many_laps),
-		cmocka_unit_test(full_is_again_and_room_comes_back),
+		RING_TEST(pushed_is_read),
+		RING_TEST(span_is_bounded),
+		RING_TEST(many_laps),
+		RING_TEST(full_is_again_and_room_comes_back),
 		cmocka_unit_test(too_large_is_never),
 		cmocka_unit_test(calls_out_of_order),
-		cmocka_unit_test(front_and_rear_go_back),
-		cmocka_unit_test(rear_behind_which_another_claimed),
-		cmocka_unit_test(discard_goes_back_or_is_skipped),
-		cmocka_unit_test(gaps_alone_are_freed),
-		cmocka_unit_test(release_and_rewind),
-		cmocka_unit_test(rewind_into_acknowledged_gap),
-		cmocka_unit_test(commit_wakes_the_sleeper),
-		cmocka_unit_test(sleep_waits_for_known_claims_only),
-		cmocka_unit_test(space_wait_ends_with_room),
+		RING_TEST(front_and_rear_go_back),
+		RING_TEST(rear_behind_which_another_claimed),
+		RING_TEST(discard_goes_back_or_is_skipped),
+		RING_TEST(gaps_alone_are_freed),
+		RING_TEST(release_and_rewind),
+		RING_TEST(rewind_into_acknowledged_gap),
+		RING_TEST(commit_wakes_the_sleeper),
+		RING_TEST(sleep_waits_for_known_claims_only),
+		RING_TEST(space_wait_ends_with_room),
 		cmocka_unit_test(a_ring_at_the_place_of_another_has_its_own_room),
-		cmocka_unit_test(a_wait_is_for_more_than_its_thread_saw),
-		cmocka_unit_test(any_thread_dumps),
-		cmocka_unit_test(counts_survive_producers),
-		cmocka_unit_test(space_wait_takes_its_time),
+		RING_TEST(a_wait_is_for_more_than_its_thread_saw),
+		RING_TEST(any_thread_dumps),
+		RING_TEST(counts_survive_producers),
+		RING_TEST(space_wait_takes_its_time),
 		cmocka_unit_test(options_are_checked),
 	};
 

@@ -148,12 +148,11 @@ static void dead_producers_claim_is_recovered(void **state)
 /* The same all at once, by repair, nobody behind the last. */
 static void dead_producers_claims_are_repaired(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	int mended = 0;
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(steps_all) / sizeof(steps_all[0]); at++) {
 		assert_int_equal(push(producer, stream_id, "x"), 0);
 		die_after(ring, steps_all[at].steps);
@@ -167,17 +166,15 @@ static void dead_producers_claims_are_repaired(void **state)
 	assert_int_equal(stats_of(ring).head, stats_of(ring).tail);
 	assert_int_equal(stats_of(ring).producers, 1);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void live_claims_are_left_alone(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2i_slot *slot;
 
-	(void)state;
 	memcpy(reserve(first, 5), "first", 5);
 	assert_int_equal(push(second, stream_id, "second"), 0);
 	assert_int_equal(k2hft_ring_recover(ring), 0);
@@ -199,17 +196,15 @@ static void live_claims_are_left_alone(void **state)
 	(void)take(ring, "third");
 	k2hft_producer_close(first);
 	k2hft_producer_close(second);
-	k2hft_ring_close(ring);
 }
 
 /* A dead producer's unmarked claim ends where a live one begins, marked or not. */
 static void unmarked_claim_ends_at_a_live_one(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	struct k2i_slot *slot;
 
-	(void)state;
 	die_after(ring, after_claim);
 	slot = slot_at_tail(ring);
 	atomic_fetch_add(&ring->header->tail, 160);
@@ -222,79 +217,74 @@ static void unmarked_claim_ends_at_a_live_one(void **state)
 	assert_nothing(ring, 0);
 	assert_int_equal(stats_of(ring).head, 1160);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
-/* What a hostile process can write into the chunk at `position`, of 40 bytes with 8 of payload. */
-static void spoil(struct k2hft_ring *ring, uint64_t position, unsigned how)
+#define PAYLOAD "1234567890"
+#define LEAD_BYTES 7u
+#define CHUNK_BYTES 56u /* with a header of 32 and 7 bytes on either side of the payload */
+
+/* What a hostile process can write into a chunk of that. */
+static const struct spoil {
+	enum { MARK, REST, STREAM_RECORDS } word;
+	unsigned kind;
+	uint64_t value; /* the size that a mark of `kind` says, or bits that are set in another word */
+	uint64_t away;  /* how far from the place that the mark is for */
+} spoils[] = {
+	{MARK, 0, 0, 0},
+	{MARK, K2I_KIND_CHUNK, 32, 0},
+	{MARK, K2I_KIND_CHUNK, 40, 0},
+	{MARK, K2I_KIND_CHUNK, 44, 0},
+	{MARK, K2I_KIND_CHUNK, SMALL / 4, 0},
+	{MARK, K2I_KIND_CHUNK, SMALL / 2, 0},
+	{MARK, 7, CHUNK_BYTES, 0},
+	{MARK, K2I_KIND_GAP, K2I_MARK_SIZE_MASK & ~UINT64_C(7), 0},
+	{MARK, K2I_KIND_DISCARDED, SMALL, 0},
+	{MARK, K2I_KIND_CHUNK, CHUNK_BYTES, CHUNK_BYTES},
+	{REST, 0, UINT64_C(8) << 32, 0},
+	{REST, 0, UINT64_C(8) << 40, 0},
+	{REST, 0, UINT64_C(0xff) << 40, 0},
+	{REST, 0, UINT64_C(4) << 48, 0},
+	{STREAM_RECORDS, 0, UINT64_C(10) << 32, 0},
+	{STREAM_RECORDS, 0, 4000, 0},
+	{STREAM_RECORDS, 0, 0xffffffff, 0},
+};
+#define SPOILS (sizeof(spoils) / sizeof(spoils[0]))
+
+static void spoil(struct k2hft_ring *ring, uint64_t position, const struct spoil *how)
 {
 	struct k2i_entry *entry = k2i_entry_at(ring, position);
-	uint64_t rest = le64toh(atomic_load(&entry->rest));
-	uint64_t stream_records = le64toh(atomic_load(&entry->stream_records));
 
-	switch (how) {
-	case 0:
-		mark_set(ring, position, 0, 0);
-		break;
-	case 1:
-		mark_set(ring, position, K2I_KIND_CHUNK, 32);
-		break;
-	case 2:
-		mark_set(ring, position, K2I_KIND_CHUNK, 44);
-		break;
-	case 3:
-		mark_set(ring, position, K2I_KIND_CHUNK, SMALL / 2);
-		break;
-	case 4:
-		mark_set(ring, position, 7, 40);
-		break;
-	case 5:
-		mark_set(ring, position, K2I_KIND_GAP, K2I_MARK_SIZE_MASK & ~UINT64_C(7));
-		break;
-	case 6:
-		atomic_store(&entry->rest, htole64(rest | UINT64_C(8) << 32));
-		break;
-	case 7:
-		atomic_store(&entry->rest, htole64(rest | UINT64_C(0xff) << 40));
-		break;
-	case 8:
-		atomic_store(&entry->rest, htole64(rest | UINT64_C(4) << 48));
-		break;
-	case 9:
-		atomic_store(&entry->stream_records, htole64(stream_records | UINT64_C(9) << 32));
-		break;
-	case 10:
-		atomic_store(&entry->stream_records, htole64((stream_records & ~UINT64_C(0xffffffff)) | 4000));
-		break;
-	case 11:
-		atomic_store(&entry->stream_records, htole64(stream_records | UINT64_C(0xffffffff)));
-		break;
-	case 12:
-		mark_set(ring, position, K2I_KIND_DISCARDED, SMALL);
-		break;
-	case 13:
-		atomic_store(&entry->mark, mark_get(ring, position + 40));
-		break;
-	default:
-		mark_set(ring, position, K2I_KIND_CHUNK, SMALL / 4);
-		break;
+	if (how->word == REST)
+		atomic_fetch_or(&entry->rest, htole64(how->value));
+	else if (how->word == STREAM_RECORDS)
+		atomic_fetch_or(&entry->stream_records, htole64(how->value));
+	else if (how->kind)
+		atomic_store(&entry->mark, k2i_mark_make(ring, position + how->away, how->kind, how->value));
+	else
+		atomic_store(&entry->mark, 0);
+}
+
+static void push_chunks(struct k2hft_ring *ring, struct k2hft_producer *producer, unsigned count)
+{
+	uint32_t stream_id = stream_of(ring, "s");
+
+	while (count-- > 0) {
+		memcpy((char *)reserve(producer, LEAD_BYTES + strlen(PAYLOAD)) + LEAD_BYTES, PAYLOAD, strlen(PAYLOAD));
+		assert_int_equal(commit(producer, stream_id, LEAD_BYTES, strlen(PAYLOAD)), 0);
 	}
 }
-#define SPOILS 15u
 
 static void spoiled_entry_is_skipped(void **state)
 {
 	(void)state;
-	for (unsigned how = 0; how < SPOILS; how++) {
+	for (size_t how = 0; how < SPOILS; how++) {
 		struct k2hft_ring *ring = memory_ring();
 		struct k2hft_producer *producer = producer_of(ring);
-		uint32_t stream_id = stream_of(ring, "s");
 		struct k2hft_span span;
 		int claimed;
 
-		for (int count = 0; count < 3; count++)
-			assert_int_equal(push(producer, stream_id, "12345678"), 0);
-		spoil(ring, 40, how);
+		push_chunks(ring, producer, 3);
+		spoil(ring, CHUNK_BYTES, &spoils[how]);
 		assert_int_equal(k2hft_ring_validate(ring), 1);
 		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, &claimed), 1);
 		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, &claimed), -EBADMSG);
@@ -302,9 +292,9 @@ static void spoiled_entry_is_skipped(void **state)
 		assert_int_equal(k2hft_ring_recover(ring), 0);
 		assert_int_equal(k2hft_ring_repair(ring), 1);
 		assert_int_equal(k2hft_ring_validate(ring), 0);
-		assert_int_equal(stats_of(ring).damaged_bytes, 40);
-		assert_int_equal(take(ring, "12345678"), 40);
-		assert_int_equal(stats_of(ring).head, 120);
+		assert_int_equal(stats_of(ring).damaged_bytes, CHUNK_BYTES);
+		assert_int_equal(take(ring, PAYLOAD), CHUNK_BYTES);
+		assert_int_equal(stats_of(ring).head, 3 * CHUNK_BYTES);
 		assert_int_equal(stats_of(ring).acked_records, 2);
 		k2hft_producer_close(producer);
 		k2hft_ring_close(ring);
@@ -315,19 +305,18 @@ static void spoiled_entry_is_skipped(void **state)
 static void spoiled_after_it_was_read(void **state)
 {
 	(void)state;
-	for (unsigned how = 0; how < SPOILS; how++) {
+	for (size_t how = 0; how < SPOILS; how++) {
 		struct k2hft_ring *ring = memory_ring();
 		struct k2hft_producer *producer = producer_of(ring);
 		uint32_t stream_id = stream_of(ring, "s");
 		struct k2hft_span span;
 
-		for (int count = 0; count < 3; count++)
-			assert_int_equal(push(producer, stream_id, "12345678"), 0);
+		push_chunks(ring, producer, 3);
 		assert_int_equal(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL), 3);
-		spoil(ring, 40, how);
-		assert_int_equal(k2hft_ring_rewind(ring, 80), -EINVAL);
-		assert_int_equal(k2hft_ring_release(ring, 120), 0);
-		assert_int_equal(stats_of(ring).head, 120);
+		spoil(ring, CHUNK_BYTES, &spoils[how]);
+		assert_int_equal(k2hft_ring_rewind(ring, 2 * CHUNK_BYTES), -EINVAL);
+		assert_int_equal(k2hft_ring_release(ring, 3 * CHUNK_BYTES), 0);
+		assert_int_equal(stats_of(ring).head, 3 * CHUNK_BYTES);
 		assert_int_equal(push(producer, stream_id, "more"), 0);
 		(void)take(ring, "more");
 		k2hft_producer_close(producer);
@@ -338,55 +327,46 @@ static void spoiled_after_it_was_read(void **state)
 /* Nothing that was read can reach into what was not. */
 static void spoiled_entry_takes_nothing_along_that_was_not_read(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
-	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
 
-	(void)state;
-	for (int count = 0; count < 3; count++)
-		assert_int_equal(push(producer, stream_id, "12345678"), 0);
-	assert_int_equal(k2hft_ring_read(ring, 80, 0, &span, NULL), 2);
-	mark_set(ring, 40, K2I_KIND_GAP, 80);
+	push_chunks(ring, producer, 3);
+	assert_int_equal(k2hft_ring_read(ring, 2 * CHUNK_BYTES, 0, &span, NULL), 2);
+	mark_set(ring, CHUNK_BYTES, K2I_KIND_GAP, 2 * CHUNK_BYTES);
 	assert_int_equal(k2hft_ring_repair(ring), 1);
-	assert_int_equal(stats_of(ring).damaged_bytes, 40);
-	assert_int_equal(k2hft_ring_release(ring, 80), 0);
-	(void)take(ring, "12345678");
+	assert_int_equal(stats_of(ring).damaged_bytes, CHUNK_BYTES);
+	assert_int_equal(k2hft_ring_release(ring, 2 * CHUNK_BYTES), 0);
+	(void)take(ring, PAYLOAD);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* Between the first and the last place, whichever was found first. */
 static void all_damage_is_kept(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
-	uint32_t stream_id = stream_of(ring, "s");
 	uint64_t from, to;
 
-	(void)state;
-	for (int count = 0; count < 8; count++)
-		assert_int_equal(push(producer, stream_id, "12345678"), 0);
-	mark_set(ring, 120, 0, 0);
-	mark_set(ring, 200, 0, 0);
+	push_chunks(ring, producer, 8);
+	mark_set(ring, 3 * CHUNK_BYTES, 0, 0);
+	mark_set(ring, 5 * CHUNK_BYTES, 0, 0);
 	assert_int_equal(k2hft_ring_repair(ring), 2);
-	mark_set(ring, 40, 0, 0);
+	mark_set(ring, CHUNK_BYTES, 0, 0);
 	assert_int_equal(k2hft_ring_repair(ring), 1);
 	assert_true(k2i_ring_damage(ring, &from, &to));
-	assert_int_equal(from, 40);
-	assert_int_equal(to, 240);
+	assert_int_equal(from, CHUNK_BYTES);
+	assert_int_equal(to, 6 * CHUNK_BYTES);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* The slot is emptied last, and nobody will wake for what is committed already. */
 static void sleep_does_not_wait_for_what_is_committed(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
-	(void)state;
 	(void)reserve(producer, 8);
 	assert_nothing(ring, 1);
 	assert_int_equal(commit(producer, stream_id, 0, 8), 0);
@@ -394,17 +374,15 @@ static void sleep_does_not_wait_for_what_is_committed(void **state)
 	assert_int_equal(k2hft_ring_sleep(ring), 0);
 	atomic_store(&ring->slots[0].claim, 0);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* The last entry before the tail has no mark behind it. */
 static void spoiled_at_the_end(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 
-	(void)state;
 	assert_int_equal(push(producer, stream_id, "12345678"), 0);
 	mark_set(ring, 0, 0, 0);
 	assert_int_equal(k2hft_ring_repair(ring), 1);
@@ -412,7 +390,6 @@ static void spoiled_at_the_end(void **state)
 	assert_int_equal(push(producer, stream_id, "more"), 0);
 	assert_int_equal(take(ring, "more"), 40);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* The header as a hostile process can write it while the ring is in use: no wrong memory is touched, no call hangs. */
@@ -453,14 +430,13 @@ static void spoiled_header(void **state)
 
 static void dump_shows_every_entry(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *first = producer_of(ring), *second = producer_of(ring), *third = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "s");
 	char *text = NULL;
 	size_t text_bytes = 0;
 	FILE *output = open_memstream(&text, &text_bytes), *full = fopen("/dev/full", "w");
 
-	(void)state;
 	assert_int_equal(push(first, stream_id, "12345678"), 0);
 	assert_int_equal(push(first, stream_id, "12345678"), 0);
 	(void)reserve(first, 8);
@@ -481,22 +457,19 @@ static void dump_shows_every_entry(void **state)
 	k2hft_producer_close(first);
 	k2hft_producer_close(second);
 	k2hft_producer_close(third);
-	k2hft_ring_close(ring);
 }
 
 /* Places of dead processes are given away when there are no others. */
 static void dead_places_are_taken_over(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producers[K2I_SLOT_COUNT];
 
-	(void)state;
 	die_after(ring, before_claim);
 	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++)
 		producers[at] = producer_of(ring);
 	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++)
 		k2hft_producer_close(producers[at]);
-	k2hft_ring_close(ring);
 }
 
 static void before_it_told(struct k2hft_ring *ring)
@@ -510,12 +483,11 @@ static void before_it_told(struct k2hft_ring *ring)
 /* The last place: whoever took it first died before the ring knew that it is used. */
 static void a_place_that_was_not_told_of_is(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producers[K2I_SLOT_COUNT];
 	uint32_t stream_id = stream_of(ring, "s");
 	const unsigned last = K2I_SLOT_COUNT - 1;
 
-	(void)state;
 	for (unsigned at = 0; at < last - 1; at++)
 		producers[at] = producer_of(ring);
 	die_after(ring, before_it_told);
@@ -528,7 +500,6 @@ static void a_place_that_was_not_told_of_is(void **state)
 	(void)take(ring, "x");
 	for (unsigned at = 0; at < K2I_SLOT_COUNT; at++)
 		k2hft_producer_close(producers[at]);
-	k2hft_ring_close(ring);
 }
 
 static void all_places(struct k2hft_ring *ring)
@@ -540,15 +511,13 @@ static void all_places(struct k2hft_ring *ring)
 /* But one stays that says whose a claim is which has no mark. */
 static void dead_places_with_a_claim_are_not(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 
-	(void)state;
 	die_after(ring, after_claim);
 	all_places(ring);
 	assert_int_equal(k2hft_ring_recover(ring), 1);
 	assert_int_equal(stats_of(ring).discarded_claims, 1);
 	assert_int_equal(stats_of(ring).damaged_bytes, 0);
-	k2hft_ring_close(ring);
 }
 
 /* What comes between a look whether a place's owner lives and what follows from it. */
@@ -601,39 +570,37 @@ static void a_place_that_changes_hands_stays_its_takers(void **state)
 /* After a power cut the room behind the tail can hold marks that are valid there. */
 static void free_room_is_cleared(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 
-	(void)state;
 	mark_set(ring, 0, K2I_KIND_CHUNK, 40);
 	mark_set(ring, SMALL - 8, K2I_KIND_GAP, 8);
 	k2i_free_room_clear(ring);
 	assert_int_equal(mark_get(ring, 0), 0);
 	assert_int_equal(mark_get(ring, SMALL - 8), 0);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dead_producers_claim_is_recovered),
-		cmocka_unit_test(dead_producers_claims_are_repaired),
-		cmocka_unit_test(live_claims_are_left_alone),
-		cmocka_unit_test(unmarked_claim_ends_at_a_live_one),
+		RING_TEST(dead_producers_claims_are_repaired),
+		RING_TEST(live_claims_are_left_alone),
+		RING_TEST(unmarked_claim_ends_at_a_live_one),
 		cmocka_unit_test(spoiled_entry_is_skipped),
 		cmocka_unit_test(spoiled_after_it_was_read),
-		cmocka_unit_test(spoiled_entry_takes_nothing_along_that_was_not_read),
-		cmocka_unit_test(all_damage_is_kept),
-		cmocka_unit_test(sleep_does_not_wait_for_what_is_committed),
-		cmocka_unit_test(spoiled_at_the_end),
+		RING_TEST(spoiled_entry_takes_nothing_along_that_was_not_read),
+		RING_TEST(all_damage_is_kept),
+		RING_TEST(sleep_does_not_wait_for_what_is_committed),
+		RING_TEST(spoiled_at_the_end),
 		cmocka_unit_test(spoiled_header),
-		cmocka_unit_test(dump_shows_every_entry),
-		cmocka_unit_test(dead_places_are_taken_over),
-		cmocka_unit_test(dead_places_with_a_claim_are_not),
-		cmocka_unit_test(a_place_that_was_not_told_of_is),
+		RING_TEST(dump_shows_every_entry),
+		RING_TEST(dead_places_are_taken_over),
+		RING_TEST(dead_places_with_a_claim_are_not),
+		RING_TEST(a_place_that_was_not_told_of_is),
 		cmocka_unit_test_setup_teardown(a_place_that_changes_hands_stays_its_takers, files_make, files_remove),
-		cmocka_unit_test(free_room_is_cleared),
+		RING_TEST(free_room_is_cleared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,10 +15,9 @@ static int declare(struct k2hft_ring *ring, const char *path, const char *host, 
 
 static void same_stream_same_number(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	uint32_t first, again, other;
 
-	(void)state;
 	assert_int_equal(declare(ring, "a", NULL, K2HFT_STREAM_TEXT, &first), 0);
 	assert_int_equal(declare(ring, "a", "", K2HFT_STREAM_TEXT, &again), 0);
 	assert_int_equal(first, again);
@@ -29,17 +28,15 @@ static void same_stream_same_number(void **state)
 	assert_int_not_equal(first, again);
 	assert_int_not_equal(other, again);
 	assert_int_equal(stats_of(ring).streams, 3);
-	k2hft_ring_close(ring);
 }
 
 static void found_as_declared(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1], host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	struct k2hft_stream found;
 	uint32_t stream_id, generation;
 
-	(void)state;
 	memset(path, 'p', sizeof(path));
 	for (size_t at = 200; at < sizeof(path); at += 200)
 		path[at] = '/';
@@ -54,18 +51,16 @@ static void found_as_declared(void **state)
 	assert_int_equal(k2hft_stream_find(ring, stream_id + 1, &found, &generation), -ENOENT);
 	assert_int_equal(k2hft_stream_find(ring, 0, &found, &generation), -ENOENT);
 	assert_int_equal(k2hft_stream_find(ring, UINT32_MAX, &found, &generation), -ENOENT);
-	k2hft_ring_close(ring);
 }
 
 static void bad_streams(void **state)
 {
 	static const char *const paths[] = {"", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "./a", "a/."};
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 2], host[K2HFT_STREAM_HOST_BYTES_MAX + 2];
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_stream stream = {.path = "a", .reserved = 1};
 	uint32_t stream_id = 77;
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(paths) / sizeof(paths[0]); at++)
 		assert_int_equal(declare(ring, paths[at], NULL, 0, &stream_id), -EINVAL);
 	memset(path, 'p', sizeof(path));
@@ -82,18 +77,16 @@ static void bad_streams(void **state)
 	assert_int_equal(k2hft_stream_declare(ring, &stream, &stream_id), -EINVAL);
 	assert_int_equal(stream_id, 77);
 	assert_int_equal(stats_of(ring).streams, 0);
-	k2hft_ring_close(ring);
 }
 
 /* A number waits for its chunks before it is given away, and tells by its generation that it was. */
 static void number_is_given_away_when_acknowledged(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t stream_id = stream_of(ring, "older"), other, generation_before, generation;
 	struct k2hft_stream found;
 
-	(void)state;
 	assert_int_equal(stream_of(ring, "older"), stream_id);
 	assert_int_equal(push(producer, stream_id, "x"), 0);
 	assert_int_equal(k2hft_stream_find(ring, stream_id, &found, &generation_before), 0);
@@ -116,17 +109,15 @@ static void number_is_given_away_when_acknowledged(void **state)
 	assert_int_equal(k2hft_stream_release(ring, 4097), -EINVAL);
 	assert_int_equal(k2hft_stream_release(ring, 4000), -EINVAL);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* It waits for the chunks of those who have committed some, whoever releases it last. */
 static void number_of_which_nothing_came_is_given_away_at_once(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = producer_of(ring);
 	uint32_t used = stream_of(ring, "used"), unused = stream_of(ring, "unused");
 
-	(void)state;
 	assert_int_equal(push(producer, used, "x"), 0);
 	assert_int_equal(k2i_stream_release_unused(ring, unused), 0);
 	assert_int_equal(k2i_stream_release_unused(ring, unused), -EINVAL);
@@ -138,7 +129,6 @@ static void number_of_which_nothing_came_is_given_away_at_once(void **state)
 	(void)take(ring, "x");
 	assert_int_equal(stream_of(ring, "newer"), used);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 /* A text as another process can write it, or leave it when it dies. */
@@ -176,11 +166,10 @@ static void spoiled_texts_are_nobodys(void **state)
 
 static void table_is_full(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	uint32_t stream_id;
 	char path[32];
 
-	(void)state;
 	for (unsigned count = 0; count < 4096; count++) {
 		(void)snprintf(path, sizeof(path), "stream-%u", count);
 		assert_int_equal(declare(ring, path, NULL, 0, &stream_id), 0);
@@ -191,17 +180,15 @@ static void table_is_full(void **state)
 	assert_int_equal(k2hft_stream_release(ring, 100), 0);
 	assert_int_equal(declare(ring, "one more", NULL, 0, &stream_id), 0);
 	assert_int_equal(stream_id, 100);
-	k2hft_ring_close(ring);
 }
 
 /* Eight processes declare the same streams at once, and one of them is killed while it does so. */
 static void processes_declare_at_once(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	char link[64], path[32];
 	pid_t children[8];
 
-	(void)state;
 	(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)getpid(), k2hft_ring_descriptor(ring));
 	for (int child = 0; child < 8; child++) {
 		children[child] = fork();
@@ -231,7 +218,6 @@ static void processes_declare_at_once(void **state)
 	}
 	assert_true(stats_of(ring).streams <= 200);
 	(void)stream_of(ring, "after all");
-	k2hft_ring_close(ring);
 }
 
 /* In another process: declares all streams that there can be, says so, and ends when it is told to. Does not return. */
@@ -329,14 +315,14 @@ static void what_a_consumer_declared_is_its_successors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same_stream_same_number),
-		cmocka_unit_test(found_as_declared),
-		cmocka_unit_test(bad_streams),
-		cmocka_unit_test(number_is_given_away_when_acknowledged),
-		cmocka_unit_test(number_of_which_nothing_came_is_given_away_at_once),
+		RING_TEST(same_stream_same_number),
+		RING_TEST(found_as_declared),
+		RING_TEST(bad_streams),
+		RING_TEST(number_is_given_away_when_acknowledged),
+		RING_TEST(number_of_which_nothing_came_is_given_away_at_once),
 		cmocka_unit_test(spoiled_texts_are_nobodys),
-		cmocka_unit_test(table_is_full),
-		cmocka_unit_test(processes_declare_at_once),
+		RING_TEST(table_is_full),
+		RING_TEST(processes_declare_at_once),
 		cmocka_unit_test_setup_teardown(what_the_dead_declared_is_free_again, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_a_consumer_declared_is_its_successors, files_make, files_remove),
 	};

@@ -56,12 +56,11 @@ static void *sleeper_run(void *argument)
 /* Else each would look again by itself, a second later. */
 static void all_are_woken(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = full_by(ring, stream_of(ring, "s"));
 	uint32_t sequence = atomic_load(&ring->header->space_sequence);
 	struct sleeper sleepers[SLEEPERS];
 
-	(void)state;
 	atomic_store(&ring->header->space_waiters, SLEEPERS);
 	for (unsigned number = 0; number < SLEEPERS; number++) {
 		sleepers[number] = (struct sleeper){.ring = ring, .sequence = sequence};
@@ -77,7 +76,6 @@ static void all_are_woken(void **state)
 	}
 	atomic_store(&ring->header->space_waiters, 0);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 static void *room_make_late(void *argument)
@@ -90,24 +88,22 @@ static void *room_make_late(void *argument)
 /* Longer than one look around. */
 static void without_a_limit_it_waits_on(void **state)
 {
-	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_ring *ring = *state;
 	struct k2hft_producer *producer = full_by(ring, stream_of(ring, "s"));
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, room_make_late, ring), 0);
 	assert_int_equal(k2hft_ring_space_wait(ring, -1), 0);
 	assert_int_equal(atomic_load(&ring->header->space_waiters), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	k2hft_producer_close(producer);
-	k2hft_ring_close(ring);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_are_woken),
-		cmocka_unit_test(without_a_limit_it_waits_on),
+		RING_TEST(all_are_woken),
+		RING_TEST(without_a_limit_it_waits_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
