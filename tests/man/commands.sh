@@ -13,13 +13,10 @@ options_in()
 	shift
 	plain=$(sed 's/\\-/-/g; s/\\f.//g; s/\\f\[[A-Z]*\]//g' "$page")
 	for option in $("$@" --help 2>&1 | grep -oE '(^|[ ,[|])--[a-z][a-z-]+' | sed 's/^[^-]*//' | sort -u); do
-		case $plain in
-		*"$option"*) ;;
-		*)
+		printf '%s\n' "$plain" | grep -qE -- "(^|[^a-z-])$option([^a-z-]|\$)" || {
 			echo "$page: does not have $option"
 			status=1
-			;;
-		esac
+		}
 	done
 }
 
