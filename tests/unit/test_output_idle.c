@@ -85,7 +85,12 @@ static void output_use(struct k2i_outputs *table, const char *path)
 	k2i_store_writer_free(&writer);
 }
 
-static struct k2i_outputs *outputs_make(const char *base, struct k2i_ledger *ledger)
+/* What the test that runs has. */
+static char base[256];
+static struct k2i_ledger *ledger;
+static struct k2i_outputs *made;
+
+static void outputs_make(void)
 {
 	static struct k2i_counters counters;
 	struct k2i_outputs_options options = {.base_directory = base,
@@ -93,34 +98,49 @@ static struct k2i_outputs *outputs_make(const char *base, struct k2i_ledger *led
 					      .store = {.write_bytes = 4096},
 					      .ledger = ledger,
 					      .counters = &counters};
-	struct k2i_outputs *made;
 
 	assert_int_equal(k2i_outputs_create(&options, &made), 0);
-	return made;
 }
 
-static struct k2i_ledger *ledger_make(const char *base)
+static int setup(void **state)
+{
+	(void)state;
+	folder_make(base, sizeof(base));
+	outputs_make();
+	return 0;
+}
+
+static int setup_with_ledger(void **state)
 {
 	const uint8_t boot_id[16] = "here";
 	struct k2i_ledger_report report;
-	struct k2i_ledger *ledger;
 	char path[300];
 
+	(void)state;
+	folder_make(base, sizeof(base));
 	(void)snprintf(path, sizeof(path), "%s/.k2hft", base);
 	assert_int_equal(k2i_ledger_open(path, boot_id, &ledger, &report), 0);
 	assert_int_equal(k2i_ledger_begin(ledger), 0);
-	return ledger;
+	outputs_make();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	outputs = NULL;
+	assert_int_equal(k2i_outputs_free(made, false), 0);
+	k2i_ledger_close(ledger, false);
+	ledger = NULL;
+	folder_remove(base);
+	return 0;
 }
 
 /* Those that have not been used for long, with SIGHUP, and to make room for another. */
 static void files_are_closed_without_the_tables_lock(void **state)
 {
-	char base[256];
-	struct k2i_outputs *made;
-
 	(void)state;
-	folder_make(base, sizeof(base));
-	outputs = made = outputs_make(base, NULL);
+	outputs = made;
 	output_use(outputs, "first");
 	output_use(outputs, "second");
 	calls = 0;
@@ -134,65 +154,38 @@ static void files_are_closed_without_the_tables_lock(void **state)
 	k2i_outputs_tick(outputs, UINT64_MAX);
 	assert_int_equal(calls, 3); /* the tick looks at the directory, too */
 	assert_int_equal(k2i_outputs_open_count(outputs), 0);
-	outputs = NULL;
-	assert_int_equal(k2i_outputs_free(made, false), 0);
-	folder_remove(base);
 }
 
 /* The ledger can be waiting for the disk, too: it is being written anew. */
 static void the_ledger_is_told_without_the_tables_lock(void **state)
 {
-	char base[256];
-	struct k2i_ledger *ledger;
-	struct k2i_outputs *made;
-
 	(void)state;
-	folder_make(base, sizeof(base));
-	ledger = ledger_make(base);
-	outputs = made = outputs_make(base, ledger);
+	outputs = made;
 	output_use(outputs, "first");
 	output_use(outputs, "second");
 	output_use(outputs, "third");
 	assert_int_equal(told, 1);
 	k2i_outputs_reopen(outputs);
 	assert_int_equal(told, 3);
-	outputs = NULL;
-	assert_int_equal(k2i_outputs_free(made, false), 0);
-	k2i_ledger_close(ledger, false);
-	folder_remove(base);
 }
 
 /* What is opened again meanwhile is not closed again. */
 static void senders_that_are_busy_do_not_keep_it(void **state)
 {
-	char base[256];
-	struct k2i_ledger *ledger;
-	struct k2i_outputs *made;
-
 	(void)state;
-	folder_make(base, sizeof(base));
-	ledger = ledger_make(base);
-	made = outputs_make(base, ledger);
 	output_use(made, "third");
 	busy = made;
 	k2i_outputs_reopen(made);
 	busy = NULL;
 	assert_in_range(uses, 1, USES_MAX - 1);
-	assert_int_equal(k2i_outputs_free(made, false), 0);
-	k2i_ledger_close(ledger, false);
-	folder_remove(base);
 }
 
 /* What somebody has removed gives its room back, however often others want to be synced. */
 static void a_sync_is_no_use(void **state)
 {
-	char base[256];
-	struct k2i_outputs *made;
 	uint64_t used_ns;
 
 	(void)state;
-	folder_make(base, sizeof(base));
-	made = outputs_make(base, NULL);
 	output_use(made, "idle");
 	assert_int_equal(k2i_outputs_sync(made), 0);
 	used_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
@@ -203,8 +196,6 @@ static void a_sync_is_no_use(void **state)
 	assert_int_equal(k2i_outputs_open_count(made), 2);
 	k2i_outputs_tick(made, used_ns + IDLE_NS);
 	assert_int_equal(k2i_outputs_open_count(made), 1);
-	assert_int_equal(k2i_outputs_free(made, false), 0);
-	folder_remove(base);
 }
 
 /* A record goes on in it, but the next one comes to another. */
@@ -240,15 +231,10 @@ static void file_count(void *argument, const struct k2i_ledger_file *file)
 /* FILE_UNIFY of each minute for years: of the last thousand it is known that a record goes on in them, in the ledger, too. */
 static void not_everything_is_kept(void **state)
 {
-	char base[256], name[16] = "";
+	char name[16] = "";
 	unsigned number, files_count = 0;
-	struct k2i_ledger *ledger;
-	struct k2i_outputs *made;
 
 	(void)state;
-	folder_make(base, sizeof(base));
-	ledger = ledger_make(base);
-	made = outputs_make(base, ledger);
 	for (number = 0; number < K2I_OUTPUTS_KEPT_MAX + 10; number++) {
 		(void)snprintf(name, sizeof(name), "%u", number);
 		output_leave(made, name);
@@ -263,19 +249,17 @@ static void not_everything_is_kept(void **state)
 	assert_int_equal(open_writer(made, name), 1);
 	assert_int_equal(open_writer(made, "10"), 1);
 	assert_int_equal(open_writer(made, "9"), 0);
-	assert_int_equal(k2i_outputs_free(made, false), 0);
-	k2i_ledger_close(ledger, false);
-	folder_remove(base);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_are_closed_without_the_tables_lock),
-		cmocka_unit_test(the_ledger_is_told_without_the_tables_lock),
-		cmocka_unit_test(senders_that_are_busy_do_not_keep_it),
-		cmocka_unit_test(a_sync_is_no_use),
-		cmocka_unit_test(not_everything_is_kept),
+		cmocka_unit_test_setup_teardown(files_are_closed_without_the_tables_lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_ledger_is_told_without_the_tables_lock, setup_with_ledger,
+						teardown),
+		cmocka_unit_test_setup_teardown(senders_that_are_busy_do_not_keep_it, setup_with_ledger, teardown),
+		cmocka_unit_test_setup_teardown(a_sync_is_no_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_everything_is_kept, setup_with_ledger, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

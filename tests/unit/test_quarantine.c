@@ -31,6 +31,8 @@
 struct folder {
 	char path[256];
 	const char *names[3];
+	struct k2i_counters counters;
+	struct k2i_quarantine *quarantine;
 };
 
 static void path_join(char *path, size_t room, const struct folder *folder, const char *name)
@@ -40,8 +42,9 @@ static void path_join(char *path, size_t room, const struct folder *folder, cons
 
 static int setup(void **state)
 {
-	static struct folder folder = {.names = {CHUNK_1, CHUNK_2, "index"}};
+	static struct folder folder;
 
+	folder = (struct folder){.names = {CHUNK_1, CHUNK_2, "index"}};
 	folder_make(folder.path, sizeof(folder.path));
 	*state = &folder;
 	return 0;
@@ -53,6 +56,7 @@ static int teardown(void **state)
 	char path[PATH_ROOM];
 	size_t at;
 
+	k2i_quarantine_free(folder->quarantine);
 	for (at = 0; at < 3; at++) {
 		path_join(path, sizeof(path), folder, folder->names[at]);
 		(void)unlink(path);
@@ -80,44 +84,55 @@ static struct k2i_group_entry entries[] = {
 static const struct k2i_group group_of_one = {.entries = entries + 1, .entry_count = 1};
 static const struct k2i_group_file file_of_one = {.error = -EISDIR};
 
+static int put(struct folder *folder)
+{
+	return k2i_quarantine_put(folder->quarantine, ring, &group_of_one, &file_of_one);
+}
+
+/* In place of the one before. */
+static void create_at(struct folder *folder, const char *path, uint64_t bytes_max)
+{
+	k2i_quarantine_free(folder->quarantine);
+	assert_int_equal(k2i_quarantine_create(path, bytes_max, &folder->counters, &folder->quarantine), 0);
+}
+
+static void create(struct folder *folder, uint64_t bytes_max)
+{
+	create_at(folder, folder->path, bytes_max);
+}
+
 /* As often as its sender is held and tries again, a chunk is there once, and takes room once. */
 static void what_comes_again_is_there_once(void **state)
 {
 	const struct k2i_group group = {.entries = entries, .entry_count = 2};
 	const struct k2i_group_file file = {.last = 1, .error = -EISDIR};
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	char index[PATH_ROOM];
 	int tries;
 
 	/* All of it has to have room. */
-	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EDQUOT);
-	k2i_quarantine_free(quarantine);
+	create(folder, 4096);
+	assert_int_equal(k2i_quarantine_put(folder->quarantine, ring, &group, &file), -EDQUOT);
 	/* Two chunks and the index. */
-	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_C(3) * 4096, &counters, &quarantine), 0);
+	create(folder, UINT64_C(3) * 4096);
 	path_join(index, sizeof(index), folder, "index");
 	assert_int_equal(mkdir(index, 0700), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), -EISDIR);
-	assert_int_equal(atomic_load(&counters.quarantined_chunks), 0);
+	assert_int_equal(k2i_quarantine_put(folder->quarantine, ring, &group, &file), -EISDIR);
+	assert_int_equal(atomic_load(&folder->counters.quarantined_chunks), 0);
 	assert_int_equal(rmdir(index), 0);
 	for (tries = 0; tries < 4; tries++)
-		assert_int_equal(k2i_quarantine_put(quarantine, ring, &group, &file), 0);
+		assert_int_equal(k2i_quarantine_put(folder->quarantine, ring, &group, &file), 0);
 	expect_file(folder, CHUNK_1, "chunk1");
 	expect_file(folder, CHUNK_2, "chunk2");
 	expect_file(folder, "index", LINES);
-	assert_int_equal(atomic_load(&counters.quarantined_chunks), 2);
-	assert_int_equal(atomic_load(&counters.quarantined_bytes), 12);
-	k2i_quarantine_free(quarantine);
+	assert_int_equal(atomic_load(&folder->counters.quarantined_chunks), 2);
+	assert_int_equal(atomic_load(&folder->counters.quarantined_bytes), 12);
 }
 
 /* A disk that is full can take half of a line of the index. */
 static void a_line_that_was_cut_stays_one(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	char index[PATH_ROOM];
 	int file;
 
@@ -126,51 +141,41 @@ static void a_line_that_was_cut_stays_one(void **state)
 	assert_true(file >= 0);
 	assert_int_equal(write(file, "72696e67-00", 11), 11);
 	assert_int_equal(close(file), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	create(folder, UINT64_MAX);
+	assert_int_equal(put(folder), 0);
 	expect_file(folder, "index", "72696e67-00\n" CHUNK_2 "\t6\tIs a directory\thost\tpath\n");
-	k2i_quarantine_free(quarantine);
 }
 
 static const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 
 /* One that has room for a file, and has it; when it was put there is long ago. */
-static struct k2i_quarantine *one_there(const struct folder *folder, char there[PATH_ROOM],
-					struct k2i_counters *counters)
+static void one_there(struct folder *folder, char there[PATH_ROOM])
 {
-	struct k2i_quarantine *quarantine;
-
 	path_join(there, PATH_ROOM, folder, CHUNK_1);
 	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, 4096, counters, &quarantine), 0);
-	return quarantine;
+	create(folder, 4096);
 }
 
 /* Whoever is held asks time and again: all that is there is looked at when something can have been moved away. */
 static void a_full_one_is_looked_through_when_it_changes(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	char there[PATH_ROOM];
 
-	quarantine = one_there(folder, there, &counters);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
+	one_there(folder, there);
+	assert_int_equal(put(folder), -EDQUOT);
 	assert_int_equal(unlink(there), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
+	assert_int_equal(put(folder), -EDQUOT);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, NULL, 0), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
-	k2i_quarantine_free(quarantine);
+	assert_int_equal(put(folder), 0);
 }
 
 /* It can change twice in what its time can tell apart. */
 static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	struct timespec now[2];
 	char there[PATH_ROOM];
 
@@ -179,34 +184,30 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 	path_join(there, sizeof(there), folder, CHUNK_1);
 	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
+	create(folder, 4096);
+	assert_int_equal(put(folder), -EDQUOT);
 	assert_int_equal(unlink(there), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
-	k2i_quarantine_free(quarantine);
+	assert_int_equal(put(folder), 0);
 }
 
 /* However often it was tried: a disk that is full for long does not fill it. */
 static void what_could_not_be_put_there_takes_no_room(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	char part[PATH_ROOM];
 	int tries;
 
 	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
 	assert_int_equal(mkdir(part, 0700), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, 4096, &counters, &quarantine), 0);
+	create(folder, 4096);
 	for (tries = 0; tries < 4; tries++) {
 		assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
-		assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EISDIR);
+		assert_int_equal(put(folder), -EISDIR);
 	}
 	assert_int_equal(rmdir(part), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	assert_int_equal(put(folder), 0);
 	expect_file(folder, CHUNK_2, "chunk2");
-	k2i_quarantine_free(quarantine);
 }
 
 /* Named by the linker. */
@@ -222,19 +223,16 @@ DIR *__wrap_opendir(const char *path)
 /* One that can't be looked through for a moment is not taken for empty from then on. */
 static void what_can_not_be_counted_holds(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	char there[PATH_ROOM];
 
-	quarantine = one_there(folder, there, &counters);
+	one_there(folder, there);
 	no_descriptors = true;
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EMFILE);
+	assert_int_equal(put(folder), -EMFILE);
 	no_descriptors = false;
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), -EDQUOT);
+	assert_int_equal(put(folder), -EDQUOT);
 	assert_int_equal(unlink(there), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
-	k2i_quarantine_free(quarantine);
+	assert_int_equal(put(folder), 0);
 }
 
 static int syncs, failing /* of them; 0: none */;
@@ -265,62 +263,52 @@ int __wrap_syncfs(int descriptor)
 /* Who put it there may have been killed before it was on the disk. */
 static void what_was_found_is_synced(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	char none[PATH_ROOM];
 
-	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	create(folder, UINT64_MAX);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 1);
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 1);
-	k2i_quarantine_free(quarantine);
 	path_join(none, sizeof(none), folder, "none");
-	assert_int_equal(k2i_quarantine_create(none, UINT64_MAX, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	create_at(folder, none, UINT64_MAX);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 1);
-	k2i_quarantine_free(quarantine);
 }
 
 /* What is put there is synced until it has been. */
 static void what_is_put_there_is_synced(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 
-	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+	create(folder, UINT64_MAX);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
+	assert_int_equal(put(folder), 0);
 	syncs = 0;
 	failing = 1;
-	assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), -EIO);
 	failing = 0;
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 2);
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 2);
-	k2i_quarantine_free(quarantine);
 }
 
 /* Also of a directory that was made for what was put there. */
 static void an_error_that_others_were_told_of_is_noticed(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	int made;
 
 	for (made = 0; made < 2; made++) {
 		if (made)
 			assert_int_equal(rmdir(folder->path), 0);
-		assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
+		create(folder, UINT64_MAX);
 		if (made)
-			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+			assert_int_equal(put(folder), 0);
 		error_told();
-		assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
-		k2i_quarantine_free(quarantine);
+		assert_int_equal(k2i_quarantine_sync(folder->quarantine), -EIO);
 	}
 }
 
@@ -340,9 +328,7 @@ static unsigned directories_count(const struct stat *which)
 /* What was put there before another file system took the place. */
 static void an_error_of_the_one_before_is_noticed(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
-	struct k2i_quarantine *quarantine;
+	struct folder *folder = *state;
 	struct stat here, there;
 	char link[PATH_ROOM], other[] = "/dev/shm/k2hft-test.XXXXXX";
 	int puts;
@@ -356,17 +342,16 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 	path_join(link, sizeof(link), folder, "index");
 	for (puts = 0; puts < 2; puts++) {
 		assert_int_equal(symlink(folder->path, link), 0);
-		assert_int_equal(k2i_quarantine_create(link, UINT64_MAX, &counters, &quarantine), 0);
+		create_at(folder, link, UINT64_MAX);
 		error_told();
 		assert_int_equal(unlink(link) | symlink(other, link), 0);
 		if (puts)
-			assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
+			assert_int_equal(put(folder), 0);
 		else
-			k2i_quarantine_tick(quarantine);
+			k2i_quarantine_tick(folder->quarantine);
 		assert_int_equal(directories_count(&here), 0);
-		assert_int_equal(k2i_quarantine_sync(quarantine), -EIO);
-		assert_int_equal(k2i_quarantine_sync(quarantine), 0);
-		k2i_quarantine_free(quarantine);
+		assert_int_equal(k2i_quarantine_sync(folder->quarantine), -EIO);
+		assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 		assert_int_equal(unlink(link), 0);
 	}
 	folder_remove(other);
@@ -379,16 +364,13 @@ static void line_keep(void *argument, enum k2hft_log_level level, const char *te
 }
 
 /* Of what can't be put into the quarantine at `path`, or was. */
-static void expect_line(const char *path, const char *what, const char *why)
+static void expect_line(struct folder *folder, const char *path, const char *what, const char *why)
 {
-	static struct k2i_counters counters;
 	char line[LINE_ROOM] = "", wanted[LINE_ROOM];
-	struct k2i_quarantine *quarantine;
 
 	k2hft_log_callback_set(line_keep, line, K2HFT_LOG_ERROR);
-	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &counters, &quarantine), 0);
-	(void)k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one);
-	k2i_quarantine_free(quarantine);
+	create_at(folder, path, UINT64_MAX);
+	(void)put(folder);
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	(void)snprintf(wanted, sizeof(wanted),
 		       "quarantine: what host sends to \"path\" can't be stored there (Is a directory) and %s%s%s",
@@ -399,16 +381,16 @@ static void expect_line(const char *path, const char *what, const char *why)
 /* What is held is not said to be in the quarantine, and why it is not there is said. */
 static void what_it_says(void **state)
 {
-	const struct folder *folder = *state;
+	struct folder *folder = *state;
 	char part[PATH_ROOM], below[PATH_ROOM];
 
 	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
 	assert_int_equal(mkdir(part, 0700), 0);
-	expect_line(folder->path, "is held, because it can't go to ", ": Is a directory");
+	expect_line(folder, folder->path, "is held, because it can't go to ", ": Is a directory");
 	assert_int_equal(rmdir(part), 0);
-	expect_line(folder->path, "goes to ", "");
+	expect_line(folder, folder->path, "goes to ", "");
 	path_join(below, sizeof(below), folder, CHUNK_2 "/quarantine");
-	expect_line(below, "is held, because it can't go to ", ": Not a directory");
+	expect_line(folder, below, "is held, because it can't go to ", ": Not a directory");
 }
 
 /* root's rights do without those of a file. False: they can't be given away. */
@@ -440,41 +422,39 @@ void __wrap_sync(void)
 /* Who may write there and not read: those that wait for the disk do not fail for that. */
 static void one_that_can_not_be_read(void **state)
 {
-	static struct k2i_counters counters;
-	const struct folder *folder = *state;
+	struct folder *folder = *state;
 	struct __user_cap_data_struct capabilities[2];
-	struct k2i_quarantine *quarantine;
 
 	if (!capabilities_set(capabilities, true))
 		skip();
 	assert_int_equal(chmod(folder->path, 0300), 0);
-	assert_int_equal(k2i_quarantine_create(folder->path, UINT64_MAX, &counters, &quarantine), 0);
-	assert_int_equal(k2i_quarantine_put(quarantine, ring, &group_of_one, &file_of_one), 0);
-	unreadable = quarantine;
+	create(folder, UINT64_MAX);
+	assert_int_equal(put(folder), 0);
+	unreadable = folder->quarantine;
 	syncs = 0;
-	assert_int_equal(k2i_quarantine_sync(quarantine), 0);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 1);
 	assert_int_equal(chmod(folder->path, 0700), 0);
 	expect_file(folder, CHUNK_2, "chunk2");
-	k2i_quarantine_free(quarantine);
 	assert_true(capabilities_set(capabilities, false));
 }
 
 int main(void)
 {
+#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_comes_again_is_there_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_line_that_was_cut_stays_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_full_one_is_looked_through_when_it_changes, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_full_one_that_has_just_changed_is_looked_through, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_could_not_be_put_there_takes_no_room, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_can_not_be_counted_holds, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_found_is_synced, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_put_there_is_synced, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_error_that_others_were_told_of_is_noticed, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_error_of_the_one_before_is_noticed, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_it_says, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_that_can_not_be_read, setup, teardown),
+		FOLDER_TEST(what_comes_again_is_there_once),
+		FOLDER_TEST(a_line_that_was_cut_stays_one),
+		FOLDER_TEST(a_full_one_is_looked_through_when_it_changes),
+		FOLDER_TEST(a_full_one_that_has_just_changed_is_looked_through),
+		FOLDER_TEST(what_could_not_be_put_there_takes_no_room),
+		FOLDER_TEST(what_can_not_be_counted_holds),
+		FOLDER_TEST(what_was_found_is_synced),
+		FOLDER_TEST(what_is_put_there_is_synced),
+		FOLDER_TEST(an_error_that_others_were_told_of_is_noticed),
+		FOLDER_TEST(an_error_of_the_one_before_is_noticed),
+		FOLDER_TEST(what_it_says),
+		FOLDER_TEST(one_that_can_not_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
