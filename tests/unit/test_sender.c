@@ -22,6 +22,7 @@
 #include <k2hft/sender.h>
 
 #include "client_state.h"
+#include "file_help.h"
 #include "sender.h"
 
 #define STREAMS_MAX 16u
@@ -36,8 +37,8 @@ struct kept {
 
 /* One receiver; the fields below `lock` are shared with the test. */
 struct receiver {
-	int listener;
-	char port[8];
+	int listener; /* -1: nobody is there */
+	char port[8], folder[256], ring_path[300];
 	pthread_t thread;
 	atomic_int stop, silent; /* silent: takes data and acknowledges nothing */
 	uint32_t stream_ids[STREAMS_MAX];
@@ -221,7 +222,6 @@ static void receiver_listen(struct receiver *receiver)
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(address);
 
-	memset(receiver, 0, sizeof(*receiver));
 	receiver->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_true(receiver->listener >= 0);
 	assert_int_equal(bind(receiver->listener, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -231,25 +231,56 @@ static void receiver_listen(struct receiver *receiver)
 	assert_int_equal(pthread_mutex_init(&receiver->lock, NULL), 0);
 }
 
-static void receiver_run(struct receiver *receiver)
+/* Of a port where nobody listens any more. */
+static int receiver_missing(void **state)
 {
-	assert_int_equal(pthread_create(&receiver->thread, NULL, receiver_main, receiver), 0);
-}
+	struct receiver *receiver = calloc(1, sizeof(*receiver));
 
-static void receiver_start(struct receiver *receiver)
-{
+	assert_non_null(receiver);
+	*state = receiver;
 	receiver_listen(receiver);
-	receiver_run(receiver);
+	(void)close(receiver->listener);
+	receiver->listener = -1;
+	return 0;
 }
 
-static void receiver_end(struct receiver *receiver)
+static int receiver_start(void **state)
 {
-	atomic_store(&receiver->stop, 1);
-	(void)pthread_join(receiver->thread, NULL);
-	(void)close(receiver->listener);
+	struct receiver *receiver = calloc(1, sizeof(*receiver));
+
+	assert_non_null(receiver);
+	*state = receiver;
+	receiver_listen(receiver);
+	folder_make(receiver->folder, sizeof(receiver->folder));
+	(void)snprintf(receiver->ring_path, sizeof(receiver->ring_path), "%s/ring", receiver->folder);
+	assert_int_equal(pthread_create(&receiver->thread, NULL, receiver_main, receiver), 0);
+	return 0;
+}
+
+static int receiver_end(void **state)
+{
+	struct receiver *receiver = *state;
+
+	if (receiver->listener >= 0) {
+		atomic_store(&receiver->stop, 1);
+		(void)pthread_join(receiver->thread, NULL);
+		(void)close(receiver->listener);
+		folder_remove(receiver->folder);
+	}
 	for (unsigned i = 0; i < receiver->kept_count; i++)
 		free(receiver->kept[i].bytes);
 	(void)pthread_mutex_destroy(&receiver->lock);
+	free(receiver);
+	return 0;
+}
+
+#define RECEIVER_TEST(name) cmocka_unit_test_setup_teardown(name, receiver_start, receiver_end)
+
+static void expect_kept(const struct receiver *receiver, const char *text)
+{
+	assert_int_equal(receiver->kept_count, 1);
+	assert_int_equal(receiver->kept[0].byte_count, strlen(text));
+	assert_memory_equal(receiver->kept[0].bytes, text, strlen(text));
 }
 
 static struct k2hft_sender *sender_make(const struct receiver *receiver, const char *ring_path, uint64_t ring_bytes)
@@ -265,6 +296,14 @@ static struct k2hft_sender *sender_make(const struct receiver *receiver, const c
 	return sender;
 }
 
+static struct k2hft_writer *writer_make(struct k2hft_sender *sender)
+{
+	struct k2hft_writer *writer;
+
+	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
+	return writer;
+}
+
 static struct k2hft_client_stats client_stats(struct k2hft_sender *sender)
 {
 	struct k2hft_client_stats stats = {.size = sizeof(stats)};
@@ -275,17 +314,13 @@ static struct k2hft_client_stats client_stats(struct k2hft_sender *sender)
 
 static void records_arrive_and_close_waits_for_them(void **state)
 {
-	struct receiver receiver;
-	struct k2hft_sender *sender;
-	struct k2hft_writer *writer;
+	struct receiver *receiver = *state;
+	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
+	struct k2hft_writer *writer = writer_make(sender);
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 
-	(void)state;
-	receiver_start(&receiver);
-	sender = sender_make(&receiver, NULL, 0);
 	assert_non_null(k2hft_sender_ring(sender));
 	assert_non_null(k2hft_sender_client(sender));
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
 	assert_int_equal(k2hft_writer_write(writer, "first", 5), 0);
 	assert_int_equal(k2hft_sender_flush(sender, LONG_MS), 0);
 	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
@@ -296,36 +331,28 @@ static void records_arrive_and_close_waits_for_them(void **state)
 	assert_int_equal(k2hft_writer_write(writer, "second", 6), 0);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	assert_int_equal(receiver.kept_count, 1);
-	assert_int_equal(receiver.kept[0].byte_count, 13);
-	assert_memory_equal(receiver.kept[0].bytes, "first\nsecond\n", 13);
-	receiver_end(&receiver);
+	expect_kept(receiver, "first\nsecond\n");
 }
 
 static void an_idle_writers_record_arrives_without_a_flush(void **state)
 {
-	struct receiver receiver;
-	struct k2hft_sender *sender;
-	struct k2hft_writer *writer;
+	struct receiver *receiver = *state;
+	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
+	struct k2hft_writer *writer = writer_make(sender);
 
-	(void)state;
-	receiver_start(&receiver);
-	sender = sender_make(&receiver, NULL, 0);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
 	for (uint64_t i = 1; i <= 50; i++) {
 		uint64_t records = 0;
 
 		assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
 		while (records < i) {
 			(void)poll(NULL, 0, 1);
-			(void)pthread_mutex_lock(&receiver.lock);
-			records = receiver.records;
-			(void)pthread_mutex_unlock(&receiver.lock);
+			(void)pthread_mutex_lock(&receiver->lock);
+			records = receiver->records;
+			(void)pthread_mutex_unlock(&receiver->lock);
 		}
 	}
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	receiver_end(&receiver);
 }
 
 struct worker {
@@ -362,18 +389,14 @@ static void *worker_main(void *argument)
 }
 
 /* Wide records are so much that the threads send them, take the turn from each other, and wait for room. */
-static void many_threads_write_while_the_client_sends(void **state)
+static void many_threads_write_while_the_client_sends(struct receiver *receiver, int width)
 {
-	const int *width = *state;
 	struct worker workers[WORKERS];
 	pthread_t threads[WORKERS];
-	struct receiver receiver;
-	struct k2hft_sender *sender;
+	struct k2hft_sender *sender = sender_make(receiver, NULL, 1 << 20);
 
-	receiver_start(&receiver);
-	sender = sender_make(&receiver, NULL, 1 << 20);
 	for (unsigned i = 0; i < WORKERS; i++) {
-		workers[i] = (struct worker){.sender = sender, .number = i, .width = *width};
+		workers[i] = (struct worker){.sender = sender, .number = i, .width = width};
 		assert_int_equal(pthread_create(&threads[i], NULL, worker_main, &workers[i]), 0);
 	}
 	for (unsigned i = 0; i < WORKERS; i++) {
@@ -381,16 +404,25 @@ static void many_threads_write_while_the_client_sends(void **state)
 		assert_null(workers[i].failed);
 	}
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	assert_int_equal(receiver.kept_count, WORKERS);
+	assert_int_equal(receiver->kept_count, WORKERS);
 	for (unsigned i = 0; i < WORKERS; i++) {
-		char *at = (char *)receiver.kept[i].bytes, *end = at + receiver.kept[i].byte_count;
+		char *at = (char *)receiver->kept[i].bytes, *end = at + receiver->kept[i].byte_count;
 		unsigned next = 0;
 
 		for (; at < end; at++, next++)
 			assert_int_equal(strtoul(at, &at, 10), next);
 		assert_int_equal(next, WORKER_RECORDS);
 	}
-	receiver_end(&receiver);
+}
+
+static void narrow_records_arrive_from_many_threads(void **state)
+{
+	many_threads_write_while_the_client_sends(*state, 1);
+}
+
+static void wide_records_arrive_from_many_threads(void **state)
+{
+	many_threads_write_while_the_client_sends(*state, 200);
 }
 
 static void connection_await(struct k2hft_sender *sender)
@@ -402,17 +434,13 @@ static void connection_await(struct k2hft_sender *sender)
 
 static void who_writes_much_sends_it(void **state)
 {
-	struct receiver receiver;
-	struct k2hft_sender *sender;
-	struct k2hft_writer *writer;
+	struct receiver *receiver = *state;
+	struct k2hft_sender *sender = sender_make(receiver, NULL, 1 << 20);
+	struct k2hft_writer *writer = writer_make(sender);
 	char record[100];
 	unsigned count = 0;
 
-	(void)state;
 	memset(record, 'x', sizeof(record));
-	receiver_start(&receiver);
-	sender = sender_make(&receiver, NULL, 1 << 20);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
 	connection_await(sender);
 	/* Only this thread writes turns_taken. The client's thread can be at work now and then. */
 	for (; count < 20000 || (sender->client->turns_taken == 0 && count < 1000000); count++)
@@ -420,9 +448,8 @@ static void who_writes_much_sends_it(void **state)
 	assert_true(sender->client->turns_taken > 0);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	assert_int_equal(receiver.kept_count, 1);
-	assert_int_equal(receiver.kept[0].byte_count, count * (sizeof(record) + 1));
-	receiver_end(&receiver);
+	assert_int_equal(receiver->kept_count, 1);
+	assert_int_equal(receiver->kept[0].byte_count, count * (sizeof(record) + 1));
 }
 
 struct blocked {
@@ -449,19 +476,16 @@ static void on_signal(int number)
 /* Nothing is acknowledged: the writer that waits in its turn for room can be interrupted. */
 static void a_signal_ends_a_wait_for_room(void **state)
 {
+	struct receiver *receiver = *state;
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-	struct receiver receiver;
 	struct k2hft_sender *sender;
 	struct blocked blocked;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
-	receiver_listen(&receiver);
-	atomic_store(&receiver.silent, 1);
-	receiver_run(&receiver);
-	sender = sender_make(&receiver, NULL, 1 << 20);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &blocked.writer), 0);
+	atomic_store(&receiver->silent, 1);
+	sender = sender_make(receiver, NULL, 1 << 20);
+	blocked.writer = writer_make(sender);
 	connection_await(sender);
 	assert_int_equal(pthread_create(&thread, NULL, write_until_it_fails, &blocked), 0);
 	do
@@ -470,22 +494,16 @@ static void a_signal_ends_a_wait_for_room(void **state)
 	assert_int_equal(blocked.status, -EINTR);
 	k2hft_writer_close(blocked.writer);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
-	receiver_end(&receiver);
 }
 
 static void nothing_listens_and_the_time_limit_holds(void **state)
 {
-	struct receiver receiver;
-	struct k2hft_sender *sender;
-	struct k2hft_writer *writer;
+	struct receiver *receiver = *state;
+	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
+	struct k2hft_writer *writer = writer_make(sender);
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 
-	(void)state;
-	receiver_listen(&receiver);
-	(void)close(receiver.listener);
-	sender = sender_make(&receiver, NULL, 0);
 	assert_int_equal(k2hft_sender_flush(sender, 0), 0);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
 	assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
 	assert_int_equal(k2hft_sender_flush(sender, 50), -ETIMEDOUT);
 	k2hft_writer_close(writer);
@@ -493,21 +511,15 @@ static void nothing_listens_and_the_time_limit_holds(void **state)
 	assert_int_equal(stats.unacked_records, 1);
 	assert_int_equal(client_stats(sender).connects, 0);
 	assert_int_equal(k2hft_sender_close(sender, 50), -ETIMEDOUT);
-	(void)pthread_mutex_destroy(&receiver.lock);
 }
 
 static void records_are_committed_while_nothing_listens(void **state)
 {
+	struct receiver *receiver = *state;
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	struct receiver receiver;
-	struct k2hft_sender *sender;
-	struct k2hft_writer *writer;
+	struct k2hft_sender *sender = sender_make(receiver, NULL, 0);
+	struct k2hft_writer *writer = writer_make(sender);
 
-	(void)state;
-	receiver_listen(&receiver);
-	(void)close(receiver.listener);
-	sender = sender_make(&receiver, NULL, 0);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
 	for (uint64_t i = 1; i <= 20; i++) {
 		assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
 		do {
@@ -517,41 +529,28 @@ static void records_are_committed_while_nothing_listens(void **state)
 	}
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
-	(void)pthread_mutex_destroy(&receiver.lock);
 }
 
 static void a_ring_file_keeps_what_was_not_acknowledged(void **state)
 {
-	char path[] = "/tmp/k2hft-test-sender-XXXXXX";
-	struct receiver receiver;
+	struct receiver *receiver = *state;
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
-	int file = mkstemp(path);
 
-	(void)state;
-	assert_true(file >= 0);
-	(void)close(file);
-	(void)unlink(path);
-	receiver_listen(&receiver);
-	atomic_store(&receiver.silent, 1);
-	receiver_run(&receiver);
-	sender = sender_make(&receiver, path, 0);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
+	atomic_store(&receiver->silent, 1);
+	sender = sender_make(receiver, receiver->ring_path, 0);
+	writer = writer_make(sender);
 	assert_int_equal(k2hft_writer_write(writer, "kept", 4), 0);
 	assert_int_equal(k2hft_sender_flush(sender, 100), -ETIMEDOUT);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
-	atomic_store(&receiver.silent, 0);
-	sender = sender_make(&receiver, path, 0);
+	atomic_store(&receiver->silent, 0);
+	sender = sender_make(receiver, receiver->ring_path, 0);
 	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
 	assert_int_equal(stats.written_records, 0);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	assert_int_equal(receiver.kept_count, 1);
-	assert_int_equal(receiver.kept[0].byte_count, 5);
-	assert_memory_equal(receiver.kept[0].bytes, "kept\n", 5);
-	receiver_end(&receiver);
-	assert_int_equal(unlink(path), 0);
+	expect_kept(receiver, "kept\n");
 }
 
 /* Runs in another process. Returns which step failed. */
@@ -575,31 +574,20 @@ static int attach_and_write(const char *path)
 
 static void another_process_writes_into_the_ring(void **state)
 {
-	char path[] = "/tmp/k2hft-test-sender-XXXXXX";
-	struct receiver receiver;
-	struct k2hft_sender *sender;
-	int file = mkstemp(path), status;
+	struct receiver *receiver = *state;
+	struct k2hft_sender *sender = sender_make(receiver, receiver->ring_path, 0);
+	int status;
 	pid_t child;
 
-	(void)state;
-	assert_true(file >= 0);
-	(void)close(file);
-	(void)unlink(path);
-	receiver_start(&receiver);
-	sender = sender_make(&receiver, path, 0);
 	child = fork();
 	if (child == 0)
-		_exit(attach_and_write(path));
+		_exit(attach_and_write(receiver->ring_path));
 	assert_true(child > 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	assert_int_equal(receiver.kept_count, 1);
-	assert_int_equal(receiver.kept[0].byte_count, 18);
-	assert_memory_equal(receiver.kept[0].bytes, "one\ntwo\nthree\nfour", 18);
-	receiver_end(&receiver);
-	assert_int_equal(unlink(path), 0);
+	expect_kept(receiver, "one\ntwo\nthree\nfour");
 }
 
 static void bad_options_are_refused(void **state)
@@ -647,27 +635,22 @@ static void config_write(const char *path, const char *text)
 
 static void a_configuration_file_opens_a_sender(void **state)
 {
-	char path[] = "/tmp/k2hft-test-sender-XXXXXX.ini", text[512], message[512];
-	struct receiver receiver;
+	struct receiver *receiver = *state;
+	char path[300], text[512], message[512];
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
-	int file = mkstemps(path, 4);
 
-	(void)state;
-	assert_true(file >= 0);
-	(void)close(file);
-	receiver_start(&receiver);
+	(void)snprintf(path, sizeof(path), "%s/sender.ini", receiver->folder);
 	(void)snprintf(text, sizeof(text),
 		       "[GLOBAL]\nPORT = 1\n[SVRNODE]\nNAME = 127.0.0.1\nPORT = %s\n[K2HFTFUSE]\nK2HTYPE = mem\n",
-		       receiver.port);
+		       receiver->port);
 	config_write(path, text);
 	assert_int_equal(k2hft_sender_open_config(path, &sender, message, sizeof(message)), 0);
-	assert_int_equal(k2hft_writer_open(sender, "a.log", &writer), 0);
+	writer = writer_make(sender);
 	assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
-	assert_int_equal(receiver.records, 1);
-	receiver_end(&receiver);
+	assert_int_equal(receiver->records, 1);
 	config_write(path, "[GLOBAL]\nPORT = many\n");
 	assert_int_equal(k2hft_sender_open_config(path, &sender, message, sizeof(message)), -EINVAL);
 	assert_non_null(strstr(message, ".ini:2:"));
@@ -678,20 +661,21 @@ static void a_configuration_file_opens_a_sender(void **state)
 
 int main(void)
 {
-	static int narrow = 1, wide = 200;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_arrive_and_close_waits_for_them),
-		cmocka_unit_test(an_idle_writers_record_arrives_without_a_flush),
-		cmocka_unit_test_prestate(many_threads_write_while_the_client_sends, &narrow),
-		cmocka_unit_test_prestate(many_threads_write_while_the_client_sends, &wide),
-		cmocka_unit_test(who_writes_much_sends_it),
-		cmocka_unit_test(a_signal_ends_a_wait_for_room),
-		cmocka_unit_test(nothing_listens_and_the_time_limit_holds),
-		cmocka_unit_test(records_are_committed_while_nothing_listens),
-		cmocka_unit_test(a_ring_file_keeps_what_was_not_acknowledged),
-		cmocka_unit_test(another_process_writes_into_the_ring),
+		RECEIVER_TEST(records_arrive_and_close_waits_for_them),
+		RECEIVER_TEST(an_idle_writers_record_arrives_without_a_flush),
+		RECEIVER_TEST(narrow_records_arrive_from_many_threads),
+		RECEIVER_TEST(wide_records_arrive_from_many_threads),
+		RECEIVER_TEST(who_writes_much_sends_it),
+		RECEIVER_TEST(a_signal_ends_a_wait_for_room),
+		cmocka_unit_test_setup_teardown(nothing_listens_and_the_time_limit_holds, receiver_missing,
+						receiver_end),
+		cmocka_unit_test_setup_teardown(records_are_committed_while_nothing_listens, receiver_missing,
+						receiver_end),
+		RECEIVER_TEST(a_ring_file_keeps_what_was_not_acknowledged),
+		RECEIVER_TEST(another_process_writes_into_the_ring),
 		cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(a_configuration_file_opens_a_sender),
+		RECEIVER_TEST(a_configuration_file_opens_a_sender),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
