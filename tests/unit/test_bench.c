@@ -15,6 +15,7 @@
 #include "../../tools/bench.h"
 #include "../../tools/bench_chart.h"
 #include "../../tools/json.h"
+#include "folder_help.h"
 
 static char said[1024];
 
@@ -321,21 +322,27 @@ static void report_fill(struct bench_report *report)
 	bench_row_sum(&report->rows[0], report->results);
 }
 
+static char json_path[300];
+
+static int text_read(const char *text, struct bench_report *report)
+{
+	FILE *file;
+
+	(void)snprintf(json_path, sizeof(json_path), "%s/json", folder);
+	file = fopen(json_path, "we");
+	assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
+	return bench_json_read(json_path, report);
+}
+
 static void saved(void **state)
 {
 	struct bench_report report = {0}, again = {0};
-	char path[] = "/tmp/k2hft-test-bench.XXXXXX", *first, *second;
-	int descriptor = mkstemp(path);
-	FILE *output;
+	char *first, *second;
 
 	(void)state;
 	report_fill(&report);
 	first = written(bench_json_write, &report);
-	output = fdopen(descriptor, "w");
-	assert_non_null(output);
-	(void)fputs(first, output);
-	assert_int_equal(fclose(output), 0);
-	assert_int_equal(bench_json_read(path, &again), 0);
+	assert_int_equal(text_read(first, &again), 0);
 	second = written(bench_json_write, &again);
 	assert_string_equal(first, second);
 	assert_string_equal(again.note, report.note);
@@ -344,7 +351,6 @@ static void saved(void **state)
 	free(second);
 	bench_report_free(&report);
 	bench_report_free(&again);
-	(void)unlink(path);
 }
 
 /* What another wrote: refused with a message, never taken in part. */
@@ -364,16 +370,11 @@ static void hostile(void **state)
 	(void)state;
 	for (number = 0; number < sizeof(texts) / sizeof(texts[0]); number++) {
 		struct bench_report report = {0};
-		char path[] = "/tmp/k2hft-test-bench.XXXXXX";
-		int descriptor = mkstemp(path);
 
 		said[0] = '\0';
-		assert_int_equal(write(descriptor, texts[number], strlen(texts[number])), strlen(texts[number]));
-		assert_int_equal(bench_json_read(path, &report), -1);
-		assert_non_null(strstr(said, path));
+		assert_int_equal(text_read(texts[number], &report), -1);
+		assert_non_null(strstr(said, json_path));
 		bench_report_free(&report);
-		(void)close(descriptor);
-		(void)unlink(path);
 	}
 }
 
@@ -693,5 +694,5 @@ int main(void)
 		cmocka_unit_test(lines_of_a_chart),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, folder_begin, folder_end);
 }

@@ -7,6 +7,7 @@
 
 #include "client_peer.h"
 #include "client_state.h"
+#include "file_help.h"
 #include "random_help.h"
 
 static void ping_is_answered(void **state)
@@ -145,16 +146,15 @@ static bool sender_ends_its_ring(const struct fixture *f, const char *path, uint
 
 static void a_ring_without_a_name_ends_with_its_sender(void **state)
 {
-	char folder[] = "/tmp/k2hft-test-life-XXXXXX", path[64];
+	char folder[256], path[300];
 
-	assert_non_null(mkdtemp(folder));
+	folder_make(folder, sizeof(folder));
 	(void)snprintf(path, sizeof(path), "%s/ring", folder);
 	assert_true(sender_ends_its_ring(*state, NULL, 0));
 	assert_true(sender_ends_its_ring(*state, folder, K2HFT_RING_TEMPORARY));
 	assert_false(sender_ends_its_ring(*state, path, 0));
 	assert_false(sender_ends_its_ring(*state, path, K2HFT_RING_FRESH));
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(folder), 0);
+	folder_remove(folder);
 }
 
 static void wrong_frames_end_the_connection(void **state)

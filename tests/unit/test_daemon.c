@@ -21,9 +21,7 @@
 #include <cmocka.h>
 
 #include "daemon.h"
-#include "file_help.h"
-
-static char directory[256];
+#include "folder_help.h"
 
 /* Runs `body` in a process of its own, since it forks and changes what belongs to the process. Its exit status. */
 static int status_of(void (*body)(void))
@@ -187,7 +185,7 @@ static void body_log_to_file(void)
 {
 	char path[512];
 
-	(void)snprintf(path, sizeof(path), "%s/log", directory);
+	(void)snprintf(path, sizeof(path), "%s/log", folder);
 	if (k2i_daemon_log_open("prog", K2HFT_LOG_WARNING, path))
 		_exit(98);
 	k2i_log(K2HFT_LOG_ERROR, "ring: %s", "one");
@@ -203,7 +201,7 @@ static void test_log_file(void **state)
 	char path[512], text[512];
 
 	(void)state;
-	(void)snprintf(path, sizeof(path), "%s/log", directory);
+	(void)snprintf(path, sizeof(path), "%s/log", folder);
 	assert_int_equal(status_of(body_log_to_file), 0);
 	/* The one that logs "two" is not this process's child: it is done when the line is there. */
 	do
@@ -220,7 +218,7 @@ static void body_log_to_terminal(void)
 	char path[512];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "%s/stderr", directory);
+	(void)snprintf(path, sizeof(path), "%s/stderr", folder);
 	if (!freopen(path, "w", stderr))
 		_exit(98);
 	fd = fileno(stderr);
@@ -237,7 +235,7 @@ static void test_log_terminal(void **state)
 	char path[512], text[512];
 
 	(void)state;
-	(void)snprintf(path, sizeof(path), "%s/stderr", directory);
+	(void)snprintf(path, sizeof(path), "%s/stderr", folder);
 	assert_int_equal(status_of(body_log_to_terminal), 0);
 	read_file(path, text, sizeof(text));
 	assert_string_equal(text, "prog: ring: one\n");
@@ -413,7 +411,7 @@ static void test_systemd(void **state)
 	assert_int_equal(status_of(body_tells_a_name), 0);
 	assert_int_equal(status_of(body_tells_nobody), 0);
 	assert_true(fd >= 0);
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/notify", directory);
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/notify", folder);
 	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(setenv("NOTIFY_SOCKET", address.sun_path, 1), 0);
 	k2i_daemon_ready();
@@ -422,20 +420,6 @@ static void test_systemd(void **state)
 	assert_string_equal(text, wanted);
 	assert_null(getenv("NOTIFY_SOCKET"));
 	(void)close(fd);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	folder_make(directory, sizeof(directory));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	folder_remove(directory);
-	return 0;
 }
 
 int main(void)
@@ -452,5 +436,5 @@ int main(void)
 		cmocka_unit_test(test_log_full_terminal),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, folder_begin, folder_end);
 }

@@ -12,10 +12,8 @@
 
 #include <cmocka.h>
 
-#include "file_help.h"
+#include "folder_help.h"
 #include "ini_read.h"
-
-static char directory[256];
 
 /* What was read, a line each: "2 [A]", "3 A.KEY=value", "4 ! fault"; lines of an included file with its name. */
 struct record {
@@ -25,7 +23,7 @@ struct record {
 
 static void file_path(char *path, size_t room, const char *name)
 {
-	(void)snprintf(path, room, "%s/%s", directory, name);
+	(void)snprintf(path, room, "%s/%s", folder, name);
 }
 
 static void write_bytes(const char *name, const char *text, size_t bytes)
@@ -229,7 +227,7 @@ static void test_include_absolute(void **state)
 
 	(void)state;
 	write_text("other", "A=1\n");
-	(void)snprintf(text, sizeof(text), "[X]\nINCLUDE \"%s/other\"\n", directory);
+	(void)snprintf(text, sizeof(text), "[X]\nINCLUDE \"%s/other\"\n", folder);
 	expect(text, "1 [X]\nother:1 X.A=1\n");
 }
 
@@ -239,9 +237,9 @@ static void test_include_failures(void **state)
 
 	(void)state;
 	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/none: No such file or directory\n2 .A=1\n",
-		       directory);
+		       folder);
 	expect("INCLUDE none\nA=1\n", wanted);
-	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/.: Is a directory\n2 .A=1\n", directory);
+	(void)snprintf(wanted, sizeof(wanted), "1 ! can't include %s/.: Is a directory\n2 .A=1\n", folder);
 	expect("INCLUDE .\nA=1\n", wanted);
 }
 
@@ -315,7 +313,7 @@ static void test_include_loop(void **state)
 		       "loop:2 ! can't include %s/loop: the file would include itself\n"
 		       "back:1 ! can't include %s/loop: the file would include itself\nback:2 .C=1\n"
 		       "loop:4 .A=1\n2 .B=1\n",
-		       directory, directory, directory);
+		       folder, folder, folder);
 	expect("INCLUDE loop\nB=1\n", wanted);
 	for (unsigned number = 1; number <= 8; number++) {
 		(void)snprintf(name, sizeof(name), "deep%u", number);
@@ -331,7 +329,7 @@ static void test_unreadable(void **state)
 
 	(void)state;
 	assert_int_equal(k2i_ini_read("/nonexistent/file", &calls), -ENOENT);
-	assert_int_equal(k2i_ini_read(directory, &calls), -EISDIR);
+	assert_int_equal(k2i_ini_read(folder, &calls), -EISDIR);
 }
 
 static void test_unquote(void **state)
@@ -363,20 +361,6 @@ static void test_unquote(void **state)
 	}
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	folder_make(directory, sizeof(directory));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	folder_remove(directory);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,5 +382,5 @@ int main(void)
 		cmocka_unit_test(test_unquote),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, folder_begin, folder_end);
 }

@@ -4,13 +4,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "file_help.h"
+#include "folder_help.h"
 #include "memory_limit.h"
 #include "wrapped_names.h"
 
 #define MIB (UINT64_C(1) << 20)
-
-static char folder[200];
 
 static void path_of(char path[300], const char *name)
 {
@@ -64,8 +62,7 @@ static int setup(void **state)
 {
 	char mounts[1024];
 
-	(void)state;
-	folder_make(folder, sizeof(folder));
+	(void)folder_begin(state);
 	(void)snprintf(mounts, sizeof(mounts),
 		       "proc /proc proc rw 0 0\n"
 		       "cgroup %s/cpu cgroup rw,cpu 0 0\n"
@@ -80,13 +77,6 @@ static int setup(void **state)
 	make("second");
 	make("second/logs");
 	make("second/logs/k2hft");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	folder_remove(folder);
 	return 0;
 }
 
@@ -186,7 +176,7 @@ static void files_can_be_missing(void **state)
 
 int main(void)
 {
-#define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define LIMIT_TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_end)
 	const struct CMUnitTest tests[] = {
 		LIMIT_TEST(without_limits_it_is_the_machines),
 		LIMIT_TEST(the_least_limit_counts),

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "file_help.h"
+#include "folder_help.h"
 #include "sender_config.h"
 
-static char folder[256], file[300];
+static char file[300];
 
 static int load(const char *text, struct k2i_sender_config *config, char message[512])
 {
@@ -172,18 +172,10 @@ static void no_file_is_said_to_be_missing(void **state)
 	assert_string_equal(message, "no place for the sender was given");
 }
 
-static int folder_open(void **state)
+static int file_name(void **state)
 {
-	(void)state;
-	folder_make(folder, sizeof(folder));
+	(void)folder_begin(state);
 	(void)snprintf(file, sizeof(file), "%s/f.ini", folder);
-	return 0;
-}
-
-static int folder_close(void **state)
-{
-	(void)state;
-	folder_remove(folder);
 	return 0;
 }
 
@@ -199,5 +191,5 @@ int main(void)
 		cmocka_unit_test(no_file_is_said_to_be_missing),
 	};
 
-	return cmocka_run_group_tests(tests, folder_open, folder_close);
+	return cmocka_run_group_tests(tests, file_name, folder_end);
 }

@@ -12,22 +12,14 @@
 #include <k2hft/log.h>
 #include <k2hft/sender.h>
 
-#include "file_help.h"
+#include "folder_help.h"
 
-static char folder[256], ring_path[300], logged[1024];
+static char ring_path[300], logged[1024];
 
 static int folder_setup(void **state)
 {
-	(void)state;
-	folder_make(folder, sizeof(folder));
+	(void)folder_begin(state);
 	(void)snprintf(ring_path, sizeof(ring_path), "%s/ring", folder);
-	return 0;
-}
-
-static int folder_teardown(void **state)
-{
-	(void)state;
-	folder_remove(folder);
 	return 0;
 }
 
@@ -117,10 +109,9 @@ static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_refused_option_leaves_the_file_as_it_is, folder_setup,
-						folder_teardown),
+		cmocka_unit_test_setup_teardown(a_refused_option_leaves_the_file_as_it_is, folder_setup, folder_end),
 		cmocka_unit_test_setup_teardown(what_is_lost_is_logged_though_no_sender_is_opened, folder_setup,
-						folder_teardown),
+						folder_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
