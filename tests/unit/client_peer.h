@@ -202,6 +202,19 @@ static inline void round_go(struct fixture *f)
 	assert_int_equal(k2hft_client_process(f->client, f->now_ns), 0);
 }
 
+static inline void rounds_go(struct fixture *f, unsigned rounds)
+{
+	while (rounds-- > 0)
+		round_go(f);
+}
+
+/* A round after so much time in which nothing happened. */
+static inline void time_pass(struct fixture *f, uint64_t ms)
+{
+	f->now_ns += ms * MS;
+	round_go(f);
+}
+
 static inline void state_await(struct fixture *f, uint32_t state)
 {
 	for (int round = 0; stats_of(f).state != state; round++) {
@@ -298,6 +311,15 @@ static inline struct k2hft_discard peer_discard(struct fixture *f)
 	return discard;
 }
 
+static inline struct k2hft_discard expect_discard(struct fixture *f, uint64_t from, uint64_t to)
+{
+	struct k2hft_discard discard = peer_discard(f);
+
+	assert_int_equal(discard.from, from);
+	assert_int_equal(discard.to, to);
+	return discard;
+}
+
 static inline struct k2hft_hello peer_hello(struct fixture *f)
 {
 	struct peer_frame got = peer_frame_any(f); /* the first word: nothing of a connection before may be left */
@@ -361,6 +383,13 @@ static inline struct k2hft_hello peer_connect(struct fixture *f, uint64_t positi
 	return hello;
 }
 
+/* The same, and the first DATA there. */
+static inline struct peer_frame peer_connect_data(struct fixture *f, uint64_t position)
+{
+	(void)peer_connect(f, position, PEER_WINDOW);
+	return peer_data(f);
+}
+
 /* The client has closed the connection. What it said before is passed over. */
 static inline void peer_await_end(struct fixture *f)
 {
@@ -381,6 +410,13 @@ static inline void acked_await(struct fixture *f, uint64_t position)
 		assert_true(round < ROUNDS_MAX);
 		round_go(f);
 	}
+}
+
+/* The client has heard of it, too. */
+static inline void peer_acks(struct fixture *f, uint64_t position)
+{
+	peer_ack(f, position);
+	acked_await(f, position);
 }
 
 static inline void push_to(struct fixture *f, uint32_t stream_id, const void *data, size_t bytes)
@@ -443,8 +479,7 @@ static inline void socket_fill(struct fixture *f, unsigned blocks, const uint8_t
 	peer_welcome(f, &welcome);
 	for (unsigned chunk = 0; chunk < blocks; chunk++)
 		push_to(f, f->stream_id, block, bytes);
-	for (unsigned round = 0; round < 50; round++)
-		round_go(f);
+	rounds_go(f, 50);
 }
 
 #endif

@@ -131,10 +131,8 @@ static void a_copy_that_is_sent_by_another_one_too_gets_another_name(void **stat
 
 	client_open(f);
 	push(f, "sent\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	(void)peer_connect_data(f, 0);
+	peer_acks(f, f->end);
 	peer_close(f);
 	a_ring_of_which_the_receiver_has_more_gets_another_name(f, f->end);
 }
@@ -146,8 +144,7 @@ static void welcome_inside_a_chunk_is_refused(void **state)
 
 	client_open(f);
 	push(f, "kept\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	peer_close(f);
 	(void)welcome_refused(f, &welcome, K2HFT_ERROR_POSITION);
 	assert_null(strstr(f->log, "older copy"));
@@ -317,11 +314,9 @@ static void acknowledged_room_is_free_again(void **state)
 
 	client_open(f);
 	push(f, "one\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(ring_stats_of(f).acked, 0);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 	assert_int_equal(ring_stats_of(f).acked, f->end);
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 	assert_int_equal(f->progress, f->end);
@@ -390,15 +385,13 @@ static void a_wrong_ack(struct fixture *f, uint64_t position, uint64_t window_en
 	client_open(f);
 	push(f, "one\n");
 	push(f, "two\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	push(f, "three\n");
 	(void)peer_data(f);
 	peer_ack_window(f, position, window_end, K2HFT_STATUS_OK);
 	error_await(f, K2HFT_ERROR_POSITION);
 	assert_int_equal(ring_stats_of(f).acked, 0);
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(f->end, ring_stats_of(f).tail);
 	assert_int_equal(stats_of(f).resent_frames, 1);
 }
@@ -456,13 +449,10 @@ static void ack_between_chunks_of_a_frame_is_good(void **state)
 	push(f, "one\n");
 	uint64_t first_end = ring_stats_of(f).tail;
 	push(f, "two\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
+	peer_acks(f, first_end);
 	peer_ack(f, first_end);
-	acked_await(f, first_end);
-	peer_ack(f, first_end);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 	/* But never back. */
 	peer_ack_window(f, first_end, f->end + PEER_WINDOW, K2HFT_STATUS_OK);
 	error_await(f, K2HFT_ERROR_POSITION);
@@ -486,8 +476,7 @@ static void large_data_come_through_a_full_socket(void **state)
 	for (unsigned chunk = 0; chunk < 12; chunk++)
 		push_to(f, f->stream_id, block, bytes);
 	/* Full to the brim before anything is read. */
-	for (unsigned round = 0; round < 50; round++)
-		round_go(f);
+	rounds_go(f, 50);
 	for (unsigned chunk = 0; chunk < 12; chunk++) {
 		struct k2hft_chunk_view view;
 		size_t offset = 0;
@@ -530,11 +519,9 @@ static void resume_goes_on_where_the_receiver_is(void **state)
 	for (unsigned chunk = 0; chunk < 10; chunk++)
 		push(f, "some record\n");
 	uint64_t tail = ring_stats_of(f).tail, chunk_bytes = tail / 10;
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(f->end, tail);
-	peer_ack(f, 2 * chunk_bytes);
-	acked_await(f, 2 * chunk_bytes);
+	peer_acks(f, 2 * chunk_bytes);
 	/* It committed two more, and the acknowledgement was lost. */
 	struct k2hft_hello hello = peer_connect(f, 4 * chunk_bytes, PEER_WINDOW);
 	assert_int_equal(hello.acked, 2 * chunk_bytes);
@@ -557,11 +544,9 @@ static void a_receiver_that_forgot_is_noticed(void **state)
 
 	client_open(f);
 	push(f, "one\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	uint64_t acked = f->end;
-	peer_ack(f, acked);
-	acked_await(f, acked);
+	peer_acks(f, acked);
 	struct k2hft_welcome welcome = welcome_make(acked, PEER_WINDOW);
 	welcome.flags = 0;
 	for (unsigned time = 1; time <= 3; time++) {
@@ -590,13 +575,11 @@ static void an_unacknowledged_tail_survives_the_client(void **state)
 
 	client_open(f);
 	push(f, "one\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	k2hft_client_close(f->client);
 	f->client = NULL;
 	client_open(f);
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	struct peer_frame got = peer_data(f);
+	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.position, 0);
 }
 

@@ -23,12 +23,9 @@ static void damage_is_announced(void **state)
 	uint64_t damaged_from, damaged_to;
 	push_three(f, &damaged_from, &damaged_to);
 	ring_scribble(f, damaged_from, 32);
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	struct peer_frame got = peer_data(f);
+	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.raw_bytes, damaged_from);
-	struct k2hft_discard discard = peer_discard(f);
-	assert_int_equal(discard.from, damaged_from);
-	assert_int_equal(discard.to, damaged_to);
+	struct k2hft_discard discard = expect_discard(f, damaged_from, damaged_to);
 	assert_int_equal(discard.reason, K2HFT_DISCARD_REPAIRED);
 	got = peer_frame(f, K2HFT_FRAME_DATA);
 	assert_int_equal(got.frame.position, damaged_to);
@@ -36,17 +33,12 @@ static void damage_is_announced(void **state)
 	assert_int_equal(stats_of(f).discarded_ranges, 1);
 	assert_non_null(strstr(f->log, "0 client: the ring is damaged"));
 	/* The end of a hole can be acknowledged, and the hole is told again to whoever did not hear of it. */
-	peer_ack(f, damaged_from);
-	acked_await(f, damaged_from);
+	peer_acks(f, damaged_from);
 	(void)peer_connect(f, damaged_from, PEER_WINDOW);
-	discard = peer_discard(f);
-	assert_int_equal(discard.from, damaged_from);
-	assert_int_equal(discard.to, damaged_to);
-	peer_ack(f, damaged_to);
-	acked_await(f, damaged_to);
+	(void)expect_discard(f, damaged_from, damaged_to);
+	peer_acks(f, damaged_to);
 	(void)peer_data(f);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 }
 
@@ -86,8 +78,7 @@ static void damage_on_both_sides_of_what_was_sent(void **state)
 	push(f, "one\n");
 	push(f, "two\n");
 	uint64_t sent = ring_stats_of(f).tail;
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(k2hft_producer_open(f->ring, &first), 0);
 	assert_int_equal(k2hft_producer_open(f->ring, &second), 0);
 	assert_int_equal(k2hft_producer_reserve(first, 8, &payload), 0);
@@ -105,8 +96,7 @@ static void damage_on_both_sides_of_what_was_sent(void **state)
 	assert_int_equal(discard.from, sent);
 	assert_int_equal(peer_data(f).frame.position, discard.to);
 	assert_int_equal(f->end, ring_stats_of(f).tail);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 }
 
 /* Found when the ring was opened, before there was a client. */
@@ -124,12 +114,9 @@ static void damage_of_before_is_announced(void **state)
 	f->log[f->log_bytes = 0] = '\0';
 	client_open(f);
 	assert_non_null(strstr(f->log, "0 client: the ring was damaged when it was opened"));
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	struct peer_frame got = peer_data(f);
+	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.raw_bytes, damaged_from);
-	struct k2hft_discard discard = peer_discard(f);
-	assert_int_equal(discard.from, damaged_from);
-	assert_int_equal(discard.to, damaged_to);
+	(void)expect_discard(f, damaged_from, damaged_to);
 	got = peer_frame(f, K2HFT_FRAME_DATA);
 	assert_int_equal(got.frame.position, damaged_to);
 	assert_int_equal(got.frame.gap_bytes, 0);
@@ -142,8 +129,7 @@ static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged
 	for (unsigned chunk = 0; chunk < 6; chunk++)
 		push(f, "a record\n");
 	uint64_t chunk_bytes = ring_stats_of(f).tail / 6;
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	for (unsigned chunk = damaged_from; chunk < damaged_to; chunk++)
 		ring_scribble(f, chunk * chunk_bytes, (size_t)chunk_bytes);
 	(void)peer_connect(f, receiver_at * chunk_bytes, PEER_WINDOW);
@@ -192,18 +178,14 @@ static void damage_to_the_end_is_announced(void **state)
 	for (unsigned chunk = 0; chunk < 4; chunk++)
 		push(f, "a record\n");
 	uint64_t tail = ring_stats_of(f).tail;
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	ring_scribble(f, tail / 2, (size_t)tail / 2);
 	(void)peer_connect(f, tail / 4 * 3, PEER_WINDOW);
 	peer_quiet(f, 5);
 	push(f, "more\n");
-	struct k2hft_discard discard = peer_discard(f);
-	assert_int_equal(discard.from, tail / 4 * 3);
-	assert_int_equal(discard.to, tail);
+	(void)expect_discard(f, tail / 4 * 3, tail);
 	(void)peer_data(f);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 }
 
 /* Each for its own reason, since only of the second it is known how much it was. */

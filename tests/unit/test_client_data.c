@@ -20,19 +20,15 @@ static void expired_chunks_are_announced(void **state)
 	assert_int_equal(k2hft_producer_push(f->producer, &old, "a\nb\nc\n", 6), 0);
 	uint64_t old_to = ring_stats_of(f).tail;
 	push(f, "young\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(f->end, old_from);
-	struct k2hft_discard discard = peer_discard(f);
-	assert_int_equal(discard.from, old_from);
-	assert_int_equal(discard.to, old_to);
+	struct k2hft_discard discard = expect_discard(f, old_from, old_to);
 	assert_int_equal(discard.record_count, 3);
 	assert_int_equal(discard.reason, K2HFT_DISCARD_EXPIRED);
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(got.frame.position, old_to);
 	assert_int_equal(got.frame.gap_bytes, 0);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 	assert_non_null(strstr(f->log, "0 client: 3 records"));
 }
 
@@ -89,8 +85,7 @@ static void what_is_given_up_later_is_counted(void **state)
 	client_open(f);
 	assert_int_equal(k2hft_producer_push(f->producer, &fresh, "one\n", 4), 0);
 	assert_int_equal(k2hft_producer_push(f->producer, &old, "a\nb\nc\n", 6), 0);
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(peer_discard(f).record_count, 3);
 	peer_close(f);
 	stream_spoil(f);
@@ -128,12 +123,9 @@ static void chunks_of_nobody_are_announced(struct fixture *f, uint32_t nobody)
 	assert_int_equal(pwrite(k2hft_ring_descriptor(f->ring), &nobody, sizeof(nobody),
 				(off_t)(K2I_DATA_AT + from + K2I_CHUNK_STREAM_AT)),
 			 sizeof(nobody));
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(f->end, from);
-	struct k2hft_discard discard = peer_discard(f);
-	assert_int_equal(discard.from, from);
-	assert_int_equal(discard.to, to);
+	(void)expect_discard(f, from, to);
 	(void)peer_data(f);
 	assert_int_equal(f->end, ring_stats_of(f).tail);
 }
@@ -178,8 +170,7 @@ static void a_stream_waits_for_memory(void **state)
 	assert_int_equal(stats_of(f).unknown_records, 0);
 	assert_int_equal(stats_of(f).discarded_ranges, 0);
 	assert_non_null(strstr(f->log, "1 client: no memory to declare a stream"));
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 }
 
 static void gaps_are_explained_in_the_frame(void **state)
@@ -197,20 +188,16 @@ static void gaps_are_explained_in_the_frame(void **state)
 	push(f, "two\n");
 	assert_int_equal(k2hft_producer_discard(other), 0);
 	k2hft_producer_close(other);
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_DATA);
 	assert_int_equal(got.frame.position, gap_to);
 	assert_int_equal(got.frame.gap_bytes, gap_to - gap_from);
-	peer_ack(f, gap_from);
-	acked_await(f, gap_from);
+	peer_acks(f, gap_from);
 	/* The same after the ring's head has passed the gap. */
-	(void)peer_connect(f, gap_from, PEER_WINDOW);
-	got = peer_data(f);
+	got = peer_connect_data(f, gap_from);
 	assert_int_equal(got.frame.position, gap_to);
 	assert_int_equal(got.frame.gap_bytes, gap_to - gap_from);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 }
 
 /* ---- claims */
@@ -254,8 +241,7 @@ static void the_hook_is_asked_for_a_claim(void **state)
 	client_open(f);
 	k2i_client_claim_hook_set(f->client, claim_commit, &claim);
 	claim_make(&claim, f);
-	for (int round = 0; round < 20; round++)
-		round_go(f);
+	rounds_go(f, 20);
 	assert_int_equal(claim.calls, 0); /* not without a connection */
 	(void)peer_connect(f, 0, 0);
 	peer_quiet(f, 20);
@@ -350,8 +336,7 @@ static void so_many_frames_are_on_their_way(void **state)
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(stats_of(f).sent_bytes, K2HFT_FRAME_HEADER_BYTES + got.frame.body_bytes);
 	/* Those of a connection that has ended have no place. */
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(f->client->sent_count, 1);
 }
 
@@ -450,8 +435,7 @@ static void compressed_frames_are_the_same_inside(void **state)
 	client_open(f);
 	push_to(f, f->stream_id, text, 1000000);
 	push(f, "!"); /* does not shrink */
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	struct peer_frame got = peer_data(f);
+	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.flags, K2HFT_FRAME_LZ4);
 	assert_true(got.frame.body_bytes < 100000);
 	assert_int_equal(k2hft_chunk_next(got.body, got.frame.raw_bytes, got.frame.position, &offset, &view), 1);
@@ -460,8 +444,7 @@ static void compressed_frames_are_the_same_inside(void **state)
 	got = peer_data(f);
 	assert_int_equal(got.frame.flags, 0);
 	assert_int_equal(stats_of(f).compressed_frames, 1);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 	free(text);
 }
 
@@ -546,11 +529,9 @@ static void a_number_that_changes_hands_is_told_of_again(void **state)
 
 	client_open(f);
 	push(f, "one\n");
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	assert_int_equal(k2hft_stream_release(f->ring, f->stream_id), 0);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	peer_acks(f, f->end);
 	assert_int_equal(stream_declare(f, "b.log"), f->stream_id);
 	push(f, "two\n");
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_STREAM);

@@ -49,8 +49,7 @@ static void a_quiet_receiver_is_asked_and_then_dead(void **state)
 	f->now_ns += 9000 * MS;
 	peer_quiet(f, 1);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
-	f->now_ns += 1100 * MS;
-	round_go(f);
+	time_pass(f, 1100);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	assert_non_null(strstr(stats_of(f).last_error, "no answer"));
 	peer_await_end(f);
@@ -275,19 +274,15 @@ static void a_slow_link_is_waited_for(void **state)
 			(void)!recv(f->peer, block, bytes, 0);
 			(void)poll(NULL, 0, 1);
 		}
-		for (unsigned round = 0; round < 10; round++)
-			round_go(f);
-		f->now_ns += 10000 * MS;
-		round_go(f);
+		rounds_go(f, 10);
+		time_pass(f, 10000);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 	}
-	f->now_ns += 10000 * MS;
-	round_go(f);
+	time_pass(f, 10000);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	assert_non_null(strstr(stats_of(f).last_error, "no answer"));
 	/* Nothing of the frame that was on its way goes to the next one before HELLO. */
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
+	(void)peer_connect_data(f, 0);
 	free(block);
 }
 
@@ -304,8 +299,7 @@ static void a_slow_link_is_compressed_for(void **state)
 	for (int round = 0; stats_of(f).compressed_frames == 0; round++) {
 		assert_true(round < ROUNDS_MAX);
 		(void)!recv(f->peer, block, 256u * 1024, 0);
-		f->now_ns += 100 * MS;
-		round_go(f);
+		time_pass(f, 100);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 	}
 	free(block);
@@ -326,8 +320,7 @@ static void a_slow_link_need_not_fill_the_socket(void **state)
 		(void)!recv(f->peer, block, bytes, 0);
 		memset(block, 0, bytes);
 		push_to(f, f->stream_id, block, bytes);
-		f->now_ns += 100 * MS;
-		round_go(f);
+		time_pass(f, 100);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 	}
 	assert_true(f->client->link.busy_since_ns > 0);
@@ -353,8 +346,7 @@ static void who_reads_nothing_is_dead_however_much_comes(void **state)
 	for (; seconds < 60 && stats_of(f).state == K2HFT_CLIENT_CONNECTED; seconds++) {
 		push(f, "more\n");
 		round_go(f);
-		f->now_ns += 1000 * MS;
-		round_go(f);
+		time_pass(f, 1000);
 	}
 	assert_in_range(seconds, 10, 30);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
@@ -375,11 +367,9 @@ static void who_asks_and_does_not_read_is_left(void **state)
 			peer_send(f, block, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, block, bytes));
 		round_go(f);
 	}
-	for (unsigned round = 0; round < 100; round++)
-		round_go(f);
+	rounds_go(f, 100);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
-	f->now_ns += 5000 * MS;
-	round_go(f);
+	time_pass(f, 5000);
 	assert_string_equal(stats_of(f).last_error, "the receiver asks and does not read");
 	free(block);
 }
@@ -435,16 +425,13 @@ static void no_damage_to_frames_does_harm(void **state)
 		size_t count = receiver_says(random >> 8, bytes, sizeof(bytes));
 		frame_damage(bytes, count, random);
 		peer_send(f, bytes, (int)count);
-		for (unsigned round = 0; round < 3; round++)
-			round_go(f);
+		rounds_go(f, 3);
 		peer_close(f);
 		round_go(f);
 		f->now_ns += 6000 * MS;
 	}
-	(void)peer_connect(f, 0, PEER_WINDOW);
-	(void)peer_data(f);
-	peer_ack(f, f->end);
-	acked_await(f, f->end);
+	(void)peer_connect_data(f, 0);
+	peer_acks(f, f->end);
 }
 
 static void close_works_in_every_state(void **state)

@@ -97,12 +97,10 @@ static void no_connection_in_time_is_the_end(void **state)
 		(void)connect(others[at], (struct sockaddr *)&address, sizeof(address));
 	}
 	client_open(f);
-	for (unsigned round = 0; round < 20; round++)
-		round_go(f);
+	rounds_go(f, 20);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
 	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 9900, 10000);
-	f->now_ns += 10000 * MS;
-	round_go(f);
+	time_pass(f, 10000);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	assert_string_equal(stats_of(f).last_error, "Connection timed out");
 	for (unsigned at = 0; at < 2; at++)
@@ -231,11 +229,9 @@ static void a_name_is_not_waited_for_without_end(void **state)
 	round_go(f);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
 	assert_int_equal(k2hft_client_timeout_ms(f->client, f->now_ns), 30000);
-	f->now_ns += 29990 * MS;
-	round_go(f);
+	time_pass(f, 29990);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
-	f->now_ns += 10 * MS;
-	round_go(f);
+	time_pass(f, 10);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	assert_string_equal(stats_of(f).last_error, "its name is not resolved in time");
 	/* Who tries again waits on; the answer wakes the client. */
@@ -243,8 +239,7 @@ static void a_name_is_not_waited_for_without_end(void **state)
 		f->now_ns = f->client->retry_at_ns;
 		round_go(f);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
-		f->now_ns += 30000 * MS;
-		round_go(f);
+		time_pass(f, 30000);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	}
 	f->now_ns = f->client->retry_at_ns;

@@ -435,13 +435,11 @@ static void a_drain_waits_for_what_was_read(void **state)
 	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
 	(void)setsockopt(f->client->transport.descriptor, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 	push_to(f, f->stream_id, block, bytes);
-	for (unsigned round = 0; round < 5; round++)
-		round_go(f);
+	rounds_go(f, 5);
 	assert_true(f->client->output.frame && f->client->sent_count == 0);
 	for (unsigned time = 0; time < 2; time++) {
 		f->client->drainers = 1;
-		for (unsigned round = 0; round < 5; round++)
-			round_go(f);
+		rounds_go(f, 5);
 		assert_int_equal(f->client->published_drained, 0);
 		assert_int_equal(f->client->drained_all_count, 0);
 		f->client->drainers = 0;
