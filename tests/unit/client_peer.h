@@ -311,13 +311,15 @@ static inline struct k2hft_discard peer_discard(struct fixture *f)
 	return discard;
 }
 
-static inline struct k2hft_discard expect_discard(struct fixture *f, uint64_t from, uint64_t to)
+/* Returns how many records that is. */
+static inline uint64_t expect_discard(struct fixture *f, uint64_t from, uint64_t to, uint8_t reason)
 {
 	struct k2hft_discard discard = peer_discard(f);
 
 	assert_int_equal(discard.from, from);
 	assert_int_equal(discard.to, to);
-	return discard;
+	assert_int_equal(discard.reason, reason);
+	return discard.record_count;
 }
 
 static inline struct k2hft_hello peer_hello(struct fixture *f)

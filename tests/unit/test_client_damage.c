@@ -25,8 +25,7 @@ static void damage_is_announced(void **state)
 	ring_scribble(f, damaged_from, 32);
 	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.raw_bytes, damaged_from);
-	struct k2hft_discard discard = expect_discard(f, damaged_from, damaged_to);
-	assert_int_equal(discard.reason, K2HFT_DISCARD_REPAIRED);
+	(void)expect_discard(f, damaged_from, damaged_to, K2HFT_DISCARD_REPAIRED);
 	got = peer_frame(f, K2HFT_FRAME_DATA);
 	assert_int_equal(got.frame.position, damaged_to);
 	assert_int_equal(got.frame.gap_bytes, 0);
@@ -35,7 +34,7 @@ static void damage_is_announced(void **state)
 	/* The end of a hole can be acknowledged, and the hole is told again to whoever did not hear of it. */
 	peer_acks(f, damaged_from);
 	(void)peer_connect(f, damaged_from, PEER_WINDOW);
-	(void)expect_discard(f, damaged_from, damaged_to);
+	(void)expect_discard(f, damaged_from, damaged_to, K2HFT_DISCARD_REPAIRED);
 	peer_acks(f, damaged_to);
 	(void)peer_data(f);
 	peer_acks(f, f->end);
@@ -116,7 +115,7 @@ static void damage_of_before_is_announced(void **state)
 	assert_non_null(strstr(f->log, "0 client: the ring was damaged when it was opened"));
 	struct peer_frame got = peer_connect_data(f, 0);
 	assert_int_equal(got.frame.raw_bytes, damaged_from);
-	(void)expect_discard(f, damaged_from, damaged_to);
+	(void)expect_discard(f, damaged_from, damaged_to, K2HFT_DISCARD_REPAIRED);
 	got = peer_frame(f, K2HFT_FRAME_DATA);
 	assert_int_equal(got.frame.position, damaged_to);
 	assert_int_equal(got.frame.gap_bytes, 0);
@@ -133,12 +132,8 @@ static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged
 	for (unsigned chunk = damaged_from; chunk < damaged_to; chunk++)
 		ring_scribble(f, chunk * chunk_bytes, (size_t)chunk_bytes);
 	(void)peer_connect(f, receiver_at * chunk_bytes, PEER_WINDOW);
-	if (goes_on_at > receiver_at) {
-		struct k2hft_discard discard = peer_discard(f);
-
-		assert_int_equal(discard.from, receiver_at * chunk_bytes);
-		assert_int_equal(discard.to, goes_on_at * chunk_bytes);
-	}
+	if (goes_on_at > receiver_at)
+		(void)expect_discard(f, receiver_at * chunk_bytes, goes_on_at * chunk_bytes, K2HFT_DISCARD_REPAIRED);
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(got.frame.position, goes_on_at * chunk_bytes);
 	/* No news, though it can be among what is damaged, where the ring is not yet acknowledged. */
@@ -183,7 +178,7 @@ static void damage_to_the_end_is_announced(void **state)
 	(void)peer_connect(f, tail / 4 * 3, PEER_WINDOW);
 	peer_quiet(f, 5);
 	push(f, "more\n");
-	(void)expect_discard(f, tail / 4 * 3, tail);
+	(void)expect_discard(f, tail / 4 * 3, tail, K2HFT_DISCARD_REPAIRED);
 	(void)peer_data(f);
 	peer_acks(f, f->end);
 }
@@ -201,15 +196,8 @@ static void damage_in_front_of_what_expired_is_announced(void **state)
 	assert_int_equal(k2hft_producer_push(f->producer, &old, "old\n", 4), 0);
 	ring_scribble(f, 0, 32);
 	(void)peer_connect(f, 0, PEER_WINDOW);
-	struct k2hft_discard discard = peer_discard(f);
-	assert_int_equal(discard.reason, K2HFT_DISCARD_REPAIRED);
-	assert_int_equal(discard.to, damaged_to);
-	assert_int_equal(discard.record_count, 0);
-	discard = peer_discard(f);
-	assert_int_equal(discard.reason, K2HFT_DISCARD_EXPIRED);
-	assert_int_equal(discard.from, damaged_to);
-	assert_int_equal(discard.to, ring_stats_of(f).tail);
-	assert_int_equal(discard.record_count, 1);
+	assert_int_equal(expect_discard(f, 0, damaged_to, K2HFT_DISCARD_REPAIRED), 0);
+	assert_int_equal(expect_discard(f, damaged_to, ring_stats_of(f).tail, K2HFT_DISCARD_EXPIRED), 1);
 }
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
