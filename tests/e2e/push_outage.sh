@@ -33,6 +33,7 @@ kill -STOP "$pid"
 echo end | tee -a "$dir/in" >&3
 exec 3>&-
 sleep 1
+kill -0 $pushing || fail "it does not wait"
 kill -CONT "$pid"
 wait $pushing || fail "push: $(cat "$dir/push.log")"
 cmp "$dir/in" "$dir/out/out" || fail "it differs"

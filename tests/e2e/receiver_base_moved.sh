@@ -7,8 +7,7 @@ receiver_config "STATEDIR = $dir/state"
 receiver_start
 position=0
 send() {
-	printf '%s\n' "hello ring 1 $position" welcome 'stream 1 text file' "chunk 1 0 $1\\n" flush ack bye | wire >"$dir/said" ||
-		fail "$1: $(cat "$dir/said")"
+	sends "ring 1 $position" file "$1"
 	position=$((position + 40))
 }
 send one

@@ -5,16 +5,7 @@
 . tests/tools/receiver.inc
 receiver_config ""
 receiver_start
-wire >"$dir/first" <<END || fail "sending"
-hello ring 1 0
-welcome
-stream 1 text f
-chunk 1 0 one\n
-chunk 1 0 two\n
-chunk 1 0 three\n
-flush
-ack
-END
+sends 'ring 1 0' f one two three
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
 receiver_start

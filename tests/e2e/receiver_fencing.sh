@@ -17,17 +17,10 @@ closed
 END
 old=$!
 wait_until grep -qs '^ack 40' "$dir/old"
-wire >"$dir/new" <<END || fail "the new connection"
-hello ring 5 40
-welcome
-stream 1 text f
-chunk 1 0 two\n
-flush
-ack
-END
+sends 'ring 5 40' f two
 wait $old || fail "the old connection: $(cat "$dir/old")"
 grep -q '^error 4 ' "$dir/old" || fail "$(cat "$dir/old")"
-grep -q '^welcome position 40 known' "$dir/new" || fail "$(cat "$dir/new")"
+grep -q '^welcome position 40 known' "$dir/said" || fail "$(cat "$dir/said")"
 printf 'hello ring 4 0\nerror\n' | wire | grep -q '^error 4 ' || fail "an older epoch"
 receiver_stop TERM
 receiver_start

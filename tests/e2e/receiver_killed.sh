@@ -6,29 +6,14 @@
 . tests/tools/receiver.inc
 receiver_config ""
 receiver_start
-wire >"$dir/said" <<END || fail "sending"
-hello ring 1 0
-welcome
-stream 1 text f
-chunk 1 0 one\n
-flush
-ack
-END
+sends 'ring 1 0' f one
 receiver_stop KILL
 # As if it had died within a commit group.
 printf 'two\nhalf of thr' >>"$dir/out/f"
 receiver_start
 logged 'f cut back by 15 bytes' || fail "not cut back"
 printf 'one\n' | cmp - "$dir/out/f" || fail "file after the start"
-wire >"$dir/said" <<END || fail "sending again"
-hello ring 1 0
-welcome
-stream 1 text f
-chunk 1 0 two\n
-chunk 1 0 three\n
-flush
-ack
-END
+sends 'ring 1 0' f two three
 grep -q '^welcome position 40 known' "$dir/said" || fail "$(cat "$dir/said")"
 printf 'one\ntwo\nthree\n' | cmp - "$dir/out/f" || fail "file at the end"
 

@@ -27,14 +27,7 @@ receiver_start
 logged 'ledger: record [0-9]* of .* is damaged' || fail "damage not noticed"
 [ -e "$ledger.damaged" ] || fail "the damaged ledger was not kept"
 printf 'one\ntwo\n' | cmp - "$dir/out/f" || fail "acknowledged data was cut"
-wire >"$dir/said" <<END || fail "sending again"
-hello ring 1 80
-welcome
-stream 1 text f
-chunk 1 0 three\n
-flush
-ack
-END
+sends 'ring 1 80' f three
 grep -q '^welcome position 80 known' "$dir/said" || fail "$(cat "$dir/said")"
 
 rm "$ledger"
@@ -46,14 +39,7 @@ printf 'hello ring 1 80\nwelcome\n' | wire | grep -q '^welcome position 120 know
 printf 'one\ntwo\nthree\n' | cmp - "$dir/out/f" || fail "file at the end"
 
 cp "$ledger" "$dir/older"
-wire >"$dir/said" <<END || fail "sending behind the copy"
-hello ring 1 120
-welcome
-stream 1 text f
-chunk 1 0 four\n
-flush
-ack
-END
+sends 'ring 1 120' f four
 receiver_stop KILL
 mv "$dir/older" "$ledger"
 receiver_start

@@ -20,8 +20,10 @@ wait_until is connections_open 0
 is ledger_rings 1 || fail "rings: $(counter ledger_rings)"
 
 # Not acknowledged, or not everything, or not by this word.
-printf '%s\n' 'hello killed 1 0' welcome 'stream 1 text f' 'chunk 1 0 line\n' flush ack | wire >"$dir/said"
-printf '%s\n' 'hello less 1 0' welcome 'stream 1 text f' 'chunk 1 0 line\n' flush ack 'bye 32' | wire >"$dir/said"
+printf '%s\n' 'hello killed 1 0' welcome 'stream 1 text f' 'chunk 1 0 line\n' flush ack | wire >"$dir/said" ||
+	fail "$(cat "$dir/said")"
+printf '%s\n' 'hello less 1 0' welcome 'stream 1 text f' 'chunk 1 0 line\n' flush ack 'bye 32' | wire >"$dir/said" ||
+	fail "$(cat "$dir/said")"
 wait_until is connections_open 0
 is ledger_rings 3 || fail "rings: $(counter ledger_rings)"
 receiver_stop KILL

@@ -22,15 +22,7 @@ for number in 1 2; do
 done
 
 for number in 1 2 3; do
-	wire <<-END >"$dir/said" || fail "sender $number: $(cat "$dir/said")"
-		hello ring$number 1 0
-		welcome
-		stream 1 text b$number
-		chunk 1 0 more\n
-		flush
-		ack
-		bye
-	END
+	sends "ring$number 1 0" b$number more
 	echo more | cmp - "$dir/out/b$number" || fail "file $number"
 done
 wait_until grep -q '^closed' "$dir/mute1"

@@ -21,10 +21,7 @@ group=$(id -g nobody)
 chmod 711 "$dir"
 
 # RECORD to the file log/a
-record() {
-	printf '%s\n' "hello ring$1 1 0" welcome 'stream 1 text log/a' "chunk 1 0 $1\\n" flush ack bye | wire >"$dir/said" ||
-		fail "sender of $1: $(cat "$dir/said")"
-}
+record() { sends "ring$1 1 0" log/a "$1"; }
 # PATTERN in the message, with status STATUS
 refused() {
 	"$server" -conf "$dir/conf" --listen 127.0.0.1:0 >"$dir/said" 2>&1

@@ -33,8 +33,7 @@ logged 'wirehost (127.0.0.1:[0-9]*) closes: ' || fail "no word of a sender's err
 
 # A file that is open, and memory that a frame takes which is not complete.
 is files_open 0 || fail "open files: $(counter files_open)"
-printf '%s\n' 'hello ring 1 0' welcome 'stream 1 text f' 'chunk 1 0 one\n' flush ack bye | wire >"$dir/said" ||
-	fail "$(cat "$dir/said")"
+sends 'ring 1 0' f one
 wait_until is files_open 1
 before=$(counter buffer_bytes)
 # Their frames go on, slowly: one that stands still would give way, and nobody wait for it.
@@ -96,8 +95,7 @@ is ledger_damaged 0 || fail "damaged: $(counter ledger_damaged)"
 logged 'its end was not whole' || fail "no word of a torn ledger"
 
 # Another boot: what is behind the last commit may have been acknowledged, so it stays, and the sender says where it goes on.
-printf '%s\n' 'hello ring 2 0' welcome 'stream 1 text g' 'chunk 1 0 two\n' flush ack bye | wire >"$dir/said" ||
-	fail "$(cat "$dir/said")"
+sends 'ring 2 0' g two
 receiver_stop KILL
 printf 'perhaps acknowledged' >>"$dir/out/g"
 receiver_boot_id 22222222-2222-4222-8222-222222222222
