@@ -17,6 +17,7 @@
 
 #include <openssl/x509v3.h>
 
+#include "folder_help.h"
 #include "tls_state.h"
 #include "transport.h"
 
@@ -31,28 +32,26 @@ struct pair {
 	int results[2];
 };
 
-static void key_file_make(char path[256], const void *bytes, size_t byte_count)
+/* The next one takes its place. */
+static const char *key_file_make(const void *bytes, size_t byte_count)
 {
-	int descriptor;
+	static char path[300];
+	int file;
 
-	(void)snprintf(path, 256, "%.200s/k2hft-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	descriptor = mkstemp(path);
-	assert_true(descriptor >= 0);
-	assert_int_equal(write(descriptor, bytes, byte_count), byte_count);
-	assert_int_equal(close(descriptor), 0);
+	(void)snprintf(path, sizeof(path), "%s/key", folder);
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_int_equal(write(file, bytes, byte_count), byte_count);
+	assert_int_equal(close(file), 0);
+	return path;
 }
 
 static struct k2i_tls_context *context_open(const char *line, bool server)
 {
-	struct k2i_tls_settings settings = {.server = server};
+	struct k2i_tls_settings settings = {.server = server, .shared_key = key_file_make(line, strlen(line))};
 	struct k2i_tls_context *context;
 	struct k2i_tls_problem problem;
-	char path[256];
 
-	key_file_make(path, line, strlen(line));
-	settings.shared_key = path;
 	assert_int_equal(k2i_tls_context_open(&settings, &context, &problem), 0);
-	assert_int_equal(unlink(path), 0);
 	return context;
 }
 
@@ -61,12 +60,10 @@ static void key_file_try(const char *bytes, size_t byte_count, const char *said)
 {
 	struct k2i_tls_shared_key shared;
 	struct k2i_tls_problem problem = {.text = ""};
-	char path[256];
 
-	key_file_make(path, bytes, byte_count);
-	assert_int_equal(k2i_tls_shared_key_read(path, &shared, &problem), *said ? -EINVAL : 0);
+	assert_int_equal(k2i_tls_shared_key_read(key_file_make(bytes, byte_count), &shared, &problem),
+			 *said ? -EINVAL : 0);
 	assert_non_null(strstr(problem.text, said));
-	assert_int_equal(unlink(path), 0);
 }
 
 /* A line of a name and a key of so many characters, with its end. */
@@ -125,6 +122,29 @@ static void pair_close(struct pair *pair)
 	k2i_transport_close(&pair->ends[0]);
 	k2i_transport_close(&pair->ends[1]);
 }
+
+/* Of two that agree. */
+static int pair_make(void **state)
+{
+	struct pair *pair = malloc(sizeof(*pair));
+
+	assert_non_null(pair);
+	*state = pair;
+	pair_open(pair, KEY, KEY);
+	pair_handshake(pair);
+	assert_int_equal(pair->results[0], 0);
+	assert_int_equal(pair->results[1], 0);
+	return 0;
+}
+
+static int pair_end(void **state)
+{
+	pair_close(*state);
+	free(*state);
+	return 0;
+}
+
+#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_make, pair_end)
 
 static void refused(const char *client_line, const char *server_line)
 {
@@ -191,23 +211,17 @@ static void transfer(struct pair *pair, size_t total, size_t piece, size_t room)
 	free(source);
 }
 
-static void test_bytes(void **state)
+static void test_bytes_arrive_as_they_were(void **state)
 {
-	struct pair pair;
+	struct pair *pair = *state;
 
-	(void)state;
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
-	assert_int_equal(pair.results[0], 0);
-	assert_int_equal(pair.results[1], 0);
-	transfer(&pair, 3000000, 40, 65536);
-	transfer(&pair, 100000, 1, 1);
-	transfer(&pair, 1000000, 700000, 16385);
+	transfer(pair, 3000000, 40, 65536);
+	transfer(pair, 100000, 1, 1);
+	transfer(pair, 1000000, 700000, 16385);
 	/* New keys on the way. */
-	pair.ends[0].tls->key_records = K2I_TLS_KEY_RECORDS_MAX;
-	transfer(&pair, 1000000, 40, 4096);
-	assert_true(pair.ends[0].tls->key_records < 1000);
-	pair_close(&pair);
+	pair->ends[0].tls->key_records = K2I_TLS_KEY_RECORDS_MAX;
+	transfer(pair, 1000000, 40, 4096);
+	assert_true(pair->ends[0].tls->key_records < 1000);
 }
 
 static int version;
@@ -222,48 +236,40 @@ int __wrap_SSL_version(const SSL *ssl)
 /* TLS 1.2 makes no new keys: the connection ends before the one that it has was used too often. */
 static void test_old_keys_end(void **state)
 {
+	struct pair *pair = *state;
 	unsigned char byte = 1;
 	struct iovec piece = {&byte, 1};
-	struct pair pair;
 
-	(void)state;
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
 	version = TLS1_2_VERSION;
-	pair.ends[0].tls->key_records = (UINT64_C(1) << 24) - 1;
-	assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), 1);
+	pair->ends[0].tls->key_records = (UINT64_C(1) << 24) - 1;
+	assert_int_equal(k2i_transport_write(&pair->ends[0], &piece, 1), 1);
 	for (int again = 0; again < 2; again++)
-		assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), -EPROTO);
+		assert_int_equal(k2i_transport_write(&pair->ends[0], &piece, 1), -EPROTO);
 	version = 0;
-	assert_non_null(strstr(k2i_transport_reason(&pair.ends[0], -EPROTO), "the next connection has another"));
-	pair_close(&pair);
+	assert_non_null(strstr(k2i_transport_reason(&pair->ends[0], -EPROTO), "the next connection has another"));
 }
 
 /* A full socket takes nothing, and nothing of what was taken before is lost. */
-static void test_full(void **state)
+static void test_a_full_socket_loses_nothing(void **state)
 {
+	struct pair *pair = *state;
 	static unsigned char bytes[300000];
 	struct iovec piece = {bytes, sizeof(bytes)};
-	struct pair pair;
 	size_t taken = 0, got = 0;
 	ssize_t count;
 
-	(void)state;
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
-	while ((count = k2i_transport_write(&pair.ends[0], &piece, 1)) > 0)
+	while ((count = k2i_transport_write(&pair->ends[0], &piece, 1)) > 0)
 		taken += (size_t)count;
 	assert_int_equal(count, -EAGAIN);
-	assert_true(k2i_transport_waiting(&pair.ends[0]));
-	assert_int_equal(k2i_transport_flush(&pair.ends[0]), 0);
+	assert_true(k2i_transport_waiting(&pair->ends[0]));
+	assert_int_equal(k2i_transport_flush(&pair->ends[0]), 0);
 	for (int round = 0; round < 1000 && got < taken; round++) {
-		while ((count = k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes))) > 0)
+		while ((count = k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes))) > 0)
 			got += (size_t)count;
 		assert_int_equal(count, -EAGAIN);
-		assert_true(k2i_transport_flush(&pair.ends[0]) >= 0);
+		assert_true(k2i_transport_flush(&pair->ends[0]) >= 0);
 	}
 	assert_int_equal(got, taken);
-	pair_close(&pair);
 }
 
 /* Named by the linker. */
@@ -279,54 +285,49 @@ ssize_t __wrap_send(int descriptor, const void *bytes, size_t byte_count, int fl
 /* They go with the end of the connection, if not before: who takes them for not written sends them again. */
 static void test_what_was_not_sent_counts(void **state)
 {
+	struct pair *pair = *state;
 	unsigned char bytes[1000];
 	struct iovec piece = {bytes, sizeof(bytes)};
-	struct pair pair;
 
-	(void)state;
 	for (size_t at = 0; at < sizeof(bytes); at++)
 		bytes[at] = (unsigned char)(at * 7 + at / 251);
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
 	no_buffers = true;
-	assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), sizeof(bytes));
-	assert_int_equal(k2i_transport_flush(&pair.ends[0]), -ENOBUFS);
-	assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), -ENOBUFS);
+	assert_int_equal(k2i_transport_write(&pair->ends[0], &piece, 1), sizeof(bytes));
+	assert_int_equal(k2i_transport_flush(&pair->ends[0]), -ENOBUFS);
+	assert_int_equal(k2i_transport_write(&pair->ends[0], &piece, 1), -ENOBUFS);
 	no_buffers = false;
-	k2i_transport_end(&pair.ends[0]);
-	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), sizeof(bytes));
-	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 0);
-	pair_close(&pair);
+	k2i_transport_end(&pair->ends[0]);
+	assert_int_equal(k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes)), sizeof(bytes));
+	assert_int_equal(k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes)), 0);
 }
 
-static void test_ends(void **state)
+static void test_one_way_ends(void **state)
 {
+	struct pair *pair = *state;
 	unsigned char bytes[16] = "end";
 	struct iovec piece = {bytes, 4};
-	struct pair pair;
 
-	(void)state;
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
-	assert_int_equal(k2i_transport_write(&pair.ends[0], &piece, 1), 4);
-	k2i_transport_end(&pair.ends[0]);
+	assert_int_equal(k2i_transport_write(&pair->ends[0], &piece, 1), 4);
+	k2i_transport_end(&pair->ends[0]);
 	/* The last bytes come before the end, which comes again and again; and the other way stays open. */
-	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 4);
-	assert_true(k2i_transport_more(&pair.ends[1]));
-	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 0);
-	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), 0);
-	assert_int_equal(k2i_transport_write(&pair.ends[1], &piece, 1), 4);
-	assert_int_equal(k2i_transport_read(&pair.ends[0], bytes, sizeof(bytes)), 4);
-	pair_close(&pair);
+	assert_int_equal(k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes)), 4);
+	assert_true(k2i_transport_more(&pair->ends[1]));
+	assert_int_equal(k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes)), 0);
+	assert_int_equal(k2i_transport_read(&pair->ends[1], bytes, sizeof(bytes)), 0);
+	assert_int_equal(k2i_transport_write(&pair->ends[1], &piece, 1), 4);
+	assert_int_equal(k2i_transport_read(&pair->ends[0], bytes, sizeof(bytes)), 4);
+}
 
-	/* An end without a word, and bytes that somebody changed. */
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
-	assert_int_equal(send(pair.ends[0].descriptor, "\x17\x03\x03\x00\x20 not encrypted by this key at all", 37, 0),
+/* An end without a word. */
+static void test_changed_bytes_end_it(void **state)
+{
+	struct pair *pair = *state;
+	unsigned char byte;
+
+	assert_int_equal(send(pair->ends[0].descriptor, "\x17\x03\x03\x00\x20 not encrypted by this key at all", 37, 0),
 			 37);
-	assert_int_equal(k2i_transport_read(&pair.ends[1], bytes, sizeof(bytes)), -EPROTO);
-	assert_true(strlen(k2i_transport_reason(&pair.ends[1], -EPROTO)) > 0);
-	pair_close(&pair);
+	assert_int_equal(k2i_transport_read(&pair->ends[1], &byte, 1), -EPROTO);
+	assert_true(strlen(k2i_transport_reason(&pair->ends[1], -EPROTO)) > 0);
 }
 
 /* The client sends records that bring no bytes, and each wants an answer. */
@@ -350,33 +351,29 @@ static int unread_bytes(const struct k2i_transport *end)
 /* Whoever sends nothing but such has the reader no longer than others, and takes no more memory than others. */
 static void test_new_keys_only(void **state)
 {
+	struct pair *pair = *state;
 	unsigned char byte;
-	struct pair pair;
 	ssize_t got = -EAGAIN;
 	int before;
 
-	(void)state;
-	pair_open(&pair, KEY, KEY);
-	pair_handshake(&pair);
-	assert_int_equal(k2i_transport_read(&pair.ends[1], &byte, 1), -EAGAIN);
-	keys_renew(&pair, 3000);
-	before = unread_bytes(&pair.ends[1]);
-	assert_int_equal(k2i_transport_read(&pair.ends[1], &byte, 1), -EAGAIN);
-	assert_in_range(unread_bytes(&pair.ends[1]), 1, before - 1);
-	while (unread_bytes(&pair.ends[1]) > 0)
-		assert_int_equal(k2i_transport_read(&pair.ends[1], &byte, 1), -EAGAIN);
-	assert_int_equal(k2i_transport_flush(&pair.ends[1]), 1);
-	transfer(&pair, 100000, 1, 1000);
+	assert_int_equal(k2i_transport_read(&pair->ends[1], &byte, 1), -EAGAIN);
+	keys_renew(pair, 3000);
+	before = unread_bytes(&pair->ends[1]);
+	assert_int_equal(k2i_transport_read(&pair->ends[1], &byte, 1), -EAGAIN);
+	assert_in_range(unread_bytes(&pair->ends[1]), 1, before - 1);
+	while (unread_bytes(&pair->ends[1]) > 0)
+		assert_int_equal(k2i_transport_read(&pair->ends[1], &byte, 1), -EAGAIN);
+	assert_int_equal(k2i_transport_flush(&pair->ends[1]), 1);
+	transfer(pair, 100000, 1, 1000);
 
 	for (int round = 0; round < 100 && got == -EAGAIN; round++) {
-		keys_renew(&pair, 1000);
-		while (got == -EAGAIN && unread_bytes(&pair.ends[1]) > 0)
-			got = k2i_transport_read(&pair.ends[1], &byte, 1);
+		keys_renew(pair, 1000);
+		while (got == -EAGAIN && unread_bytes(&pair->ends[1]) > 0)
+			got = k2i_transport_read(&pair->ends[1], &byte, 1);
 	}
 	assert_int_equal(got, -EPROTO);
-	assert_in_range(pair.ends[1].tls->output_room, 1, 512 * 1024);
-	assert_non_null(strstr(k2i_transport_reason(&pair.ends[1], -EPROTO), "does not read the answers"));
-	pair_close(&pair);
+	assert_in_range(pair->ends[1].tls->output_room, 1, 512 * 1024);
+	assert_non_null(strstr(k2i_transport_reason(&pair->ends[1], -EPROTO), "does not read the answers"));
 }
 
 static void test_begins(void **state)
@@ -558,12 +555,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_keys_differ),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_old_keys_end),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_what_was_not_sent_counts),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_new_keys_only),
+		PAIR_TEST(test_bytes_arrive_as_they_were),
+		PAIR_TEST(test_old_keys_end),
+		PAIR_TEST(test_a_full_socket_loses_nothing),
+		PAIR_TEST(test_what_was_not_sent_counts),
+		PAIR_TEST(test_one_way_ends),
+		PAIR_TEST(test_changed_bytes_end_it),
+		PAIR_TEST(test_new_keys_only),
 		cmocka_unit_test(test_begins),
 		cmocka_unit_test(test_long_hello),
 		cmocka_unit_test(test_authority_directory),
@@ -572,5 +570,5 @@ int main(void)
 		cmocka_unit_test(test_key_files),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, folder_begin, folder_end);
 }
