@@ -30,8 +30,7 @@ exec 3>"$work/pipe"
 	cat "$work/in"
 	seq 1 100000
 } >&3
-bytes_arrived() { [ "$(stat -c %s "$received/attached/killed.log" 2>/dev/null || echo 0)" -gt 400000 ]; }
-until_true 20 bytes_arrived || fail "killed.log does not grow"
+until_true 20 arrived attached/killed.log 400000 || fail "killed.log does not grow"
 kill -KILL $attached
 wait $attached
 exec 3>&-

@@ -62,7 +62,7 @@ open('$work/syncs', 'w').close()
 os.fsync(file)" &
 syncs=$!
 until_true 20 [ -e "$work/syncs" ] || fail "no fsync"
-sleep 0.5
+comes_to_wait $syncs
 kill $mount_pid
 sleep 0.5
 kill -CONT "$receiver_pid"

@@ -86,7 +86,7 @@ interrupted=$!
 python3 "$work/sync.py" "$sent/h" 'killed
 ' &
 killed=$!
-sleep 1
+comes_to_wait $waits $writes $interrupted $killed
 gone $waits && fail "fsync does not wait for the receiver"
 gone $killed && fail "fsync does not wait for the receiver"
 becomes ring.unacked_records 4

@@ -22,7 +22,7 @@ quick stat -f "$mnt" >/dev/null || fail statfs
 # A second writer blocks too, and ends when it is killed, with nothing of it taken.
 sh -c "exec echo second >'$sent/second'" &
 second=$!
-sleep 0.3
+comes_to_wait $second
 gone $second && fail "the second writer is not blocked"
 kill -9 $second
 wait $second 2>/dev/null
@@ -31,17 +31,16 @@ wait $second 2>/dev/null
 python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp("cat", ["cat"])' <"$work/in" \
 	>"$sent/fourth" &
 fourth=$!
-writes() { grep -qs '^fuse\|request_wait_answer' "/proc/$fourth/wchan" || grep -qs '^State:[[:space:]]*D' "/proc/$fourth/status"; }
 is_cat() { [ "$(cat "/proc/$fourth/comm")" = cat ]; }
 until_true 20 is_cat || fail "no cat"
-until_true 5 writes || echo "whether it waits can't be seen here"
+comes_to_wait $fourth
 kill -INT $fourth
 until_true 20 ended $fourth || fail "SIGINT does not end a blocked writer"
 wait $fourth 2>/dev/null
 # So ends one whose output has got O_DIRECT, although the file was opened for the page cache.
 sh -c "exec dd if='$work/in' bs=4096 count=1 oflag=direct status=none >>'$sent/fifth'" &
 fifth=$!
-sleep 0.3
+comes_to_wait $fifth
 gone $fifth && fail "a writer past the page cache is not blocked"
 kill -9 $fifth
 until_true 20 ended $fifth || fail "SIGKILL does not end a blocked writer past the page cache"

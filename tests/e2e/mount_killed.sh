@@ -19,16 +19,13 @@ mkfifo "$work/gate1" "$work/gate2"
 	tail -c +8000001 "$work/in"
 } >"$sent/f" 2>"$work/writer.err" &
 writer=$!
-some() {
-	[ -e "$received/senddir/f" ] && [ "$(wc -c <"$received/senddir/f")" -gt "$1" ]
-}
-until_true 20 some 3900000 || fail "nothing arrives"
+until_true 20 arrived senddir/f 3900000 || fail "nothing arrives"
 kill -9 "$receiver_pid"
 wait "$receiver_pid" 2>/dev/null
 : >"$work/gate1"
 fixed_port=yes
 start_receiver
-until_true 20 some 7900000 || fail "the receiver does not go on"
+until_true 20 arrived senddir/f 7900000 || fail "the receiver does not go on"
 
 # Nothing is acknowledged now: the ring fills, and with it full the sender dies.
 kill -STOP "$receiver_pid"

@@ -13,14 +13,11 @@ mkfifo "$work/gate"
 	tail -c +4000001 "$work/in"
 } >"$sent/f" &
 writer=$!
-some() {
-	[ -e "$received/senddir/f" ] && [ "$(wc -c <"$received/senddir/f")" -gt "$1" ]
-}
-until_true 20 some 3900000 || fail "nothing arrives"
+until_true 20 arrived senddir/f 3900000 || fail "nothing arrives"
 stop_receiver
 fixed_port=yes
 : >"$work/gate"
-sleep 1
+until_true 20 ring_full 130 || fail "the ring does not fill"
 gone $writer && fail "the writer is not held back"
 start_receiver
 wait $writer || fail "status $? of the writer"

@@ -2,24 +2,11 @@
 # SPDX-License-Identifier: MIT
 # timeout: 300
 # With OPENMODE = dsync and sync, and with small writes, the receiver does what it does with the page cache.
-set -u
-here=$(dirname "$0")
-again() {
-	output=$("$here/$1" 2>&1)
-	status=$?
-	[ $status = 0 ] || [ $status = 77 ] || {
-		echo "FAILED: $1 with $RECEIVER_LINES"
-		echo "$output"
-		exit 1
-	}
-}
+# shellcheck source=tests/tools/again.inc
+. tests/tools/again.inc
 export RECEIVER_LINES='OPENMODE = dsync
 WRITEBUF = 4K'
-again receiver_disk_full.sh
-again receiver_rotation.sh
-again receiver_killed.sh
-again receiver_kill_loop.sh
+again receiver_disk_full receiver_rotation receiver_killed receiver_kill_loop
 RECEIVER_LINES='OPENMODE = sync
 CACHE = keep'
-again receiver_rotation.sh
-again receiver_killed.sh
+again receiver_rotation receiver_killed

@@ -99,6 +99,14 @@ ended() {
 	! [ -e "/proc/$1" ] || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"
 }
 
+# comes_to_wait PID...: until each is in a call that the mount has not answered.
+comes_to_wait() {
+	for caller in "$@"; do
+		until_true 5 waits "$caller" || echo "whether $caller waits can't be seen here"
+	done
+}
+waits() { grep -qs '^fuse\|request_wait_answer' "/proc/$1/wchan" || grep -qs '^State:[[:space:]]*D' "/proc/$1/status"; }
+
 # ring_full BLOCKS: fewer than these are free, and no fewer than a moment ago.
 ring_full() {
 	free=$(quick stat -f -c %f "$mnt")
@@ -205,6 +213,9 @@ wait_mount() {
 same() {
 	cmp -s "$1" "$2"
 }
+
+# arrived NAME BYTES: the receiver's file has more than these.
+arrived() { [ "$(stat -c %s "$received/$1" 2>/dev/null || echo 0)" -gt "$2" ]; }
 
 # arrives EXPECTED NAME: the receiver's file NAME becomes what EXPECTED is.
 arrives() {
