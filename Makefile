@@ -44,15 +44,14 @@ WERROR    ?= -Werror
 WARNINGS  := -Wall -Wextra $(WERROR) -Wconversion -Wvla -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 HARDENING := -fstack-protector-strong $(if $(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS)$(CPPFLAGS)),,$(if $(OPTIMISED),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# clang takes it that these leave errno alone, and drops a store that puts it back.
-ERRNO     := $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup)
 PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
 pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
 # One by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
 cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
-# Files of more than 2 GiB where long has 32 bits. Its time_t stays what the libraries have.
-COMPILE   := $(PUBLIC) $(ERRNO) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
+# Files of more than 2 GiB where long has 32 bits. Its time_t stays what the libraries have. And clang, which takes it
+# that memory's functions leave errno alone, would drop a store that puts it back.
+COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
@@ -187,9 +186,8 @@ check-tsan: deps        ## the same with the thread sanitizer
 fuzz = @pkgconfig/install-deps fuzz && $(MAKE) --no-print-directory B=build-fuzz CC=clang CFLAGS='-O1 -g' \
 	SANITIZE=fuzzer-no-link,address,undefined $(1:%=build-fuzz/tests/fuzz/%) && tests/fuzz/run.sh $(2) $(1)
 TIME ?= 60
-fuzz:                   ## each fuzz target for TIME=60 seconds; fuzz-NAME: one of them
+fuzz check-fuzz:        ## each fuzz target for TIME=60 seconds; fuzz-NAME: one of them
 	$(call fuzz,$(FUZZ),$(TIME))
-check-fuzz: fuzz        ## the same
 $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
 include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk
@@ -245,7 +243,7 @@ clean:                  ## removes build and what other checks are built into
 	rm -rf $(B) build-asan build-tsan build-fuzz build-crash
 
 help:                   ## this
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
+	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
 	@printf '%s\n' 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR;' \
 		'  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)' '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
 

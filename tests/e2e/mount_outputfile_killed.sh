@@ -24,6 +24,7 @@ kill_worker() {
 
 # outlives FILE COPY
 outlives() {
+	# shellcheck disable=SC2094 # that is what it is about
 	exec 3>"$1" 4<"$1"
 	echo first >&3 || fail "write to $1"
 	[ "$(quick cat <&4)" = first ] || fail "$1 before"
