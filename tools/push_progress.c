@@ -86,13 +86,14 @@ static void remain_tell(struct push *push)
 {
 	const struct k2hft_sender_options *options = &push->config.options;
 	const struct k2hft_client_stats client = client_stats(push);
+	const uint64_t records = sender_stats(push).unacked_records;
 
-	push_error("%" PRIu64 " records remain that are not acknowledged by %s port %s: %s",
-		   sender_stats(push).unacked_records, options->host, options->port, reason(&client));
+	push_error("%" PRIu64 " record%s not acknowledged by %s port %s: %s", records, records == 1 ? " is" : "s are",
+		   options->host, options->port, reason(&client));
 	if (options->ring_path && !(options->ring_flags & K2HFT_RING_TEMPORARY))
-		push_error("they are in %s: k2hft push --ring with an empty input sends them", options->ring_path);
+		push_error("what remains is in %s: the same command with </dev/null sends it", options->ring_path);
 	else
-		push_error("they are lost; --ring FILE would keep them");
+		push_error("what remains is lost; --ring FILE would keep it");
 }
 
 /* What was given up is not waited for; it came from an earlier run's ring, or was read in this one. */

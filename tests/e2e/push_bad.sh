@@ -49,14 +49,14 @@ grep -q "Try 'k2hft push --help'" "$dir/errors" || fail "unknown option: $(cat "
 receiver_config ""
 receiver_start
 receiver_stop TERM
-expect 1 '1 record.* remain.*refused' -r "127.0.0.1:$port" --timeout 0
+expect 1 '1 record is not acknowledged.*refused' -r "127.0.0.1:$port" --timeout 0
 # The same with an input that does not end.
 mkfifo "$dir/pipe"
 exec 3<>"$dir/pipe"
 echo line >&3
 "$k2hft" push -r "127.0.0.1:$port" --timeout 1 "$dir/pipe" 2>"$dir/errors" && fail "push to nobody"
 grep -q "receiver 127.0.0.1 port $port: .*refused" "$dir/errors" || fail "$(cat "$dir/errors")"
-grep -q '1 records remain' "$dir/errors" || fail "$(cat "$dir/errors")"
+grep -q '1 record is not acknowledged' "$dir/errors" || fail "$(cat "$dir/errors")"
 exec 3>&-
 # Somebody else's protocol.
 python3 - "$dir/port" <<'END' &
@@ -75,7 +75,7 @@ while True:
 END
 pid=$!
 wait_until [ -s "$dir/port" ]
-expect 1 'remain.*protocol' -r "127.0.0.1:$(cat "$dir/port")" --timeout 2
+expect 1 'not acknowledged.*protocol' -r "127.0.0.1:$(cat "$dir/port")" --timeout 2
 # Nothing is said of attempts, and nothing is sent when one of the files is not there.
 receiver_stop KILL 2>/dev/null
 "$k2hft" push -r "127.0.0.1:$port" --timeout 1 "$dir/line" 2>"$dir/errors" && fail "push to nobody"

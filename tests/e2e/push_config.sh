@@ -51,4 +51,4 @@ sed -e 's/^K2HTYPE = .*/K2HTYPE = temp/' -e '/^K2HFILE/d' -e '/^K2HINIT/d' "$dir
 cmp "$dir/in" "$dir/out/temporary" || fail "temporary differs"
 receiver_stop TERM
 "${B:-build}/bin/k2hft" push -q -c "$dir/temp.ini" --timeout 0 <"$dir/in" 2>"$dir/said" && fail "nobody is there"
-grep -q 'they are lost' "$dir/said" || fail "$(cat "$dir/said")"
+grep -q 'what remains is lost' "$dir/said" || fail "$(cat "$dir/said")"

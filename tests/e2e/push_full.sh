@@ -37,7 +37,7 @@ interrupt() {
 	wait_until reading_ended
 	kill -INT $pushing
 	wait $pushing && fail "status 0 of an interrupted push"
-	remaining=$(sed -n 's/^k2hft push: \([0-9]*\) records remain .*/\1/p' "$dir/errors")
+	remaining=$(sed -n 's/^k2hft push: \([0-9]*\) records are not acknowledged .*/\1/p' "$dir/errors")
 	[ "${remaining:-0}" -gt 1000 ] || fail "$(cat "$dir/errors")"
 }
 was_read() { [ "$(sed -n 's/^rchar: //p' "/proc/$pushing/io")" -gt 100000 ]; }
@@ -45,14 +45,14 @@ reading_ended() { ! kill -0 $feeding 2>/dev/null; }
 
 start
 interrupt
-grep -q 'they are lost' "$dir/errors" || fail "$(cat "$dir/errors")"
+grep -q 'what remains is lost' "$dir/errors" || fail "$(cat "$dir/errors")"
 start
 kill -KILL $pushing
 wait $pushing 2>/dev/null
 
 start --ring "$dir/ring"
 interrupt
-grep -q "they are in $dir/ring" "$dir/errors" || fail "$(cat "$dir/errors")"
+grep -q "what remains is in $dir/ring" "$dir/errors" || fail "$(cat "$dir/errors")"
 receiver_start
 # shellcheck disable=SC2086
 $push --ring "$dir/ring" </dev/null || fail "push of what remained"
