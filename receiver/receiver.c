@@ -100,7 +100,7 @@ static void admission_reload(struct k2i_receiver *receiver)
 		return;
 	}
 	k2i_log(K2HFT_LOG_INFO, "receiver: %s may make new connections",
-		hosts ? "hosts for which a NAME of [SLVNODE] is now" : "any host, since there is no [SLVNODE] now,");
+		hosts ? "from now on hosts that match NAME of an [SLVNODE]" : "without [SLVNODE] any host");
 	k2i_admission_change(receiver->service.admission, hosts);
 }
 

@@ -39,7 +39,7 @@ printf '%s\n' 'hello kept 1 0' welcome 'stream 1 text kept' >&3
 connected() { grep -q '^welcome' "$dir/kept"; }
 wait_until connected
 
-named='hosts for which a NAME of \[SLVNODE\] is now may make new connections'
+named='from now on hosts that match NAME of an \[SLVNODE\] may make new connections'
 reload "$named" '[SLVNODE]' 'NAME = 192.0.2.1'
 may_not first
 
@@ -57,7 +57,7 @@ may named_still || fail "without the file: $(cat "$dir/said")"
 
 reload "$named" '[SLVNODE]' 'NAME = 192.0.2.1'
 may_not third
-reload 'any host, since there is no \[SLVNODE\] now, may make new connections' ''
+reload 'without \[SLVNODE\] any host may make new connections' ''
 may anybody_again || fail "without SLVNODE again: $(cat "$dir/said")"
 
 # The connection from before is the one that it was.
