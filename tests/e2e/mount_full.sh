@@ -19,9 +19,12 @@ quick mkdir "$sent/dir" || fail mkdir
 quick mv "$sent/dir" "$sent/other" || fail mv
 quick sh -c ": >'$sent/empty'" || fail "an empty file"
 quick stat -f "$mnt" >/dev/null || fail statfs
+# Whose output is open, then.
+runs() { [ "$(cat "/proc/$2/comm")" = "$1" ]; }
 # A second writer blocks too, and ends when it is killed, with nothing of it taken.
 sh -c "exec echo second >'$sent/second'" &
 second=$!
+until_true 20 runs echo $second || fail "no echo"
 comes_to_wait $second
 gone $second && fail "the second writer is not blocked"
 kill -9 $second
@@ -31,8 +34,7 @@ wait $second 2>/dev/null
 python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp("cat", ["cat"])' <"$work/in" \
 	>"$sent/fourth" &
 fourth=$!
-is_cat() { [ "$(cat "/proc/$fourth/comm")" = cat ]; }
-until_true 20 is_cat || fail "no cat"
+until_true 20 runs cat $fourth || fail "no cat"
 comes_to_wait $fourth
 kill -INT $fourth
 until_true 20 ended $fourth || fail "SIGINT does not end a blocked writer"
@@ -40,6 +42,7 @@ wait $fourth 2>/dev/null
 # So ends one whose output has got O_DIRECT, although the file was opened for the page cache.
 sh -c "exec dd if='$work/in' bs=4096 count=1 oflag=direct status=none >>'$sent/fifth'" &
 fifth=$!
+until_true 20 runs dd $fifth || fail "no dd"
 comes_to_wait $fifth
 gone $fifth && fail "a writer past the page cache is not blocked"
 kill -9 $fifth
