@@ -11,10 +11,13 @@
 #include "standard.h"
 #include "start.h"
 
-static int say_version(void)
+static int print(const struct k2i_mount_options *options)
 {
-	printf("k2hftfuse %s, libfuse %s\n", k2hft_version_string(), fuse_pkgversion());
-	return EXIT_SUCCESS;
+	if (options->help)
+		k2i_mount_options_help();
+	else
+		printf("k2hftfuse %s, libfuse %s\n", k2hft_version_string(), fuse_pkgversion());
+	return k2i_standard_flush(stdout, "k2hftfuse") ? K2I_STATUS_FAILED : EXIT_SUCCESS;
 }
 
 static int run(struct k2i_mount *mount)
@@ -40,10 +43,8 @@ int main(int argc, char **argv)
 	if (k2i_standard_keep())
 		return K2I_STATUS_FAILED;
 	status = k2i_mount_options_parse(argc, argv, &options) ? K2I_STATUS_USAGE : EXIT_SUCCESS;
-	if (status == EXIT_SUCCESS && options.help)
-		k2i_mount_options_help();
-	else if (status == EXIT_SUCCESS && options.version)
-		status = say_version();
+	if (status == EXIT_SUCCESS && (options.help || options.version))
+		status = print(&options);
 	else if (status == EXIT_SUCCESS) {
 		status = k2i_start_check(&options, &mount);
 		if (status == EXIT_SUCCESS)

@@ -41,13 +41,12 @@ int main(int argc, char **argv)
 		return K2I_EXIT_FAILED;
 	if (k2i_options_parse(argc, argv, &options))
 		return K2I_EXIT_CONFIGURATION;
-	if (options.help) {
-		k2i_options_usage();
-		return 0;
-	}
-	if (options.version) {
-		(void)puts("k2hftfusesvr " K2HFT_VERSION_STRING);
-		return 0;
+	if (options.help || options.version) {
+		if (options.help)
+			k2i_options_usage();
+		else
+			(void)puts("k2hftfusesvr " K2HFT_VERSION_STRING);
+		return k2i_standard_flush(stdout, "k2hftfusesvr") ? K2I_EXIT_FAILED : 0;
 	}
 	error = k2i_daemon_log_open("k2hftfusesvr", options.level, options.log_file);
 	if (error) {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -169,9 +168,5 @@ int main(int argc, char **argv)
 	int status = k2i_standard_keep() ? STATUS_FAILED : any_run(argc, argv);
 
 	/* Whatever it found: nobody has it. */
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	(void)fprintf(stderr, "k2hft: standard output: %s\n", errno ? strerror(errno) : "write error");
-	return STATUS_FAILED;
+	return k2i_standard_flush(stdout, "k2hft") ? STATUS_FAILED : status;
 }

@@ -28,3 +28,16 @@ int k2i_standard_keep(void)
 	(void)signal(SIGCHLD, SIG_DFL);
 	return 0;
 }
+
+int k2i_standard_flush(FILE *output, const char *program)
+{
+	int error;
+
+	errno = 0;
+	if (fflush(output) == 0 && !ferror(output))
+		return 0;
+	error = errno;
+	/* Of what failed earlier nobody knows why. */
+	(void)dprintf(STDERR_FILENO, "%s: standard output: %s\n", program, error ? strerror(error) : "write error");
+	return error ? -error : -EIO;
+}

@@ -2,6 +2,8 @@
 #ifndef K2I_STANDARD_H
 #define K2I_STANDARD_H
 
+#include <stdio.h>
+
 /*
  * For the begin of a program, which can be started with standard input, output or error closed: takes those numbers, so
  * that no file or socket gets one and then what is meant for the terminal. As before, nothing can be read or written
@@ -9,5 +11,8 @@
  * 0, or -errno of /dev/null, with a message.
  */
 int k2i_standard_keep(void);
+
+/* For the end of what prints: 0, or -errno if not all could be written to `output`, which is stdout, with a message. */
+int k2i_standard_flush(FILE *output, const char *program);
 
 #endif

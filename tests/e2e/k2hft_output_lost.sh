@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# k2hft: what can't be written to standard output is an error of every command, said once; and one that goes on for long
-# ends when nobody reads it.
+# What can't be written to standard output is an error of every command of k2hft, and of the daemons' help, said once; and
+# a command that goes on for long ends when nobody reads it.
 set -u
 k2hft=$PWD/${B:-build}/bin/k2hft
 dir=$(mktemp -d)
@@ -27,6 +27,14 @@ for arguments in --help --version version help 'help push' 'help PORT' 'push --h
 	status=$?
 	[ $status = 1 ] || fail "$arguments: status $status"
 	[ "$(grep -cE '^k2hft: standard output: (No space left on device|write error)$' said)" = 1 ] || fail "$arguments: $(cat said)"
+done
+for program in k2hftfuse k2hftfusesvr; do
+	for option in --help --version; do
+		"${k2hft%/*}/$program" $option >/dev/full 2>said
+		status=$?
+		[ $status = 1 ] || fail "$program $option: status $status"
+		[ "$(grep -c "^$program: standard output: No space left on device$" said)" = 1 ] || fail "$program $option: $(cat said)"
+	done
 done
 # Each line of a list is printed when it is measured: after the first of 16 that nobody reads it ends.
 "$k2hft" bench --by library -n 10 --size 2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 --runs 1 --tsv tsv 2>said | true
