@@ -31,16 +31,34 @@ static bool is_port(const char *port)
 	return *port && (*end || (number > 0 && number <= UINT16_MAX));
 }
 
-int k2i_client_options_check(struct k2hft_client_options *options)
+static int texts_check(const struct k2hft_client_options *options)
 {
-	if (!options->host || !*options->host || !options->port || !is_port(options->port))
-		return -EINVAL;
-	if (options->level > K2HFT_LEVEL_SYNCED || options->compress > K2HFT_COMPRESS_ALWAYS ||
-	    options->frame_bytes_max > K2HFT_FRAME_BODY_BYTES_MAX)
-		return -EINVAL;
+	if (!options->host || !*options->host)
+		return k2i_option_refuse("host is missing");
+	if (!options->port)
+		return k2i_option_refuse("port is missing");
+	if (!is_port(options->port))
+		return k2i_option_refuse("port = \"%s\" is no port", options->port);
 	if (options->host_name &&
 	    (strlen(options->host_name) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_message_text_valid(options->host_name)))
-		return -EINVAL;
+		return k2i_option_refuse("host_name = \"%s\" has more than %u bytes, or a control character",
+					 options->host_name, (unsigned)K2HFT_STREAM_HOST_BYTES_MAX);
+	return 0;
+}
+
+int k2i_client_options_check(struct k2hft_client_options *options)
+{
+	int error = texts_check(options);
+
+	if (error)
+		return error;
+	if (options->level > K2HFT_LEVEL_SYNCED)
+		return k2i_option_refuse("level = %u is not known", options->level);
+	if (options->compress > K2HFT_COMPRESS_ALWAYS)
+		return k2i_option_refuse("compress = %u is not known", options->compress);
+	if (options->frame_bytes_max > K2HFT_FRAME_BODY_BYTES_MAX)
+		return k2i_option_refuse("frame_bytes_max = %" PRIu64 " is more than %u",
+					 (uint64_t)options->frame_bytes_max, (unsigned)K2HFT_FRAME_BODY_BYTES_MAX);
 	if (options->level == 0)
 		options->level = K2HFT_LEVEL_WRITTEN;
 	if (options->frame_bytes_max == 0)

@@ -99,12 +99,15 @@ int k2i_client_tls_check(const struct k2hft_tls_options *options)
 
 	if (!options || error < 0)
 		return error;
-	if (known.version_min > K2HFT_TLS_1_3 || known.reserved)
-		return -EINVAL;
+	if (known.version_min > K2HFT_TLS_1_3)
+		return k2i_option_refuse("version_min of tls = %u is not known", known.version_min);
+	if (known.reserved)
+		return k2i_option_refuse("reserved of tls = %u is not 0", known.reserved);
 	/* One without the other does nothing, and a shared key does without all of them. */
-	if (!known.certificate_path != !known.private_key_path ||
-	    (known.shared_key_path && (known.certificate_path || known.authority_path)))
-		return -EINVAL;
+	if (!known.certificate_path != !known.private_key_path)
+		return k2i_option_refuse("certificate_path and private_key_path need each other");
+	if (known.shared_key_path && (known.certificate_path || known.authority_path))
+		return k2i_option_refuse("shared_key_path stands instead of certificate_path and authority_path");
 	return 0;
 }
 

@@ -8,6 +8,9 @@
 
 /* Structures of the public interface that begin with their own size (k2hft/k2hft.h says how they grow). */
 
+/* Logs which field can't be what it is, since the caller is told no more than -EINVAL, which it returns. */
+__attribute__((format(printf, 1, 2))) int k2i_option_refuse(const char *format, ...);
+
 /* -EINVAL: there is none, or its size has not even room for itself. */
 static inline int k2i_size_read(const void *given, size_t *bytes)
 {
@@ -31,7 +34,8 @@ static inline int k2i_options_copy(void *known, size_t known_bytes, const void *
 		return status;
 	for (size_t at = known_bytes; at < given_bytes; at++) {
 		if (bytes[at])
-			return -EINVAL;
+			return k2i_option_refuse("a field is set that this version does not know: size = %zu, here %zu",
+						 given_bytes, known_bytes);
 	}
 	memset(known, 0, known_bytes);
 	memcpy(known, given, given_bytes < known_bytes ? given_bytes : known_bytes);

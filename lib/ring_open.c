@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,14 +18,18 @@
 
 static int options_check(struct k2hft_ring_options *options)
 {
-	if (options->flags & ~RING_FLAGS_KNOWN || options->reserved)
-		return -EINVAL;
+	if (options->flags & ~RING_FLAGS_KNOWN)
+		return k2i_option_refuse("flags of the ring = %u are not known", options->flags);
+	if (options->reserved)
+		return k2i_option_refuse("reserved of the ring = %u is not 0", options->reserved);
 	if (options->flags & K2HFT_RING_TEMPORARY && !options->path)
-		return -EINVAL;
+		return k2i_option_refuse("K2HFT_RING_TEMPORARY needs a path");
 	if (options->ring_bytes == 0)
 		options->ring_bytes = K2HFT_RING_BYTES_DEFAULT;
 	if (options->ring_bytes < K2HFT_RING_BYTES_MIN || options->ring_bytes > K2HFT_RING_BYTES_MAX)
-		return -EINVAL;
+		return k2i_option_refuse("ring_bytes = %" PRIu64 " is less than %" PRIu64 " or more than %" PRIu64,
+					 options->ring_bytes, (uint64_t)K2HFT_RING_BYTES_MIN,
+					 (uint64_t)K2HFT_RING_BYTES_MAX);
 	options->ring_bytes = k2i_power_of_two_up(options->ring_bytes);
 	return 0;
 }

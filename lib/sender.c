@@ -159,8 +159,12 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 
 	if (status)
 		return status;
-	if (!sender || !known.host || !known.port || known.full > K2HFT_FULL_DROP || known.reserved)
+	if (!sender)
 		return -EINVAL;
+	if (known.full > K2HFT_FULL_DROP)
+		return k2i_option_refuse("full = %u is not known", known.full);
+	if (known.reserved)
+		return k2i_option_refuse("reserved = %u is not 0", known.reserved);
 	/* Before a ring file is begun afresh for it. */
 	client_options = k2i_sender_client_options(&known);
 	status = k2i_client_options_check(&client_options);

@@ -66,8 +66,8 @@ struct k2hft_sender_stats {
  * `*sender` with k2hft_sender_close. Any thread, and any number of threads may use the sender; a child must not after
  * fork().
  *
- * -EINVAL an option is out of range or not known, or host or port is missing; others as k2hft_ring_open,
- * k2hft_client_open and pthread_create(3). Since 0.1.0.
+ * -EINVAL an option is out of range or not known, or host or port is missing: the log says which; others as
+ * k2hft_ring_open, k2hft_client_open and pthread_create(3). Since 0.1.0.
  */
 K2HFT_API int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender);
 

@@ -60,28 +60,6 @@ static uint64_t records_left(void)
 	return stats.unacked_records;
 }
 
-static void a_refused_option_leaves_the_file_as_it_is(void **state)
-{
-	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/without/its/key"};
-	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
-	struct k2hft_sender *sender = NULL;
-
-	(void)state;
-	records_leave(3);
-	options.port = "0";
-	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
-	options.port = "1";
-	options.level = K2HFT_LEVEL_SYNCED + 1;
-	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
-	options.level = 0;
-	options.tls = &tls;
-	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
-	tls = (struct k2hft_tls_options){.size = sizeof(tls), .version_min = K2HFT_TLS_1_3 + 1};
-	assert_int_equal(k2hft_sender_open(&options, &sender), -EINVAL);
-	assert_null(sender);
-	assert_int_equal(records_left(), 3);
-}
-
 static void message_keep(void *argument, enum k2hft_log_level level, const char *text)
 {
 	size_t used = strlen(logged);
@@ -89,6 +67,52 @@ static void message_keep(void *argument, enum k2hft_log_level level, const char 
 	(void)argument;
 	(void)level;
 	(void)snprintf(logged + used, sizeof(logged) - used, "%s\n", text);
+}
+
+/* Refused, and the log says why. */
+static void expect_refused(const struct k2hft_sender_options *options, const char *wanted)
+{
+	struct k2hft_sender *sender = NULL;
+
+	logged[0] = '\0';
+	k2hft_log_callback_set(message_keep, NULL, K2HFT_LOG_WARNING);
+	assert_int_equal(k2hft_sender_open(options, &sender), -EINVAL);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	assert_null(sender);
+	assert_string_equal(logged, wanted);
+	logged[0] = '\0';
+}
+
+static void a_refused_option_leaves_the_file_as_it_is(void **state)
+{
+	struct k2hft_tls_options tls = {.size = sizeof(tls), .certificate_path = "/without/its/key"};
+	struct k2hft_sender_options options = options_make(K2HFT_RING_FRESH);
+
+	(void)state;
+	records_leave(3);
+	options.host = NULL;
+	expect_refused(&options, "options: host is missing\n");
+	options.host = "localhost";
+	options.port = "0";
+	expect_refused(&options, "options: port = \"0\" is no port\n");
+	options.port = "1";
+	options.host_name = "a\nb";
+	expect_refused(&options, "options: host_name = \"a?b\" has more than 255 bytes, or a control character\n");
+	options.host_name = NULL;
+	options.level = K2HFT_LEVEL_SYNCED + 1;
+	expect_refused(&options, "options: level = 4 is not known\n");
+	options.level = 0;
+	options.full = 9;
+	expect_refused(&options, "options: full = 9 is not known\n");
+	options.full = 0;
+	options.ring_bytes = 1;
+	expect_refused(&options, "options: ring_bytes = 1 is less than 65536 or more than 1099511627776\n");
+	options.ring_bytes = 0;
+	options.tls = &tls;
+	expect_refused(&options, "options: certificate_path and private_key_path need each other\n");
+	tls = (struct k2hft_tls_options){.size = sizeof(tls), .version_min = K2HFT_TLS_1_3 + 1};
+	expect_refused(&options, "options: version_min of tls = 2 is not known\n");
+	assert_int_equal(records_left(), 3);
 }
 
 static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
