@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "numbers.h"
+#include "output.h"
 
 #define RECORD_BYTES_MAX (1024u * 1024)
 #define PER_WRITE_MAX 1000000u
@@ -54,7 +55,8 @@ static const char help[] =
 	"      --json FILE             the results, with parameters and machine\n"
 	"      --resume                does not measure again what the file of --json already has\n"
 	"      --markdown FILE         a report as Markdown\n"
-	"      --html FILE             a report with charts, in one file\n"
+	"      --html FILE             a report with charts, in one file; one of these can be -,\n"
+	"                              standard output; the table is on standard error then\n"
 	"      --from FILE             measures nothing: reports of results that --json has saved\n"
 	"      --compare FILE FILE     measures nothing: shows what got worse, beyond the spread of the runs\n"
 	"  -q, --quiet                 no progress\n"
@@ -317,7 +319,7 @@ static int presets_check(const struct bench_options *options)
 {
 	const char *preset = options->all ? "--all" : "--seed-table";
 
-	if (options->resume && !options->json_file)
+	if (options->resume && (!options->json_file || output_is_standard(options->json_file)))
 		return refuse("--resume", "", "--json names the file to go on from");
 	if (options->note && !options->tsv_file && !options->json_file && !options->markdown_file &&
 	    !options->html_file)
@@ -439,6 +441,15 @@ static int settings_take(struct bench_options *options, int argc, char **argv, u
 	return status;
 }
 
+static int standard_check(const struct bench_options *options)
+{
+	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
+
+	if (output_standard_count(paths, sizeof(paths) / sizeof(paths[0])) > 1)
+		return refuse("--tsv, --json, --markdown, --html", "-", "standard output takes one of them");
+	return BENCH_OK;
+}
+
 int bench_options_parse(struct bench_options *options, int argc, char **argv)
 {
 	uint64_t given = 0;
@@ -452,6 +463,8 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	if (status || options->help)
 		return status;
 	status = effects_check(options, given);
+	if (status == BENCH_OK)
+		status = standard_check(options);
 	if (status == BENCH_OK && options->compare_file)
 		return compared_take(options, argc, argv);
 	if (status == BENCH_OK && argv[optind])

@@ -545,6 +545,10 @@ static void target_find(const char *path, struct target *target)
 	struct stat status;
 	bool exists = stat(path, &status) == 0, is_file = !exists || S_ISREG(status.st_mode); /* or is to be one */
 
+	if (output_is_standard(path)) {
+		*target = (struct target){.given = STDOUT_FILENO, .real = "-"};
+		return;
+	}
 	target->given = exists ? output_given_find(&status) : -1;
 	/* /dev/stdout leads to a pipe by no path. */
 	if (!is_file || !realpath(path, target->real))
@@ -581,7 +585,7 @@ static int file_write(const char *path, const struct bench_report *report, bool 
 		if (!once)
 			(void)remove(target.temporary);
 	}
-	return bench_failed(BENCH_FAILED, "%s: %s", path, strerror(errno));
+	return bench_failed(BENCH_FAILED, "%s: %s", output_name(path), strerror(errno));
 }
 
 int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once)
@@ -616,13 +620,15 @@ static int file_check(const char *path)
 int bench_files_check(const struct bench_options *options)
 {
 	const char *const paths[] = {options->tsv_file, options->json_file, options->markdown_file, options->html_file};
-	size_t number;
+	size_t count = sizeof(paths) / sizeof(paths[0]), number;
+	int error = output_standard_count(paths, count) ? output_standard_keep() : 0;
 
-	for (number = 0; number < sizeof(paths) / sizeof(paths[0]); number++) {
-		int error = paths[number] ? file_check(paths[number]) : 0;
-
+	if (error)
+		bench_error("standard output: %s", strerror(-error));
+	for (number = 0; !error && number < count; number++) {
+		error = paths[number] ? file_check(paths[number]) : 0;
 		if (error)
-			return bench_failed(BENCH_FAILED, "%s: %s", paths[number], strerror(-error));
+			bench_error("%s: %s", paths[number], strerror(-error));
 	}
-	return BENCH_OK;
+	return error ? BENCH_FAILED : BENCH_OK;
 }

@@ -3,10 +3,39 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What the program was started with: a file of its own can take the place of none of them. */
 #define GIVEN_DESCRIPTORS 10
+
+/* Standard output, when it is kept. */
+static int standard = -1;
+
+bool output_is_standard(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+const char *output_name(const char *path)
+{
+	return output_is_standard(path) ? "standard output" : path;
+}
+
+size_t output_standard_count(const char *const *paths, size_t path_count)
+{
+	size_t number, count = 0;
+
+	for (number = 0; number < path_count; number++)
+		count += paths[number] && output_is_standard(paths[number]);
+	return count;
+}
+
+int output_standard_keep(void)
+{
+	standard = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	return standard < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -errno : 0;
+}
 
 int output_given_find(const struct stat *file)
 {
@@ -23,7 +52,9 @@ FILE *output_open(const char *path, int given)
 {
 	int descriptor;
 
-	if (given < 0)
+	if (output_is_standard(path))
+		given = standard;
+	else if (given < 0)
 		return fopen(path, "we");
 	(void)fflush(stdout);
 	descriptor = fcntl(given, F_DUPFD_CLOEXEC, 0);

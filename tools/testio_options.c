@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "numbers.h"
+#include "output.h"
 
 #define FILE_MB_MAX UINT64_C(100000000)
 #define LIMIT_S_MAX UINT64_C(86400)
@@ -30,7 +31,8 @@ static const char help[] =
 	"      --cache MODE          drop or keep, as CACHE of the receiver (drop)\n"
 	"  -m, --mode MODE           write, read or both (write)\n"
 	"      --tsv FILE            the results, as a table\n"
-	"      --json FILE           the results, with the parameters\n"
+	"      --json FILE           the results, with the parameters; one of both can be -, standard\n"
+	"                            output; all else is on standard error then\n"
 	"  -q, --quiet               no progress\n"
 	"  -h, --help                this text\n";
 
@@ -286,6 +288,8 @@ int testio_options_parse(int argc, char **argv, struct testio_options *options)
 		if (status != TESTIO_OK)
 			return status;
 	}
+	if (options->tsv && options->json && output_is_standard(options->tsv) && output_is_standard(options->json))
+		return refuse("--tsv, --json", "-", "standard output takes one of them");
 	if (argc - optind > 1)
 		return refuse("DIRECTORY", argv[optind + 1], "one is tested at a time");
 	options->given[0] = argv[optind];

@@ -193,8 +193,12 @@ static void json_print(const struct testio_options *options, const struct testio
 
 static int file_check(const char *path)
 {
-	int made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = made < 0 ? -errno : 0;
+	int made, error;
 
+	if (output_is_standard(path))
+		return 0;
+	made = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	error = made < 0 ? -errno : 0;
 	if (error == -EEXIST)
 		error = output_check(path);
 	if (error)
@@ -208,10 +212,15 @@ static int file_check(const char *path)
 
 int testio_files_check(const struct testio_options *options)
 {
+	const char *const paths[] = {options->tsv, options->json};
+	int kept = output_standard_count(paths, 2) ? output_standard_keep() : 0;
 	int error = options->tsv ? file_check(options->tsv) : 0;
 	int json_error = options->json ? file_check(options->json) : 0;
 
-	return error ? error : json_error;
+	if (kept)
+		testio_error("standard output: %s", strerror(-kept));
+	error = error ? error : json_error;
+	return error ? error : kept;
 }
 
 static int file_write(const char *path, const struct testio_options *options, const struct testio_results *results,
@@ -230,7 +239,7 @@ static int file_write(const char *path, const struct testio_options *options, co
 			error = -errno;
 	}
 	if (error)
-		testio_error("%s: %s", path, strerror(-error));
+		testio_error("%s: %s", output_name(path), strerror(-error));
 	return error;
 }
 

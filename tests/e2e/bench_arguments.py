@@ -30,6 +30,9 @@ WRONG = (
     ("--level synced --by mount", "--level synced: a mount "),
     ("--rules 3 --by library", "--rules library: "),
     ("--resume", "--resume: --json names "),
+    ("--resume --json -", "--resume: --json names "),
+    ("--tsv - --html -", "--tsv, --json, --markdown, --html -: standard output takes one of them"),
+    ("--from x --json - --markdown -", "--tsv, --json, --markdown, --html -: standard output takes one of them"),
     ("--all --ring 1M,2M", "--all --ring: with one size only"),
 )
 AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--ring 2M --ring 4M",

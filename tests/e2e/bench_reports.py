@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # k2hft bench: saved results that are gone on with, rendered again, and compared.
 import copy
+import json
 import os
 import signal
 import stat
@@ -186,6 +187,9 @@ def main():
         bench(work, "--from", "none.json", status=1)
         _, said = bench(work, "--from", ".", status=1)
         assert "a file that k2hft bench --json has written is needed" in said, said
+        # "-" is standard output, with nothing else in it.
+        printed, said = bench(work, "--from", "a.json", "--json", "-")
+        assert json.loads(printed) and "records/s" in said and not os.path.exists(os.path.join(work, "-")), printed
         # A link stays one, and what is no file is written to as it is: /dev/null would become a file otherwise.
         os.symlink("b.json", os.path.join(work, "link"))
         os.mkfifo(os.path.join(work, "pipe"))

@@ -73,6 +73,13 @@ cat "$dir/pipe" >"$dir/read" &
 expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/pipe" "$dir/disk"
 wait $!
 grep -q '^write' "$dir/read" || fail "nothing came through the pipe"
+# "-" is standard output, with nothing else in it.
+"$k2hft" testio -q -s 1 -n 1 -b 64 -w 1 --tsv - "$dir/disk" >"$dir/output" 2>"$dir/said" || fail "--tsv -"
+[ "$(head -n 1 "$dir/output" | cut -f 1)" = way ] || fail "$(cat "$dir/output")"
+grep -q MB/s "$dir/output" && fail "$(cat "$dir/output")"
+grep -q '^write, MB/s' "$dir/said" || fail "no table"
+[ ! -e ./- ] || fail "a file -"
+expect 2 'standard output takes one of them' --tsv - --json - "$dir/disk"
 # What is the standard output already gets both, one behind the other.
 expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv /dev/stdout "$dir/disk"
 [ "$(grep -n -a -e '^file  ' -e '^write, MB/s' -e '^way.buffer_kb' "$dir/output" | cut -d : -f 1 | tr '\n' ' ')" = '1 10 25 ' ] ||
