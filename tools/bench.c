@@ -283,6 +283,7 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 {
 	const struct bench_options *options = run->options;
 	struct bench_report earlier = {0};
+	const char *bullet = "";
 	int status = options->resume ? earlier_read(options, report, &earlier) : 0;
 
 	if (status == 0)
@@ -299,7 +300,7 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 		(void)munmap(run->shared, sizeof(*run->shared));
 	}
 	if (status == 0) {
-		bench_knees_print(stdout, "", report);
+		bench_knees_print(stdout, &bullet, report);
 		(void)fputs(report->skipped, stdout);
 	}
 	return status;
@@ -352,6 +353,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 /* Of saved results: the same tables and files, nothing measured. */
 static int report_again(const struct bench_options *options, struct bench_report *report)
 {
+	const char *bullet = "";
 	unsigned number;
 
 	if (bench_json_read(options->from_file, report))
@@ -362,7 +364,7 @@ static int report_again(const struct bench_options *options, struct bench_report
 		bench_table_line(report, &report->results[number]);
 	for (number = 0; number < report->row_count; number++)
 		bench_row_print(&report->rows[number]);
-	bench_knees_print(stdout, "", report);
+	bench_knees_print(stdout, &bullet, report);
 	text_show(stdout, report->skipped, true);
 	if (bench_files_write(options, report, false))
 		return BENCH_FAILED;

@@ -239,8 +239,10 @@ bool bench_point_equal(const struct bench_point *a, const struct bench_point *b)
 void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
 void bench_table_head(const struct bench_report *report);
 void bench_table_line(const struct bench_report *report, const struct bench_result *result);
-/* A line for each, behind `bullet`. */
-void bench_knees_print(FILE *output, const char *bullet, const struct bench_report *report);
+/* The bullet of a list's next line: the empty line before the list comes with the first. */
+const char *bench_bullet(const char **bullet);
+/* A line for each, behind its bullet. */
+void bench_knees_print(FILE *output, const char **bullet, const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
 /* Again and again: each time the whole. `once`, in the end: what is no file of its own, a pipe say. */
 int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once);

@@ -107,15 +107,16 @@ static void results_write(FILE *output, const struct bench_report *report)
 }
 
 /* Of a result that has more than the table's columns, or none of them. */
-static void figures_write(FILE *output, const struct bench_result *result, const char *before, enum bench_metric first,
-			  const char *between, enum bench_metric second, const char *after)
+static void figures_write(FILE *output, const char **bullet, const struct bench_result *result, const char *before,
+			  enum bench_metric first, const char *between, enum bench_metric second, const char *after)
 {
 	char text[BENCH_TEXT_ROOM], figure[BENCH_FIGURE_ROOM];
 
 	if (result->runs == 0 || isnan(result->medians[first]))
 		return;
 	bench_point_text(&result->point, text, sizeof(text));
-	(void)fprintf(output, "\n- %s: %s%s", text, before, bench_figure_text(result->medians[first], figure));
+	(void)fprintf(output, "%s%s: %s%s", bench_bullet(bullet), text, before,
+		      bench_figure_text(result->medians[first], figure));
 	if (second != first)
 		(void)fprintf(output, "%s%s", between, bench_figure_text(result->medians[second], figure));
 	(void)fprintf(output, "%s\n", after);
@@ -123,19 +124,20 @@ static void figures_write(FILE *output, const struct bench_result *result, const
 
 static void others_write(FILE *output, const struct bench_report *report)
 {
+	const char *bullet = "\n- ";
 	unsigned number;
 
 	for (number = 0; report->row_count == 0 && number < report->count; number++) {
 		const struct bench_result *result = &report->results[number];
 
-		figures_write(output, result, "a record costs its writer ", BENCH_RECORD_NS, "", BENCH_RECORD_NS,
-			      " ns");
-		figures_write(output, result, "of a core, the mount ", BENCH_IDLE_MOUNT, " %, the receiver ",
+		figures_write(output, &bullet, result, "a record costs its writer ", BENCH_RECORD_NS, "",
+			      BENCH_RECORD_NS, " ns");
+		figures_write(output, &bullet, result, "of a core, the mount ", BENCH_IDLE_MOUNT, " %, the receiver ",
 			      BENCH_IDLE_RECEIVER, " %");
-		figures_write(output, result, "first quarter ", BENCH_FIRST_MB, " MB/s, last quarter ", BENCH_LAST_MB,
-			      " MB/s");
+		figures_write(output, &bullet, result, "first quarter ", BENCH_FIRST_MB, " MB/s, last quarter ",
+			      BENCH_LAST_MB, " MB/s");
 	}
-	bench_knees_print(output, "\n- ", report);
+	bench_knees_print(output, &bullet, report);
 }
 
 static void skipped_write(FILE *output, const char *skipped)

@@ -416,7 +416,15 @@ static void axis_print(FILE *output, const struct bench_point *point, enum bench
 		      column_text(point, FIRST_AXIS + axis, text));
 }
 
-static void knee_print(FILE *output, const char *bullet, const struct bench_report *report, unsigned first,
+const char *bench_bullet(const char **bullet)
+{
+	const char *first = *bullet;
+
+	*bullet += strspn(first, "\n");
+	return first;
+}
+
+static void knee_print(FILE *output, const char **bullet, const struct bench_report *report, unsigned first,
 		       enum bench_axis swept)
 {
 	const struct bench_point *point = &report->results[first].point;
@@ -425,7 +433,7 @@ static void knee_print(FILE *output, const char *bullet, const struct bench_repo
 
 	if (bench_knee(report, first, swept, &best, &knee) < (report->row_count ? 3 : 2))
 		return;
-	(void)fprintf(output, "%sknee: %s, %s %s", bullet, bench_way_names[point->way],
+	(void)fprintf(output, "%sknee: %s, %s %s", bench_bullet(bullet), bench_way_names[point->way],
 		      column_text(point, SIZE_COLUMN, text), point->input ? "of a log" : "bytes");
 	for (axis = 0; axis < BENCH_AXES; axis++)
 		if (axis != swept && column_width(report, FIRST_AXIS + axis))
@@ -437,7 +445,7 @@ static void knee_print(FILE *output, const char *bullet, const struct bench_repo
 	(void)fputc('\n', output);
 }
 
-void bench_knees_print(FILE *output, const char *bullet, const struct bench_report *report)
+void bench_knees_print(FILE *output, const char **bullet, const struct bench_report *report)
 {
 	unsigned number, axis;
 

@@ -149,6 +149,20 @@ def receiver_away(scratch, way):
     assert os.listdir(scratch) == [], os.listdir(scratch)
 
 
+def mount_away(scratch):
+    """Of a mount that ends while another's receiver is away each message is shown once."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        with subprocess.Popen([K2HFT, "bench", "--runs", "1", "--size", "1K", "-n", "100000", "--by", "mount", "-r",
+                               "127.0.0.1:%d" % nobody.getsockname()[1]], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": scratch}) as running:
+            said = [next((line for line in running.stderr if "trying again" in line), "")]
+            killed("k2hftfuse")(running)
+            said += running.communicate(timeout=LIMIT_S)[1].splitlines(keepends=True)
+    assert any("k2hftfuse is gone" in line for line in said) and len(said) == len(set(said)), said
+    assert os.listdir(scratch) == [], os.listdir(scratch)
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         for arguments in (["--by", "library", "--seconds", "600"], ["--by", "push", "--seconds", "600"],
@@ -163,6 +177,8 @@ def main():
             small_memory(scratch)
         for way in ("library", "mount", "mount-append") if MOUNTS else ("library",):
             receiver_away(scratch, way)
+        if MOUNTS:
+            mount_away(scratch)
         trouble(scratch, ["--by", "push", "--seconds", "600"], lambda running: running.send_signal(signal.SIGHUP),
                 "interrupted")
         stuck(scratch)

@@ -459,6 +459,29 @@ static void cells(void **state)
 	free(text);
 }
 
+/* Knees and what more a result has are one list. */
+static void one_list(void **state)
+{
+	struct bench_result results[4] = {0};
+	struct bench_report report = {.results = results, .count = 4};
+	unsigned number;
+	char *text;
+
+	(void)state;
+	for (number = 0; number < 4; number++) {
+		results[number].runs = 1;
+		results[number].point.size = number < 2 ? 10 : 20;
+		results[number].point.senders = 1 + number % 2;
+		for (unsigned metric = 0; metric < BENCH_METRICS; metric++)
+			results[number].medians[metric] = 1;
+	}
+	text = written(bench_markdown_write, &report);
+	assert_non_null(strstr(text, "\n\n- "));
+	assert_non_null(strstr(text, "\n- knee: "));
+	assert_null(strstr(strstr(text, "\n\n- ") + 1, "\n\n- "));
+	free(text);
+}
+
 /* What a bar is of stands beside it whole, in two lines or narrower if need be. */
 static void long_labels(void **state)
 {
@@ -673,25 +696,16 @@ static void labels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),
-		cmocka_unit_test(rows),
-		cmocka_unit_test(quarters),
-		cmocka_unit_test(judgements),
-		cmocka_unit_test(knees),
-		cmocka_unit_test(knee_of_records_in_one_write),
-		cmocka_unit_test(steps),
-		cmocka_unit_test(figures),
-		cmocka_unit_test(saved),
-		cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts),
-		cmocka_unit_test(page),
-		cmocka_unit_test(sweeps),
-		cmocka_unit_test(long_labels),
-		cmocka_unit_test(cells),
-		cmocka_unit_test(volumes),
-		cmocka_unit_test(sweep_of_writers),
-		cmocka_unit_test(labels),
-		cmocka_unit_test(lines_of_a_chart),
+		cmocka_unit_test(medians),    cmocka_unit_test(rows),
+		cmocka_unit_test(quarters),   cmocka_unit_test(judgements),
+		cmocka_unit_test(knees),      cmocka_unit_test(knee_of_records_in_one_write),
+		cmocka_unit_test(steps),      cmocka_unit_test(figures),
+		cmocka_unit_test(saved),      cmocka_unit_test(hostile),
+		cmocka_unit_test(json_texts), cmocka_unit_test(page),
+		cmocka_unit_test(sweeps),     cmocka_unit_test(long_labels),
+		cmocka_unit_test(cells),      cmocka_unit_test(one_list),
+		cmocka_unit_test(volumes),    cmocka_unit_test(sweep_of_writers),
+		cmocka_unit_test(labels),     cmocka_unit_test(lines_of_a_chart),
 	};
 
 	return cmocka_run_group_tests(tests, folder_begin, folder_end);
