@@ -570,6 +570,20 @@ void k2i_ledger_doubt(struct k2i_ledger *ledger)
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
 
+bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16])
+{
+	struct k2i_known_ring *ring;
+	bool first;
+
+	(void)pthread_mutex_lock(&ledger->mutex);
+	ring = k2i_known_ring_find(&ledger->known, uuid);
+	first = ring && !ring->doubt_told;
+	if (ring)
+		ring->doubt_told = true;
+	(void)pthread_mutex_unlock(&ledger->mutex);
+	return first;
+}
+
 /* The directory itself may have been removed, or another file system mounted over it. */
 static int directory_again(struct k2i_ledger *ledger)
 {

@@ -116,6 +116,8 @@ int k2i_ledger_sync(struct k2i_ledger *ledger);
  * power cut. Until its next commit.
  */
 void k2i_ledger_doubt(struct k2i_ledger *ledger);
+/* Whether nobody was told yet of what is uncertain of a ring now: its sender can come again before the next commit. */
+bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16]);
 
 /*
  * To be called now and then: a ledger that somebody removed or cut is written again. 0, 1 it was written again, or as open(2)

@@ -132,6 +132,7 @@ void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place
 {
 	place->ring.epoch = ring->epoch;
 	place->ring.flags = ring->flags;
+	place->doubt_told = false;
 	place->ring.number = ring->number;
 	place->entry.stages.now.at = ring->position;
 	list_add(known, K2I_KNOWN_CHANGED, &place->entry);
@@ -296,8 +297,11 @@ void k2i_known_checkpoint(struct k2i_known *known)
 
 static void ring_doubt(void *argument, struct k2i_table_node *node)
 {
+	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+
 	(void)argument;
-	K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring.flags |= K2I_LEDGER_UNCERTAIN;
+	ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
+	ring->doubt_told = false;
 }
 
 void k2i_known_doubt(struct k2i_known *known)

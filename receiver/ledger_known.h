@@ -28,6 +28,7 @@ struct k2i_known_ring {
 	struct k2i_known_entry entry; /* first */
 	struct k2i_table_node node;
 	struct k2i_ledger_ring ring; /* without position and synced */
+	bool doubt_told;             /* that it is UNCERTAIN now; not in the log */
 };
 
 struct k2i_known_file {

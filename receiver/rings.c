@@ -117,6 +117,23 @@ static void ring_forget(struct k2i_rings *rings, struct ring_whole *whole)
 	(void)pthread_mutex_unlock(&rings->mutex);
 }
 
+static uint64_t uncertain_position(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
+				   const struct k2i_ring_greeting *greeting)
+{
+	uint64_t position = greeting->acked > ledger->synced ? greeting->acked : ledger->synced;
+	char uuid[K2I_UUID_TEXT_BYTES];
+
+	if (!k2i_ledger_doubt_tell(rings->ledger, greeting->uuid))
+		return position;
+	(void)k2i_uuid_text(greeting->uuid, uuid);
+	k2i_count(&rings->counters->uncertain_ranges, 1);
+	k2i_log_limited(&rings->uncertain_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+			"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
+			", the ledger says %" PRIu64 ": records between may be there twice or not at all",
+			uuid, position, ledger->position);
+	return position;
+}
+
 /* The sender can't send what is below its acked, and need not send what is committed. */
 static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
 				const struct k2i_ring_greeting *greeting, bool known)
@@ -137,16 +154,8 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 		}
 		return greeting->acked;
 	}
-	if (ledger->flags & K2I_LEDGER_UNCERTAIN) {
-		uint64_t position = greeting->acked > ledger->synced ? greeting->acked : ledger->synced;
-
-		k2i_count(&rings->counters->uncertain_ranges, 1);
-		k2i_log_limited(&rings->uncertain_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
-				"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
-				", the ledger says %" PRIu64 ": records between may be there twice or not at all",
-				uuid, position, ledger->position);
-		return position;
-	}
+	if (ledger->flags & K2I_LEDGER_UNCERTAIN)
+		return uncertain_position(rings, ledger, greeting);
 	if (ledger->position >= greeting->acked)
 		return ledger->position;
 	if (greeting->acked_here) {

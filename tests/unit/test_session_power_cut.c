@@ -145,7 +145,13 @@ static void test_power_cut_of_mixed_levels(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(expect_welcome(world).position, 40);
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
+	/* Who comes again before anything else was committed is in the same doubt. */
 	session_again(world, 8);
+	put_hello(world, "other", 2, 40);
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(expect_welcome(world).position, 40);
+	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
+	session_again(world, 9);
 	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
 	put_and_sync(world, 40, "b");
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
