@@ -107,10 +107,8 @@ static unsigned last(const struct plan *plan)
 }
 
 /* Of the point that was added last, with nothing to compare it with. */
-static struct bench_row *row_add(struct plan *plan, enum bench_metric metric, const char *unit, const char *what, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static struct bench_row *row_add(struct plan *plan, enum bench_metric metric, const char *unit, const char *what, ...)
+__attribute__((format(printf, 4, 5))) static struct bench_row *row_add(struct plan *plan, enum bench_metric metric,
+								       const char *unit, const char *what, ...)
 {
 	struct bench_row *row = &plan->report->rows[plan->report->row_count++];
 	va_list arguments;
@@ -386,10 +384,8 @@ static int preset_room(struct bench_report *report)
 	return report->results && report->rows ? 0 : -1;
 }
 
-static int all_make(struct plan *plan)
+static void all_make(struct plan *plan)
 {
-	if (preset_room(plan->report))
-		return -1;
 	if (!mounts(plan))
 		skip(plan, "everything that goes through a mount: /dev/fuse can't be used here");
 	plan_pipe(plan);
@@ -404,11 +400,10 @@ static int all_make(struct plan *plan)
 	plan_sweeps(plan);
 	plan_idle(plan);
 	plan_sustain(plan);
-	return 0;
 }
 
 /* K2HFTFUSE's published figures: three machines that send to one, over 10 Gbit/s, its version 1.0.23. */
-static int seed_make(struct plan *plan)
+static void seed_make(struct plan *plan)
 {
 	static const struct {
 		uint64_t size, format;
@@ -419,8 +414,6 @@ static int seed_make(struct plan *plan)
 	uint64_t way = mounts(plan) ? BENCH_MOUNT : BENCH_LIBRARY;
 	unsigned number;
 
-	if (preset_room(plan->report))
-		return -1;
 	if (!mounts(plan))
 		skip(plan, "the mount, by the library instead: /dev/fuse can't be used here");
 	for (number = 0; number < sizeof(published) / sizeof(published[0]); number++) {
@@ -446,7 +439,6 @@ static int seed_make(struct plan *plan)
 		row->against = published[number].mebibytes;
 		(void)snprintf(row->against_what, sizeof(row->against_what), "%s", from);
 	}
-	return 0;
 }
 
 /* One point for what its way makes of an option that has no meaning there. */
@@ -541,10 +533,14 @@ static int lists_make(struct plan *plan)
 int bench_plan_make(struct bench_report *report, const struct bench_options *options)
 {
 	struct plan plan = {.report = report, .options = options};
-	int status = options->all ? all_make(&plan) : options->seed_table ? seed_make(&plan) : lists_make(&plan);
+	int status = options->all || options->seed_table ? preset_room(report) : lists_make(&plan);
 
 	if (status)
 		bench_error("out of memory");
+	else if (options->all)
+		all_make(&plan);
+	else if (options->seed_table)
+		seed_make(&plan);
 	report->planned = report->count;
 	return status;
 }

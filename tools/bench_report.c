@@ -96,9 +96,7 @@ uint64_t bench_parameter_get(const struct bench_point *point, unsigned number)
 	return value;
 }
 
-static void text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void text_add(char *text, size_t room, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void text_add(char *text, size_t room, const char *format, ...)
 {
 	size_t used = strlen(text);
 	va_list arguments;
