@@ -45,8 +45,8 @@ static void report(void *argument, enum k2i_finding finding, const char *file, u
 	struct check *check = argument;
 	bool error = finding == K2I_FINDING_ERROR;
 
-	if (finding != K2I_FINDING_WARNING)
-		*(error ? &check->errors : &check->notes) += 1;
+	check->errors += error;
+	check->notes += finding == K2I_FINDING_WITHOUT_EFFECT;
 	if (!error && check->quiet && !check->strict)
 		return;
 	text_show(check->output, file, false);
@@ -124,8 +124,7 @@ static void check_patterns(struct check *check, const struct k2i_rule *rule)
 	const struct k2i_pattern *end = pattern + (rule->default_allow ? rule->deny_count : rule->allow_count);
 	struct k2i_rule one = *rule;
 
-	one.allow_count = 0;
-	one.deny_count = 0;
+	one.allow_count = one.deny_count = 0;
 	if (one.target && *one.target)
 		check_rule(check, &one, &rule->place);
 	one.directory = true;
@@ -152,8 +151,7 @@ static bool check_file(struct check *check, const char *file)
 	const struct k2i_rule *rule;
 	int status;
 
-	check->errors = 0;
-	check->notes = 0;
+	check->errors = check->notes = 0;
 	status = k2i_settings_check(file, report, check, &settings);
 	if (status < 0) {
 		report(check, K2I_FINDING_ERROR, file, 0, strerror(-status));
