@@ -46,13 +46,6 @@ static void entry_give(const struct reader *reader, unsigned line, const char *n
 	reader->calls->entry(reader->calls->argument, &entry);
 }
 
-static const struct k2i_setting *setting_of(const struct reader *reader, const char *name)
-{
-	enum k2i_section section = k2i_section_find(reader->section);
-
-	return section == K2I_SECTION_COUNT ? NULL : k2i_setting_find(section, name);
-}
-
 /* A file of the INI form can say it: no control characters. Line ends of FORMAT become what stands for them there. */
 static char *value_make(const struct reader *reader, const char *name, const struct k2i_yaml_node *node)
 {
@@ -125,14 +118,14 @@ static bool is_null(const struct k2i_yaml_node *node)
 	return node->plain && (strcmp(node->text, "~") == 0 || strcasecmp(node->text, K2I_FILE_NONE) == 0);
 }
 
-static void scalar_read(struct reader *reader, const char *name, const struct k2i_yaml_node *node)
+static void scalar_read(struct reader *reader, enum k2i_value_type type, const char *name,
+			const struct k2i_yaml_node *node)
 {
-	const struct k2i_setting *setting = setting_of(reader, name);
 	char *value = value_make(reader, name, node);
 
-	if (value && setting->type == K2I_TYPE_PATTERN)
+	if (value && type == K2I_TYPE_PATTERN)
 		value = pattern_make(reader, name, node, value);
-	else if (value && setting->type != K2I_TYPE_FILE && is_null(node))
+	else if (value && type != K2I_TYPE_FILE && is_null(node))
 		*value = '\0';
 	if (value)
 		entry_give(reader, node->line, name, value);
@@ -195,19 +188,19 @@ static void pair_read(struct reader *reader, const char *name, const struct k2i_
 
 static void key_read(struct reader *reader, const struct k2i_yaml_node *key, const struct k2i_yaml_node *value)
 {
-	const struct k2i_setting *setting = setting_of(reader, key->text);
+	const struct k2i_setting *setting = k2i_setting_find(k2i_section_find(reader->section), key->text);
 
 	if (!setting || setting->effect == K2I_EFFECT_ACCEPTED) {
 		entry_give(reader, key->line, key->text, "");
 	} else if (value->kind == K2I_YAML_SCALAR) {
-		scalar_read(reader, key->text, value);
+		scalar_read(reader, setting->type, key->text, value);
 	} else if (value->kind == K2I_YAML_MAPPING || setting->type != K2I_TYPE_PATTERN) {
 		fault(reader, value->line, "%s.%s: %s where a value is wanted", reader->section, key->text,
 		      value->kind == K2I_YAML_MAPPING ? "a mapping" : "a list");
 	} else {
 		for (const struct k2i_yaml_node *item = value->first; item; item = item->next) {
 			if (item->kind == K2I_YAML_SCALAR)
-				scalar_read(reader, key->text, item);
+				scalar_read(reader, setting->type, key->text, item);
 			else if (item->kind == K2I_YAML_LIST)
 				pair_read(reader, key->text, item);
 			else
