@@ -98,43 +98,31 @@ static int expectation_take(struct verify_options *options, const char *text)
 	return VERIFY_OK;
 }
 
-/* ONCE: of a second one nothing would be seen. */
-static int text_take(char *field, const struct setting *setting, const char *text)
-{
-	const char *before;
-
-	memcpy(&before, field, sizeof(before));
-	if (before && setting->type == ONCE)
-		return verify_failed(VERIFY_USAGE, "--%s %s: %s was given before", setting->name, text, before);
-	memcpy(field, &text, sizeof(text));
-	return VERIFY_OK;
-}
-
 static int setting_take(struct verify_options *options, const struct setting *setting, const char *text)
 {
-	char *field = (char *)options + setting->at;
-	const bool yes = true;
-	uint64_t number;
-	int status;
+	void *field = (char *)options + setting->at;
 
 	switch (setting->type) {
 	case FLAG:
-		memcpy(field, &yes, sizeof(yes));
+		*(bool *)field = true;
 		return VERIFY_OK;
-	case TEXT:
-	case ONCE:
-		return text_take(field, setting, text);
 	case EXPECTATION:
 		return expectation_take(options, text);
-	default:
+	case TEXT:
 		break;
-	}
-	status =
-		(setting->type == BYTES ? size_parse : number_parse)(text, setting->minimum, setting->maximum, &number);
-	if (status)
+	case ONCE: /* of a second one nothing would be seen */
+		if (*(const char **)field)
+			return verify_failed(VERIFY_USAGE, "--%s %s: %s was given before", setting->name, text,
+					     *(const char **)field);
+		break;
+	default:
+		if ((setting->type == BYTES ? size_parse : number_parse)(text, setting->minimum, setting->maximum,
+									 field) == 0)
+			return VERIFY_OK;
 		return verify_failed(VERIFY_USAGE, "--%s %s: a number from %" PRIu64 " to %" PRIu64 " is needed",
 				     setting->name, text, setting->minimum, setting->maximum);
-	memcpy(field, &number, sizeof(number));
+	}
+	*(const char **)field = text;
 	return VERIFY_OK;
 }
 
