@@ -45,10 +45,7 @@ const char *bench_text_get(const struct bench_report *report, unsigned number)
 
 uint64_t bench_number_get(const struct bench_report *report, unsigned number)
 {
-	uint64_t value;
-
-	memcpy(&value, (const char *)report + bench_numbers[number].offset, sizeof(value));
-	return value;
+	return *(const uint64_t *)((const char *)report + bench_numbers[number].offset);
 }
 
 static void text_write(FILE *output, const char *name, const char *text)
@@ -204,19 +201,15 @@ static int parameter_read(const struct json_value *object, const struct bench_pa
 			  struct bench_point *point)
 {
 	double number = json_number(object, parameter->name, -1);
-	uint64_t value;
+	uint64_t *value = (uint64_t *)((char *)point + parameter->offset);
 
-	if (parameter->words) {
-		if (word_parse(json_text(object, parameter->name), parameter->words, &value))
-			return -1;
-	} else if (!json_get(object, parameter->name) && parameter->absent) {
-		value = parameter->absent;
-	} else {
-		if (!(number >= 0 && number < PARAMETER_MAX))
-			return -1;
-		value = (uint64_t)number;
-	}
-	memcpy((char *)point + parameter->offset, &value, sizeof(value));
+	if (parameter->words)
+		return word_parse(json_text(object, parameter->name), parameter->words, value);
+	if (!json_get(object, parameter->name) && parameter->absent)
+		number = (double)parameter->absent;
+	if (!(number >= 0 && number < PARAMETER_MAX))
+		return -1;
+	*value = (uint64_t)number;
 	return 0;
 }
 
@@ -277,9 +270,9 @@ static int report_read(const struct json_value *object, struct bench_report *rep
 	(void)snprintf(report->skipped, sizeof(report->skipped), "%s", json_text(object, "skipped"));
 	for (number = 0; number < BENCH_NUMBERS; number++) {
 		double value = json_number(object, bench_numbers[number].name, 0);
-		uint64_t whole = value >= 0 && value < PARAMETER_MAX ? (uint64_t)value : 0;
 
-		memcpy((char *)report + bench_numbers[number].offset, &whole, sizeof(whole));
+		*(uint64_t *)((char *)report + bench_numbers[number].offset) =
+			value >= 0 && value < PARAMETER_MAX ? (uint64_t)value : 0;
 	}
 	report->results = calloc((size_t)room + 1, sizeof(*report->results));
 	report->rows = calloc((size_t)row_room + 1, sizeof(*report->rows));

@@ -90,10 +90,7 @@ const struct bench_metric_name bench_metrics[BENCH_METRICS] = {
 
 uint64_t bench_parameter_get(const struct bench_point *point, unsigned number)
 {
-	uint64_t value;
-
-	memcpy(&value, (const char *)point + bench_parameters[number].offset, sizeof(value));
-	return value;
+	return *(const uint64_t *)((const char *)point + bench_parameters[number].offset);
 }
 
 __attribute__((format(printf, 3, 4))) static void text_add(char *text, size_t room, const char *format, ...)
@@ -239,11 +236,10 @@ _Static_assert(COLUMNS == FIRST_AXIS + BENCH_AXES, "each axis has its column");
 
 static const char *column_text(const struct bench_point *point, size_t column, char text[BENCH_FIGURE_ROOM])
 {
-	uint64_t value;
+	uint64_t value = *(const uint64_t *)((const char *)point + columns[column].offset);
 
 	if (column == SIZE_COLUMN && (point->input || point->way == BENCH_IDLE))
 		return point->input ? "lines" : "-";
-	memcpy(&value, (const char *)point + columns[column].offset, sizeof(value));
 	if (columns[column].offset == offsetof(struct bench_point, way))
 		return bench_way_names[value];
 	if (columns[column].offset == offsetof(struct bench_point, ring_bytes))
