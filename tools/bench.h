@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "errors.h"
+#include "numbers.h"
 
 /* Exit statuses. */
 #define BENCH_OK 0
@@ -35,8 +36,7 @@ struct bench_list {
 
 /* TMPFS is no way to a receiver: mount-append is measured against it. */
 enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_APPEND, BENCH_RECORD, BENCH_IDLE, BENCH_TMPFS };
-extern const char *const bench_way_names[], *const bench_level_names[], *const bench_compress_names[],
-										*const bench_format_names[];
+extern const char *const bench_way_names[], *const bench_format_names[];
 
 /* What is measured: all that tells one line of the table from another. bench_report.c has their names. */
 struct bench_point {

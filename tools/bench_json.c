@@ -11,7 +11,6 @@
 
 #include "format_parts.h"
 #include "json.h"
-#include "numbers.h"
 
 #define FILE_BYTES_MAX (64 * 1024 * 1024)
 #define RESULTS_MAX 100000u

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "numbers.h"
 #include "output.h"
 
 #define RECORD_BYTES_MAX (1024u * 1024)
@@ -109,9 +108,8 @@ static const struct setting {
 	{"format", 0, VALUE, LISTS, RECORD | IDLE, AT(base.format), 0, 0, bench_format_names, "raw or json is needed"},
 	{"unify", 0, ONE, LISTS, RECORD | IDLE, AT(base.unify), 0, 0, NULL, NULL},
 	{"rules", 0, VALUE, LISTS, IDLE, AT(base.rules), 1, BENCH_RULES_MAX, NULL, NULL},
-	{"compress", 0, VALUE, LISTS, IDLE, AT(base.compress), 0, 0, bench_compress_names,
-	 "auto, never or always is needed"},
-	{"level", 0, VALUE, LISTS, 0, AT(base.level), 0, 0, bench_level_names, "received, written or synced is needed"},
+	{"compress", 0, VALUE, LISTS, IDLE, AT(base.compress), 0, 0, compress_names, "auto, never or always is needed"},
+	{"level", 0, VALUE, LISTS, 0, AT(base.level), 0, 0, level_names, "received, written or synced is needed"},
 	{"tls", 0, ONE, LISTS, 0, AT(base.tls), 0, 0, NULL, NULL},
 	{"psk", 0, NAME, LISTS, 0, AT(shared_key), 0, 0, NULL, NULL},
 	{"link", 0, VALUE, LISTS, IDLE, AT(base.link_mbit), 1, 1000000, NULL, NULL},
@@ -300,7 +298,7 @@ static int ways_check(const struct bench_options *options)
 		uint64_t way = options->ways.values[number];
 
 		if (bench_way_mounts(way) && base->level != 1)
-			return refuse("--level", bench_level_names[base->level], "a mount asks for written only");
+			return refuse("--level", level_names[base->level], "a mount asks for written only");
 		if (bench_way_mounts(way) && options->no_mount)
 			return refuse("--by", bench_way_names[way], "/dev/fuse can't be used here");
 		if (!bench_way_mounts(way) && base->rules)

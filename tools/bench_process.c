@@ -277,7 +277,7 @@ int bench_mount_start(struct bench_run *run)
 	(void)fprintf(config,
 		      "[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\nRINGSIZE = %" PRIu64
 		      "\nCOMPRESS = %s\n",
-		      run->host, run->point.ring_bytes, bench_compress_names[run->point.compress]);
+		      run->host, run->point.ring_bytes, compress_names[run->point.compress]);
 	rules_write(run, config);
 	if (config_close(path, config))
 		return -1;

@@ -22,8 +22,6 @@
 #include "output.h"
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
-const char *const bench_level_names[] = {"received", "written", "synced", NULL};
-const char *const bench_compress_names[] = {"auto", "never", "always", NULL};
 const char *const bench_format_names[] = {"raw", "json", NULL};
 
 #define PARAMETER(name, words)                                                                                         \
@@ -47,8 +45,8 @@ const struct bench_parameter bench_parameters[BENCH_PARAMETERS] = {
 	PARAMETER(rules, NULL),
 	PARAMETER(input, NULL),
 	PARAMETER(tls, NULL),
-	PARAMETER(compress, bench_compress_names),
-	PARAMETER(level, bench_level_names),
+	PARAMETER(compress, compress_names),
+	PARAMETER(level, level_names),
 	PARAMETER(link_mbit, NULL),
 	PARAMETER(memory_limit, NULL),
 	PARAMETER(ring_bytes, NULL),
@@ -133,9 +131,9 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room)
 	if (point->ring_bytes != bench_ring_bytes(point->way))
 		text_add(text, room, ", --ring %s", bench_size_text(point->ring_bytes, size));
 	if (point->compress)
-		text_add(text, room, ", compress %s", bench_compress_names[point->compress]);
+		text_add(text, room, ", compress %s", compress_names[point->compress]);
 	if (point->level != 1)
-		text_add(text, room, ", %s", bench_level_names[point->level]);
+		text_add(text, room, ", %s", level_names[point->level]);
 }
 
 /* "model name" of the first processor; "" where the kernel has none. */

@@ -89,8 +89,8 @@ static _Noreturn void push_exec(const struct sending *sending, int input)
 	(void)snprintf(ring_size, sizeof(ring_size), "%" PRIu64, run->point.ring_bytes);
 	if (dup2(input, STDIN_FILENO) >= 0)
 		(void)execlp(program, program, "push", run->options->receiver[0] ? "-r" : "-qr", receiver, "-t",
-			     sending->stream, "--level", bench_level_names[run->point.level], "--compress",
-			     bench_compress_names[run->point.compress], "--ring-size", ring_size,
+			     sending->stream, "--level", level_names[run->point.level], "--compress",
+			     compress_names[run->point.compress], "--ring-size", ring_size,
 			     run->point.tls ? "--psk" : (char *)NULL, run->shared_key, (char *)NULL);
 	_exit(127);
 }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const level_names[] = {"received", "written", "synced", NULL};
+const char *const compress_names[] = {"auto", "never", "always", NULL};
+
 /* Digits only: strtoull would take blanks and signs. */
 static int digits_parse(const char *text, char **end, uint64_t *number)
 {

@@ -10,6 +10,8 @@
 
 /* A decimal number, nothing before or behind it. */
 int number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);
+/* K2HFT_LEVEL_RECEIVED and on, and K2HFT_COMPRESS_*. */
+extern const char *const level_names[], *const compress_names[];
 /* Where a word stands in a list that NULL ends. */
 int word_parse(const char *text, const char *const *words, uint64_t *place);
 /* Bytes; K, M and G behind the number are powers of 1,024. */

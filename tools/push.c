@@ -175,18 +175,16 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 
 static int words_parse(const struct push_options *options, struct k2hft_sender_options *sender)
 {
-	static const char *const levels[] = {"received", "written", "synced", NULL};
-	static const char *const modes[] = {"auto", "never", "always", NULL};
 	uint64_t place;
 
 	if (options->level) {
-		if (word_parse(options->level, levels, &place))
+		if (word_parse(options->level, level_names, &place))
 			return push_failed(PUSH_USAGE, "--level %s: received, written or synced is needed",
 					   options->level);
 		sender->level = K2HFT_LEVEL_RECEIVED + (uint32_t)place;
 	}
 	if (options->compress) {
-		if (word_parse(options->compress, modes, &place))
+		if (word_parse(options->compress, compress_names, &place))
 			return push_failed(PUSH_USAGE, "--compress %s: auto, never or always is needed",
 					   options->compress);
 		sender->compress = (uint32_t)place;
