@@ -52,40 +52,27 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-static void nearest_consider(const char *name, const char **best, unsigned *best_distance)
+/* `explained`: it can be a key of the configuration, too. */
+static int unknown(const char *name, bool explained)
 {
+	const char *best = NULL;
+	unsigned best_distance = K2I_NEAREST_NONE;
 	size_t number;
 
 	for (number = 0; number < COMMAND_COUNT; number++)
-		k2i_nearest_consider(name, commands[number].name, best, best_distance);
-}
-
-static int unknown(const char *name)
-{
-	const char *best = NULL;
-	unsigned best_distance = K2I_NEAREST_NONE;
-
-	nearest_consider(name, &best, &best_distance);
-	(void)fprintf(stderr, "k2hft: unknown command %s; ", name);
+		k2i_nearest_consider(name, commands[number].name, &best, &best_distance);
+	if (explained)
+		k2i_key_nearest_consider(name, &best, &best_distance);
+	(void)fprintf(stderr,
+		      explained ? "k2hft help: %s is neither a command nor a key of the configuration; "
+				: "k2hft: unknown command %s; ",
+		      name);
 	if (best)
 		(void)fprintf(stderr, "did you mean %s?\n", best);
 	else
-		(void)fputs("\"k2hft help\" lists them\n", stderr);
-	return STATUS_USAGE;
-}
-
-static int unexplained(const char *name)
-{
-	const char *best = NULL;
-	unsigned best_distance = K2I_NEAREST_NONE;
-
-	nearest_consider(name, &best, &best_distance);
-	k2i_key_nearest_consider(name, &best, &best_distance);
-	(void)fprintf(stderr, "k2hft help: %s is neither a command nor a key of the configuration; ", name);
-	if (best)
-		(void)fprintf(stderr, "did you mean %s?\n", best);
-	else
-		(void)fputs("\"k2hft help\" lists the commands, k2hft.conf(5) the keys\n", stderr);
+		(void)fputs(explained ? "\"k2hft help\" lists the commands, k2hft.conf(5) the keys\n"
+				      : "\"k2hft help\" lists them\n",
+			    stderr);
 	return STATUS_USAGE;
 }
 
@@ -142,9 +129,7 @@ static int command_help(int argc, char **argv)
 	command = find(argv[1]);
 	if (command)
 		return run(command, 2, arguments);
-	if (k2i_key_explain(argv[1]) == 0)
-		return 0;
-	return unexplained(argv[1]);
+	return k2i_key_explain(argv[1]) == 0 ? 0 : unknown(argv[1], true);
 }
 
 static int any_run(int argc, char **argv)
@@ -160,7 +145,7 @@ static int any_run(int argc, char **argv)
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "-V") == 0)
 		return version_print();
 	command = find(argv[1]);
-	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1]);
+	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1], false);
 }
 
 int main(int argc, char **argv)
