@@ -8,7 +8,7 @@
 #include "client_peer.h"
 #include "client_state.h"
 
-/* For pthread_create(3); its result points to what drain said. */
+/* Its result points to what drain said. */
 static inline void *drain_main(void *argument)
 {
 	struct fixture *f = argument;
@@ -26,6 +26,22 @@ static inline bool somebody_drains(struct fixture *f)
 	somebody = f->client->drainers > 0;
 	(void)pthread_mutex_unlock(&f->client->lock);
 	return somebody;
+}
+
+/* Until it waits. */
+static inline void drain_begin(struct fixture *f, pthread_t *thread)
+{
+	assert_int_equal(pthread_create(thread, NULL, drain_main, f), 0);
+	while (!somebody_drains(f))
+		(void)poll(NULL, 0, 1);
+}
+
+static inline void drain_end(pthread_t thread, int wanted)
+{
+	void *answer;
+
+	assert_int_equal(pthread_join(thread, &answer), 0);
+	assert_int_equal(*(int *)answer, wanted);
 }
 
 #endif

@@ -91,19 +91,15 @@ static void who_waits_for_it_is_told(void **state)
 {
 	struct fixture *f = *state;
 	pthread_t drain;
-	void *answer;
 
 	f->options.progress = NULL;
 	client_open(f);
 	damaged_push(f, UINT32_MAX);
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
-	assert_int_equal(pthread_create(&drain, NULL, drain_main, f), 0);
-	while (!somebody_drains(f))
-		(void)poll(NULL, 0, 1);
+	drain_begin(f, &drain);
 	assert_false(k2i_client_failed(f->client));
 	thread_greet(f);
-	assert_int_equal(pthread_join(drain, &answer), 0);
-	assert_int_equal(*(int *)answer, -EIO);
+	drain_end(drain, -EIO);
 	assert_true(k2i_client_failed(f->client));
 	assert_int_equal(k2hft_client_drain(f->client, 60000), -EIO);
 }

@@ -93,12 +93,31 @@ static void echo_end(struct echo *echo, struct fixture *f)
 	assert_int_equal(pthread_join(echo->thread, NULL), 0);
 }
 
+/* What hears of progress is the thread's. */
+static int without_progress(void **state)
+{
+	int status = fixture_open(state);
+
+	((struct fixture *)*state)->options.progress = NULL;
+	return status;
+}
+
+static void client_start(struct fixture *f)
+{
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+}
+
+static uint64_t now(void)
+{
+	return k2i_clock_ns(CLOCK_MONOTONIC);
+}
+
 static void drain_waits_for_the_acknowledgement(void **state)
 {
 	struct fixture *f = *state;
 	struct echo echo;
 
-	f->options.progress = NULL;
 	client_open(f);
 	assert_int_equal(k2hft_client_drain(f->client, 0), -EINVAL);
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
@@ -124,12 +143,11 @@ static void drain_waits_for_the_acknowledgement(void **state)
 /* The client's thread is at work now and then, and gives way to others only when it waits. */
 static void turn_await(struct fixture *f)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 
 	for (unsigned time = 0; time < 20000; time++) {
-		if (k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)))
+		if (k2i_client_turn_take(f->client, now()))
 			return;
-		(void)nanosleep(&moment, NULL);
+		(void)poll(NULL, 0, 1);
 	}
 	fail_msg("no turn in 20 s");
 }
@@ -139,15 +157,14 @@ static void turn_is_for_who_is_connected(void **state)
 	struct fixture *f = *state;
 	struct echo echo;
 
-	f->options.progress = NULL;
 	client_open(f);
-	assert_false(k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	assert_false(k2i_client_turn_take(f->client, now()));
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
-	assert_false(k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	assert_false(k2i_client_turn_take(f->client, now()));
 	echo_start(&echo, f);
 	turn_await(f);
-	assert_false(k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
-	assert_true(k2i_client_turn_suits(f->client, k2i_clock_ns(CLOCK_MONOTONIC)));
+	assert_false(k2i_client_turn_take(f->client, now()));
+	assert_true(k2i_client_turn_suits(f->client, now()));
 	k2i_client_turn_give(f->client);
 	echo_end(&echo, f);
 }
@@ -155,19 +172,16 @@ static void turn_is_for_who_is_connected(void **state)
 /* Nobody else sends meanwhile, and afterwards the thread does, whatever it was told before. */
 static void turn_is_one_at_a_time(void **state)
 {
-	const struct timespec moment = {.tv_nsec = 50000000};
 	struct fixture *f = *state;
 	struct echo echo;
 
-	f->options.progress = NULL;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	echo_start(&echo, f);
 	turn_await(f);
 	push(f, "in the turn\n");
-	(void)nanosleep(&moment, NULL);
+	(void)poll(NULL, 0, 50);
 	assert_int_equal(stats_of(f).sent_records, 0);
-	assert_int_equal(k2hft_client_process(f->client, k2i_clock_ns(CLOCK_MONOTONIC)), 0);
+	assert_int_equal(k2hft_client_process(f->client, now()), 0);
 	assert_int_equal(stats_of(f).sent_records, 1);
 	push(f, "sent by the thread\n");
 	k2i_client_turn_give(f->client);
@@ -179,16 +193,13 @@ static void turn_is_one_at_a_time(void **state)
 /* The turn lasts while much is committed, and is then the thread's again. */
 static void much_is_sent_by_who_commits_it(void **state)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 	struct fixture *f = *state;
 	struct k2i_turn turn = {.client = NULL};
-	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = now();
 	struct echo echo;
 
-	f->options.progress = NULL;
-	client_open(f);
+	client_start(f);
 	turn.client = f->client;
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
 	echo_start(&echo, f);
 	turn_await(f);
 	k2i_client_turn_give(f->client);
@@ -197,10 +208,10 @@ static void much_is_sent_by_who_commits_it(void **state)
 	assert_int_equal(k2i_turn_descriptor(&turn), -1);
 	/* The thread can be at work yet. */
 	for (unsigned time = 0; time < 20000 && !turn.taken; time++) {
-		now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+		now_ns = now();
 		k2i_turn_committed(&turn, 64 * 1024, now_ns);
 		if (k2i_turn_send(&turn, now_ns) < 0)
-			(void)nanosleep(&moment, NULL);
+			(void)poll(NULL, 0, 1);
 	}
 	assert_true(turn.taken);
 	assert_int_equal(k2i_turn_descriptor(&turn), k2hft_client_descriptor(f->client));
@@ -225,19 +236,17 @@ static void turns_lose_nothing(void **state)
 	struct echo echo;
 	unsigned turns = 0;
 
-	f->options.progress = NULL;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	echo_start(&echo, f);
 	turn_await(f);
 	k2i_client_turn_give(f->client);
 	for (unsigned time = 0; time < 2000 || turns == 0; time++) {
-		bool turn = k2i_client_turn_take(f->client, k2i_clock_ns(CLOCK_MONOTONIC));
+		bool turn = k2i_client_turn_take(f->client, now());
 
 		push(f, "some\n");
 		if (turn) {
 			turns++;
-			assert_int_equal(k2hft_client_process(f->client, k2i_clock_ns(CLOCK_MONOTONIC)), 0);
+			assert_int_equal(k2hft_client_process(f->client, now()), 0);
 			push(f, "more\n");
 			k2i_client_turn_give(f->client);
 		}
@@ -266,7 +275,6 @@ static void asked_note(void *argument)
 static void asked_start(struct fixture *f, struct asked *asked, struct echo *echo)
 {
 	*asked = (struct asked){.test = pthread_self()};
-	f->options.progress = NULL;
 	client_open(f);
 	k2i_client_claim_hook_set(f->client, asked_note, asked);
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
@@ -278,7 +286,6 @@ static void asked_start(struct fixture *f, struct asked *asked, struct echo *ech
 /* A claim in the way makes process call the hook: in this thread, when the turn was lent to it. */
 static void a_turn_is_lent(struct fixture *f, struct asked *asked)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 	void *payload;
 
 	assert_int_equal(k2hft_producer_reserve(f->producer, 100, &payload), 0);
@@ -286,7 +293,7 @@ static void a_turn_is_lent(struct fixture *f, struct asked *asked)
 		errno = 1234;
 		k2i_client_turn_once(f->client);
 		assert_int_equal(errno, 1234);
-		(void)nanosleep(&moment, NULL);
+		(void)poll(NULL, 0, 1);
 	}
 	assert_int_equal(k2hft_producer_discard(f->producer), 0);
 	assert_true(atomic_load(&asked->told));
@@ -295,7 +302,6 @@ static void a_turn_is_lent(struct fixture *f, struct asked *asked)
 /* Nobody comes after the last loan, and nobody asks for what is left: the thread looks by itself. */
 static void the_thread_goes_on_after_a_loan(void **state)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 	struct fixture *f = *state;
 	struct asked asked;
 	struct echo echo;
@@ -306,7 +312,7 @@ static void the_thread_goes_on_after_a_loan(void **state)
 		a_turn_is_lent(f, &asked);
 		push(f, "left\n");
 		for (unsigned wait = 0; wait < 20000 && stats_of(f).sent_records < time; wait++)
-			(void)nanosleep(&moment, NULL);
+			(void)poll(NULL, 0, 1);
 		assert_int_equal(stats_of(f).sent_records, time);
 	}
 	echo_end(&echo, f);
@@ -339,20 +345,18 @@ static void loans_lose_nothing(void **state)
 /* There is no other thread that could. Without a connection the turn is not to be had. */
 static void who_waits_for_room_makes_it(void **state)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 	struct fixture *f = *state;
 	uint8_t *block = calloc(1, 100000);
 	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
 	unsigned waits = 0;
 	struct echo echo;
 
-	f->options.progress = NULL;
 	client_open(f);
 	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EBUSY);
 	echo_start(&echo, f);
 	for (unsigned time = 0; time < 20000 && stats_of(f).state != K2HFT_CLIENT_CONNECTED; time++) {
-		assert_int_equal(k2hft_client_process(f->client, k2i_clock_ns(CLOCK_MONOTONIC)), 0);
-		(void)nanosleep(&moment, NULL);
+		assert_int_equal(k2hft_client_process(f->client, now()), 0);
+		(void)poll(NULL, 0, 1);
 	}
 	for (unsigned index = 0; index < 1000; index++) {
 		int error;
@@ -400,9 +404,7 @@ static void drain_does_not_wait_for_what_was_given_back(void **state)
 	struct echo echo;
 	void *payload;
 
-	f->options.progress = NULL;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	for (unsigned time = 0; time < 2; time++) {
 		assert_int_equal(k2hft_producer_open(f->ring, &first), 0);
 		assert_int_equal(k2hft_producer_open(f->ring, &second), 0);
@@ -452,24 +454,17 @@ static void a_drain_waits_for_what_was_read(void **state)
 /* Else it would never end where others write on. */
 static void drain_does_not_wait_for_what_comes_later(void **state)
 {
-	const struct timespec moment = {.tv_nsec = 1000000};
 	struct fixture *f = *state;
 	struct echo echo;
 	pthread_t drain;
-	void *answer;
 
-	f->options.progress = NULL;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	push(f, "one\n");
 	uint64_t end = ring_stats_of(f).tail;
-	assert_int_equal(pthread_create(&drain, NULL, drain_main, f), 0);
-	while (!somebody_drains(f))
-		(void)nanosleep(&moment, NULL);
+	drain_begin(f, &drain);
 	push(f, "two\n");
 	echo_start_up_to(&echo, f, end);
-	assert_int_equal(pthread_join(drain, &answer), 0);
-	assert_int_equal(*(int *)answer, 0);
+	drain_end(drain, 0);
 	assert_int_equal(ring_stats_of(f).acked, end);
 	echo_end(&echo, f);
 }
@@ -478,27 +473,22 @@ static void drain_does_not_wait_for_what_comes_later(void **state)
 static void drain_ends_when_the_tail_goes_back(void **state)
 {
 	struct fixture *f = *state;
-	const struct timespec moment = {.tv_nsec = 20000000};
 	struct k2hft_producer *producer;
 	struct echo echo;
 	pthread_t drain;
-	void *payload, *answer;
+	void *payload;
 
-	f->options.progress = NULL;
-	client_open(f);
+	client_start(f);
 	assert_int_equal(k2hft_producer_open(f->ring, &producer), 0);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
 	/* Without a connection in the beginning, then with one. */
 	for (unsigned time = 0; time < 3; time++) {
 		push(f, "one\n");
 		assert_int_equal(k2hft_producer_reserve(producer, 1000, &payload), 0);
-		assert_int_equal(pthread_create(&drain, NULL, drain_main, f), 0);
-		(void)nanosleep(&moment, NULL);
+		drain_begin(f, &drain);
 		assert_int_equal(k2hft_producer_discard(producer), 0);
 		if (time == 0)
 			echo_start(&echo, f);
-		assert_int_equal(pthread_join(drain, &answer), 0);
-		assert_int_equal(*(int *)answer, 0);
+		drain_end(drain, 0);
 	}
 	k2hft_producer_close(producer);
 	echo_end(&echo, f);
@@ -511,9 +501,7 @@ static void a_thread_moves_a_full_ring(void **state)
 	uint8_t *block = calloc(1, 100000);
 	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
 
-	f->options.progress = NULL;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	echo_start(&echo, f);
 	for (unsigned index = 0; index < 1000; index++) {
 		int error;
@@ -548,8 +536,7 @@ static void the_thread_takes_no_signals(void **state)
 
 	f->options.progress = signals_keep;
 	f->options.progress_argument = &kept;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	assert_int_equal(sigismember(&blocked, SIGTERM), 0);
 	echo_start(&echo, f);
@@ -564,8 +551,7 @@ static void close_stops_a_thread_that_sleeps(void **state)
 	struct fixture *f = *state;
 
 	for (unsigned time = 0; time < 3; time++) {
-		client_open(f);
-		assert_int_equal(k2hft_client_thread_start(f->client), 0);
+		client_start(f);
 		k2hft_client_close(f->client);
 		f->client = NULL;
 	}
@@ -576,9 +562,7 @@ static void a_client_without_descriptors_ends(void **state)
 {
 	struct fixture *f = *state;
 
-	f->options.progress = NULL;
-	client_open(f);
-	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	client_start(f);
 	/* ThreadSanitizer, which knows close(3), would find that the thread uses it at the same time: so it is meant. */
 	assert_int_equal(syscall(SYS_close, k2hft_client_descriptor(f->client)), 0);
 	push(f, "one\n");
@@ -586,7 +570,7 @@ static void a_client_without_descriptors_ends(void **state)
 	assert_int_equal(k2hft_client_drain(f->client, -1), -EIO);
 }
 
-#define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
+#define CASE(function) cmocka_unit_test_setup_teardown(function, without_progress, fixture_close)
 
 int main(void)
 {
