@@ -4,10 +4,7 @@
 # meanwhile. It may be killed at any moment: the mount sends what was committed and goes on.
 . tests/tools/mount.sh
 attach=${B:-build}/examples/attach_ring
-[ -x "$attach" ] || {
-	echo "SKIP: the examples are not built here"
-	exit 77
-}
+[ -x "$attach" ] || skip "the examples are not built here"
 start_receiver
 start_mount
 seq 1 100000 >"$work/in"

@@ -4,10 +4,7 @@
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 examples=${B:-build}/examples
-[ -x "$examples/smallest_sender" ] || {
-	echo "SKIP: the examples are not built here"
-	exit 77
-}
+[ -x "$examples/smallest_sender" ] || skip "the examples are not built here"
 receiver_config ""
 receiver_start
 "$examples/smallest_sender" 127.0.0.1 "$port" 'the smallest' || fail "smallest_sender"

@@ -5,10 +5,7 @@
 . tests/tools/mount.sh
 . tests/tools/preload.inc
 # Whether a user unmounts is decided by another program.
-[ "$(id -u)" = 0 ] || {
-	echo "SKIP: not root"
-	exit 77
-}
+[ "$(id -u)" = 0 ] || skip "not root"
 start_receiver
 preload "$bin/k2hftfuse" <<'END'
 #define _GNU_SOURCE

@@ -3,7 +3,7 @@
 # logrotate with create and HUP on the mount: a daemon's lines all arrive in the file's stream, before and after.
 . tests/tools/mount.sh
 PATH=$PATH:/usr/sbin:/sbin
-command -v logrotate >/dev/null || { echo "SKIP: no logrotate"; exit 77; }
+command -v logrotate >/dev/null || skip "no logrotate"
 start_receiver
 start_mount
 cat >"$work/daemon.py" <<'END'

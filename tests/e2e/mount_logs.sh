@@ -3,7 +3,7 @@
 # Real logs, by cat and by cp, arrive byte for byte.
 . tests/tools/mount.sh
 found=$(find "$logs" -name '*.log' 2>/dev/null | sort)
-[ -n "$found" ] || { echo "SKIP: no logs in $logs"; exit 77; }
+[ -n "$found" ] || skip "no logs in $logs"
 start_receiver
 start_mount
 for file in $found; do

@@ -4,7 +4,7 @@
 # lands in log/unify.log.
 . tests/tools/mount.sh
 conf=$logs/../conf
-[ -r "$conf/server.ini" ] || { echo "SKIP: no $conf/server.ini"; exit 77; }
+[ -r "$conf/server.ini" ] || skip "no $conf/server.ini"
 pick_port
 receiver_config() {
 	sed "s|^NAME.*yahoo.co.jp|NAME = 127.0.0.1|; s|^FILE_BASEDIR.*|FILE_BASEDIR = $received|; s|^PORT.*|PORT = $port|

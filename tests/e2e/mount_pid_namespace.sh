@@ -3,10 +3,7 @@
 # A mount as the first process of a container serves all who get at it, and ends by SIGTERM. One whose worker would be
 # in another namespace of pids than its keeper says so.
 . tests/tools/mount.sh
-unshare -p -f true 2>/dev/null || {
-	echo "SKIP: unshare not permitted"
-	exit 77
-}
+unshare -p -f true 2>/dev/null || skip "unshare not permitted"
 start_receiver
 sender_config
 # In a namespace of pids with another's /proc it finds no threads.

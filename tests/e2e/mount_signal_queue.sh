@@ -4,10 +4,7 @@
 # the system lets him.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
-command -v prlimit >/dev/null || {
-	echo "SKIP: no prlimit"
-	exit 77
-}
+command -v prlimit >/dev/null || skip "no prlimit"
 start_receiver
 start_mount
 worker_of "$mount_pid" || fail "no worker"

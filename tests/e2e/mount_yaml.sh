@@ -4,7 +4,7 @@
 # in the environment do the work.
 . tests/tools/mount.sh
 given=$logs/../conf
-[ -r "$given/server.ini" ] || { echo "SKIP: no $given/server.ini"; exit 77; }
+[ -r "$given/server.ini" ] || skip "no $given/server.ini"
 for side in server slave; do
 	tests/tools/ini2json.py "$given/$side.ini" >"$work/$side.json"
 	tests/tools/ini2json.py "$given/$side.ini" indented >"$work/$side.yaml"

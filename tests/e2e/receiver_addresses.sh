@@ -5,8 +5,7 @@
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
-	echo "SKIP: no right to a mount namespace"
-	exit 77
+	skip "no right to a mount namespace"
 fi
 {
 	cat /etc/hosts

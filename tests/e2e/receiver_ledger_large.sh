@@ -4,8 +4,7 @@
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -lt 8000000 ]; then
-	echo "SKIP: less than 8 GB of memory"
-	exit 77
+	skip "less than 8 GB of memory"
 fi
 receiver_config ""
 receiver_start

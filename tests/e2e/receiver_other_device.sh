@@ -16,17 +16,13 @@ mkdir "$dir/out"
 truncate -s 32M "$dir/disk"
 if ! mkfs.ext4 -q "$dir/disk" 2>/dev/null || ! first=$(losetup -f --show "$dir/disk" 2>/dev/null) ||
 	! mount "$first" "$dir/out" 2>/dev/null; then
-	echo "SKIP: no ext4 in a file"
-	exit 77
+	skip "no ext4 in a file"
 fi
 : >"$dir/mounted"
 before=$(stat -c %d "$dir/out")
 
 receiver_boot_id 11111111-1111-4111-8111-111111111111
-$booted true || {
-	echo "SKIP: no boot id of its own"
-	exit 77
-}
+$booted true || skip "no boot id of its own"
 receiver_config "STATEDIR = $dir/state"
 receiver_start
 wire <<END >"$dir/said" || fail "$(cat "$dir/said")"

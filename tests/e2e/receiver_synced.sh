@@ -3,19 +3,13 @@
 # At level synced data and then the ledger are on the disk before the acknowledgement, for one sync of each.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-command -v strace >/dev/null || {
-	echo "SKIP: no strace"
-	exit 77
-}
+command -v strace >/dev/null || skip "no strace"
 receiver_config ""
 # LeakSanitizer can't look at a process that is traced.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 receiver_start
 traced() {
-	kill -0 $tracer 2>/dev/null || {
-		echo "SKIP: tracing not permitted"
-		exit 77
-	}
+	kill -0 $tracer 2>/dev/null || skip "tracing not permitted"
 	! grep -h '^TracerPid:[[:space:]]*0$' /proc/"$pid"/task/*/status >/dev/null
 }
 # trace CALLS: to $dir/trace, until the receiver ends.

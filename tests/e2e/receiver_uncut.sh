@@ -8,8 +8,7 @@ trap 'chattr -a "$dir/out/f" 2>/dev/null; receiver_cleanup' EXIT
 mkdir "$dir/out"
 : >"$dir/out/f"
 if ! command -v prlimit >/dev/null || ! chattr +a "$dir/out/f" 2>/dev/null; then
-	echo "SKIP: no chattr +a here, or no prlimit"
-	exit 77
+	skip "no chattr +a here, or no prlimit"
 fi
 chattr -a "$dir/out/f"
 

@@ -8,14 +8,8 @@ TMPDIR=/tmp
 export TMPDIR
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-[ "$(id -u)" = 0 ] || {
-	echo "SKIP: only root can become somebody else"
-	exit 77
-}
-id nobody >/dev/null 2>&1 || {
-	echo "SKIP: no user nobody"
-	exit 77
-}
+[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
+id nobody >/dev/null 2>&1 || skip "no user nobody"
 user=$(id -u nobody)
 group=$(id -g nobody)
 chmod 711 "$dir"

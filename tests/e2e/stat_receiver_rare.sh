@@ -8,8 +8,7 @@ crowd=
 trap '[ -z "$crowd" ] || kill "$crowd" 2>/dev/null; receiver_cleanup' EXIT
 k2hft=${B:-build}/bin/k2hft
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v prlimit >/dev/null; then
-	echo "SKIP: not root, or no prlimit"
-	exit 77
+	skip "not root, or no prlimit"
 fi
 
 receiver_control

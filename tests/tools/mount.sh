@@ -79,6 +79,11 @@ fail() {
 	exit 1
 }
 
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
 # until_true SECONDS COMMAND...
 until_true() {
 	tries=$(($1 * 50))

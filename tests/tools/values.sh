@@ -3,10 +3,7 @@
 # shellcheck disable=SC2154
 # For tests of what a mount counts, which source this after mount.sh: values of $stat, its .k2hft-stat.
 
-command -v python3 >/dev/null || {
-	echo "SKIP: no python3"
-	exit 77
-}
+command -v python3 >/dev/null || skip "no python3"
 stat=$mnt/.k2hft-stat
 
 # value NAME: what .k2hft-stat says, "a.b" for b of a
