@@ -4,15 +4,7 @@
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 send() {
-	wire >"$dir/said" <<END || fail "sending"
-hello ring$1 1 0
-welcome
-stream 1 text f
-chunk 1 0 one\n
-flush
-ack
-bye
-END
+	sends "ring$1 1 0" f one
 	grep -q 'level 2' "$dir/said" || fail "$(cat "$dir/said")"
 }
 synced() {

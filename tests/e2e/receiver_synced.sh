@@ -23,14 +23,7 @@ order() {
 	sed -n 's/^[0-9]* *\([a-z0-9]*\)(.*/\1/p' "$dir/trace" | tr '\n' ' '
 }
 trace writev,pwrite64,fdatasync,sendmsg
-wire >"$dir/said" <<END || fail "sending"
-hello ring 1 0 3
-welcome
-stream 1 text f
-chunk 1 0 one\n
-flush
-ack
-END
+sends 'ring 1 0 3' f one
 grep -q 'level 3' "$dir/said" || fail "$(cat "$dir/said")"
 receiver_stop TERM
 wait $tracer
@@ -46,15 +39,7 @@ esac
 ln -s ../outside "$dir/out/link"
 receiver_start
 trace renameat,syncfs
-wire >"$dir/said" <<END || fail "sending to the quarantine"
-hello ring 1 40
-welcome
-stream 1 text link/x
-chunk 1 0 bad\n
-flush
-ack
-bye
-END
+sends 'ring 1 40' link/x bad
 receiver_stop TERM
 wait $tracer
 [ "$(order)" = 'renameat syncfs ' ] || fail "at the end: $(order)"
