@@ -129,4 +129,6 @@ static void log_write(const uint8_t *bytes, size_t byte_count)
 	(void)close(file);
 }
 
+#define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 #endif

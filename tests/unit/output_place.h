@@ -180,4 +180,6 @@ static void expect_file(const struct place *place, const char *name, const char 
 	expect_contents(path, wanted);
 }
 
+#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 #endif

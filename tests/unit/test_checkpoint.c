@@ -359,7 +359,6 @@ static void test_damage_and_power_cuts(void **state)
 
 int main(void)
 {
-#define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		LEDGER_TEST(test_goes_back_to_checkpoint),
 		LEDGER_TEST(test_without_checkpoint_nothing_is_left),

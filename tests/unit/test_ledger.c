@@ -46,7 +46,7 @@ static void log_copy(void)
 	free(bytes);
 }
 
-static void test_fresh(void **state)
+static void test_a_new_one_knows_no_ring(void **state)
 {
 	(void)state;
 	assert_false(report.found);
@@ -75,7 +75,7 @@ static void test_position_survives(void **state)
 	assert_int_equal(position_of("one"), 24);
 }
 
-static void test_copy(void **state)
+static void test_a_copy_is_noticed(void **state)
 {
 	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
@@ -158,7 +158,7 @@ static void test_clean_end_is_certain_in_any_boot(void **state)
 	assert_int_equal(flags_of("one"), 0);
 }
 
-static void test_files(void **state)
+static void test_open_files_are_found_again(void **state)
 {
 	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b", false}, second = {1, 101, 7, 0, "c", false};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
@@ -189,7 +189,7 @@ static void both_take(void *argument, const struct k2i_ledger_file *file)
 }
 
 /* Each has its own length, also in a log that is written anew meanwhile. */
-static void test_files_of_one_commit(void **state)
+static void test_each_file_of_a_commit_has_its_length(void **state)
 {
 	unsigned anew;
 
@@ -217,7 +217,7 @@ static void test_files_of_one_commit(void **state)
 	}
 }
 
-static void test_one_at_a_time(void **state)
+static void test_one_process_has_it_at_a_time(void **state)
 {
 	struct k2i_ledger *second = NULL;
 
@@ -241,7 +241,7 @@ static size_t five_commits(uint8_t **bytes)
 	return log_read(bytes);
 }
 
-static void test_cut_at_every_byte(void **state)
+static void test_what_is_before_a_cut_is_found(void **state)
 {
 	size_t used = FIRST_AT + RECORDS * RECORD_BYTES, cut, whole;
 	uint8_t *bytes;
@@ -261,7 +261,7 @@ static void test_cut_at_every_byte(void **state)
 	free(bytes);
 }
 
-static void test_flipped_bits(void **state)
+static void test_any_flipped_bit_is_damage(void **state)
 {
 	size_t used = FIRST_AT + RECORDS * RECORD_BYTES, byte_count, at, whole;
 	uint8_t *bytes;
@@ -531,7 +531,7 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 }
 
 /* Whoever knew the seed of the tables could give his rings such uuids, and then no ring would be found quickly. */
-static void test_chosen_uuids(void **state)
+static void test_chosen_uuids_do_not_collide(void **state)
 {
 	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
 				  "12345678",
@@ -544,20 +544,19 @@ static void test_chosen_uuids(void **state)
 
 int main(void)
 {
-#define LEDGER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		LEDGER_TEST(test_fresh),
+		LEDGER_TEST(test_a_new_one_knows_no_ring),
 		LEDGER_TEST(test_position_survives),
-		LEDGER_TEST(test_copy),
+		LEDGER_TEST(test_a_copy_is_noticed),
 		LEDGER_TEST(test_nothing_is_cut_for_a_copy),
 		LEDGER_TEST(test_a_commit_makes_no_file_shorter),
 		LEDGER_TEST(test_other_boot_makes_uncertain),
 		LEDGER_TEST(test_clean_end_is_certain_in_any_boot),
-		LEDGER_TEST(test_files),
-		LEDGER_TEST(test_files_of_one_commit),
-		LEDGER_TEST(test_one_at_a_time),
-		LEDGER_TEST(test_cut_at_every_byte),
-		LEDGER_TEST(test_flipped_bits),
+		LEDGER_TEST(test_open_files_are_found_again),
+		LEDGER_TEST(test_each_file_of_a_commit_has_its_length),
+		LEDGER_TEST(test_one_process_has_it_at_a_time),
+		LEDGER_TEST(test_what_is_before_a_cut_is_found),
+		LEDGER_TEST(test_any_flipped_bit_is_damage),
 		LEDGER_TEST(test_torn_at_page_boundary),
 		LEDGER_TEST(test_what_is_no_ledger_is_damaged),
 		LEDGER_TEST(test_rewritten_when_large),
@@ -568,7 +567,7 @@ int main(void)
 		LEDGER_TEST(test_synced_without_descriptors),
 		LEDGER_TEST(test_damage_behind_a_clean_end),
 		cmocka_unit_test(test_record_limits),
-		cmocka_unit_test(test_chosen_uuids),
+		cmocka_unit_test(test_chosen_uuids_do_not_collide),
 		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),
 	};
 

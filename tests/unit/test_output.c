@@ -64,7 +64,7 @@ static void test_more_streams_than_open_files(void **state)
 		expect_file(place, names[i], "x\nx\nx\n");
 }
 
-static void test_removed_and_renamed(void **state)
+static void test_a_removed_or_renamed_file_is_made_anew(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream stream = stream_make(1, "log");
@@ -305,7 +305,7 @@ static int count_one(const char *path, const struct stat *status, int type, stru
 	return walk->level > 0;
 }
 
-static void test_quarantine(void **state)
+static void test_what_has_no_file_is_quarantined(void **state)
 {
 	static const char *const paths[] = {".k2hft/ledger", "state/ledger", "link", "directory", "good/x"};
 	struct place *place = *state;
@@ -461,11 +461,10 @@ static void test_told_of_who_waits(void **state)
 
 int main(void)
 {
-#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		PLACE_TEST(test_streams_have_files),
 		PLACE_TEST(test_more_streams_than_open_files),
-		PLACE_TEST(test_removed_and_renamed),
+		PLACE_TEST(test_a_removed_or_renamed_file_is_made_anew),
 		PLACE_TEST(test_base_directory_replaced),
 		PLACE_TEST(test_base_directory_replaced_is_locked),
 		PLACE_TEST(test_base_directory_missing_is_said),
@@ -473,7 +472,7 @@ int main(void)
 		PLACE_TEST(test_failed_write_is_cut_back),
 		PLACE_TEST(test_what_is_quarantined_is_not_cut),
 		PLACE_TEST(test_failed_ledger_is_cut_back),
-		PLACE_TEST(test_quarantine),
+		PLACE_TEST(test_what_has_no_file_is_quarantined),
 		PLACE_TEST(test_recovery_from_power_cut),
 		PLACE_TEST(test_power_cut_of_a_changed_file),
 		PLACE_TEST(test_only_the_same_file_is_cut),

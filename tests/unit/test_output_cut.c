@@ -82,7 +82,7 @@ static void test_cut_later(void **state)
 }
 
 /* A file that can only grow holds nobody for ever. */
-static void test_never_cut(void **state)
+static void test_what_can_never_be_cut_holds_nobody(void **state)
 {
 	struct place *place = *state;
 
@@ -189,9 +189,8 @@ static void test_end_never_cut_and_closed(void **state)
 
 int main(void)
 {
-#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_cut_later),          PLACE_TEST(test_never_cut),
+		PLACE_TEST(test_cut_later),          PLACE_TEST(test_what_can_never_be_cut_holds_nobody),
 		PLACE_TEST(test_others_are_not_cut), PLACE_TEST(test_cut_after_reopening),
 		PLACE_TEST(test_cut_when_renamed),   PLACE_TEST(test_cut_after_a_restart),
 		PLACE_TEST(test_cut_at_the_end),     PLACE_TEST(test_no_end_in_order),

@@ -195,7 +195,6 @@ static void test_synced_after_a_kill(void **state)
 
 int main(void)
 {
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed),
 		SESSION_TEST(test_file_systems_below),

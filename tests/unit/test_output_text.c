@@ -13,7 +13,7 @@
 
 /* One file for all ----------------------------------------------------------------------------------------------- */
 
-static void test_unified(void **state)
+static void test_unified_lines_stay_whole(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), blocks = stream_make(3, "blocks");
@@ -110,7 +110,7 @@ static void test_unified_is_held(void **state)
 }
 
 /* What was written behind the ledger's back goes; a record that goes on does so in the same line, or another begins one. */
-static void test_recovery(void **state)
+static void test_a_record_goes_on_after_a_restart(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
@@ -276,7 +276,7 @@ static void test_unify_name(void **state)
 
 /* With a format -------------------------------------------------------------------------------------------------- */
 
-static void test_formatted(void **state)
+static void test_each_record_is_formatted(void **state)
 {
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "d/one");
@@ -382,13 +382,12 @@ static void test_formatted_in_bounded_memory(void **state)
 
 int main(void)
 {
-#define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_unified),
+		PLACE_TEST(test_unified_lines_stay_whole),
 		PLACE_TEST(test_unified_pieces),
 		PLACE_TEST(test_unified_goes_on_after_a_full_disk),
 		PLACE_TEST(test_unified_is_held),
-		PLACE_TEST(test_recovery),
+		PLACE_TEST(test_a_record_goes_on_after_a_restart),
 		PLACE_TEST(test_recovery_again_and_again),
 		PLACE_TEST(test_recovery_for_who_waits),
 		PLACE_TEST(test_emptied_within_a_record),
@@ -396,7 +395,7 @@ int main(void)
 		PLACE_TEST(test_closed_is_not_shown),
 		PLACE_TEST(test_recovery_after_a_power_cut),
 		cmocka_unit_test(test_unify_name),
-		PLACE_TEST(test_formatted),
+		PLACE_TEST(test_each_record_is_formatted),
 		PLACE_TEST(test_formatted_keeps_lines_apart),
 		PLACE_TEST(test_formatted_blocks),
 		PLACE_TEST(test_formatted_much),

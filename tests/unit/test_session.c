@@ -15,7 +15,7 @@
 #include "random_help.h"
 #include "session_world.h"
 
-static void test_greeting(void **state)
+static void test_welcome_answers_the_greeting(void **state)
 {
 	struct world *world = *state;
 	struct k2hft_welcome welcome;
@@ -32,7 +32,7 @@ static void test_greeting(void **state)
 	assert_memory_equal(welcome.receiver_uuid, k2i_ledger_uuid(world->ledger), 16);
 }
 
-static void test_byte_by_byte(void **state)
+static void test_frames_can_come_byte_by_byte(void **state)
 {
 	struct world *world = *state;
 	size_t total, given, consumed, wanted;
@@ -98,7 +98,7 @@ static void test_resume_after_reconnect(void **state)
 	assert_int_equal(fenced_id, 0);
 }
 
-static void test_gaps(void **state)
+static void test_only_gaps_that_are_explained_are_passed(void **state)
 {
 	struct world *world = *state;
 
@@ -168,12 +168,12 @@ static void test_what_comes_again_has_a_stream(void **state)
 	second_chunk_refused(*state, 0, 2);
 }
 
-static void test_overlap(void **state)
+static void test_chunks_do_not_overlap(void **state)
 {
 	second_chunk_refused(*state, 8, 1);
 }
 
-static void test_window(void **state)
+static void test_nothing_beyond_the_window_is_taken(void **state)
 {
 	struct world *world = *state;
 
@@ -224,7 +224,7 @@ static void test_streams_have_writers(void **state)
 	assert_true(one->writer_seed != two->writer_seed && one->writer_seed != three->writer_seed);
 }
 
-static void test_too_many_streams(void **state)
+static void test_a_session_has_so_many_streams(void **state)
 {
 	struct world *world = *state;
 	char path[32];
@@ -242,7 +242,7 @@ static void test_too_many_streams(void **state)
 	expect_refused(world, K2HFT_ERROR_LIMIT);
 }
 
-static void test_too_many_streams_of_all(void **state)
+static void test_all_sessions_have_so_many_streams(void **state)
 {
 	struct world *world = *state;
 
@@ -274,7 +274,7 @@ static void put_discard(struct world *world, uint64_t from, uint64_t to, uint64_
 	put_message(world, k2hft_discard_encode(&discard, input_end(world), input_room(world)));
 }
 
-static void test_discard(void **state)
+static void test_what_is_discarded_is_passed_once(void **state)
 {
 	struct world *world = *state;
 
@@ -319,7 +319,7 @@ static void test_positions_have_an_end(void **state)
 	expect_file(world, "far", "a");
 }
 
-static void test_ping_and_bye(void **state)
+static void test_a_ping_is_answered_and_a_bye_ends(void **state)
 {
 	struct world *world = *state;
 
@@ -427,7 +427,7 @@ static void test_fenced_and_refused(void **state)
 	expect_file(world, "file", "c");
 }
 
-static void test_fencing(void **state)
+static void test_the_newest_connection_has_the_ring(void **state)
 {
 	struct world *world = *state;
 	static struct k2i_session old;
@@ -471,7 +471,7 @@ static void test_fencing(void **state)
 }
 
 /* The ledger is behind what it acknowledged once: it was lost. */
-static void test_lost_ledger(void **state)
+static void test_a_ledger_that_was_lost_is_noticed(void **state)
 {
 	struct world *world = *state;
 	struct k2hft_hello hello = hello_make("ring", 1, 400);
@@ -529,7 +529,7 @@ static void test_many_streams_in_a_frame(void **state)
 }
 
 /* Random damage in a stream of good frames: never a crash, never a wrong byte in the file. */
-static void test_random_damage(void **state)
+static void test_no_damage_writes_a_wrong_byte(void **state)
 {
 	struct world *world = *state;
 	uint64_t seed = 1, random;
@@ -597,33 +597,32 @@ static void test_one_host_has_its_share(void **state)
 
 int main(void)
 {
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_greeting),
-		SESSION_TEST(test_byte_by_byte),
+		SESSION_TEST(test_welcome_answers_the_greeting),
+		SESSION_TEST(test_frames_can_come_byte_by_byte),
 		SESSION_TEST(test_duplicates_are_skipped),
 		SESSION_TEST(test_resume_after_reconnect),
-		SESSION_TEST(test_gaps),
+		SESSION_TEST(test_only_gaps_that_are_explained_are_passed),
 		SESSION_TEST(test_good_frames_before_a_bad_one_count),
 		SESSION_TEST(test_nothing_of_a_bad_frame_counts),
 		SESSION_TEST(test_what_comes_again_has_a_stream),
-		SESSION_TEST(test_overlap),
-		SESSION_TEST(test_window),
+		SESSION_TEST(test_chunks_do_not_overlap),
+		SESSION_TEST(test_nothing_beyond_the_window_is_taken),
 		SESSION_TEST(test_stream_declared_again),
 		SESSION_TEST(test_streams_have_writers),
-		SESSION_TEST(test_too_many_streams),
-		SESSION_TEST(test_too_many_streams_of_all),
-		SESSION_TEST(test_discard),
+		SESSION_TEST(test_a_session_has_so_many_streams),
+		SESSION_TEST(test_all_sessions_have_so_many_streams),
+		SESSION_TEST(test_what_is_discarded_is_passed_once),
 		SESSION_TEST(test_positions_have_an_end),
-		SESSION_TEST(test_ping_and_bye),
+		SESSION_TEST(test_a_ping_is_answered_and_a_bye_ends),
 		SESSION_TEST(test_answers_have_a_limit),
 		SESSION_TEST(test_refused_greetings),
 		SESSION_TEST(test_lengths_are_refused_at_once),
-		SESSION_TEST(test_fencing),
+		SESSION_TEST(test_the_newest_connection_has_the_ring),
 		SESSION_TEST(test_fenced_and_refused),
-		SESSION_TEST(test_lost_ledger),
+		SESSION_TEST(test_a_ledger_that_was_lost_is_noticed),
 		SESSION_TEST(test_many_streams_in_a_frame),
-		SESSION_TEST(test_random_damage),
+		SESSION_TEST(test_no_damage_writes_a_wrong_byte),
 		SESSION_TEST(test_one_host_has_its_share),
 	};
 

@@ -126,7 +126,6 @@ static void test_lines_about_one_peer_have_a_limit(void **state)
 
 int main(void)
 {
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_a_ring_that_ends_is_forgotten),
 		SESSION_TEST(test_a_twin_does_not_end_the_ring),

@@ -237,7 +237,6 @@ static void test_held_in_mid_frame(void **state)
 
 int main(void)
 {
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_hold_and_resume),
 		SESSION_TEST(test_any_error_holds),

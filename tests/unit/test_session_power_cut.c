@@ -159,7 +159,6 @@ static void test_power_cut_of_mixed_levels(void **state)
 
 int main(void)
 {
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_power_cut),
 		SESSION_TEST(test_power_cut_at_the_first_record),

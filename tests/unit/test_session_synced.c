@@ -484,7 +484,6 @@ static void test_synced_in_a_directory_that_may_not_be_read(void **state)
 
 int main(void)
 {
-#define SESSION_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_synced_waits),
 		SESSION_TEST(test_what_found_no_room_comes_later),

@@ -118,7 +118,7 @@ static void expect_done(struct place *place, const char *path, uint64_t end, boo
 	done(place);
 }
 
-static void test_stretches(void **state)
+static void test_a_file_is_swept_in_stretches(void **state)
 {
 	struct place *place = *state;
 
@@ -142,7 +142,7 @@ static void test_stretches(void **state)
 	assert_true(nothing_ordered(place));
 }
 
-static void test_cut(void **state)
+static void test_a_cut_file_is_swept_anew(void **state)
 {
 	struct place *place = *state;
 
@@ -155,7 +155,7 @@ static void test_cut(void **state)
 	expect_order(place, "a", 2 * MIB, CLOSES);
 }
 
-static void test_close_waits(void **state)
+static void test_a_close_waits_for_its_sweep(void **state)
 {
 	struct place *place = *state;
 
@@ -180,7 +180,7 @@ static void test_close_waits(void **state)
 	assert_int_equal(k2i_sweep_run(&place->mount), -1);
 }
 
-static void test_no_longer_than_a_second(void **state)
+static void test_no_close_waits_longer_than_a_second(void **state)
 {
 	struct place *place = *state;
 
@@ -205,7 +205,7 @@ static void test_no_longer_than_a_second(void **state)
 }
 
 /* What the sweeper keeps open is closed before its writers are told that they have closed it, however little is left. */
-static void test_kept(void **state)
+static void test_what_is_kept_open_is_closed_in_the_end(void **state)
 {
 	struct place *place = *state;
 
@@ -234,7 +234,7 @@ static void test_kept(void **state)
 	expect_order(place, "b", 80 * MIB, CLOSES);
 }
 
-static void test_full(void **state)
+static void test_nothing_is_swept_while_the_ring_is_full(void **state)
 {
 	struct place *place = *state;
 
@@ -247,7 +247,7 @@ static void test_full(void **state)
 	assert_true(nothing_ordered(place));
 }
 
-static void test_without_name(void **state)
+static void test_a_file_without_name_is_not_swept(void **state)
 {
 	struct place *place = *state;
 
@@ -276,7 +276,7 @@ static void socket_empty(struct place *place)
 }
 
 /* Whoever closes a file has it written back; in the end that is not put off until the ring has room. */
-static void test_write_back(void **state)
+static void test_writing_back_sweeps_nothing(void **state)
 {
 	struct place *place = *state;
 	struct k2i_parked parked = {.next = NULL};
@@ -294,7 +294,7 @@ static void test_write_back(void **state)
 }
 
 /* The socket takes no order now: with the next one nothing is missing, and nobody waits for what was not ordered. */
-static void test_not_sent(void **state)
+static void test_an_order_that_was_not_sent_is_none(void **state)
 {
 	struct place *place = *state;
 
@@ -326,7 +326,7 @@ static void test_not_sent(void **state)
 }
 
 /* A worker that died had counted an order that it never gave, or whose answer nobody has read. */
-static void test_inherit(void **state)
+static void test_a_successor_finds_out_what_was_ordered(void **state)
 {
 	struct place *place = *state;
 
@@ -345,11 +345,16 @@ int main(void)
 {
 #define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, place_make, place_end)
 	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_stretches),    PLACE_TEST(test_cut),
-		PLACE_TEST(test_close_waits),  PLACE_TEST(test_no_longer_than_a_second),
-		PLACE_TEST(test_kept),         PLACE_TEST(test_full),
-		PLACE_TEST(test_without_name), PLACE_TEST(test_not_sent),
-		PLACE_TEST(test_inherit),      PLACE_TEST(test_write_back),
+		PLACE_TEST(test_a_file_is_swept_in_stretches),
+		PLACE_TEST(test_a_cut_file_is_swept_anew),
+		PLACE_TEST(test_a_close_waits_for_its_sweep),
+		PLACE_TEST(test_no_close_waits_longer_than_a_second),
+		PLACE_TEST(test_what_is_kept_open_is_closed_in_the_end),
+		PLACE_TEST(test_nothing_is_swept_while_the_ring_is_full),
+		PLACE_TEST(test_a_file_without_name_is_not_swept),
+		PLACE_TEST(test_an_order_that_was_not_sent_is_none),
+		PLACE_TEST(test_a_successor_finds_out_what_was_ordered),
+		PLACE_TEST(test_writing_back_sweeps_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
