@@ -22,6 +22,8 @@ BANNED = (  # pattern, where, why
     (r"\b(printf|puts|putchar|perror|vprintf)\s*\(|\bstderr\b|\bstdout\b", LIBRARY, "a library prints nothing"),
     (r"\b(exit|_exit|abort|quick_exit)\s*\(", LIBRARY, "a library never exits"),
 )
+# Names that glibc's headers have and musl's do not: pattern, the header that has them everywhere.
+NEEDED = ((r"\bFALLOC_FL_(?!KEEP_SIZE\b|PUNCH_HOLE\b)\w+", "<linux/falloc.h>"),)
 EXCEPTIONS = (r"lib/app/daemon(_\w+)?\.c",)  # it prints, exits and logs: that is its job
 MARKERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
@@ -36,6 +38,11 @@ def main():
             for match in re.finditer(pattern, code):
                 line = code.count("\n", 0, match.start()) + 1
                 findings.append(f"{path}:{line}: {match.group(0).strip()}: {instead}")
+        for pattern, header in NEEDED:
+            match = re.search(pattern, code)
+            if match and header not in code:
+                line = code.count("\n", 0, match.start()) + 1
+                findings.append(f"{path}:{line}: {match.group(0)}: without {header}, which musl needs")
         if not text_of(path).startswith("/* SPDX-License-Identifier: MIT */"):
             findings.append(f"{path}:1: no line that names the licence")
     for path in sources(".c", ".h", ".def", ".sh", ".py") + ["Makefile", "tests/run", "pkgconfig/install-deps"]:

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/falloc.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
