@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_peer.h"
 
+#include <netdb.h>
+
 static void one_client_has_the_ring(void **state)
 {
 	struct fixture *f = *state;
@@ -198,7 +200,11 @@ static void refused_connections_are_tried_again(void **state)
 static void names_are_looked_up(void **state)
 {
 	struct fixture *f = *state;
+	struct addrinfo *addresses;
 
+	if (getaddrinfo("localhost", NULL, NULL, &addresses)) /* a chroot may have no /etc/hosts */
+		skip();
+	freeaddrinfo(addresses);
 	f->options.host = "localhost"; /* its other addresses refuse */
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);

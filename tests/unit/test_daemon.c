@@ -285,7 +285,7 @@ static void body_log_to_full_terminal(void)
 	char name[64];
 
 	if (shown < 0 || grantpt(shown) || unlockpt(shown) || ptsname_r(shown, name, sizeof(name)))
-		_exit(98);
+		_exit(98); /* a chroot may have no /dev/pts */
 	fd = open(name, O_RDWR | O_NOCTTY);
 	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0 || k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, NULL))
 		_exit(97);
@@ -297,8 +297,12 @@ static void body_log_to_full_terminal(void)
 
 static void test_log_full_terminal(void **state)
 {
+	int status = status_of(body_log_to_full_terminal);
+
 	(void)state;
-	assert_int_equal(status_of(body_log_to_full_terminal), 0);
+	if (status == 98)
+		skip();
+	assert_int_equal(status, 0);
 }
 
 /* A socket at /dev/log, of which nobody else knows; -1: there can be none. */
