@@ -50,8 +50,14 @@ until_true 20 ended $fifth || fail "SIGKILL does not end a blocked writer past t
 wait $fifth 2>/dev/null
 # So does one that a signal handler interrupts: EINTR, nothing taken.
 quick python3 tests/tools/interrupted_write.py "$sent/third" || fail "an interrupted writer"
+# The kernel lets nobody rename the file of a blocked writer, nor list its directory then, but that ends with the wait.
+mv "$sent/blocked" "$sent/renamed" &
+renames=$!
+sleep 0.2
 start_receiver
 wait $writer || fail "status $? of the blocked writer"
+wait $renames || fail "status $? of who renames its file"
+quick ls "$sent/renamed" >/dev/null || fail "the file is not renamed"
 stop_mount || fail "status $? of k2hftfuse"
 cmp "$work/in" "$received/senddir/blocked" || fail "what was blocked did not arrive as written"
 [ ! -e "$received/senddir/second" ] || fail "the killed writer's line arrived"
@@ -69,6 +75,24 @@ quick sh -c "cat '$work/lines' >>'$sent/appended'" || fail "a writer who appends
 start_receiver
 stop_mount || fail "status $? of k2hftfuse"
 cmp "$work/lines" "$received/senddir/appended" || fail "what was appended did not arrive as written"
+
+# A log whose writer waits for the page cache is rotated; the writer goes on where it was.
+stop_receiver
+start_mount
+seq 1 5000000 >"$work/much"
+cat "$work/much" >>"$sent/app.log" &
+writer=$!
+until_true 20 ring_full 33 || fail "the ring does not fill"
+gone $writer && fail "who appends much is not blocked"
+sh -c "mv '$sent/app.log' '$sent/app.log.1' && truncate -s 0 '$sent/app.log.1' && echo new >>'$sent/app.log'" &
+rotates=$!
+sleep 0.2
+start_receiver
+wait $rotates || fail "status $? of who rotates"
+wait $writer || fail "status $? of who appends much"
+stop_mount || fail "status $? of k2hftfuse"
+grep -vx new "$received/senddir/app.log" | cmp - "$work/much" || fail "what was rotated did not arrive as written"
+[ "$(grep -cx new "$received/senddir/app.log")" = 1 ] || fail "what came after the rotation"
 
 # With RINGFULL = drop writers go on, and what is lost is counted.
 stop_receiver
