@@ -13,11 +13,21 @@ for name in written appended; do
 	[ "$(quick stat -c %s "$sent/$name.copy")" = 0 ] || fail "the copy of $name has $(stat -c %s "$sent/$name.copy") bytes"
 	[ "$(quick stat -c %s "$sent/$name")" = "$(stat -c %s "$work/lines")" ] || fail "$name has $(stat -c %s "$sent/$name") bytes"
 done
+# A file with a hole, as a log that was cut under its writer has: cp passes over it unless it is told not to.
+truncate -s 1M "$work/sparse"
+printf 'end\n' >>"$work/sparse"
+quick cp --sparse=always "$work/sparse" "$sent/seeked" || fail "cp of a file with a hole"
+quick cp --sparse=never "$work/sparse" "$sent/whole" || fail "cp of a file with a hole, as zeros"
+for name in seeked whole; do
+	[ "$(quick stat -c %s "$sent/$name")" = 1048580 ] || fail "$name has $(stat -c %s "$sent/$name") bytes"
+done
 stop_mount || fail "status $? of k2hftfuse"
 for name in written appended; do
 	cmp "$work/lines" "$received/senddir/$name" || fail "$name did not arrive"
 	[ ! -s "$received/senddir/$name.copy" ] || fail "of the copy of $name came $(od -c "$received/senddir/$name.copy" | head -n 3)"
 done
+cmp "$work/sparse" "$received/senddir/whole" || fail "the zeros of a hole did not arrive"
+printf 'end\n' | cmp - "$received/senddir/seeked" || fail "a hole was not passed over"
 
 rules="$rules
 [K2HFTFUSE_RULE]
