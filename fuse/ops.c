@@ -43,14 +43,6 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	connection->max_background = BACKGROUND_MAX;
 }
 
-static void op_fsyncdir(fuse_req_t req, fuse_ino_t node, int data_only, struct fuse_file_info *file)
-{
-	(void)node;
-	(void)data_only;
-	(void)file;
-	(void)fuse_reply_err(req, 0);
-}
-
 void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status)
 {
 	k2i_mount_count(&mount->counts.refused_opens, 1);
@@ -114,6 +106,5 @@ const struct fuse_lowlevel_ops k2i_ops = {
 	.release = k2i_op_release,
 	.readdir = k2i_op_readdir,
 	.readdirplus = k2i_op_readdirplus,
-	.fsyncdir = op_fsyncdir,
 	.statfs = k2i_op_statfs,
 };

@@ -35,6 +35,7 @@ refused 'busy' rmdir "$sent"
 refused 'busy' mv "$sent" "$mnt/etc/"
 
 t mkdir -p "$sent/a/b/c"
+t sync "$sent/a"
 t sh -c "printf 12345 >'$sent/a/b/c/f'"
 [ "$(t stat -c '%s %h %F' "$sent/a/b/c/f")" = "5 1 regular file" ] || fail "stat: $(stat "$sent/a/b/c/f")"
 [ "$(t stat -c '%h' "$sent/a")" = 3 ] || fail "links of a directory: $(stat "$sent/a")"
