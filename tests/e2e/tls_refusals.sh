@@ -69,6 +69,22 @@ push --cert "$dir/sender.pem" -t x </dev/null && fail "a certificate without key
 grep -q 'need each other' "$dir/pushed" || fail "a certificate without key: $(cat "$dir/pushed")"
 push --ca "$dir/root.pem" --cert "$dir/sender.pem" --key "$dir/late.key" </dev/null && fail "another's key"
 grep -q 'is not the private key of' "$dir/pushed" || fail "another's key: $(cat "$dir/pushed")"
+# Nobody is asked for a passphrase, not even where there is a terminal.
+openssl pkey -in "$dir/sender.key" -aes256 -passout pass:secret -out "$dir/locked.key" 2>"$dir/openssl" || fail "$(cat "$dir/openssl")"
+timeout 60 python3 - "${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" --ca "$dir/root.pem" --cert "$dir/sender.pem" \
+	--key "$dir/locked.key" -t x >"$dir/pushed" <<'END' && fail "a key with a passphrase"
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+try:
+    while piece := os.read(terminal, 4096):
+        os.write(1, piece)
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+grep -q 'locked.key is not a private key in PEM form without passphrase' "$dir/pushed" || fail "a passphrase: $(cat "$dir/pushed")"
 receiver_stop TERM
 [ "$status" = 0 ] || fail "status $status"
 # A private key that others may read works, and everybody says so.
