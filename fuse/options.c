@@ -302,7 +302,7 @@ void k2i_mount_options_help(void)
 	       "  -o uid=N, gid=N     owner of all files\n"
 	       "  -o dbglevel=LEVEL   silent, err, wan, msg (default), dump\n"
 	       "  -f                  stay in the foreground\n"
-	       "  -d                  the same, with every request of the kernel on standard error\n"
+	       "  -d                  the same, and shows the requests of the kernel other than writes\n"
 	       "  -h, -V              this; the version\n"
 	       "\n"
 	       "Options of FUSE and of mount(8):\n");
