@@ -244,7 +244,7 @@ static int sender_options_make(struct push *push)
 	}
 	if (push->options.ring_bytes)
 		sender->ring_bytes = push->options.ring_bytes;
-	else if (!sender->ring_path)
+	else if (!push->config.settings && !sender->ring_path)
 		sender->ring_bytes = MEMORY_RING_BYTES;
 	/* This program waits itself, so that it can look around meanwhile. */
 	sender->full = K2HFT_FULL_FAIL;

@@ -52,3 +52,35 @@ cmp "$dir/in" "$dir/out/temporary" || fail "temporary differs"
 receiver_stop TERM
 "${B:-build}/bin/k2hft" push -q -c "$dir/temp.ini" --timeout 0 <"$dir/in" 2>"$dir/said" && fail "nobody is there"
 grep -q 'what remains is lost' "$dir/said" || fail "$(cat "$dir/said")"
+
+# One in memory is as large as the file says, too.
+receiver_start
+sed -e 's/^K2HTYPE = .*/K2HTYPE = mem/' -e '/^K2HFILE/d' -e '/^K2HINIT/d' -e 's/^RINGSIZE = .*/RINGSIZE = 32M/' "$dir/slave.ini" >"$dir/memory.ini"
+mkfifo "$dir/pipe"
+exec 4<>"$dir/pipe"
+ring_bytes() {
+	for descriptor in "/proc/$push/fd"/*; do
+		case $(readlink "$descriptor") in
+		/memfd:*) stat -L -c %s "$descriptor" ;;
+		esac
+	done
+}
+# MEBIBYTES OPTION... Names and the like take less than 6 of them.
+has_ring() {
+	wanted=$1
+	shift
+	"${B:-build}/bin/k2hft" push -q "$@" <"$dir/pipe" 2>"$dir/said" 4>&- &
+	push=$!
+	until [ -n "$(ring_bytes)" ]; do
+		kill -0 $push || fail "push ended: $(cat "$dir/said")"
+		sleep 0.05
+	done
+	bytes=$(ring_bytes)
+	{ [ "$bytes" -gt $((wanted << 20)) ] && [ "$bytes" -lt $((wanted + 6 << 20)) ]; } || fail "a ring of $bytes bytes: $*"
+	kill -9 $push
+	wait $push 2>/dev/null
+}
+has_ring 32 -c "$dir/memory.ini"
+has_ring 2 -c "$dir/memory.ini" --ring-size 2M
+has_ring 8 -r "127.0.0.1:$port" -t x
+receiver_stop TERM
