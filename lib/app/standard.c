@@ -12,6 +12,7 @@ int k2i_standard_keep(void)
 {
 	static const int useless[] = {
 		[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
+	sigset_t none;
 
 	for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++) {
 		/* The lowest free number is this one. */
@@ -26,6 +27,8 @@ int k2i_standard_keep(void)
 		}
 	}
 	(void)signal(SIGCHLD, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	return 0;
 }
 

@@ -7,7 +7,8 @@
 /*
  * For the begin of a program, which can be started with standard input, output or error closed: takes those numbers, so
  * that no file or socket gets one and then what is meant for the terminal. As before, nothing can be read or written
- * there. And with SIGCHLD ignored, as whoever started it may do: it would not hear of its children's ends.
+ * there. And with SIGCHLD ignored or signals blocked, as whoever started it may do: it would not hear of its children's
+ * ends, and nothing but SIGKILL would end it.
  * 0, or -errno of /dev/null, with a message.
  */
 int k2i_standard_keep(void);
