@@ -115,7 +115,6 @@ static void files_cut(struct k2i_committer *committer, uint32_t file_count)
 		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
 		if (!error)
 			continue;
-		k2i_count(&committer->destination->counters->uncut_files, 1);
 		k2i_log_limited(&committer->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back to %" PRIu64 " bytes (%s): records can be there twice",
 				file->output->path, file->length_before, k2i_text_error(error));

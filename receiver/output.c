@@ -140,34 +140,12 @@ struct closing { /* a descriptor that no output has any more */
 	struct k2i_store_behind behind;
 };
 
-/* It may not have its name any more: who opens that next would not find what is to be cut off. */
-static int uncut_end(struct k2i_output_whole *file)
-{
-	struct k2i_output_file *output = &file->output;
-	struct stat status;
-	int error;
-
-	if (!file->uncut)
-		return 0;
-	if (output->descriptor < 0 || fstat(output->descriptor, &status) < 0)
-		return -EIO;
-	/* If somebody has changed it, what is to be cut off can't be told from his. What can never be cut stays. */
-	if ((uint64_t)status.st_size == file->uncut) {
-		error = k2i_output_cut(output, output->length, output->open_writer);
-		if (error && !k2i_output_error_own(error))
-			return error;
-		file->dirty = true;
-	}
-	file->uncut = 0;
-	return 0;
-}
-
 /* Of an open file. The caller holds the output's lock. */
 static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
 
-	(void)uncut_end(file);
+	(void)k2i_output_uncut_end(outputs, file);
 	if (file->dirty)
 		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
 	if (file->lost)
@@ -205,13 +183,15 @@ static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file
 }
 
 /* What descriptor_take has left open in the ledger is not looked for any more: a record that goes on, a rest to be cut. */
-static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *file, bool emptied)
 {
 	struct k2i_output_file *output = &file->output;
 
 	if (outputs->ledger && (output->open_writer || file->uncut))
 		k2i_ledger_file_closed(outputs->ledger, output->birth, output->inode);
 	output->open_writer = 0;
+	if (!emptied)
+		k2i_output_uncut_stays(outputs, file);
 	file->uncut = 0;
 }
 
@@ -261,7 +241,7 @@ static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns)
 	if (file->output.descriptor >= 0)
 		closing = descriptor_take(outputs, file);
 	else
-		closed_drop(outputs, file);
+		closed_drop(outputs, file, false);
 	k2i_output_unlock(&file->output);
 	k2i_output_release(outputs, &file->output);
 	if (closing.descriptor >= 0)
@@ -296,13 +276,13 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	birth = k2i_birth(descriptor, status.st_dev);
 	same = birth == output->birth && status.st_ino == output->inode;
 	if (!same || status.st_size == 0)
-		closed_drop(outputs, file);
+		closed_drop(outputs, file, same);
 	output->birth = birth;
 	output->device = status.st_dev;
 	output->inode = status.st_ino;
 	if (!file->uncut || (uint64_t)status.st_size != file->uncut) {
 		output->length = (uint64_t)status.st_size;
-		file->uncut = 0;
+		k2i_output_uncut_stays(outputs, file);
 	}
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
@@ -342,6 +322,8 @@ static int length_settle(struct k2i_outputs *outputs, struct k2i_output_whole *f
 		error = k2i_output_cut(&file->output, file->output.length, file->output.open_writer);
 	if (error && !k2i_output_error_own(error))
 		return error;
+	if (error && length)
+		k2i_output_uncut_stays(outputs, file);
 	file->uncut = 0;
 	if (error)
 		file_changed(outputs, file, length);
@@ -428,25 +410,6 @@ void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_w
 	error = k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
 	if (error)
 		file->lost = error;
-}
-
-int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
-{
-	struct stat status = {0};
-
-	output->open_writer = open_writer;
-	output->length = length;
-	k2i_store_behind_set(&output->behind, length);
-	/*
-	 * Nothing was written, and a file system that is read-only now would refuse to cut. Or somebody has made room:
-	 * k2i_output_prepare will see that, and here it would become zeros as long as it was.
-	 */
-	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size <= length)
-		return 0;
-	if (ftruncate(output->descriptor, (off_t)length) == 0)
-		return 0;
-	k2i_output_whole(output)->uncut = (uint64_t)status.st_size;
-	return -errno;
 }
 
 bool k2i_output_error_own(int error)
@@ -653,13 +616,19 @@ const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outp
 	return &outputs->store;
 }
 
+struct settling {
+	struct k2i_outputs *outputs;
+	int error;
+};
+
 /* A start cuts nothing if the receiver before it ended in order. */
 static void file_settle(void *argument, struct k2i_table_node *node)
 {
-	int error = uncut_end(K2I_TABLE_ENTRY(node, struct k2i_output_whole, node));
+	struct settling *settling = argument;
+	int error = k2i_output_uncut_end(settling->outputs, K2I_TABLE_ENTRY(node, struct k2i_output_whole, node));
 
 	if (error)
-		*(int *)argument = error;
+		settling->error = error;
 }
 
 /* Not descriptor_take: the ledger's last word on these files is their length. */
@@ -676,15 +645,16 @@ static void file_end(void *argument, struct k2i_table_node *node)
 
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 {
-	int error, uncut = 0;
+	struct settling settling = {outputs, 0};
+	int error;
 
 	if (!outputs)
 		return 0;
 	if (sync)
-		k2i_table_each(&outputs->table, file_settle, &uncut);
+		k2i_table_each(&outputs->table, file_settle, &settling);
 	error = sync ? k2i_outputs_sync(outputs) : 0;
 	if (!error)
-		error = uncut;
+		error = settling.error;
 	k2i_table_each(&outputs->table, file_end, NULL);
 	k2i_table_free(&outputs->table);
 	if (outputs->base >= 0)

@@ -81,6 +81,14 @@ struct k2i_outputs {
 /* One more reference; under the table's lock. */
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
 
+/* What a commit that failed left in a file is not cut off any more: it is counted. */
+void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+/*
+ * Tries to cut that off a locked file that may not have its name any more: who opens that next would not find it. Errors
+ * as ftruncate(2): it is still to be cut.
+ */
+int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+
 /* An open file of which not all may be on the disk is about to be closed. */
 void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device);
 void k2i_output_apart_free(struct k2i_outputs *outputs);

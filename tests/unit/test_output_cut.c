@@ -57,7 +57,8 @@ static void leave_uncut(struct place *place, int error)
 	write_refused = second->descriptor;
 	write_error = cut_error = error;
 	assert_int_equal(commit_both(place, "2\n"), -error);
-	assert_int_equal(atomic_load(&place->counters.uncut_files), 1);
+	/* It can still be cut. */
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
 	expect_file(place, "first", "1\n2\n");
 	expect_file(place, "second", "1\n");
 	write_error = 0;
@@ -79,6 +80,7 @@ static void test_cut_later(void **state)
 	expect_file(place, "first", "1\n2\n3\n");
 	expect_file(place, "second", "1\n2\n3\n");
 	assert_int_equal(atomic_load(&place->counters.changed_files), 0);
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
 }
 
 /* A file that can only grow holds nobody for ever. */
@@ -90,6 +92,7 @@ static void test_what_can_never_be_cut_holds_nobody(void **state)
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first", "1\n2\n2\n");
 	expect_file(place, "second", "1\n2\n");
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 1);
 	cut_error = 0;
 }
 
@@ -103,6 +106,7 @@ static void test_others_are_not_cut(void **state)
 	cut_error = 0;
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first", "1\n2\nother\n2\n");
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 1);
 }
 
 /* Opened anew, it is still known that it is to be cut. */
@@ -116,6 +120,35 @@ static void test_cut_after_reopening(void **state)
 	cut_error = 0;
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first", "1\n2\n");
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
+}
+
+static void test_removed(void **state)
+{
+	struct place *place = *state;
+	char path[400];
+
+	leave_uncut(place, EROFS);
+	path_in(path, sizeof(path), place->base, "first");
+	assert_int_equal(remove(path), 0);
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first", "2\n");
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
+	cut_error = 0;
+}
+
+static void test_emptied(void **state)
+{
+	struct place *place = *state;
+	char path[400];
+
+	leave_uncut(place, EROFS);
+	path_in(path, sizeof(path), place->base, "first");
+	assert_int_equal(truncate(path, 0), 0);
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first", "2\n");
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
+	cut_error = 0;
 }
 
 /* Renamed, it is cut before another takes its place. */
@@ -132,6 +165,7 @@ static void test_cut_when_renamed(void **state)
 	assert_int_equal(commit_both(place, "2\n"), 0);
 	expect_file(place, "first.1", "1\n");
 	expect_file(place, "first", "2\n");
+	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
 }
 
 /* Closed, and the receiver ends before it can be cut: the ledger still knows. */
@@ -190,11 +224,18 @@ static void test_end_never_cut_and_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PLACE_TEST(test_cut_later),          PLACE_TEST(test_what_can_never_be_cut_holds_nobody),
-		PLACE_TEST(test_others_are_not_cut), PLACE_TEST(test_cut_after_reopening),
-		PLACE_TEST(test_cut_when_renamed),   PLACE_TEST(test_cut_after_a_restart),
-		PLACE_TEST(test_cut_at_the_end),     PLACE_TEST(test_no_end_in_order),
-		PLACE_TEST(test_end_never_cut),      PLACE_TEST(test_end_never_cut_and_closed),
+		PLACE_TEST(test_cut_later),
+		PLACE_TEST(test_what_can_never_be_cut_holds_nobody),
+		PLACE_TEST(test_others_are_not_cut),
+		PLACE_TEST(test_cut_after_reopening),
+		PLACE_TEST(test_removed),
+		PLACE_TEST(test_emptied),
+		PLACE_TEST(test_cut_when_renamed),
+		PLACE_TEST(test_cut_after_a_restart),
+		PLACE_TEST(test_cut_at_the_end),
+		PLACE_TEST(test_no_end_in_order),
+		PLACE_TEST(test_end_never_cut),
+		PLACE_TEST(test_end_never_cut_and_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
