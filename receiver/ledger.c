@@ -154,7 +154,7 @@ static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *repo
 	if (report->damaged || report->copied)
 		k2i_known_doubt(&ledger->known);
 	else
-		k2i_known_fall_back(&ledger->known);
+		k2i_known_fall_back(&ledger->known, true);
 	return 0;
 }
 
@@ -364,6 +364,14 @@ void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, co
 static void rings_counted(struct k2i_ledger *ledger)
 {
 	atomic_store_explicit(&ledger->ring_count, ledger->known.rings.count, memory_order_relaxed);
+}
+
+void k2i_ledger_fall_back(struct k2i_ledger *ledger)
+{
+	(void)pthread_mutex_lock(&ledger->mutex);
+	k2i_known_fall_back(&ledger->known, false);
+	ledger->resumed = false;
+	(void)pthread_mutex_unlock(&ledger->mutex);
 }
 
 int k2i_ledger_begin(struct k2i_ledger *ledger)

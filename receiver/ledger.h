@@ -74,6 +74,12 @@ void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, co
 		      void *argument);
 
 /*
+ * Before k2i_ledger_begin: the disk has lost what the process before had written, although the machine went on. What was
+ * deferred goes back to the checkpoint; k2i_ledger_files has the lengths.
+ */
+void k2i_ledger_fall_back(struct k2i_ledger *ledger);
+
+/*
  * The caller has dealt with the loaded files, and what it cut off is on the disk: starts a new log. What a process that
  * died here wrote stays behind the checkpoint until the next one. Errors as pwrite(2).
  */

@@ -316,10 +316,11 @@ void k2i_known_doubt(struct k2i_known *known)
 static void ring_fall_back(void *argument, struct k2i_table_node *node)
 {
 	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+	const bool *machine_down = argument;
 
-	(void)argument;
 	if (!(ring->ring.flags & K2I_LEDGER_DEFERRED)) {
-		ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
+		if (*machine_down)
+			ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
 		return;
 	}
 	ring->ring.flags = K2I_LEDGER_DEFERRED;
@@ -337,13 +338,13 @@ static void file_fall_back(void *argument, struct k2i_table_node *node)
 	file->entry.stages.now = file->entry.stages.synced;
 }
 
-void k2i_known_fall_back(struct k2i_known *known)
+void k2i_known_fall_back(struct k2i_known *known, bool machine_down)
 {
 	while (list_take(known, K2I_KNOWN_CHANGED) != NULL)
 		continue;
 	while (list_take(known, K2I_KNOWN_MARKED) != NULL)
 		continue;
-	k2i_table_each(&known->rings, ring_fall_back, NULL);
+	k2i_table_each(&known->rings, ring_fall_back, &machine_down);
 	k2i_table_each(&known->files, file_fall_back, NULL);
 }
 

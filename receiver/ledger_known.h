@@ -66,8 +66,11 @@ void k2i_known_mark(struct k2i_known *known);
 void k2i_known_checkpoint(struct k2i_known *known);
 /* What is not in the checkpoint now does not get there: each ring is UNCERTAIN until its next commit. */
 void k2i_known_doubt(struct k2i_known *known);
-/* The machine went down: only what is deferred has a past that is known, and goes back to the checkpoint. */
-void k2i_known_fall_back(struct k2i_known *known);
+/*
+ * Only what is deferred has a past that is known, and goes back to the checkpoint. `machine_down`: nothing is known of the
+ * other rings; else what they wrote stays, as far as it is there.
+ */
+void k2i_known_fall_back(struct k2i_known *known, bool machine_down);
 
 /* What a record of the log says. -ENOMEM */
 int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record);

@@ -139,6 +139,17 @@ static int same_open(const struct k2i_outputs *outputs, const char *path, const 
 	return -ESTALE;
 }
 
+bool k2i_outputs_short(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file)
+{
+	struct stat status;
+	int descriptor = same_open(outputs, file->path, file, &status);
+
+	if (descriptor < 0)
+		return false;
+	(void)close(descriptor);
+	return (uint64_t)status.st_size < file->length;
+}
+
 /* Without a length nothing was committed: a power cut can have taken the name of such a file. */
 static void not_found(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
 {

@@ -314,8 +314,30 @@ static void ledger_report(struct k2i_receiver *receiver, const struct k2i_ledger
 
 struct recovery {
 	struct k2i_receiver *receiver;
-	bool cut_all, cut_deferred;
+	bool cut_all, cut_deferred, lost;
 };
+
+static void file_look(void *argument, const struct k2i_ledger_file *file)
+{
+	struct recovery *recovery = argument;
+
+	if (file->deferred && k2i_outputs_short(recovery->receiver->destination.outputs, file))
+		recovery->lost = true;
+}
+
+/* A disk that went away and came back, without the machine, has of each file what was synced, and of the ledger more. */
+static void disk_look(struct recovery *recovery)
+{
+	struct k2i_ledger *ledger = recovery->receiver->destination.ledger;
+
+	k2i_ledger_files(ledger, file_look, recovery);
+	if (!recovery->lost)
+		return;
+	k2i_log(K2HFT_LOG_WARNING,
+		"ledger: files are shorter than they were: what senders of level synced were not acknowledged comes "
+		"again");
+	k2i_ledger_fall_back(ledger);
+}
 
 static void file_recover(void *argument, const struct k2i_ledger_file *file)
 {
@@ -447,6 +469,8 @@ static int output_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	 */
 	recovery.cut_deferred = report.found && !report.clean && !report.damaged && !report.copied;
 	recovery.cut_all = recovery.cut_deferred && report.same_boot;
+	if (recovery.cut_all)
+		disk_look(&recovery);
 	k2i_ledger_files(receiver->destination.ledger, file_recover, &recovery);
 	k2i_outputs_recover_renamed(receiver->destination.outputs);
 	error = ledger_begin(receiver);
