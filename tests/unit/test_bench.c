@@ -1,44 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* k2hft bench: what is computed from the figures of the runs, drawn, saved and read again. */
+#include "bench_help.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "../../tools/bench.h"
 #include "../../tools/bench_chart.h"
 #include "../../tools/json.h"
 #include "folder_help.h"
-
-static char said[1024];
-
-void command_error(const char *command, const char *format, ...)
-{
-	va_list arguments;
-
-	assert_string_equal(command, "bench");
-	va_start(arguments, format);
-	(void)vsnprintf(said, sizeof(said), format, arguments);
-	va_end(arguments);
-}
-
-int command_failed(int status, const char *command, const char *format, ...)
-{
-	va_list arguments;
-
-	assert_string_equal(command, "bench");
-	va_start(arguments, format);
-	(void)vsnprintf(said, sizeof(said), format, arguments);
-	va_end(arguments);
-	return status;
-}
 
 static void near(double got, double wanted)
 {
@@ -585,127 +554,26 @@ static void lines_of_a_chart(void **state)
 		free(results[number].values);
 }
 
-/* What a line measures when nothing says how much: all lines of a list in the same way. */
-static void volumes(void **state)
-{
-	struct bench_options options = {.sizes = {.values = {1024}, .count = 1},
-					.per_write = {.count = 1},
-					.rings = {.values = {1u << 20, 8u << 20}, .count = 1},
-					.writers = {.values = {1, 8}, .count = 1},
-					.ways = {.values = {BENCH_LIBRARY, BENCH_APPEND}, .count = 2},
-					.senders = {.values = {1, 128}, .count = 1}};
-	struct bench_report report = {0};
-	unsigned number;
-
-	(void)state;
-	assert_int_equal(bench_plan_make(&report, &options), 0);
-	assert_int_equal(report.count, 2);
-	assert_int_equal(report.results[0].point.bytes, 256u << 20);
-	assert_int_equal(report.results[0].point.seconds, 0);
-	assert_true(report.results[1].point.records > 0);
-	assert_int_equal(report.results[1].point.bytes + report.results[1].point.seconds, 0);
-	free(report.results);
-	options.senders.count = 2;
-	report = (struct bench_report){0};
-	assert_int_equal(bench_plan_make(&report, &options), 0);
-	assert_int_equal(report.count, 4);
-	for (number = 0; number < report.count; number++) {
-		assert_int_equal(report.results[number].point.senders, options.senders.values[number % 2]);
-		assert_int_equal(report.results[number].point.seconds, 10);
-		assert_int_equal(report.results[number].point.bytes + report.results[number].point.records, 0);
-	}
-	free(report.results);
-	options.rings.count = 2;
-	report = (struct bench_report){0};
-	assert_int_equal(bench_plan_make(&report, &options), 0);
-	assert_int_equal(report.count, 8);
-	for (number = 0; number < report.count; number++) {
-		assert_int_equal(report.results[number].point.ring_bytes, options.rings.values[number % 2]);
-		assert_int_equal(report.results[number].point.senders, options.senders.values[number / 2 % 2]);
-		assert_int_equal(report.results[number].point.way, options.ways.values[number / 4]);
-	}
-	free(report.results);
-	options.senders.count = options.rings.count = options.ways.count = 1;
-	options.writers.count = 2;
-	report = (struct bench_report){0};
-	assert_int_equal(bench_plan_make(&report, &options), 0);
-	assert_int_equal(report.count, 2);
-	for (number = 0; number < report.count; number++) {
-		assert_int_equal(report.results[number].point.writers, options.writers.values[number]);
-		assert_int_equal(report.results[number].point.seconds, 10);
-		assert_int_equal(report.results[number].point.bytes + report.results[number].point.records, 0);
-	}
-	free(report.results);
-}
-
-/* Of a preset: the sweep of one sender's writers is a group of its own, and its last line stands against the best. */
-static void sweep_of_writers(void **state)
-{
-	struct bench_options options = {.all = true, .no_mount = true, .rings = {.count = 1}};
-	struct bench_report report = {0};
-	const struct bench_row *row = NULL;
-	unsigned number, best, knee;
-
-	(void)state;
-	assert_int_equal(bench_plan_make(&report, &options), 0);
-	for (number = 0; number < report.row_count; number++)
-		if (strcmp(report.rows[number].what, "library, 128 writers of one sender, 1 KiB") == 0)
-			row = &report.rows[number];
-	assert_non_null(row);
-	assert_string_equal(row->against_what, "best of 1 to 128");
-	assert_int_equal(row->base_last, row->result);
-	assert_int_equal(row->base_last - row->base, 7);
-	for (number = row->base; number <= row->base_last; number++) {
-		struct bench_result *result = &report.results[number];
-
-		result->runs = 1;
-		assert_int_equal(result->point.writers, UINT64_C(1) << (number - row->base));
-		assert_int_equal(result->point.senders, 1);
-		assert_int_equal(result->point.ring_bytes, 16 * 1024 * 1024);
-		assert_int_equal(result->point.way, BENCH_LIBRARY);
-		assert_int_equal(result->group, report.results[row->base].group);
-	}
-	assert_int_equal(bench_knee(&report, row->base, BENCH_WRITERS, &best, &knee), 8);
-	for (number = 0; number < report.count; number++)
-		assert_true(report.results[number].point.writers == 1 ||
-			    (number >= row->base && number <= row->base_last));
-	bench_report_free(&report);
-}
-
-static void labels(void **state)
-{
-	struct bench_point point = {.way = BENCH_LIBRARY,
-				    .size = 1024,
-				    .senders = 1,
-				    .writers = 128,
-				    .level = 1,
-				    .ring_bytes = bench_ring_bytes(BENCH_LIBRARY)};
-	char text[BENCH_TEXT_ROOM];
-
-	(void)state;
-	bench_point_text(&point, text, sizeof(text));
-	assert_string_equal(text, "library, 1024 bytes, 128 writers");
-	point.senders = 3;
-	bench_point_text(&point, text, sizeof(text));
-	assert_string_equal(text, "library, 1024 bytes, -g 3, 128 writers");
-	point.writers = 1;
-	bench_point_text(&point, text, sizeof(text));
-	assert_string_equal(text, "library, 1024 bytes, -g 3");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(medians),    cmocka_unit_test(rows),
-		cmocka_unit_test(quarters),   cmocka_unit_test(judgements),
-		cmocka_unit_test(knees),      cmocka_unit_test(knee_of_records_in_one_write),
-		cmocka_unit_test(steps),      cmocka_unit_test(figures),
-		cmocka_unit_test(saved),      cmocka_unit_test(hostile),
-		cmocka_unit_test(json_texts), cmocka_unit_test(page),
-		cmocka_unit_test(sweeps),     cmocka_unit_test(long_labels),
-		cmocka_unit_test(cells),      cmocka_unit_test(one_list),
-		cmocka_unit_test(volumes),    cmocka_unit_test(sweep_of_writers),
-		cmocka_unit_test(labels),     cmocka_unit_test(lines_of_a_chart),
+		cmocka_unit_test(medians),
+		cmocka_unit_test(rows),
+		cmocka_unit_test(quarters),
+		cmocka_unit_test(judgements),
+		cmocka_unit_test(knees),
+		cmocka_unit_test(knee_of_records_in_one_write),
+		cmocka_unit_test(steps),
+		cmocka_unit_test(figures),
+		cmocka_unit_test(saved),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(json_texts),
+		cmocka_unit_test(page),
+		cmocka_unit_test(sweeps),
+		cmocka_unit_test(long_labels),
+		cmocka_unit_test(cells),
+		cmocka_unit_test(one_list),
+		cmocka_unit_test(lines_of_a_chart),
 	};
 
 	return cmocka_run_group_tests(tests, folder_begin, folder_end);
