@@ -8,7 +8,7 @@ struct k2i_mount_options;
 /* Exit statuses. */
 #define K2I_STATUS_FAILED 1
 #define K2I_STATUS_USAGE 2 /* command line or configuration */
-#define K2I_STATUS_AGAIN 4 /* of a worker that could not take over: another is to try */
+#define K2I_STATUS_AGAIN 4 /* of a worker that can't take over, or go on: another is to try */
 #define K2I_STATUS_SHORT 5 /* there was no process or thread to be had for it: another is to try, however often */
 
 /* Reads and checks all that can be checked before anything happens. Returns an exit status; logs what is wrong. */
