@@ -46,14 +46,20 @@ int k2i_ring_memory_create(uint64_t capacity)
 
 /*
  * A file system that never overwrites, as Btrfs, takes other room for each lap, and a full disk is a SIGBUS then, in spite of
- * what was allocated. It can be told to overwrite only as long as the file is empty; no other one has to be.
+ * what was allocated. It can be told to overwrite only while the file is empty, and when what its directory says of
+ * compression (chattr +c, +m) was taken away; no other one has to be told.
  */
 static void overwriting_ask(int descriptor)
 {
+	const int compression = FS_COMPR_FL | FS_NOCOMP_FL;
 	int flags;
 
 	if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) < 0 || flags & FS_NOCOW_FL)
 		return;
+	if (flags & compression) {
+		flags &= ~compression;
+		(void)ioctl(descriptor, FS_IOC_SETFLAGS, &flags);
+	}
 	flags |= FS_NOCOW_FL;
 	(void)ioctl(descriptor, FS_IOC_SETFLAGS, &flags);
 }
