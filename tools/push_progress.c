@@ -91,7 +91,9 @@ static void remain_tell(struct push *push)
 	push_error("%" PRIu64 " record%s not acknowledged by %s port %s: %s", records, records == 1 ? " is" : "s are",
 		   options->host, options->port, reason(&client));
 	if (options->ring_path && !(options->ring_flags & K2HFT_RING_TEMPORARY))
-		push_error("what remains is in %s: the same command with </dev/null sends it", options->ring_path);
+		/* With --ring a configuration does not begin it afresh; and this input was read already. */
+		push_error("what remains is in %s: the same command with --ring %s </dev/null, and no files, sends it",
+			   options->ring_path, options->ring_path);
 	else
 		push_error("what remains is lost; --ring FILE would keep it");
 }

@@ -34,6 +34,15 @@ receiver_stop TERM
 receiver_start
 "${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --ring "$dir/other" </dev/null || fail "what is left"
 cmp "$dir/in" "$dir/out/left" || fail "left differs"
+# So does the ring of the file, if what push says then is done.
+receiver_stop TERM
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --timeout 0 -t rest <"$dir/in" 2>"$dir/said" && fail "nobody is there"
+told=$(sed -n 's|.*the same command with \(--ring .*\) </dev/null, and no files, sends it$|\1|p' "$dir/said")
+[ -n "$told" ] || fail "$(cat "$dir/said")"
+receiver_start
+# shellcheck disable=SC2086 # words
+"${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" $told </dev/null || fail "what remains"
+cmp "$dir/in" "$dir/out/rest" || fail "rest differs"
 
 # What EXPIRE gives up is lost, and push says so.
 printf '%s\n' 'K2HINIT = no' 'EXPIRE = 1' >>"$dir/slave.ini"
