@@ -339,7 +339,13 @@ int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i
 struct each_file {
 	void (*each)(void *argument, const struct k2i_ledger_file *file);
 	void *argument;
+	bool unsynced;
 };
+
+static bool is_unsynced(const struct k2i_ledger_stages *stages)
+{
+	return stages->marks & K2I_LEDGER_MARK_DEFERRED && stages->now.at != stages->synced.at;
+}
 
 static void each_file_call(void *argument, struct k2i_table_node *node)
 {
@@ -348,14 +354,22 @@ static void each_file_call(void *argument, struct k2i_table_node *node)
 	const struct k2i_known_file *known = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
 	struct k2i_ledger_file file = k2i_known_file_shown(known);
 
-	if (known->entry.stages.marks & K2I_LEDGER_MARK_OPEN)
+	if (call->unsynced ? is_unsynced(&known->entry.stages) : known->entry.stages.marks & K2I_LEDGER_MARK_OPEN)
 		call->each(call->argument, &file);
 }
 
 void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
 		      void *argument)
 {
-	struct each_file call = {each, argument};
+	struct each_file call = {each, argument, false};
+
+	k2i_table_each(&ledger->known.files, each_file_call, &call);
+}
+
+void k2i_ledger_files_unsynced(struct k2i_ledger *ledger,
+			       void (*each)(void *argument, const struct k2i_ledger_file *file), void *argument)
+{
+	struct each_file call = {each, argument, true};
 
 	k2i_table_each(&ledger->known.files, each_file_call, &call);
 }

@@ -73,6 +73,10 @@ int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i
 void k2i_ledger_files(struct k2i_ledger *ledger, void (*each)(void *argument, const struct k2i_ledger_file *file),
 		      void *argument);
 
+/* Each deferred one of which the checkpoint has less, also if it was closed. */
+void k2i_ledger_files_unsynced(struct k2i_ledger *ledger,
+			       void (*each)(void *argument, const struct k2i_ledger_file *file), void *argument);
+
 /*
  * Before k2i_ledger_begin: the disk has lost what the process before had written, although the machine went on. What was
  * deferred goes back to the checkpoint; k2i_ledger_files has the lengths.

@@ -121,7 +121,7 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
 /* Behind the last of them: the same for those that were renamed within their directory. Each is listed once. */
 void k2i_outputs_recover_renamed(struct k2i_outputs *outputs);
-/* Before that: whether the file is there under its name, and shorter than the ledger says. */
+/* Before that: whether the file is shorter than the ledger says, or not there under its name. */
 bool k2i_outputs_short(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file);
 /* Behind that and k2i_ledger_begin, which forgets all files: tells the ledger again of those in which a record goes on. */
 void k2i_outputs_recovered(struct k2i_outputs *outputs);

@@ -144,8 +144,9 @@ bool k2i_outputs_short(const struct k2i_outputs *outputs, const struct k2i_ledge
 	struct stat status;
 	int descriptor = same_open(outputs, file->path, file, &status);
 
+	/* The disk can have lost a new file's name, or a rename, too. */
 	if (descriptor < 0)
-		return false;
+		return is_gone(descriptor);
 	(void)close(descriptor);
 	return (uint64_t)status.st_size < file->length;
 }

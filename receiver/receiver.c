@@ -321,7 +321,7 @@ static void file_look(void *argument, const struct k2i_ledger_file *file)
 {
 	struct recovery *recovery = argument;
 
-	if (file->deferred && k2i_outputs_short(recovery->receiver->destination.outputs, file))
+	if (k2i_outputs_short(recovery->receiver->destination.outputs, file))
 		recovery->lost = true;
 }
 
@@ -330,12 +330,12 @@ static void disk_look(struct recovery *recovery)
 {
 	struct k2i_ledger *ledger = recovery->receiver->destination.ledger;
 
-	k2i_ledger_files(ledger, file_look, recovery);
+	k2i_ledger_files_unsynced(ledger, file_look, recovery);
 	if (!recovery->lost)
 		return;
 	k2i_log(K2HFT_LOG_WARNING,
-		"ledger: files are shorter than they were: what senders of level synced were not acknowledged comes "
-		"again");
+		"ledger: files are gone, or shorter than they were: what senders of level synced were not acknowledged "
+		"comes again");
 	k2i_ledger_fall_back(ledger);
 }
 
