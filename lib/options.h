@@ -31,7 +31,7 @@ static inline int k2i_options_copy(void *known, size_t known_bytes, const void *
 	int status = k2i_size_read(given, &given_bytes);
 
 	if (status)
-		return status;
+		return k2i_option_refuse("there are none, or their size is not set");
 	for (size_t at = known_bytes; at < given_bytes; at++) {
 		if (bytes[at])
 			return k2i_option_refuse("a field is set that this version does not know: size = %zu, here %zu",
