@@ -36,7 +36,7 @@ until_true 20 ended "$push_pid" || {
 	fail "SIGTERM does not end push"
 }
 exec 3>&-
-wait "$push_pid"
+wait "$push_pid" || fail "status $? of push: $(cat "$work/push.err")"
 
 kill "$mount_pid"
 wait_mount || fail "status $? of k2hftfuse"

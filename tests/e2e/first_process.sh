@@ -4,8 +4,7 @@
 # have ended, nothing is left of them.
 . tests/tools/mount.sh
 if ! unshare -p -f --kill-child true 2>/dev/null || ! command -v nsenter >/dev/null; then
-	echo "SKIP: no unshare or nsenter, or not permitted"
-	exit 77
+	skip "no unshare or nsenter, or not permitted"
 fi
 # In a namespace of pids with another's /proc it finds no threads.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"

@@ -87,9 +87,9 @@ python3 "$work/sync.py" "$sent/h" 'killed
 ' &
 killed=$!
 comes_to_wait $waits $writes $interrupted $killed
+becomes ring.unacked_records 4
 gone $waits && fail "fsync does not wait for the receiver"
 gone $killed && fail "fsync does not wait for the receiver"
-becomes ring.unacked_records 4
 gone $writes && fail "a synchronous write does not wait for the receiver"
 quick ls "$sent" >/dev/null || fail "ls while fsync waits"
 kill $killed $interrupted

@@ -8,7 +8,7 @@ pick_port
 start_mount
 : >"$work/waits"
 sync_fails() {
-	python3 - "$sent/$1" "$2" <<'END'
+	exec python3 - "$sent/$1" "$2" <<'END'
 import errno, os, sys
 file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | int(sys.argv[2]))
 os.write(file, b"line\n")
@@ -29,7 +29,7 @@ sync_fails cached "$append" >"$work/cached" &
 cached=$!
 both() { [ "$(cat "$work/waits")" = xx ]; }
 until_true 20 both || fail "nobody waits"
-sleep 0.5
+comes_to_wait $direct $cached
 kill "$mount_pid"
 wait_mount && fail "status 0, and records are lost"
 wait $direct $cached

@@ -4,7 +4,7 @@
 # renamed and it is told to open them again: what arrives is what the other files have, one after the other.
 . tests/tools/mount.sh
 PATH=$PATH:/usr/sbin:/sbin
-command -v nginx >/dev/null || { echo "SKIP: no nginx"; exit 77; }
+command -v nginx >/dev/null || skip "no nginx"
 start_receiver
 start_mount
 mkdir "$work/other" "$work/temp"

@@ -4,10 +4,7 @@
 # or, if that can't begin either, the mount ends with an error. None spins.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
-command -v prlimit >/dev/null || {
-	echo "SKIP: no prlimit here"
-	exit 77
-}
+command -v prlimit >/dev/null || skip "no prlimit"
 start_receiver
 start_mount
 quick sh -c "echo one >'$sent/f'" || fail "a write"

@@ -80,7 +80,8 @@ has_ring() {
 	shift
 	"${B:-build}/bin/k2hft" push -q "$@" <"$dir/pipe" 2>"$dir/said" 4>&- &
 	push=$!
-	until [ -n "$(ring_bytes)" ]; do
+	# It has no size for a moment.
+	until [ "$(ring_bytes)" != 0 ] && [ -n "$(ring_bytes)" ]; do
 		kill -0 $push || fail "push ended: $(cat "$dir/said")"
 		sleep 0.05
 	done

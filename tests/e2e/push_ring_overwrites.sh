@@ -4,10 +4,6 @@
 # ring goes on in the room that it has.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-skip() {
-	echo "SKIP: $*"
-	exit 77
-}
 [ "$(printf '%s\n' 6.18 "$(uname -r)" | sort -V | head -n 1)" = 6.18 ] || skip "this kernel takes other room all the same"
 command -v mkfs.btrfs >/dev/null || skip "no mkfs.btrfs"
 truncate -s 128M "$dir/image"

@@ -9,8 +9,7 @@ echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 && exec "$@"
 END
 chmod +x "$dir/without"
 if ! unshare -n "$dir/without" true 2>/dev/null; then
-	echo "SKIP: unshare not permitted, or no IPv6 to be switched off"
-	exit 77
+	skip "unshare not permitted, or no IPv6 to be switched off"
 fi
 booted="unshare -n $dir/without"
 receiver_config '[SVRNODE]' 'NAME = localhost' 'CTLPORT = 8021'

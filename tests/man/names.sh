@@ -7,6 +7,10 @@ bin=${B:-build}/bin
 status=0
 metrics=$("$bin/k2hft" stat --table | awk -F '\t' '{ print "k2hft_" $1 "_" $2 ($3 == "counter" ? "_total" : "") }')
 named=$(grep -ohE '\<k2hft_(receiver|mount|ring)_[a-z_]+_(total|bytes|records|now)\>' man/man?/* README.md | sort -u)
+[ -n "$named" ] || {
+	echo "no page names a metric"
+	status=1
+}
 for name in $named; do
 	echo "$metrics" | grep -qx "$name" || {
 		echo "$name: a page has it, k2hft stat --metrics does not"
@@ -30,6 +34,10 @@ takes()
 {
 	plain=$(sed 's/\\-/-/g; s/\\f.//g' "$1")
 	options=$(grep -oE "$3" "$2" | grep -oE -- '-+[a-zA-Z]+')
+	[ -n "$options" ] || {
+		echo "$2: no option is found there"
+		status=1
+	}
 	for option in $options; do
 		printf '%s\n' "$plain" | grep -qE -- "(^|[ \"])$option([ \",]|\$)" || {
 			echo "$1: does not have $option, which $2 takes"

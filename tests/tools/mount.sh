@@ -110,7 +110,14 @@ comes_to_wait() {
 		until_true 5 waits "$caller" || echo "whether $caller waits can't be seen here"
 	done
 }
-waits() { grep -qs '^fuse\|request_wait_answer' "/proc/$1/wchan" || grep -qs '^State:[[:space:]]*D' "/proc/$1/status"; }
+# Not what waits for a disk, as a program does that has just begun.
+waits() {
+	case $(cat "/proc/$1/wchan" 2>/dev/null) in
+	fuse* | request_wait_answer) ;;
+	'' | 0) grep -qs '^State:[[:space:]]*D' "/proc/$1/status" ;;
+	*) false ;;
+	esac
+}
 
 # ring_full BLOCKS: fewer than these are free, and no fewer than a moment ago.
 ring_full() {

@@ -318,7 +318,7 @@ static void test_one_way_ends(void **state)
 	assert_int_equal(k2i_transport_read(&pair->ends[0], bytes, sizeof(bytes)), 4);
 }
 
-/* An end without a word. */
+/* That somebody changed, or put there. */
 static void test_changed_bytes_end_it(void **state)
 {
 	struct pair *pair = *state;
