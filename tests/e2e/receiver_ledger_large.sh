@@ -7,6 +7,7 @@ if [ "$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo)" -lt 800000
 	skip "less than 8 GB of memory"
 fi
 receiver_config ""
+start_looks=2000
 receiver_start
 sends 'ring 1 0' f one
 receiver_stop TERM

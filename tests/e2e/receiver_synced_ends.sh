@@ -4,32 +4,10 @@
 # disk has it, and not before.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-# shellcheck source=tests/tools/preload.inc
-. tests/tools/preload.inc
-preload "$server" -ldl <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Of "slow", until it is told otherwise; and says that it was asked. */
-int fdatasync(int descriptor)
-{
-	int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-	struct stat status, slow;
-
-	while (access(getenv("HOLD"), F_OK) == 0 && fstat(descriptor, &status) == 0 && stat(getenv("SLOW"), &slow) == 0 &&
-	       status.st_ino == slow.st_ino) {
-		(void)close(open(getenv("ASKED"), O_CREAT | O_WRONLY, 0600));
-		(void)usleep(10000);
-	}
-	return real(descriptor);
-}
-END
+# shellcheck source=tests/tools/slow_sync.inc
+. tests/tools/slow_sync.inc
 receiver_config ''
-booted="env LD_PRELOAD=$preload HOLD=$dir/hold SLOW=$dir/out/slow ASKED=$dir/asked"
+slow_sync slow
 : >"$dir/hold"
 receiver_start
 printf '%s\n' 'hello ring 1 0 3' welcome 'stream 1 text slow' 'chunk 1 0 one\n' flush ack closed | wire >"$dir/said" 2>&1 &

@@ -4,27 +4,8 @@
 # level synced was not acknowledged comes again, and nothing else does.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-# shellcheck source=tests/tools/preload.inc
-. tests/tools/preload.inc
-preload "$server" -ldl <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Of one file, until it is told otherwise. */
-int fdatasync(int descriptor)
-{
-	int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-	struct stat status, slow;
-
-	while (access(getenv("HOLD"), F_OK) == 0 && fstat(descriptor, &status) == 0 && stat(getenv("SLOW"), &slow) == 0 &&
-	       status.st_ino == slow.st_ino)
-		(void)usleep(10000);
-	return real(descriptor);
-}
-END
+# shellcheck source=tests/tools/slow_sync.inc
+. tests/tools/slow_sync.inc
 receiver_config ""
 says() {
 	printf '%s\n' "$@" | wire >"$dir/said" 2>&1 || fail "$(cat "$dir/said")"
@@ -35,7 +16,7 @@ says() {
 lost() {
 	ring=$1 file=$2 bytes=$3
 	shift 3
-	booted="env LD_PRELOAD=$preload HOLD=$dir/hold SLOW=$dir/out/$file"
+	slow_sync "$file"
 	receiver_start
 	says "hello $ring 1 0 3" welcome "stream 1 text $ring" 'chunk 1 0 one\n' flush ack close
 	: >"$dir/hold"

@@ -4,31 +4,12 @@
 # where one that waits will go on.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-# shellcheck source=tests/tools/preload.inc
-. tests/tools/preload.inc
-preload "$server" -ldl <<'END'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Of "slow", until it is told otherwise. */
-int fdatasync(int descriptor)
-{
-	int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-	struct stat status, slow;
-
-	while (access(getenv("HOLD"), F_OK) == 0 && fstat(descriptor, &status) == 0 && stat(getenv("SLOW"), &slow) == 0 &&
-	       status.st_ino == slow.st_ino)
-		(void)usleep(10000);
-	return real(descriptor);
-}
-END
+# shellcheck source=tests/tools/slow_sync.inc
+. tests/tools/slow_sync.inc
 receiver_control
 receiver_config 'CONNMAX = 2' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"
 sed -i 's/^SOCKTHREADCNT.*/SOCKTHREADCNT = 1/' "$dir/conf"
-booted="env LD_PRELOAD=$preload HOLD=$dir/hold SLOW=$dir/out/slow"
+slow_sync slow
 : >"$dir/hold"
 receiver_start
 printf '%s\n' 'hello ring 1 0 3' welcome 'stream 1 text slow' 'chunk 1 0 one\n' flush close | wire >"$dir/first" ||
