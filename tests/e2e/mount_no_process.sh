@@ -11,10 +11,10 @@ preload "$bin/k2hftfuse" <<'END'
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "planned.h"
+#include "short_pauses.h"
 
 pid_t fork(void)
 {
@@ -32,14 +32,6 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
 
 	return planned("pthread_create") ? EAGAIN : real(thread, attributes, main, argument);
-}
-
-/* The keeper's second before it tries again is shorter. */
-int nanosleep(const struct timespec *wanted, struct timespec *left)
-{
-	struct timespec shorter = {.tv_nsec = wanted->tv_sec ? 20000000 : wanted->tv_nsec / 20};
-
-	return clock_nanosleep(CLOCK_MONOTONIC, 0, &shorter, left) ? -1 : 0;
 }
 END
 mkdir "$work/plans"

@@ -17,6 +17,7 @@ preload "$bin/k2hftfuse" <<'END'
 #include <unistd.h>
 
 #include "planned.h"
+#include "short_pauses.h"
 
 int signalfd(int fd, const sigset_t *signals, int flags)
 {
