@@ -30,4 +30,3 @@ while pongs < 5000:
     pongs += header[5] == 7
 END
 receiver_stop TERM
-[ "$status" = 0 ] || fail "status $status"

@@ -23,8 +23,6 @@ kill -0 "$pid" || fail "it did not wait for the disk"
 rm "$dir/hold"
 wait $sender || fail "the sender: $(cat "$dir/said")"
 grep -q '^ack 40$' "$dir/said" || fail "not acknowledged: $(cat "$dir/said")"
-wait "$pid"
-status=$?
+wait "$pid" || fail "status $? of the receiver"
 pid=
-[ "$status" = 0 ] || fail "status $status"
 printf 'one\n' | cmp - "$dir/out/slow" || fail "its file"

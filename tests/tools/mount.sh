@@ -171,7 +171,7 @@ start_receiver() {
 
 stop_receiver() {
 	kill "$receiver_pid"
-	wait "$receiver_pid" 2>/dev/null
+	wait "$receiver_pid" || fail "status $? of the receiver"
 	receiver_pid=
 }
 
