@@ -96,7 +96,7 @@ hello five 1 0
 welcome
 bye
 END
-wait $older
+wait $older || fail "no ERROR for the older connection: $(cat "$dir/older")"
 lossy && fail "a loss where there was none: $(cat "$dir/shown")"
 count discarded_records 7 <<END
 hello six 1 0

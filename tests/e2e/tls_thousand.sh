@@ -34,5 +34,5 @@ crowd answer 0
 crowd hello 16000 -f 16384
 logged ' tls_refused=0 ' || fail "a ClientHello of 16 KiB is refused"
 crowd hello 100000 -f 131396
-logged 'its ClientHello is longer than 16 KiB'
+logged 'its ClientHello is longer than 16 KiB' || fail "no word of longer ones"
 logged ' tls_refused=1000 ' || fail "longer ones are not"
