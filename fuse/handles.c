@@ -2,7 +2,6 @@
 #include "handles.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "mount.h"
@@ -87,19 +86,6 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number)
 {
 	return number < mount->handle_room ? mount->handles[number] : NULL;
-}
-
-int k2i_handle_path(const struct k2i_mount *mount, uint32_t node, char *path, size_t room)
-{
-	for (uint32_t number = 0; number < mount->handle_room; number++) {
-		const struct k2i_handle *handle = mount->handles[number];
-
-		if (handle && !handle->released && handle->node == node) {
-			(void)snprintf(path, room, "%s", handle->path);
-			return 0;
-		}
-	}
-	return -ENOENT;
 }
 
 bool k2i_handle_holds(const struct k2i_handle *handle)

@@ -226,6 +226,8 @@ static void unlink_name(struct k2i_node_table *table, uint32_t node)
 	if (S_ISDIR(entry->mode))
 		above->child_directories--;
 	k2i_node_touch(above);
+	entry->left_parent = entry->parent;
+	entry->left_generation = above->generation;
 	entry->parent = K2I_NODE_NONE;
 	entry->changed = above->changed;
 }
@@ -458,9 +460,20 @@ int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent
 	return 0;
 }
 
-int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room)
+/* In which it has its name, or, if it is `left`, had the last one. */
+static uint32_t parent_of(struct k2i_node_table *table, uint32_t node, bool left)
 {
-	const struct k2i_node_entry *entry = k2i_node_at(table, node);
+	const struct k2i_node_entry *entry = k2i_node_at(table, node), *above;
+
+	if (!entry || entry->parent != K2I_NODE_NONE || !left)
+		return entry ? entry->parent : K2I_NODE_NONE;
+	above = k2i_node_at(table, entry->left_parent);
+	return above && above->generation == entry->left_generation ? entry->left_parent : K2I_NODE_NONE;
+}
+
+static int make_path(struct k2i_node_table *table, uint32_t node, const char *name, bool left, char *path, size_t room)
+{
+	uint32_t parent;
 	size_t at = room, name_bytes = name ? strlen(name) : 0;
 
 	if (room == 0 || name_bytes >= room)
@@ -469,10 +482,12 @@ int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name,
 	at -= name_bytes;
 	if (name_bytes)
 		memcpy(path + at, name, name_bytes);
-	for (; node != K2I_NODE_ROOT; node = entry->parent, entry = k2i_node_at(table, node)) {
+	for (; node != K2I_NODE_ROOT; node = parent) {
+		const struct k2i_node_entry *entry = k2i_node_at(table, node);
 		bool slash = path[at] != '\0';
 
-		if (!entry || entry->parent == K2I_NODE_NONE)
+		parent = parent_of(table, node, left);
+		if (!entry || parent == K2I_NODE_NONE)
 			return -ENOENT;
 		if (at < entry->name_bytes + (slash ? 1u : 0u))
 			return -ENAMETOOLONG;
@@ -483,6 +498,16 @@ int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name,
 	}
 	memmove(path, path + at, room - at);
 	return (int)(room - at - 1);
+}
+
+int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room)
+{
+	return make_path(table, node, name, false, path, room);
+}
+
+int k2i_node_last_path(struct k2i_node_table *table, uint32_t node, char *path, size_t room)
+{
+	return make_path(table, node, NULL, true, path, room);
 }
 
 void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node)

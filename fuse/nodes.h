@@ -23,13 +23,15 @@ struct k2i_node_table;
 struct k2i_cached_file;
 
 struct k2i_node_entry {
-	uint64_t generation; /* of this index: another one each time that it names another node */
-	uint64_t lookups;    /* that the kernel has not forgotten */
+	uint64_t generation;      /* of this index: another one each time that it names another node */
+	uint64_t left_generation; /* of left_parent then */
+	uint64_t lookups;         /* that the kernel has not forgotten */
 	uint64_t size;
 	uint64_t swept; /* up to there its pages have left the cache, see sweep.h */
 	uint64_t order; /* among its siblings; the offset of readdir */
 	struct timespec accessed, modified, changed;
-	uint32_t parent; /* K2I_NODE_NONE: it has no name any more */
+	uint32_t parent;      /* K2I_NODE_NONE: it has no name any more */
+	uint32_t left_parent; /* in which it had the last one, `name` */
 	uint32_t first_child, last_child, previous, next;
 	uint32_t hash_next;
 	uint32_t link_of;   /* this is only another name of that node */
@@ -92,6 +94,8 @@ int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent
  * `name`: the path that a child of that name has.
  */
 int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room);
+/* The same of what may have no name any more: by the last that it had. -ENOENT a directory of that path is forgotten. */
+int k2i_node_last_path(struct k2i_node_table *table, uint32_t node, char *path, size_t room);
 
 void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node);
 void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t lookups);

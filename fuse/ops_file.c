@@ -70,12 +70,10 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	const struct k2i_rule_match *match;
 	char path[K2I_PATH_BYTES_MAX + 1];
 	struct k2i_handle wanted = {.node = node};
-	int status = k2i_node_path(mount->nodes, node, NULL, path, sizeof(path));
+	/* It has no name any more if that went since open(2) looked it up, or if it is opened by /proc/PID/fd. */
+	int status = k2i_node_last_path(mount->nodes, node, path, sizeof(path));
 
-	/* By /proc/PID/fd or /dev/stderr: the same stream. */
-	if (status == -ENOENT)
-		status = k2i_handle_path(mount, node, path, sizeof(path));
-	/* Its name went while open(2) looked it up. With ESTALE the kernel looks once more, and O_CREAT makes it anew. */
+	/* With ESTALE the kernel looks once more. */
 	if (status < 0)
 		return status == -ENOENT ? -ESTALE : status;
 	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : check_rule(mount, path);

@@ -111,6 +111,38 @@ static void a_node_lives_as_long_as_it_is_known(void **state)
 	assert_int_not_equal(k2i_node_at(table, again)->generation, generation);
 }
 
+static void assert_last_path(struct k2i_node_table *table, uint32_t node, const char *expected)
+{
+	char path[100];
+
+	assert_int_equal(k2i_node_last_path(table, node, path, sizeof(path)), strlen(expected));
+	assert_string_equal(path, expected);
+}
+
+/* Who has looked a file up opens it by the name that it had then, whatever has become of that. */
+static void a_node_without_a_name_has_a_last_path(void **state)
+{
+	struct k2i_node_table *table = *state;
+	uint32_t above = make(table, K2I_NODE_ROOT, "above", &directory), a = make(table, above, "a", &file);
+	char path[10];
+
+	k2i_node_looked_up(table, above);
+	k2i_node_looked_up(table, a);
+	assert_last_path(table, a, "above/a");
+	assert_int_equal(k2i_node_rename(table, above, K2I_NODE_ROOT, "b", true), 0);
+	assert_int_equal(k2i_node_rename(table, a, above, "c", true), 0);
+	assert_int_equal(k2i_node_remove(table, a), 0);
+	assert_last_path(table, a, "b/c");
+	assert_int_equal(k2i_node_remove(table, above), 0);
+	assert_last_path(table, a, "b/c");
+	assert_int_equal(k2i_node_path(table, a, NULL, path, sizeof(path)), -ENOENT);
+	/* Another one takes the directory's index. */
+	k2i_node_forget(table, above, 1);
+	assert_int_equal(k2i_node_last_path(table, a, path, sizeof(path)), -ENOENT);
+	assert_int_equal(make(table, K2I_NODE_ROOT, "d", &directory), above);
+	assert_int_equal(k2i_node_last_path(table, a, path, sizeof(path)), -ENOENT);
+}
+
 /* Without execution by the group its bit means another thing (chmod(2)). */
 static void a_write_takes_the_right_to_be_somebody_else(void **state)
 {
@@ -381,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paths_and_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(names_are_taken_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_node_lives_as_long_as_it_is_known, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_node_without_a_name_has_a_last_path, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_write_takes_the_right_to_be_somebody_else, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_name_keeps_its_node, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(directories_go_when_empty, set_up, tear_down),
