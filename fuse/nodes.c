@@ -565,6 +565,11 @@ uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uin
 	return child;
 }
 
+uint64_t k2i_nodes_order_next(const struct k2i_node_table *table)
+{
+	return table->order_next;
+}
+
 nlink_t k2i_node_links(const struct k2i_node_entry *entry)
 {
 	if (entry->parent == K2I_NODE_NONE)

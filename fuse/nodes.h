@@ -104,6 +104,8 @@ void k2i_node_closed(struct k2i_node_table *table, uint32_t node);
 
 /* The name that follows `order` in readdir's order; 0 begins. */
 uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order);
+/* Names that come from here on have this order or a later one. */
+uint64_t k2i_nodes_order_next(const struct k2i_node_table *table);
 
 /* As st_nlink. */
 nlink_t k2i_node_links(const struct k2i_node_entry *entry);

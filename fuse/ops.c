@@ -104,7 +104,9 @@ const struct fuse_lowlevel_ops k2i_ops = {
 	.copy_file_range = k2i_op_copy_file_range,
 	.flush = k2i_op_flush,
 	.release = k2i_op_release,
+	.opendir = k2i_op_opendir,
 	.readdir = k2i_op_readdir,
 	.readdirplus = k2i_op_readdirplus,
+	.releasedir = k2i_op_releasedir,
 	.statfs = k2i_op_statfs,
 };

@@ -57,8 +57,10 @@ void k2i_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino
 		   unsigned int flags);
 void k2i_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
 void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char *name);
+void k2i_op_opendir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
 void k2i_op_readdir(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file);
 void k2i_op_readdirplus(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file);
+void k2i_op_releasedir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file);
 
 void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device);
 void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file);

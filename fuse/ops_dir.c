@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "shared.h"
 #include "tree.h"
 
 #ifndef RENAME_NOREPLACE
@@ -113,12 +114,48 @@ void k2i_op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char 
 	k2i_op_reply_entry(req, status, (uint32_t)node);
 }
 
+/*
+ * An open directory, in shared memory; the kernel keeps its address. Names that come while it is listed are not: who makes
+ * one for each that he sees would never come to an end.
+ */
+struct opened {
+	uint64_t order_end; /* of the names that were there when the listing began */
+};
+
+static struct opened *opened_of(const struct fuse_file_info *file)
+{
+	return (struct opened *)(uintptr_t)file->fh;
+}
+
+void k2i_op_opendir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct opened *opened = k2i_shared_alloc(sizeof(*opened));
+
+	(void)node;
+	if (!opened) {
+		(void)fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	opened->order_end = k2i_nodes_order_next(k2i_op_mount(req)->nodes);
+	file->fh = (uintptr_t)opened;
+	if (fuse_reply_open(req, file) == -ENOENT)
+		k2i_shared_free(opened);
+}
+
+void k2i_op_releasedir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	(void)node;
+	k2i_shared_free(opened_of(file));
+	(void)fuse_reply_err(req, 0);
+}
+
 /* One answer of readdir; offsets: 1 and 2 for "." and "..", then a child's order and 2. */
 struct listing {
 	fuse_req_t req;
 	struct k2i_mount *mount;
 	char *buffer;
 	size_t room, used;
+	uint64_t order_end;
 	bool plus;
 };
 
@@ -161,12 +198,13 @@ static void list(struct listing *listing, uint32_t node, uint64_t offset)
 		const struct k2i_node_entry *entry = k2i_node_at(nodes, child);
 
 		offset = entry->order;
-		if (!list_one(listing, entry->name, k2i_node_of(nodes, child), (off_t)(offset + DOT_ENTRIES)))
+		if (offset >= listing->order_end ||
+		    !list_one(listing, entry->name, k2i_node_of(nodes, child), (off_t)(offset + DOT_ENTRIES)))
 			return;
 	}
 }
 
-static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, bool plus)
+static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct opened *opened, bool plus)
 {
 	struct listing listing = {.req = req, .mount = k2i_op_mount(req), .room = size, .plus = plus};
 	const struct k2i_node_entry *entry = k2i_node_at(listing.mount->nodes, node);
@@ -180,6 +218,12 @@ static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t of
 		(void)fuse_reply_err(req, ENOMEM);
 		return;
 	}
+	/* It begins, perhaps once more, as by rewinddir(3). */
+	if (offset == 0) {
+		K2I_SHARED_KEEP(opened);
+		opened->order_end = k2i_nodes_order_next(listing.mount->nodes);
+	}
+	listing.order_end = opened->order_end;
 	list(&listing, (uint32_t)node, (uint64_t)offset);
 	(void)fuse_reply_buf(req, listing.buffer, listing.used);
 	free(listing.buffer);
@@ -187,12 +231,10 @@ static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t of
 
 void k2i_op_readdir(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
 {
-	(void)file;
-	reply_listing(req, node, size, offset, false);
+	reply_listing(req, node, size, offset, opened_of(file), false);
 }
 
 void k2i_op_readdirplus(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
 {
-	(void)file;
-	reply_listing(req, node, size, offset, true);
+	reply_listing(req, node, size, offset, opened_of(file), true);
 }
