@@ -52,17 +52,27 @@ void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status
 					    : strerror(-status));
 }
 
-struct k2i_node_owner k2i_op_owner(fuse_req_t req, mode_t mode)
+struct k2i_node_owner k2i_op_owner(fuse_req_t req, fuse_ino_t parent, mode_t mode)
 {
+	const struct k2i_node_entry *above = k2i_node_at(k2i_op_mount(req)->nodes, parent);
 	const struct k2i_mount_options *options = k2i_op_mount(req)->options;
 	const struct fuse_ctx *context = fuse_req_ctx(req);
+	gid_t gid = context->gid;
 
 	if (options->umask_set)
 		mode = k2i_tree_mode(options, mode);
+	/* inode(7): a directory that is set-group-id gives its group; but to nobody the right to be of that. */
+	if (above && above->mode & S_ISGID) {
+		if (S_ISDIR(mode))
+			mode |= S_ISGID;
+		else if (gid != above->gid)
+			mode &= (mode_t)~S_ISGID;
+		gid = above->gid;
+	}
 	return (struct k2i_node_owner){
 		.mode = mode,
 		.uid = options->uid_set ? options->uid_number : context->uid,
-		.gid = options->gid_set ? options->gid_number : context->gid,
+		.gid = options->gid_set ? options->gid_number : gid,
 	};
 }
 

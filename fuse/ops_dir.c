@@ -33,7 +33,7 @@ static int check_mkdir(struct k2i_mount *mount, uint32_t parent, const char *nam
 void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2i_node_owner owner = k2i_op_owner(req, S_IFDIR | (mode & 07777));
+	struct k2i_node_owner owner = k2i_op_owner(req, parent, S_IFDIR | (mode & 07777));
 	int status = k2i_op_check_name(parent, name);
 	uint32_t node = K2I_NODE_NONE;
 

@@ -31,7 +31,7 @@ static int check_rule(struct k2i_mount *mount, const char *path)
 static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2i_node_owner owner = k2i_op_owner(req, S_IFREG | (mode & 07777));
+	struct k2i_node_owner owner = k2i_op_owner(req, parent, S_IFREG | (mode & 07777));
 	char path[K2I_PATH_BYTES_MAX + 1];
 	int status = k2i_op_check_name(parent, name);
 

@@ -71,6 +71,16 @@ if [ "$(id -u)" = 0 ]; then
 	t chown 12:34 "$sent/m"
 	[ "$(t stat -c %u:%g "$sent/m")" = 12:34 ] || fail chown
 fi
+# Who shares a directory with a group shares what is made in it.
+t mkdir "$sent/shared"
+[ "$(id -u)" != 0 ] || t chgrp 34 "$sent/shared"
+t chmod 2770 "$sent/shared"
+t mkdir "$sent/shared/directory"
+t touch "$sent/shared/file" "$sent/shared/directory/file"
+[ "$(t find "$sent/shared" -printf '%G\n' | uniq -c | tr -d ' ')" = "4$(t stat -c %g "$sent/shared")" ] ||
+	fail "groups in a directory with the set-group-ID bit: $(ls -lR "$sent/shared")"
+t [ -g "$sent/shared/directory" ] || fail "a directory in one with the set-group-ID bit: $(ls -l "$sent/shared")"
+t rm -r "$sent/shared"
 # A program that others may write to is not run with its owner's rights when they have: what root may keep others lose.
 mode_written() {
 	t chmod "$1" "$sent/m"
