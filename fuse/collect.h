@@ -12,6 +12,7 @@ struct k2i_mount;
 struct k2i_handle;
 struct k2i_node_entry;
 struct k2i_collect_wait;
+struct k2i_mark;
 struct k2i_rule_match;
 struct k2i_write;
 
@@ -52,9 +53,6 @@ bool k2i_collect_wanted(const struct k2i_mount *mount, uint32_t node, const stru
 /* Whether the mount has a use for the kernel's cache at all. */
 bool k2i_collect_possible(const struct k2i_mount *mount);
 
-/* Before there is a worker. 0 or -errno */
-int k2i_collect_prepare(struct k2i_mount *mount);
-
 /* Another writer of the file. As k2i_outlet_open. */
 int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
 		     struct k2i_cached_file **file);
@@ -94,31 +92,10 @@ typedef void k2i_collect_then(struct k2i_mount *mount, void *argument);
 void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument);
 
 /*
- * A file is to be cut to `bytes`: first a mark is left at its new end, where old pages have something to tell. As long as
- * the kernel shows it, it has not done the cut. What follows the end is taken already, and nobody reads a file by its pages.
- * `then` is called, with `argument`, when the mark is there; likewise requests are served meanwhile. Zero-initialised, it
- * is the mark of a file that does not become shorter.
- */
-struct k2i_collect_mark {
-	struct k2i_collect_mark *next;
-	pid_t process; /* that leaves it */
-	uint32_t node;
-	uint64_t value, *page; /* it alone is in the page */
-	uint8_t bytes;         /* of it */
-	uint64_t end, until_ns;
-	k2i_collect_then *then;
-	void *argument;
-};
-void k2i_collect_mark(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_collect_mark *mark);
-/* A process has ended: goes on with what is there. */
-void k2i_collect_marked(struct k2i_mount *mount);
-/* Goes on without those that take too long. When to come again; -1: that does not depend on time. */
-int k2i_collect_marks_run(struct k2i_mount *mount);
-/*
  * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has
  * acted on it, the pages and the size that it gives are the old ones, and the watermark is the new one.
  */
-void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_collect_mark *mark);
+void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_mark *mark);
 /* A request came that the kernel makes when cuts before it are done: under the file's lock, or one of write-back. */
 void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node);
 /* The kernel answers no more. */

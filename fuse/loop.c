@@ -22,6 +22,7 @@
 #include "fuse_api.h"
 #include "hold.h"
 #include "later.h"
+#include "mark.h"
 #include "mount.h"
 #include "outlet.h"
 #include "park.h"
@@ -296,7 +297,7 @@ static void take_signal(struct k2i_mount *mount)
 	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
 	if (signal.ssi_signo == SIGCHLD) {
-		k2i_collect_marked(mount);
+		k2i_marks_ended(mount);
 		k2i_shared_step();
 		return;
 	}
@@ -417,7 +418,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
 	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
 	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
-	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_collect_marks_run(mount));
+	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_marks_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
 	error = wait_for_any(mount, waits, timeout_ms);

@@ -22,11 +22,11 @@
 #include "text.h"
 
 struct k2i_cached_file;
-struct k2i_collect_mark;
 struct k2i_mount_options;
 struct k2i_outlet;
 struct k2i_outputs;
 struct k2i_handle;
+struct k2i_mark;
 struct k2i_write_later;
 struct k2i_later;
 struct k2i_populated;
@@ -71,7 +71,7 @@ struct k2i_mount {
 	size_t init_bytes;
 	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
 	bool swallowing;               /* libfuse's answer to it is not wanted again */
-	pthread_mutex_t marking;       /* robust; of processes that leave a mark, see collect.c */
+	pthread_mutex_t marking;       /* robust; of processes that leave a mark, see mark.c */
 
 	/* The process's own. */
 	struct k2hft_ring *ring;
@@ -84,7 +84,7 @@ struct k2i_mount {
 	atomic_uint waiting;  /* 1: somebody wants progress_fd */
 	struct k2i_turn turn; /* to send what is much */
 	struct k2i_hold hold;
-	struct k2i_collect_mark *marks;
+	struct k2i_mark *marks;
 	uint32_t drain_files; /* whose bytes are to be taken before it ends, see k2i_drain_ask */
 	bool asked;           /* to end, by a signal: the next one ends the wait */
 	bool ending;          /* draining: nothing new is accepted */

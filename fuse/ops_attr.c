@@ -13,6 +13,7 @@
 #include "collect.h"
 #include "drain.h"
 #include "handles.h"
+#include "mark.h"
 #include "output.h"
 #include "ring_counts.h"
 #include "tree.h"
@@ -188,7 +189,7 @@ struct change {
 	struct stat wanted;
 	int to_set;
 	bool grows; /* fallocate(2): the size is not set back, and attributes are no answer */
-	struct k2i_collect_mark mark;
+	struct k2i_mark mark;
 };
 
 static void cut(struct k2i_mount *mount, const struct change *change)
@@ -243,7 +244,7 @@ static void mark_change(struct k2i_mount *mount, void *argument)
 	if (change->grows)
 		change_later(mount, change);
 	else
-		k2i_collect_mark(mount, change->node, (uint64_t)change->wanted.st_size, &change->mark);
+		k2i_mark_leave(mount, change->node, (uint64_t)change->wanted.st_size, &change->mark);
 }
 
 static void begin_change(struct k2i_mount *mount, const struct change *change)

@@ -80,3 +80,16 @@ void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status)
 	if (unique)
 		check_taken(k2i_reply_parts(mount, &part, 1));
 }
+
+bool k2i_reply_notify(int device_fd, int code, const struct iovec *body, const struct iovec *data)
+{
+	struct fuse_out_header header = {
+		.len = (uint32_t)(sizeof(header) + body->iov_len + (data ? data->iov_len : 0)),
+		.error = code,
+	};
+	struct iovec parts[3] = {{.iov_base = &header, .iov_len = sizeof(header)}, *body};
+
+	if (data)
+		parts[2] = *data;
+	return device_fd >= 0 && writev(device_fd, parts, data ? 3 : 2) == (ssize_t)header.len;
+}

@@ -2,6 +2,7 @@
 #ifndef K2I_REPLY_H
 #define K2I_REPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,5 +20,8 @@ void k2i_reply_prepared(struct k2i_mount *mount); /* a successor too: the kernel
 
 /* Any answer, as libfuse makes it: what writev(2) returns. */
 ssize_t k2i_reply_parts(struct k2i_mount *mount, const struct iovec *parts, int count);
+
+/* Tells the kernel something that it does not answer, or not here. `data` NULL: there is none; false: it was not taken. */
+bool k2i_reply_notify(int device_fd, int code, const struct iovec *body, const struct iovec *data);
 
 #endif

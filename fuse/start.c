@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "collect.h"
 #include "daemon.h"
+#include "mark.h"
 #include "ops.h"
 #include "options.h"
 #include "output.h"
@@ -291,7 +291,7 @@ int k2i_start_mount(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
-		status = k2i_collect_prepare(mount);
+		status = k2i_mark_prepare(mount);
 	if (status == 0)
 		status = mount_it(mount);
 	if (status == 0)

@@ -29,7 +29,7 @@
 
 /*
  * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
- * none of it (see k2i_collect_mark): what two processes have is copied as soon as one of them writes.
+ * none of it (see k2i_mark_leave): what two processes have is copied as soon as one of them writes.
  */
 static char *request_memory(void)
 {

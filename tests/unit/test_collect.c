@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "../../fuse/collect.h"
+#include "../../fuse/mark.h"
 #include "../../fuse/park.h"
 #include "../../fuse/sweep.h"
 
@@ -91,7 +92,7 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 	assert_int_equal(give(mounted, 3, "a2\na3\n"), 6);
 	k2i_collect_pass_hole(&mounted->mount, file);
 	assert_sent(mounted, "");
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_collect_mark){.bytes = 0});
+	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_mark){.bytes = 0});
 	assert_int_equal(mounted->mount.counts.lost_records, 2);
 	assert_int_equal(k2i_handle_lost(file->stream), -ENOMEM);
 	assert_int_equal(give(mounted, 3, "a4\n"), 3);
@@ -272,7 +273,7 @@ static void what_is_parked_counts_once(void **state)
 	mounted->mount.resuming = true;
 	assert_int_equal(give(mounted, 0, "a"), 1);
 	assert_int_equal(give(mounted, 1, "1 and more\n"), 11);
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_collect_mark){.bytes = 0});
+	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_mark){.bytes = 0});
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 0;
 	mounted->mount.park.cached_bytes += K2I_PARK_CACHED_BYTES_MAX;
 	k2i_collect_write(&mounted->mount, mounted->handle->node, &write);
@@ -306,7 +307,7 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 {
 	struct mounted *mounted = *state;
-	const struct k2i_collect_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
 	const char zeros[64] = "";
 	struct k2i_cached_file *file = writer_open(mounted);
 
@@ -371,7 +372,7 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 {
 	struct mounted *mounted = *state;
-	const struct k2i_collect_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
 	struct k2i_cached_file *file = writer_open(mounted);
 	struct k2i_node_entry *entry;
 
@@ -390,7 +391,7 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 static void who_waits_behind_a_cut_goes_on(void **state)
 {
 	struct mounted *mounted = *state;
-	const struct k2i_collect_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
 	struct k2i_write answers[] = {{.data = (const char *)&mark.value, .bytes = sizeof(mark.value)}, {.bytes = 0}};
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
@@ -410,7 +411,7 @@ static void who_waits_behind_a_cut_goes_on(void **state)
 static void marks_prepare(struct k2i_mount *mount)
 {
 	mount->writeback = true;
-	assert_int_equal(k2i_collect_prepare(mount), 0);
+	assert_int_equal(k2i_mark_prepare(mount), 0);
 }
 
 /* Of two pages one can be dropped: what is there of the mark would be taken for a record. */
@@ -429,15 +430,15 @@ static void the_mark_of_a_cut_is_in_one_page(void **state)
 	marks_prepare(&mounted->mount);
 	for (size_t at = 0; at < sizeof(cuts) / sizeof(cuts[0]); at++) {
 		bool gone_on = false;
-		struct k2i_collect_mark cut = {.then = go_on, .argument = &gone_on};
+		struct k2i_mark cut = {.then = go_on, .argument = &gone_on};
 
 		k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = cuts[at].before;
-		k2i_collect_mark(&mounted->mount, mounted->handle->node, cuts[at].after, &cut);
+		k2i_mark_leave(&mounted->mount, mounted->handle->node, cuts[at].after, &cut);
 		assert_true(recv(mounted->device, &mark, sizeof(mark), 0) > 0);
 		assert_int_equal(mark.place.offset, cuts[at].after);
 		assert_int_equal(mark.place.size, cuts[at].bytes);
 		while (!gone_on)
-			k2i_collect_marked(&mounted->mount);
+			k2i_marks_ended(&mounted->mount);
 		assert_int_equal(cut.bytes, cuts[at].bytes);
 	}
 }
@@ -510,21 +511,21 @@ static void a_mark_that_takes_too_long_is_not_waited_for(void **state)
 	stop_device(mounted);
 	for (int can_be_killed = 1; can_be_killed >= 0; can_be_killed--) {
 		bool gone_on = false;
-		struct k2i_collect_mark cut = {.then = go_on, .argument = &gone_on};
+		struct k2i_mark cut = {.then = go_on, .argument = &gone_on};
 
 		k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 8;
-		k2i_collect_mark(&mounted->mount, mounted->handle->node, 0, &cut);
-		assert_true(k2i_collect_marks_run(&mounted->mount) > 0);
-		k2i_collect_marked(&mounted->mount);
+		k2i_mark_leave(&mounted->mount, mounted->handle->node, 0, &cut);
+		assert_true(k2i_marks_run(&mounted->mount) > 0);
+		k2i_marks_ended(&mounted->mount);
 		assert_false(gone_on);
 		/* The clock stands still here. */
 		cut.until_ns = can_be_killed ? 0 : UINT64_MAX - UINT64_C(999999999);
-		(void)k2i_collect_marks_run(&mounted->mount);
+		(void)k2i_marks_run(&mounted->mount);
 		while (can_be_killed && !gone_on)
-			k2i_collect_marked(&mounted->mount);
+			k2i_marks_ended(&mounted->mount);
 		assert_true(gone_on);
 		assert_int_equal(cut.bytes, UINT8_MAX);
-		assert_int_equal(k2i_collect_marks_run(&mounted->mount), -1);
+		assert_int_equal(k2i_marks_run(&mounted->mount), -1);
 		if (!can_be_killed) {
 			assert_int_equal(kill(cut.process, SIGKILL), 0);
 			assert_int_equal(waitpid(cut.process, NULL, 0), cut.process);
@@ -537,8 +538,7 @@ static void a_mark_waits_for_those_before(void **state)
 {
 	struct mounted *mounted = *state;
 	bool gone_on[2] = {false, false};
-	struct k2i_collect_mark cuts[2] = {{.then = go_on, .argument = &gone_on[0]},
-					   {.then = go_on, .argument = &gone_on[1]}};
+	struct k2i_mark cuts[2] = {{.then = go_on, .argument = &gone_on[0]}, {.then = go_on, .argument = &gone_on[1]}};
 	struct k2i_mount *mount = &mounted->mount;
 	struct pollfd device = {.events = POLLIN};
 	int ends[2];
@@ -548,16 +548,16 @@ static void a_mark_waits_for_those_before(void **state)
 	device.fd = ends[1];
 	k2i_node_at(mount->nodes, mounted->handle->node)->size = 8;
 	stop_device(mounted);
-	k2i_collect_mark(mount, mounted->handle->node, 0, &cuts[0]);
+	k2i_mark_leave(mount, mounted->handle->node, 0, &cuts[0]);
 	while (pthread_mutex_trylock(&mount->marking) == 0)
 		assert_int_equal(pthread_mutex_unlock(&mount->marking), 0);
 	assert_int_equal(dup2(ends[0], mount->device_fd), mount->device_fd);
 	assert_int_equal(close(ends[0]), 0);
-	k2i_collect_mark(mount, mounted->handle->node, 0, &cuts[1]);
+	k2i_mark_leave(mount, mounted->handle->node, 0, &cuts[1]);
 	assert_int_equal(poll(&device, 1, 50), 0);
 	assert_int_equal(kill(cuts[0].process, SIGKILL), 0);
 	while (!gone_on[0] || !gone_on[1])
-		k2i_collect_marked(mount);
+		k2i_marks_ended(mount);
 	assert_int_equal(cuts[0].bytes, UINT8_MAX);
 	assert_int_equal(cuts[1].bytes, 8);
 	assert_int_equal(poll(&device, 1, 0), 1);

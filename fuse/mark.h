@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_MARK_H
+#define K2I_MARK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct k2i_mount;
+struct k2i_node_entry;
+
+/*
+ * A file that is written through the kernel's page cache is to be cut to `bytes`: first a mark is left at its new end, where
+ * old pages have something to tell. As long as the kernel shows it, it has not done the cut (collect.h). What follows the end
+ * is taken already, and nobody reads a file by its pages. Zero-initialised, it is the mark of a file that does not become
+ * shorter.
+ */
+struct k2i_mark {
+	struct k2i_mark *next;
+	pid_t process; /* that leaves it */
+	uint32_t node;
+	uint64_t value, *page; /* it alone is in the page */
+	uint8_t bytes;         /* of it */
+	uint64_t end, until_ns;
+	void (*then)(struct k2i_mount *mount, void *argument);
+	void *argument;
+};
+
+/* Before there is a worker. 0 or -errno */
+int k2i_mark_prepare(struct k2i_mount *mount);
+
+/* Calls `then` with `argument` when the mark is there; requests are served meanwhile. */
+void k2i_mark_leave(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_mark *mark);
+/* A process has ended: goes on with what is there. */
+void k2i_marks_ended(struct k2i_mount *mount);
+/* Goes on without those that take too long. When to come again; -1: that does not depend on time. */
+int k2i_marks_run(struct k2i_mount *mount);
+
+/*
+ * Whether what the kernel gives from the end on shows that the cut is done; -1: a page that has left the cache since, and
+ * was read again, has zeros.
+ */
+int k2i_mark_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes);
+
+#endif
