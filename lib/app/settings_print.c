@@ -20,11 +20,22 @@ static void comment_print(const struct k2i_setting *setting, FILE *output)
 	(void)fputc('\n', output);
 }
 
+/* Of all that have a default the only one that can be without effect, which a check of what is printed would tell. */
+static bool has_no_effect(const struct k2i_setting *setting, const void *object)
+{
+	return setting == k2i_setting_find(K2I_SECTION_GLOBAL, "SSL_MIN_VER") &&
+	       k2i_settings_ssl(object) != K2I_SSL_YES;
+}
+
 /* A value that is not set has no text that would set it: the key is shown as a comment. */
 static void setting_print(const struct k2i_setting *setting, const void *object, FILE *output)
 {
-	if (!k2i_value_set(setting, object)) {
-		(void)fprintf(output, "# %s is not set\n", setting->name);
+	const char *idle = !k2i_value_set(setting, object)  ? "is not set"
+			   : has_no_effect(setting, object) ? "has no effect without SSL = yes"
+							    : NULL;
+
+	if (idle) {
+		(void)fprintf(output, "# %s %s\n", setting->name, idle);
 		return;
 	}
 	(void)fprintf(output, "%s = ", setting->name);

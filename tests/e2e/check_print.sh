@@ -30,6 +30,10 @@ grep -qF 'DRAINTIMEOUT = 30  # seconds; default 30' "$dir/b.conf"
 grep -qF "FORMAT = \"%T '%l'\\\\n\"  # default %L" "$dir/b.conf"
 grep -qx "$(grep ALLOW "$dir/a.conf" | sed 's/[$.*\]/\\&/g')" "$dir/b.conf"
 grep -q '0 errors' "$dir/findings"
+# What a key that was not there would be reported for is none of it.
+printf '[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nFILE_BASEDIR = /tmp/x\n' >"$dir/server.conf"
+check "$dir/server.conf" >"$dir/printed.conf" 2>/dev/null
+"${B:-build}/bin/k2hft" check --strict "$dir/printed.conf"
 # Of a wrong one there are no values.
 echo 'LINEMAX = 1' >>"$dir/a.conf"
 check "$dir/a.conf" >"$dir/d.conf" 2>/dev/null && exit 1
