@@ -33,8 +33,16 @@ size_t output_standard_count(const char *const *paths, size_t path_count)
 
 int output_standard_keep(void)
 {
+	/* One that was closed can't be written to now: what nobody can see must not count as lost. */
+	bool closed = (fcntl(STDERR_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY;
+	int instead = closed ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDERR_FILENO, error = 0;
+
 	standard = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	return standard < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -errno : 0;
+	if (standard < 0 || dup2(instead, STDOUT_FILENO) < 0)
+		error = -errno;
+	if (closed)
+		(void)close(instead);
+	return error;
 }
 
 int output_given_find(const struct stat *file)

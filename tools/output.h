@@ -13,7 +13,7 @@
 bool output_is_standard(const char *path);
 /* How many of `paths` (NULL: none) are. */
 size_t output_standard_count(const char *const *paths, size_t path_count);
-/* Keeps it for that one; what else would be printed there goes to standard error from then on. Errors as dup2(2). */
+/* Keeps it for that one; what else would be printed there goes to standard error from then on. 0, or -errno. */
 int output_standard_keep(void);
 /* For a message. */
 const char *output_name(const char *path);

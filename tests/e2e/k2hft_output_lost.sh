@@ -36,6 +36,11 @@ for program in k2hftfuse k2hftfusesvr; do
 		[ "$(grep -c "^$program: standard output: No space left on device$" said)" = 1 ] || fail "$program $option: $(cat said)"
 	done
 done
+# What nobody can see is no error where standard output has the results, all of them.
+"$k2hft" bench --by library -n 10 --size 10,100 --runs 1 --json - >json 2>&- || fail "bench --json -: status $?"
+[ "$(grep -c '"way"' json)" = 2 ] || fail "bench --json -: $(cat json)"
+"$k2hft" testio -s 1 -n 1 -b 64 -w 1 --tsv - . >tsv 2>&- || fail "testio --tsv -: status $?"
+[ "$(grep -c . tsv)" = 2 ] || fail "testio --tsv -: $(cat tsv)"
 # Each line of a list is printed when it is measured: after the first of 16 that nobody reads it ends.
 "$k2hft" bench --by library -n 10 --size 2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 --runs 1 --tsv tsv 2>said | true
 [ "$(grep -c . tsv)" = 17 ] && fail "it went on to the end"
