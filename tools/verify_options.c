@@ -235,7 +235,8 @@ static int make_check(struct verify_options *options)
 
 static int read_check(struct verify_options *options)
 {
-	uint64_t expected_max = VERIFY_COUNTER_MAX - options->first;
+	const uint64_t most = VERIFY_COUNTER_MAX - options->first + 1;
+	bool above = options->expected_all != VERIFY_ANY_NUMBER && options->expected_all > most;
 
 	if (!*options->files) {
 		verify_error("a file is needed");
@@ -246,9 +247,8 @@ static int read_check(struct verify_options *options)
 				     "--run %s: 6 hexadecimal digits are needed, or - for records without run",
 				     options->run_text);
 	for (size_t at = 0; at < options->expected_count; at++)
-		if (options->expected[at].count > expected_max)
-			expected_max = 0;
-	if (!expected_max || (options->expected_all != VERIFY_ANY_NUMBER && options->expected_all > expected_max))
+		above |= options->expected[at].count > most;
+	if (above)
 		return verify_failed(VERIFY_USAGE, "records are numbered 1 to %" PRIu64, VERIFY_COUNTER_MAX);
 	return VERIFY_OK;
 }

@@ -23,6 +23,7 @@ wrong '--expect-all -1: a number' --expect-all -1 "$file"
 wrong '--first 0: a number' --first 0 "$file"
 wrong '--run xyz: 6 hexadecimal digits' --run xyz "$file"
 wrong 'records are numbered' --first 999999999999999999 --expect-all 2 "$file"
+wrong 'records are numbered' --first 999999999999999998 --expect 1=3 --expect 2=1 "$file"
 wrong 'one file to write to is needed' --make
 wrong 'one file to write to is needed' --make "$file" "$file"
 for size in 9 65M 30-20 x 10-x -5 30- 1G; do

@@ -18,6 +18,13 @@ make_records --size 64M -n 2 "$dir/file"
 reads 0 --expect-all 2 "$dir/file"
 rm "$dir/file"
 
+# The highest numbers that there are.
+make_records --first 999999999999999998 -n 2 "$dir/last"
+reads 0 --first 999999999999999998 --expect-all 2 "$dir/last"
+reads 0 --first 999999999999999999 --expect 1=1 - <<END
+$(tail -n 1 "$dir/last")
+END
+
 make_records --seed 7 --size 30-90 -n 500 "$dir/one"
 make_records --seed 7 --size 30-90 -n 500 "$dir/other"
 cmp "$dir/one" "$dir/other" || fail "the same seed made other records"
