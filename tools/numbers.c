@@ -55,13 +55,13 @@ int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *b
 	return *bytes < minimum ? -EINVAL : 0;
 }
 
-int receiver_parse(char *text, const char **host, const char **port)
+int receiver_parse(char *text, const char *port_default, const char **host, const char **port)
 {
 	char *colon = strrchr(text, ':');
 	uint64_t number;
 
 	*host = text;
-	*port = RECEIVER_PORT_DEFAULT;
+	*port = port_default;
 	if (*text == '[') {
 		char *end = strchr(text, ']');
 

@@ -18,8 +18,9 @@ int word_parse(const char *text, const char *const *words, uint64_t *place);
 int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
 /*
  * HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. Puts
- * ends into `text`, where `*host` and `*port` are then; without a port that is RECEIVER_PORT_DEFAULT.
+ * ends into `text`, where `*host` and `*port` are then; without a port that is `port_default`, which can be "": one is
+ * needed.
  */
-int receiver_parse(char *text, const char **host, const char **port);
+int receiver_parse(char *text, const char *port_default, const char **host, const char **port);
 
 #endif

@@ -199,7 +199,8 @@ static int receiver_take(struct push *push)
 	if (strlen(given) >= sizeof(push->receiver))
 		return push_failed(PUSH_USAGE, "-r: the name is too long");
 	memcpy(push->receiver, given, strlen(given) + 1);
-	if (receiver_parse(push->receiver, &push->config.options.host, &push->config.options.port) == 0)
+	if (receiver_parse(push->receiver, RECEIVER_PORT_DEFAULT, &push->config.options.host,
+			   &push->config.options.port) == 0)
 		return PUSH_OK;
 	return push_failed(PUSH_USAGE, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
 }

@@ -192,7 +192,7 @@ char *stat_fetch(const char *target, int timeout_ms)
 	if (is_path(target))
 		return path_fetch(target, timeout_ms);
 	copy = strdup(target);
-	if (!copy || !strchr(target, ':') || receiver_parse(copy, &host, &port)) {
+	if (!copy || receiver_parse(copy, "", &host, &port)) {
 		complain(target, "it is neither a path nor HOST:CTLPORT");
 		free(copy);
 		return NULL;

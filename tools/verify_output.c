@@ -27,7 +27,7 @@ static int sender_options_make(const struct verify_options *options, struct veri
 	} else {
 		if (strlen(options->receiver) < sizeof(sender->receiver))
 			memcpy(sender->receiver, options->receiver, strlen(options->receiver) + 1);
-		if (receiver_parse(sender->receiver, &made->host, &made->port))
+		if (receiver_parse(sender->receiver, RECEIVER_PORT_DEFAULT, &made->host, &made->port))
 			return verify_failed(VERIFY_USAGE,
 					     "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
 					     options->receiver);
