@@ -44,7 +44,7 @@ void bench_chart_text(FILE *output, const char *text)
 		else if (*text == '"')
 			(void)fputs("&quot;", output);
 		else
-			(void)fputc((unsigned char)*text < ' ' ? ' ' : *text, output);
+			(void)fputc((unsigned char)*text < ' ' && *text != '\n' ? ' ' : *text, output);
 }
 
 const char *bench_figure_text(double figure, char text[BENCH_FIGURE_ROOM])

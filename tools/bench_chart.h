@@ -37,7 +37,7 @@ void bench_chart_line(FILE *output, const struct bench_line *chart);
 
 /* A step of 1, 2 or 5 times a power of ten, so that few ticks reach `most`. */
 double bench_chart_step(double most);
-/* Text as HTML has it. */
+/* Text as HTML has it, lines and all. */
 void bench_chart_text(FILE *output, const char *text);
 /* A figure as people read it: three digits at least, thousands apart. */
 #define BENCH_FIGURE_ROOM 40u

@@ -22,7 +22,8 @@ static const char head[] =
 	"body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; background: var(--paper); color: var(--ink);\n"
 	"  font: 15px/1.5 system-ui, sans-serif; }\n"
 	"h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem; }\n"
-	"p { margin: .3rem 0 .8rem; color: var(--soft); } code { font-size: 13px; color: var(--ink); }\n"
+	"p { margin: .3rem 0 .8rem; color: var(--soft); } .lines { white-space: pre-line; } code { font-size: 13px; "
+	"color: var(--ink); }\n"
 	"div { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; width: 100%; }\n"
 	"th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--rule); text-align: right; white-space: nowrap;\n"
 	"  font-variant-numeric: tabular-nums; }\n"
@@ -345,6 +346,6 @@ void bench_html_write(FILE *output, const struct bench_report *report)
 	}
 	results_write(output, report);
 	if (report->skipped[0])
-		text_write(output, "<h2>Not measured</h2>\n<p>", report->skipped, "</p>\n");
+		text_write(output, "<h2>Not measured</h2>\n<p class=\"lines\">", report->skipped, "</p>\n");
 	(void)fputs("</body>\n</html>\n", output);
 }

@@ -426,6 +426,9 @@ static void cells(void **state)
 	assert_non_null(strstr(text, "\n| a\\|b | 1.00 \\<s | c \\|: 2.00 | 0.500 | 3.00 to 4.00 | 5 |\n"));
 	assert_non_null(strstr(text, "\n- \\<d\n- e \n"));
 	free(text);
+	text = written(bench_html_write, &report);
+	assert_non_null(strstr(text, "<p class=\"lines\">&lt;d\ne \n</p>"));
+	free(text);
 }
 
 /* Knees and what more a result has are one list. */
