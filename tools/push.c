@@ -16,6 +16,7 @@
 #include <k2hft/frame.h>
 
 #include "clock.h"
+#include "message.h"
 #include "numbers.h"
 #include "sender.h"
 #include "tools.h"
@@ -134,6 +135,26 @@ static const struct setting *setting_of(int option)
 }
 
 /* -1: go on; else the exit status. */
+static int options_check(const struct push_options *options)
+{
+	const char *host = options->host_name;
+
+	if (options->receiver && options->config_file)
+		return push_failed(PUSH_USAGE, "one of -r and -c is enough");
+	if (!options->receiver && !options->config_file)
+		return push_failed(PUSH_USAGE, "a receiver is needed: -r HOST[:PORT], or -c FILE");
+	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path)))
+		return push_failed(PUSH_USAGE,
+				   "-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
+				   "of at most %u bytes",
+				   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
+	if (host && (!*host || strlen(host) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_message_text_valid(host)))
+		return push_failed(PUSH_USAGE, "--host: a name of 1 to %u bytes without control characters is needed",
+				   K2HFT_STREAM_HOST_BYTES_MAX);
+	return -1;
+}
+
+/* The same. */
 static int options_parse(struct push_options *options, int argc, char **argv)
 {
 	struct option long_options[SETTINGS + 1] = {0};
@@ -161,16 +182,7 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 		}
 	}
 	options->tls |= options->authority || options->certificate || options->private_key || options->shared_key;
-	if (options->receiver && options->config_file)
-		return push_failed(PUSH_USAGE, "one of -r and -c is enough");
-	if (!options->receiver && !options->config_file)
-		return push_failed(PUSH_USAGE, "a receiver is needed: -r HOST[:PORT], or -c FILE");
-	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path)))
-		return push_failed(PUSH_USAGE,
-				   "-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
-				   "of at most %u bytes",
-				   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
-	return -1;
+	return options_check(options);
 }
 
 static int words_parse(const struct push_options *options, struct k2hft_sender_options *sender)

@@ -31,6 +31,9 @@ expect 2 'port from 1 to 65535' -r :8020
 expect 2 'port from 1 to 65535' -r '[::1'
 expect 2 'a relative path' -r localhost -t /absolute
 expect 2 'a relative path' -r localhost -t a/../b
+expect 2 '--host: a name of 1 to 255 bytes without control characters' -r localhost --host "$(printf 'a\tb')"
+expect 2 '--host: a name' -r localhost --host "$(printf '%0256d' 1)"
+expect 2 '--host: a name' -r localhost --host ''
 expect 2 'seconds' -r localhost --timeout soon
 expect 2 'written' -r localhost --level certain
 expect 2 'never' -r localhost --compress maybe
