@@ -223,8 +223,10 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 				"client: positions %" PRIu64 " to %" PRIu64
 				" were sent before, but not acknowledged: they are sent again",
 				client->batch.read, client->sent_max);
-	if (!k2i_log_limit_due(&client->connected_limit, now_ns))
+	/* Whoever has read of a failure reads of its end, too. */
+	if (!k2i_log_limit_due(&client->connected_limit, now_ns) && !client->failure_told)
 		return;
+	client->failure_told = false;
 	k2i_log(K2HFT_LOG_INFO, "client: connected to %s (%s), from position %" PRIu64 " on", client->peer,
 		welcome->software, client->batch.read);
 	if (welcome->level < client->options.level)

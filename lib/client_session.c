@@ -98,6 +98,7 @@ static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 		client->failure_pause_ns = FAILURE_PAUSE_MAX_NS;
 	client->failure_log_ns = now_ns + client->failure_pause_ns;
 	memcpy(client->failure_logged, client->stats.last_error, sizeof(client->failure_logged));
+	client->failure_told = true;
 	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->peer, client->stats.last_error);
 }
 

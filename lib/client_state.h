@@ -146,6 +146,7 @@ struct k2hft_client {
 		resent_limit, memory_limit, copy_limit;
 	char failure_logged[256];
 	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
+	bool failure_told;                         /* the log's last word on the connection is that there is none */
 	struct k2hft_client_stats stats;
 
 	pthread_mutex_t turn; /* see client.h; before the lock */

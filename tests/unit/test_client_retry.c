@@ -146,13 +146,18 @@ static void a_clock_that_was_read_earlier_makes_no_slow_link(void **state)
 	assert_int_equal(f->client->link.slow_count, 0);
 }
 
-static unsigned lines_logged(const struct fixture *f)
+static unsigned lines_with(const struct fixture *f, const char *text)
 {
 	unsigned lines = 0;
 
-	for (const char *at = f->log; (at = strstr(at, "trying again")); at++)
+	for (const char *at = f->log; (at = strstr(at, text)); at++)
 		lines++;
 	return lines;
+}
+
+static unsigned lines_logged(const struct fixture *f)
+{
+	return lines_with(f, "trying again");
 }
 
 /* Twice as long each time, up to ten minutes. */
@@ -184,6 +189,22 @@ static void what_goes_on_is_logged_less_and_less(void **state)
 	state_await(f, K2HFT_CLIENT_WAITING);
 	assert_int_equal(lines_logged(f), ++lines);
 	assert_int_equal(f->client->failure_pause_ns, 10000 * MS);
+}
+
+/* A receiver that is started again twice within seconds, or one that takes each connection and ends it. */
+static void a_failure_is_not_the_last_word(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	connection_ends_after(f, MS);
+	assert_int_equal(lines_logged(f), 1);
+	connection_ends_after(f, MS);
+	assert_int_equal(lines_with(f, "connected to"), 2);
+	/* The same end again is not logged, so there is nothing to take back. */
+	assert_int_equal(lines_logged(f), 1);
+	connection_ends_after(f, MS);
+	assert_int_equal(lines_with(f, "connected to"), 2);
 }
 
 /* ---- names */
@@ -278,11 +299,17 @@ static void what_the_system_refuses_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(backoff_grows_to_five_seconds), CASE(pauses_grow_with_the_failures),
-		CASE(only_a_connection_that_held_begins_anew),   CASE(no_connection_in_time_is_the_end),
-		CASE(the_greeting_has_a_time_of_its_own),        CASE(each_network_is_judged_anew),
-		CASE(what_goes_on_is_logged_less_and_less),      CASE(a_name_is_not_waited_for_without_end),
-		CASE(what_the_system_refuses_is_told),           CASE(a_clock_that_was_read_earlier_makes_no_slow_link),
+		cmocka_unit_test(backoff_grows_to_five_seconds),
+		CASE(pauses_grow_with_the_failures),
+		CASE(only_a_connection_that_held_begins_anew),
+		CASE(no_connection_in_time_is_the_end),
+		CASE(the_greeting_has_a_time_of_its_own),
+		CASE(each_network_is_judged_anew),
+		CASE(what_goes_on_is_logged_less_and_less),
+		CASE(a_name_is_not_waited_for_without_end),
+		CASE(what_the_system_refuses_is_told),
+		CASE(a_clock_that_was_read_earlier_makes_no_slow_link),
+		CASE(a_failure_is_not_the_last_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
