@@ -151,7 +151,8 @@ static void take(struct k2hft_client *client, uint8_t type, const uint8_t *body,
 static void header_refuse(struct k2hft_client *client, int error, uint64_t now_ns)
 {
 	if (error == -EPROTO && client->state == K2HFT_CLIENT_GREETING)
-		k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns, "no receiver of this protocol answers");
+		k2i_client_disconnect(client, K2I_CLIENT_RETRY_LATE, now_ns,
+				      "what answers is no receiver: is this PORT another program's, or CTLPORT?");
 	else if (error == -EMSGSIZE)
 		k2i_client_refuse(client, K2HFT_ERROR_LIMIT, K2I_CLIENT_RETRY_SOON, now_ns,
 				  "a frame is longer than allowed");

@@ -138,6 +138,17 @@ static bool host_accepted(const struct k2i_control *control, const char *text, s
 	return control->beyond || k2i_http_host_own(text, bytes, control->names);
 }
 
+static const char *refusal(int status, const char *text, size_t bytes)
+{
+	static const char sender[] = {'K', '2', 'H', 'F'}; /* k2hft-protocol(7) */
+
+	if (status == 421)
+		return "its Host is no name of this host; CTLADDRESS can say another";
+	if (bytes >= sizeof(sender) && memcmp(text, sender, sizeof(sender)) == 0)
+		return "it comes from a sender, whose PORT is CTLPORT of this receiver";
+	return k2i_http_reason(status);
+}
+
 static void request_take(struct client *client, struct evbuffer *input)
 {
 	size_t bytes = evbuffer_get_length(input);
@@ -149,13 +160,13 @@ static void request_take(struct client *client, struct evbuffer *input)
 		return;
 	if (status == 200 && !host_accepted(client->control, text, bytes))
 		status = 421;
+	if (status != 200)
+		refused(client->control, refusal(status, text, bytes));
 	(void)evbuffer_drain(input, bytes);
 	if (status == 200) {
 		page_send(client, page);
 		return;
 	}
-	refused(client->control, status == 421 ? "its Host is no name of this host; CTLADDRESS can say another"
-					       : k2i_http_reason(status));
 	answer_send(client, status, TEXT_TYPE, k2i_http_reason(status), strlen(k2i_http_reason(status)));
 }
 

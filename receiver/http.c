@@ -71,8 +71,12 @@ int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *p
 {
 	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end;
 
-	if (!header_complete(bytes, byte_count))
-		return byte_count < K2I_HTTP_HEADER_BYTES_MAX ? 0 : 431;
+	if (!header_complete(bytes, byte_count)) {
+		if (byte_count >= K2I_HTTP_HEADER_BYTES_MAX)
+			return 431;
+		/* Senders and TLS begin with such bytes, and would wait for an answer. */
+		return memchr(bytes, '\0', byte_count) ? 400 : 0;
+	}
 	if (end > bytes && end[-1] == '\r')
 		end--;
 	path = word_end(bytes, end);

@@ -122,10 +122,19 @@ def check_refusals(receiver):
                             (b"\r\n\r\n", 400), (b"\xff\xfe\x00 / HTTP/1.1\n\n", 400), (b"\n\n", 400),
                             (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n", 431),
                             (b"GET /status HTTP/1.1\r\nHost: page.example\r\n\r\n", 421),
-                            (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 2000, 431), (b"\x16\x03\x01" + b"\0" * 9000, 431)):
+                            (b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 2000, 431), (b"\x16\x03\x01" + b"\xff" * 9000, 431),
+                            (b"\x16\x03\x01\x02\0\x01", 400)):
         answer = receiver.exchange(request)
         assert answer.startswith(f"HTTP/1.1 {status} ".encode()), (request[:60], answer[:60])
     receiver.exchange(b"GET / HTTP/1.1\r\n\r\n" * 1000)
+
+
+def check_sender(receiver):
+    """One whose PORT is CTLPORT is not left without an answer, and both sides say what is wrong."""
+    push = subprocess.run([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.control}", "--timeout=5"], input=b"a line\n",
+                          stderr=subprocess.PIPE, timeout=WAIT_S, check=False)
+    assert push.returncode == 1 and b"is this PORT another program's, or CTLPORT?" in push.stderr, push
+    wait_for("its refusal", lambda: b"from a sender, whose PORT is CTLPORT" in receiver.said())
 
 
 def check_names(receiver):
@@ -185,6 +194,7 @@ def main():
             check_loopback_only(receiver)
             check_pages(receiver)
             check_connection(receiver)
+            check_sender(receiver)
             check_refusals(receiver)
             check_names(receiver)
             check_crowd(receiver)

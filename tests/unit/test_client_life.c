@@ -610,7 +610,8 @@ static void the_error_that_tells_most_is_told(void **state)
 	for (unsigned tries = 0; tries < 3; tries++)
 		other_answers(f, other);
 	state_await(f, K2HFT_CLIENT_WAITING);
-	assert_string_equal(stats_of(f).last_error, "no receiver of this protocol answers");
+	assert_string_equal(stats_of(f).last_error,
+			    "what answers is no receiver: is this PORT another program's, or CTLPORT?");
 	assert_non_null(strstr(f->log, "two.example"));
 	assert_null(strstr(f->log, "refused"));
 	/* But not for ever. */

@@ -94,6 +94,17 @@ static void test_long(void **state)
 	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
 }
 
+/* Who speaks another protocol is told so at once, and does not wait for an answer that never comes. */
+static void test_other_protocols(void **state)
+{
+	static const char sender[] = "K2HF\x01\x01\0\0", tls[] = "\x16\x03\x01\x02\0\x01\0\x01\xfc";
+	enum k2i_http_page page;
+
+	(void)state;
+	assert_int_equal(k2i_http_request(sender, sizeof(sender) - 1, &page), 400);
+	assert_int_equal(k2i_http_request(tls, sizeof(tls) - 1, &page), 400);
+}
+
 static bool own(const char *header)
 {
 	static const char *const names[] = {"here", "here.example", NULL};
@@ -152,8 +163,10 @@ static void test_hosts_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pages), cmocka_unit_test(test_reasons), cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_long),  cmocka_unit_test(test_hosts),   cmocka_unit_test(test_hosts_behind),
+		cmocka_unit_test(test_pages),           cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_pieces),          cmocka_unit_test(test_long),
+		cmocka_unit_test(test_hosts),           cmocka_unit_test(test_hosts_behind),
+		cmocka_unit_test(test_other_protocols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
