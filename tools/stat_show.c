@@ -61,16 +61,17 @@ static const char *number_text(uint64_t number, char text[NUMBER_ROOM])
 
 static void head_show(FILE *output, const char *target, const struct stat_values *now)
 {
-	static const char *const paths[] = {
-		"program",     "version",     "pid",          "uptime_s",     "mount_point",    "sender",
-		"client.host", "client.port", "client.state", "client.error", "ring_state.uuid"};
+	static const char receiver_state[] = "client.receiver_status";
+	static const char *const paths[] = {"program",      "version",      "pid",          "uptime_s",
+					    "mount_point",  "sender",       "client.host",  "client.port",
+					    "client.state", receiver_state, "client.error", "ring_state.uuid"};
 	const char *text;
 	size_t at;
 
 	text_show(output, target, false);
 	for (at = 0; at < sizeof(paths) / sizeof(paths[0]); at++) {
 		text = stat_value_find(now, paths[at]);
-		if (!text || !*text)
+		if (!text || !*text || (paths[at] == receiver_state && strcmp(text, "ok") == 0))
 			continue;
 		(void)fprintf(output, "%s%s ", at ? ", " : ": ", paths[at]);
 		text_show(output, text, false);

@@ -101,6 +101,10 @@ def check_forms():
     assert len(lines) == 2 and all(f"Z {good.target} connections=4321 records=7" in line for line in lines), lines
     assert "accept_errors" in stat("--all", good.target)[1]
     assert all(" accept_errors=0 " in line for line in stat("--all", "-n", "2", good.target)[1].splitlines())
+    # Whoever asks a mount sees why nothing is acknowledged; that all is fine goes without saying.
+    held = b'{"program": "k2hftfuse", "mount": {"names": 3}, "client": {"state": "connected", "receiver_status": "full"}}'
+    assert ", client.state connected, client.receiver_status full\n" in stat(body(held).target)[1]
+    assert "receiver_status" not in stat(body(held.replace(b"full", b"ok")).target)[1]
     table = [line.split("\t") for line in stat("--table")[1].splitlines()]
     assert {row[0] for row in table} == {"receiver", "mount", "ring"} and all(len(row) == 5 for row in table)
 
