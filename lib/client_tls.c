@@ -142,7 +142,7 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 	if (error == -EINVAL)
 		k2i_log(K2HFT_LOG_ERROR, "client: TLS: %s", problem.text);
 	if (client->tls.private_key && k2i_tls_private_key_exposed(client->tls.private_key))
-		k2i_log(K2HFT_LOG_WARNING, "client: TLS: not only its owner may read the private key %s: chmod 600",
+		k2i_log(K2HFT_LOG_WARNING, "client: TLS: other users have access to the private key %s: chmod 600",
 			client->tls.private_key);
 	return error;
 }

@@ -39,7 +39,7 @@ static int file_read(const char *file, char *text, size_t room, struct k2i_tls_p
 	if (fstat(descriptor, &about) < 0 || !S_ISREG(about.st_mode)) {
 		(void)wrong(problem, "%s is not a file", file);
 	} else if (about.st_mode & (S_IRWXG | S_IRWXO)) {
-		(void)wrong(problem, "%s: not only its owner may use the key; run chmod 600 %s", file, file);
+		(void)wrong(problem, "%s: other users have access to the key; run chmod 600 %s", file, file);
 	} else {
 		count = read(descriptor, text, room - 1);
 		if (count < 0)

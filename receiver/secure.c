@@ -23,7 +23,7 @@ static int files_read(const struct k2i_tls_settings *settings, struct k2i_tls_co
 		k2i_log(K2HFT_LOG_ERROR, "receiver: TLS: %s%s", problem.text[0] ? problem.text : "no memory",
 			otherwise);
 	else if (settings->private_key && k2i_tls_private_key_exposed(settings->private_key))
-		k2i_log(K2HFT_LOG_WARNING, "receiver: TLS: not only its owner may read the private key %s: chmod 600",
+		k2i_log(K2HFT_LOG_WARNING, "receiver: TLS: other users have access to the private key %s: chmod 600",
 			settings->private_key);
 	return error;
 }

@@ -181,7 +181,7 @@ static void check_files(struct checker *checker, const struct k2i_tls_settings *
 	k2i_tls_context_release(context);
 	if (!tls->private_key || !k2i_tls_private_key_exposed(tls->private_key))
 		return;
-	(void)snprintf(text, sizeof(text), "%s: not only its owner may read %s; run chmod 600 %s", side->private_key,
+	(void)snprintf(text, sizeof(text), "%s: other users have access to %s; run chmod 600 %s", side->private_key,
 		       tls->private_key, tls->private_key);
 	find(checker, K2I_FINDING_WARNING, side->private_key, text);
 }

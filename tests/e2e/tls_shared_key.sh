@@ -23,7 +23,7 @@ push --psk "$dir/named" -t named "$dir/in" || fail "push: $(cat "$dir/pushed")"
 cmp "$dir/in" "$dir/out/named" || fail "differs"
 chmod 640 "$dir/named"
 push --psk "$dir/named" -t mode </dev/null && fail "a key that others may read"
-grep -q 'not only its owner may use the key; run chmod 600' "$dir/pushed" || fail "mode: $(cat "$dir/pushed")"
+grep -q 'other users have access to the key; run chmod 600' "$dir/pushed" || fail "mode: $(cat "$dir/pushed")"
 receiver_stop TERM
 chmod 600 "$dir/named"
 refused 'the shared keys differ: PSKFILE must hold the same line' 'the shared keys differ' --psk "$dir/other"
