@@ -44,6 +44,8 @@ struct k2i_tls_context *k2i_tls_context_hold(struct k2i_tls_context *context);
 void k2i_tls_context_release(struct k2i_tls_context *context);
 /* Has `end` called before OpenSSL takes itself apart, which it does in exit(3) if the program uses it, too. */
 void k2i_tls_at_end(void (*end)(void));
+/* Why the other side refuses the certificate by this host's clock now: "has expired" or "is not valid yet"; NULL: it doesn't. */
+const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context);
 /* Whether others than its owner may read that private key, which is worth a warning. */
 bool k2i_tls_private_key_exposed(const char *file);
 

@@ -305,3 +305,15 @@ bool k2i_tls_private_key_exposed(const char *file)
 
 	return stat(file, &about) == 0 && about.st_mode & (S_IRGRP | S_IWGRP | S_IRWXO);
 }
+
+const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context)
+{
+	const X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
+
+	if (!certificate)
+		return NULL;
+	/* 0: the time can't be read, which OpenSSL's verification refuses, too, but says otherwise. */
+	if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
+		return "has expired";
+	return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? "is not valid yet" : NULL;
+}

@@ -29,7 +29,8 @@ static const struct explanation {
 	 "the receiver refuses this host's certificate, which has expired: renew SLAVE_CERT",
 	 "it refuses this receiver's certificate, which has expired: renew SERVER_CERT"},
 	{SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, true, "the receiver refuses this host's certificate: see its log",
-	 "it refuses this receiver's certificate: SERVER_CERT must be for the name that the sender connects to"},
+	 "it refuses this receiver's certificate: SERVER_CERT must be for the name that the sender connects to, and "
+	 "valid by the clock of the sender"},
 	{SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, true, "the receiver refuses this host's certificate: see its log",
 	 "it refuses this receiver's certificate: see its log"},
 	{SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, false, "the receiver refuses this host's certificate: see its log",

@@ -157,6 +157,19 @@ static void check_sender(struct checker *checker, const struct k2i_tls_settings 
 		     "needed");
 }
 
+static void check_time(struct checker *checker, const struct k2i_tls_context *context, const char *certificate,
+		       const char *key)
+{
+	const char *untimely = k2i_tls_certificate_untimely(context);
+	char text[600];
+
+	if (!untimely)
+		return;
+	(void)snprintf(text, sizeof(text), "%s: %s %s by the clock of this host: the other side refuses it", key,
+		       certificate, untimely);
+	find(checker, K2I_FINDING_WARNING, key, text);
+}
+
 /* Reads them as the program will. */
 static void check_files(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
 {
@@ -169,12 +182,16 @@ static void check_files(struct checker *checker, const struct k2i_tls_settings *
 	struct k2i_tls_context *context = NULL;
 	struct k2i_tls_problem problem;
 	char text[600];
+	int error;
 
 	if (is_wrong(tls->authority) || is_wrong(tls->certificate) || is_wrong(tls->private_key) ||
 	    is_wrong(tls->shared_key))
 		return;
+	error = k2i_tls_context_open(tls, &context, &problem);
 	/* Memory that is short is no mistake of the file: who uses it is told. */
-	if (k2i_tls_context_open(tls, &context, &problem) == -EINVAL) {
+	if (error == 0) {
+		check_time(checker, context, tls->certificate, side->certificate);
+	} else if (error == -EINVAL) {
 		(void)snprintf(text, sizeof(text), "%s: %s", keys[problem.part], problem.text);
 		find(checker, K2I_FINDING_ERROR, keys[problem.part], text);
 	}

@@ -14,6 +14,16 @@ certificate sender root DNS:sender.example
 certificate strange stranger DNS:sender.example
 certificate late root DNS:sender.example 0
 authority selfmade
+# Valid from the end of the century on.
+: >"$dir/index"
+printf '%s\n' '[ca]' 'default_ca = d' '[d]' "database = $dir/index" "new_certs_dir = $dir" 'rand_serial = yes' \
+	'default_md = sha256' 'policy = p' 'copy_extensions = copy' '[p]' 'commonName = supplied' >"$dir/ca.conf"
+{
+	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/early.key" -out "$dir/request" \
+		-subj /CN=early -addext subjectAltName=IP:127.0.0.1 &&
+		openssl ca -batch -notext -config "$dir/ca.conf" -cert "$dir/root.pem" -keyfile "$dir/root.key" \
+			-in "$dir/request" -out "$dir/early.pem" -startdate 20990101000000Z -enddate 20990102000000Z
+} 2>"$dir/openssl" || fail "openssl: $(cat "$dir/openssl")"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/selfsigned.key" -subj /CN=selfsigned \
 	-out "$dir/selfsigned.pem" -addext subjectAltName=IP:127.0.0.1 -days 2 2>"$dir/openssl" || fail "$(cat "$dir/openssl")"
 chmod 600 "$dir"/*.key
@@ -44,6 +54,7 @@ server receiver|certificate is refused: .*CAPATH must have|does not know the aut
 server selfsigned|certificate is refused: self-signed certificate; CAPATH must have|does not know the authority of this receiver|--ca DIR/root.pem
 server elsewhere|certificate is refused: IP address mismatch; it must be for the name|refuses this receiver's certificate: SERVER_CERT must be for|--ca DIR/root.pem
 server old|certificate has expired; renew SERVER_CERT|refuses this receiver's certificate, which has expired|--ca DIR/root.pem
+server early|certificate is not yet valid; compare the clocks|refuses this receiver's certificate: .*, and valid by the clock of the sender|--ca DIR/root.pem
 server receiver|the shared keys differ|refused: .*both need one PSKFILE|--psk DIR/wrong
 mutual|wants a certificate of this host: set SLAVE_CERT|shows no certificate: SSL_VERIFY_PEER = yes here|--ca DIR/root.pem
 mutual|does not know the authority of this host's certificate|the sender's certificate is refused: .*CAPATH must have|--ca DIR/root.pem --cert DIR/strange.pem --key DIR/strange.key
@@ -96,3 +107,13 @@ grep -q 'other users have access to the private key .*/sender.key' "$dir/pushed"
 "${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/checked" || fail "check: $(cat "$dir/checked")"
 grep -q 'SERVER_PRIKEY: other users have access to .*; run chmod 600' "$dir/checked" || fail "check: $(cat "$dir/checked")"
 receiver_stop TERM
+# A certificate that senders will refuse by its dates is told of before they do.
+for name in 'old has expired' 'early is not valid yet'; do
+	server "${name%% *}"
+	chmod 600 "$dir/${name%% *}.key"
+	"${B:-build}/bin/k2hft" check "$dir/conf" >"$dir/checked" || fail "check: $(cat "$dir/checked")"
+	grep -q "warning: SERVER_CERT: .*/${name%% *}.pem ${name#* } by the clock" "$dir/checked" || fail "check: $(cat "$dir/checked")"
+	receiver_start
+	logged "TLS: .*/${name%% *}.pem ${name#* } by the clock" || fail "the receiver says nothing"
+	receiver_stop TERM
+done
