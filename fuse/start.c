@@ -85,11 +85,11 @@ static int check_mount_point(struct k2i_mount_options *options)
 	while (mount_is_dead(options->mount_point)) {
 		if (umount2(options->mount_point, MNT_DETACH)) {
 			k2i_log(K2HFT_LOG_ERROR,
-				"%s: a mount without its server is there: fusermount3 -u -z %s, then again",
+				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again",
 				options->mount_point, options->mount_point);
 			return -ENOTCONN;
 		}
-		k2i_log(K2HFT_LOG_WARNING, "%s: a mount without its server was there, and is removed",
+		k2i_log(K2HFT_LOG_WARNING, "%s: a mount whose processes ended was there, and is removed",
 			options->mount_point);
 	}
 	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))

@@ -113,7 +113,7 @@ unprivileged=
 [ "$(id -u)" != 0 ] || unprivileged='setpriv --bounding-set=-sys_admin'
 # shellcheck disable=SC2086
 quick $unprivileged "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 && fail "a mount over a dead one"
-grep -q "$mnt: a mount without its server" "$work/out" || fail "$(cat "$work/out")"
+grep -q "$mnt: a mount whose processes ended" "$work/out" || fail "$(cat "$work/out")"
 umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
 quick "$bin/k2hftfuse" -h | grep -q 'conf=FILE' || fail "no help"
 quick "$bin/k2hftfuse" -V | grep -q '^k2hftfuse [0-9]' || fail "no version"
