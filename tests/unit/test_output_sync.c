@@ -18,24 +18,9 @@
 #include "../../receiver/output_whole.h"
 #include "session_world.h"
 
-static bool wait_fails; /* of a write, for what was written long before */
-
-/* Named by the linker, as those that follow. */
-int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigned flags);
-int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigned flags)
-{
-	(void)descriptor;
-	(void)from;
-	(void)byte_count;
-	if (!wait_fails || !(flags & SYNC_FILE_RANGE_WAIT_BEFORE))
-		return 0;
-	wait_fails = false;
-	errno = EIO;
-	return -1;
-}
-
 static unsigned cut_files_synced; /* that have one byte left */
 
+/* Named by the linker, as those that follow. */
 int __real_fdatasync(int descriptor);
 int __wrap_fdatasync(int descriptor);
 int __wrap_fdatasync(int descriptor)
@@ -74,33 +59,6 @@ int __wrap_fsync(int descriptor)
 	if (directory_count < 8 && fstat(descriptor, &status) == 0)
 		directories_synced[directory_count++] = status.st_ino;
 	return __real_fsync(descriptor);
-}
-
-/* A write was told so before the file was closed; the kernel tells nobody again. */
-static void test_write_behind_failed_of_a_file_that_was_closed(void **state)
-{
-	struct world *world = *state;
-	struct k2i_outputs *outputs = world->destination.outputs;
-	struct k2i_output_file *output;
-	char path[300];
-
-	open_session(world);
-	put_data(world, 0, 0, 1, "a");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	(void)snprintf(path, sizeof(path), "%s/file", world->base);
-	assert_int_equal(truncate(path, (off_t)(2 * k2i_store_waiting_bytes(1))), 0);
-	put_data(world, 40, 0, 1, "b");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_output_acquire(outputs, "file", &output), 0);
-	k2i_store_behind_set(&output->behind, 0);
-	k2i_output_release(outputs, output);
-	wait_fails = true;
-	put_data(world, 80, 0, 1, "c");
-	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_false(wait_fails);
-	k2i_outputs_reopen(outputs);
-	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
-	assert_int_equal(k2i_outputs_sync(outputs), 0);
 }
 
 /* Others can be mounted below the base directory: what was closed there is synced until it is on the disk, or is not there. */
@@ -196,7 +154,6 @@ static void test_synced_after_a_kill(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed),
 		SESSION_TEST(test_file_systems_below),
 		SESSION_TEST(test_names_are_synced),
 		SESSION_TEST(test_synced_after_a_kill),

@@ -30,17 +30,6 @@ static uint16_t chunk_take(struct k2hft_sender *sender, struct k2hft_chunk_view 
 	return view->chunk.flags;
 }
 
-/* With pieces of a line. */
-static void fill(struct k2hft_writer *writer)
-{
-	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
-				    .record_count = 1,
-				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
-
-	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
-		continue;
-}
-
 /* The begin of a line is out, and for its rest, and for a line end in its place, there is no room. */
 static void line_break(struct k2hft_writer *writer)
 {
@@ -48,7 +37,7 @@ static void line_break(struct k2hft_writer *writer)
 
 	for (int part = 0; part < 2; part++)
 		assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
-	fill(writer);
+	pieces_fill(writer);
 	k2hft_writer_close(writer);
 }
 
@@ -140,7 +129,7 @@ static void who_waited_for_room_may_owe_an_end(void **state)
 	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
 	assert_int_equal(k2hft_writer_lines(writer, large, sizeof(large), NULL), 0);
-	fill(writer);
+	pieces_fill(writer);
 	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
 	k2hft_writer_close(writer);
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);

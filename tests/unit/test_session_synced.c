@@ -193,25 +193,40 @@ int __wrap_fdatasync(int descriptor)
 	return -1;
 }
 
-/* The disk lost what was written long ago, and it is a write that is told so: nothing since the last sync is on it. */
-static void test_write_behind_fails(void **state)
+/* As if so much more had been written since. */
+static void file_lengthen(const struct world *world)
 {
-	struct world *world = *state;
-	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
-	struct k2i_output_file *output;
 	char path[300];
 
-	put_and_sync(world, 0, "a");
-	/* As if all of this had been written since. */
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	assert_int_equal(truncate(path, (off_t)(2 * k2i_store_waiting_bytes(1))), 0);
-	put_and_sync(world, 40, "b");
+}
+
+/* The disk lost what was written long ago, and it is the write of a third chunk that is told so. */
+static struct k2i_output_file *write_told(struct world *world)
+{
+	struct k2i_output_file *output;
+
 	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
 	k2i_store_behind_set(&output->behind, 0);
 	wait_fails = true;
 	put_data(world, 80, 0, 1, "c");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_false(wait_fails);
+	return output;
+}
+
+/* Nothing since the last sync is on the disk. */
+static void test_write_behind_fails(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+	struct k2i_output_file *output;
+
+	put_and_sync(world, 0, "a");
+	file_lengthen(world);
+	put_and_sync(world, 40, "b");
+	output = write_told(world);
 	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
 		continue;
 	assert_true(k2i_session_synced(&world->session));
@@ -219,6 +234,24 @@ static void test_write_behind_fails(void **state)
 	assert_int_equal(world->session.durable, 80);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
 	k2i_output_release(world->destination.outputs, output);
+}
+
+/* The kernel tells nobody again what it has told a write. */
+static void test_write_behind_failed_of_a_file_that_was_closed(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs *outputs = world->destination.outputs;
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	file_lengthen(world);
+	put_data(world, 40, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_output_release(outputs, write_told(world));
+	k2i_outputs_reopen(outputs);
+	assert_int_equal(k2i_outputs_sync(outputs), -EIO);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
 }
 
 static atomic_bool disk_answers;
@@ -495,6 +528,7 @@ int main(void)
 		SESSION_TEST(test_malformed_before_welcome),
 		SESSION_TEST(test_synced_at_the_end),
 		SESSION_TEST(test_write_behind_fails),
+		SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
 		SESSION_TEST(test_sync_fails_of_files_that_were_closed),
 		SESSION_TEST(test_synced_without_descriptors),

@@ -7,24 +7,13 @@
 #include "writer.h"
 #include "writer_help.h"
 
-/* Not even the end of the line whose begin is out finds room any more. */
-static void fill(struct k2hft_writer *writer)
-{
-	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
-				    .record_count = 1,
-				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
-
-	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
-		continue;
-}
-
 /* The rest of a line whose begin is out is dropped. */
 static void break_line(struct k2hft_writer *writer, const char *large)
 {
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(k2hft_writer_lines(writer, large, K2HFT_RING_BYTES_MIN, NULL), 0);
 	assert_int_equal(k2hft_writer_lines(writer, "rest\n", 5, NULL), 0);
-	fill(writer);
+	pieces_fill(writer);
 }
 
 /* A line's begin is out when the ring is full: it ends there, and what follows is a line of its own in each way. */
@@ -91,7 +80,7 @@ static void what_close_drops_ends_its_line(void **state)
 		if (way == 2)
 			break_line(writer, large);
 		assert_int_equal(k2hft_writer_lines(writer, large, way == 2 ? 100 : 20000, NULL), 0);
-		fill(writer);
+		pieces_fill(writer);
 		k2hft_writer_close(writer);
 		take_committed(sender, &taken);
 		assert_int_equal(taken.open, 1);
@@ -120,7 +109,7 @@ static void a_claim_goes_behind_the_end_that_is_owed(void **state)
 	(void)state;
 	memset(line, 'l', sizeof(line));
 	assert_int_equal(k2hft_writer_lines(writer, line, sizeof(line), NULL), 0);
-	fill(writer);
+	pieces_fill(writer);
 	k2hft_writer_close(writer);
 	writer = writer_make(sender);
 	assert_int_equal(k2i_writer_reserve(writer, &memory, &bytes), -EAGAIN);

@@ -36,6 +36,17 @@ static inline struct k2hft_writer *writer_make(struct k2hft_sender *sender)
 	return writer;
 }
 
+/* Fills the ring with pieces of a line, to the last place in which one more, be it the line's end, finds room. */
+static inline void pieces_fill(struct k2hft_writer *writer)
+{
+	struct k2hft_chunk piece = {.stream_id = writer->stream_id,
+				    .record_count = 1,
+				    .flags = K2HFT_CHUNK_CONTINUED | K2HFT_CHUNK_CONTINUES};
+
+	while (k2hft_producer_push(writer->producer, &piece, "l", 1) == 0)
+		continue;
+}
+
 /* What came out of a ring. */
 struct taken {
 	uint8_t *bytes;
