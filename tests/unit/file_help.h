@@ -40,6 +40,12 @@ static inline void folder_remove(const char *path)
 	assert_int_equal(nftw(path, entry_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* PATH becomes that of NAME below PARENT. */
+static inline void path_in(char *path, size_t room, const char *parent, const char *name)
+{
+	assert_true((size_t)snprintf(path, room, "%s/%s", parent, name) < room);
+}
+
 /* Lets the process have descriptors below `limit` only; RLIM_INFINITY: as many as it may. */
 static inline void descriptors_limit(rlim_t limit)
 {

@@ -21,11 +21,6 @@ static struct found_files {
 	char path[64];
 } found;
 
-static void path_join(char *path, size_t room, const char *parent, const char *name)
-{
-	assert_true((size_t)snprintf(path, room, "%s/%s", parent, name) < room);
-}
-
 static void file_take(void *argument, const struct k2i_ledger_file *file)
 {
 	(void)argument;
@@ -69,8 +64,8 @@ static int setup(void **state)
 {
 	(void)state;
 	folder_make(folder.path, sizeof(folder.path));
-	path_join(folder.ledger, sizeof(folder.ledger), folder.path, "state");
-	path_join(folder.log, sizeof(folder.log), folder.ledger, "ledger");
+	path_in(folder.ledger, sizeof(folder.ledger), folder.path, "state");
+	path_in(folder.log, sizeof(folder.log), folder.ledger, "ledger");
 	open_begun();
 	return 0;
 }
@@ -83,7 +78,7 @@ static int teardown(void **state)
 	(void)state;
 	ledger_close(false);
 	for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
-		path_join(path, sizeof(path), folder.ledger, names[at]);
+		path_in(path, sizeof(path), folder.ledger, names[at]);
 		(void)unlink(path);
 	}
 	(void)rmdir(folder.ledger);

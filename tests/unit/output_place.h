@@ -26,11 +26,6 @@ struct place {
 	struct k2i_ledger_ring ring;
 };
 
-static void path_in(char *path, size_t room, const char *folder, const char *name)
-{
-	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
-}
-
 static void outputs_open(struct place *place)
 {
 	struct k2i_outputs_options options = {

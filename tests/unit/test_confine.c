@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,11 +23,6 @@
 struct place {
 	char root[200], base[240], outside[240];
 };
-
-static void path_in(char *path, size_t room, const char *folder, const char *name)
-{
-	assert_true((size_t)snprintf(path, room, "%s/%s", folder, name) < room);
-}
 
 static int setup(void **state)
 {
@@ -129,14 +123,6 @@ static void hostile_setup(const struct place *place)
 	assert_int_equal(chdir("/"), 0);
 }
 
-static int count_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)path;
-	(void)status;
-	(void)type;
-	return walk->level > 0;
-}
-
 /* None but what is a directory, below the base, without a symbolic link on the way. */
 static void test_directories(void **state)
 {
@@ -186,7 +172,8 @@ static void test_hostile_paths(void **state)
 		if (descriptor >= 0)
 			fail_msg("\"%s\" was opened without openat2", hostile_paths[i]);
 	}
-	assert_int_equal(nftw(place->outside, count_one, 16, FTW_PHYS), 0);
+	/* Nothing came there. */
+	assert_int_equal(rmdir(place->outside), 0);
 	(void)close(reader);
 	(void)close(base);
 }

@@ -35,11 +35,6 @@ struct folder {
 	struct k2i_quarantine *quarantine;
 };
 
-static void path_join(char *path, size_t room, const struct folder *folder, const char *name)
-{
-	assert_true((size_t)snprintf(path, room, "%s/%s", folder->path, name) < room);
-}
-
 static int setup(void **state)
 {
 	static struct folder folder;
@@ -58,7 +53,7 @@ static int teardown(void **state)
 
 	k2i_quarantine_free(folder->quarantine);
 	for (at = 0; at < 3; at++) {
-		path_join(path, sizeof(path), folder, folder->names[at]);
+		path_in(path, sizeof(path), folder->path, folder->names[at]);
 		(void)unlink(path);
 	}
 	assert_int_equal(rmdir(folder->path), 0);
@@ -69,7 +64,7 @@ static void expect_file(const struct folder *folder, const char *name, const cha
 {
 	char path[PATH_ROOM];
 
-	path_join(path, sizeof(path), folder, name);
+	path_in(path, sizeof(path), folder->path, name);
 	expect_contents(path, wanted);
 }
 
@@ -115,7 +110,7 @@ static void what_comes_again_is_there_once(void **state)
 	assert_int_equal(k2i_quarantine_put(folder->quarantine, ring, &group, &file), -EDQUOT);
 	/* Two chunks and the index. */
 	create(folder, UINT64_C(3) * 4096);
-	path_join(index, sizeof(index), folder, "index");
+	path_in(index, sizeof(index), folder->path, "index");
 	assert_int_equal(mkdir(index, 0700), 0);
 	assert_int_equal(k2i_quarantine_put(folder->quarantine, ring, &group, &file), -EISDIR);
 	assert_int_equal(atomic_load(&folder->counters.quarantined_chunks), 0);
@@ -136,7 +131,7 @@ static void a_line_that_was_cut_stays_one(void **state)
 	char index[PATH_ROOM];
 	int file;
 
-	path_join(index, sizeof(index), folder, "index");
+	path_in(index, sizeof(index), folder->path, "index");
 	file = open(index, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	assert_true(file >= 0);
 	assert_int_equal(write(file, "72696e67-00", 11), 11);
@@ -151,7 +146,7 @@ static const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1
 /* One that has room for a file, and has it; when it was put there is long ago. */
 static void one_there(struct folder *folder, char there[PATH_ROOM])
 {
-	path_join(there, PATH_ROOM, folder, CHUNK_1);
+	path_in(there, PATH_ROOM, folder->path, CHUNK_1);
 	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, long_ago, 0), 0);
 	create(folder, 4096);
@@ -181,7 +176,7 @@ static void a_full_one_that_has_just_changed_is_looked_through(void **state)
 
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &now[0]), 0);
 	now[1] = now[0];
-	path_join(there, sizeof(there), folder, CHUNK_1);
+	path_in(there, sizeof(there), folder->path, CHUNK_1);
 	assert_int_equal(close(open(there, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(utimensat(AT_FDCWD, folder->path, now, 0), 0);
 	create(folder, 4096);
@@ -198,7 +193,7 @@ static void what_could_not_be_put_there_takes_no_room(void **state)
 	char part[PATH_ROOM];
 	int tries;
 
-	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
+	path_in(part, sizeof(part), folder->path, CHUNK_2 ".part");
 	assert_int_equal(mkdir(part, 0700), 0);
 	create(folder, 4096);
 	for (tries = 0; tries < 4; tries++) {
@@ -271,7 +266,7 @@ static void what_was_found_is_synced(void **state)
 	assert_int_equal(syncs, 1);
 	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 1);
-	path_join(none, sizeof(none), folder, "none");
+	path_in(none, sizeof(none), folder->path, "none");
 	create_at(folder, none, UINT64_MAX);
 	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
 	assert_int_equal(syncs, 1);
@@ -339,7 +334,7 @@ static void an_error_of_the_one_before_is_noticed(void **state)
 		assert_int_equal(rmdir(other), 0);
 		skip();
 	}
-	path_join(link, sizeof(link), folder, "index");
+	path_in(link, sizeof(link), folder->path, "index");
 	for (puts = 0; puts < 2; puts++) {
 		assert_int_equal(symlink(folder->path, link), 0);
 		create_at(folder, link, UINT64_MAX);
@@ -384,12 +379,12 @@ static void what_it_says(void **state)
 	struct folder *folder = *state;
 	char part[PATH_ROOM], below[PATH_ROOM];
 
-	path_join(part, sizeof(part), folder, CHUNK_2 ".part");
+	path_in(part, sizeof(part), folder->path, CHUNK_2 ".part");
 	assert_int_equal(mkdir(part, 0700), 0);
 	expect_line(folder, folder->path, "is held, because it can't go to ", ": Is a directory");
 	assert_int_equal(rmdir(part), 0);
 	expect_line(folder, folder->path, "goes to ", "");
-	path_join(below, sizeof(below), folder, CHUNK_2 "/quarantine");
+	path_in(below, sizeof(below), folder->path, CHUNK_2 "/quarantine");
 	expect_line(folder, below, "is held, because it can't go to ", ": Not a directory");
 }
 
