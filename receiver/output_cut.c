@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "output_whole.h"
 
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
@@ -27,9 +29,12 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 /* Until then it may yet be cut. What is gone with its file is nowhere twice. */
 void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
-	if (file->uncut)
-		k2i_count(&outputs->counters->uncut_files, 1);
+	if (!file->uncut)
+		return;
 	file->uncut = 0;
+	k2i_count(&outputs->counters->uncut_files, 1);
+	k2i_log_limited(&outputs->uncut_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
+			"output: what was to be cut off %s stays: records can be there twice", file->label);
 }
 
 int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *file)

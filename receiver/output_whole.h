@@ -55,7 +55,7 @@ struct k2i_outputs {
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
-	struct k2i_log_limit recover_limit, uncut_limit; /* of what was found at the start, where files can be many */
+	struct k2i_log_limit recover_limit, uncut_limit; /* files can be many, above all at the start */
 	struct k2i_log_limit base_limit;
 	struct k2i_output_moved *moved; /* what k2i_outputs_recover has for k2i_outputs_recover_renamed */
 	size_t moved_count;
@@ -81,7 +81,7 @@ struct k2i_outputs {
 /* One more reference; under the table's lock. */
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
 
-/* What a commit that failed left in a file is not cut off any more: it is counted. */
+/* What a commit that failed left in a file, if anything, is not cut off any more: it is counted and said. */
 void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file);
 /*
  * Tries to cut that off a locked file that may not have its name any more: who opens that next would not find it. Errors

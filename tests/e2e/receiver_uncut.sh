@@ -41,7 +41,8 @@ bye
 END
 sender=$!
 wait_until above uncut_files 0
-wait_until logged "output: f can't be cut back to 200 bytes (Operation not permitted): records can be there twice"
+wait_until logged "output: f can't be cut back to 200 bytes (Operation not permitted); that is tried again before"
+wait_until logged 'output: what was to be cut off f stays: records can be there twice'
 wait_until is held_now 1
 prlimit --pid "$pid" --fsize=unlimited:
 wait $sender || fail "$(cat "$dir/said")"
