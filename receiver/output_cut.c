@@ -9,6 +9,7 @@
 
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
 {
+	struct k2i_output_whole *file = k2i_output_whole(output);
 	struct stat status = {0};
 
 	output->open_writer = open_writer;
@@ -20,10 +21,12 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 	 */
 	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size <= length)
 		return 0;
-	if (ftruncate(output->descriptor, (off_t)length) == 0)
-		return 0;
-	k2i_output_whole(output)->uncut = (uint64_t)status.st_size;
-	return -errno;
+	if (ftruncate(output->descriptor, (off_t)length) < 0) {
+		file->uncut = (uint64_t)status.st_size;
+		return -errno;
+	}
+	file->dirty = true;
+	return 0;
 }
 
 /* Until then it may yet be cut. What is gone with its file is nowhere twice. */
@@ -53,7 +56,6 @@ int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *f
 		error = k2i_output_cut(output, output->length, output->open_writer);
 		if (error && !k2i_output_error_own(error))
 			return error;
-		file->dirty = true;
 	}
 	if (error && status.st_nlink && status.st_size)
 		k2i_output_uncut_stays(outputs, file);

@@ -16,7 +16,7 @@ struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	const char *label; /* the path as a log can take it */
 	pthread_mutex_t mutex;
 	unsigned generation; /* of the table when the file was opened */
-	/* Since the last sync it was written, as who syncs sees without its lock, or made. */
+	/* Since the last sync it was written or cut, as who syncs sees without its lock, or made. */
 	atomic_bool dirty;
 	bool fresh;
 	int lost; /* what who waited within a write was told of its disk, and fdatasync(2) is not; 0: nothing */

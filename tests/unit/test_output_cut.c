@@ -17,6 +17,7 @@
 
 static int write_error, cut_error; /* 0: it works */
 static int write_refused = -1;     /* the descriptor that write_error is for */
+static bool write_part;            /* before it one byte is written */
 
 ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
 ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count);
@@ -24,6 +25,10 @@ ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
 {
 	if (!write_error || descriptor != write_refused)
 		return __real_writev(descriptor, vectors, count);
+	if (write_part) {
+		write_part = false;
+		return write(descriptor, vectors[0].iov_base, 1);
+	}
 	errno = write_error;
 	return -1;
 }
@@ -52,6 +57,16 @@ static void expect_uncut(const struct place *place, unsigned wanted)
 {
 	assert_int_equal(atomic_load(&place->counters.uncut_files), wanted);
 	assert_int_equal(twice_said, wanted);
+}
+
+static unsigned files_synced;
+
+int __real_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor);
+int __wrap_fdatasync(int descriptor)
+{
+	files_synced++;
+	return __real_fdatasync(descriptor);
 }
 
 static int commit_both(struct place *place, const char *text)
@@ -213,6 +228,30 @@ static void test_cut_at_the_end(void **state)
 	expect_file(place, "first", "1\n");
 }
 
+/* After an end in order, with a power cut behind it, the start does not cut again. */
+static void test_a_cut_gets_to_the_disk(void **state)
+{
+	struct k2i_stream stream = stream_make(1, "file");
+	struct k2i_output_file *output;
+	struct place *place = *state;
+
+	place_open(place, "%L", NULL);
+	deliver(place, &stream, 0, 1, "1\n");
+	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_output_acquire(place->destination.outputs, "file", &output), 0);
+	write_refused = output->descriptor;
+	write_error = ENOSPC;
+	write_part = true;
+	add(place, &stream, 0, 1, "2\n");
+	assert_int_equal(commit(place), -ENOSPC);
+	write_error = 0;
+	k2i_output_release(place->destination.outputs, output);
+	expect_file(place, "file", "1\n");
+	files_synced = 0;
+	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(files_synced, 1);
+}
+
 static void end_uncut(struct place *place, int error, bool reopened, int wanted)
 {
 	leave_uncut(place, error);
@@ -251,6 +290,7 @@ int main(void)
 		PLACE_TEST(test_cut_when_renamed),
 		PLACE_TEST(test_cut_after_a_restart),
 		PLACE_TEST(test_cut_at_the_end),
+		PLACE_TEST(test_a_cut_gets_to_the_disk),
 		PLACE_TEST(test_no_end_in_order),
 		PLACE_TEST(test_end_never_cut),
 		PLACE_TEST(test_end_never_cut_and_closed),
