@@ -199,7 +199,7 @@ static int log_allocate(int file, uint64_t *allocated, uint64_t wanted)
 
 static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_snapshot *snapshot, uint64_t *allocated)
 {
-	int error = log_allocate(file, allocated, snapshot->used);
+	int error = log_allocate(file, allocated, snapshot->used + K2I_LEDGER_SYNC_BYTES);
 
 	if (!error)
 		error = write_whole(file, snapshot->bytes, snapshot->used, 0);

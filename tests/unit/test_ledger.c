@@ -531,6 +531,27 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 }
 
 /* Whoever knew the seed of the tables could give his rings such uuids, and then no ring would be found quickly. */
+/* However long it is: a disk that is full then must not keep what was committed from being acknowledged. */
+static void test_a_new_log_has_room_for_a_sync(void **state)
+{
+	const size_t allocated = 1 << 20, ring_bytes = 72, whole_bytes = 16;
+	size_t count = (allocated - K2I_LEDGER_SYNC_BYTES - K2I_LEDGER_HEADER_BYTES - whole_bytes) / ring_bytes;
+	uint64_t number;
+	char name[16];
+
+	(void)state;
+	while (count-- > 0) {
+		(void)snprintf(name, sizeof(name), "%zu", count);
+		commit(name, 8);
+	}
+	assert_int_equal(unlink(folder.log), 0);
+	assert_int_equal(k2i_ledger_check(ledger), 1);
+	file_bytes_limit(allocated);
+	assert_int_equal(k2i_ledger_mark(ledger, &number), 0);
+	assert_int_equal(k2i_ledger_checkpoint(ledger), 0);
+	file_bytes_limit(RLIM_INFINITY);
+}
+
 static void test_chosen_uuids_do_not_collide(void **state)
 {
 	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
@@ -566,6 +587,7 @@ int main(void)
 		LEDGER_TEST(test_what_the_disk_refused_is_written_again),
 		LEDGER_TEST(test_synced_without_descriptors),
 		LEDGER_TEST(test_damage_behind_a_clean_end),
+		LEDGER_TEST(test_a_new_log_has_room_for_a_sync),
 		cmocka_unit_test(test_record_limits),
 		cmocka_unit_test(test_chosen_uuids_do_not_collide),
 		LEDGER_TEST(test_what_is_written_in_part_leaves_nothing),
