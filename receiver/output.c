@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "clock.h"
 #include "confine.h"
 #include "crash.h"
-#include "directory.h"
 #include "log.h"
 #include "output_whole.h"
 #include "path.h"
@@ -50,86 +48,6 @@ static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_whole *fi
 		file->newer->older = file->older;
 	else
 		outputs->newest = file->older;
-}
-
-/* Base directory ------------------------------------------------------------------------------------------------- */
-
-int k2i_outputs_base_make(const char *base_directory)
-{
-	char *path = strdup(base_directory), *slash = path;
-	int error = path ? 0 : -ENOMEM;
-
-	while (error >= 0 && slash) {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		error = k2i_directory_make(path);
-		if (slash)
-			*slash = '/';
-	}
-	free(path);
-	return error < 0 ? error : 0;
-}
-
-static int base_open(struct k2i_outputs *outputs, int *base, struct stat *status)
-{
-	*base = open(outputs->base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*base < 0)
-		return -errno;
-	if (fstat(*base, status) == 0)
-		return 0;
-	(void)close(*base);
-	*base = -1;
-	return -EIO;
-}
-
-/* Another receiver that starts would cut off what this one has not yet entered in its own ledger. */
-static int base_lock(int base)
-{
-	return flock(base, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-}
-
-/* Said once. A lack of descriptors or memory says nothing about it. */
-static void base_missing(struct k2i_outputs *outputs, int error)
-{
-	if (outputs->base_missing || error == -EMFILE || error == -ENFILE || error == -ENOMEM)
-		return;
-	outputs->base_missing = true;
-	k2i_log(K2HFT_LOG_WARNING, "output: %s can't be opened any more: %s; files stay in the directory that it was",
-		outputs->base_path, k2i_text_error(error));
-}
-
-/* A directory that was removed and made again, or mounted over, is another one: files go where the path leads. */
-static void base_check(struct k2i_outputs *outputs)
-{
-	struct stat status;
-	int base, error = base_open(outputs, &base, &status);
-
-	if (error) {
-		base_missing(outputs, error);
-		return;
-	}
-	outputs->base_missing = false;
-	if (status.st_dev == atomic_load(&outputs->base_device) && status.st_ino == outputs->base_inode) {
-		(void)close(base);
-		return;
-	}
-	error = base_lock(base);
-	if (error) {
-		(void)close(base);
-		k2i_log_limited(&outputs->base_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
-				"output: %s is another directory now, and can't be used: %s", outputs->base_path,
-				error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
-		return;
-	}
-	(void)pthread_rwlock_wrlock(&outputs->base_lock);
-	(void)close(outputs->base);
-	outputs->base = base;
-	atomic_store(&outputs->base_device, status.st_dev);
-	outputs->base_inode = status.st_ino;
-	(void)pthread_rwlock_unlock(&outputs->base_lock);
-	atomic_fetch_add(&outputs->generation, 1);
-	k2i_log(K2HFT_LOG_WARNING, "output: %s is another directory now, files are opened anew", outputs->base_path);
 }
 
 /* Opening and closing -------------------------------------------------------------------------------------------- */
@@ -568,7 +486,7 @@ void k2i_outputs_reopen(struct k2i_outputs *outputs)
 
 void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
 {
-	base_check(outputs);
+	k2i_output_base_check(outputs);
 	if (now_ns > IDLE_CLOSE_NS)
 		idle_close_before(outputs, now_ns - IDLE_CLOSE_NS);
 }
@@ -578,7 +496,6 @@ void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
 int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs)
 {
 	struct k2i_outputs *made = calloc(1, sizeof(*made));
-	struct stat status;
 	int error;
 
 	if (!made)
@@ -598,17 +515,12 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->refused_prefix = options->refused_prefix;
 	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
 	if (!error)
-		error = base_open(made, &made->base, &status);
-	if (!error)
-		error = base_lock(made->base);
-	if (error) {
+		error = k2i_output_base_open(made);
+	if (error)
 		(void)k2i_outputs_free(made, false);
-		return error;
-	}
-	atomic_store(&made->base_device, status.st_dev);
-	made->base_inode = status.st_ino;
-	*outputs = made;
-	return 0;
+	else
+		*outputs = made;
+	return error;
 }
 
 const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs)

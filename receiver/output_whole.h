@@ -78,6 +78,14 @@ struct k2i_outputs {
 	uint64_t next_number;
 };
 
+/* Opens and locks the base directory. As k2i_outputs_create. */
+int k2i_output_base_open(struct k2i_outputs *outputs);
+/*
+ * Whether its path leads to another one now, which was made in its place, or mounted over it: files go where the path
+ * leads.
+ */
+void k2i_output_base_check(struct k2i_outputs *outputs);
+
 /* One more reference; under the table's lock. */
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
 
