@@ -72,6 +72,23 @@ int k2i_output_base_open(struct k2i_outputs *outputs)
 	return 0;
 }
 
+/* What was closed in the former one may not be on its disk, which can be another. */
+static void base_replace(struct k2i_outputs *outputs, int base, const struct stat *status)
+{
+	uint64_t former_device = atomic_load(&outputs->base_device);
+	int former = outputs->base;
+
+	(void)pthread_rwlock_wrlock(&outputs->base_lock);
+	outputs->base = base;
+	atomic_store(&outputs->base_device, status->st_dev);
+	outputs->base_inode = status->st_ino;
+	/* With the lock: who syncs the new one next sees to this, too. */
+	k2i_output_unsynced(outputs, ".", former, former_device);
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	(void)close(former);
+	atomic_fetch_add(&outputs->generation, 1);
+}
+
 void k2i_output_base_check(struct k2i_outputs *outputs)
 {
 	struct stat status;
@@ -94,12 +111,6 @@ void k2i_output_base_check(struct k2i_outputs *outputs)
 				error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
 		return;
 	}
-	(void)pthread_rwlock_wrlock(&outputs->base_lock);
-	(void)close(outputs->base);
-	outputs->base = base;
-	atomic_store(&outputs->base_device, status.st_dev);
-	outputs->base_inode = status.st_ino;
-	(void)pthread_rwlock_unlock(&outputs->base_lock);
-	atomic_fetch_add(&outputs->generation, 1);
+	base_replace(outputs, base, &status);
 	k2i_log(K2HFT_LOG_WARNING, "output: %s is another directory now, files are opened anew", outputs->base_path);
 }

@@ -96,6 +96,31 @@ static void test_file_systems_below(void **state)
 	assert_int_equal(file_systems_synced, 6);
 }
 
+/* What was closed before the base directory became another one, which is on another disk. */
+static void test_file_system_of_a_former_base(void **state)
+{
+	struct world *world = *state;
+	struct k2i_outputs *outputs = world->destination.outputs;
+	char moved[310];
+
+	open_session(world);
+	put_data(world, 0, 0, 1, "a");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	k2i_outputs_reopen(outputs);
+	/* As if it were on another one than what follows. */
+	atomic_fetch_add(&outputs->base_device, 1);
+	(void)snprintf(moved, sizeof(moved), "%s.1", world->base);
+	assert_int_equal(rename(world->base, moved), 0);
+	assert_int_equal(mkdir(world->base, 0700), 0);
+	k2i_outputs_tick(outputs, 0);
+	file_systems_synced = all_synced = 0;
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(file_systems_synced, 1);
+	assert_int_equal(all_synced, 1);
+	assert_int_equal(k2i_outputs_sync(outputs), 0);
+	assert_int_equal(all_synced, 1);
+}
+
 /* A file is not there without its name, and nor is that without the names above. */
 static void test_names_are_synced(void **state)
 {
@@ -155,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SESSION_TEST(test_file_systems_below),
+		SESSION_TEST(test_file_system_of_a_former_base),
 		SESSION_TEST(test_names_are_synced),
 		SESSION_TEST(test_synced_after_a_kill),
 	};
