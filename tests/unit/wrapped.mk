@@ -16,6 +16,7 @@ wrapped_by_test_group          = k2i_output_lock
 wrapped_by_test_handles        = k2i_shared_alloc
 wrapped_by_test_ledger         = fdatasync fsync
 wrapped_by_test_listener       = accept4 event_add k2i_loops_serve
+wrapped_by_test_mark           = k2i_shared_alloc
 wrapped_by_test_memory         = malloc calloc realloc reallocarray aligned_alloc strdup mmap memfd_create ftruncate epoll_create1 eventfd epoll_ctl pthread_create
 wrapped_by_test_memory_limit   = fopen setmntent
 wrapped_by_test_outlet         = k2i_regex_match k2i_shared_alloc
