@@ -135,7 +135,7 @@ $(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,st
 $(B)/tests/test_bench $(B)/tests/test_bench_plan: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json numbers output terminal)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors numbers output)
 $(patsubst %,$(B)/tests/test_%,cached collect drain hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
-$(patsubst %,$(B)/tests/test_%,collect drain handles mark outlet outlet_stream outputfile park): $(patsubst %,$(B)/obj/fuse/%.o,handles mark nodes outlet output park reply shared text tree write)
+$(patsubst %,$(B)/tests/test_%,collect drain handles mark outlet outlet_stream outputfile park): $(patsubst %,$(B)/obj/fuse/%.o,handles mark nodes outlet output park reply shared text tree write write_in_place)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(foreach name,$(wrapped_by_$(@F)),-Wl,--wrap=$(name),--wrap=$(name)64)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)

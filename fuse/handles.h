@@ -38,6 +38,8 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 int k2i_handles_inherit(struct k2i_mount *mount);
 /* NULL: no such number. */
 struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
+/* Its file reaches to `end` now, as the kernel counts it. */
+void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, uint64_t end);
 /* Whether it has an unterminated record, or can have one when what waits has been taken. */
 bool k2i_handle_holds(const struct k2i_handle *handle);
 /* The same, or all that it has of the record is sent already, or left out: there is an end to come. */

@@ -30,6 +30,12 @@ struct k2i_write {
  */
 void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write);
 
+/*
+ * Commits the data where it stands and answers, if that can be: others' records need no end before, and nothing waits.
+ * false, with a status: it failed.
+ */
+bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, int *status);
+
 /* Without anything of it in the ring. */
 void k2i_write_give_back(struct k2i_mount *mount, const struct k2i_write *write);
 
