@@ -90,10 +90,7 @@ struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number)
 
 void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, uint64_t end)
 {
-	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, handle->node);
-
-	if (entry)
-		k2i_node_grow(entry, end);
+	k2i_node_grow(k2i_node_at(mount->nodes, handle->node), end);
 }
 
 bool k2i_handle_holds(const struct k2i_handle *handle)

@@ -350,6 +350,12 @@ static void take_request(struct k2i_mount *mount, const struct k2i_write *write)
 		k2i_park_run(mount);
 }
 
+/* By which others, perhaps, write to the same file through the cache; NULL: nobody does. */
+static struct k2i_cached_file *cached_of(const struct k2i_mount *mount, const struct k2i_handle *handle)
+{
+	return handle ? k2i_node_at(mount->nodes, handle->node)->cached : NULL;
+}
+
 /* A request that waits for what was written before through the cache; a WRITE's data is behind it. */
 struct k2i_write_later {
 	struct k2i_write_later *next;
@@ -361,13 +367,13 @@ struct k2i_write_later {
 static void sync_now(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 {
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
-	struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
+	struct k2i_cached_file *cached = cached_of(mount, handle);
 	/* Of .k2hft-stat nothing is sent. */
 	int status = number >= K2I_STAT_NUMBER_FIRST ? 0 : -EBADF;
 
-	if (entry && entry->cached) {
-		k2i_collect_pass_hole(mount, entry->cached);
-		handle = entry->cached->stream;
+	if (cached) {
+		k2i_collect_pass_hole(mount, cached);
+		handle = cached->stream;
 	}
 	if (handle)
 		status = k2i_write_add_sync(mount, handle, unique, 0);
@@ -426,13 +432,12 @@ void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique)
 void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	const struct k2i_handle *handle = k2i_handle_at(mount, write->handle);
-	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
 
 	if (k2i_park_resent(mount, write->unique)) {
 		k2i_write_give_back(mount, write);
 		return;
 	}
-	if (!entry || !entry->cached)
+	if (!cached_of(mount, handle))
 		take_request(mount, write);
 	else if (!do_later(mount, handle->node, write, false))
 		refuse(mount, write, -ENOMEM);
@@ -498,12 +503,11 @@ void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t number)
 {
 	const struct k2i_write request = {.unique = unique, .handle = number};
 	const struct k2i_handle *handle = k2i_handle_at(mount, number);
-	const struct k2i_node_entry *entry = handle ? k2i_node_at(mount->nodes, handle->node) : NULL;
 
 	if (k2i_park_resent(mount, unique))
 		return;
 	/* For a write with O_DSYNC the kernel has not written back what was appended before it. */
-	if (!entry || !entry->cached)
+	if (!cached_of(mount, handle))
 		sync_now(mount, unique, number);
 	else if (!do_later(mount, handle->node, &request, true))
 		k2i_reply_status(mount, unique, -ENOMEM);
