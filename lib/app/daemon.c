@@ -132,11 +132,11 @@ static void file_line(enum k2hft_log_level level, const char *text)
 	bytes = dprintf(terminal < 0 ? log_fd : terminal, "%s%s: %s%s\n",
 			log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)), program_name, text,
 			missed_text(&before, more, sizeof(more)));
-	if (terminal < 0)
-		return;
+	/* The disk of a log file can be full, too. */
 	if (bytes < 0)
 		(void)atomic_fetch_add(&missed, before + 1);
-	(void)close(terminal);
+	if (terminal >= 0)
+		(void)close(terminal);
 }
 
 static void log_line(void *argument, enum k2hft_log_level level, const char *text)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -211,6 +212,35 @@ static void test_log_file(void **state)
 	assert_non_null(strstr(text, " warning prog: ring: two\n"));
 	assert_null(strstr(text, "hidden"));
 	assert_int_equal(k2i_daemon_log_open("prog", K2HFT_LOG_INFO, "/nonexistent/log"), -ENOENT);
+}
+
+/* Files of this process may not grow, as on a full disk, until they may again. */
+static void body_log_to_full_file(void)
+{
+	const struct rlimit none = {0, RLIM_INFINITY}, enough = {RLIM_INFINITY, RLIM_INFINITY};
+	char path[512];
+
+	(void)snprintf(path, sizeof(path), "%s/full", folder);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	if (k2i_daemon_log_open("prog", K2HFT_LOG_INFO, path) || setrlimit(RLIMIT_FSIZE, &none))
+		_exit(97);
+	k2i_log(K2HFT_LOG_INFO, "ring: many");
+	k2i_log(K2HFT_LOG_INFO, "ring: many");
+	if (setrlimit(RLIMIT_FSIZE, &enough))
+		_exit(97);
+	k2i_log(K2HFT_LOG_ERROR, "ring: one");
+	_exit(0);
+}
+
+static void test_log_full_file(void **state)
+{
+	char path[512], text[512];
+
+	(void)state;
+	assert_int_equal(status_of(body_log_to_full_file), 0);
+	(void)snprintf(path, sizeof(path), "%s/full", folder);
+	read_file(path, text, sizeof(text));
+	assert_non_null(strstr(text, " error prog: ring: one (2 messages before were not taken)\n"));
 }
 
 static void body_log_to_terminal(void)
@@ -429,15 +459,11 @@ static void test_systemd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parent_status),
-		cmocka_unit_test(test_surroundings),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_log_file),
-		cmocka_unit_test(test_log_terminal),
-		cmocka_unit_test(test_log_pipe),
-		cmocka_unit_test(test_syslog),
-		cmocka_unit_test(test_systemd),
-		cmocka_unit_test(test_log_full_terminal),
+		cmocka_unit_test(test_parent_status), cmocka_unit_test(test_surroundings),
+		cmocka_unit_test(test_levels),        cmocka_unit_test(test_log_file),
+		cmocka_unit_test(test_log_full_file), cmocka_unit_test(test_log_terminal),
+		cmocka_unit_test(test_log_pipe),      cmocka_unit_test(test_syslog),
+		cmocka_unit_test(test_systemd),       cmocka_unit_test(test_log_full_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, folder_begin, folder_end);
