@@ -236,7 +236,7 @@ static int make_ring(struct k2i_mount *mount)
 	if (status == 0)
 		(void)k2i_ring_lock_try(mount->ring_fd, K2I_LOCK_KEPT);
 	k2hft_ring_close(ring);
-	return status ? k2i_start_fail(link, status) : 0;
+	return status ? k2i_start_fail(status == -ENOENT ? "/proc, which a mount needs" : link, status) : 0;
 }
 
 /* libfuse's own messages, some of which come in several pieces: a line ends with LF. */

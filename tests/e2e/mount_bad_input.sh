@@ -82,6 +82,15 @@ refused 2 "no section K2HFTFUSE, .*receiver's file" "$mnt" -f -o "conf=$conf"
 printf '[K2HFTFUSE]\n[K2HFTFUSE_RULE_DIR]\nTARGET = a\nDEFAULTALL = ALLOW\n' >"$conf"
 refused 2 'needs an .SVRNODE. with NAME' "$mnt" -f -o "conf=$conf"
 
+# Where there is no /proc, as in a bare chroot.
+sender_config
+if unshare -m umount -l /proc 2>/dev/null; then
+	# shellcheck disable=SC2016 # of the inner shell
+	quick unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 &&
+		fail "a mount without /proc"
+	grep -q '/proc, which a mount needs: No such file' "$work/out" || fail "$(cat "$work/out")"
+fi
+
 # The ring's file: no room, not a ring, in use.
 settings="K2HTYPE = file
 K2HFILE = $work/no/such/ring"
