@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -10,6 +11,10 @@
 #include "log.h"
 #include "loops.h"
 #include "text.h"
+
+/* Beside output files, what can fail. */
+#define LEDGER "the ledger"
+#define QUARANTINE "the quarantine"
 
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination)
 {
@@ -56,17 +61,28 @@ void k2i_committer_abort(struct k2i_committer *committer)
 	k2i_group_clear(&committer->group);
 }
 
-/* Makes a file ready, with what is wrong with itself in `error`; 1: as files_prepare. */
-static int file_prepare(const struct k2i_destination *destination, struct k2i_group_file *file, bool deferred)
+static int failed_at(struct k2i_committer *committer, const char *place, int error)
 {
+	(void)snprintf(committer->failed, sizeof(committer->failed), "%s", place);
+	return error;
+}
+
+/* Makes a file ready, with what is wrong with itself in `error`; 1: as files_prepare. */
+static int file_prepare(struct k2i_committer *committer, struct k2i_group_file *file, bool deferred)
+{
+	const struct k2i_destination *destination = committer->destination;
 	struct k2i_output_file *output = file->output;
 	int told = 0, error = k2i_output_prepare(destination->outputs, output);
 
 	/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
 	if (error && !destination->unify_file && k2i_output_error_own(error))
 		file->error = error;
+	else if (error)
+		told = failed_at(committer, output->path, error);
 	else
-		told = error ? error : k2i_output_tell(destination->outputs, output, deferred);
+		told = k2i_output_tell(destination->outputs, output, deferred);
+	if (told < 0 && !error)
+		(void)failed_at(committer, LEDGER, told);
 	output->error = told < 0 ? told : error;
 	file->length_before = output->length;
 	file->writer_before = output->open_writer;
@@ -80,7 +96,7 @@ static int files_prepare(struct k2i_committer *committer, bool deferred)
 	int result, told = 0;
 
 	for (; file < end; file++) {
-		result = file_prepare(committer->destination, file, deferred);
+		result = file_prepare(committer, file, deferred);
 		if (result < 0)
 			return result;
 		told |= result;
@@ -95,8 +111,11 @@ static int files_begin(struct k2i_committer *committer, const struct k2i_ledger_
 	int error = files_prepare(committer, ring->flags & K2I_LEDGER_DEFERRED);
 	uint32_t i;
 
-	if (error > 0)
+	if (error > 0) {
 		error = k2i_ledger_sync(committer->destination->ledger);
+		if (error)
+			(void)failed_at(committer, LEDGER, error);
+	}
 	for (i = 0; error && i < group->file_count; i++)
 		group->files[i].output->told = K2I_OUTPUT_UNTOLD;
 	return error;
@@ -141,7 +160,8 @@ static int files_store(struct k2i_committer *committer, const struct k2i_ledger_
 		if (error) {
 			group->files[i].output->error = error;
 			files_cut(committer, i + 1);
-			return error;
+			return failed_at(committer, group->files[i].error ? QUARANTINE : group->files[i].output->path,
+					 error);
 		}
 	}
 	return 0;
@@ -178,7 +198,7 @@ static int commit_locked(struct k2i_committer *committer, struct k2i_ledger_ring
 	error = ledger_enter(committer, ring);
 	if (error)
 		files_cut(committer, committer->group.file_count);
-	return error;
+	return error ? failed_at(committer, LEDGER, error) : 0;
 }
 
 int k2i_committer_commit(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
@@ -188,6 +208,7 @@ int k2i_committer_commit(struct k2i_committer *committer, struct k2i_ledger_ring
 	int error;
 
 	committer->writer.terminated_records = 0;
+	committer->failed[0] = '\0';
 	k2i_group_lock(group);
 	error = commit_locked(committer, ring);
 	k2i_group_unlock(group);

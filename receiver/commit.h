@@ -29,6 +29,7 @@ struct k2i_committer {
 	struct k2i_log_limit uncut_limit; /* while a destination is held it is tried again and again */
 	int64_t unify_second;             /* that unify_path is for */
 	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	char failed[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* what the last commit could not write; "": it could */
 };
 
 /* As k2i_output_writer_start. */

@@ -196,8 +196,8 @@ static void hold_update(struct k2i_connection *connection, enum k2i_session_resu
 	struct k2i_session *session = &connection->session;
 
 	if (result == K2I_SESSION_HOLD) {
-		k2i_hold_begin(&connection->hold, session->host, connection->peer, session->hold_error,
-			       connection->loop->service->counters, k2i_loop_now_ns());
+		k2i_hold_begin(&connection->hold, session->host, connection->peer, session->hold_place,
+			       session->hold_error, connection->loop->service->counters, k2i_loop_now_ns());
 		connection->held = true;
 		k2i_session_ack(session);
 	} else if (connection->held) {

@@ -8,8 +8,8 @@
 
 #define LOG_INTERVAL_NS (60 * K2I_SECOND_NS)
 
-void k2i_hold_begin(struct k2i_hold *hold, const char *host, const char *peer, int error, struct k2i_counters *counters,
-		    uint64_t now_ns)
+void k2i_hold_begin(struct k2i_hold *hold, const char *host, const char *peer, const char *place, int error,
+		    struct k2i_counters *counters, uint64_t now_ns)
 {
 	if (!hold->since_ns) {
 		hold->since_ns = now_ns;
@@ -23,8 +23,8 @@ void k2i_hold_begin(struct k2i_hold *hold, const char *host, const char *peer, i
 	hold->next_log_ns = now_ns + LOG_INTERVAL_NS;
 	k2i_log_limited(
 		hold->limit, now_ns, K2HFT_LOG_ERROR,
-		"hold: records of %s (%s) can't be written: %s; nothing is acknowledged, tried again every second",
-		host, peer, k2i_text_error(error));
+		"hold: records of %s (%s) can't be written%s%s: %s; nothing is acknowledged, tried again every second",
+		host, peer, place[0] ? " to " : "", place, k2i_text_error(error));
 }
 
 void k2i_hold_end(struct k2i_hold *hold, const char *host, const char *peer, uint64_t now_ns)

@@ -191,7 +191,17 @@ static int destination_failed(struct k2i_session *session, int error)
 	}
 	session->status = error == -ENOSPC || error == -EDQUOT ? K2HFT_STATUS_FULL : K2HFT_STATUS_FAILED;
 	session->hold_error = error;
+	session->hold_place[0] = '\0';
 	return -EAGAIN;
+}
+
+static int commit_failed(struct k2i_session *session, int error)
+{
+	int result = destination_failed(session, error);
+
+	(void)snprintf(session->hold_place, sizeof(session->hold_place), "%.*s", (int)sizeof(session->hold_place) - 1,
+		       session->shared->committer->failed);
+	return result;
 }
 
 /* Frames --------------------------------------------------------------------------------------------------------- */
@@ -381,7 +391,7 @@ static int discard_take(struct k2i_session *session, const uint8_t *body, size_t
 	session->expected = discard.to;
 	error = session_commit(session);
 	if (error)
-		return destination_failed(session, error);
+		return commit_failed(session, error);
 	k2i_count(&counters->discarded_ranges, 1);
 	k2i_count(&counters->discarded_records, discard.record_count);
 	k2i_session_report_discard(session, &discard);
@@ -462,10 +472,11 @@ static int chunk_add(struct k2i_session *session, const struct k2hft_chunk_view 
 	if (error == -ENOBUFS) {
 		error = session_commit(session);
 		session->reread_end = session->committed;
-		if (!error)
-			error = k2i_committer_add(committer, stream, view);
+		if (error)
+			return commit_failed(session, error);
+		error = k2i_committer_add(committer, stream, view);
 	}
-	return error;
+	return error ? destination_failed(session, error) : 0;
 }
 
 static int chunks_take(struct k2i_session *session, const struct k2hft_frame *frame, const uint8_t *raw)
@@ -481,7 +492,7 @@ static int chunks_take(struct k2i_session *session, const struct k2hft_frame *fr
 		}
 		error = chunk_add(session, &view);
 		if (error)
-			return destination_failed(session, error);
+			return error;
 		session->expected = view.end;
 	}
 	session->pending_frames++;
@@ -507,8 +518,9 @@ static int data_decompress(struct k2i_session *session, const struct k2hft_frame
 	/* There is one buffer for it, which chunks of the group may still be in. */
 	int error = session_commit(session);
 
-	if (!error)
-		error = raw_room(session->shared, frame->raw_bytes);
+	if (error)
+		return commit_failed(session, error);
+	error = raw_room(session->shared, frame->raw_bytes);
 	if (error)
 		return destination_failed(session, error);
 	if (k2hft_frame_decompress(body, frame->body_bytes, session->shared->raw, frame->raw_bytes))
@@ -542,7 +554,7 @@ static int message_take(struct k2i_session *session, const struct k2hft_frame *f
 	int error = session_commit(session);
 
 	if (error)
-		return destination_failed(session, error);
+		return commit_failed(session, error);
 	switch (frame->type) {
 	case K2HFT_FRAME_STREAM:
 		return stream_take(session, body, frame->body_bytes);
@@ -643,7 +655,7 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 	if (length >= 0 && session->state == K2I_SESSION_OPEN) {
 		int error = session_commit(session);
 
-		length = error ? destination_failed(session, error) : 0;
+		length = error ? commit_failed(session, error) : 0;
 	}
 	/* Also of what came before something that is held. */
 	if (k2i_session_deferred(session))

@@ -11,6 +11,7 @@
 
 #include "commit.h"
 #include "counts.h"
+#include "hold.h"
 #include "log.h"
 #include "refusals.h"
 #include "rings.h"
@@ -99,6 +100,7 @@ struct k2i_session {
 	uint8_t level, status;
 	bool ack_due;
 	int hold_error; /* why it is held */
+	char hold_place[K2I_HOLD_PLACE_BYTES];
 	/* Of this connection. */
 	uint64_t chunk_count, record_count, payload_bytes, duplicate_count;
 	uint64_t pending_frames, pending_duplicates; /* not yet committed */

@@ -21,7 +21,7 @@ bye
 closed
 END
 sender=$!
-wait_until logged 'hold: records of wirehost .* No space left on device'
+wait_until logged "hold: records of wirehost .* can't be written to f: No space left on device"
 wait_until grep -q '^status 2' "$dir/said"
 kill -0 "$pid" || fail "the receiver ended"
 # Whole groups only: what is there is a beginning of what was sent.

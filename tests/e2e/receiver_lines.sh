@@ -15,7 +15,7 @@ done | sed "s/^hello/connect $port\n&/" | "${B:-build}/tests/tools/wire_send" >"
 is held 250 || fail "$(counter held) were held"
 wait_until logged ' disconnected at '
 receiver_stop TERM
-for kind in ' connected, ring ' ' disconnected at ' "hold: records of .* can't be written: Is a directory"; do
+for kind in ' connected, ring ' ' disconnected at ' "hold: records of .* can't be written to unify: Is a directory"; do
 	lines=$(grep -c "$kind" "$dir/log")
 	[ "$lines" -gt 0 ] || fail "no line: $kind"
 	[ "$lines" -lt 250 ] || fail "$lines lines: $kind"

@@ -33,6 +33,7 @@ static void test_hold_and_resume(void **state)
 	put_data(world, 80, 0, 1, "c");
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	assert_int_equal(world->session.hold_error, -ENOENT);
+	assert_string_equal(world->session.hold_place, "file");
 	k2i_session_ack(&world->session);
 	expect_ack(world, 40, K2HFT_STATUS_FAILED);
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
@@ -71,6 +72,7 @@ static void test_any_error_holds(void **state)
 		write_error = errors[i];
 		assert_int_equal(take(world), K2I_SESSION_HOLD);
 		assert_int_equal(world->session.hold_error, -errors[i]);
+		assert_string_equal(world->session.hold_place, "file");
 	}
 	write_error = 0;
 	assert_int_equal(atomic_load(&world->counters.fenced), 0);
@@ -89,7 +91,7 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_
 	return ledger_error ? -1 : __real_pwrite(descriptor, bytes, byte_count, offset);
 }
 
-/* An error that a file could have itself is nothing for the quarantine if it is the ledger's. */
+/* An error that a file could have itself is nothing for the quarantine if it is the ledger's, whose disk can be another. */
 static void test_ledger_holds(void **state)
 {
 	struct world *world = *state;
@@ -99,9 +101,17 @@ static void test_ledger_holds(void **state)
 	ledger_error = EPERM;
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
 	assert_int_equal(world->session.hold_error, -EPERM);
+	assert_string_equal(world->session.hold_place, "the ledger");
 	ledger_error = 0;
 	expect_taken(world, 40);
-	expect_file(world, "file", "a");
+	/* The file is known to it already. */
+	put_data(world, 40, 0, 1, "b");
+	ledger_error = ENOSPC;
+	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_string_equal(world->session.hold_place, "the ledger");
+	ledger_error = 0;
+	expect_taken(world, 80);
+	expect_file(world, "file", "ab");
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 0);
 }
 
