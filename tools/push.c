@@ -36,8 +36,9 @@ int push_interrupts(void)
 
 static void interrupted(int number)
 {
-	(void)number;
-	atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
+	/* A terminal that goes says so more than once: itself, and by its shell. */
+	if (number != SIGHUP || push_interrupts() == 0)
+		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
 }
 
 static const char help[] =
@@ -339,11 +340,14 @@ static int push_run(struct push *push, char **names)
 
 static void signals_set(void)
 {
-	struct sigaction action = {.sa_handler = interrupted};
+	struct sigaction action = {.sa_handler = interrupted}, before;
 
 	/* Not SA_RESTART: a read that waits is to end. */
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
+	/* What nohup(1) has turned off stays so. */
+	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		(void)sigaction(SIGHUP, &action, NULL);
 }
 
 int k2i_command_push(int argc, char **argv)

@@ -22,7 +22,7 @@ wait $pushing || fail "push"
 printf rest >>"$dir/expected"
 cmp "$dir/expected" "$dir/out/stdin" || fail "the rest"
 
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
 	$push -t interrupted.$signal <"$dir/pipe" 2>"$dir/errors" &
 	pushing=$!
 	exec 3>"$dir/pipe"
@@ -49,3 +49,34 @@ echo two | tee -a "$dir/expected" >&3
 exec 3>&-
 wait $pushing || fail "an input that rests"
 cmp "$dir/expected" "$dir/out/late" || fail "what came after a rest"
+
+# A terminal that goes says so twice: by then the receiver need not have answered.
+$push -t hung <"$dir/pipe" 2>"$dir/errors" &
+pushing=$!
+exec 3>"$dir/pipe"
+echo one >&3
+wait_until arrived hung 4
+kill -STOP "$pid"
+echo two >&3
+sleep 0.2
+kill -HUP $pushing
+sleep 0.2
+kill -HUP $pushing
+sleep 0.5
+kill -CONT "$pid"
+wait $pushing || fail "status $? after two SIGHUP: $(cat "$dir/errors")"
+exec 3>&-
+printf 'one\ntwo\n' | cmp - "$dir/out/hung" || fail "what was sent after two SIGHUP"
+
+# nohup(1) is heeded.
+nohup "${B:-build}/bin/k2hft" push -q -r "127.0.0.1:$port" -t alone <"$dir/pipe" >"$dir/output" 2>&1 &
+pushing=$!
+exec 3>"$dir/pipe"
+echo one >&3
+wait_until arrived alone 4
+kill -HUP $pushing
+sleep 0.5
+echo two >&3
+exec 3>&-
+wait $pushing || fail "status $? of a push with nohup"
+printf 'one\ntwo\n' | cmp - "$dir/out/alone" || fail "what was sent after SIGHUP"
