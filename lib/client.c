@@ -71,9 +71,7 @@ static void own_name(char *name, size_t room)
 {
 	if (gethostname(name, room - 1) < 0)
 		name[0] = '\0';
-	for (; *name; name++)
-		if ((unsigned char)*name < 32 || *name == 127)
-			*name = '?';
+	k2i_message_text_clean(name, room);
 }
 
 static int names_copy(struct k2hft_client *client)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "message.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,192 +9,126 @@
 
 #include "wire.h"
 
-static const uint8_t zeros[16];
-
-void k2i_message_begin(struct k2i_message_writer *writer, uint8_t *frame, size_t frame_room)
+/* Between a structure and the wire, either way. */
+static void field_copy(uint8_t *to, const uint8_t *from, const struct k2i_field *field)
 {
-	writer->frame = frame;
-	writer->room = frame_room;
-	writer->used = K2HFT_FRAME_HEADER_BYTES;
-	writer->error = frame_room < K2HFT_FRAME_HEADER_BYTES ? -ENOBUFS : 0;
+	bool turned = field->kind == K2I_FIELD_NUMBER && __BYTE_ORDER == __BIG_ENDIAN;
+
+	for (size_t at = 0; at < field->bytes; at++)
+		to[at] = from[turned ? field->bytes - 1 - at : at];
 }
 
-void k2i_message_put_bytes(struct k2i_message_writer *writer, const void *bytes, size_t byte_count)
+/* How many bytes the field has on the wire; 0: a string that is not terminated. */
+static size_t wire_bytes(const struct k2i_field *field, const char *from)
 {
-	if (writer->error || byte_count == 0)
-		return;
-	if (byte_count > writer->room - writer->used) {
-		writer->error = -ENOBUFS;
-		return;
-	}
-	memcpy(writer->frame + writer->used, bytes, byte_count);
-	writer->used += byte_count;
+	if (field->kind != K2I_FIELD_STRING)
+		return field->bytes;
+	size_t bytes = strnlen(from, field->bytes);
+	return bytes < field->bytes ? sizeof(uint16_t) + bytes : 0;
 }
 
-void k2i_message_put_u8(struct k2i_message_writer *writer, uint8_t value)
+static void field_put(const struct k2i_field *field, const uint8_t *from, uint8_t *to, size_t bytes)
 {
-	k2i_message_put_bytes(writer, &value, sizeof(value));
-}
-
-void k2i_message_put_u16(struct k2i_message_writer *writer, uint16_t value)
-{
-	uint8_t bytes[sizeof(value)];
-
-	k2i_wire_u16_put(bytes, value);
-	k2i_message_put_bytes(writer, bytes, sizeof(bytes));
-}
-
-void k2i_message_put_u32(struct k2i_message_writer *writer, uint32_t value)
-{
-	uint8_t bytes[sizeof(value)];
-
-	k2i_wire_u32_put(bytes, value);
-	k2i_message_put_bytes(writer, bytes, sizeof(bytes));
-}
-
-void k2i_message_put_u64(struct k2i_message_writer *writer, uint64_t value)
-{
-	uint8_t bytes[sizeof(value)];
-
-	k2i_wire_u64_put(bytes, value);
-	k2i_message_put_bytes(writer, bytes, sizeof(bytes));
-}
-
-void k2i_message_put_zeros(struct k2i_message_writer *writer, size_t byte_count)
-{
-	while (byte_count--)
-		k2i_message_put_u8(writer, 0);
-}
-
-void k2i_message_put_string(struct k2i_message_writer *writer, const char *field, size_t field_bytes)
-{
-	size_t bytes = strnlen(field, field_bytes);
-
-	if (writer->error)
-		return;
-	if (bytes == field_bytes || bytes > UINT16_MAX) {
-		writer->error = -EINVAL;
-		return;
-	}
-	k2i_message_put_u16(writer, (uint16_t)bytes);
-	k2i_message_put_bytes(writer, field, bytes);
-}
-
-int k2i_message_end(struct k2i_message_writer *writer, uint8_t type)
-{
-	uint32_t body_bytes = (uint32_t)(writer->used - K2HFT_FRAME_HEADER_BYTES);
-	struct k2hft_frame frame = {.type = type, .body_bytes = body_bytes, .raw_bytes = body_bytes};
-	int error;
-
-	if (writer->error)
-		return writer->error;
-	error = k2hft_frame_header_encode(&frame, writer->frame + K2HFT_FRAME_HEADER_BYTES, writer->frame);
-	return error ? error : (int)writer->used;
-}
-
-void k2i_message_open(struct k2i_message_reader *reader, const void *body, size_t body_bytes)
-{
-	reader->body = body;
-	reader->bytes = body_bytes;
-	reader->at = 0;
-	reader->failed = false;
-}
-
-/* Zeros come out of a failed reader, so that no caller sees memory that nobody wrote. */
-void k2i_message_bytes(struct k2i_message_reader *reader, void *bytes, size_t byte_count)
-{
-	if (reader->failed || byte_count > reader->bytes - reader->at) {
-		reader->failed = true;
-		memset(bytes, 0, byte_count);
-		return;
-	}
-	if (byte_count == 0)
-		return;
-	memcpy(bytes, reader->body + reader->at, byte_count);
-	reader->at += byte_count;
-}
-
-uint8_t k2i_message_u8(struct k2i_message_reader *reader)
-{
-	uint8_t value;
-
-	k2i_message_bytes(reader, &value, sizeof(value));
-	return value;
-}
-
-uint16_t k2i_message_u16(struct k2i_message_reader *reader)
-{
-	uint8_t bytes[sizeof(uint16_t)];
-
-	k2i_message_bytes(reader, bytes, sizeof(bytes));
-	return k2i_wire_u16(bytes);
-}
-
-uint32_t k2i_message_u32(struct k2i_message_reader *reader)
-{
-	uint8_t bytes[sizeof(uint32_t)];
-
-	k2i_message_bytes(reader, bytes, sizeof(bytes));
-	return k2i_wire_u32(bytes);
-}
-
-uint64_t k2i_message_u64(struct k2i_message_reader *reader)
-{
-	uint8_t bytes[sizeof(uint64_t)];
-
-	k2i_message_bytes(reader, bytes, sizeof(bytes));
-	return k2i_wire_u64(bytes);
-}
-
-void k2i_message_zeros(struct k2i_message_reader *reader, size_t byte_count)
-{
-	while (byte_count--) {
-		if (k2i_message_u8(reader) != 0)
-			reader->failed = true;
+	if (field->kind == K2I_FIELD_ZEROS) {
+		memset(to, 0, bytes);
+	} else if (field->kind == K2I_FIELD_STRING) {
+		k2i_wire_u16_put(to, (uint16_t)(bytes - sizeof(uint16_t)));
+		memcpy(to + sizeof(uint16_t), from, bytes - sizeof(uint16_t));
+	} else {
+		field_copy(to, from, field);
 	}
 }
 
-void k2i_message_string(struct k2i_message_reader *reader, char *field, size_t field_bytes)
+int k2i_message_encode(const struct k2i_message *kind, uint8_t type, const void *message, uint8_t *frame,
+		       size_t frame_room)
 {
-	size_t bytes = k2i_message_u16(reader);
+	struct k2hft_frame header = {.type = type};
+	size_t used = K2HFT_FRAME_HEADER_BYTES;
 
-	memset(field, 0, field_bytes);
-	if (bytes >= field_bytes) {
-		reader->failed = true;
-		return;
+	if (frame_room < used)
+		return -ENOBUFS;
+	for (const struct k2i_field *field = kind->fields; field->bytes; field++) {
+		const uint8_t *from = (const uint8_t *)message + field->at;
+		size_t bytes = wire_bytes(field, (const char *)from);
+
+		if (bytes == 0)
+			return -EINVAL;
+		if (bytes > frame_room - used)
+			return -ENOBUFS;
+		field_put(field, from, frame + used, bytes);
+		used += bytes;
 	}
-	k2i_message_bytes(reader, field, bytes);
-	if (memchr(field, '\0', bytes))
-		reader->failed = true;
+	if (kind->valid && !kind->valid(message))
+		return -EINVAL;
+	header.body_bytes = header.raw_bytes = (uint32_t)(used - K2HFT_FRAME_HEADER_BYTES);
+	int error = k2hft_frame_header_encode(&header, frame + K2HFT_FRAME_HEADER_BYTES, frame);
+	return error ? error : (int)used;
 }
 
-bool k2i_message_sound(const struct k2i_message_reader *reader)
+/* How many of the `left` bytes at `from` are the field's; 0: it is not all there, or not what it may be. */
+static size_t field_take(const struct k2i_field *field, const uint8_t *from, size_t left, uint8_t *to)
 {
-	return !reader->failed;
+	static const uint8_t zeros[16];
+	size_t bytes = field->bytes;
+
+	if (field->kind == K2I_FIELD_STRING) {
+		if (left < sizeof(uint16_t))
+			return 0;
+		bytes = k2i_wire_u16(from);
+		if (bytes >= field->bytes || bytes > left - sizeof(uint16_t) ||
+		    memchr(from + sizeof(uint16_t), '\0', bytes))
+			return 0;
+		memset(to, 0, field->bytes);
+		memcpy(to, from + sizeof(uint16_t), bytes);
+		return sizeof(uint16_t) + bytes;
+	}
+	if (bytes > left)
+		return 0;
+	if (field->kind == K2I_FIELD_ZEROS)
+		return memcmp(from, zeros, bytes) == 0 ? bytes : 0;
+	field_copy(to, from, field);
+	return bytes;
 }
 
-bool k2i_message_complete(const struct k2i_message_reader *reader)
+int k2i_message_decode(const struct k2i_message *kind, const void *body, size_t body_bytes, void *message)
 {
-	return !reader->failed && reader->at == reader->bytes;
+	size_t at = 0;
+
+	for (const struct k2i_field *field = kind->fields; field->bytes; field++) {
+		size_t bytes =
+			field_take(field, (const uint8_t *)body + at, body_bytes - at, (uint8_t *)message + field->at);
+
+		if (bytes == 0)
+			return -EBADMSG;
+		at += bytes;
+	}
+	if (at < body_bytes && !kind->open_ended)
+		return -EBADMSG;
+	return !kind->valid || kind->valid(message) ? 0 : -EBADMSG;
+}
+
+static bool is_control(char character)
+{
+	return (unsigned char)character < 32 || character == 127;
 }
 
 bool k2i_message_text_valid(const char *text)
 {
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
+	while (*text && !is_control(*text))
+		text++;
+	return !*text;
+}
 
-		if (byte < 32 || byte == 127)
-			return false;
-	}
-	return true;
+void k2i_message_text_clean(char *text, size_t room)
+{
+	for (size_t at = 0; at < room && text[at]; at++)
+		if (is_control(text[at]))
+			text[at] = '?';
 }
 
 bool k2i_message_uuid_zero(const uint8_t uuid[16])
 {
-	return memcmp(uuid, zeros, sizeof(zeros)) == 0;
-}
+	static const uint8_t zeros[16];
 
-bool k2i_message_level_valid(uint8_t level)
-{
-	return level >= K2HFT_LEVEL_RECEIVED && level <= K2HFT_LEVEL_SYNCED;
+	return memcmp(uuid, zeros, sizeof(zeros)) == 0;
 }

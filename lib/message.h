@@ -6,50 +6,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Fields of a message, one after the other. The first failure is kept and everything behind it does nothing, so a
- * message's code is its list of fields, and one check at the end.
- */
-struct k2i_message_writer {
-	uint8_t *frame; /* header, then body */
-	size_t room, used;
-	int error;
+/* A message is a structure, and a list of its fields in the order of the wire by which it is written and read. */
+enum k2i_field_kind {
+	K2I_FIELD_NUMBER, /* of 1, 2, 4 or 8 bytes; little-endian on the wire */
+	K2I_FIELD_BYTES,
+	K2I_FIELD_STRING, /* an array with a terminator; on the wire a u16 says how many bytes come, without it */
+	K2I_FIELD_ZEROS,  /* reserved; not in the structure */
 };
 
-struct k2i_message_reader {
-	const uint8_t *body;
-	size_t bytes, at;
-	bool failed;
+struct k2i_field {
+	enum k2i_field_kind kind;
+	size_t at, bytes; /* in the structure */
+};
+#define K2I_FIELD(kind, message, field)                                                                                \
+	{                                                                                                              \
+		K2I_FIELD_##kind, offsetof(struct message, field), sizeof(((struct message *)0)->field)                \
+	}
+#define K2I_NUMBER(message, field) K2I_FIELD(NUMBER, message, field)
+#define K2I_BYTES(message, field) K2I_FIELD(BYTES, message, field)
+#define K2I_STRING(message, field) K2I_FIELD(STRING, message, field)
+#define K2I_ZEROS(count)                                                                                               \
+	{                                                                                                              \
+		K2I_FIELD_ZEROS, 0, count                                                                              \
+	}
+#define K2I_FIELDS_MAX 15u
+
+struct k2i_message {
+	/* Of what may be in the fields, once they are there and strings are terminated. NULL: anything. */
+	bool (*valid)(const void *message);
+	bool open_ended;                             /* more can be behind the fields, and is not looked at */
+	struct k2i_field fields[K2I_FIELDS_MAX + 1]; /* behind the last: one of 0 bytes */
 };
 
-void k2i_message_begin(struct k2i_message_writer *writer, uint8_t *frame, size_t frame_room);
-void k2i_message_put_u8(struct k2i_message_writer *writer, uint8_t value);
-void k2i_message_put_u16(struct k2i_message_writer *writer, uint16_t value);
-void k2i_message_put_u32(struct k2i_message_writer *writer, uint32_t value);
-void k2i_message_put_u64(struct k2i_message_writer *writer, uint64_t value);
-void k2i_message_put_bytes(struct k2i_message_writer *writer, const void *bytes, size_t byte_count);
-void k2i_message_put_zeros(struct k2i_message_writer *writer, size_t byte_count);
-/* `field` is an array of `field_bytes` that must hold a terminator. */
-void k2i_message_put_string(struct k2i_message_writer *writer, const char *field, size_t field_bytes);
-/* Writes the frame header. The frame's length, -EINVAL or -ENOBUFS. */
-int k2i_message_end(struct k2i_message_writer *writer, uint8_t type);
-
-void k2i_message_open(struct k2i_message_reader *reader, const void *body, size_t body_bytes);
-uint8_t k2i_message_u8(struct k2i_message_reader *reader);
-uint16_t k2i_message_u16(struct k2i_message_reader *reader);
-uint32_t k2i_message_u32(struct k2i_message_reader *reader);
-uint64_t k2i_message_u64(struct k2i_message_reader *reader);
-void k2i_message_bytes(struct k2i_message_reader *reader, void *bytes, size_t byte_count);
-void k2i_message_zeros(struct k2i_message_reader *reader, size_t byte_count);
-/* Into an array of `field_bytes`, terminated; a NUL inside or no room is a failure. */
-void k2i_message_string(struct k2i_message_reader *reader, char *field, size_t field_bytes);
-/* Whether all was there and nothing is left; k2i_message_sound: something may be left. */
-bool k2i_message_complete(const struct k2i_message_reader *reader);
-bool k2i_message_sound(const struct k2i_message_reader *reader);
+/* As the functions of k2hft/frame.h that are made of them. */
+int k2i_message_encode(const struct k2i_message *kind, uint8_t type, const void *message, uint8_t *frame,
+		       size_t frame_room);
+int k2i_message_decode(const struct k2i_message *kind, const void *body, size_t body_bytes, void *message);
 
 /* No control characters. `text` is terminated. */
 bool k2i_message_text_valid(const char *text);
+/* Has '?' for each of them, up to its terminator or the end of its array. */
+void k2i_message_text_clean(char *text, size_t room);
 bool k2i_message_uuid_zero(const uint8_t uuid[16]);
-bool k2i_message_level_valid(uint8_t level);
 
 #endif

@@ -33,34 +33,26 @@ int k2hft_stream_path_check(const char *path, size_t path_bytes)
 	return 0;
 }
 
-static bool stream_valid(const struct k2hft_stream_message *stream)
+static bool stream_valid(const void *message)
 {
+	const struct k2hft_stream_message *stream = message;
+
 	return (stream->mode == K2HFT_STREAM_TEXT || stream->mode == K2HFT_STREAM_BINARY) &&
 	       k2hft_stream_path_check(stream->path, strlen(stream->path)) == 0 && k2i_message_text_valid(stream->host);
 }
 
+static const struct k2i_message stream_kind = {
+	.valid = stream_valid,
+	.fields = {K2I_NUMBER(k2hft_stream_message, stream_id), K2I_NUMBER(k2hft_stream_message, mode),
+		   K2I_STRING(k2hft_stream_message, path), K2I_STRING(k2hft_stream_message, host)},
+};
+
 int k2hft_stream_encode(const struct k2hft_stream_message *stream, uint8_t *bytes, size_t frame_room)
 {
-	struct k2i_message_writer writer;
-
-	k2i_message_begin(&writer, bytes, frame_room);
-	k2i_message_put_u32(&writer, stream->stream_id);
-	k2i_message_put_u32(&writer, stream->mode);
-	k2i_message_put_string(&writer, stream->path, sizeof(stream->path));
-	k2i_message_put_string(&writer, stream->host, sizeof(stream->host));
-	if (!writer.error && !stream_valid(stream))
-		return -EINVAL;
-	return k2i_message_end(&writer, K2HFT_FRAME_STREAM);
+	return k2i_message_encode(&stream_kind, K2HFT_FRAME_STREAM, stream, bytes, frame_room);
 }
 
 int k2hft_stream_decode(const void *body, size_t body_bytes, struct k2hft_stream_message *stream)
 {
-	struct k2i_message_reader reader;
-
-	k2i_message_open(&reader, body, body_bytes);
-	stream->stream_id = k2i_message_u32(&reader);
-	stream->mode = k2i_message_u32(&reader);
-	k2i_message_string(&reader, stream->path, sizeof(stream->path));
-	k2i_message_string(&reader, stream->host, sizeof(stream->host));
-	return k2i_message_complete(&reader) && stream_valid(stream) ? 0 : -EBADMSG;
+	return k2i_message_decode(&stream_kind, body, body_bytes, stream);
 }

@@ -43,7 +43,6 @@
 
 #include "bits.h"
 #include "frame_wire.h"
-#include "message.h"
 #include "wire.h"
 
 #define WAIT_MS 30000
@@ -408,20 +407,20 @@ static void command_raw(const char *hex)
 /* As k2hft_stream_encode, which would refuse what is not allowed. */
 static void command_path(const char *id, const char *hex)
 {
-	uint8_t frame[K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX], path[K2HFT_MESSAGE_BYTES_MAX];
-	struct k2i_message_writer writer;
-	size_t path_bytes = 0;
+	uint8_t frame[K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX] = {0},
+						 *fields = frame + K2HFT_FRAME_HEADER_BYTES;
+	struct k2hft_frame header = {.type = K2HFT_FRAME_STREAM};
+	size_t bytes = 10;
 	unsigned byte;
 
-	for (; path_bytes < sizeof(path) && sscanf(hex, "%2x", &byte) == 1; hex += 2)
-		path[path_bytes++] = (uint8_t)byte;
-	k2i_message_begin(&writer, frame, sizeof(frame));
-	k2i_message_put_u32(&writer, (uint32_t)strtoul(id, NULL, 10));
-	k2i_message_put_u32(&writer, K2HFT_STREAM_TEXT);
-	k2i_message_put_u16(&writer, (uint16_t)path_bytes);
-	k2i_message_put_bytes(&writer, path, path_bytes);
-	k2i_message_put_u16(&writer, 0);
-	send_message(k2i_message_end(&writer, K2HFT_FRAME_STREAM), frame);
+	k2i_wire_u32_put(fields, (uint32_t)strtoul(id, NULL, 10));
+	k2i_wire_u32_put(fields + 4, K2HFT_STREAM_TEXT);
+	for (; bytes < K2HFT_MESSAGE_BYTES_MAX - 2 && sscanf(hex, "%2x", &byte) == 1; hex += 2)
+		fields[bytes++] = (uint8_t)byte;
+	k2i_wire_u16_put(fields + 8, (uint16_t)(bytes - 10));
+	header.body_bytes = header.raw_bytes = (uint32_t)bytes + 2; /* no host */
+	if (k2hft_frame_header_encode(&header, fields, frame) == 0)
+		send_message((int)(K2HFT_FRAME_HEADER_BYTES + header.body_bytes), frame);
 }
 
 static bool command_wait(const char *name, const char *argument)
