@@ -81,5 +81,8 @@ int k2i_key_explain(const char *name)
 		setting_print(setting);
 		status = 0;
 	}
+	/* Where "see TLS" leads. */
+	if (status == 0)
+		(void)puts("k2hft.conf(5) has more.");
 	return status;
 }
