@@ -25,29 +25,42 @@ function limits(text) {
 		text = text (text != "" ? "; default " : "Default ") $7
 	return text
 }
+# Keys of a section of which the same is to be said stand together.
+function gather(lists, section, text, key) {
+	if (!((section, text) in lists))
+		order[section] = order[section] text "\n"
+	lists[section, text] = lists[section, text] (lists[section, text] != "" ? ", " : "") key
+}
+function gathered(lists, section,    reasons, count, number, all) {
+	count = split(order[section], reasons, "\n")
+	for (number = 1; number < count; number++)
+		if ((section, reasons[number]) in lists)
+			all = all ".TP\n.B " lists[section, reasons[number]] "\n" sentence(reasons[number]) "\n"
+	return all
+}
 FNR == NR && $8 == "setting" {
+	text = limits("")
+	all = $3 FS $9 FS text
+	if ($1 == "K2HFTFUSE_RULE")
+		rule[$2] = all
+	if ($1 == "K2HFTFUSE_RULE_DIR" && rule[$2] == all) {
+		gather(same, $1, "as in K2HFTFUSE_RULE", $2)
+		next
+	}
+	if ($9 ~ /^As in / && text == "") {
+		sub(/\.$/, "", $9)
+		gather(same, $1, $9, $2)
+		next
+	}
 	value = $3 ~ /\|/ || $3 == "no" || $3 == $7 ? "\" = " $3 "\"" : "\" = \\fI" $3 "\\fP\""
 	gsub(/\|/, "\" | \"", value)
 	gsub(/" \| "/, " | ", value)
-	text = limits("")
 	settings[$1] = settings[$1] ".TP\n.BR " $2 " " value "\n" line($9) "\n" (text != "" ? line(text) ".\n" : "")
 }
-FNR == NR && $8 == "refused" {
-	refused = refused ".TP\n.BR " $2 " \" of [" $1 "]\"\n" sentence($9) "\n"
-}
-FNR == NR && $8 == "none" {
-	if (!(($1, $9) in names))
-		order[$1] = order[$1] $9 "\n"
-	names[$1, $9] = names[$1, $9] (names[$1, $9] != "" ? ", " : "") $2
-}
+FNR == NR && $8 == "refused" { gather(refused, "", $9, $2 " of [" $1 "]") }
+FNR == NR && $8 == "none" { gather(idle, $1, $9, $2) }
 FNR == NR { next }
-$0 ~ /^@settings / { printf "%s", settings[substr($0, 11)]; next }
-$0 == "@refused" { printf "%s", refused; next }
-$0 ~ /^@accepted / {
-	section = substr($0, 11)
-	count = split(order[section], reasons, "\n")
-	for (number = 1; number < count; number++)
-		printf ".TP\n.B %s\n%s\n", names[section, reasons[number]], sentence(reasons[number])
-	next
-}
+$0 ~ /^@settings / { printf "%s%s", settings[substr($0, 11)], gathered(same, substr($0, 11)); next }
+$0 == "@refused" { printf "%s", gathered(refused, ""); next }
+$0 ~ /^@accepted / { printf "%s", gathered(idle, substr($0, 11)); next }
 { print }' - "$(dirname "$0")/k2hft.conf.5.in"
