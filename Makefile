@@ -131,7 +131,7 @@ $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsani
 $(patsubst %,$(B)/tests/test_%,admission buffer confine directory group http ledger checkpoint listener output output_cut output_idle output_recover output_sync output_text quarantine session session_end session_hold session_power_cut session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger control): \
 	$(filter-out %/main.o,$(call objects,receiver/*.c))
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
-$(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,stat_json stat_show json terminal)
+$(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,stat_show json terminal)
 $(B)/tests/test_bench $(B)/tests/test_bench_plan: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json numbers output terminal)
 $(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors numbers output)
 $(patsubst %,$(B)/tests/test_%,cached collect drain hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@ struct options {
 
 struct target {
 	const char *name;
-	struct stat_values now, before;
+	struct json_value *now, *before;
 	uint64_t asked_ns, asked_before_ns;
 };
 
@@ -140,10 +141,10 @@ static int options_read(struct options *options, int argc, char **argv)
 
 static void target_forget(struct target *target)
 {
-	stat_values_free(&target->before);
+	json_free(target->before);
 	target->before = target->now;
 	target->asked_before_ns = target->asked_ns;
-	target->now = (struct stat_values){NULL, 0, 0};
+	target->now = NULL;
 }
 
 static void target_show(const struct options *options, struct target *target, const char *text)
@@ -153,12 +154,11 @@ static void target_show(const struct options *options, struct target *target, co
 	if (options->json)
 		text_show(stdout, text, true);
 	else if (options->metrics)
-		stat_show_metrics(stdout, &target->now);
+		stat_show_metrics(stdout, target->now);
 	else if (options->interval_s && !isatty(STDOUT_FILENO))
-		stat_show_line(stdout, target->name, &target->now, options->all);
+		stat_show_line(stdout, target->name, target->now, options->all);
 	else
-		stat_show_table(stdout, target->name, &target->now, target->before.count ? &target->before : NULL,
-				seconds, options->all);
+		stat_show_table(stdout, target->name, target->now, target->before, seconds, options->all);
 }
 
 /* The exit status that this target makes. */
@@ -166,19 +166,22 @@ static int target_ask(const struct options *options, struct target *target)
 {
 	char *text = stat_fetch(target->name, (int)options->timeout_s * 1000);
 	int status = 0;
+	size_t at;
 
 	if (!text)
 		return STATUS_UNREACHABLE;
 	target_forget(target);
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	if (stat_json_read(text, &target->now) || !stat_value_find(&target->now, "program")) {
+	target->now = json_parse(text, strlen(text), &at);
+	if (!json_get(target->now, "program")) {
 		command_error("stat", "%s: its answer is not a status", target->name);
 		/* What was read of it is not to be what rates begin from. */
-		stat_values_free(&target->now);
+		json_free(target->now);
+		target->now = NULL;
 		status = STATUS_UNREACHABLE;
 	} else {
 		target_show(options, target, text);
-		if (options->check && stat_lossy(&target->now))
+		if (options->check && stat_lossy(target->now))
 			status = STATUS_LOSSES;
 	}
 	free(text);
@@ -242,8 +245,8 @@ int k2i_command_stat(int argc, char **argv)
 		targets[at].name = optind < argc ? argv[(size_t)optind + at] : STAT_TARGET_DEFAULT;
 	status = run(&options, targets, count);
 	for (at = 0; at < count; at++) {
-		stat_values_free(&targets[at].now);
-		stat_values_free(&targets[at].before);
+		json_free(targets[at].now);
+		json_free(targets[at].before);
 	}
 	free(targets);
 	return status;

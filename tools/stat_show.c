@@ -11,35 +11,37 @@
 #define ROWS_MAX 40u /* of connections and of files, for people */
 #define NUMBER_ROOM 32u
 
-static const char *counter_text(const struct stat_values *values, const struct k2i_counter_table *table, size_t at)
+/* Of a number or string in an object of the status, or in the status itself; NULL: there is none. */
+static const char *text_of(const struct json_value *status, const char *object, const char *name)
 {
-	char path[128];
+	const struct json_value *member = json_get(object ? json_get(status, object) : status, name);
 
-	(void)snprintf(path, sizeof(path), "%s.%s", table->program, table->counters[at].name);
-	return stat_value_find(values, path);
+	return member ? member->text : NULL;
 }
 
-bool stat_table_there(const struct stat_values *values, const struct k2i_counter_table *table)
+bool stat_table_there(const struct json_value *status, const struct k2i_counter_table *table)
 {
-	return counter_text(values, table, 0) != NULL;
+	return text_of(status, table->program, table->counters[0].name) != NULL;
 }
 
-uint64_t stat_counter(const struct stat_values *values, const struct k2i_counter_table *table, size_t at)
+uint64_t stat_counter(const struct json_value *status, const struct k2i_counter_table *table, size_t at)
 {
-	const char *text = counter_text(values, table, at);
+	const char *text = text_of(status, table->program, table->counters[at].name);
 
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
 /* The status itself says which counters are losses: it can be of a version that has others. */
-bool stat_lossy(const struct stat_values *values)
+bool stat_lossy(const struct json_value *status)
 {
-	char path[64];
+	const struct json_value *lost;
+	char name[64];
 	size_t table;
 
 	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
-		(void)snprintf(path, sizeof(path), "%s_lost.0", k2i_counter_tables[table]->program);
-		if (stat_value_find(values, path))
+		(void)snprintf(name, sizeof(name), "%s_lost", k2i_counter_tables[table]->program);
+		lost = json_get(status, name);
+		if (lost && lost->first)
 			return true;
 	}
 	return false;
@@ -59,28 +61,35 @@ static const char *number_text(uint64_t number, char text[NUMBER_ROOM])
 	return text;
 }
 
-static void head_show(FILE *output, const char *target, const struct stat_values *now)
+static void head_show(FILE *output, const char *target, const struct json_value *now)
 {
-	static const char receiver_state[] = "client.receiver_status";
-	static const char *const paths[] = {"program",      "version",      "pid",          "uptime_s",
-					    "mount_point",  "sender",       "client.host",  "client.port",
-					    "client.state", receiver_state, "client.error", "ring_state.uuid"};
-	const char *text;
+	static const struct {
+		const char *object, *name;
+		const char *usual; /* goes without saying */
+	} shown[] = {{NULL, "program", ""},     {NULL, "version", ""},
+		     {NULL, "pid", ""},         {NULL, "uptime_s", ""},
+		     {NULL, "mount_point", ""}, {NULL, "sender", ""},
+		     {"client", "host", ""},    {"client", "port", ""},
+		     {"client", "state", ""},   {"client", "receiver_status", "ok"},
+		     {"client", "error", ""},   {"ring_state", "uuid", ""}};
+	const char *text, *object;
 	size_t at;
 
 	text_show(output, target, false);
-	for (at = 0; at < sizeof(paths) / sizeof(paths[0]); at++) {
-		text = stat_value_find(now, paths[at]);
-		if (!text || !*text || (paths[at] == receiver_state && strcmp(text, "ok") == 0))
+	for (at = 0; at < sizeof(shown) / sizeof(shown[0]); at++) {
+		object = shown[at].object;
+		text = text_of(now, object, shown[at].name);
+		if (!text || !*text || strcmp(text, shown[at].usual) == 0)
 			continue;
-		(void)fprintf(output, "%s%s ", at ? ", " : ": ", paths[at]);
+		(void)fprintf(output, "%s%s%s%s ", at ? ", " : ": ", object ? object : "", object ? "." : "",
+			      shown[at].name);
 		text_show(output, text, false);
 	}
 	(void)fputs("\n", output);
 }
 
-static void counters_show(FILE *output, const struct k2i_counter_table *table, const struct stat_values *now,
-			  const struct stat_values *before, double seconds, bool all)
+static void counters_show(FILE *output, const struct k2i_counter_table *table, const struct json_value *now,
+			  const struct json_value *before, double seconds, bool all)
 {
 	char number[NUMBER_ROOM], rate[NUMBER_ROOM + 2], per_second[NUMBER_ROOM];
 	size_t at;
@@ -103,37 +112,31 @@ static void counters_show(FILE *output, const struct k2i_counter_table *table, c
 	}
 }
 
-/* Elements of one array, a line each: what they have, as name and value. */
-static void array_show(FILE *output, const char *name, const struct stat_values *now)
+/* Objects of one array, a line each: what they have, as name and value. */
+static void array_show(FILE *output, const char *name, const struct json_value *now)
 {
-	size_t name_bytes = strlen(name), at;
+	const struct json_value *array = json_get(now, name), *row, *field;
 	unsigned rows = 0;
-	unsigned long row, last = 0;
-	char *field;
 
-	for (at = 0; at < now->count; at++) {
-		const struct stat_value *value = &now->values[at];
-
-		if (strncmp(value->path, name, name_bytes) != 0 || value->path[name_bytes] != '.')
+	for (row = array ? array->first : NULL; row; row = row->next) {
+		if (row->type != JSON_OBJECT || rows++ >= ROWS_MAX)
 			continue;
-		row = strtoul(value->path + name_bytes + 1, &field, 10) + 1;
-		if (row != last && rows++ < ROWS_MAX)
-			(void)fprintf(output, "%s  %s:", last ? "\n" : "", name);
-		last = row;
-		if (rows > ROWS_MAX || *field != '.' || !*value->text)
-			continue;
-		(void)fputs(" ", output);
-		text_show(output, field + 1, false);
-		(void)fputs(" ", output);
-		text_show(output, value->text, false);
-	}
-	if (rows)
+		(void)fprintf(output, "  %s:", name);
+		for (field = row->first; field; field = field->next) {
+			if (!field->text || !*field->text)
+				continue;
+			(void)fputs(" ", output);
+			text_show(output, field->name, false);
+			(void)fputs(" ", output);
+			text_show(output, field->text, false);
+		}
 		(void)fputs("\n", output);
+	}
 	if (rows > ROWS_MAX)
 		(void)fprintf(output, "  %s: %u more, which --json has\n", name, rows - ROWS_MAX);
 }
 
-void stat_show_table(FILE *output, const char *target, const struct stat_values *now, const struct stat_values *before,
+void stat_show_table(FILE *output, const char *target, const struct json_value *now, const struct json_value *before,
 		     double seconds, bool all)
 {
 	size_t table;
@@ -149,7 +152,7 @@ void stat_show_table(FILE *output, const char *target, const struct stat_values 
 		(void)fputs("  Records were lost, or may be missing or there twice: see the lines with a !.\n", output);
 }
 
-void stat_show_line(FILE *output, const char *target, const struct stat_values *now, bool all)
+void stat_show_line(FILE *output, const char *target, const struct json_value *now, bool all)
 {
 	time_t second = time(NULL);
 	struct tm utc;
@@ -173,7 +176,7 @@ void stat_show_line(FILE *output, const char *target, const struct stat_values *
 	(void)fputs("\n", output);
 }
 
-static void metrics_add(struct k2i_report *report, const struct k2i_counter_table *table, const struct stat_values *now)
+static void metrics_add(struct k2i_report *report, const struct k2i_counter_table *table, const struct json_value *now)
 {
 	uint64_t *values = calloc(table->count, sizeof(*values));
 	size_t at;
@@ -186,7 +189,7 @@ static void metrics_add(struct k2i_report *report, const struct k2i_counter_tabl
 	free(values);
 }
 
-void stat_show_metrics(FILE *output, const struct stat_values *now)
+void stat_show_metrics(FILE *output, const struct json_value *now)
 {
 	struct k2i_report report = {0};
 	size_t table;

@@ -23,7 +23,7 @@ static void request_run(const uint8_t *data, size_t size)
 }
 
 /* A terminal obeys nothing of it. */
-static void shown_check(const char *text, const struct stat_values *values)
+static void shown_check(const char *text, const struct json_value *status)
 {
 	char *shown = NULL;
 	size_t bytes;
@@ -31,10 +31,10 @@ static void shown_check(const char *text, const struct stat_values *values)
 
 	fuzz_check(output);
 	text_show(output, text, true);
-	stat_show_table(output, "target", values, NULL, 0, false);
-	stat_show_table(output, "target", values, values, 1, true);
-	stat_show_line(output, "target", values, true);
-	stat_show_metrics(output, values);
+	stat_show_table(output, "target", status, NULL, 0, false);
+	stat_show_table(output, "target", status, status, 1, true);
+	stat_show_line(output, "target", status, true);
+	stat_show_metrics(output, status);
 	fuzz_check(fclose(output) == 0);
 	for (size_t at = 0; at < bytes; at++)
 		fuzz_check(shown[at] == '\n' || ((unsigned char)shown[at] >= ' ' && shown[at] != 127));
@@ -43,8 +43,9 @@ static void shown_check(const char *text, const struct stat_values *values)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct stat_values values = {NULL, 0, 0};
+	struct json_value *status;
 	char *text;
+	size_t at;
 
 	if (size < 2)
 		return 0;
@@ -53,9 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	text = fuzz_text(data + 1, size - 1);
-	if (stat_json_read(text, &values) == 0)
-		shown_check(text, &values);
-	stat_values_free(&values);
+	status = json_parse(text, strlen(text), &at);
+	if (status)
+		shown_check(text, status);
+	json_free(status);
 	free(text);
 	return 0;
 }
