@@ -530,7 +530,6 @@ static void test_what_is_written_in_part_leaves_nothing(void **state)
 	assert_int_equal(position_of("one"), 300);
 }
 
-/* Whoever knew the seed of the tables could give his rings such uuids, and then no ring would be found quickly. */
 /* However long it is: a disk that is full then must not keep what was committed from being acknowledged. */
 static void test_a_new_log_has_room_for_a_sync(void **state)
 {
@@ -552,6 +551,7 @@ static void test_a_new_log_has_room_for_a_sync(void **state)
 	file_bytes_limit(RLIM_INFINITY);
 }
 
+/* Whoever knew the seed of the tables could give his rings such uuids, and then no ring would be found quickly. */
 static void test_chosen_uuids_do_not_collide(void **state)
 {
 	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"
