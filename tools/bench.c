@@ -334,7 +334,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 		(void)snprintf(root, sizeof(root), "%s", temporary ? temporary : "/tmp");
 	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", root);
 	if (!mkdtemp(work))
-		return bench_failed(BENCH_FAILED, "%s: %s", work, strerror(errno));
+		return bench_failed(STATUS_FAILED, "%s: %s", work, strerror(errno));
 	run.work = work;
 	if (options->receiver[0]) {
 		(void)snprintf(run.host, sizeof(run.host), "%s", options->host);
@@ -347,7 +347,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	work_remove(work);
 	if (status && bench_interrupted())
 		bench_error("interrupted");
-	return status ? BENCH_FAILED : BENCH_OK;
+	return status ? STATUS_FAILED : STATUS_OK;
 }
 
 /* Of saved results: the same tables and files, nothing measured. */
@@ -357,7 +357,7 @@ static int report_again(const struct bench_options *options, struct bench_report
 	unsigned number;
 
 	if (bench_json_read(options->from_file, report))
-		return BENCH_FAILED;
+		return STATUS_FAILED;
 	if (report->row_count == 0)
 		bench_table_head(report);
 	for (number = 0; report->row_count == 0 && number < report->count; number++)
@@ -367,7 +367,7 @@ static int report_again(const struct bench_options *options, struct bench_report
 	bench_knees_print(stdout, &bullet, report);
 	text_show(stdout, report->skipped, true);
 	if (bench_files_write(options, report, false))
-		return BENCH_FAILED;
+		return STATUS_FAILED;
 	return bench_files_write(options, report, true);
 }
 
@@ -382,12 +382,12 @@ int k2i_command_bench(int argc, char **argv)
 	if (options.compare_file)
 		return bench_compare(&options);
 	if (bench_files_check(&options))
-		return BENCH_FAILED;
+		return STATUS_FAILED;
 	if (options.from_file) {
 		status = report_again(&options, &report);
 	} else {
 		bench_machine_take(&report, &options, argc, argv);
-		status = bench_plan_make(&report, &options) ? BENCH_FAILED : measure(&options, &report);
+		status = bench_plan_make(&report, &options) ? STATUS_FAILED : measure(&options, &report);
 	}
 	bench_report_free(&report);
 	return status;

@@ -13,12 +13,6 @@
 #include "errors.h"
 #include "numbers.h"
 
-/* Exit statuses. */
-#define BENCH_OK 0
-#define BENCH_FAILED 1
-#define BENCH_USAGE 2
-#define BENCH_WORSE 3
-
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
 #define BENCH_WRITERS_MAX 128u
@@ -203,7 +197,7 @@ struct bench_run {
 	unsigned series_count;
 };
 
-/* bench_options.c: BENCH_OK, or BENCH_USAGE with the message. */
+/* bench_options.c: STATUS_OK, or STATUS_WRONG with the message. */
 int bench_options_parse(struct bench_options *options, int argc, char **argv);
 
 /* bench_plan.c: fills in results and rows, not measured yet. -1 with the message. */
@@ -235,7 +229,7 @@ bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned
 #define BENCH_KNEE_SHARE 0.9
 bool bench_point_equal(const struct bench_point *a, const struct bench_point *b);
 
-/* bench_report.c: tables, and the files; BENCH_FAILED with the message. */
+/* bench_report.c: tables, and the files; STATUS_FAILED with the message. */
 void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
 void bench_table_head(const struct bench_report *report);
 void bench_table_line(const struct bench_report *report, const struct bench_result *result);
@@ -272,7 +266,7 @@ void bench_report_free(struct bench_report *report);
 /* bench_markdown.c, bench_html.c */
 void bench_markdown_write(FILE *output, const struct bench_report *report);
 void bench_html_write(FILE *output, const struct bench_report *report);
-/* bench_compare.c: exit status, BENCH_WORSE if a figure got worse. */
+/* bench_compare.c: exit status, STATUS_FOUND if a figure got worse. */
 int bench_compare(const struct bench_options *options);
 
 /* bench_block.c: the file that senders take their records from; 0, -1 with the message. */

@@ -144,19 +144,19 @@ static int reports_compare(const struct bench_report *a, const struct bench_repo
 	left_print(a, b, "A");
 	left_print(b, a, "B");
 	if (tally.compared == 0)
-		return bench_failed(BENCH_FAILED, "--compare: the two have no run in common");
+		return bench_failed(STATUS_FAILED, "--compare: the two have no run in common");
 	(void)printf("%u figures: %u worse, %u better, beyond the spread of the runs\n", tally.compared, tally.worse,
 		     tally.better);
 	if (tally.single)
 		(void)printf("%u runs were made once only: such have no spread, and nothing is said about them\n",
 			     tally.single);
-	return tally.worse ? BENCH_WORSE : BENCH_OK;
+	return tally.worse ? STATUS_FOUND : STATUS_OK;
 }
 
 int bench_compare(const struct bench_options *options)
 {
 	struct bench_report a = {0}, b = {0};
-	int status = BENCH_FAILED;
+	int status = STATUS_FAILED;
 
 	if (bench_json_read(options->compare_file, &a) == 0 && bench_json_read(options->compare_to, &b) == 0) {
 		side_print("A", options->compare_file, &a);

@@ -137,7 +137,7 @@ _Static_assert(BENCH_TEXT_ROOM == 256, "the limit of --note is told");
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	return bench_failed(BENCH_USAGE, "%s%s%s: %s", option, *given ? " " : "", given, needed);
+	return bench_failed(STATUS_WRONG, "%s%s%s: %s", option, *given ? " " : "", given, needed);
 }
 
 static int value_parse(const struct setting *setting, const char *option, const char *given, uint64_t *value)
@@ -152,7 +152,7 @@ static int value_parse(const struct setting *setting, const char *option, const 
 	if (status)
 		bench_error("%s %s: a number from %llu%s to %llu%s is needed", option, given, setting->minimum / unit,
 			    suffix, setting->maximum / unit, suffix);
-	return status ? BENCH_USAGE : BENCH_OK;
+	return status ? STATUS_WRONG : STATUS_OK;
 }
 
 static int list_parse(const struct setting *setting, const char *option, struct bench_list *list)
@@ -165,12 +165,12 @@ static int list_parse(const struct setting *setting, const char *option, struct 
 		if (list->count == BENCH_LIST_MAX)
 			return refuse(option, item, "a list has 16 values at most");
 		if (value_parse(setting, option, item, &list->values[list->count]))
-			return BENCH_USAGE;
+			return STATUS_WRONG;
 		list->count++;
 		if (rest)
 			rest[-1] = ','; /* the command is kept with the results */
 	}
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static int receiver_take(struct bench_options *options)
@@ -181,7 +181,7 @@ static int receiver_take(struct bench_options *options)
 		return refuse("-r", optarg, "the name is too long");
 	memcpy(options->receiver, optarg, strlen(optarg) + 1);
 	if (receiver_parse(options->receiver, RECEIVER_PORT_DEFAULT, &options->host, &options->port) == 0)
-		return BENCH_OK;
+		return STATUS_OK;
 	return refuse("-r", optarg, "HOST or HOST:PORT is needed, with a port from 1 to 65535");
 }
 
@@ -196,10 +196,10 @@ static int setting_take(struct bench_options *options, const struct setting *set
 	switch (setting->type) {
 	case FLAG:
 		*(bool *)field = true;
-		return BENCH_OK;
+		return STATUS_OK;
 	case ONE:
 		*(uint64_t *)field = 1;
-		return BENCH_OK;
+		return STATUS_OK;
 	case VALUE:
 		return value_parse(setting, option, optarg, field);
 	case LIST:
@@ -217,7 +217,7 @@ static int setting_take(struct bench_options *options, const struct setting *set
 		break;
 	}
 	*(const char **)field = optarg;
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static bool several_writers(const struct bench_options *options)
@@ -284,7 +284,7 @@ static int receiver_check(const struct bench_options *options)
 		return refuse("--tls", "with -r", "that receiver has a key of its own, which --psk names");
 	if (base->link_mbit)
 		return refuse("--link", "with -r", "that receiver has a link of its own");
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static int ways_check(const struct bench_options *options)
@@ -310,7 +310,7 @@ static int ways_check(const struct bench_options *options)
 		if (way == BENCH_RECORD && base->input)
 			return refuse("--by", "record", "not with --input");
 	}
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static int presets_check(const struct bench_options *options)
@@ -324,7 +324,7 @@ static int presets_check(const struct bench_options *options)
 		return refuse("--note", "", "--tsv, --json, --markdown or --html names the file that keeps it");
 	if ((options->all || options->seed_table) && options->rings.count > 1)
 		return refuse(preset, "--ring", "with one size only");
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static int volume_check(const struct bench_options *options)
@@ -345,16 +345,16 @@ static int volume_check(const struct bench_options *options)
 		return refuse("--size", "--input", "lines of a log have their own sizes");
 	if (bench_list_most(&options->senders) * bench_list_most(&options->writers) > BENCH_STREAMS_MAX)
 		return refuse("--writers", "-g", "512 writers of all senders together at most");
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static int options_check(const struct bench_options *options)
 {
 	int status = volume_check(options);
 
-	if (status == BENCH_OK)
+	if (status == STATUS_OK)
 		status = presets_check(options);
-	if (status == BENCH_OK && options->receiver[0])
+	if (status == STATUS_OK && options->receiver[0])
 		status = receiver_check(options);
 	return status ? status : ways_check(options);
 }
@@ -364,7 +364,7 @@ static int compared_take(struct bench_options *options, int argc, char **argv)
 	if (optind + 1 != argc)
 		return refuse("--compare", options->compare_file, "a second file is needed, and nothing behind");
 	options->compare_to = argv[optind];
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static enum job job_of(const struct bench_options *options)
@@ -399,7 +399,7 @@ static int effects_check(const struct bench_options *options, uint64_t given)
 		if (ways && !(ways & ~settings[number].no_ways))
 			return refuse(name, "with these ways", "it has no effect on them");
 	}
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 static const struct setting *setting_of(int option)
@@ -416,7 +416,7 @@ static const struct setting *setting_of(int option)
 static int settings_take(struct bench_options *options, int argc, char **argv, uint64_t *given)
 {
 	struct option long_options[SETTINGS + 1] = {{0}};
-	int option, status = BENCH_OK;
+	int option, status = STATUS_OK;
 	unsigned number;
 
 	for (number = 0; number < SETTINGS; number++)
@@ -424,13 +424,13 @@ static int settings_take(struct bench_options *options, int argc, char **argv, u
 			(struct option){.name = settings[number].name,
 					.has_arg = settings[number].type > ONE ? required_argument : no_argument,
 					.val = FIRST_LONG + (int)number};
-	while (status == BENCH_OK && !options->help &&
+	while (status == STATUS_OK && !options->help &&
 	       (option = getopt_long(argc, argv, "r:g:c:n:qh", long_options, NULL)) != -1) {
 		const struct setting *setting = setting_of(option);
 
 		if (!setting) { /* getopt has said what is wrong */
 			command_help_hint("bench");
-			return BENCH_USAGE;
+			return STATUS_WRONG;
 		}
 		status = setting_take(options, setting);
 		*given |= UINT64_C(1) << (setting - settings);
@@ -445,7 +445,7 @@ static int standard_check(const struct bench_options *options)
 
 	if (output_standard_count(paths, sizeof(paths) / sizeof(paths[0])) > 1)
 		return refuse("--tsv, --json, --markdown, --html", "-", "standard output takes one of them");
-	return BENCH_OK;
+	return STATUS_OK;
 }
 
 int bench_options_parse(struct bench_options *options, int argc, char **argv)
@@ -456,23 +456,23 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv)
 	options->runs = 5;
 	options->base.level = 1;
 	status = settings_take(options, argc, argv, &given);
-	if (status == BENCH_OK && options->help)
+	if (status == STATUS_OK && options->help)
 		(void)fputs(help, stdout);
 	if (status || options->help)
 		return status;
 	status = effects_check(options, given);
-	if (status == BENCH_OK)
+	if (status == STATUS_OK)
 		status = standard_check(options);
-	if (status == BENCH_OK && options->compare_file)
+	if (status == STATUS_OK && options->compare_file)
 		return compared_take(options, argc, argv);
-	if (status == BENCH_OK && argv[optind])
+	if (status == STATUS_OK && argv[optind])
 		status = refuse("argument", argv[optind], "there are options only");
 	if (status || options->from_file)
 		return status;
 	defaults_set(options);
 	status = options_check(options);
 	/* The time of a run like any other's, once it is known that no other was given. */
-	if (status == BENCH_OK && options->base.sustain)
+	if (status == STATUS_OK && options->base.sustain)
 		options->base.seconds = options->sustain_s;
 	return status;
 }

@@ -572,20 +572,20 @@ static int file_write(const char *path, const struct bench_report *report, bool 
 	bool failed;
 
 	if (!path)
-		return BENCH_OK;
+		return STATUS_OK;
 	target_find(path, &target);
 	if (once != (target.temporary[0] == '\0'))
-		return BENCH_OK;
+		return STATUS_OK;
 	output = target_open(&target);
 	if (output) {
 		write(output, report);
 		failed = ferror(output) != 0;
 		if (fclose(output) == 0 && !failed && (once || rename(target.temporary, target.real) == 0))
-			return BENCH_OK;
+			return STATUS_OK;
 		if (!once)
 			(void)remove(target.temporary);
 	}
-	return bench_failed(BENCH_FAILED, "%s: %s", output_name(path), strerror(errno));
+	return bench_failed(STATUS_FAILED, "%s: %s", output_name(path), strerror(errno));
 }
 
 int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once)
@@ -593,10 +593,10 @@ int bench_files_write(const struct bench_options *options, const struct bench_re
 	int status = file_write(options->tsv_file, report, once, tsv_write);
 
 	if (file_write(options->json_file, report, once, bench_json_write))
-		status = BENCH_FAILED;
+		status = STATUS_FAILED;
 	if (file_write(options->markdown_file, report, once, bench_markdown_write))
-		status = BENCH_FAILED;
-	return file_write(options->html_file, report, once, bench_html_write) ? BENCH_FAILED : status;
+		status = STATUS_FAILED;
+	return file_write(options->html_file, report, once, bench_html_write) ? STATUS_FAILED : status;
 }
 
 static int file_check(const char *path)
@@ -630,5 +630,5 @@ int bench_files_check(const struct bench_options *options)
 		if (error)
 			bench_error("%s: %s", paths[number], strerror(-error));
 	}
-	return error ? BENCH_FAILED : BENCH_OK;
+	return error ? STATUS_FAILED : STATUS_OK;
 }

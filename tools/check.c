@@ -13,9 +13,6 @@
 #include "terminal.h"
 #include "tools.h"
 
-#define STATUS_FAILED 1
-#define STATUS_WRONG 2
-
 static const char usage[] =
 	"usage: k2hft check [OPTION...] FILE...\n\n"
 	"Checks configuration files: what is wrong, with file and line, and which keys have no effect.\n\n"

@@ -4,6 +4,9 @@
 
 #include <k2hft/log.h>
 
+/* What a command ends with. WRONG: its arguments or a configuration are; FOUND: what it has looked for, and is bad. */
+enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_WRONG = 2, STATUS_FOUND = 3 };
+
 /* On a terminal: a line on standard error that takes the place of the one before, and is no wider than it has room. */
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* So that another line can stand there. */

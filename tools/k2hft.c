@@ -10,9 +10,6 @@
 #include "standard.h"
 #include "tools.h"
 
-#define STATUS_FAILED 1
-#define STATUS_USAGE 2
-
 static int command_help(int argc, char **argv);
 static int command_version(int argc, char **argv);
 
@@ -73,7 +70,7 @@ static int unknown(const char *name, bool explained)
 		(void)fputs(explained ? "\"k2hft help\" lists the commands, k2hft.conf(5) the keys\n"
 				      : "\"k2hft help\" lists them\n",
 			    stderr);
-	return STATUS_USAGE;
+	return STATUS_WRONG;
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -101,7 +98,7 @@ static int surplus(const char *command, const char *argument, const char *needed
 {
 	command_error(command, "%s: %s", argument, needed);
 	command_help_hint(command);
-	return STATUS_USAGE;
+	return STATUS_WRONG;
 }
 
 static int command_version(int argc, char **argv)
@@ -138,7 +135,7 @@ static int any_run(int argc, char **argv)
 
 	if (argc < 2) {
 		usage(stderr);
-		return STATUS_USAGE;
+		return STATUS_WRONG;
 	}
 	if (asks_help(argv[1]))
 		return command_help(1, argv);

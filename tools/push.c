@@ -104,27 +104,27 @@ static int setting_take(struct push_options *options, const struct setting *sett
 	switch (setting->type) {
 	case FLAG:
 		*(bool *)field = true;
-		return PUSH_OK;
+		return STATUS_OK;
 	case SIZE:
 		if (size_parse(optarg, K2HFT_RING_BYTES_MIN, K2HFT_RING_BYTES_MAX, field) == 0)
-			return PUSH_OK;
-		return push_failed(PUSH_USAGE, "--ring-size %s: a size from 64K to 1024G is needed", optarg);
+			return STATUS_OK;
+		return push_failed(STATUS_WRONG, "--ring-size %s: a size from 64K to 1024G is needed", optarg);
 	case SECONDS:
 		if (number_parse(optarg, 0, TIMEOUT_S_MAX, &seconds))
-			return push_failed(PUSH_USAGE, "--timeout %s: a number of seconds from 0 to %d is needed",
+			return push_failed(STATUS_WRONG, "--timeout %s: a number of seconds from 0 to %d is needed",
 					   optarg, TIMEOUT_S_MAX);
 		*(int *)field = (int)seconds * 1000;
-		return PUSH_OK;
+		return STATUS_OK;
 	case ONCE:
 		if (*(const char **)field)
-			return push_failed(PUSH_USAGE, "-%c %s: %s was given before", setting->letter, optarg,
+			return push_failed(STATUS_WRONG, "-%c %s: %s was given before", setting->letter, optarg,
 					   *(const char **)field);
 		break;
 	case TEXT:
 		break;
 	}
 	*(const char **)field = optarg;
-	return PUSH_OK;
+	return STATUS_OK;
 }
 
 static const struct setting *setting_of(int option)
@@ -141,16 +141,16 @@ static int options_check(const struct push_options *options)
 	const char *host = options->host_name;
 
 	if (options->receiver && options->config_file)
-		return push_failed(PUSH_USAGE, "one of -r and -c is enough");
+		return push_failed(STATUS_WRONG, "one of -r and -c is enough");
 	if (!options->receiver && !options->config_file)
-		return push_failed(PUSH_USAGE, "a receiver is needed: -r HOST[:PORT], or -c FILE");
+		return push_failed(STATUS_WRONG, "a receiver is needed: -r HOST[:PORT], or -c FILE");
 	if (options->path && k2hft_stream_path_check(options->path, strlen(options->path)))
-		return push_failed(PUSH_USAGE,
+		return push_failed(STATUS_WRONG,
 				   "-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
 				   "of at most %u bytes",
 				   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
 	if (host && (!*host || strlen(host) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_message_text_valid(host)))
-		return push_failed(PUSH_USAGE, "--host: a name of 1 to %u bytes without control characters is needed",
+		return push_failed(STATUS_WRONG, "--host: a name of 1 to %u bytes without control characters is needed",
 				   K2HFT_STREAM_HOST_BYTES_MAX);
 	return -1;
 }
@@ -172,14 +172,14 @@ static int options_parse(struct push_options *options, int argc, char **argv)
 
 		if (!setting) { /* getopt has said what is wrong */
 			command_help_hint("push");
-			return PUSH_USAGE;
+			return STATUS_WRONG;
 		}
 		status = setting_take(options, setting);
 		if (status)
 			return status;
 		if (options->help) {
 			(void)fputs(help, stdout);
-			return PUSH_OK;
+			return STATUS_OK;
 		}
 	}
 	options->tls |= options->authority || options->certificate || options->private_key || options->shared_key;
@@ -192,17 +192,17 @@ static int words_parse(const struct push_options *options, struct k2hft_sender_o
 
 	if (options->level) {
 		if (word_parse(options->level, level_names, &place))
-			return push_failed(PUSH_USAGE, "--level %s: received, written or synced is needed",
+			return push_failed(STATUS_WRONG, "--level %s: received, written or synced is needed",
 					   options->level);
 		sender->level = K2HFT_LEVEL_RECEIVED + (uint32_t)place;
 	}
 	if (options->compress) {
 		if (word_parse(options->compress, compress_names, &place))
-			return push_failed(PUSH_USAGE, "--compress %s: auto, never or always is needed",
+			return push_failed(STATUS_WRONG, "--compress %s: auto, never or always is needed",
 					   options->compress);
 		sender->compress = (uint32_t)place;
 	}
-	return PUSH_OK;
+	return STATUS_OK;
 }
 
 static int receiver_take(struct push *push)
@@ -210,12 +210,12 @@ static int receiver_take(struct push *push)
 	const char *given = push->options.receiver;
 
 	if (strlen(given) >= sizeof(push->receiver))
-		return push_failed(PUSH_USAGE, "-r: the name is too long");
+		return push_failed(STATUS_WRONG, "-r: the name is too long");
 	memcpy(push->receiver, given, strlen(given) + 1);
 	if (receiver_parse(push->receiver, RECEIVER_PORT_DEFAULT, &push->config.options.host,
 			   &push->config.options.port) == 0)
-		return PUSH_OK;
-	return push_failed(PUSH_USAGE, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
+		return STATUS_OK;
+	return push_failed(STATUS_WRONG, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);
 }
 
 /* A name that does not exist will not be found by trying again; everything else the client tries until the time is up. */
@@ -228,8 +228,8 @@ static int receiver_resolve(const struct push *push)
 	if (status == 0)
 		freeaddrinfo(found);
 	if (status != EAI_NONAME)
-		return PUSH_OK;
-	return push_failed(PUSH_FAILED, "receiver %s: %s", host, gai_strerror(status));
+		return STATUS_OK;
+	return push_failed(STATUS_FAILED, "receiver %s: %s", host, gai_strerror(status));
 }
 
 static int sender_options_make(struct push *push)
@@ -242,7 +242,7 @@ static int sender_options_make(struct push *push)
 	if (push->options.config_file) {
 		status = k2i_sender_config_load(push->options.config_file, &push->config, message, sizeof(message));
 		if (status)
-			return push_failed(PUSH_USAGE, "%s", message[0] ? message : strerror(-status));
+			return push_failed(STATUS_WRONG, "%s", message[0] ? message : strerror(-status));
 	} else {
 		status = receiver_take(push);
 		if (status)
@@ -268,13 +268,13 @@ static int sender_options_make(struct push *push)
 /* Refuses before anything is sent. */
 static int inputs_check(char **names)
 {
-	int status = PUSH_OK;
+	int status = STATUS_OK;
 
 	for (; *names; names++) {
 		if (strcmp(*names, "-") == 0 || access(*names, R_OK) == 0)
 			continue;
 		push_error("%s: %s", *names, strerror(errno));
-		status = PUSH_FAILED;
+		status = STATUS_FAILED;
 	}
 	return status;
 }
@@ -290,7 +290,7 @@ static int input_push(struct push *push, const char *name)
 	int descriptor = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC), status;
 
 	if (descriptor < 0)
-		return push_failed(PUSH_FAILED, "%s: %s", name, strerror(errno));
+		return push_failed(STATUS_FAILED, "%s: %s", name, strerror(errno));
 	status = push_input(push, descriptor, standard ? "standard input" : name, path);
 	if (!standard)
 		(void)close(descriptor);
@@ -300,14 +300,14 @@ static int input_push(struct push *push, const char *name)
 static int inputs_push(struct push *push, char **names)
 {
 	char *standard[] = {"-", NULL};
-	int status = PUSH_OK;
+	int status = STATUS_OK;
 
-	for (names = *names ? names : standard; *names && status == PUSH_OK; names++)
+	for (names = *names ? names : standard; *names && status == STATUS_OK; names++)
 		status = input_push(push, *names);
 	if (status != -EINTR)
 		return status;
 	push_error("interrupted: what was read is sent");
-	return PUSH_OK;
+	return STATUS_OK;
 }
 
 static int ring_failed(const struct push *push, int error)
@@ -320,12 +320,12 @@ static int ring_failed(const struct push *push, int error)
 		(void)snprintf(message, sizeof(message), "%s: %s",
 			       push->options.ring_path ? push->options.ring_path : "ring",
 			       k2i_sender_config_ring_reason(error));
-	return push_failed(PUSH_FAILED, "%s", message);
+	return push_failed(STATUS_FAILED, "%s", message);
 }
 
 static int push_run(struct push *push, char **names)
 {
-	int status = k2hft_sender_open(&push->config.options, &push->sender), drained = PUSH_OK;
+	int status = k2hft_sender_open(&push->config.options, &push->sender), drained = STATUS_OK;
 
 	if (status)
 		return ring_failed(push, status);
@@ -360,11 +360,11 @@ int k2i_command_push(int argc, char **argv)
 	push.show = !push.options.quiet && isatty(STDERR_FILENO);
 	k2hft_log_callback_set(command_log, "push", push.options.quiet ? K2HFT_LOG_ERROR : K2HFT_LOG_WARNING);
 	status = sender_options_make(&push);
-	if (status == PUSH_OK)
+	if (status == STATUS_OK)
 		status = inputs_check(argv + optind);
-	if (status == PUSH_OK)
+	if (status == STATUS_OK)
 		status = receiver_resolve(&push);
-	if (status == PUSH_OK) {
+	if (status == STATUS_OK) {
 		signals_set();
 		status = push_run(&push, argv + optind);
 	}

@@ -11,11 +11,6 @@
 #include "errors.h"
 #include "sender_config.h"
 
-/* Exit statuses. */
-#define PUSH_OK 0
-#define PUSH_FAILED 1
-#define PUSH_USAGE 2
-
 struct push_options {
 	const char *config_file, *receiver, *path, *ring_path, *host_name;
 	const char *level, *compress;
@@ -43,7 +38,7 @@ struct push {
 /* How often SIGINT or SIGTERM came. */
 int push_interrupts(void);
 
-/* push_input.c: 0; PUSH_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
+/* push_input.c: 0; STATUS_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
 int push_input(struct push *push, int descriptor, const char *name, const char *path);
 
 /* push_tls.c: TLS as the options have it, if they do. Exit status, with the message. */
@@ -52,7 +47,7 @@ int push_tls_take(struct push *push);
 /* push_progress.c */
 /* To be called now and then: writes the progress line. */
 void push_progress(struct push *push);
-/* PUSH_FAILED with its message: the receiver could not be reached in time. */
+/* STATUS_FAILED with its message: the receiver could not be reached in time. */
 int push_connection_check(struct push *push);
 /* True: nothing was acknowledged for the time limit although records wait, or the second interrupt came. */
 bool push_stalled(struct push *push);

@@ -56,7 +56,7 @@ static int readable_wait(struct push *push, int descriptor)
 		if (ready)
 			return 0;
 		if (push_connection_check(push))
-			return PUSH_FAILED;
+			return STATUS_FAILED;
 	}
 }
 
@@ -108,19 +108,19 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 		return status ? status : READ_MORE;
 	}
 	if (status)
-		return push_failed(PUSH_FAILED, "%s: %s", input->name, strerror(-status));
+		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(-status));
 	got = input_read(push, input, memory, room);
 	saved_errno = errno;
 	status = k2i_writer_commit(writer, got > 0 ? (size_t)got : 0);
 	if (status)
-		return push_failed(PUSH_FAILED, "%s: %s", input->name, strerror(-status));
+		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(-status));
 	if (got > 0) {
 		push->input_bytes += (uint64_t)got;
 		k2i_turn_committed(&push->turn, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
 		return READ_MORE;
 	}
 	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN)
-		return push_failed(PUSH_FAILED, "%s: %s", input->name, strerror(saved_errno));
+		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(saved_errno));
 	return got < 0 ? READ_MORE : 0;
 }
 
@@ -133,7 +133,7 @@ static int rest_send(struct push *push, struct k2hft_writer *writer)
 		if (status != -EAGAIN)
 			return 0;
 		if (room_wait(push) || push_stalled(push))
-			return PUSH_FAILED;
+			return STATUS_FAILED;
 	}
 }
 
@@ -151,7 +151,7 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 	    rest;
 
 	if (status)
-		return push_failed(PUSH_FAILED, "%s: stream %s: %s", name, path, strerror(-status));
+		return push_failed(STATUS_FAILED, "%s: stream %s: %s", name, path, strerror(-status));
 	do {
 		status = input.is_file ? file_step(push) : readable_wait(push, descriptor);
 		if (status)

@@ -57,14 +57,14 @@ int push_connection_check(struct push *push)
 	struct k2hft_client_stats client;
 
 	if (k2i_clock_ns(CLOCK_MONOTONIC) - push->started_ns < (uint64_t)push->options.timeout_ms * 1000000)
-		return PUSH_OK;
+		return STATUS_OK;
 	client = client_stats(push);
 	if (client.connects)
-		return PUSH_OK;
+		return STATUS_OK;
 	push_error("receiver %s port %s: %s", push->config.options.host, push->config.options.port, reason(&client));
 	/* The time is up for what was read, too. */
 	push->options.timeout_ms = 0;
-	return PUSH_FAILED;
+	return STATUS_FAILED;
 }
 
 bool push_stalled(struct push *push)
@@ -105,8 +105,8 @@ static int given_up_tell(struct push *push)
 	const uint64_t lost = client.expired_records + client.unknown_records;
 
 	if (lost == 0)
-		return PUSH_OK;
-	return push_failed(PUSH_FAILED, "%" PRIu64 " records were given up and are lost; all others are acknowledged",
+		return STATUS_OK;
+	return push_failed(STATUS_FAILED, "%" PRIu64 " records were given up and are lost; all others are acknowledged",
 			   lost);
 }
 
@@ -136,10 +136,10 @@ int push_drain(struct push *push)
 		if (status != -ETIMEDOUT)
 			push_error("%s", strerror(-status));
 		remain_tell(push);
-		return PUSH_FAILED;
+		return STATUS_FAILED;
 	}
 	status = given_up_tell(push);
-	if (status == PUSH_OK)
+	if (status == STATUS_OK)
 		sum_show(push);
 	return status;
 }

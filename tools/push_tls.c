@@ -14,8 +14,8 @@ static int words_check(const struct push_options *options)
 	else if (options->shared_key && (options->certificate || options->authority))
 		push_error("--psk is instead of --ca, --cert and --key");
 	else
-		return PUSH_OK;
-	return PUSH_USAGE;
+		return STATUS_OK;
+	return STATUS_WRONG;
 }
 
 int push_tls_take(struct push *push)
@@ -32,14 +32,14 @@ int push_tls_take(struct push *push)
 	int error;
 
 	if (!options->tls)
-		return PUSH_OK;
+		return STATUS_OK;
 	if (words_check(options))
-		return PUSH_USAGE;
+		return STATUS_WRONG;
 	/* The client reads them again; here what is wrong with them gets its own message. */
 	error = k2i_tls_context_open(&settings, &context, &problem);
 	k2i_tls_context_release(context);
 	if (error)
-		return push_failed(PUSH_FAILED, "%s", problem.text[0] ? problem.text : strerror(-error));
+		return push_failed(STATUS_FAILED, "%s", problem.text[0] ? problem.text : strerror(-error));
 	push->config.tls = (struct k2hft_tls_options){
 		.size = sizeof(push->config.tls),
 		.authority_path = options->authority,
@@ -48,5 +48,5 @@ int push_tls_take(struct push *push)
 		.shared_key_path = options->shared_key,
 	};
 	push->config.options.tls = &push->config.tls;
-	return PUSH_OK;
+	return STATUS_OK;
 }

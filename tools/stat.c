@@ -14,9 +14,6 @@
 #include "terminal.h"
 #include "tools.h"
 
-#define STATUS_UNREACHABLE 1
-#define STATUS_USAGE 2
-#define STATUS_LOSSES 3
 #define INTERVAL_S_MAX 86400
 #define TIMEOUT_S_MAX 3600
 
@@ -53,7 +50,7 @@ static int usage_wrong(const char *text)
 {
 	command_error("stat", "%s", text);
 	command_help_hint("stat");
-	return STATUS_USAGE;
+	return STATUS_WRONG;
 }
 
 static int number_take(const char *name, const char *given, uint64_t most, uint64_t *number)
@@ -112,19 +109,19 @@ static int options_read(struct options *options, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "i:n:ah", names, NULL)) != -1) {
 		if (option == '?') {
 			command_help_hint("stat");
-			return STATUS_USAGE;
+			return STATUS_WRONG;
 		}
 		if (option == 'h')
-			return fputs(usage, stdout) < 0 ? STATUS_UNREACHABLE : 0;
+			return fputs(usage, stdout) < 0 ? STATUS_FAILED : 0;
 		if (option_take(options, option, optarg))
-			return STATUS_USAGE;
+			return STATUS_WRONG;
 	}
 	if (options->table && optind < argc)
 		return usage_wrong("--table asks no target");
 	if (options->table && argc > 2)
 		return usage_wrong("--table stands alone");
 	if (options->table)
-		return k2i_counters_print(stdout) ? STATUS_UNREACHABLE : 0;
+		return k2i_counters_print(stdout) ? STATUS_FAILED : 0;
 	if (options->json && options->metrics)
 		return usage_wrong("--json or --metrics, not both");
 	if (options->all && (options->json || options->metrics))
@@ -169,7 +166,7 @@ static int target_ask(const struct options *options, struct target *target)
 	size_t at;
 
 	if (!text)
-		return STATUS_UNREACHABLE;
+		return STATUS_FAILED;
 	target_forget(target);
 	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	target->now = json_parse(text, strlen(text), &at);
@@ -178,11 +175,11 @@ static int target_ask(const struct options *options, struct target *target)
 		/* What was read of it is not to be what rates begin from. */
 		json_free(target->now);
 		target->now = NULL;
-		status = STATUS_UNREACHABLE;
+		status = STATUS_FAILED;
 	} else {
 		target_show(options, target, text);
 		if (options->check && stat_lossy(target->now))
-			status = STATUS_LOSSES;
+			status = STATUS_FOUND;
 	}
 	free(text);
 	return status;
@@ -191,8 +188,8 @@ static int target_ask(const struct options *options, struct target *target)
 /* Unreachable counts more than losses: they can't be known. */
 static int worse(int one, int other)
 {
-	if (one == STATUS_UNREACHABLE || other == STATUS_UNREACHABLE)
-		return STATUS_UNREACHABLE;
+	if (one == STATUS_FAILED || other == STATUS_FAILED)
+		return STATUS_FAILED;
 	return one > other ? one : other;
 }
 
@@ -240,7 +237,7 @@ int k2i_command_stat(int argc, char **argv)
 	count = optind < argc ? (size_t)(argc - optind) : 1;
 	targets = calloc(count, sizeof(*targets));
 	if (!targets)
-		return STATUS_UNREACHABLE;
+		return STATUS_FAILED;
 	for (at = 0; at < count; at++)
 		targets[at].name = optind < argc ? argv[(size_t)optind + at] : STAT_TARGET_DEFAULT;
 	status = run(&options, targets, count);

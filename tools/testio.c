@@ -37,14 +37,14 @@ static int directory_check(const struct testio_options *options)
 
 	bytes_range(options, &least, &wanted);
 	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0)
-		return testio_failed(TESTIO_FAILED, "%s: %s", options->directory, strerror(errno));
+		return testio_failed(STATUS_FAILED, "%s: %s", options->directory, strerror(errno));
 	if (!S_ISDIR(status.st_mode))
-		return testio_failed(TESTIO_FAILED, "%s: it is no directory", options->directory);
+		return testio_failed(STATUS_FAILED, "%s: it is no directory", options->directory);
 	free_bytes = (uint64_t)system.f_bavail * system.f_frsize;
 	/* Without blocks it does not say how large it is, as ramfs. */
 	if (wanted <= free_bytes || system.f_blocks == 0)
-		return TESTIO_OK;
-	return testio_failed(TESTIO_FAILED, "%s: %llu MB are needed, %llu MB are free", options->directory,
+		return STATUS_OK;
+	return testio_failed(STATUS_FAILED, "%s: %llu MB are needed, %llu MB are free", options->directory,
 			     (unsigned long long)(wanted / 1000000), (unsigned long long)(free_bytes / 1000000));
 }
 
@@ -128,20 +128,20 @@ static int results_tell(const struct testio_options *options, const struct testi
 static int measure(const struct testio_options *options)
 {
 	struct testio_results results;
-	int status = TESTIO_OK;
+	int status = STATUS_OK;
 
 	for (size_t i = 0; i < sizeof(results.rates) / sizeof(double); i++)
 		(&results.rates[0][0][0])[i] = -1;
-	if (directory_check(options) != TESTIO_OK || testio_files_check(options))
-		return TESTIO_FAILED;
+	if (directory_check(options) != STATUS_OK || testio_files_check(options))
+		return STATUS_FAILED;
 	memory_warn(options);
 	testio_header_print(options, stdout);
 	(void)fflush(stdout);
 	if (testio_signals_catch() || grid_measure(options, &results))
-		status = TESTIO_FAILED;
+		status = STATUS_FAILED;
 	/* What was measured until then is not lost. */
 	if (testio_measured(options, &results) && results_tell(options, &results))
-		status = TESTIO_FAILED;
+		status = STATUS_FAILED;
 	return testio_signal() ? 128 + testio_signal() : status;
 }
 
@@ -150,8 +150,8 @@ int k2i_command_testio(int argc, char **argv)
 	struct testio_options options;
 	int status = testio_options_parse(argc, argv, &options);
 
-	if (status == TESTIO_OK)
+	if (status == STATUS_OK && !options.help)
 		status = measure(&options);
 	free(options.answer);
-	return status == TESTIO_HELP ? 0 : status;
+	return status;
 }

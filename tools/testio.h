@@ -18,7 +18,6 @@
 #define TESTIO_FILE_NAME "test.io"
 #define TESTIO_QUESTIONS 11u
 
-enum { TESTIO_OK = 0, TESTIO_FAILED = 1, TESTIO_USAGE = 2, TESTIO_HELP = 3 };
 enum testio_way { TESTIO_WRITE, TESTIO_READ, TESTIO_WAYS };
 
 struct testio_list {
@@ -34,13 +33,13 @@ struct testio_options {
 	struct testio_list threads;
 	struct k2i_store_options store; /* without write_bytes */
 	bool ways[TESTIO_WAYS];
-	bool quiet;
+	bool help, quiet;
 	const char *tsv, *json;              /* files; NULL: none */
 	const char *given[TESTIO_QUESTIONS]; /* on the command line; NULL: was not */
 	char *answer;                        /* memory of a directory that was typed */
 };
 
-/* TESTIO_OK; TESTIO_HELP printed; TESTIO_USAGE: said what is wrong. */
+/* STATUS_OK, also if it was help; or STATUS_WRONG with the message. */
 int testio_options_parse(int argc, char **argv, struct testio_options *options);
 /* Asks for everything, with what is set as the default; an answer that is none is asked for again. */
 int testio_options_ask(struct testio_options *options, FILE *input, FILE *output);

@@ -59,7 +59,7 @@ static const struct option long_options[] = {
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
-	return testio_failed(TESTIO_USAGE, "%s%s%s: %s", option, *given ? " " : "", given, needed);
+	return testio_failed(STATUS_WRONG, "%s%s%s: %s", option, *given ? " " : "", given, needed);
 }
 
 int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list)
@@ -216,7 +216,7 @@ static int ask_one(struct testio_options *options, const struct question *questi
 		if (length < 0) {
 			free(line);
 			(void)fputs("\nk2hft testio: no answer\n", output);
-			return TESTIO_USAGE;
+			return STATUS_WRONG;
 		}
 		line[strcspn(line, "\r\n")] = '\0';
 		error = question->set(options, *line || !first ? line : first);
@@ -226,14 +226,14 @@ static int ask_one(struct testio_options *options, const struct question *questi
 			(void)fprintf(output, "  %s\n", *line || !first ? line : first);
 	} while (error);
 	free(line);
-	return TESTIO_OK;
+	return STATUS_OK;
 }
 
 int testio_options_ask(struct testio_options *options, FILE *input, FILE *output)
 {
-	int status = TESTIO_OK;
+	int status = STATUS_OK;
 
-	for (size_t i = 0; i < QUESTION_COUNT && status == TESTIO_OK; i++) {
+	for (size_t i = 0; i < QUESTION_COUNT && status == STATUS_OK; i++) {
 		const char *first = options->given[i] ? options->given[i] : questions[i].first;
 
 		status = ask_one(options, &questions[i], first, input, output);
@@ -253,24 +253,24 @@ static int option_set(struct testio_options *options, int option, const char *gi
 			return refuse(questions[i].name, given, "it was given before; a list has commas");
 		options->given[i] = given;
 		return questions[i].set(options, given) ? refuse(questions[i].name, given, questions[i].needed)
-							: TESTIO_OK;
+							: STATUS_OK;
 	}
 	switch (option) {
 	case OPTION_TSV:
 		options->tsv = given;
-		return TESTIO_OK;
+		return STATUS_OK;
 	case OPTION_JSON:
 		options->json = given;
-		return TESTIO_OK;
+		return STATUS_OK;
 	case 'q':
 		options->quiet = true;
-		return TESTIO_OK;
+		return STATUS_OK;
 	case 'h':
-		(void)fputs(help, stdout);
-		return TESTIO_HELP;
+		options->help = true;
+		return STATUS_OK;
 	default:
 		command_help_hint("testio");
-		return TESTIO_USAGE;
+		return STATUS_WRONG;
 	}
 }
 
@@ -284,9 +284,13 @@ int testio_options_parse(int argc, char **argv, struct testio_options *options)
 		(void)questions[i].set(options, questions[i].first);
 	while ((option = getopt_long(argc, argv, "is:t:n:b:w:f:o:m:qh", long_options, NULL)) != -1) {
 		ask |= option == 'i';
-		status = option == 'i' ? TESTIO_OK : option_set(options, option, optarg);
-		if (status != TESTIO_OK)
+		status = option == 'i' ? STATUS_OK : option_set(options, option, optarg);
+		if (status != STATUS_OK)
 			return status;
+		if (options->help) {
+			(void)fputs(help, stdout);
+			return STATUS_OK;
+		}
 	}
 	if (options->tsv && options->json && output_is_standard(options->tsv) && output_is_standard(options->json))
 		return refuse("--tsv, --json", "-", "standard output takes one of them");
@@ -297,5 +301,5 @@ int testio_options_parse(int argc, char **argv, struct testio_options *options)
 		return refuse("DIRECTORY", argv[optind], questions[0].needed);
 	if (ask)
 		return testio_options_ask(options, stdin, stderr);
-	return options->directory ? TESTIO_OK : refuse("DIRECTORY", "", questions[0].needed);
+	return options->directory ? STATUS_OK : refuse("DIRECTORY", "", questions[0].needed);
 }

@@ -4,14 +4,14 @@
 
 /*
  * The subcommands of k2hft, one a file. argv[0] is the name for messages ("k2hft check"); getopt is at its start. The
- * return value is the exit status: 0, 1 (it failed), 2 (wrong arguments or a wrong configuration).
+ * return value is the exit status: STATUS_OK, STATUS_FAILED, STATUS_WRONG, or what is said behind them.
  */
-int k2i_command_bench(int argc, char **argv); /* 3 too: something got worse */
+int k2i_command_bench(int argc, char **argv); /* STATUS_FOUND: something got worse */
 int k2i_command_check(int argc, char **argv);
 int k2i_command_push(int argc, char **argv);
-int k2i_command_stat(int argc, char **argv);   /* 3 too: records were lost */
+int k2i_command_stat(int argc, char **argv);   /* STATUS_FOUND: records were lost */
 int k2i_command_testio(int argc, char **argv); /* 128 and a signal's number: that ended it */
-int k2i_command_verify(int argc, char **argv); /* 3 too: records are missing, repeated or damaged */
+int k2i_command_verify(int argc, char **argv); /* STATUS_FOUND: records are missing, repeated or damaged */
 
 /* Explains a configuration key, in each section that has it. -ENOENT: there is no such key. */
 int k2i_key_explain(const char *name);

@@ -57,9 +57,9 @@ int k2i_command_verify(int argc, char **argv)
 	struct verify_options options;
 	int status = verify_options_parse(&options, argc, argv);
 
-	if (status == VERIFY_OK && options.help)
+	if (status == STATUS_OK && options.help)
 		(void)fputs(help, stdout);
-	else if (status == VERIFY_OK)
+	else if (status == STATUS_OK)
 		status = options.make ? verify_make(&options) : verify_read(&options);
 	free(options.expected);
 	return status;

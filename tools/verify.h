@@ -7,12 +7,6 @@
 
 #include "errors.h"
 
-/* Exit statuses. */
-#define VERIFY_OK 0
-#define VERIFY_FAILED 1
-#define VERIFY_USAGE 2
-#define VERIFY_WRONG 3
-
 struct verify_expectation {
 	uint64_t producer, count;
 };
@@ -49,7 +43,7 @@ struct verify_options {
 };
 #define VERIFY_ANY_NUMBER UINT64_MAX
 
-/* verify_options.c: VERIFY_OK, or VERIFY_USAGE or VERIFY_FAILED with the message. `expected` is the caller's to free. */
+/* verify_options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected` is the caller's to free. */
 int verify_options_parse(struct verify_options *options, int argc, char **argv);
 
 /* verify_make.c, verify_read.c: exit status, with the message. */

@@ -42,7 +42,7 @@ struct producer {
 	char *buffer;
 	size_t filled; /* with what is not written yet */
 	bool between;  /* what is written ends with a record's end */
-	int status;    /* VERIFY_* */
+	int status;    /* to exit with */
 	pthread_t thread;
 	bool started;
 	_Atomic(bool) ended;
@@ -153,7 +153,7 @@ static int failed(struct producer *producer, int error)
 	verify_error("%s: producer %" PRIu32 ", record %" PRIu64 ": %s",
 		     producer->output.name ? producer->output.name : "", producer->record.producer,
 		     producer->record.counter, strerror(-error));
-	producer->status = VERIFY_FAILED;
+	producer->status = STATUS_FAILED;
 	return error;
 }
 
@@ -302,7 +302,7 @@ static void stall_look(struct making *making, struct k2hft_sender *sender)
 	} else if (waited_ns > limit_ns + K2I_SECOND_NS) {
 		/* The library writes a record whole that it has begun, whatever signals come. */
 		verify_error("the last record is incomplete");
-		_exit(VERIFY_FAILED);
+		_exit(STATUS_FAILED);
 	}
 }
 
@@ -313,7 +313,7 @@ static void producers_wait(struct making *making, struct producer *producers, co
 	while (atomic_load_explicit(&making->running, memory_order_relaxed)) {
 		if (interrupted(signals, SLICE_NS) && atomic_exchange(&stop_asked, true)) {
 			verify_error("interrupted twice: the last records may be incomplete");
-			_exit(VERIFY_FAILED);
+			_exit(STATUS_FAILED);
 		}
 		if (sender)
 			stall_look(making, sender);
@@ -350,7 +350,7 @@ static void producers_start(struct making *making, struct producer *producers, s
 /* The worst status of all. */
 static int producers_end(struct producer *producers, uint32_t count)
 {
-	int worst = VERIFY_OK;
+	int worst = STATUS_OK;
 
 	for (uint32_t at = 0; at < count; at++) {
 		struct producer *producer = producers + at;
@@ -444,12 +444,12 @@ static int make_all(struct making *making, struct producer *producers)
 	bool through_library = options->receiver || options->config || options->attach;
 	struct verify_sender sender = {0};
 	sigset_t signals;
-	int status = VERIFY_OK, made, closed;
+	int status = STATUS_OK, made, closed;
 
 	signals_set(&signals);
 	if (through_library)
 		status = verify_sender_open(options, &sender);
-	if (status == VERIFY_OK) {
+	if (status == STATUS_OK) {
 		making->started_ns = making->moved_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 		producers_start(making, producers, sender.sender);
 		producers_wait(making, producers, &signals, sender.sender);
@@ -465,7 +465,7 @@ int verify_make(const struct verify_options *options)
 {
 	struct making *making = calloc(1, sizeof(*making));
 	struct producer *producers = calloc((size_t)options->producers, sizeof(*producers));
-	int status = VERIFY_FAILED;
+	int status = STATUS_FAILED;
 
 	if (making && producers) {
 		making->options = options;

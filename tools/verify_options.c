@@ -74,7 +74,7 @@ static const struct setting {
 static int usage_error(void)
 {
 	command_help_hint("verify");
-	return VERIFY_USAGE;
+	return STATUS_WRONG;
 }
 
 /* PRODUCER=COUNT */
@@ -86,16 +86,16 @@ static int expectation_take(struct verify_options *options, const char *text)
 	char producer[24] = "";
 
 	if (!expected)
-		return verify_failed(VERIFY_FAILED, "%s", strerror(ENOMEM));
+		return verify_failed(STATUS_FAILED, "%s", strerror(ENOMEM));
 	options->expected = expected;
 	expected += options->expected_count;
 	if (equals && (size_t)(equals - text) < sizeof(producer))
 		memcpy(producer, text, (size_t)(equals - text));
 	if (!equals || number_parse(producer, 1, VERIFY_PRODUCER_MAX, &expected->producer) ||
 	    number_parse(equals + 1, 0, VERIFY_COUNTER_MAX, &expected->count))
-		return verify_failed(VERIFY_USAGE, "--expect %s: PRODUCER=COUNT is needed", text);
+		return verify_failed(STATUS_WRONG, "--expect %s: PRODUCER=COUNT is needed", text);
 	options->expected_count++;
-	return VERIFY_OK;
+	return STATUS_OK;
 }
 
 static int setting_take(struct verify_options *options, const struct setting *setting, const char *text)
@@ -105,25 +105,25 @@ static int setting_take(struct verify_options *options, const struct setting *se
 	switch (setting->type) {
 	case FLAG:
 		*(bool *)field = true;
-		return VERIFY_OK;
+		return STATUS_OK;
 	case EXPECTATION:
 		return expectation_take(options, text);
 	case TEXT:
 		break;
 	case ONCE: /* of a second one nothing would be seen */
 		if (*(const char **)field)
-			return verify_failed(VERIFY_USAGE, "--%s %s: %s was given before", setting->name, text,
+			return verify_failed(STATUS_WRONG, "--%s %s: %s was given before", setting->name, text,
 					     *(const char **)field);
 		break;
 	default:
 		if ((setting->type == BYTES ? size_parse : number_parse)(text, setting->minimum, setting->maximum,
 									 field) == 0)
-			return VERIFY_OK;
-		return verify_failed(VERIFY_USAGE, "--%s %s: a number from %" PRIu64 " to %" PRIu64 " is needed",
+			return STATUS_OK;
+		return verify_failed(STATUS_WRONG, "--%s %s: a number from %" PRIu64 " to %" PRIu64 " is needed",
 				     setting->name, text, setting->minimum, setting->maximum);
 	}
 	*(const char **)field = text;
-	return VERIFY_OK;
+	return STATUS_OK;
 }
 
 static const struct setting *setting_of(int option)
@@ -139,14 +139,14 @@ static int settings_take(struct verify_options *options, int argc, char **argv, 
 {
 	struct option long_options[SETTINGS + 1] = {0};
 	const char *of_make = NULL, *of_read = NULL;
-	int option, status = VERIFY_OK;
+	int option, status = STATUS_OK;
 
 	for (size_t at = 0; at < SETTINGS; at++)
 		long_options[at] =
 			(struct option){.name = settings[at].name,
 					.has_arg = settings[at].type == FLAG ? no_argument : required_argument,
 					.val = FIRST_LONG + (int)at};
-	while (status == VERIFY_OK && (option = getopt_long(argc, argv, "n:r:c:t:qh", long_options, NULL)) != -1) {
+	while (status == STATUS_OK && (option = getopt_long(argc, argv, "n:r:c:t:qh", long_options, NULL)) != -1) {
 		const struct setting *setting = setting_of(option);
 
 		if (!setting) /* getopt has said what is wrong */
@@ -167,16 +167,16 @@ static int size_check(struct verify_options *options)
 	const char *text = options->size_text, *dash;
 
 	if (!text)
-		return VERIFY_OK;
+		return STATUS_OK;
 	dash = strchr(text, '-');
 	if (dash && (size_t)(dash - text) < sizeof(minimum))
 		memcpy(minimum, text, (size_t)(dash - text));
 	if (size_parse(dash ? minimum : text, VERIFY_COMPACT_BYTES_MIN, VERIFY_RECORD_BYTES_MAX, &options->size_min) ||
 	    size_parse(dash ? dash + 1 : text, options->size_min, VERIFY_RECORD_BYTES_MAX, &options->size_max))
-		return verify_failed(VERIFY_USAGE,
+		return verify_failed(STATUS_WRONG,
 				     "--size %s: one or two lengths are needed, as 100 or 10-64K, from %u to 64M bytes",
 				     text, VERIFY_COMPACT_BYTES_MIN);
-	return VERIFY_OK;
+	return STATUS_OK;
 }
 
 /* Whether the form of the records has numbers for so many producers and records. */
@@ -188,10 +188,10 @@ static int range_check(const struct verify_options *options)
 	const char *where = compact ? " in records of less than 24 bytes" : "";
 
 	if (options->producer + options->producers - 1 > producer_max)
-		return verify_failed(VERIFY_USAGE, "producers are numbered 1 to %" PRIu64 "%s", producer_max, where);
+		return verify_failed(STATUS_WRONG, "producers are numbered 1 to %" PRIu64 "%s", producer_max, where);
 	if (options->first > counter_max || (options->count && options->count - 1 > counter_max - options->first))
-		return verify_failed(VERIFY_USAGE, "records are numbered 1 to %" PRIu64 "%s", counter_max, where);
-	return VERIFY_OK;
+		return verify_failed(STATUS_WRONG, "records are numbered 1 to %" PRIu64 "%s", counter_max, where);
+	return STATUS_OK;
 }
 
 static const char *make_conflict(const struct verify_options *options)
@@ -243,14 +243,14 @@ static int read_check(struct verify_options *options)
 		return usage_error();
 	}
 	if (options->run_text && verify_run_parse(options->run_text, &options->run))
-		return verify_failed(VERIFY_USAGE,
+		return verify_failed(STATUS_WRONG,
 				     "--run %s: 6 hexadecimal digits are needed, or - for records without run",
 				     options->run_text);
 	for (size_t at = 0; at < options->expected_count; at++)
 		above |= options->expected[at].count > most;
 	if (above)
-		return verify_failed(VERIFY_USAGE, "records are numbered 1 to %" PRIu64, VERIFY_COUNTER_MAX);
-	return VERIFY_OK;
+		return verify_failed(STATUS_WRONG, "records are numbered 1 to %" PRIu64, VERIFY_COUNTER_MAX);
+	return STATUS_OK;
 }
 
 int verify_options_parse(struct verify_options *options, int argc, char **argv)
@@ -266,7 +266,7 @@ int verify_options_parse(struct verify_options *options, int argc, char **argv)
 					   .size_max = SIZE_DEFAULT,
 					   .timeout_s = TIMEOUT_S_DEFAULT};
 	if (getrandom(&options->seed, sizeof(options->seed), 0) != (ssize_t)sizeof(options->seed))
-		return verify_failed(VERIFY_FAILED, "getrandom: %s", strerror(errno));
+		return verify_failed(STATUS_FAILED, "getrandom: %s", strerror(errno));
 	status = settings_take(options, argc, argv, &alien);
 	if (status || options->help)
 		return status;

@@ -23,12 +23,12 @@ static int sender_options_make(const struct verify_options *options, struct veri
 	if (options->config) {
 		status = k2i_sender_config_load(options->config, &sender->config, message, sizeof(message));
 		if (status)
-			return verify_failed(VERIFY_USAGE, "%s", message[0] ? message : strerror(-status));
+			return verify_failed(STATUS_WRONG, "%s", message[0] ? message : strerror(-status));
 	} else {
 		if (strlen(options->receiver) < sizeof(sender->receiver))
 			memcpy(sender->receiver, options->receiver, strlen(options->receiver) + 1);
 		if (receiver_parse(sender->receiver, RECEIVER_PORT_DEFAULT, &made->host, &made->port))
-			return verify_failed(VERIFY_USAGE,
+			return verify_failed(STATUS_WRONG,
 					     "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
 					     options->receiver);
 	}
@@ -36,7 +36,7 @@ static int sender_options_make(const struct verify_options *options, struct veri
 		made->ring_path = options->ring_path;
 		made->ring_flags = 0;
 	}
-	return VERIFY_OK;
+	return STATUS_OK;
 }
 
 static int ring_attach(const char *ring, struct k2hft_sender **sender)
@@ -44,8 +44,8 @@ static int ring_attach(const char *ring, struct k2hft_sender **sender)
 	int status = k2hft_sender_attach(ring, sender);
 
 	if (status == 0)
-		return VERIFY_OK;
-	return verify_failed(VERIFY_FAILED, "%s: %s", ring,
+		return STATUS_OK;
+	return verify_failed(STATUS_FAILED, "%s: %s", ring,
 			     status == -EPROTO     ? "it is not a ring that this version knows"
 			     : status == -ENOTCONN ? "it is a ring that no process sends from now"
 						   : strerror(-status));
@@ -63,34 +63,34 @@ int verify_sender_open(const struct verify_options *options, struct verify_sende
 		return status;
 	status = k2hft_sender_open(&sender->config.options, &sender->sender);
 	if (status == 0)
-		return VERIFY_OK;
+		return STATUS_OK;
 	ring = sender->config.options.ring_path ? sender->config.options.ring_path : "ring";
-	return verify_failed(VERIFY_FAILED, "%s: %s", ring, k2i_sender_config_ring_reason(status));
+	return verify_failed(STATUS_FAILED, "%s: %s", ring, k2i_sender_config_ring_reason(status));
 }
 
 static int stats_tell(struct k2hft_sender *sender, bool flushed)
 {
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
 	struct k2hft_client_stats client = {.size = sizeof(client)};
-	int status = VERIFY_OK;
+	int status = STATUS_OK;
 
 	if (k2hft_sender_stats(sender, &stats))
-		return VERIFY_FAILED;
+		return STATUS_FAILED;
 	if (stats.dropped_records) {
 		verify_error("%" PRIu64 " records were dropped: the ring was full", stats.dropped_records);
-		status = VERIFY_FAILED;
+		status = STATUS_FAILED;
 	}
 	/* An attached sender has no client. */
 	(void)k2hft_client_stats(k2hft_sender_client(sender), &client);
 	if (client.expired_records + client.unknown_records) {
 		verify_error("%" PRIu64 " records were given up and are lost",
 			     client.expired_records + client.unknown_records);
-		status = VERIFY_FAILED;
+		status = STATUS_FAILED;
 	}
 	if (!flushed) {
 		verify_error("%" PRIu64 " records are not acknowledged: %s", stats.unacked_records,
 			     client.last_error[0] ? client.last_error : "no answer yet");
-		status = VERIFY_FAILED;
+		status = STATUS_FAILED;
 	}
 	return status;
 }
@@ -98,7 +98,7 @@ static int stats_tell(struct k2hft_sender *sender, bool flushed)
 int verify_sender_close(const struct verify_options *options, struct verify_sender *sender, bool (*stop)(void))
 {
 	int64_t left_ms = (int64_t)options->timeout_s * 1000;
-	int status = VERIFY_OK, flushed = -ETIMEDOUT;
+	int status = STATUS_OK, flushed = -ETIMEDOUT;
 
 	if (sender->sender) {
 		for (; flushed && left_ms >= 0 && !stop(); left_ms -= SLICE_MS)

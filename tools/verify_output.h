@@ -15,7 +15,7 @@ struct verify_sender {
 	char receiver[1100];
 };
 
-/* VERIFY_OK, or a status with its message. */
+/* STATUS_OK, or a status with its message. */
 int verify_sender_open(const struct verify_options *options, struct verify_sender *sender);
 /* Waits until all is acknowledged, or --timeout is over, or `*stop` asks. A status with its message. */
 int verify_sender_close(const struct verify_options *options, struct verify_sender *sender, bool (*stop)(void));

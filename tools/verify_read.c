@@ -165,12 +165,12 @@ static int files_read(struct reader *reader)
 
 	for (char **file = reader->tally.options->files; *file; file++)
 		if (file_read(reader, *file))
-			return VERIFY_FAILED;
+			return STATUS_FAILED;
 	status = verify_tally_end(&reader->tally);
 	if (status)
-		return verify_failed(VERIFY_FAILED, "%s", strerror(-status));
+		return verify_failed(STATUS_FAILED, "%s", strerror(-status));
 	verify_report(&reader->tally, (double)(k2i_clock_ns(CLOCK_MONOTONIC) - started_ns) / 1e9);
-	return reader->tally.fine ? VERIFY_OK : VERIFY_WRONG;
+	return reader->tally.fine ? STATUS_OK : STATUS_FOUND;
 }
 
 int verify_read(const struct verify_options *options)

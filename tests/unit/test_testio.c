@@ -52,7 +52,7 @@ static void defaults_are_filecatalysts(void **state)
 	struct testio_options options;
 
 	(void)state;
-	assert_int_equal(parsed("/somewhere", &options), TESTIO_OK);
+	assert_int_equal(parsed("/somewhere", &options), STATUS_OK);
 	assert_string_equal(options.directory, "/somewhere");
 	assert_int_equal(options.file_mb, 500);
 	assert_int_equal(options.limit_s, 60);
@@ -76,7 +76,7 @@ static void options_are_taken(void **state)
 	(void)state;
 	assert_int_equal(
 		parsed("-s 7 -t 3 -n 2 -b 4,16384 -w 1,64 -f 3 --direct -o rws --cache keep -m both dir", &options),
-		TESTIO_OK);
+		STATUS_OK);
 	assert_int_equal(options.file_mb, 7);
 	assert_int_equal(options.limit_s, 3);
 	assert_int_equal(options.runs, 2);
@@ -99,7 +99,7 @@ static void wrong_options_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		if (parsed(lines[i], &options) != TESTIO_USAGE)
+		if (parsed(lines[i], &options) != STATUS_WRONG)
 			fail_msg("%s: not refused", lines[i]);
 		free(options.answer);
 	}
@@ -112,7 +112,7 @@ static int asked(char *answers, struct testio_options *options, char **said)
 	FILE *input = fmemopen(answers, strlen(answers), "r"), *output = open_memstream(said, &said_bytes);
 	int status;
 
-	assert_int_equal(parsed("-n 3 .", options), TESTIO_OK);
+	assert_int_equal(parsed("-n 3 .", options), STATUS_OK);
 	status = testio_options_ask(options, input, output);
 	(void)fclose(input);
 	(void)fclose(output);
@@ -126,7 +126,7 @@ static void answers_are_taken(void **state)
 	char *said;
 
 	(void)state;
-	assert_int_equal(asked(answers, &options, &said), TESTIO_OK);
+	assert_int_equal(asked(answers, &options, &said), STATUS_OK);
 	assert_string_equal(options.directory, "/mnt");
 	assert_int_equal(options.file_mb, 10000);
 	assert_int_equal(options.limit_s, 60);
@@ -150,7 +150,7 @@ static void no_answer_ends_it(void **state)
 	char *said;
 
 	(void)state;
-	assert_int_equal(asked(answers, &options, &said), TESTIO_USAGE);
+	assert_int_equal(asked(answers, &options, &said), STATUS_WRONG);
 	assert_non_null(strstr(said, "no answer"));
 	free(said);
 	free(options.answer);
@@ -175,7 +175,7 @@ static void the_table_is_filecatalysts(void **state)
 	FILE *output = open_memstream(&printed, &bytes);
 
 	(void)state;
-	assert_int_equal(parsed("-b 64,256 -w 1,12 -o dsync .", &options), TESTIO_OK);
+	assert_int_equal(parsed("-b 64,256 -w 1,12 -o dsync .", &options), STATUS_OK);
 	testio_table_print(&options, &results, TESTIO_WRITE, output);
 	assert_int_equal(fflush(output), 0);
 	assert_string_equal(printed, wanted_table);
@@ -196,7 +196,7 @@ static void what_was_not_measured_has_no_rate(void **state)
 	FILE *output = open_memstream(&printed, &bytes);
 
 	(void)state;
-	assert_int_equal(parsed("-b 64 -w 1,12 .", &options), TESTIO_OK);
+	assert_int_equal(parsed("-b 64 -w 1,12 .", &options), STATUS_OK);
 	assert_true(testio_measured(&options, &results));
 	assert_false(testio_measured(&options, &none));
 	testio_table_print(&options, &results, TESTIO_WRITE, output);
