@@ -216,7 +216,7 @@ static void work_remove(const char *work)
 {
 	static const char *const names[] = {"block",         "server.ini", "slave.ini", "k2hftfusesvr.err",
 					    "k2hftfuse.err", "key"};
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	size_t number;
 
 	for (number = 0; number < sizeof(names) / sizeof(names[0]); number++) {

@@ -22,6 +22,8 @@
 #define BENCH_RULES_MAX 16u
 #define BENCH_RUNS_MAX 1000u
 #define BENCH_TEXT_ROOM 256u
+/* Of a file in the temporary directory. */
+#define BENCH_PATH_ROOM 4200u
 
 struct bench_list {
 	uint64_t values[BENCH_LIST_MAX];
@@ -180,10 +182,10 @@ struct bench_process {
 struct bench_run {
 	const struct bench_options *options;
 	struct bench_point point;
-	const char *work;         /* the temporary directory */
-	char host[1100], port[8]; /* of the receiver */
-	char shared_key[4200];    /* file, with TLS */
-	int block;                /* file with the records */
+	const char *work;                 /* the temporary directory */
+	char host[1100], port[8];         /* of the receiver */
+	char shared_key[BENCH_PATH_ROOM]; /* file, with TLS */
+	int block;                        /* file with the records */
 	struct bench_point block_point;
 	uint64_t block_bytes, block_records;
 	uint64_t writer_records; /* of each writer; UINT64_MAX: until the time is over */
@@ -278,7 +280,7 @@ bool bench_senders_run(const struct bench_run *run);
 /* How many streams there are: each writer of each sender has its own. */
 unsigned bench_stream_count(const struct bench_point *point);
 void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM]);
-void bench_received_path(const struct bench_run *run, unsigned stream, char path[4200]);
+void bench_received_path(const struct bench_run *run, unsigned stream, char path[BENCH_PATH_ROOM]);
 /* How many files of the receiver there are. */
 unsigned bench_received_count(const struct bench_run *run);
 /* bench_process.c */

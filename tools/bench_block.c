@@ -84,7 +84,7 @@ static int lines_write(struct bench_run *run, FILE *block)
 /* The block is written, not mapped: this process stays small, as what it forks counts its memory too. */
 static int block_write(struct bench_run *run)
 {
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	FILE *block;
 	bool failed;
 	int error;

@@ -50,7 +50,7 @@ static void file_read(struct watch *watch, unsigned stream)
 
 static void files_look(struct watch *watch)
 {
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	unsigned stream;
 
 	watch->all_open = true;

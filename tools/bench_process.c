@@ -48,7 +48,7 @@ void bench_program_find(const char *name, char *path, size_t room)
 static int process_start(const struct bench_run *run, struct bench_process *process, const char *name,
 			 char *const arguments[])
 {
-	char program[4096], messages[4200];
+	char program[4096], messages[BENCH_PATH_ROOM];
 	pid_t parent = getpid();
 	int descriptor;
 
@@ -77,7 +77,7 @@ static int process_start(const struct bench_run *run, struct bench_process *proc
 
 static void messages_copy(const struct bench_run *run, const char *name)
 {
-	char path[4200], line[1024];
+	char path[BENCH_PATH_ROOM], line[1024];
 	FILE *messages;
 
 	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
@@ -113,7 +113,7 @@ static int start_await(struct bench_run *run, struct bench_process *process, con
 
 static bool receiver_listens(struct bench_run *run)
 {
-	char path[4200], line[1024], *at;
+	char path[BENCH_PATH_ROOM], line[1024], *at;
 	bool found = false;
 	FILE *messages;
 
@@ -135,18 +135,18 @@ static bool receiver_listens(struct bench_run *run)
 static bool mount_is(struct bench_run *run)
 {
 	struct statfs status;
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 
 	(void)snprintf(path, sizeof(path), "%s/mnt", run->work);
 	return statfs(path, &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
 }
 
 /* The configuration's name goes to `path`. */
-static FILE *config_open(const struct bench_run *run, const char *name, char path[4200])
+static FILE *config_open(const struct bench_run *run, const char *name, char path[BENCH_PATH_ROOM])
 {
 	FILE *config;
 
-	(void)snprintf(path, 4200, "%s/%s", run->work, name);
+	(void)snprintf(path, BENCH_PATH_ROOM, "%s/%s", run->work, name);
 	config = fopen(path, "we");
 	if (!config)
 		bench_error("%s: %s", path, strerror(errno));
@@ -182,7 +182,7 @@ static void tls_write(const struct bench_run *run, FILE *config)
 int bench_receiver_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfusesvr";
-	char path[4200], *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
+	char path[BENCH_PATH_ROOM], *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
 	FILE *config = config_open(run, "server.ini", path);
 
 	if (!config)
@@ -246,7 +246,7 @@ static void choice_make(char *choice, const char *path)
 /* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
 static void messages_follow(const struct bench_run *run, struct bench_process *process, const char *name)
 {
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 
 	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
 	process->messages = open(path, O_RDONLY | O_CLOEXEC);
@@ -266,7 +266,7 @@ static void messages_show(const struct bench_process *process)
 int bench_mount_start(struct bench_run *run)
 {
 	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
-	char path[4200], mount[4200], choice[2 * 4200 + 32];
+	char path[BENCH_PATH_ROOM], mount[BENCH_PATH_ROOM], choice[2 * BENCH_PATH_ROOM + 32];
 	char *arguments[] = {"k2hftfuse", mount, "-o", choice, "-f", NULL};
 	FILE *config = config_open(run, "slave.ini", path);
 
@@ -297,7 +297,7 @@ int bench_mount_start(struct bench_run *run)
 /* Of a keeper that was killed: the kernel has to be told that its mount has nobody. */
 static void mount_release(const struct bench_run *run)
 {
-	char mount[4200];
+	char mount[BENCH_PATH_ROOM];
 	pid_t child;
 
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);

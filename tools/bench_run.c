@@ -140,13 +140,13 @@ unsigned bench_received_count(const struct bench_run *run)
 	return run->point.unify ? 1 : bench_stream_count(&run->point);
 }
 
-void bench_received_path(const struct bench_run *run, unsigned stream, char path[4200])
+void bench_received_path(const struct bench_run *run, unsigned stream, char path[BENCH_PATH_ROOM])
 {
 	char name[BENCH_STREAM_ROOM] = "unify.log";
 
 	if (!run->point.unify)
 		bench_stream_name(&run->point, stream, name);
-	(void)snprintf(path, 4200, "%s/received/%s", run->work, name);
+	(void)snprintf(path, BENCH_PATH_ROOM, "%s/received/%s", run->work, name);
 }
 
 /* What the receiver's files have, against what was sent. */
@@ -154,7 +154,7 @@ static int received_take(const struct bench_run *run, double metrics[BENCH_METRI
 {
 	uint64_t received = 0, sent = (uint64_t)metrics[BENCH_BYTES];
 	struct stat status;
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	unsigned number;
 
 	for (number = 0; number < bench_received_count(run); number++) {
@@ -183,7 +183,7 @@ static int entry_remove(const char *path, const struct stat *status, int kind, s
 
 static void received_remove(const struct bench_run *run)
 {
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 
 	(void)snprintf(path, sizeof(path), "%s/received", run->work);
 	(void)nftw(path, entry_remove, REMOVE_DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
@@ -356,7 +356,7 @@ static int pipe_run(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	uint64_t bytes = against_bytes(metrics);
 	struct bench_pipe carried = {.input = run->block, .bytes = bytes};
-	char output[4200];
+	char output[BENCH_PATH_ROOM];
 	int error;
 
 	(void)snprintf(output, sizeof(output), "%s/pipe", run->work);

@@ -113,7 +113,7 @@ static int push_open(struct sending *sending)
 /* mount: as `cat >FILE` does. mount-append: as a program that logs does, each record when it is made. */
 static int mount_open(struct sending *sending)
 {
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	bool mount = sending->run->point.way == BENCH_MOUNT;
 	int append = mount ? 0 : O_APPEND;
 

@@ -135,7 +135,7 @@ static double family_cpu_ns(pid_t first)
 int bench_idle_use(struct bench_run *run, struct bench_slot *slot)
 {
 	struct timespec settle = {.tv_sec = 1}, pause = {.tv_sec = (time_t)run->point.seconds};
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	double receiver, mount;
 	int output, error = 0;
 

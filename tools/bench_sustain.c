@@ -45,7 +45,7 @@ static int old_give_back(struct growing *growing, uint64_t length, uint64_t kept
 static int growing_look(struct bench_run *run, struct growing *growing, unsigned number, uint64_t *bytes)
 {
 	struct stat status;
-	char path[4200];
+	char path[BENCH_PATH_ROOM];
 	int error;
 
 	bench_received_path(run, number, path);
