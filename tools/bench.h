@@ -151,7 +151,7 @@ struct bench_options {
 	struct bench_list sizes, senders, writers, per_write, rings, ways;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
-	char receiver[1100]; /* "": its own; else HOST of -r, terminated in place, then PORT */
+	char receiver[RECEIVER_ROOM]; /* "": its own; else HOST and PORT of -r */
 	const char *host, *port, *shared_key, *input_file, *note;
 	const char *tsv_file, *json_file, *html_file, *markdown_file, *from_file, *compare_file, *compare_to;
 };
@@ -182,10 +182,10 @@ struct bench_process {
 struct bench_run {
 	const struct bench_options *options;
 	struct bench_point point;
-	const char *work;                 /* the temporary directory */
-	char host[1100], port[8];         /* of the receiver */
-	char shared_key[BENCH_PATH_ROOM]; /* file, with TLS */
-	int block;                        /* file with the records */
+	const char *work;                  /* the temporary directory */
+	char host[RECEIVER_ROOM], port[8]; /* of the receiver */
+	char shared_key[BENCH_PATH_ROOM];  /* file, with TLS */
+	int block;                         /* file with the records */
 	struct bench_point block_point;
 	uint64_t block_bytes, block_records;
 	uint64_t writer_records; /* of each writer; UINT64_MAX: until the time is over */

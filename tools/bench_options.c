@@ -177,10 +177,7 @@ static int receiver_take(struct bench_options *options)
 {
 	if (options->receiver[0])
 		return refuse("-r", optarg, "another was given before");
-	if (strlen(optarg) >= sizeof(options->receiver))
-		return refuse("-r", optarg, "the name is too long");
-	memcpy(options->receiver, optarg, strlen(optarg) + 1);
-	if (receiver_parse(options->receiver, RECEIVER_PORT_DEFAULT, &options->host, &options->port) == 0)
+	if (receiver_parse(optarg, RECEIVER_PORT_DEFAULT, options->receiver, &options->host, &options->port) == 0)
 		return STATUS_OK;
 	return refuse("-r", optarg, "HOST or HOST:PORT is needed, with a port from 1 to 65535");
 }

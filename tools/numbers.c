@@ -55,22 +55,26 @@ int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *b
 	return *bytes < minimum ? -EINVAL : 0;
 }
 
-int receiver_parse(char *text, const char *port_default, const char **host, const char **port)
+int receiver_parse(const char *given, const char *port_default, char copy[RECEIVER_ROOM], const char **host,
+		   const char **port)
 {
-	char *colon = strrchr(text, ':');
+	char *colon, *end;
 	uint64_t number;
 
-	*host = text;
+	if (strlen(given) >= RECEIVER_ROOM)
+		return -EINVAL;
+	memcpy(copy, given, strlen(given) + 1);
+	*host = copy;
 	*port = port_default;
-	if (*text == '[') {
-		char *end = strchr(text, ']');
-
+	colon = strrchr(copy, ':');
+	if (*copy == '[') {
+		end = strchr(copy, ']');
 		if (!end || (end[1] && end[1] != ':'))
 			return -EINVAL;
-		*host = text + 1;
+		*host = copy + 1;
 		colon = end[1] ? end + 1 : NULL;
 		*end = '\0';
-	} else if (colon && strchr(text, ':') != colon) {
+	} else if (colon && strchr(copy, ':') != colon) {
 		colon = NULL;
 	}
 	if (colon) {

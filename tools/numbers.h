@@ -17,10 +17,11 @@ int word_parse(const char *text, const char *const *words, uint64_t *place);
 /* Bytes; K, M and G behind the number are powers of 1,024. */
 int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *bytes);
 /*
- * HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. Puts
- * ends into `text`, where `*host` and `*port` are then; without a port that is `port_default`, which can be "": one is
- * needed.
+ * HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT; an address with several colons needs no brackets without a port. `*host`
+ * and `*port` are in `copy` then; without a port that is `port_default`, which can be "": one is needed.
  */
-int receiver_parse(char *text, const char *port_default, const char **host, const char **port);
+#define RECEIVER_ROOM 1100u
+int receiver_parse(const char *given, const char *port_default, char copy[RECEIVER_ROOM], const char **host,
+		   const char **port);
 
 #endif

@@ -17,7 +17,6 @@
 
 #include "clock.h"
 #include "message.h"
-#include "numbers.h"
 #include "sender.h"
 #include "tools.h"
 
@@ -209,10 +208,7 @@ static int receiver_take(struct push *push)
 {
 	const char *given = push->options.receiver;
 
-	if (strlen(given) >= sizeof(push->receiver))
-		return push_failed(STATUS_WRONG, "-r: the name is too long");
-	memcpy(push->receiver, given, strlen(given) + 1);
-	if (receiver_parse(push->receiver, RECEIVER_PORT_DEFAULT, &push->config.options.host,
+	if (receiver_parse(given, RECEIVER_PORT_DEFAULT, push->receiver, &push->config.options.host,
 			   &push->config.options.port) == 0)
 		return STATUS_OK;
 	return push_failed(STATUS_WRONG, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535", given);

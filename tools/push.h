@@ -9,6 +9,7 @@
 
 #include "client.h"
 #include "errors.h"
+#include "numbers.h"
 #include "sender_config.h"
 
 struct push_options {
@@ -24,7 +25,7 @@ struct push_options {
 struct push {
 	struct push_options options;
 	struct k2i_sender_config config; /* with options.config_file */
-	char receiver[1100];             /* HOST of options.receiver, terminated in place, then PORT */
+	char receiver[RECEIVER_ROOM];    /* HOST and PORT of options.receiver */
 	struct k2hft_sender *sender;
 	struct k2i_turn turn; /* to send what is read, if it is much at once */
 	bool show;            /* progress */

@@ -186,20 +186,17 @@ static bool is_path(const char *target)
 
 char *stat_fetch(const char *target, int timeout_ms)
 {
-	char *copy, *text, reason[256];
+	char copy[RECEIVER_ROOM], *text, reason[256];
 	const char *host, *port;
 
 	if (is_path(target))
 		return path_fetch(target, timeout_ms);
-	copy = strdup(target);
-	if (!copy || receiver_parse(copy, "", &host, &port)) {
+	if (receiver_parse(target, "", copy, &host, &port)) {
 		complain(target, "it is neither a path nor HOST:CTLPORT");
-		free(copy);
 		return NULL;
 	}
 	text = stat_http_get(host, port, timeout_ms, reason, sizeof(reason));
 	if (!text)
 		complain(target, reason);
-	free(copy);
 	return text;
 }

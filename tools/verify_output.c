@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "numbers.h"
 #include "sender.h"
 
 #define SLICE_MS 100
@@ -24,13 +23,10 @@ static int sender_options_make(const struct verify_options *options, struct veri
 		status = k2i_sender_config_load(options->config, &sender->config, message, sizeof(message));
 		if (status)
 			return verify_failed(STATUS_WRONG, "%s", message[0] ? message : strerror(-status));
-	} else {
-		if (strlen(options->receiver) < sizeof(sender->receiver))
-			memcpy(sender->receiver, options->receiver, strlen(options->receiver) + 1);
-		if (receiver_parse(sender->receiver, RECEIVER_PORT_DEFAULT, &made->host, &made->port))
-			return verify_failed(STATUS_WRONG,
-					     "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
-					     options->receiver);
+	} else if (receiver_parse(options->receiver, RECEIVER_PORT_DEFAULT, sender->receiver, &made->host,
+				  &made->port)) {
+		return verify_failed(STATUS_WRONG, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
+				     options->receiver);
 	}
 	if (options->ring_path) {
 		made->ring_path = options->ring_path;

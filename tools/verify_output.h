@@ -4,6 +4,7 @@
 
 #include <k2hft/sender.h>
 
+#include "numbers.h"
 #include "sender_config.h"
 #include "verify.h"
 
@@ -12,7 +13,7 @@
 struct verify_sender {
 	struct k2i_sender_config config; /* with a configuration file */
 	struct k2hft_sender *sender;
-	char receiver[1100];
+	char receiver[RECEIVER_ROOM];
 };
 
 /* STATUS_OK, or a status with its message. */
