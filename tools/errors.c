@@ -8,7 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "log.h"
+
 #define LINE_ROOM 512
+#define MESSAGE_ROOM 8192 /* two paths */
 
 /* Whoever locks stderr has it. relaxed, all of it: that lock orders it, but no sanitizer knows of such locks. */
 static atomic_bool progress_stands;
@@ -43,11 +46,13 @@ void progress_clear(void)
 
 __attribute__((format(printf, 2, 0))) static void line_write(const char *command, const char *format, va_list arguments)
 {
+	char text[MESSAGE_ROOM];
+
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	k2i_log_clean(text);
 	flockfile(stderr);
 	progress_clear();
-	(void)fprintf(stderr, "k2hft %s: ", command);
-	(void)vfprintf(stderr, format, arguments);
-	(void)fputc('\n', stderr);
+	(void)fprintf(stderr, "k2hft %s: %s\n", command, text);
 	funlockfile(stderr);
 }
 

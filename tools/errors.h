@@ -11,7 +11,10 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_WRONG = 2, STATUS_FOUND = 3 };
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* So that another line can stand there. */
 void progress_clear(void);
-/* A line on standard error, whole whatever other threads write: "k2hft COMMAND: TEXT". */
+/*
+ * A line on standard error, whole whatever other threads write: "k2hft COMMAND: TEXT", with ? for what a terminal would
+ * obey in a file's name.
+ */
 void command_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same; returns `status`. */
 int command_failed(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));

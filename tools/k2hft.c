@@ -82,12 +82,6 @@ static int run(const struct command *command, int argc, char **argv)
 	return command->run(argc, argv);
 }
 
-static int version_print(void)
-{
-	(void)printf("k2hft %s\n", k2hft_version_string());
-	return 0;
-}
-
 static bool asks_help(const char *argument)
 {
 	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
@@ -103,11 +97,12 @@ static int surplus(const char *command, const char *argument, const char *needed
 
 static int command_version(int argc, char **argv)
 {
-	if (argc < 2)
-		return version_print();
-	if (!asks_help(argv[1]))
+	if (argc > 1 && !asks_help(argv[1]))
 		return surplus("version", argv[1], "it takes no arguments");
-	(void)puts("usage: k2hft version\n\nPrints the version.");
+	if (argc > 1)
+		(void)puts("usage: k2hft version\n\nPrints the version.");
+	else
+		(void)printf("k2hft %s\n", k2hft_version_string());
 	return 0;
 }
 
@@ -138,9 +133,9 @@ static int any_run(int argc, char **argv)
 		return STATUS_WRONG;
 	}
 	if (asks_help(argv[1]))
-		return command_help(1, argv);
+		return command_help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "-V") == 0)
-		return version_print();
+		return command_version(argc - 1, argv + 1);
 	command = find(argv[1]);
 	return command ? run(command, argc - 1, argv + 1) : unknown(argv[1], false);
 }

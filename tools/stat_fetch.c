@@ -10,20 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "errors.h"
 #include "numbers.h"
 #include "path.h"
 #include "report.h"
 #include "ring_counts.h"
 #include "stat.h"
-#include "terminal.h"
 
 static void complain(const char *target, const char *reason)
 {
-	(void)fputs("k2hft stat: ", stderr);
-	text_show(stderr, target, false);
-	(void)fputs(": ", stderr);
-	text_show(stderr, reason, false);
-	(void)fputs("\n", stderr);
+	command_error("stat", "%s: %s", target, reason);
 }
 
 /* Up to the end of a file or pipe. NULL with errno. */

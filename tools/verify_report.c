@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format_parts.h"
+#include "terminal.h"
 #include "verify_tally.h"
 
 static const struct {
@@ -37,7 +38,8 @@ static void finding_print(const struct verify_finding *finding)
 {
 	char run[VERIFY_RUN_TEXT_BYTES];
 
-	(void)printf("%s: byte %" PRIu64 ": ", finding->file, finding->offset);
+	text_show(stdout, finding->file, false);
+	(void)printf(": byte %" PRIu64 ": ", finding->offset);
 	if (finding->kind < VERIFY_KIND_FIRST_OF_RECORDS) {
 		(void)printf("%s: %" PRIu64 " bytes\n", kinds[finding->kind].text, finding->bytes);
 		return;

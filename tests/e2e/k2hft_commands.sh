@@ -39,6 +39,18 @@ for argument in extra --foo check; do
 	expect 2 "k2hft version: $argument: it takes no arguments" "$k2hft" version $argument
 	expect 2 "^Try 'k2hft version --help'" "$k2hft" version $argument
 done
+# As options they are the same.
+expect 0 'usage: k2hft check' "$k2hft" --help check
+expect 2 'k2hft help: push: one command or key' "$k2hft" -h check push
+expect 2 'k2hft version: extra: it takes no arguments' "$k2hft" --version extra
+# The name of a file can be anything.
+name=$(printf 'a\033[2J\nb')
+for command in 'push -r localhost' verify 'testio --json x' 'stat' 'bench --from'; do
+	# shellcheck disable=SC2086
+	expect 1 '^k2hft [a-z]*: a?\[2J?b: ' "$k2hft" $command "$name"
+done
+echo line >"$dir/$name"
+expect 3 '/a?\[2J?b: byte 0: not a record' "$k2hft" verify --only "$dir/$name"
 expect 2 'k2hft check: --table checks no file' "$k2hft" check --table "$dir/out"
 expect 2 'k2hft check: --table checks no file' "$k2hft" check "$dir/out" --table
 expect 2 'k2hft check: --table stands alone' "$k2hft" check --table --quiet
