@@ -51,7 +51,7 @@ cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
 # Files of more than 2 GiB where long has 32 bits; its time_t stays what the libraries have. clang takes it that memory's
 # functions leave errno alone, and would drop a store that puts it back. Builds in two folders are the same, byte for byte.
-COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) '-ffile-prefix-map=$(subst ','\'',$(CURDIR))=.' -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
+COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) $(if $(findstring -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS) '-ffile-prefix-map=$(subst ','\'',$(CURDIR))=.' -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm

@@ -405,19 +405,22 @@ static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule
 /* Follows what the rule's records go through. -ENOENT a file on the way has no rule, -ELOOP they come round. */
 static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rule)
 {
-	char paths[2][K2I_PATH_BYTES_MAX + 1];
+	char first[K2I_PATH_BYTES_MAX + 1], second[sizeof(first)], *path = first, *next = second, *former;
 	const struct k2i_rule_match *match;
 	int bytes;
 
-	(void)snprintf(paths[0], sizeof(paths[0]), "%s%s", rule->target,
+	(void)snprintf(first, sizeof(first), "%s%s", rule->target,
 		       !rule->directory ? "" : (*rule->target ? "/file" : "file"));
 	for (size_t step = 0; step <= mount->settings->rule_count; step++) {
-		match = k2i_rules_find(mount->rules, paths[step % 2]);
+		match = k2i_rules_find(mount->rules, path);
 		if (!match)
 			return -ENOENT;
-		bytes = k2i_output_inside(mount, match, paths[step % 2], paths[(step + 1) % 2], sizeof(paths[0]));
+		bytes = k2i_output_inside(mount, match, path, next, sizeof(second));
 		if (bytes <= 0)
 			return bytes;
+		former = path;
+		path = next;
+		next = former;
 	}
 	return -ELOOP;
 }

@@ -60,7 +60,7 @@ static int open_below(const struct k2i_mount *mount, const char *path)
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
 	};
 	int root = open(mount->options->mount_point, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), file = -1;
-	dev_t device;
+	dev_t device = 0;
 
 	if (root >= 0 && device_of(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
 		file = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));

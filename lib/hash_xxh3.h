@@ -5,7 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Inlined: the compiler then uses the vector instructions of the target, and the state lives on the stack. */
+/*
+ * Inlined: the compiler then uses the vector instructions of the target, and the state lives on the stack. gcc -Og does
+ * not inline all that the header insists on, which is an error: the Makefile then defines XXH_NO_INLINE_HINTS.
+ */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

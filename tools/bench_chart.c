@@ -74,14 +74,14 @@ const char *bench_figure_text(double figure, char text[BENCH_FIGURE_ROOM])
 
 const char *bench_size_text(uint64_t bytes, char text[BENCH_FIGURE_ROOM])
 {
-	static const char units[] = {'\0', 'K', 'M', 'G'};
+	static const char *const units[] = {"", "K", "M", "G"};
 	unsigned unit = 0;
 
-	while (bytes && bytes % 1024 == 0 && unit < sizeof(units) - 1) {
+	while (bytes && bytes % 1024 == 0 && unit < sizeof(units) / sizeof(units[0]) - 1) {
 		bytes /= 1024;
 		unit++;
 	}
-	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64 "%.1s", bytes, &units[unit]);
+	(void)snprintf(text, BENCH_FIGURE_ROOM, "%" PRIu64 "%s", bytes, units[unit]);
 	return text;
 }
 
