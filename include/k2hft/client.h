@@ -11,6 +11,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+/* A structure has the name of the function that fills it, as with stat(2). */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #endif
 
 /*
@@ -160,6 +163,7 @@ K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
 K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

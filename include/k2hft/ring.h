@@ -10,6 +10,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+/* A structure has the name of the function that fills it, as with stat(2). */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #endif
 
 /*
@@ -294,6 +297,7 @@ K2HFT_API int k2hft_ring_sleep(struct k2hft_ring *ring);
 K2HFT_API void k2hft_ring_awake(struct k2hft_ring *ring);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 

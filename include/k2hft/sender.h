@@ -11,6 +11,9 @@
 
 #ifdef __cplusplus
 extern "C" {
+/* A structure has the name of the function that fills it, as with stat(2). */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 #endif
 
 /*
@@ -171,6 +174,7 @@ K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record
 K2HFT_API int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken);
 
 #ifdef __cplusplus
+#pragma GCC diagnostic pop
 }
 #endif
 
