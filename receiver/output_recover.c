@@ -165,10 +165,8 @@ static void not_found(struct k2i_outputs *outputs, const struct k2i_ledger_file 
 	k2i_count(&outputs->counters->uncut_files, 1);
 	k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
 			"output: %s is gone, or another file now, and the one of %" PRIu64
-			" bytes is not in its directory: if it "
-			"is elsewhere, what was not acknowledged in it will be there twice; if its disk has lost it, "
-			"so are its "
-			"records",
+			" bytes is not in its directory: if it is elsewhere, what was not acknowledged in it will be "
+			"there twice; if its disk has lost it, so are its records",
 			label, file->length);
 }
 
