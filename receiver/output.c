@@ -345,6 +345,7 @@ bool k2i_output_error_own(int error)
 	case ENAMETOOLONG:
 	case ETXTBSY:
 	case EOVERFLOW:
+	case EILSEQ:
 		return true;
 	default:
 		return false;
