@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "loops.h"
+#include "message.h"
+#include "path.h"
+#include "text.h"
+#include "uuid.h"
+
+#define QUARANTINE_DIRECTORY "quarantine"
+
+/* Failing -------------------------------------------------------------------------------------------------------- */
+
+/* The key that says where the ledger is. */
+static int state_failed(const struct k2i_state *state, const struct k2i_settings *settings, int error)
+{
+	bool own = settings->state_directory;
+	char at[PATH_MAX + 16];
+
+	k2i_settings_place(settings, own ? &settings->state_place : &settings->base_place, at, sizeof(at));
+	if (error == -EWOULDBLOCK)
+		k2i_log(K2HFT_LOG_ERROR,
+			"ledger: %s: another receiver uses %s; end it, or give this one a STATEDIR of its own", at,
+			state->path);
+	else if (error == -EINVAL && own)
+		k2i_log(K2HFT_LOG_ERROR,
+			"ledger: %s: STATEDIR must not be FILE_BASEDIR itself, where streams can have the names of its "
+			"files; name a directory in it, or elsewhere",
+			at);
+	else if (error == -EPROTO)
+		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: %s/ledger was made by a later version", at, state->path);
+	else
+		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: can't use %s%s: %s; give the receiver a %s that it can write", at,
+			own ? "STATEDIR " : "", state->path, k2i_text_error(error),
+			own ? "directory" : "FILE_BASEDIR or a STATEDIR");
+	return error;
+}
+
+/* What is to be done about a directory that can't be made or used. */
+static int base_failed(const struct k2i_settings *settings, const char *what, int error)
+{
+	char at[PATH_MAX + 16];
+
+	k2i_log(K2HFT_LOG_ERROR, "output: %s: can't %s FILE_BASEDIR %s: %s",
+		k2i_settings_place(settings, &settings->base_place, at, sizeof(at)), what, settings->base_directory,
+		error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
+	return error;
+}
+
+/* Ledger --------------------------------------------------------------------------------------------------------- */
+
+/* A ledger within the base directory must not be a name that a stream can have. */
+static int refused_prefix_find(struct k2i_state *state, const char *base_directory)
+{
+	char *base = realpath(base_directory, NULL), *directory = realpath(state->path, NULL);
+	size_t base_bytes = base ? strlen(base) : 0;
+	int error = base && directory ? 0 : -errno;
+
+	/* The root alone ends with a slash. */
+	if (base_bytes == 1)
+		base_bytes = 0;
+	if (!error && strcmp(directory, base) == 0) {
+		error = -EINVAL;
+	} else if (!error && strncmp(directory, base, base_bytes) == 0 && directory[base_bytes] == '/') {
+		state->refused_prefix = strdup(directory + base_bytes + 1);
+		error = state->refused_prefix ? 0 : -ENOMEM;
+	}
+	free(base);
+	free(directory);
+	return error;
+}
+
+static void ledger_report(struct k2i_state *state, const struct k2i_ledger_report *report)
+{
+	if (report->damaged) {
+		k2i_count(&state->destination.counters->ledger_damaged, 1);
+		k2i_log(K2HFT_LOG_ERROR,
+			"ledger: record %zu of %s is damaged, %" PRIu64 " bytes are lost; the damaged one stays as "
+			"ledger.damaged; senders say where they go on, records may come twice",
+			report->record_count + 1, state->path, report->lost_bytes);
+	}
+	if (report->torn) {
+		k2i_count(&state->destination.counters->ledger_torn, 1);
+		k2i_log(K2HFT_LOG_WARNING, "ledger: its end was not whole when the receiver died; it is ignored");
+	}
+	if (report->copied && !report->clean)
+		k2i_log(K2HFT_LOG_WARNING,
+			"ledger: %s/ledger is a copy that somebody put there: files are kept as they are, records may "
+			"come twice",
+			state->path);
+	else if (report->found && !report->clean && !report->same_boot)
+		k2i_log(K2HFT_LOG_WARNING,
+			"ledger: the machine went down while the receiver ran; what senders of level synced were not "
+			"acknowledged comes again, of others files are kept as they are");
+}
+
+static int ledger_open(struct k2i_state *state, const struct k2i_settings *settings, struct k2i_ledger_report *report)
+{
+	uint8_t boot_id[16];
+	int error = k2i_boot_id(boot_id);
+
+	/* Without it each start would be one of the same machine run. */
+	if (error || k2i_message_uuid_zero(boot_id)) {
+		k2i_log(K2HFT_LOG_ERROR, "ledger: /proc/sys/kernel/random/boot_id can't be read: the receiver needs "
+					 "/proc, and all of it "
+					 "(no subset=pid, or ProcSubset= of a unit)");
+		return -ENOENT;
+	}
+	error = k2i_ledger_open(state->path, boot_id, &state->destination.ledger, report);
+	if (!error)
+		error = refused_prefix_find(state, settings->base_directory);
+	if (error)
+		return state_failed(state, settings, error);
+	ledger_report(state, report);
+	return 0;
+}
+
+/* A full disk is waited for, as it is later. SIGTERM ends the wait and the program: nothing is under way. */
+static int ledger_begin(struct k2i_state *state)
+{
+	struct timespec second = {1, 0};
+	int error = k2i_ledger_begin(state->destination.ledger);
+
+	if (error == -ENOSPC || error == -EDQUOT)
+		k2i_log(K2HFT_LOG_ERROR, "ledger: no room in %s; the receiver waits for it", state->path);
+	while (error == -ENOSPC || error == -EDQUOT) {
+		(void)nanosleep(&second, NULL);
+		error = k2i_ledger_begin(state->destination.ledger);
+	}
+	return error;
+}
+
+/* What the receiver before has left ------------------------------------------------------------------------------- */
+
+struct recovery {
+	struct k2i_state *state;
+	bool cut_all, cut_deferred, lost;
+};
+
+static void file_look(void *argument, const struct k2i_ledger_file *file)
+{
+	struct recovery *recovery = argument;
+
+	if (k2i_outputs_short(recovery->state->destination.outputs, file))
+		recovery->lost = true;
+}
+
+/* A disk that went away and came back, without the machine, has of each file what was synced, and of the ledger more. */
+static void disk_look(struct recovery *recovery)
+{
+	struct k2i_ledger *ledger = recovery->state->destination.ledger;
+
+	k2i_ledger_files_unsynced(ledger, file_look, recovery);
+	if (!recovery->lost)
+		return;
+	k2i_log(K2HFT_LOG_WARNING,
+		"ledger: files are gone, or shorter than they were: what senders of level synced were not acknowledged "
+		"comes again");
+	k2i_ledger_fall_back(ledger);
+}
+
+static void file_recover(void *argument, const struct k2i_ledger_file *file)
+{
+	struct recovery *recovery = argument;
+
+	k2i_outputs_recover(recovery->state->destination.outputs, file,
+			    recovery->cut_all || (recovery->cut_deferred && file->deferred));
+}
+
+static void former_recover(struct k2i_state *state, const struct k2i_ledger_report *report)
+{
+	struct recovery recovery = {.state = state};
+
+	/*
+	 * What this very machine run wrote behind the ledger's back is known not to have been acknowledged. After another
+	 * the ledger may not have all that was; of deferred files it has. A copy of it can have less than was acknowledged.
+	 */
+	recovery.cut_deferred = report->found && !report->clean && !report->damaged && !report->copied;
+	recovery.cut_all = recovery.cut_deferred && report->same_boot;
+	if (recovery.cut_all)
+		disk_look(&recovery);
+	k2i_ledger_files(state->destination.ledger, file_recover, &recovery);
+	k2i_outputs_recover_renamed(state->destination.outputs);
+}
+
+/* Contract ------------------------------------------------------------------------------------------------------- */
+
+static int quarantine_open(struct k2i_state *state, uint64_t bytes_max)
+{
+	char path[PATH_MAX + sizeof(QUARANTINE_DIRECTORY)];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", state->path, QUARANTINE_DIRECTORY);
+	return k2i_quarantine_create(path, bytes_max, state->destination.counters, &state->destination.quarantine);
+}
+
+static int state_path_set(struct k2i_state *state, const struct k2i_settings *settings)
+{
+	const char *own = settings->state_directory;
+	int length = snprintf(state->path, sizeof(state->path), "%s%s", own ? own : settings->base_directory,
+			      own ? "" : "/" K2I_STATE_NAME);
+
+	return (size_t)length < sizeof(state->path) ? 0 : -ENAMETOOLONG;
+}
+
+int k2i_state_open(const struct k2i_settings *settings, size_t files_max, struct k2i_counters *counters,
+		   struct k2i_state *state)
+{
+	struct k2i_outputs_options options = {
+		.base_directory = settings->base_directory,
+		.open_max = files_max,
+		.store = {.write_bytes = (size_t)settings->write_bytes,
+			  .mode = settings->open_mode,
+			  .cache = settings->cache},
+		.counters = counters,
+	};
+	struct k2i_ledger_report report;
+	int error = k2i_outputs_base_make(settings->base_directory);
+
+	state->destination.counters = counters;
+	if (!error)
+		error = state_path_set(state, settings);
+	if (error)
+		return base_failed(settings, "make", error);
+	error = ledger_open(state, settings, &report);
+	if (error)
+		return error;
+	options.ledger = state->destination.ledger;
+	options.refused_prefix = state->refused_prefix;
+	options.killed = report.found && !report.clean;
+	error = k2i_outputs_create(&options, &state->destination.outputs);
+	if (error)
+		return base_failed(settings, "use", error);
+	former_recover(state, &report);
+	error = ledger_begin(state);
+	if (!error)
+		k2i_outputs_recovered(state->destination.outputs);
+	if (!error)
+		error = quarantine_open(state, settings->quarantine_bytes);
+	return error ? state_failed(state, settings, error) : 0;
+}
+
+void k2i_state_tick(struct k2i_state *state)
+{
+	int result;
+
+	k2i_outputs_tick(state->destination.outputs, k2i_loop_now_ns());
+	k2i_quarantine_tick(state->destination.quarantine);
+	result = k2i_ledger_check(state->destination.ledger);
+	if (result < 0)
+		k2i_log_limited(&state->ledger_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+				"ledger: somebody removed or cut it in %s, and it can't be written again: %s",
+				state->path, k2i_text_error(result));
+	if (result != 1)
+		return;
+	k2i_count(&state->destination.counters->ledger_rewritten, 1);
+	k2i_log(K2HFT_LOG_WARNING, "ledger: somebody removed or cut it in %s; it was written again", state->path);
+}
+
+int k2i_state_close(struct k2i_state *state, bool in_order)
+{
+	int error = k2i_outputs_free(state->destination.outputs, in_order);
+
+	if (!error && in_order)
+		error = k2i_quarantine_sync(state->destination.quarantine);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "output: can't sync files to the disk: %s", k2i_text_error(error));
+	k2i_ledger_close(state->destination.ledger, in_order && !error);
+	k2i_quarantine_free(state->destination.quarantine);
+	free(state->refused_prefix);
+	return error;
+}
