@@ -148,28 +148,34 @@ static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t 
 	return file;
 }
 
-/* Without the table's lock: the ledger can be waiting for the disk, as who closes can. */
-static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns)
+/*
+ * Without the table's lock: the ledger can be waiting for the disk, as who closes can. A file of which something is still to
+ * be cut off stays open, unless it is in the way, since nobody would try again. False: there is no other, or it stays.
+ */
+static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
 {
 	struct k2i_output_whole *file = idle_take(outputs, released_ns);
 	struct closing closing = {.descriptor = -1};
+	bool stays = false;
 
 	if (!file)
 		return false;
-	if (file->output.descriptor >= 0)
+	if (file->output.descriptor < 0)
+		closed_drop(outputs, file, false);
+	else if (in_the_way || k2i_output_uncut_end(outputs, file) == 0)
 		closing = descriptor_take(outputs, file);
 	else
-		closed_drop(outputs, file, false);
+		stays = true;
 	k2i_output_unlock(&file->output);
 	k2i_output_release(outputs, &file->output);
 	if (closing.descriptor >= 0)
 		descriptor_close(outputs, &closing);
-	return true;
+	return !stays;
 }
 
 static void room_make(struct k2i_outputs *outputs)
 {
-	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_close(outputs, UINT64_MAX))
+	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_close(outputs, UINT64_MAX, true))
 		continue;
 }
 
@@ -472,9 +478,9 @@ size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
 	return atomic_load(&outputs->open_count);
 }
 
-static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns)
+static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
 {
-	while (idle_close(outputs, released_ns))
+	while (idle_close(outputs, released_ns, in_the_way))
 		continue;
 }
 
@@ -482,14 +488,14 @@ void k2i_outputs_reopen(struct k2i_outputs *outputs)
 {
 	atomic_fetch_add(&outputs->generation, 1);
 	/* What is used from now on is opened anew already, and senders that are busy would keep this going. */
-	idle_close_before(outputs, k2i_clock_ns(CLOCK_MONOTONIC_COARSE));
+	idle_close_before(outputs, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), true);
 }
 
 void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
 {
 	k2i_output_base_check(outputs);
 	if (now_ns > IDLE_CLOSE_NS)
-		idle_close_before(outputs, now_ns - IDLE_CLOSE_NS);
+		idle_close_before(outputs, now_ns - IDLE_CLOSE_NS, false);
 }
 
 /* Start and end -------------------------------------------------------------------------------------------------- */

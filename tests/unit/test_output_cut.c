@@ -7,11 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <k2hft/log.h>
 
+#include "clock.h"
 #include "output_place.h"
 #include "wrapped_names.h"
 
@@ -156,6 +158,27 @@ static void test_cut_after_reopening(void **state)
 	expect_uncut(place, 0);
 }
 
+/* Nobody may come again who writes there: it is tried as long as the file is open, which costs nobody else his place. */
+static void test_cut_when_idle(void **state)
+{
+	struct place *place = *state;
+	struct k2i_outputs *outputs;
+	uint64_t later_ns = k2i_clock_ns(CLOCK_MONOTONIC) + 20 * K2I_SECOND_NS;
+	unsigned tick;
+
+	leave_uncut(place, EROFS);
+	outputs = place->destination.outputs;
+	for (tick = 0; tick < 2; tick++)
+		k2i_outputs_tick(outputs, later_ns);
+	assert_int_equal(k2i_outputs_open_count(outputs), 1);
+	expect_file(place, "first", "1\n2\n");
+	cut_error = 0;
+	k2i_outputs_tick(outputs, later_ns);
+	assert_int_equal(k2i_outputs_open_count(outputs), 0);
+	expect_file(place, "first", "1\n");
+	expect_uncut(place, 0);
+}
+
 static void test_removed(void **state)
 {
 	struct place *place = *state;
@@ -285,6 +308,7 @@ int main(void)
 		PLACE_TEST(test_what_can_never_be_cut_holds_nobody),
 		PLACE_TEST(test_others_are_not_cut),
 		PLACE_TEST(test_cut_after_reopening),
+		PLACE_TEST(test_cut_when_idle),
 		PLACE_TEST(test_removed),
 		PLACE_TEST(test_emptied),
 		PLACE_TEST(test_cut_when_renamed),
