@@ -156,6 +156,9 @@ int k2i_mark_shows_cut(const struct k2i_node_entry *entry, const char *data, siz
 {
 	const uint64_t zeros = 0;
 
+	/* Another request has told so since. */
+	if (entry->cut_bytes == 0)
+		return 1;
 	if (bytes == 0)
 		return 0;
 	if (entry->cut_bytes == MARK_UNKNOWN ||

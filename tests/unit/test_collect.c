@@ -374,12 +374,19 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
 	struct k2i_cached_file *file = writer_open(mounted);
 	struct k2i_node_entry *entry;
+	char question[128];
 
 	entry = k2i_node_at(mounted->mount.nodes, mounted->handle->node);
 	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &mark);
 	assert_int_equal(entry->cut_bytes, sizeof(mark.value));
+	written_back = 0;
+	k2i_collect_run(&mounted->mount, UINT64_MAX / 2);
+	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
 	assert_int_equal(entry->cut_bytes, 0);
+	/* What was asked before has nothing to clear up any more. */
+	answer(mounted, mounted->mount.questions_asked, "a1\n");
+	assert_int_equal(written_back, 0);
 	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &mark);
 	k2i_write_sync(&mounted->mount, 1000, mounted->handle->number);
 	assert_int_equal(entry->cut_bytes, 0);
