@@ -306,25 +306,15 @@ static int inputs_push(struct push *push, char **names)
 	return STATUS_OK;
 }
 
-static int ring_failed(const struct push *push, int error)
-{
-	char message[1024];
-
-	if (push->config.settings && push->config.options.ring_path && !push->options.ring_path)
-		k2i_sender_config_ring_failed(&push->config, error, message, sizeof(message));
-	else
-		(void)snprintf(message, sizeof(message), "%s: %s",
-			       push->options.ring_path ? push->options.ring_path : "ring",
-			       k2i_sender_config_ring_reason(error));
-	return push_failed(STATUS_FAILED, "%s", message);
-}
-
 static int push_run(struct push *push, char **names)
 {
 	int status = k2hft_sender_open(&push->config.options, &push->sender), drained = STATUS_OK;
+	char message[1024];
 
-	if (status)
-		return ring_failed(push, status);
+	if (status) {
+		k2i_sender_config_ring_failed(&push->config, status, message, sizeof(message));
+		return push_failed(STATUS_FAILED, "%s", message);
+	}
 	push->turn.client = k2hft_sender_client(push->sender);
 	push->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	push->shown_ns = push->started_ns;

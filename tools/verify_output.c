@@ -49,7 +49,7 @@ static int ring_attach(const char *ring, struct k2hft_sender **sender)
 
 int verify_sender_open(const struct verify_options *options, struct verify_sender *sender)
 {
-	const char *ring;
+	char message[1024];
 	int status;
 
 	if (options->attach)
@@ -60,8 +60,10 @@ int verify_sender_open(const struct verify_options *options, struct verify_sende
 	status = k2hft_sender_open(&sender->config.options, &sender->sender);
 	if (status == 0)
 		return STATUS_OK;
-	ring = sender->config.options.ring_path ? sender->config.options.ring_path : "ring";
-	return verify_failed(STATUS_FAILED, "%s: %s", ring, k2i_sender_config_ring_reason(status));
+	k2i_sender_config_ring_failed(&sender->config, status, message, sizeof(message));
+	if (sender->config.settings)
+		k2i_sender_config_free(&sender->config);
+	return verify_failed(STATUS_FAILED, "%s", message);
 }
 
 static int stats_tell(struct k2hft_sender *sender, bool flushed)

@@ -80,7 +80,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	return 0;
 }
 
-const char *k2i_sender_config_ring_reason(int error)
+static const char *ring_reason(int error)
 {
 	switch (error) {
 	case -EBUSY:
@@ -98,8 +98,16 @@ void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int e
 				   size_t message_room)
 {
 	const struct k2i_settings *settings = config->settings;
+	const char *path = config->options.ring_path;
+	struct k2hft_sender_options own = {0};
 	char place[4200];
 
+	if (settings)
+		ring_from_settings(settings, &own);
+	if (!settings || path != own.ring_path || config->options.ring_bytes != own.ring_bytes) {
+		(void)snprintf(message, message_room, "%s: %s", path ? path : "ring", ring_reason(error));
+		return;
+	}
 	switch (settings->queue_type) {
 	case K2I_QUEUE_MEMORY:
 		(void)snprintf(message, message_room, "%s: no ring of RINGSIZE in memory: %s", settings->file,
@@ -112,7 +120,7 @@ void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int e
 	case K2I_QUEUE_FILE:
 		(void)snprintf(message, message_room, "%s: K2HFILE %s: %s",
 			       k2i_settings_place(settings, &settings->queue_place, place, sizeof(place)),
-			       settings->queue_file, k2i_sender_config_ring_reason(error));
+			       settings->queue_file, ring_reason(error));
 		break;
 	}
 }

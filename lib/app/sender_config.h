@@ -16,9 +16,10 @@ struct k2i_sender_config {
 
 /* Errors as k2hft_sender_open_config's; `message` is never NULL. k2i_sender_config_free after success only. */
 int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room);
-/* Why a ring's file can't be opened, and what to do. */
-const char *k2i_sender_config_ring_reason(int error);
-/* Why the ring that it asks for can't be opened, with the key that says where it is and what to do, in one line. */
+/*
+ * Why the ring that it asks for can't be opened and what to do, in one line; with the key that says where it is, unless
+ * its options were changed after it was loaded, or are of no file.
+ */
 void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int error, char *message,
 				   size_t message_room);
 void k2i_sender_config_free(struct k2i_sender_config *config);

@@ -58,6 +58,12 @@ receiver_start
 "$k2hft" verify --make -c "$dir/expire.ini" -t late -n 1 >"$dir/said" 2>&1
 [ $? = 1 ] || fail "records were given up, and all is fine"
 says '1000 records were given up'
+# A ring that can't be made is told with its key, or with the option that names it.
+sed "s|^K2HFILE = .*|K2HFILE = $dir/missing/ring|" "$dir/expire.ini" >"$dir/place.ini"
+reads 1 --make -c "$dir/place.ini" -t none
+says "place.ini:[0-9]*: K2HFILE $dir/missing/ring: No such file or directory; make its directory"
+reads 1 --make -c "$dir/place.ini" --ring "$dir/missing/other" -t none
+says "verify: $dir/missing/other: No such file or directory; make its directory"
 receiver_stop TERM
 "$k2hft" verify --make -c "$dir/none.ini" -t none >"$dir/said" 2>&1
 [ $? = 2 ] || fail "a configuration file that is not there"
