@@ -211,6 +211,8 @@ const char *bench_input_find(void);
 
 /* bench_figures.c: pure. */
 double bench_median(double *values, uint64_t count);
+/* Which of `count` values in order, from 0, is the lowest that so many thousandths of them do not exceed. */
+uint64_t bench_rank(uint64_t count, unsigned thousandths);
 /* NAN where there is nothing to divide by. */
 double bench_ratio(double value, double against);
 /* From the values of its runs. */

@@ -26,6 +26,11 @@ double bench_median(double *values, uint64_t count)
 	return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
+uint64_t bench_rank(uint64_t count, unsigned thousandths)
+{
+	return (count * thousandths + 999) / 1000 - 1;
+}
+
 double bench_ratio(double value, double against)
 {
 	return against > 0 ? value / against : (double)NAN;

@@ -262,22 +262,17 @@ static int latency_compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static double latency_us(const struct bench_run *run, double share)
-{
-	uint64_t at = (uint64_t)(share * (double)run->latency_count);
-
-	return (double)run->latencies_ns[at < run->latency_count ? at : run->latency_count - 1] / 1e3;
-}
-
 static void latencies_take(struct bench_run *run, double metrics[BENCH_METRICS])
 {
+	static const unsigned thousandths[] = {500, 990, 999, 1000};
+	unsigned number;
+
 	if (run->latency_count == 0)
 		return;
 	qsort(run->latencies_ns, (size_t)run->latency_count, sizeof(*run->latencies_ns), latency_compare);
-	metrics[BENCH_LATENCY_P50] = latency_us(run, 0.5);
-	metrics[BENCH_LATENCY_P99] = latency_us(run, 0.99);
-	metrics[BENCH_LATENCY_P999] = latency_us(run, 0.999);
-	metrics[BENCH_LATENCY_MAX] = latency_us(run, 1);
+	for (number = 0; number < sizeof(thousandths) / sizeof(thousandths[0]); number++)
+		metrics[BENCH_LATENCY_P50 + number] =
+			(double)run->latencies_ns[bench_rank(run->latency_count, thousandths[number])] / 1e3;
 }
 
 static void rates_take(const struct bench_run *run, double metrics[BENCH_METRICS])

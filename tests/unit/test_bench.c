@@ -40,6 +40,17 @@ static void medians(void **state)
 	assert_true(isnan(bench_median(odd, 0)));
 }
 
+static void ranks(void **state)
+{
+	(void)state;
+	assert_int_equal(bench_rank(1, 500), 0);
+	assert_int_equal(bench_rank(5, 500), 2);
+	assert_int_equal(bench_rank(300, 990), 296);
+	assert_int_equal(bench_rank(999, 999), 998);
+	assert_int_equal(bench_rank(1000, 999), 998);
+	assert_int_equal(bench_rank(1000, 1000), 999);
+}
+
 /* The ratio is of each run, and its median: not that of the medians. */
 static void rows(void **state)
 {
@@ -561,6 +572,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(medians),
+		cmocka_unit_test(ranks),
 		cmocka_unit_test(rows),
 		cmocka_unit_test(quarters),
 		cmocka_unit_test(judgements),
