@@ -133,7 +133,7 @@ $(patsubst %,$(B)/tests/test_%,admission buffer confine directory group http led
 $(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
 $(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,stat_show json terminal)
 $(B)/tests/test_bench $(B)/tests/test_bench_plan: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json numbers output terminal)
-$(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors numbers output)
+$(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors json numbers output)
 $(patsubst %,$(B)/tests/test_%,cached collect drain hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
 $(patsubst %,$(B)/tests/test_%,collect drain handles mark outlet outlet_stream outputfile park): $(patsubst %,$(B)/obj/fuse/%.o,handles mark nodes outlet output park reply shared text tree write write_in_place)
 $(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o

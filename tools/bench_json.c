@@ -9,12 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "format_parts.h"
 #include "json.h"
 
 #define FILE_BYTES_MAX (64 * 1024 * 1024)
 #define RESULTS_MAX 100000u
-#define TEXT_BYTES_MAX 1024u /* skipped is the longest */
 #define SERIES_MAX 1000000u
 #define PARAMETER_MAX 9e15 /* whole numbers are exact below */
 
@@ -49,11 +47,8 @@ uint64_t bench_number_get(const struct bench_report *report, unsigned number)
 
 static void text_write(FILE *output, const char *name, const char *text)
 {
-	char escaped[K2I_JSON_GROWTH * TEXT_BYTES_MAX];
-	size_t bytes = strlen(text);
-
-	bytes = k2i_json_escape(text, bytes < TEXT_BYTES_MAX ? bytes : TEXT_BYTES_MAX, escaped);
-	(void)fprintf(output, "\"%s\": \"%.*s\"", name, (int)bytes, escaped);
+	(void)fprintf(output, "\"%s\": ", name);
+	json_string_write(output, text);
 }
 
 /* JSON has no word for what was not measured. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format_parts.h"
+
 #define DEPTH_MAX 32u
 #define NUMBER_BYTES_MAX 40u
 
@@ -233,6 +235,18 @@ const struct json_value *json_get(const struct json_value *object, const char *n
 	while (member && strcmp(member->name, name) != 0)
 		member = member->next;
 	return member;
+}
+
+void json_string_write(FILE *output, const char *text)
+{
+	size_t bytes = strlen(text);
+	char *escaped = malloc(bytes * K2I_JSON_GROWTH + 1);
+
+	if (escaped)
+		(void)fprintf(output, "\"%.*s\"", (int)k2i_json_escape(text, bytes, escaped), escaped);
+	else
+		(void)fputs("null", output);
+	free(escaped);
 }
 
 const char *json_text(const struct json_value *object, const char *name)

@@ -3,6 +3,7 @@
 #define JSON_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* A JSON text as a tree, of results that were saved and of a status. What it was made from is hostile until it is looked at. */
 enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
@@ -22,5 +23,7 @@ const struct json_value *json_get(const struct json_value *object, const char *n
 /* A member's string, "" if there is none; its number, `missing` if there is none. */
 const char *json_text(const struct json_value *object, const char *name);
 double json_number(const struct json_value *object, const char *name, double missing);
+/* Any bytes, as a string; null if there is no memory for it. */
+void json_string_write(FILE *output, const char *text);
 
 #endif

@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format_parts.h"
+#include "json.h"
 #include "output.h"
 
 static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
@@ -162,19 +161,10 @@ static void json_cell(FILE *output, bool first, const char *way, uint64_t buffer
 		      first ? "\n" : ",\n", way, (unsigned long long)buffer_kb, (unsigned long long)threads, rate);
 }
 
-static void string_print(const char *text, FILE *output)
-{
-	char *escaped = malloc(K2I_JSON_GROWTH * strlen(text) + 1);
-	size_t bytes = escaped ? k2i_json_escape(text, strlen(text), escaped) : 0;
-
-	(void)fprintf(output, "\"%.*s\"", (int)bytes, escaped ? escaped : "");
-	free(escaped);
-}
-
 static void json_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
 {
 	(void)fputs("{\n \"directory\": ", output);
-	string_print(options->directory, output);
+	json_string_write(output, options->directory);
 	(void)fprintf(
 		output,
 		",\n \"file_mb\": %llu,\n \"limit_s\": %llu,\n \"runs\": %llu,\n \"files\": %llu,\n \"direct\": %s,\n"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What was found: for people, for scripts, as JSON. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "format_parts.h"
+#include "json.h"
 #include "terminal.h"
 #include "verify_tally.h"
 
@@ -167,18 +164,6 @@ static void human_print(const struct verify_tally *tally, double seconds)
 				      : "NOT fine, no records");
 }
 
-static void json_string(const char *text)
-{
-	size_t bytes = strlen(text);
-	char *escaped = malloc(bytes * K2I_JSON_GROWTH + 1);
-
-	if (escaped)
-		(void)printf("\"%.*s\"", (int)k2i_json_escape(text, bytes, escaped), escaped);
-	else
-		(void)fputs("null", stdout);
-	free(escaped);
-}
-
 static void json_sequence(const struct verify_tally *tally, const struct verify_sequence *sequence)
 {
 	uint64_t columns[COLUMNS];
@@ -200,7 +185,7 @@ static void json_finding(const struct verify_finding *finding)
 	char run[VERIFY_RUN_TEXT_BYTES];
 
 	(void)printf("{\"kind\":\"%s\",\"file\":", kinds[finding->kind].name);
-	json_string(finding->file);
+	json_string_write(stdout, finding->file);
 	(void)printf(",\"offset\":%" PRIu64, finding->offset);
 	if (finding->kind < VERIFY_KIND_FIRST_OF_RECORDS)
 		(void)printf(",\"bytes\":%" PRIu64 "}", finding->bytes);
@@ -214,7 +199,7 @@ static void json_print(const struct verify_tally *tally, double seconds)
 	(void)printf("{\"fine\":%s,\"files\":[", tally->fine ? "true" : "false");
 	for (char **file = tally->options->files; *file; file++) {
 		(void)fputs(file == tally->options->files ? "" : ",", stdout);
-		json_string(*file);
+		json_string_write(stdout, *file);
 	}
 	(void)printf("],\"bytes\":%" PRIu64 ",\"seconds\":%.3f,\"records\":%" PRIu64 ",\"missing\":%" PRIu64
 		     ",\"missing_tail\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"late\":%" PRIu64 ",\"extra\":%" PRIu64
