@@ -12,7 +12,6 @@
 
 /* k2hft stat: where a status comes from, what is in it, how it is shown. */
 #define STAT_TARGET_DEFAULT "127.0.0.1:8021"
-#define STAT_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 /*
  * The status of a receiver (HOST:CTLPORT), a mount (its directory) or a ring (its file), as JSON, to be free()d. NULL: it
@@ -21,6 +20,8 @@
 char *stat_fetch(const char *target, int timeout_ms);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
+/* Of what is read: room for more behind `bytes`, and for its end. 0, -EFBIG or -ENOMEM; `*text` is free()d in any case. */
+int stat_room_make(char **text, size_t bytes, size_t *room);
 
 /* Whether this status has the table. */
 bool stat_table_there(const struct json_value *status, const struct k2i_counter_table *table);

@@ -17,39 +17,52 @@
 #include "ring_counts.h"
 #include "stat.h"
 
+#define ROOM_FIRST ((size_t)64 * 1024)
+#define ROOM_MAX ((size_t)16 * 1024 * 1024)
+
 static void complain(const char *target, const char *reason)
 {
 	command_error("stat", "%s: %s", target, reason);
 }
 
+int stat_room_make(char **text, size_t bytes, size_t *room)
+{
+	size_t wanted = *room ? *room * 2 : ROOM_FIRST;
+	char *grown;
+
+	if (bytes + 1 < *room)
+		return 0;
+	if (wanted > ROOM_MAX)
+		return -EFBIG;
+	grown = realloc(*text, wanted);
+	if (!grown)
+		return -ENOMEM;
+	*text = grown;
+	*room = wanted;
+	return 0;
+}
+
 /* Up to the end of a file or pipe. NULL with errno. */
 static char *read_all(int descriptor)
 {
-	size_t bytes = 0, room = 65536;
-	char *text = malloc(room), *grown;
-	ssize_t got = 1;
+	size_t bytes = 0, room = 0;
+	char *text = NULL;
+	ssize_t got;
+	int error;
 
-	while (text && got > 0) {
-		got = read(descriptor, text + bytes, room - bytes - 1);
-		if (got < 0 && errno == EINTR) {
-			got = 1;
-			continue;
-		}
+	do {
+		error = stat_room_make(&text, bytes, &room);
+		got = error ? 0 : read(descriptor, text + bytes, room - bytes - 1);
+		if (got < 0 && errno != EINTR)
+			error = -errno;
 		bytes += got > 0 ? (size_t)got : 0;
-		if (room - bytes > 1 || got <= 0)
-			continue;
-		errno = EFBIG;
-		grown = room >= STAT_BYTES_MAX ? NULL : realloc(text, room *= 2);
-		if (!grown)
-			free(text);
-		text = grown;
-	}
-	if (text && got < 0) {
+	} while (!error && got != 0);
+	if (error) {
 		free(text);
+		errno = -error;
 		return NULL;
 	}
-	if (text)
-		text[bytes] = '\0';
+	text[bytes] = '\0';
 	return text;
 }
 

@@ -84,34 +84,21 @@ static int request_send(int descriptor, const char *host, int64_t deadline_ms)
 static int answer_receive(int descriptor, int64_t deadline_ms, char **answer)
 {
 	size_t bytes = 0, room = 0;
-	char *text = NULL, *grown;
-	ssize_t got = 1;
-	int error = 0;
+	ssize_t got;
+	int error;
 
-	while (!error && got > 0) {
-		if (bytes + 1 >= room) {
-			room = room ? room * 2 : 65536;
-			grown = room > STAT_BYTES_MAX ? NULL : realloc(text, room);
-			if (!grown) {
-				error = room > STAT_BYTES_MAX ? -EFBIG : -ENOMEM;
-				break;
-			}
-			text = grown;
-		}
-		error = socket_wait(descriptor, POLLIN, deadline_ms);
-		got = error ? 0 : recv(descriptor, text + bytes, room - bytes - 1, 0);
+	do {
+		error = stat_room_make(answer, bytes, &room);
+		if (!error)
+			error = socket_wait(descriptor, POLLIN, deadline_ms);
+		got = error ? 0 : recv(descriptor, *answer + bytes, room - bytes - 1, 0);
 		if (got < 0)
 			error = -errno;
-		else
-			bytes += (size_t)got;
-	}
-	if (error) {
-		free(text);
-		return error;
-	}
-	text[bytes] = '\0';
-	*answer = text;
-	return 0;
+		bytes += got > 0 ? (size_t)got : 0;
+	} while (!error && got != 0);
+	if (!error)
+		(*answer)[bytes] = '\0';
+	return error;
 }
 
 /* The body of an answer with status 200; it takes the answer's place. -EREMOTE: the server has other names than this. */
