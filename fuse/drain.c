@@ -87,14 +87,25 @@ bool k2i_drain_done(struct k2i_mount *mount)
 	return true;
 }
 
+/* What never came as far as the ring. */
+static int report_lost(const struct k2i_mount *mount)
+{
+	if (mount->aborted)
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: the kernel has ended it, as by umount -f or an abort in /sys/fs/fuse/connections: what "
+			"it had in its page cache is lost");
+	if (mount->counts.lost_records)
+		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
+			mount->counts.lost_records);
+	return mount->counts.lost_records || mount->aborted ? -ENODATA : 0;
+}
+
 int k2i_drain_report(struct k2i_mount *mount)
 {
 	struct k2hft_ring_stats stats = k2i_ring_stats(mount->ring);
 	uint64_t records;
+	int lost = report_lost(mount);
 
-	if (mount->counts.lost_records)
-		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
-			mount->counts.lost_records);
 	/* While they are dropped there is a word of some of them, once in ten seconds. */
 	if (stats.dropped_records)
 		k2i_log(K2HFT_LOG_WARNING,
@@ -112,13 +123,13 @@ int k2i_drain_report(struct k2i_mount *mount)
 		else
 			k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
 				stats.committed_records);
-		return mount->counts.lost_records ? -ENODATA : 0;
+		return lost;
 	}
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s keeps them%s",
 			records, mount->settings->queue_file,
 			mount->settings->queue_fresh ? ", but K2HINIT = yes would start it afresh" : "");
-		return mount->counts.lost_records ? -ENODATA : 0;
+		return lost;
 	}
 	k2i_log(K2HFT_LOG_ERROR,
 		"mount: ended; %" PRIu64 " records are not acknowledged and lost with the ring's memory", records);

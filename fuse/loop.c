@@ -24,12 +24,14 @@
 #include "later.h"
 #include "mark.h"
 #include "mount.h"
+#include "options.h"
 #include "outlet.h"
 #include "park.h"
 #include "populate.h"
 #include "reply.h"
 #include "ring_handle.h"
 #include "shared.h"
+#include "start.h"
 #include "sweep.h"
 #include "sweeper.h"
 #include "write.h"
@@ -317,11 +319,13 @@ static void take_signal(struct k2i_mount *mount)
 	k2i_shared_step();
 }
 
-/* Unmounted from outside, or the connection was aborted. */
+/* Unmounted from outside, or the connection was aborted: that leaves a mount without server. */
 static void end_by_kernel(struct k2i_mount *mount, int status)
 {
 	if (status != -ENODEV)
 		k2i_log(K2HFT_LOG_WARNING, "mount: /dev/fuse: %s", strerror(-status));
+	else if (!mount->ending)
+		mount->aborted = k2i_start_dead(mount->options->mount_point);
 	(void)close(mount->device_fd);
 	mount->device_fd = -1;
 	k2i_collect_abandon(mount);

@@ -88,6 +88,7 @@ struct k2i_mount {
 	uint32_t drain_files; /* whose bytes are to be taken before it ends, see k2i_drain_ask */
 	bool asked;           /* to end, by a signal: the next one ends the wait */
 	bool ending;          /* draining: nothing new is accepted */
+	bool aborted;         /* by the kernel, without an unmount */
 	uint64_t deadline_ns;
 	uint64_t last_ns; /* when requests are answered no longer although all is acknowledged; 0: it is not yet */
 

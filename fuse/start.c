@@ -43,11 +43,11 @@ int k2i_start_fail(const char *what, int status)
 /* ---- checks */
 
 /* The kernel remembers a dead mount's attributes for a while, but not how full it is. */
-static bool mount_is_dead(const char *path)
+bool k2i_start_dead(const char *mount_point)
 {
 	struct statfs info;
 
-	return statfs(path, &info) && errno == ENOTCONN;
+	return statfs(mount_point, &info) && errno == ENOTCONN;
 }
 
 /* As of x-systemd.automount: whoever comes there waits until a mount covers it. */
@@ -82,7 +82,7 @@ static int check_mount_point(struct k2i_mount_options *options)
 	struct stat info, parent;
 
 	/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
-	while (mount_is_dead(options->mount_point)) {
+	while (k2i_start_dead(options->mount_point)) {
 		if (umount2(options->mount_point, MNT_DETACH)) {
 			k2i_log(K2HFT_LOG_ERROR,
 				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again",

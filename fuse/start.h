@@ -2,6 +2,8 @@
 #ifndef K2I_START_H
 #define K2I_START_H
 
+#include <stdbool.h>
+
 struct k2i_mount;
 struct k2i_mount_options;
 
@@ -19,6 +21,8 @@ int k2i_start_background(struct k2i_mount *mount);
 int k2i_start_mount(struct k2i_mount *mount);
 /* Logs what is wrong with `what`, at the start of a mount or of a worker; returns `status`, which is -errno. */
 int k2i_start_fail(const char *what, int status);
+/* Whether a mount is there that has no server any more. */
+bool k2i_start_dead(const char *mount_point);
 /* Takes back whatever was done; NULL is allowed. */
 void k2i_start_undo(struct k2i_mount *mount);
 
