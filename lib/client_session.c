@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "client_state.h"
 #include "clock.h"

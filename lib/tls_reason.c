@@ -3,7 +3,6 @@
 
 #include <openssl/err.h>
 #include <openssl/x509.h>
-#include <openssl/x509v3.h>
 
 #include "tls_state.h"
 
