@@ -13,7 +13,7 @@
 /*
  * The table of streams in the ring. Declarers exclude each other, threads by the handle's mutex and processes by a lock
  * in the file; the consumer looks up without either. A stream that nobody has declared any more keeps its number until
- * the head has passed the tail of that moment: then none of its chunks is left.
+ * the head has passed the tail of that moment, or come to the tail: then none of its chunks is left.
  *
  * A process that is attached can end without releasing: what it alone had declared is taken back when a number is wanted
  * and none is free. What the consumer declared, its successor may go on with and release: that stays.
@@ -43,10 +43,18 @@ static uint32_t references(struct k2i_stream *stream)
 /* Whether the number can be given away. */
 static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream)
 {
-	/* A12, A4: with the head come the acknowledgements of all chunks below. relaxed: that comes with A12. */
-	return atomic_load_explicit(&stream->references, memory_order_acquire) == 0 &&
-	       atomic_load_explicit(&ring->header->head, memory_order_acquire) >=
-		       atomic_load_explicit(&stream->released_at, memory_order_relaxed);
+	uint64_t head;
+
+	/* A12, A4: with the head come the acknowledgements of all chunks below. */
+	if (atomic_load_explicit(&stream->references, memory_order_acquire))
+		return false;
+	head = atomic_load_explicit(&ring->header->head, memory_order_acquire);
+	/*
+	 * relaxed: the tail of that moment comes with A12, and so does that of its chunks, behind which it never goes back.
+	 * It can have gone back behind claims of others.
+	 */
+	return head >= atomic_load_explicit(&stream->released_at, memory_order_relaxed) ||
+	       head >= atomic_load_explicit(&ring->header->tail, memory_order_relaxed);
 }
 
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)

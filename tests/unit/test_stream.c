@@ -111,6 +111,25 @@ static void number_is_given_away_when_acknowledged(void **state)
 	k2hft_producer_close(producer);
 }
 
+/* What others had claimed when it was released, and gave back, it does not wait for. */
+static void number_waits_for_no_claim_that_went_back(void **state)
+{
+	struct k2hft_ring *ring = *state;
+	struct k2hft_producer *producer = producer_of(ring), *another = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "older");
+	void *payload;
+
+	assert_int_equal(push(producer, stream_id, "x"), 0);
+	assert_int_equal(k2hft_producer_reserve(another, 1000, &payload), 0);
+	assert_int_equal(k2hft_stream_release(ring, stream_id), 0);
+	assert_int_equal(k2hft_producer_discard(another), 0);
+	assert_int_not_equal(stream_of(ring, "other"), stream_id);
+	(void)take(ring, "x");
+	assert_int_equal(stream_of(ring, "new"), stream_id);
+	k2hft_producer_close(another);
+	k2hft_producer_close(producer);
+}
+
 /* It waits for the chunks of those who have committed some, whoever releases it last. */
 static void number_of_which_nothing_came_is_given_away_at_once(void **state)
 {
@@ -319,6 +338,7 @@ int main(void)
 		RING_TEST(found_as_declared),
 		RING_TEST(bad_streams),
 		RING_TEST(number_is_given_away_when_acknowledged),
+		RING_TEST(number_waits_for_no_claim_that_went_back),
 		RING_TEST(number_of_which_nothing_came_is_given_away_at_once),
 		cmocka_unit_test(spoiled_texts_are_nobodys),
 		RING_TEST(table_is_full),
