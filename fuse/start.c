@@ -42,12 +42,19 @@ int k2i_start_fail(const char *what, int status)
 
 /* ---- checks */
 
-/* The kernel remembers a dead mount's attributes for a while, but not how full it is. */
+/*
+ * The kernel remembers a dead mount's attributes for a while, but not how full it is. By O_PATH, which no automount takes
+ * for somebody who comes.
+ */
 bool k2i_start_dead(const char *mount_point)
 {
+	int place = open(mount_point, O_PATH | O_CLOEXEC);
 	struct statfs info;
+	bool dead = place >= 0 && fstatfs(place, &info) && errno == ENOTCONN;
 
-	return statfs(mount_point, &info) && errno == ENOTCONN;
+	if (place >= 0)
+		(void)close(place);
+	return dead;
 }
 
 /* As of x-systemd.automount: whoever comes there waits until a mount covers it. */

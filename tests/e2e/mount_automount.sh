@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # x-systemd.automount: whoever comes to the directory waits until mount(8), as systemd(1) runs it in its own process group,
-# has mounted it; what he writes arrives. A signal ends the mount, and the next one who comes has it mounted again.
+# has mounted it; what he writes arrives. A signal ends the mount, and the next one who comes has it mounted again. umount(8)
+# ends that, and nobody who looks what became of the mount has it mounted once more.
 if [ -z "${IN_NAMESPACE:-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "SKIP: mount(8) is for root"; exit 77; }
 	[ -x /sbin/mount.fuse3 ] || [ -x /usr/sbin/mount.fuse3 ] || { echo "SKIP: no mount.fuse3"; exit 77; }
@@ -39,8 +40,14 @@ for number in range(2):
         worker = re.search(r'"pid": (\d+)', status.read())[1]
     with open(f"/proc/{worker}/stat", encoding="utf-8") as stat:
         keeper = os.pidfd_open(int(stat.read().rsplit(")", 1)[1].split()[1]))
-    signal.pidfd_send_signal(keeper, signal.SIGTERM)
-    select.select([keeper], [], [], 30)
+    if number == 0:
+        signal.pidfd_send_signal(keeper, signal.SIGTERM)
+    else:
+        subprocess.run(["umount", place], check=True)
+    if not select.select([keeper], [], [], 10)[0]:
+        sys.exit("it does not end")
+    if select.select([requests], [], [], 0)[0]:
+        sys.exit("it comes to its own directory")
     os.close(keeper)
 END
 timeout -k 5 100 setsid python3 "$work/automount.py" "$mnt" "conf=$work/slave.ini,x-systemd.automount,_netdev" "$sent/a" ||

@@ -15,7 +15,8 @@ grep -q 'the kernel has ended it, .* page cache is lost' "$work/mount.err" || fa
 grep -q 'everything is acknowledged (1 records)' "$work/mount.err" || fail "not drained"
 quick ls "$sent" 2>/dev/null && fail "a mount without server answers"
 start_mount
-until_true 20 quick test -d "$sent" || fail "the new mount does not come"
+# What the kernel remembers of the old one is no sign of the new one.
+until_true 20 quick grep -qs '"pid"' "$mnt/.k2hft-stat" || fail "the new mount does not come"
 quick sh -c "echo two >>'$sent/f'" || fail "a new mount"
 stop_mount || fail "status $? of the new mount"
 [ "$(grep -c 'the kernel has ended it' "$work/mount.err")" = 1 ] || fail "an unmount counts as an abort"

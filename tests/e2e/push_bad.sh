@@ -78,7 +78,7 @@ while True:
 END
 pid=$!
 wait_until [ -s "$dir/port" ]
-expect 1 'not acknowledged.*protocol' -r "127.0.0.1:$(cat "$dir/port")" --timeout 2
+expect 1 'not acknowledged.*no receiver' -r "127.0.0.1:$(cat "$dir/port")" --timeout 2
 # Nothing is said of attempts, and nothing is sent when one of the files is not there.
 receiver_stop KILL 2>/dev/null
 "$k2hft" push -r "127.0.0.1:$port" --timeout 1 "$dir/line" 2>"$dir/errors" && fail "push to nobody"
