@@ -7,12 +7,12 @@
 start_receiver
 start_mount
 
-# records STREAM RECORD...
+# records STREAM RECORD...: the stream comes to have these.
 records() {
 	stream=$1
 	shift
-	until_true 10 test "$(printf '%s\n' "$@")" = "$(cat "$received/senddir/$stream" 2>/dev/null)" ||
-		fail "$stream has $(cat "$received/senddir/$stream"), not $*"
+	printf '%s\n' "$@" >"$work/expected"
+	arrives "$work/expected" "senddir/$stream"
 }
 
 exec 3>"$sent/direct"
