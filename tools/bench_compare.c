@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench_chart.h"
 #include "terminal.h"
 
 struct tally {
@@ -31,16 +32,32 @@ static const struct bench_result *twin_find(const struct bench_report *report, c
 	return found;
 }
 
+/* Names of figures, both sides and their ratio stand below each other. */
+#define COLUMNS "  %-23s %-37s %-37s %6s"
+#define SIDE_ROOM (3 * BENCH_FIGURE_ROOM + 8)
+
+static const char *side_text(const struct bench_result *result, enum bench_metric metric, char text[SIDE_ROOM])
+{
+	char median[BENCH_FIGURE_ROOM], lowest[BENCH_FIGURE_ROOM], highest[BENCH_FIGURE_ROOM];
+
+	(void)snprintf(text, SIDE_ROOM, "%s [%s to %s]", bench_figure_text(result->medians[metric], median),
+		       bench_figure_text(result->lowest[metric], lowest),
+		       bench_figure_text(result->highest[metric], highest));
+	return text;
+}
+
 static void figure_print(const struct bench_result *a, const struct bench_result *b, enum bench_metric metric,
 			 int judged)
 {
-	double before = a->medians[metric], after = b->medians[metric];
+	char of_a[SIDE_ROOM], of_b[SIDE_ROOM], ratio[32] = "-";
 
-	(void)printf("  %-26s %12.5g [%.5g to %.5g] %12.5g [%.5g to %.5g]", bench_metrics[metric].name, before,
-		     a->lowest[metric], a->highest[metric], after, b->lowest[metric], b->highest[metric]);
-	if (before != 0)
-		(void)printf(" %7.3f", after / before);
-	(void)printf("%s\n", judged < 0 ? "  WORSE" : judged > 0 ? "  better" : "");
+	if (a->medians[metric] != 0)
+		(void)snprintf(ratio, sizeof(ratio), "%.3f", b->medians[metric] / a->medians[metric]);
+	(void)printf(COLUMNS "%s\n", bench_metrics[metric].name, side_text(a, metric, of_a), side_text(b, metric, of_b),
+		     ratio,
+		     judged < 0   ? "  WORSE"
+		     : judged > 0 ? "  better"
+				  : "");
 }
 
 static void pair_compare(const struct bench_result *a, const struct bench_result *b, struct tally *tally)
@@ -148,8 +165,7 @@ static int reports_compare(const struct bench_report *a, const struct bench_repo
 	(void)printf("%u figures: %u worse, %u better, beyond the spread of the runs\n", tally.compared, tally.worse,
 		     tally.better);
 	if (tally.single)
-		(void)printf("%u runs were made once only: such have no spread, and nothing is said about them\n",
-			     tally.single);
+		(void)printf("not judged, since run once only, without a spread: %u\n", tally.single);
 	return tally.worse ? STATUS_FOUND : STATUS_OK;
 }
 
@@ -162,8 +178,7 @@ int bench_compare(const struct bench_options *options)
 		side_print("A", options->compare_file, &a);
 		side_print("B", options->compare_to, &b);
 		differences_print(&a, &b);
-		(void)printf("  %-26s %12s %25s %25s\n", "", "A [lowest to highest]", "B [lowest to highest]",
-			     "B of A");
+		(void)printf(COLUMNS "\n", "", "A [lowest to highest]", "B [lowest to highest]", "B of A");
 		status = reports_compare(&a, &b);
 	}
 	bench_report_free(&a);

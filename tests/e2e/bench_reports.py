@@ -85,6 +85,8 @@ def main():
         # With itself nothing got worse; with half of the rate something did, whatever the spread was.
         printed, _ = bench(work, "--compare", "a.json", "b.json")
         assert " 0 worse, 0 better" in printed, printed
+        figures = [line for line in printed.splitlines() if line.startswith("  ")]
+        assert figures[0].endswith(" B of A") and len({len(line) for line in figures}) == 1, printed
         values = report["results"][1]["of_each_run"]["committed_mb_per_s"]
         report["results"][1]["of_each_run"]["committed_mb_per_s"] = [min(values) / 2 for _ in values]
         save(work, "slow.json", report)
