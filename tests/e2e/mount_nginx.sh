@@ -37,7 +37,7 @@ http {
 END
 nginx -c "$work/nginx.conf" -e "$work/nginx.err" &
 nginx=$!
-trap 'kill $nginx 2>/dev/null; clean' EXIT
+trap 'code=$?; kill $nginx 2>/dev/null; clean' EXIT
 until_true 20 listens $web || fail "nginx does not listen"
 cat >"$work/ask.py" <<'END'
 import http.client, sys

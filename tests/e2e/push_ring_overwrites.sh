@@ -10,7 +10,7 @@ truncate -s 128M "$dir/image"
 mkfs.btrfs -q "$dir/image" 2>/dev/null || fail "mkfs.btrfs"
 mkdir "$dir/disk"
 mount -o loop "$dir/image" "$dir/disk" 2>/dev/null || skip "mount not permitted"
-trap 'exec 3>&-; kill -9 $pushing 2>/dev/null; umount -l "$dir/disk"; receiver_cleanup' EXIT
+trap 'code=$?; exec 3>&-; kill -9 $pushing 2>/dev/null; umount -l "$dir/disk"; receiver_cleanup; exit $code' EXIT
 pushing=
 receiver_config ""
 receiver_start

@@ -6,10 +6,12 @@
 . tests/tools/receiver.inc
 first='' second=''
 cleanup() {
+	code=$?
 	receiver_cleanup
 	for device in $first $second; do
 		losetup -d "$device"
 	done
+	exit "$code"
 }
 trap cleanup EXIT
 mkdir "$dir/out"

@@ -5,7 +5,7 @@
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 fourth=
-trap '[ -z "$fourth" ] || kill "$fourth" 2>/dev/null; receiver_cleanup' EXIT
+trap 'code=$?; [ -z "$fourth" ] || kill "$fourth" 2>/dev/null; receiver_cleanup; exit $code' EXIT
 receiver_control
 
 receiver_config 'STREAMMAX = 3' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control"

@@ -6,12 +6,14 @@
 . tests/tools/receiver.inc
 device='' mounted=''
 cleanup() {
-	[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null
+	code=$?
+	receiver_end
 	for place in $mounted; do
 		umount -l "$place"
 	done
 	receiver_cleanup
 	[ -z "$device" ] || losetup -d "$device"
+	exit "$code"
 }
 trap cleanup EXIT
 mkdir -p "$dir/out/below" "$dir/look"

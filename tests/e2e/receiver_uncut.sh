@@ -4,7 +4,7 @@
 # that is counted and said, while the receiver runs and when it starts.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
-trap 'chattr -a "$dir/out/f" 2>/dev/null; receiver_cleanup' EXIT
+trap 'code=$?; chattr -a "$dir/out/f" 2>/dev/null; receiver_cleanup; exit $code' EXIT
 mkdir "$dir/out"
 : >"$dir/out/f"
 if ! command -v prlimit >/dev/null || ! chattr +a "$dir/out/f" 2>/dev/null; then

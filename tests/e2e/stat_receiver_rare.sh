@@ -5,7 +5,7 @@
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 crowd=
-trap '[ -z "$crowd" ] || kill "$crowd" 2>/dev/null; receiver_cleanup' EXIT
+trap 'code=$?; [ -z "$crowd" ] || kill "$crowd" 2>/dev/null; receiver_cleanup; exit $code' EXIT
 k2hft=${B:-build}/bin/k2hft
 if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null || ! command -v prlimit >/dev/null; then
 	skip "not root, or no prlimit"

@@ -6,7 +6,7 @@
 . tests/tools/receiver.inc
 pushing=
 holding=
-trap '[ -z "$pushing$holding" ] || kill $pushing $holding 2>/dev/null; receiver_cleanup' EXIT
+trap 'code=$?; [ -z "$pushing$holding" ] || kill $pushing $holding 2>/dev/null; receiver_cleanup; exit $code' EXIT
 bin=${B:-build}/bin
 tools=${B:-build}/tests/tools
 

@@ -10,8 +10,10 @@ certificate receiver root IP:127.0.0.1
 seq 100000 >"$dir/in"
 other=
 versions_cleanup() {
+	code=$?
 	[ -z "$other" ] || kill -9 "$other" 2>/dev/null
 	receiver_cleanup
+	exit "$code"
 }
 trap versions_cleanup EXIT
 

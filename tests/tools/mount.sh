@@ -53,6 +53,23 @@ abort_connection() {
 	[ -z "$number" ] || echo 1 2>/dev/null >"/sys/fs/fuse/connections/$number/abort"
 }
 
+# That of a test that has passed ends well, too.
+end_receiver() {
+	if [ "$code" = 0 ]; then
+		kill -CONT "$receiver_pid"
+		kill "$receiver_pid"
+	else
+		kill -9 "$receiver_pid"
+	fi 2>/dev/null
+	wait "$receiver_pid" 2>/dev/null
+	status=$?
+	if [ "$code" = 0 ] && [ $status != 0 ]; then
+		echo "FAIL: status $status of the receiver at the end"
+		cat "$work/receiver.err"
+		code=1
+	fi
+}
+
 clean() {
 	trap - EXIT INT TERM
 	set +e
@@ -60,13 +77,15 @@ clean() {
 		abort_connection
 		umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
 	fi
-	for pid in $mount_pid $receiver_pid; do
-		kill -9 "$pid" 2>/dev/null
-		wait "$pid" 2>/dev/null
-	done
+	if [ -n "$mount_pid" ]; then
+		kill -9 "$mount_pid" 2>/dev/null
+		wait "$mount_pid" 2>/dev/null
+	fi
+	[ -z "$receiver_pid" ] || end_receiver
 	mounted || rm -rf "$work"
+	exit "$code"
 }
-trap clean EXIT
+trap 'code=$?; clean' EXIT
 trap 'exit 1' INT TERM
 
 fail() {
