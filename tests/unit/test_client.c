@@ -161,7 +161,7 @@ static void another_protocol_is_told_so(void **state)
 	(void)peer_hello(f);
 	peer_send(f, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
 	peer_await_end(f);
-	assert_non_null(strstr(stats_of(f).last_error, "protocol"));
+	assert_non_null(strstr(stats_of(f).last_error, "what answers is no receiver"));
 }
 
 static void no_welcome_in_time_is_the_end(void **state)
