@@ -14,29 +14,35 @@
 #include "text.h"
 #include "thread.h"
 
+#define AGAIN_MS 1000u
+
 struct k2i_syncer {
 	const struct k2i_destination *destination;
 	uint64_t interval_ms;
 	void (*tell)(void *argument);
 	void *tell_argument;
-	struct k2i_log_limit limit;
+	struct k2i_log_limit limit, ledger_limit;
 	pthread_t thread;
 	bool started;
 	atomic_uint_fast64_t done, failed, rounds_failed;
 	pthread_cond_t wake, told;
 	pthread_mutex_t mutex; /* of what follows */
 	bool wanted, stopping;
+	bool again; /* the ledger could not be written: a while later */
+	uint64_t rounds_in_vain;
 };
 
-/* `*number`: of the last commit that it was for. */
-static int everything_sync(const struct k2i_destination *destination, uint64_t *number)
+/* `*number`: of the last commit that it was for. `*refused`: it is data that can't be synced, and not only the ledger. */
+static int everything_sync(const struct k2i_destination *destination, uint64_t *number, bool *refused)
 {
 	int error = k2i_ledger_mark(destination->ledger, number);
 
-	if (!error)
-		error = k2i_outputs_sync(destination->outputs);
+	if (error)
+		return error;
+	error = k2i_outputs_sync(destination->outputs);
 	if (!error)
 		error = k2i_quarantine_sync(destination->quarantine);
+	*refused = error != 0;
 	return error ? error : k2i_ledger_checkpoint(destination->ledger);
 }
 
@@ -58,17 +64,29 @@ static void round_failed(struct k2i_syncer *syncer, int error)
 	k2i_ledger_doubt(syncer->destination->ledger);
 }
 
-static int sync_round(struct k2i_syncer *syncer)
+/* What the ledger has to say it says in a later round: who waits goes on waiting, as on a full disk. */
+static void ledger_failed(struct k2i_syncer *syncer, int error)
+{
+	k2i_log_limited(&syncer->ledger_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
+			"ledger: it can't be synced to the disk: %s; senders that wait for it wait on, it is tried "
+			"again every second",
+			k2i_text_error(error));
+}
+
+static int sync_round(struct k2i_syncer *syncer, bool *refused)
 {
 	uint64_t number = k2i_ledger_number(syncer->destination->ledger);
 	int error = 0;
 
+	*refused = false;
 	if (number > atomic_load(&syncer->done)) {
-		error = everything_sync(syncer->destination, &number);
+		error = everything_sync(syncer->destination, &number, refused);
 		k2i_count(&syncer->destination->counters->syncs, 1);
 	}
-	if (error)
+	if (*refused)
 		round_failed(syncer, error);
+	else if (error)
+		ledger_failed(syncer, error);
 	else
 		atomic_store(&syncer->done, number);
 	return error;
@@ -77,18 +95,19 @@ static int sync_round(struct k2i_syncer *syncer)
 /* Until somebody wants a round, or it is time for one; with the lock. */
 static void round_await(struct k2i_syncer *syncer)
 {
-	uint64_t until_ns = k2i_clock_ns(CLOCK_MONOTONIC) + syncer->interval_ms * 1000000u;
-	struct timespec until = k2i_timespec(until_ns);
+	uint64_t wait_ms = syncer->again ? AGAIN_MS : syncer->interval_ms;
+	struct timespec until = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + wait_ms * 1000000u);
 	int error = 0;
 
-	while (!syncer->wanted && !syncer->stopping && error != ETIMEDOUT)
-		error = syncer->interval_ms ? pthread_cond_timedwait(&syncer->wake, &syncer->mutex, &until)
-					    : pthread_cond_wait(&syncer->wake, &syncer->mutex);
+	while ((!syncer->wanted || syncer->again) && !syncer->stopping && error != ETIMEDOUT)
+		error = wait_ms ? pthread_cond_timedwait(&syncer->wake, &syncer->mutex, &until)
+				: pthread_cond_wait(&syncer->wake, &syncer->mutex);
 }
 
 static void *syncer_run(void *argument)
 {
 	struct k2i_syncer *syncer = argument;
+	bool refused;
 	int error;
 
 	(void)pthread_mutex_lock(&syncer->mutex);
@@ -98,9 +117,11 @@ static void *syncer_run(void *argument)
 			break;
 		syncer->wanted = false;
 		(void)pthread_mutex_unlock(&syncer->mutex);
-		error = sync_round(syncer);
+		error = sync_round(syncer, &refused);
 		(void)pthread_mutex_lock(&syncer->mutex);
-		atomic_fetch_add(&syncer->rounds_failed, error != 0);
+		atomic_fetch_add(&syncer->rounds_failed, refused);
+		syncer->again = error && !refused;
+		syncer->rounds_in_vain += error != 0;
 		(void)pthread_cond_broadcast(&syncer->told);
 		if (syncer->tell)
 			syncer->tell(syncer->tell_argument);
@@ -183,12 +204,13 @@ int k2i_syncer_wait(struct k2i_syncer *syncer, uint64_t number)
 
 	(void)pthread_mutex_lock(&syncer->mutex);
 	while (!error && atomic_load(&syncer->done) < number) {
-		uint64_t rounds_failed = atomic_load(&syncer->rounds_failed);
+		uint64_t rounds_in_vain = syncer->rounds_in_vain;
 
 		syncer->wanted = true;
 		(void)pthread_cond_signal(&syncer->wake);
-		(void)pthread_cond_wait(&syncer->told, &syncer->mutex);
-		if (atomic_load(&syncer->rounds_failed) != rounds_failed)
+		if (!syncer->again)
+			(void)pthread_cond_wait(&syncer->told, &syncer->mutex);
+		if (syncer->again || syncer->rounds_in_vain != rounds_in_vain)
 			error = -EIO;
 	}
 	(void)pthread_mutex_unlock(&syncer->mutex);

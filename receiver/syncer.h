@@ -31,9 +31,9 @@ void k2i_syncer_want(struct k2i_syncer *syncer);
 uint64_t k2i_syncer_done(const struct k2i_syncer *syncer);
 /* Of commits up to this number that were not yet on the disk some have failed to get there. */
 uint64_t k2i_syncer_failed(const struct k2i_syncer *syncer);
-/* How many rounds have failed. As long as it is the same, what the ledger said of commits before still holds. */
+/* How many rounds have failed so. As long as it is the same, what the ledger said of commits before still holds. */
 uint64_t k2i_syncer_rounds_failed(const struct k2i_syncer *syncer);
-/* Waits until a commit is on the disk. -EIO it can't get there. */
+/* Waits until a commit is on the disk. -EIO it can't get there, or not now. */
 int k2i_syncer_wait(struct k2i_syncer *syncer, uint64_t number);
 
 #endif

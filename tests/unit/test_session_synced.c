@@ -178,6 +178,9 @@ int __wrap_sync_file_range(int descriptor, off_t from, off_t byte_count, unsigne
 	return -1;
 }
 
+static atomic_bool ledger_fails;
+#define LEDGER_BYTES_MIN (1 << 20) /* of what it allocates ahead */
+
 int __real_fdatasync(int descriptor);
 int __wrap_fdatasync(int descriptor);
 int __wrap_fdatasync(int descriptor)
@@ -185,12 +188,41 @@ int __wrap_fdatasync(int descriptor)
 	void (*meanwhile)(void) = sync_fails;
 	struct stat status;
 
-	if (!meanwhile || fstat(descriptor, &status) < 0 || status.st_size != 2)
+	assert_int_equal(fstat(descriptor, &status), 0);
+	if (atomic_load(&ledger_fails) && status.st_size >= LEDGER_BYTES_MIN) {
+		errno = ENOSPC;
+		return -1;
+	}
+	if (!meanwhile || status.st_size != 2)
 		return __real_fdatasync(descriptor);
 	sync_fails = NULL;
 	meanwhile();
 	errno = EIO;
 	return -1;
+}
+
+/* It has data on the disk, and says so later: nobody needs to send that again. */
+static void test_ledger_fails(void **state)
+{
+	struct world *world = *state;
+	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
+
+	put_and_sync(world, 0, "a");
+	atomic_store(&ledger_fails, true);
+	put_data(world, 40, 0, 1, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.number), -EIO);
+	assert_false(k2i_session_synced(&world->session));
+	assert_int_equal(world->session.state, K2I_SESSION_OPEN);
+	/* Until it is tried again nobody waits in vain. */
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.number), -EIO);
+	atomic_store(&ledger_fails, false);
+	while (k2i_syncer_wait(syncer, world->session.number))
+		(void)usleep(1000);
+	assert_true(k2i_session_synced(&world->session));
+	expect_ack(world, 80, K2HFT_STATUS_OK);
+	assert_int_equal(atomic_load(&world->counters.sync_errors), 0);
+	expect_file(world, "file", "ab");
 }
 
 /* As if so much more had been written since. */
@@ -527,6 +559,7 @@ int main(void)
 		SESSION_TEST(test_leaves_before_welcome),
 		SESSION_TEST(test_malformed_before_welcome),
 		SESSION_TEST(test_synced_at_the_end),
+		SESSION_TEST(test_ledger_fails),
 		SESSION_TEST(test_write_behind_fails),
 		SESSION_TEST(test_write_behind_failed_of_a_file_that_was_closed),
 		SESSION_TEST(test_sync_fails_of_a_closed_file),
