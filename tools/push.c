@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <k2hft/frame.h>
@@ -264,13 +265,15 @@ static int sender_options_make(struct push *push)
 /* Refuses before anything is sent. */
 static int inputs_check(char **names)
 {
-	int status = STATUS_OK;
+	int status = STATUS_OK, error;
+	struct stat about;
 
 	for (; *names; names++) {
-		if (strcmp(*names, "-") == 0 || access(*names, R_OK) == 0)
+		if (strcmp(*names, "-") == 0)
 			continue;
-		push_error("%s: %s", *names, strerror(errno));
-		status = STATUS_FAILED;
+		error = access(*names, R_OK) || stat(*names, &about) ? errno : S_ISDIR(about.st_mode) ? EISDIR : 0;
+		if (error)
+			status = push_failed(STATUS_FAILED, "%s: %s", *names, strerror(error));
 	}
 	return status;
 }

@@ -88,6 +88,8 @@ grep -q 'trying again' "$dir/errors" && fail "with -q: $(cat "$dir/errors")"
 receiver_start
 expect 1 'No such file' -r "127.0.0.1:$port" "$dir/line" "$dir/missing"
 [ ! -e "$dir/out/line" ] || fail "the file before a missing one is sent"
-# A file that can't be read to its end does not keep others from arriving.
-expect 1 'directory' -r "127.0.0.1:$port" "$dir/line" "$dir/out"
-cmp "$dir/line" "$dir/out/line" || fail "the file before the directory"
+expect 1 'Is a directory' -r "127.0.0.1:$port" "$dir/line" "$dir"
+[ ! -e "$dir/out/line" ] || fail "the file before a directory is sent"
+# A file that can't be read to its end does not keep others from arriving: of this one nothing can, at address 0.
+expect 1 '/proc/self/mem: Input/output error' -r "127.0.0.1:$port" "$dir/line" /proc/self/mem
+cmp "$dir/line" "$dir/out/line" || fail "the file before one that can't be read"
