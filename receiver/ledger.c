@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,146 +15,14 @@
 #include "bits.h"
 #include "crash.h"
 #include "directory.h"
-#include "ledger_known.h"
-#include "ledger_log.h"
 #include "ledger_snapshot.h"
+#include "ledger_whole.h"
 
-#define LOG_NAME "ledger"
 #define NEW_NAME "ledger.new"
-#define DAMAGED_NAME "ledger.damaged"
 #define LOCK_NAME "lock"
 
 #define ALLOCATE_BYTES (UINT64_C(1) << 20)
 #define REWRITE_BYTES (UINT64_C(16) << 20)
-
-struct k2i_ledger {
-	char *path; /* of the directory */
-	int directory, lock, log;
-	struct k2i_ledger_header header; /* of the log */
-	atomic_size_t ring_count;        /* of what is known */
-	/* Guards everything below. */
-	pthread_mutex_t mutex;
-	struct k2i_known known;
-	uint64_t device, inode; /* of the log */
-	uint64_t end, allocated, rewrite_at;
-	uint64_t synced_end; /* the log up to here is on the disk */
-	bool stale;      /* what the log says is not what is known: it has to be written anew before it is relied on */
-	bool resumed;    /* it was loaded from a process that died while the machine went on */
-	uint64_t number; /* of the last commit */
-	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
-};
-
-/* Loading ------------------------------------------------------------------------------------------------------- */
-
-static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
-{
-	struct k2i_ledger_record *record = malloc(sizeof(*record));
-	size_t offset = K2I_LEDGER_HEADER_BYTES;
-	int length = 0, error = record ? 0 : -ENOMEM;
-
-	while (!error && (length = k2i_ledger_record_decode(log + offset, log_bytes - offset, record)) > 0) {
-		error = k2i_known_apply(&ledger->known, record);
-		report->clean = record->type == K2I_LEDGER_CLEAN;
-		report->record_count++;
-		offset += (size_t)length;
-	}
-	if (!error && (length < 0 || offset == log_bytes)) {
-		report->torn = k2i_ledger_record_torn(log, log_bytes, offset) ||
-			       (!report->same_boot && !k2i_ledger_record_proven(log, log_bytes, offset));
-		report->damaged = !report->torn;
-		report->clean = false;
-		report->lost_bytes = log_bytes - offset;
-	}
-	free(record);
-	return error;
-}
-
-static int log_decode(struct k2i_ledger *ledger, uint32_t mark, const uint8_t *log, size_t log_bytes,
-		      struct k2i_ledger_report *report)
-{
-	struct k2i_ledger_header header;
-	int error = k2i_ledger_header_decode(log, log_bytes, &header);
-
-	if (error == -EBADMSG) {
-		report->damaged = true;
-		report->lost_bytes = log_bytes;
-		return 0;
-	}
-	if (error)
-		return error;
-	memcpy(ledger->header.uuid, header.uuid, sizeof(header.uuid));
-	report->same_boot = memcmp(header.boot_id, ledger->header.boot_id, sizeof(header.boot_id)) == 0;
-	report->copied = header.file != mark;
-	return log_apply(ledger, log, log_bytes, report);
-}
-
-static int read_whole(int file, uint8_t *bytes, size_t byte_count)
-{
-	size_t done = 0;
-	ssize_t got;
-
-	while (done < byte_count) {
-		got = pread(file, bytes + done, byte_count - done, (off_t)done);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EIO;
-		done += (size_t)got;
-	}
-	return 0;
-}
-
-static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_report *report)
-{
-	struct stat status;
-	uint8_t *log;
-	int error;
-
-	if (fstat(file, &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode))
-		return -EINVAL;
-	log = malloc((size_t)status.st_size + 1);
-	if (!log)
-		return -ENOMEM;
-	error = read_whole(file, log, (size_t)status.st_size);
-	if (!error)
-		error = log_decode(ledger, k2i_birth_mark(file, status.st_dev, status.st_ino), log,
-				   (size_t)status.st_size, report);
-	free(log);
-	return error;
-}
-
-/* What went wrong stays for a look; that is not worth failing for. */
-static void damaged_keep(int directory)
-{
-	(void)unlinkat(directory, DAMAGED_NAME, 0);
-	(void)!linkat(directory, LOG_NAME, directory, DAMAGED_NAME, 0);
-}
-
-static int ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
-{
-	int file = openat(ledger->directory, LOG_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error;
-
-	if (file < 0)
-		return errno == ENOENT ? 0 : -errno;
-	report->found = true;
-	error = log_load(ledger, file, report);
-	(void)close(file);
-	if (error)
-		return error;
-	if (report->damaged)
-		damaged_keep(ledger->directory);
-	ledger->resumed = report->same_boot && !report->clean && !report->damaged && !report->copied;
-	if (report->clean || report->same_boot)
-		return 0;
-	/* A checkpoint that was on the disk may be among what is lost, or what came later: then there is none to go back to. */
-	if (report->damaged || report->copied)
-		k2i_known_doubt(&ledger->known);
-	else
-		k2i_known_fall_back(&ledger->known, true);
-	return 0;
-}
 
 /* Writing ------------------------------------------------------------------------------------------------------- */
 
@@ -208,7 +74,7 @@ static int log_write_new(struct k2i_ledger *ledger, int file, const struct k2i_s
 	if (!error && fdatasync(file) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_new_synced);
-	if (!error && renameat(ledger->directory, NEW_NAME, ledger->directory, LOG_NAME) < 0)
+	if (!error && renameat(ledger->directory, NEW_NAME, ledger->directory, K2I_LEDGER_NAME) < 0)
 		error = -errno;
 	K2I_CRASH(ledger_renamed);
 	return error;
@@ -311,7 +177,7 @@ static int ledger_start(struct k2i_ledger *ledger, struct k2i_ledger_report *rep
 	if (getrandom(ledger->header.uuid, sizeof(ledger->header.uuid), 0) != sizeof(ledger->header.uuid))
 		return -EIO;
 	error = directory_open(ledger);
-	return error ? error : ledger_load(ledger, report);
+	return error ? error : k2i_ledger_load(ledger, report);
 }
 
 int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i_ledger **ledger,
@@ -638,7 +504,7 @@ int k2i_ledger_check(struct k2i_ledger *ledger)
 
 	(void)pthread_mutex_lock(&ledger->mutex);
 	error = directory_again(ledger);
-	if (!error && (fstatat(ledger->directory, LOG_NAME, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	if (!error && (fstatat(ledger->directory, K2I_LEDGER_NAME, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
 		       status.st_dev != ledger->device || status.st_ino != ledger->inode ||
 		       (uint64_t)status.st_size < ledger->allocated)) {
 		error = log_rewrite(ledger);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "birth.h"
+#include "ledger_whole.h"
+
+#define DAMAGED_NAME "ledger.damaged"
+
+static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
+{
+	struct k2i_ledger_record *record = malloc(sizeof(*record));
+	size_t offset = K2I_LEDGER_HEADER_BYTES;
+	int length = 0, error = record ? 0 : -ENOMEM;
+
+	while (!error && (length = k2i_ledger_record_decode(log + offset, log_bytes - offset, record)) > 0) {
+		error = k2i_known_apply(&ledger->known, record);
+		report->clean = record->type == K2I_LEDGER_CLEAN;
+		report->record_count++;
+		offset += (size_t)length;
+	}
+	if (!error && (length < 0 || offset == log_bytes)) {
+		report->torn = k2i_ledger_record_torn(log, log_bytes, offset) ||
+			       (!report->same_boot && !k2i_ledger_record_proven(log, log_bytes, offset));
+		report->damaged = !report->torn;
+		report->clean = false;
+		report->lost_bytes = log_bytes - offset;
+	}
+	free(record);
+	return error;
+}
+
+static int log_decode(struct k2i_ledger *ledger, uint32_t mark, const uint8_t *log, size_t log_bytes,
+		      struct k2i_ledger_report *report)
+{
+	struct k2i_ledger_header header;
+	int error = k2i_ledger_header_decode(log, log_bytes, &header);
+
+	if (error == -EBADMSG) {
+		report->damaged = true;
+		report->lost_bytes = log_bytes;
+		return 0;
+	}
+	if (error)
+		return error;
+	memcpy(ledger->header.uuid, header.uuid, sizeof(header.uuid));
+	report->same_boot = memcmp(header.boot_id, ledger->header.boot_id, sizeof(header.boot_id)) == 0;
+	report->copied = header.file != mark;
+	return log_apply(ledger, log, log_bytes, report);
+}
+
+static int read_whole(int file, uint8_t *bytes, size_t byte_count)
+{
+	size_t done = 0;
+	ssize_t got;
+
+	while (done < byte_count) {
+		got = pread(file, bytes + done, byte_count - done, (off_t)done);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EIO;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_report *report)
+{
+	struct stat status;
+	uint8_t *log;
+	int error;
+
+	if (fstat(file, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -EINVAL;
+	log = malloc((size_t)status.st_size + 1);
+	if (!log)
+		return -ENOMEM;
+	error = read_whole(file, log, (size_t)status.st_size);
+	if (!error)
+		error = log_decode(ledger, k2i_birth_mark(file, status.st_dev, status.st_ino), log,
+				   (size_t)status.st_size, report);
+	free(log);
+	return error;
+}
+
+/* What went wrong stays for a look; that is not worth failing for. */
+static void damaged_keep(int directory)
+{
+	(void)unlinkat(directory, DAMAGED_NAME, 0);
+	(void)!linkat(directory, K2I_LEDGER_NAME, directory, DAMAGED_NAME, 0);
+}
+
+int k2i_ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
+{
+	int file = openat(ledger->directory, K2I_LEDGER_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error;
+
+	if (file < 0)
+		return errno == ENOENT ? 0 : -errno;
+	report->found = true;
+	error = log_load(ledger, file, report);
+	(void)close(file);
+	if (error)
+		return error;
+	if (report->damaged)
+		damaged_keep(ledger->directory);
+	ledger->resumed = report->same_boot && !report->clean && !report->damaged && !report->copied;
+	if (report->clean || report->same_boot)
+		return 0;
+	/* A checkpoint that was on the disk may be among what is lost, or what came later: then there is none to go back to. */
+	if (report->damaged || report->copied)
+		k2i_known_doubt(&ledger->known);
+	else
+		k2i_known_fall_back(&ledger->known, true);
+	return 0;
+}
