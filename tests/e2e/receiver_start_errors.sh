@@ -24,24 +24,24 @@ sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf2"
 } >"$dir/conf3"
 refused 1 "can't listen on 127.0.0.1 port $port: Address already in use" -conf "$dir/conf2" --listen "127.0.0.1:$port"
 refused 1 'conf:[1-9][0-9]*: another receiver uses .*/out/.k2hft' -conf "$dir/conf" --listen 127.0.0.1:0
-sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/out\nSTATEDIR = $dir/base2|" "$dir/conf" >"$dir/conf4"
-refused 1 'conf4:[1-9][0-9]*: .*FILE_BASEDIR .*/out: another receiver writes there' -conf "$dir/conf4" --listen 127.0.0.1:0
+# STATUS PATTERN LINES, which take the place of FILE_BASEDIR's
+changed() {
+	sed "s|^FILE_BASEDIR.*|$3|" "$dir/conf" >"$dir/changed"
+	refused "$1" "changed:[1-9][0-9]*: $2" -conf "$dir/changed" --listen 127.0.0.1:0
+}
+changed 1 '.*FILE_BASEDIR .*/out: another receiver writes there' "FILE_BASEDIR = $dir/out\nSTATEDIR = $dir/base2"
 # What is in the way of a directory is a file.
-sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/conf/base|" "$dir/conf" >"$dir/conf5"
-refused 1 'conf5:[1-9][0-9]*: .*FILE_BASEDIR .*/conf/base: Not a directory' -conf "$dir/conf5" --listen 127.0.0.1:0
-sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/conf/state|" "$dir/conf" >"$dir/conf6"
-refused 1 'conf6:[1-9][0-9]*: .*STATEDIR .*/conf/state: Not a directory; give' -conf "$dir/conf6" --listen 127.0.0.1:0
-sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up|" "$dir/conf" >"$dir/conf7"
-refused 2 'conf7:[1-9][0-9]*: FILE_UNIFY ' -conf "$dir/conf7" --listen 127.0.0.1:0
-sed "s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/base2|" "$dir/conf" >"$dir/conf8"
-refused 1 'conf8:[1-9][0-9]*: STATEDIR must not be FILE_BASEDIR' -conf "$dir/conf8" --listen 127.0.0.1:0
+changed 1 '.*FILE_BASEDIR .*/conf/base: Not a directory' "FILE_BASEDIR = $dir/conf/base"
+changed 1 '.*STATEDIR .*/conf/state: Not a directory; give' "FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/conf/state"
+changed 2 'FILE_UNIFY ' "FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up"
+changed 1 'STATEDIR must not be FILE_BASEDIR' "FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/base2"
 # Each thread has descriptors of its own, whatever the limit leaves for senders.
-sed "s|^SOCKTHREADCNT.*|SOCKTHREADCNT = 256|; s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf9"
+sed "s|^SOCKTHREADCNT.*|SOCKTHREADCNT = 256|; s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf4"
 printf '#!/bin/sh\nexec prlimit --nofile=1024:1024 %s "$@"\n' "$server" >"$dir/limited"
 chmod +x "$dir/limited"
 whole=$server
 server=$dir/limited
-refused 1 'SOCKTHREADCNT = 256 needs 1152 open files, the limit is 1024: raise' -conf "$dir/conf9" --listen 127.0.0.1:0
+refused 1 'SOCKTHREADCNT = 256 needs 1152 open files, the limit is 1024: raise' -conf "$dir/conf4" --listen 127.0.0.1:0
 # Where a unit hides all of /proc but processes.
 cat >"$dir/limited" <<END
 #!/bin/sh

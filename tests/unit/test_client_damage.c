@@ -15,6 +15,18 @@ static void ring_scribble(struct fixture *f, uint64_t position, size_t bytes)
 			 (ssize_t)bytes);
 }
 
+/* What is in front of it, DISCARD, and what is behind it. */
+static void expect_around_hole(struct fixture *f, uint64_t from, uint64_t to)
+{
+	struct peer_frame got = peer_connect_data(f, 0);
+
+	assert_int_equal(got.frame.raw_bytes, from);
+	(void)expect_discard(f, from, to, K2HFT_DISCARD_REPAIRED);
+	got = peer_frame(f, K2HFT_FRAME_DATA);
+	assert_int_equal(got.frame.position, to);
+	assert_int_equal(got.frame.gap_bytes, 0);
+}
+
 static void damage_is_announced(void **state)
 {
 	struct fixture *f = *state;
@@ -23,12 +35,7 @@ static void damage_is_announced(void **state)
 	uint64_t damaged_from, damaged_to;
 	push_three(f, &damaged_from, &damaged_to);
 	ring_scribble(f, damaged_from, 32);
-	struct peer_frame got = peer_connect_data(f, 0);
-	assert_int_equal(got.frame.raw_bytes, damaged_from);
-	(void)expect_discard(f, damaged_from, damaged_to, K2HFT_DISCARD_REPAIRED);
-	got = peer_frame(f, K2HFT_FRAME_DATA);
-	assert_int_equal(got.frame.position, damaged_to);
-	assert_int_equal(got.frame.gap_bytes, 0);
+	expect_around_hole(f, damaged_from, damaged_to);
 	assert_int_equal(stats_of(f).discarded_ranges, 1);
 	assert_non_null(strstr(f->log, "0 client: the ring is damaged"));
 	/* The end of a hole can be acknowledged, and the hole is told again to whoever did not hear of it. */
@@ -113,12 +120,7 @@ static void damage_of_before_is_announced(void **state)
 	f->log[f->log_bytes = 0] = '\0';
 	client_open(f);
 	assert_non_null(strstr(f->log, "0 client: the ring was damaged when it was opened"));
-	struct peer_frame got = peer_connect_data(f, 0);
-	assert_int_equal(got.frame.raw_bytes, damaged_from);
-	(void)expect_discard(f, damaged_from, damaged_to, K2HFT_DISCARD_REPAIRED);
-	got = peer_frame(f, K2HFT_FRAME_DATA);
-	assert_int_equal(got.frame.position, damaged_to);
-	assert_int_equal(got.frame.gap_bytes, 0);
+	expect_around_hole(f, damaged_from, damaged_to);
 }
 
 static void damage_where_the_receiver_stands(struct fixture *f, unsigned damaged_from, unsigned damaged_to,
