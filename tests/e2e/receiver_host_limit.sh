@@ -24,3 +24,6 @@ wait_until is connections_open 2
 printf '%s\n' 'hello more 1 0' welcome bye | wire >"$dir/said" || fail "with room again: $(cat "$dir/said")"
 receiver_stop TERM
 wait
+for name in mute kept2; do
+	grep -q '^closed' "$dir/$name" || fail "$name is not closed at the end"
+done

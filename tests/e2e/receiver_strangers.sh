@@ -57,3 +57,4 @@ grep -q '^error 6 too many senders are connected: CONNMAX' "$dir/said" || fail "
 wait_until is connections_open 1
 receiver_stop TERM
 wait
+grep -q '^closed' "$dir/alone" || fail "the only one is not closed at the end"

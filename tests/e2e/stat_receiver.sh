@@ -133,12 +133,14 @@ wait_until is ledger_rewritten 1
 
 # As many as CONNMAX allows, and one more. Who has not greeted would make room for it.
 wait_until is connections_open 0
+senders=
 for number in 1 2 3; do
 	wire <<-END >"$dir/crowd$number" &
 		hello crowd$number 1 0
 		welcome
 		closed
 	END
+	senders="$senders $!"
 	wait_until grep -qs '^welcome ' "$dir/crowd$number"
 done
 count refused_connections 1 <<END
@@ -146,7 +148,9 @@ hello crowd4 1 0
 error
 END
 receiver_stop TERM
-wait
+for sender in $senders; do
+	wait "$sender" || fail "who was connected is not closed"
+done
 
 # A unified file that can't be written holds its senders, and says why.
 rm -f "$dir/out/all"
