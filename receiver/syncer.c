@@ -67,6 +67,7 @@ static void round_failed(struct k2i_syncer *syncer, int error)
 /* What the ledger has to say it says in a later round: who waits goes on waiting, as on a full disk. */
 static void ledger_failed(struct k2i_syncer *syncer, int error)
 {
+	k2i_count(&syncer->destination->counters->ledger_sync_errors, 1);
 	k2i_log_limited(&syncer->ledger_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"ledger: it can't be synced to the disk: %s; senders that wait for it wait on, it is tried "
 			"again every second",

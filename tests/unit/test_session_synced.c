@@ -222,6 +222,7 @@ static void test_ledger_fails(void **state)
 	assert_true(k2i_session_synced(&world->session));
 	expect_ack(world, 80, K2HFT_STATUS_OK);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 0);
+	assert_true(atomic_load(&world->counters.ledger_sync_errors) > 0);
 	expect_file(world, "file", "ab");
 }
 
