@@ -6,6 +6,7 @@
 #include <k2hft/client.h>
 
 #include "frame_wire.h"
+#include "ring_handle.h"
 #include "wire.h"
 
 /*
@@ -52,9 +53,13 @@ static uint64_t span_end(const struct k2hft_span *span)
 	return span->position + span->bytes;
 }
 
-/* Ring memory is mapped twice in a row, so what follows in position follows in memory. */
-static void join(struct k2hft_span *span, const struct k2hft_span *more)
+/*
+ * Ring memory is mapped twice in a row, so what follows in position follows in memory, for a lap from the first view on.
+ * What a cut has left can begin in the second one.
+ */
+static void join(const struct k2hft_ring *ring, struct k2hft_span *span, const struct k2hft_span *more)
 {
+	span->data = k2i_entry_at(ring, span->position);
 	span->bytes += more->bytes;
 	span->record_count += more->record_count;
 	span->chunk_count += more->chunk_count;
@@ -78,7 +83,7 @@ int k2i_batch_fill(struct k2i_batch *batch, struct k2hft_ring *ring, const struc
 	if (span->bytes == 0)
 		*span = more;
 	else if (more.position == span_end(span))
-		join(span, &more);
+		join(ring, span, &more);
 	else
 		batch->behind = more;
 	return 0;

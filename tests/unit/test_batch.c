@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <k2hft/client.h>
+#include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
 #include "batch.h"
@@ -126,6 +127,42 @@ static void frames_have_a_size(void **state)
 	push(f, 1, 1000);
 	expect(f, K2I_BATCH_CHUNKS, 320, 64, 1);
 	expect(f, K2I_BATCH_CHUNKS, 384, 64, 1);
+}
+
+static uint64_t push_many(struct fixture *f, unsigned chunks)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	while (chunks--)
+		push(f, 1, 1000);
+	assert_int_equal(k2hft_ring_stats(f->ring, &stats), 0);
+	return stats.tail;
+}
+
+/* What was left of a span can begin behind the wrap; all of a lap that joins it must not reach over the second view. */
+static void what_joins_behind_the_wrap_is_the_rings(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_span span;
+	struct k2hft_chunk_view view;
+	uint64_t tail = push_many(f, 16000), window_end = tail + 1000 * 64;
+	size_t offset = 0;
+
+	f->limits.frame_bytes_max = 1024u * 1024;
+	expect(f, K2I_BATCH_CHUNKS, 0, tail, 16000);
+	assert_int_equal(k2hft_ring_release(f->ring, tail), 0);
+	(void)push_many(f, 1001);
+	f->limits.window_end = window_end;
+	expect(f, K2I_BATCH_CHUNKS, tail, 1000 * 64, 1000);
+	assert_int_equal(k2hft_ring_release(f->ring, window_end), 0);
+	(void)push_many(f, 16383);
+	f->limits.window_end = NO_WINDOW;
+	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
+	assert_int_equal(span.position, window_end);
+	assert_int_equal(span.bytes, 1024 * 1024);
+	for (unsigned chunk = 0; chunk < span.chunk_count; chunk++)
+		assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
+	assert_int_equal(offset, span.bytes);
 }
 
 static void records_have_a_limit(void **state)
@@ -399,6 +436,7 @@ int main(void)
 		CASE(an_empty_ring_gives_nothing),
 		CASE(all_that_is_there_goes_at_once),
 		CASE(frames_have_a_size),
+		CASE(what_joins_behind_the_wrap_is_the_rings),
 		CASE(records_have_a_limit),
 		CASE(what_waits_has_these_limits),
 		CASE(the_window_is_kept_to_the_byte),
