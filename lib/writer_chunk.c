@@ -100,10 +100,8 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
 
 	if (!writer->begin)
 		return;
-	if (filled)
-		(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, filled);
-	else
-		(void)k2hft_producer_discard(writer->producer);
+	/* A record is in it: whoever opens it goes on to write one before anybody else may come here. */
+	(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, filled);
 	adapt(writer, filled, early);
 	writer->begin = NULL;
 	writer->end_bytes = 0;

@@ -129,7 +129,8 @@ K2HFT_API struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender);
 
 /*
  * Opens a writer for the lines of the text stream `path`, see k2hft_stream_path_check. Any thread may open one, but
- * only one thread at a time use it; any number of writers may have the same path. Free it with k2hft_writer_close.
+ * only one thread at a time use it. Any number of writers may have the same path: their records do not mix, but for
+ * the pieces of long ones (see k2hft_writer_write) if the writers are in one process. Free it with k2hft_writer_close.
  *
  * -EINVAL the path is not allowed, or an argument is NULL; -ENOMEM; others as k2hft_stream_declare and
  * k2hft_producer_open. Since 0.1.0.
