@@ -36,7 +36,7 @@ struct push {
 
 #define push_error(...) command_error("push", __VA_ARGS__)
 #define push_failed(status, ...) command_failed(status, "push", __VA_ARGS__)
-/* How often SIGINT or SIGTERM came. */
+/* How often SIGINT or SIGTERM came, or SIGHUP as the first of them. */
 int push_interrupts(void);
 
 /* push_input.c: 0; STATUS_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */

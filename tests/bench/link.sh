@@ -38,7 +38,7 @@ cd "$(dirname "$0")/../.."
 
 unshare -n sleep infinity &
 far=$!
-receiver_pid=$far
+receivers=$far
 other_namespace()
 {
 	[ "$(readlink "/proc/$far/ns/net")" != "$(readlink /proc/self/ns/net)" ]

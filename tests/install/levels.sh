@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # timeout: 180
-# Whoever builds it may choose how much is optimised: no level brings a warning, which would end the build.
+# Whoever builds it may choose how much is optimised: -O3 and -Og bring no warning, which ends the build unless WERROR is
+# empty.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
