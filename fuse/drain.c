@@ -93,7 +93,7 @@ static int report_lost(const struct k2i_mount *mount)
 	if (mount->aborted)
 		k2i_log(K2HFT_LOG_ERROR,
 			"mount: the kernel has ended it, as by umount -f or an abort in /sys/fs/fuse/connections: what "
-			"it had in its page cache is lost");
+			"was in its page cache, if anything, is lost");
 	if (mount->counts.lost_records)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
 			mount->counts.lost_records);

@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <k2hft/visibility.h>
@@ -38,6 +39,8 @@
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
+/* umount(2) has long taken the mount away by then. */
+#define ABORTED_LOOK_NS 100000000
 
 /*
  * Nobody knows how long the next request is, and room for the longest is more than there is in a ring that stays in the
@@ -319,13 +322,25 @@ static void take_signal(struct k2i_mount *mount)
 	k2i_shared_step();
 }
 
-/* Unmounted from outside, or the connection was aborted: that leaves a mount without server. */
+/*
+ * The connection was aborted, which leaves a mount without server. umount -f of one that nobody uses aborts it, too, before
+ * it is taken away, which is not to be disturbed: so not at once.
+ */
+static bool is_aborted(const struct k2i_mount *mount)
+{
+	struct timespec pause = {.tv_nsec = ABORTED_LOOK_NS};
+
+	(void)nanosleep(&pause, NULL);
+	return k2i_start_dead(mount->options->mount_point);
+}
+
+/* Unmounted from outside, or the connection was aborted. */
 static void end_by_kernel(struct k2i_mount *mount, int status)
 {
 	if (status != -ENODEV)
 		k2i_log(K2HFT_LOG_WARNING, "mount: /dev/fuse: %s", strerror(-status));
 	else if (!mount->ending)
-		mount->aborted = k2i_start_dead(mount->options->mount_point);
+		mount->aborted = is_aborted(mount);
 	(void)close(mount->device_fd);
 	mount->device_fd = -1;
 	k2i_collect_abandon(mount);
