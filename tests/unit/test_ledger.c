@@ -536,7 +536,7 @@ static void test_a_new_log_has_room_for_a_sync(void **state)
 	const size_t allocated = 1 << 20, ring_bytes = 72, whole_bytes = 16;
 	size_t count = (allocated - K2I_LEDGER_SYNC_BYTES - K2I_LEDGER_HEADER_BYTES - whole_bytes) / ring_bytes;
 	uint64_t number;
-	char name[16];
+	char name[24];
 
 	(void)state;
 	while (count-- > 0) {
