@@ -97,8 +97,9 @@ class Harness:
             laps += len(faults)
         count = max(1, min(self.options.jobs, len(worlds)))
         jobs = [self.job_start(n + 1, worlds[n::count], count) for n in range(count)]
-        for process, pipe in jobs:
-            self.job_end(process, pipe, jobs)
+        on_signals(lambda *_: [process.terminate() for process, _ in jobs])
+        for number, (process, pipe) in enumerate(jobs, 1):
+            self.job_end(number, process, pipe)
 
     def job_start(self, number, worlds, count):
         context = multiprocessing.get_context("fork")
@@ -109,16 +110,11 @@ class Harness:
         theirs.close()
         return process, ours
 
-    def job_end(self, process, pipe, jobs):
-        try:
-            pipe.poll(None)
-        except KeyboardInterrupt:
-            for other, _ in jobs:
-                other.terminate()
+    def job_end(self, number, process, pipe):
         try:
             self.merge(*pipe.recv())
         except EOFError:
-            self.failures.append(f"job {jobs.index((process, pipe)) + 1} ended before it was done")
+            self.failures.append(f"job {number} ended before it was done")
         process.join()
 
     def merge(self, tallies, reasons, failures):
@@ -145,13 +141,15 @@ class Harness:
             for number, kind, laps in worlds:
                 self.run_worlds(number, kind, laps)
         except KeyboardInterrupt:
-            self.failures.append("interrupted")
+            pass
         finally:
             Process.end_all()
+        if Interrupt.came:
+            self.failures.append("interrupted")
         pipe.send((self.tallies, self.reasons, self.failures))
 
     def over(self):
-        return self.options.seconds and self.seconds() > self.options.seconds
+        return Interrupt.came or self.options.seconds and self.seconds() > self.options.seconds
 
     def say(self, text):
         # With its line end in one write, also where PYTHONUNBUFFERED is set: other jobs write there, too.
@@ -246,9 +244,19 @@ def options_of(parser):
     return options
 
 
+class Interrupt:
+    """Beside the exception, which Python loses where a signal comes while it runs a destructor."""
+    came = False
+
+
+def on_signals(handler):
+    signal.signal(signal.SIGTERM, handler)
+    signal.signal(signal.SIGINT, handler)
+
+
 def interrupted(*_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    on_signals(signal.SIG_IGN)
+    Interrupt.came = True
     raise KeyboardInterrupt
 
 
@@ -267,8 +275,7 @@ def run(harness_of, options, target):
         print(f"SKIP: {no_fuse()}")
         return 77
     own_mounts()
-    signal.signal(signal.SIGTERM, interrupted)
-    signal.signal(signal.SIGINT, interrupted)
+    on_signals(interrupted)
     print(f"seed {options.seed}", flush=True)
     harness = harness_of(options)
     harness.run()
