@@ -13,6 +13,7 @@ quick python3 - "$sent/f" "$work/in" "$worker" <<'END' || fail "cut"
 import ctypes, os, signal, sys, time
 path, lines, worker = sys.argv[1], open(sys.argv[2], "rb").read(), int(sys.argv[3])
 libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
 PROT_READ, MAP_PRIVATE = 1, 2
 
 
@@ -27,12 +28,20 @@ def waiting(function, *arguments):
     return process
 
 
+def map_and_unmap(file):
+    """Whoever reads its /proc/PID/environ meanwhile, as tests/run does, waits for the mmap, and then has its memory for
+    longer than the process itself: with the mapping in it the mount would be busy."""
+    size = ctypes.c_size_t(1)
+    place = libc.mmap(None, size, PROT_READ, MAP_PRIVATE, file, ctypes.c_long(0))
+    assert libc.munmap(ctypes.c_void_p(place), size) == 0
+
+
 writer = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 reader = os.open(path, os.O_RDONLY)
 os.write(writer, lines)
 os.kill(worker, signal.SIGSTOP)
 cutter = waiting(os.ftruncate, writer, 0)
-mapper = waiting(libc.mmap, None, ctypes.c_size_t(1), PROT_READ, MAP_PRIVATE, reader, ctypes.c_long(0))
+mapper = waiting(map_and_unmap, reader)
 os.kill(worker, signal.SIGCONT)
 for process in (cutter, mapper):
     assert os.waitpid(process, 0)[1] == 0
