@@ -61,13 +61,13 @@ static void expect_uncut(const struct place *place, unsigned wanted)
 	assert_int_equal(twice_said, wanted);
 }
 
-static unsigned files_synced;
+static atomic_uint files_synced; /* several at once */
 
 int __real_fdatasync(int descriptor);
 int __wrap_fdatasync(int descriptor);
 int __wrap_fdatasync(int descriptor)
 {
-	files_synced++;
+	atomic_fetch_add(&files_synced, 1);
 	return __real_fdatasync(descriptor);
 }
 
@@ -270,9 +270,9 @@ static void test_a_cut_gets_to_the_disk(void **state)
 	write_error = 0;
 	k2i_output_release(place->destination.outputs, output);
 	expect_file(place, "file", "1\n");
-	files_synced = 0;
+	atomic_store(&files_synced, 0);
 	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
-	assert_int_equal(files_synced, 1);
+	assert_int_equal(atomic_load(&files_synced), 1);
 }
 
 static void end_uncut(struct place *place, int error, bool reopened, int wanted)
