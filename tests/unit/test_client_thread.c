@@ -11,6 +11,7 @@
 
 #include "client_state.h"
 #include "clock.h"
+#include "thread.h"
 
 /* Greets one connection and acknowledges all that comes, or up to a position, until it ends. */
 struct echo {
@@ -546,6 +547,28 @@ static void the_thread_takes_no_signals(void **state)
 	assert_int_equal(kept, 2);
 }
 
+/* However small a program makes its own: compression and the look-up of a name don't fit into the least that there is. */
+static void the_thread_has_a_stack_that_is_large_enough(void **state)
+{
+	struct fixture *f = *state;
+	pthread_attr_t before, small, own;
+	size_t stack_bytes;
+
+	assert_int_equal(pthread_getattr_default_np(&before), 0);
+	assert_int_equal(pthread_attr_init(&small), 0);
+	assert_int_equal(pthread_attr_setstacksize(&small, (size_t)sysconf(_SC_THREAD_STACK_MIN)), 0);
+	client_open(f);
+	assert_int_equal(pthread_setattr_default_np(&small), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_int_equal(pthread_setattr_default_np(&before), 0);
+	assert_int_equal(pthread_getattr_np(f->client->thread, &own), 0);
+	assert_int_equal(pthread_attr_getstacksize(&own, &stack_bytes), 0);
+	assert_in_range(stack_bytes, K2I_THREAD_STACK_BYTES_MIN, SIZE_MAX);
+	assert_int_equal(pthread_attr_destroy(&own), 0);
+	assert_int_equal(pthread_attr_destroy(&small), 0);
+	assert_int_equal(pthread_attr_destroy(&before), 0);
+}
+
 static void close_stops_a_thread_that_sleeps(void **state)
 {
 	struct fixture *f = *state;
@@ -590,6 +613,7 @@ int main(void)
 		CASE(drain_ends_when_the_tail_goes_back),
 		CASE(a_thread_moves_a_full_ring),
 		CASE(the_thread_takes_no_signals),
+		CASE(the_thread_has_a_stack_that_is_large_enough),
 		CASE(close_stops_a_thread_that_sleeps),
 		CASE(a_client_without_descriptors_ends),
 	};
