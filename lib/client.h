@@ -40,8 +40,8 @@ void k2i_client_turn_give(struct k2hft_client *client);
  * again the thread stands by: it wakes only to see whether that goes on, and else sends what was left.
  *
  * turn_once sends what is committed, if the turn is to be had. room_wait waits for room in a ring that is full, and does
- * what there is to do meanwhile: 0, there may be room; -EINTR; -EBUSY: the turn is not to be had, and others make room.
- * standby_end is for who finds the ring full and does not wait: the thread goes on at once.
+ * what there is to do meanwhile: 0, there may be room; -EINTR; -EBUSY: the turn, or a wait with it, is not to be had, and
+ * others make room. standby_end is for who finds the ring full and does not wait: the thread goes on at once.
  */
 void k2i_client_turn_once(struct k2hft_client *client);
 int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms);

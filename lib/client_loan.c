@@ -57,7 +57,10 @@ void k2i_client_turn_once(struct k2hft_client *client)
 	give_back(client, &kept);
 }
 
-/* poll(2), since epoll_wait(2) would end with EINTR after SIGSTOP and SIGCONT, too. */
+/*
+ * poll(2), since epoll_wait(2) would end with EINTR after SIGSTOP and SIGCONT, too. -EBUSY: where a limit of descriptors
+ * or a filter of system calls refuses it, the caller waits for the thread instead.
+ */
 static int events_wait(struct k2hft_client *client, uint64_t now_ns, uint64_t until_ns)
 {
 	struct pollfd events = {.fd = client->epoll, .events = POLLIN};
@@ -66,7 +69,9 @@ static int events_wait(struct k2hft_client *client, uint64_t now_ns, uint64_t un
 
 	if (wait_ms < 0 || (uint64_t)wait_ms > left_ms)
 		wait_ms = (int)left_ms;
-	return poll(&events, 1, wait_ms) < 0 ? -errno : 0;
+	if (poll(&events, 1, wait_ms) >= 0)
+		return 0;
+	return errno == EINTR ? -EINTR : -EBUSY;
 }
 
 static int room_wait(struct k2hft_client *client, int timeout_ms, uint64_t seen)

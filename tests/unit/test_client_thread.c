@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 
@@ -398,6 +399,27 @@ static void a_wait_for_room_ends_with_a_signal(void **state)
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
+/* As a program does that shuts itself in: poll(2) takes no descriptor then. Who can't wait here waits as the others do. */
+static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+	struct rlimit before;
+	void *payload;
+	int status;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
+		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
+	assert_int_equal(k2i_client_room_wait(f->client, 1), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_max = before.rlim_max}), 0);
+	status = k2i_client_room_wait(f->client, 20000);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(status, -EBUSY);
+}
+
 static void drain_does_not_wait_for_what_was_given_back(void **state)
 {
 	struct fixture *f = *state;
@@ -607,6 +629,7 @@ int main(void)
 		CASE(loans_lose_nothing),
 		CASE(who_waits_for_room_makes_it),
 		CASE(a_wait_for_room_ends_with_a_signal),
+		CASE(a_wait_for_room_that_may_not_poll_is_left_to_the_thread),
 		CASE(drain_does_not_wait_for_what_was_given_back),
 		CASE(a_drain_waits_for_what_was_read),
 		CASE(drain_does_not_wait_for_what_comes_later),
