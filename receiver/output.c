@@ -187,6 +187,8 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	int descriptor;
 	bool same;
 
+	if (k2i_output_leads_to_state(outputs, output->path))
+		return -EACCES;
 	room_make(outputs);
 	file->generation = atomic_load(&outputs->generation);
 	descriptor =
@@ -520,6 +522,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	(void)pthread_mutex_init(&made->apart_mutex, NULL);
 	made->base_path = strdup(options->base_directory);
 	made->refused_prefix = options->refused_prefix;
+	made->state_directory = options->state_directory;
 	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
 	if (!error)
 		error = k2i_output_base_open(made);

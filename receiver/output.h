@@ -42,10 +42,11 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 };
 
 struct k2i_outputs_options {
-	const char *base_directory; /* made if missing */
-	const char *refused_prefix; /* below it: what streams must not name; must outlive them; NULL: only .k2hft */
-	bool killed;                /* who wrote there before may not have brought it to the disk */
-	size_t open_max;            /* files; those in use count but are not closed */
+	const char *base_directory;  /* made if missing */
+	const char *refused_prefix;  /* below it: what streams must not name; must outlive them; NULL: only .k2hft */
+	const char *state_directory; /* which they must not get to by another name either; as above; NULL: none */
+	bool killed;                 /* who wrote there before may not have brought it to the disk */
+	size_t open_max;             /* files; those in use count but are not closed */
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger; /* told of every file before it is written; NULL: none */
 	struct k2i_counters *counters;

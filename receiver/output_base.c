@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <k2hft/frame.h>
 
 #include "clock.h"
 #include "directory.h"
@@ -113,4 +116,23 @@ void k2i_output_base_check(struct k2i_outputs *outputs)
 	}
 	base_replace(outputs, base, &status);
 	k2i_log(K2HFT_LOG_WARNING, "output: %s is another directory now, files are opened anew", outputs->base_path);
+}
+
+/* A file system can take .K2HFT for .k2hft, and a directory can be mounted in a second place. */
+bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *path)
+{
+	char above[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	struct stat own, status;
+	const char *slash;
+
+	if (!outputs->state_directory || stat(outputs->state_directory, &own) < 0)
+		return false;
+	for (slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - path), path);
+		if (fstatat(outputs->base, above, &status, AT_SYMLINK_NOFOLLOW) < 0)
+			return false;
+		if (status.st_dev == own.st_dev && status.st_ino == own.st_ino)
+			return true;
+	}
+	return false;
 }

@@ -50,7 +50,7 @@ struct k2i_output_apart {
 
 struct k2i_outputs {
 	char *base_path;
-	const char *refused_prefix;
+	const char *refused_prefix, *state_directory;
 	size_t open_max;
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
@@ -85,6 +85,8 @@ int k2i_output_base_open(struct k2i_outputs *outputs);
  * leads.
  */
 void k2i_output_base_check(struct k2i_outputs *outputs);
+/* Whether a path leads to the receiver's own files, though it is not refused by name. */
+bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *path);
 
 /* One more reference; under the table's lock. */
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);

@@ -234,6 +234,7 @@ int k2i_state_open(const struct k2i_settings *settings, size_t files_max, struct
 		return error;
 	options.ledger = state->destination.ledger;
 	options.refused_prefix = state->refused_prefix;
+	options.state_directory = state->path;
 	options.killed = report.found && !report.clean;
 	error = k2i_outputs_create(&options, &state->destination.outputs);
 	if (error)
