@@ -12,10 +12,9 @@
 
 #include <k2hft/frame.h>
 
+#include "directory.h"
 #include "path.h"
 
-#define FILE_MODE 0600
-#define DIRECTORY_MODE 0700
 #define TRIES_MAX 8
 
 static int path_check(const char *path)
@@ -48,20 +47,20 @@ static int file_regular(int descriptor)
 	return error;
 }
 
-static int directory_step(int parent, const char *name, bool create)
+static int directory_step(int parent, const char *name, int file_flags, mode_t file_mode)
 {
 	int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, descriptor = openat(parent, name, flags);
 
-	if (descriptor >= 0 || errno != ENOENT || !create)
+	if (descriptor >= 0 || errno != ENOENT || !(file_flags & O_CREAT))
 		return descriptor < 0 ? -errno : descriptor;
-	if (mkdirat(parent, name, DIRECTORY_MODE) < 0 && errno != EEXIST)
+	if (mkdirat(parent, name, k2i_directory_mode(file_mode)) < 0 && errno != EEXIST)
 		return -errno;
 	descriptor = openat(parent, name, flags);
 	return descriptor < 0 ? -errno : descriptor;
 }
 
-/* As openat(2) with `flags`, part by part. */
-static int walk(int base, const char *path, int flags)
+/* As openat(2), part by part. */
+static int walk(int base, const char *path, int flags, mode_t mode)
 {
 	char parts[K2HFT_STREAM_PATH_BYTES_MAX + 1], *part = parts, *slash;
 	int parent = base, next, descriptor, error = path_check(path);
@@ -71,7 +70,7 @@ static int walk(int base, const char *path, int flags)
 	memcpy(parts, path, strlen(path) + 1);
 	while ((slash = strchr(part, '/')) != NULL) {
 		*slash = '\0';
-		next = directory_step(parent, part, (flags & O_CREAT) != 0);
+		next = directory_step(parent, part, flags, mode);
 		if (parent != base)
 			(void)close(parent);
 		if (next < 0)
@@ -79,25 +78,25 @@ static int walk(int base, const char *path, int flags)
 		parent = next;
 		part = slash + 1;
 	}
-	descriptor = openat(parent, part, flags, (flags & O_CREAT) ? FILE_MODE : 0);
+	descriptor = openat(parent, part, flags, mode);
 	error = errno;
 	if (parent != base)
 		(void)close(parent);
 	return descriptor < 0 ? -error : descriptor;
 }
 
-int k2i_confine_walk(int base, const char *path, int flags)
+int k2i_confine_walk(int base, const char *path, int flags, mode_t mode)
 {
-	int descriptor = walk(base, path, file_flags(flags));
+	int descriptor = walk(base, path, file_flags(flags), mode);
 
 	return descriptor < 0 ? descriptor : file_regular(descriptor);
 }
 
-static int open_beneath(int base, const char *path, int flags)
+static int open_beneath(int base, const char *path, int flags, mode_t mode)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(unsigned)flags,
-		.mode = (flags & O_CREAT) ? FILE_MODE : 0,
+		.mode = (flags & O_CREAT) ? mode : 0,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 	long descriptor;
@@ -110,22 +109,22 @@ static int open_beneath(int base, const char *path, int flags)
 	return descriptor < 0 ? -errno : (int)descriptor;
 }
 
-static int open_confined(int base, const char *path, int flags)
+static int open_confined(int base, const char *path, int flags, mode_t mode)
 {
 	int descriptor = path_check(path);
 
 	if (descriptor)
 		return descriptor;
-	descriptor = open_beneath(base, path, flags);
+	descriptor = open_beneath(base, path, flags, mode);
 	/* A directory is missing, or openat2 is (a seccomp filter that does not know it says EPERM). */
 	if (descriptor == -ENOENT || descriptor == -ENOSYS || descriptor == -EPERM)
-		return walk(base, path, flags);
+		return walk(base, path, flags, mode);
 	return descriptor;
 }
 
-int k2i_confine_open(int base, const char *path, int flags)
+int k2i_confine_open(int base, const char *path, int flags, mode_t mode)
 {
-	int descriptor = open_confined(base, path, file_flags(flags));
+	int descriptor = open_confined(base, path, file_flags(flags), mode);
 
 	return descriptor < 0 ? descriptor : file_regular(descriptor);
 }
@@ -135,7 +134,7 @@ int k2i_confine_directory(int base, const char *path)
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, descriptor;
 
 	if (*path)
-		return open_confined(base, path, flags);
+		return open_confined(base, path, flags, 0);
 	descriptor = openat(base, ".", flags);
 	return descriptor < 0 ? -errno : descriptor;
 }

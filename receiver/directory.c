@@ -6,6 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+mode_t k2i_directory_mode(mode_t file_mode)
+{
+	mode_t read = file_mode & 0044;
+
+	return K2I_DIRECTORY_PRIVATE | read | read >> 2;
+}
+
 int k2i_directory_sync(int directory)
 {
 	if (fsync(directory) == 0)
@@ -31,17 +38,17 @@ static int parent_sync(int at, const char *path)
 	return error;
 }
 
-int k2i_directory_make_at(int at, const char *path)
+int k2i_directory_make_at(int at, const char *path, mode_t mode)
 {
 	int error;
 
-	if (mkdirat(at, path, 0700) < 0)
+	if (mkdirat(at, path, mode) < 0)
 		return errno == EEXIST || errno == EISDIR ? 0 : -errno;
 	error = parent_sync(at, path);
 	return error ? error : 1;
 }
 
-int k2i_directory_make(const char *path)
+int k2i_directory_make(const char *path, mode_t mode)
 {
-	return k2i_directory_make_at(AT_FDCWD, path);
+	return k2i_directory_make_at(AT_FDCWD, path, mode);
 }

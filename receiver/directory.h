@@ -2,13 +2,23 @@
 #ifndef K2I_DIRECTORY_H
 #define K2I_DIRECTORY_H
 
+#include <sys/types.h>
+
+#define K2I_DIRECTORY_PRIVATE 0700 /* its owner's only */
+
 /*
- * Makes a directory whose parent exists, its owner's only, and brings its name to the disk: what is in it is lost to who
- * looks for it after a power cut as long as that has no name. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
+ * Of a directory for files of that mode: who may read them can come to them. To make, rename or remove them is for the
+ * owner alone, also where others may write: a receiver that runs as root must not append to what they would put there.
  */
-int k2i_directory_make(const char *path);
+mode_t k2i_directory_mode(mode_t file_mode);
+
+/*
+ * Makes a directory whose parent exists, and brings its name to the disk: what is in it is lost to who looks for it after
+ * a power cut as long as that has no name. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
+ */
+int k2i_directory_make(const char *path, mode_t mode);
 /* The same below the directory `at`. */
-int k2i_directory_make_at(int at, const char *path);
+int k2i_directory_make_at(int at, const char *path, mode_t mode);
 /* Brings the names in an open directory to the disk, with all of its file system where that can't be had alone. -errno */
 int k2i_directory_sync(int directory);
 

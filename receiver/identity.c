@@ -129,10 +129,10 @@ static bool others_write(int directory)
 }
 
 /* The directory `name` of `parent`, made if there is none. -ELOOP: there is a link of somebody's, or no directory. */
-static int directory_step(const struct k2i_identity *identity, int parent, const char *name)
+static int directory_step(const struct k2i_identity *identity, int parent, const char *name, mode_t mode)
 {
 	bool follow = !others_write(parent);
-	int made = k2i_directory_make_at(parent, name), directory, error;
+	int made = k2i_directory_make_at(parent, name, mode), directory, error;
 
 	if (made < 0)
 		return made;
@@ -146,14 +146,14 @@ static int directory_step(const struct k2i_identity *identity, int parent, const
 	return error;
 }
 
-static int directories_make(const struct k2i_identity *identity, const char *path)
+static int directories_make(const struct k2i_identity *identity, const char *path, mode_t mode)
 {
 	int directory = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int next = directory < 0 ? -errno : directory;
 	char *copy = strdup(path), *rest = NULL, *part = copy ? strtok_r(copy, "/", &rest) : NULL;
 
 	for (; part && next >= 0; part = strtok_r(NULL, "/", &rest)) {
-		next = directory_step(identity, directory, part);
+		next = directory_step(identity, directory, part, mode);
 		(void)close(directory);
 		directory = next;
 	}
@@ -163,9 +163,9 @@ static int directories_make(const struct k2i_identity *identity, const char *pat
 	return copy ? next : -ENOMEM;
 }
 
-int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path)
+int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path, mode_t mode)
 {
-	int error = identity->changes ? directories_make(identity, path) : 0;
+	int error = identity->changes ? directories_make(identity, path, mode) : 0;
 
 	/* What such a link leads to is the user's own affair. */
 	if (error >= 0 || error == -ELOOP)

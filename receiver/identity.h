@@ -18,10 +18,10 @@ struct k2i_identity {
 /* By USER and GROUP. -EINVAL: they name nobody, or somebody else than the one who runs it, who is not root. */
 int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *identity);
 /*
- * Makes the directory `path`, which `key` names, and those above it that are missing, and gives those that it has made
- * to the identity. Before k2i_identity_take. -errno
+ * Makes the directory `path`, which `key` names, and those above it that are missing, with `mode`, and gives those that it
+ * has made to the identity. Before k2i_identity_take. -errno
  */
-int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path);
+int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path, mode_t mode);
 /*
  * Becomes the identity for ever, with its groups only. Before the first thread: what forbids new privileges is of one
  * thread and of those that it starts. -errno

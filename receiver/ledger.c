@@ -155,7 +155,7 @@ static int record_append(struct k2i_ledger *ledger, int length, uint64_t spare)
 
 static int directory_open(struct k2i_ledger *ledger)
 {
-	int error = k2i_directory_make(ledger->path);
+	int error = k2i_directory_make(ledger->path, K2I_DIRECTORY_PRIVATE);
 
 	if (error < 0)
 		return error;

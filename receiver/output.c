@@ -191,8 +191,8 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 		return -EACCES;
 	room_make(outputs);
 	file->generation = atomic_load(&outputs->generation);
-	descriptor =
-		k2i_confine_open(outputs->base, output->path, O_APPEND | O_CREAT | k2i_store_flags(&outputs->store));
+	descriptor = k2i_confine_open(outputs->base, output->path,
+				      O_APPEND | O_CREAT | k2i_store_flags(&outputs->store), outputs->file_mode);
 	if (descriptor < 0)
 		return descriptor;
 	if (fstat(descriptor, &status) < 0) {
@@ -510,6 +510,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	if (!made)
 		return -ENOMEM;
 	made->open_max = options->open_max;
+	made->file_mode = options->file_mode;
 	made->store = options->store;
 	made->ledger = options->ledger;
 	made->counters = options->counters;
@@ -523,7 +524,7 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->base_path = strdup(options->base_directory);
 	made->refused_prefix = options->refused_prefix;
 	made->state_directory = options->state_directory;
-	error = made->base_path ? k2i_outputs_base_make(made->base_path) : -ENOMEM;
+	error = made->base_path ? k2i_outputs_base_make(made->base_path, made->file_mode) : -ENOMEM;
 	if (!error)
 		error = k2i_output_base_open(made);
 	if (error)

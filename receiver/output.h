@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "counts.h"
 #include "ledger.h"
@@ -47,6 +48,7 @@ struct k2i_outputs_options {
 	const char *state_directory; /* which they must not get to by another name either; as above; NULL: none */
 	bool killed;                 /* who wrote there before may not have brought it to the disk */
 	size_t open_max;             /* files; those in use count but are not closed */
+	mode_t file_mode;            /* of what is made: see k2i_confine_open */
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger; /* told of every file before it is written; NULL: none */
 	struct k2i_counters *counters;
@@ -69,8 +71,8 @@ int k2i_outputs_sync(struct k2i_outputs *outputs);
 /* How its files are written. */
 const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs);
 
-/* Makes the base directory (its parents too). Errors as mkdir(2). */
-int k2i_outputs_base_make(const char *base_directory);
+/* Makes the base directory (its parents too), for files of that mode. Errors as mkdir(2). */
+int k2i_outputs_base_make(const char *base_directory, mode_t file_mode);
 
 /*
  * The output for a path, made if there is none; not opened. It stays until it is released. -ENOMEM. Any thread, as all

@@ -16,7 +16,7 @@
 #include "output_whole.h"
 #include "text.h"
 
-int k2i_outputs_base_make(const char *base_directory)
+int k2i_outputs_base_make(const char *base_directory, mode_t file_mode)
 {
 	char *path = strdup(base_directory), *slash = path;
 	int error = path ? 0 : -ENOMEM;
@@ -25,7 +25,7 @@ int k2i_outputs_base_make(const char *base_directory)
 		slash = strchr(slash + 1, '/');
 		if (slash)
 			*slash = '\0';
-		error = k2i_directory_make(path);
+		error = k2i_directory_make(path, k2i_directory_mode(file_mode));
 		if (slash)
 			*slash = '/';
 	}

@@ -127,7 +127,7 @@ static bool is_gone(int error)
 static int same_open(const struct k2i_outputs *outputs, const char *path, const struct k2i_ledger_file *file,
 		     struct stat *status)
 {
-	int descriptor = k2i_confine_open(outputs->base, path, 0);
+	int descriptor = k2i_confine_open(outputs->base, path, 0, 0);
 
 	if (descriptor < 0)
 		return descriptor;

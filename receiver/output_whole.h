@@ -52,6 +52,7 @@ struct k2i_outputs {
 	char *base_path;
 	const char *refused_prefix, *state_directory;
 	size_t open_max;
+	mode_t file_mode;
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;

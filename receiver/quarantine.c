@@ -100,7 +100,7 @@ static int write_whole(int descriptor, const void *bytes, size_t byte_count)
 
 static int directory_open(const struct k2i_quarantine *quarantine)
 {
-	int directory = k2i_directory_make(quarantine->path);
+	int directory = k2i_directory_make(quarantine->path, K2I_DIRECTORY_PRIVATE);
 
 	if (directory < 0)
 		return directory;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <event2/event.h>
@@ -15,6 +16,7 @@
 #include "admission.h"
 #include "control.h"
 #include "daemon.h"
+#include "directory.h"
 #include "hosts.h"
 #include "identity.h"
 #include "listener.h"
@@ -304,9 +306,9 @@ static int privileges_use(struct k2i_receiver *receiver, const struct k2i_settin
 	if (k2i_identity_find(settings, &identity))
 		return K2I_EXIT_CONFIGURATION;
 	if (k2i_listener_open(choice, &receiver->listener) || k2i_control_open(settings, &receiver->control) ||
-	    k2i_identity_directory_make(&identity, "FILE_BASEDIR", base) ||
-	    (state && k2i_identity_directory_make(&identity, "STATEDIR", state)) || k2i_identity_take(&identity) ||
-	    k2i_identity_directory_check(&identity, "FILE_BASEDIR", base) ||
+	    k2i_identity_directory_make(&identity, "FILE_BASEDIR", base, k2i_directory_mode(settings->file_mode)) ||
+	    (state && k2i_identity_directory_make(&identity, "STATEDIR", state, K2I_DIRECTORY_PRIVATE)) ||
+	    k2i_identity_take(&identity) || k2i_identity_directory_check(&identity, "FILE_BASEDIR", base) ||
 	    (state && k2i_identity_directory_check(&identity, "STATEDIR", state)))
 		return K2I_EXIT_FAILED;
 	return 0;
@@ -367,6 +369,8 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	if (!opened)
 		return K2I_EXIT_FAILED;
 	signals_ignore();
+	/* Whatever is made has the mode that is asked for: FILE_MODE, or 0600. */
+	(void)umask(0);
 	opened->config = options->config;
 	k2i_peers_start(&opened->service.peers);
 	/*

@@ -216,13 +216,14 @@ int k2i_state_open(const struct k2i_settings *settings, size_t files_max, struct
 	struct k2i_outputs_options options = {
 		.base_directory = settings->base_directory,
 		.open_max = files_max,
+		.file_mode = settings->file_mode,
 		.store = {.write_bytes = (size_t)settings->write_bytes,
 			  .mode = settings->open_mode,
 			  .cache = settings->cache},
 		.counters = counters,
 	};
 	struct k2i_ledger_report report;
-	int error = k2i_outputs_base_make(settings->base_directory);
+	int error = k2i_outputs_base_make(settings->base_directory, settings->file_mode);
 
 	state->destination.counters = counters;
 	if (!error)

@@ -109,6 +109,7 @@ struct k2i_settings {
 	enum k2i_output output;
 	char *base_directory;          /* FILE_BASEDIR */
 	char *unify_file;              /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
+	unsigned file_mode;            /* FILE_MODE */
 	char *time_format;             /* FILE_TIMEFORM */
 	char *format;                  /* FORMAT */
 	char *listen_address;          /* LISTEN: host name or address; NULL: the receiver chooses */

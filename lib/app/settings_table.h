@@ -29,6 +29,7 @@ enum k2i_value_type {
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
 	K2I_TYPE_NUMBER,
 	K2I_TYPE_SIZE, /* a number with K, M, G or T behind it */
+	K2I_TYPE_MODE, /* of a file: the permissions, octal */
 	/* One of a list of words from here on. */
 	K2I_TYPE_BOOLEAN,
 	K2I_TYPE_SSL,

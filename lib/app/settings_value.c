@@ -12,6 +12,8 @@
 
 #include "settings_table.h"
 
+#define MODE_MOST 0664u
+
 static void *field(const struct k2i_setting *setting, void *object)
 {
 	return (char *)object + setting->field_offset;
@@ -129,6 +131,20 @@ static int number_parse(const struct k2i_setting *setting, const char *text, voi
 	if (value < setting->minimum || value > setting->maximum)
 		return out_of_range(setting, text, message, room);
 	number_store(setting, value, object);
+	return 0;
+}
+
+/* The receiver itself writes the file; a log that everybody can write to proves nothing. */
+static int mode_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	unsigned long mode = strtoul(text, NULL, 8);
+
+	if (!*text || text[strspn(text, "01234567")] || (mode & 0600) != 0600 || (mode | MODE_MOST) != MODE_MOST)
+		return refuse(message, room,
+			      "%s = %s is not possible; use 0600, 0640, 0644, 0660 or 0664: octal, the owner reads and "
+			      "writes, nobody executes, and not everybody writes",
+			      setting->name, *text ? text : "(nothing)");
+	number_store(setting, mode, object);
 	return 0;
 }
 
@@ -280,6 +296,8 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 	case K2I_TYPE_NUMBER:
 	case K2I_TYPE_SIZE:
 		return number_parse(setting, text, object, message, room);
+	case K2I_TYPE_MODE:
+		return mode_parse(setting, text, object, message, room);
 	default:
 		return word_parse(setting, text, object, message, room);
 	}
@@ -359,6 +377,10 @@ void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE
 		return;
 	}
 	value = number_load(setting, object);
+	if (setting->type == K2I_TYPE_MODE) {
+		(void)fprintf(output, "%04o", (unsigned)value);
+		return;
+	}
 	if (!word) {
 		k2i_value_print_number(setting, value, output);
 		return;

@@ -27,6 +27,7 @@ check "$dir/b.conf" >"$dir/c.conf" 2>/dev/null
 cmp "$dir/b.conf" "$dir/c.conf"
 grep -qF 'LINEMAX = 64K  # bytes; default 1M' "$dir/b.conf"
 grep -qF 'DRAINTIMEOUT = 30  # seconds; default 30' "$dir/b.conf"
+grep -qxF 'FILE_MODE = 0600  # default 0600' "$dir/b.conf"
 grep -qF "FORMAT = \"%T '%l'\\\\n\"  # default %L" "$dir/b.conf"
 grep -qx "$(grep ALLOW "$dir/a.conf" | sed 's/[$.*\]/\\&/g')" "$dir/b.conf"
 grep -q '0 errors' "$dir/findings"

@@ -35,6 +35,7 @@ ALLOW = "^a\"b", "$0"
 TARGET = one
 [K2HFTFUSESVR]
 FILE_BASEDIR = /tmp/x
+FILE_MODE = 0640
 FORMAT = '{"m":"%J"}\n'
 EOF
 cat >"$dir/a.yaml" <<'EOF'
@@ -55,6 +56,7 @@ K2HFTFUSE:
   RINGSIZE: 1M
 K2HFTFUSESVR:
   FILE_BASEDIR: /tmp/x
+  FILE_MODE: 0640
   FORMAT: "{\"m\":\"%J\"}\n"
 EOF
 cat >"$dir/a.json" <<'EOF'
@@ -69,7 +71,7 @@ cat >"$dir/a.json" <<'EOF'
 		],
 		"K2HFTFUSE_RULE": [{"TARGET": "one"}]
 	},
-	"K2HFTFUSESVR": {"FILE_BASEDIR": "/tmp/x", "FORMAT": "{\"m\":\"%J\"}\n"}
+	"K2HFTFUSESVR": {"FILE_BASEDIR": "/tmp/x", "FILE_MODE": "640", "FORMAT": "{\"m\":\"%J\"}\n"}
 }
 EOF
 { printf '\357\273\277' && sed 's/$/\r/' "$dir/a.yaml"; } >"$dir/a.YML"

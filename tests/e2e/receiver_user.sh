@@ -59,8 +59,9 @@ record three
 	fail "owners: $(stat -c '%n %u %a' "$dir/out" "$dir/out/log/a" "$dir/deep" "$dir/deep/state")"
 receiver_stop TERM
 
-# A directory that passes its group on passes it to what is made below it.
+# A directory that passes its group on passes it to what is made below it, and FILE_MODE lets that group read it.
 rm -rf "$dir/out" "$dir/deep"
+echo 'FILE_MODE = 0640' >>"$dir/conf"
 chgrp 4000001 "$dir"
 chmod g+s "$dir"
 receiver_start
@@ -68,6 +69,8 @@ record four
 receiver_stop TERM
 [ "$(stat -c %u:%g "$dir/deep" "$dir/deep/state" "$dir/out" "$dir/out/log" "$dir/out/log/a" | sort -u)" = "$user:4000001" ] ||
 	fail "groups: $(stat -c '%n %u %g' "$dir/deep" "$dir/deep/state" "$dir/out" "$dir/out/log" "$dir/out/log/a")"
+[ "$(stat -c %a "$dir/deep" "$dir/deep/state" "$dir/out" "$dir/out/log" "$dir/out/log/a" | paste -s)" = "$(printf '2700\t2700\t2750\t2750\t640')" ] ||
+	fail "modes: $(stat -c '%n %a' "$dir/deep" "$dir/deep/state" "$dir/out" "$dir/out/log" "$dir/out/log/a")"
 chmod g-s "$dir"
 
 # A link that the user himself can have made does not lead root to where he may make nothing; one to what he has is fine.

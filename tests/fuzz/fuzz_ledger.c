@@ -134,8 +134,11 @@ static void on_file(void *argument, const struct k2i_ledger_file *file)
 static int files_recover(struct k2i_ledger *ledger)
 {
 	struct k2i_counters counters = {0};
-	struct k2i_outputs_options options = {
-		.base_directory = place.base, .open_max = 4, .ledger = ledger, .counters = &counters};
+	struct k2i_outputs_options options = {.base_directory = place.base,
+					      .open_max = 4,
+					      .file_mode = 0600,
+					      .ledger = ledger,
+					      .counters = &counters};
 	struct recovery recovery = {NULL, 0};
 
 	fuzz_check(k2i_outputs_create(&options, &recovery.outputs) == 0);

@@ -32,6 +32,7 @@ static void outputs_open(struct place *place)
 		.base_directory = place->base,
 		.refused_prefix = "state",
 		.open_max = place->open_max ? place->open_max : 4,
+		.file_mode = 0600,
 		.store = {.write_bytes = 65536},
 		.ledger = place->ledger,
 		.counters = &place->counters,

@@ -54,7 +54,7 @@ static void file_recover(void *argument, const struct k2i_ledger_file *file)
 static void world_open(struct world *world)
 {
 	struct k2i_outputs_options options = {
-		.base_directory = world->base, .open_max = 100, .store = {.write_bytes = 65536}};
+		.base_directory = world->base, .open_max = 100, .file_mode = 0600, .store = {.write_bytes = 65536}};
 	struct k2i_ledger_report report;
 	struct recovery recovery;
 	char path[300], message[100];

@@ -163,12 +163,12 @@ static void test_hostile_paths(void **state)
 	reader = openat(base, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(base >= 0 && reader >= 0);
 	for (i = 0; i < sizeof(hostile_paths) / sizeof(hostile_paths[0]); i++) {
-		descriptor = k2i_confine_open(base, hostile_paths[i], O_APPEND | O_CREAT);
+		descriptor = k2i_confine_open(base, hostile_paths[i], O_APPEND | O_CREAT, 0600);
 		if (descriptor >= 0)
 			fail_msg("\"%s\" was opened", hostile_paths[i]);
 		if (!k2i_output_error_own(descriptor) && descriptor != -ENOENT)
 			fail_msg("\"%s\": %s is not the path's fault", hostile_paths[i], strerror(-descriptor));
-		descriptor = k2i_confine_walk(base, hostile_paths[i], O_APPEND | O_CREAT);
+		descriptor = k2i_confine_walk(base, hostile_paths[i], O_APPEND | O_CREAT, 0600);
 		if (descriptor >= 0)
 			fail_msg("\"%s\" was opened without openat2", hostile_paths[i]);
 	}
@@ -188,39 +188,77 @@ static void test_long_and_deep_paths(void **state)
 	base = open(place->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	memset(path, 'p', sizeof(path));
 	path[1024] = '\0';
-	assert_int_equal(k2i_confine_open(base, path, O_CREAT), -ENAMETOOLONG);
+	assert_int_equal(k2i_confine_open(base, path, O_CREAT, 0600), -ENAMETOOLONG);
 	path[300] = '\0';
-	assert_true(k2i_confine_open(base, path, O_CREAT) < 0);
+	assert_true(k2i_confine_open(base, path, O_CREAT, 0600) < 0);
 	for (i = 0; i < (int)K2I_PATH_PARTS_MAX; i++)
 		memcpy(deep + 2 * i, "d/", 2);
 	memcpy(deep + 2 * i, "f", 2);
-	assert_int_equal(k2i_confine_open(base, deep, O_CREAT), -ENAMETOOLONG);
-	descriptor = k2i_confine_open(base, deep + 2, O_CREAT);
+	assert_int_equal(k2i_confine_open(base, deep, O_CREAT, 0600), -ENAMETOOLONG);
+	descriptor = k2i_confine_open(base, deep + 2, O_CREAT, 0600);
 	assert_true(descriptor >= 0);
 	(void)close(descriptor);
 	(void)close(base);
 }
 
-static void test_made_with_private_modes(void **state)
+static mode_t mode_at(int base, const char *path)
 {
-	struct place *place = *state;
-	int base, descriptor, round;
 	struct stat status;
+
+	assert_int_equal(fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW), 0);
+	return status.st_mode & 07777;
+}
+
+/* Directories can be entered by whoever can read what is in them; only their owner writes there. */
+static void test_modes(void **state)
+{
+	static const mode_t modes[][2] = {
+		{0600, 0700}, {0604, 0705}, {0640, 0750}, {0644, 0755}, {0660, 0750}, {0664, 0755}, {0620, 0700},
+	};
+	struct place *place = *state;
+	int base, descriptor;
 	mode_t mask = umask(0);
+	char top[24], directory[32], path[40];
 
 	assert_int_equal(mkdir(place->base, 0700), 0);
 	base = open(place->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (round = 0; round < 2; round++) {
-		descriptor = round ? k2i_confine_walk(base, "w/x/y", O_APPEND | O_CREAT)
-				   : k2i_confine_open(base, "a/b/c", O_APPEND | O_CREAT);
+	for (size_t i = 0; i < 2 * sizeof(modes) / sizeof(modes[0]); i++) {
+		const mode_t *mode = modes[i / 2];
+
+		(void)snprintf(top, sizeof(top), "%zu", i);
+		path_in(directory, sizeof(directory), top, "b");
+		path_in(path, sizeof(path), directory, "c");
+		descriptor = i % 2 ? k2i_confine_walk(base, path, O_APPEND | O_CREAT, mode[0])
+				   : k2i_confine_open(base, path, O_APPEND | O_CREAT, mode[0]);
 		assert_true(descriptor >= 0);
-		assert_int_equal(fstat(descriptor, &status), 0);
-		assert_int_equal(status.st_mode & 07777, 0600);
 		(void)close(descriptor);
-		assert_int_equal(fstatat(base, round ? "w/x" : "a/b", &status, 0), 0);
-		assert_int_equal(status.st_mode & 07777, 0700);
+		assert_int_equal(mode_at(base, path), mode[0]);
+		assert_int_equal(mode_at(base, directory), mode[1]);
+		assert_int_equal(mode_at(base, top), mode[1]);
 	}
 	(void)umask(mask);
+	(void)close(base);
+}
+
+/* What is there is left as it is. */
+static void test_modes_stay(void **state)
+{
+	struct place *place = *state;
+	int base, round, descriptor;
+
+	assert_int_equal(mkdir(place->base, 0700), 0);
+	base = open(place->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	descriptor = k2i_confine_open(base, "a/b", O_CREAT, 0600);
+	assert_true(descriptor >= 0);
+	(void)close(descriptor);
+	for (round = 0; round < 2; round++) {
+		descriptor = round ? k2i_confine_walk(base, "a/b", O_APPEND | O_CREAT, 0664)
+				   : k2i_confine_open(base, "a/b", O_APPEND | O_CREAT, 0664);
+		assert_true(descriptor >= 0);
+		(void)close(descriptor);
+		assert_int_equal(mode_at(base, "a"), 0700);
+		assert_int_equal(mode_at(base, "a/b"), 0600);
+	}
 	(void)close(base);
 }
 
@@ -230,7 +268,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hostile_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_directories, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_and_deep_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_made_with_private_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_modes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_modes_stay, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,10 +57,10 @@ static void test_a_made_one_has_its_name(void **state)
 	char path[300];
 
 	path_in(path, sizeof(path), place->root, "made");
-	assert_int_equal(k2i_directory_make(path), 1);
+	assert_int_equal(k2i_directory_make(path, K2I_DIRECTORY_PRIVATE), 1);
 	assert_int_equal(synced_count, 1);
 	assert_true(was_synced(place->root, "."));
-	assert_int_equal(k2i_directory_make(path), 0);
+	assert_int_equal(k2i_directory_make(path, K2I_DIRECTORY_PRIVATE), 0);
 	assert_int_equal(synced_count, 1);
 }
 
@@ -71,10 +71,10 @@ static void test_what_the_disk_says(void **state)
 
 	fsync_error = EIO;
 	path_in(path, sizeof(path), place->root, "made");
-	assert_int_equal(k2i_directory_make(path), -EIO);
+	assert_int_equal(k2i_directory_make(path, K2I_DIRECTORY_PRIVATE), -EIO);
 	fsync_error = EINVAL; /* a file system that has no such thing */
 	path_in(path, sizeof(path), place->root, "other");
-	assert_int_equal(k2i_directory_make(path), 1);
+	assert_int_equal(k2i_directory_make(path, K2I_DIRECTORY_PRIVATE), 1);
 	fsync_error = 0;
 }
 
@@ -84,11 +84,31 @@ static void test_all_of_the_base_have_their_names(void **state)
 	char path[300];
 
 	path_in(path, sizeof(path), place->root, "some/deep/base");
-	assert_int_equal(k2i_outputs_base_make(path), 0);
+	assert_int_equal(k2i_outputs_base_make(path, 0600), 0);
 	assert_int_equal(synced_count, 3);
 	assert_true(was_synced(place->root, "."));
 	assert_true(was_synced(place->root, "some"));
 	assert_true(was_synced(place->root, "some/deep"));
+}
+
+/* Who may read what will be in it can come there, through all that is made. */
+static void test_modes_of_the_base(void **state)
+{
+	static const char *const paths[] = {"some/deep/base", "some/deep", "some"};
+	mode_t mask = umask(0);
+	struct place *place = *state;
+	struct stat status;
+	char path[300];
+	size_t i;
+
+	path_in(path, sizeof(path), place->root, paths[0]);
+	assert_int_equal(k2i_outputs_base_make(path, 0640), 0);
+	(void)umask(mask);
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		path_in(path, sizeof(path), place->root, paths[i]);
+		assert_int_equal(stat(path, &status), 0);
+		assert_int_equal(status.st_mode & 07777, 0750);
+	}
 }
 
 /* A new file, and the directories that were made for it; what has its name needs no second sync. */
@@ -162,6 +182,7 @@ int main(void)
 		DIRECTORY_TEST(test_a_made_one_has_its_name),
 		DIRECTORY_TEST(test_what_the_disk_says),
 		DIRECTORY_TEST(test_all_of_the_base_have_their_names),
+		DIRECTORY_TEST(test_modes_of_the_base),
 		DIRECTORY_TEST(test_names_of_outputs),
 		DIRECTORY_TEST(test_a_name_that_fails_is_tried_again),
 		DIRECTORY_TEST(test_name_of_the_ledger),

@@ -137,7 +137,7 @@ static void test_base_directory_replaced_is_locked(void **state)
 {
 	struct place *place = *state;
 	struct k2i_outputs_options options = {
-		.base_directory = place->base, .open_max = 4, .store = {.write_bytes = 65536}};
+		.base_directory = place->base, .open_max = 4, .file_mode = 0600, .store = {.write_bytes = 65536}};
 	struct k2i_stream stream = stream_make(1, "log");
 	struct k2i_outputs *others = NULL;
 	char moved[400], path[400];

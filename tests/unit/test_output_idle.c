@@ -95,6 +95,7 @@ static void outputs_make(void)
 	static struct k2i_counters counters;
 	struct k2i_outputs_options options = {.base_directory = base,
 					      .open_max = 2,
+					      .file_mode = 0600,
 					      .store = {.write_bytes = 4096},
 					      .ledger = ledger,
 					      .counters = &counters};

@@ -147,8 +147,11 @@ static void test_names_are_synced(void **state)
 static void test_synced_after_a_kill(void **state)
 {
 	struct world *world = *state;
-	struct k2i_outputs_options options = {
-		.open_max = 4, .killed = true, .store = {.write_bytes = 65536}, .counters = &world->counters};
+	struct k2i_outputs_options options = {.open_max = 4,
+					      .file_mode = 0600,
+					      .killed = true,
+					      .store = {.write_bytes = 65536},
+					      .counters = &world->counters};
 	struct k2i_outputs *outputs;
 	char path[300];
 	int file;

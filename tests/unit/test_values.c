@@ -46,6 +46,28 @@ static void test_limits(void **state)
 	refused(K2I_SECTION_K2HFTFUSE, "RINGSIZE", "--64K", "is not a size");
 }
 
+static void test_modes(void **state)
+{
+	static const char *const refusals[] = {"",     "0",    "0400",  "0200", "0500", "0700",
+					       "0610", "0601", "0602",  "0666", "1600", "2640",
+					       "4600", "640x", "0o640", "-640", "+640", "0648",
+					       "rw",   "416",  "420",   "432",  "436",  "40000000000000000000000600"};
+	static const char *const modes[] = {"0600", "0604", "0640", "0644", "0660", "0664"};
+	struct k2i_settings settings = {.file_mode = 0};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		refused(K2I_SECTION_K2HFTFUSESVR, "FILE_MODE", refusals[i], "is not possible; use 0600, 0640, 0644, ");
+	assert_int_equal(k2i_values_default(K2I_SECTION_K2HFTFUSESVR, &settings), 0);
+	assert_int_equal(settings.file_mode, 0600);
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FILE_MODE", modes[i] + i % 2, &settings), 0);
+		assert_int_equal(settings.file_mode, strtoul(modes[i], NULL, 8));
+	}
+	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, &settings);
+}
+
 /* Those that are refused are not proposed. */
 static void test_words(void **state)
 {
@@ -137,7 +159,7 @@ int main(void)
 		cmocka_unit_test(test_limits),      cmocka_unit_test(test_words),
 		cmocka_unit_test(test_paths),       cmocka_unit_test(test_names_to_be),
 		cmocka_unit_test(test_null_device), cmocka_unit_test(test_refused_and_unused),
-		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_set),         cmocka_unit_test(test_modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
