@@ -284,19 +284,8 @@ static void on_stop(evutil_socket_t descriptor, short what, void *argument)
 
 /* Sockets -------------------------------------------------------------------------------------------------------- */
 
-static int socket_listen(const struct addrinfo *address)
-{
-	int descriptor = k2i_listen_bind(address), error;
-
-	if (descriptor < 0 || listen(descriptor, BACKLOG) == 0)
-		return descriptor;
-	error = -errno;
-	(void)close(descriptor);
-	return error;
-}
-
 /* 0, or the error of the last address. */
-static int addresses_listen(struct k2i_control *control, const struct addrinfo *address)
+static int addresses_bind(struct k2i_control *control, const struct addrinfo *address)
 {
 	const struct addrinfo *first = address;
 	size_t before = control->listener_count;
@@ -307,7 +296,7 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 			continue;
 		if (control->listener_count == K2I_LISTEN_SOCKETS_MAX)
 			return -E2BIG;
-		descriptor = socket_listen(address);
+		descriptor = k2i_listen_bind(address);
 		if (descriptor < 0) {
 			error = descriptor;
 			if (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT)
@@ -315,20 +304,19 @@ static int addresses_listen(struct k2i_control *control, const struct addrinfo *
 			continue;
 		}
 		control->beyond |= !k2i_listen_loopback(descriptor);
-		control->listeners[control->listener_count] =
-			evconnlistener_new(control->base, on_client, control,
-					   LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, descriptor);
+		control->listeners[control->listener_count] = evconnlistener_new(
+			control->base, on_client, control,
+			LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_DISABLED, 0, descriptor);
 		if (!control->listeners[control->listener_count]) {
 			(void)close(descriptor);
 			return -ENOMEM;
 		}
-		evconnlistener_set_error_cb(control->listeners[control->listener_count], on_accept_failed);
-		(void)evconnlistener_disable(control->listeners[control->listener_count++]);
+		evconnlistener_set_error_cb(control->listeners[control->listener_count++], on_accept_failed);
 	}
 	return control->listener_count > before ? 0 : error;
 }
 
-static int host_listen(struct k2i_control *control, const char *host, unsigned port, bool optional)
+static int host_bind(struct k2i_control *control, const char *host, unsigned port, bool optional)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
 	char service[16];
@@ -341,17 +329,15 @@ static int host_listen(struct k2i_control *control, const char *host, unsigned p
 			gai_strerror(error));
 		return -EADDRNOTAVAIL;
 	}
-	error = addresses_listen(control, found);
+	error = addresses_bind(control, found);
 	freeaddrinfo(found);
-	if (!error)
-		k2i_log(K2HFT_LOG_INFO, "status: answering HTTP on %s port %u", host, port);
-	else if (!optional)
+	if (error && !optional)
 		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s", host, port,
 			k2i_listen_reason(error));
 	return error;
 }
 
-static int control_listen(struct k2i_control *control, const struct k2i_settings *settings, unsigned port)
+static int control_bind(struct k2i_control *control, const struct k2i_settings *settings, unsigned port)
 {
 	int error;
 
@@ -359,11 +345,31 @@ static int control_listen(struct k2i_control *control, const struct k2i_settings
 	if (!control->base)
 		return -ENOMEM;
 	if (settings->control_address)
-		return host_listen(control, settings->control_address, port, false);
-	error = host_listen(control, "127.0.0.1", port, false);
+		return host_bind(control, settings->control_address, port, false);
+	error = host_bind(control, "127.0.0.1", port, false);
 	/* A host without IPv6 is none the worse for it. */
 	if (!error)
-		(void)host_listen(control, "::1", port, true);
+		(void)host_bind(control, "::1", port, true);
+	return error;
+}
+
+static int sockets_listen(const struct k2i_control *control)
+{
+	int error = 0, descriptor;
+	char name[80];
+	size_t at;
+
+	for (at = 0; at < control->listener_count && !error; at++) {
+		descriptor = evconnlistener_get_fd(control->listeners[at]);
+		(void)k2i_listen_name(descriptor, name, sizeof(name));
+		if (listen(descriptor, BACKLOG) < 0)
+			error = -errno;
+		if (error)
+			k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s (CTLPORT): %s", name,
+				k2i_listen_reason(error));
+		else
+			k2i_log(K2HFT_LOG_INFO, "status: answering HTTP on %s", name);
+	}
 	return error;
 }
 
@@ -385,7 +391,7 @@ int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **c
 	(void)gethostname(opened->host_name, sizeof(opened->host_name) - 1);
 	opened->names[0] = opened->host_name;
 	opened->names[1] = settings->control_address;
-	error = control_listen(opened, settings, port);
+	error = control_bind(opened, settings, port);
 	if (error)
 		k2i_control_close(opened);
 	else
@@ -401,12 +407,11 @@ static void *control_run(void *argument)
 	return NULL;
 }
 
-int k2i_control_start(struct k2i_control *control, const struct k2i_status *status)
+static int thread_begin(struct k2i_control *control)
 {
 	struct timeval second = {1, 0};
 	int error;
 
-	control->status = status;
 	control->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (control->stop < 0)
 		return -errno;
@@ -418,6 +423,19 @@ int k2i_control_start(struct k2i_control *control, const struct k2i_status *stat
 	listeners_enable(control, true);
 	error = k2i_thread_start(&control->thread, control_run, control);
 	control->started = !error;
+	return error;
+}
+
+int k2i_control_start(struct k2i_control *control, const struct k2i_status *status)
+{
+	int error = sockets_listen(control);
+
+	if (error)
+		return error;
+	control->status = status;
+	error = thread_begin(control);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "status: can't start: %s", k2i_text_error(error));
 	return error;
 }
 

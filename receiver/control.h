@@ -15,11 +15,11 @@ struct k2i_control;
 #define K2I_CONTROL_CLIENTS_MAX 64u
 
 /*
- * Listens where CTLPORT and CTLADDRESS say, which can need privileges; `*control` is NULL if there is no CTLPORT. An error
- * was logged.
+ * Binds where CTLPORT and CTLADDRESS say, which can need privileges; whoever connects is refused as yet. `*control` is NULL
+ * if there is no CTLPORT. An error was logged.
  */
 int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control);
-/* Answers from now on; `status` must outlive it. As pthread_create(3). */
+/* Listens, says where, and answers from now on; `status` must outlive it. An error was logged. */
 int k2i_control_start(struct k2i_control *control, const struct k2i_status *status);
 /* NULL is allowed. */
 void k2i_control_close(struct k2i_control *control);

@@ -102,8 +102,7 @@ const char *k2i_listen_reason(int error)
 	return error == -E2BIG ? "it has more than 8 addresses; name one of them" : k2i_text_error(error);
 }
 
-/* "ADDRESS:PORT" of a socket; returns its port in network order. */
-static in_port_t socket_name(int descriptor, char *text, size_t room)
+in_port_t k2i_listen_name(int descriptor, char *text, size_t room)
 {
 	struct sockaddr_storage address = {0};
 	socklen_t address_bytes = sizeof(address);
@@ -152,7 +151,7 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 		descriptor = listener->socket_count < K2I_LISTEN_SOCKETS_MAX ? k2i_listen_bind(address) : -E2BIG;
 		if (descriptor >= 0) {
 			listener->sockets[listener->socket_count++] = descriptor;
-			chosen = socket_name(descriptor, name, sizeof(name));
+			chosen = k2i_listen_name(descriptor, name, sizeof(name));
 			port_set(address->ai_addr, chosen);
 			continue;
 		}
@@ -323,7 +322,7 @@ static int sockets_listen(const struct k2i_listener *listener)
 	int error;
 
 	for (i = 0; i < listener->socket_count; i++) {
-		(void)socket_name(listener->sockets[i], name, sizeof(name));
+		(void)k2i_listen_name(listener->sockets[i], name, sizeof(name));
 		/* Two sockets can be bound to one port as long as neither listens. */
 		if (listen(listener->sockets[i], BACKLOG) < 0) {
 			error = -errno;

@@ -2,6 +2,7 @@
 #ifndef K2I_LISTENER_H
 #define K2I_LISTENER_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 #include "counts.h"
@@ -30,6 +31,8 @@ struct k2i_listener;
 
 /* A socket that is bound to the address: a descriptor, or -errno. */
 int k2i_listen_bind(const struct addrinfo *address);
+/* "ADDRESS:PORT" of a socket; returns its port in network order. */
+in_port_t k2i_listen_name(int descriptor, char *text, size_t room);
 /* Whether a socket's own address is one that only this host can reach. */
 bool k2i_listen_loopback(int descriptor);
 #define K2I_LISTEN_SOCKETS_MAX 8u /* of a name */

@@ -349,11 +349,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 		unify_make(receiver, settings->unify_file);
 	receiver->status =
 		(struct k2i_status){&receiver->service, receiver->state.destination.outputs, k2i_loop_now_ns()};
-	error = receiver->control ? k2i_control_start(receiver->control, &receiver->status) : 0;
-	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "status: can't start: %s", k2i_text_error(error));
+	if (receiver->control && k2i_control_start(receiver->control, &receiver->status))
 		return K2I_EXIT_FAILED;
-	}
 	/* Last: whoever can connect is served. */
 	return k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters)
 		       ? K2I_EXIT_FAILED

@@ -60,7 +60,7 @@ static int host_connect(const char *host, const char *port, int64_t deadline_ms,
 	if (descriptor < 0)
 		*reason = descriptor == -ECONNREFUSED
 				  ? "Connection refused: the receiver answers where CTLPORT and CTLADDRESS of its "
-				    "configuration say"
+				    "configuration say, once it has started"
 				  : strerror(-descriptor);
 	return descriptor;
 }

@@ -36,7 +36,7 @@ for try in 1 2 3 4 5; do
 	break
 done
 logged "listening on 127\.0\.0\.1:$free" || fail "LISTEN"
-logged "status: answering HTTP on twice.k2hft.test port $((free + 1))" || fail "CTLADDRESS"
+logged "status: answering HTTP on 127\.0\.0\.1:$((free + 1))" || fail "CTLADDRESS"
 [ "$(grep -c 'listening on' "$dir/log")" = 1 ] || fail "one socket"
 # The status is for those who ask for this host by a name of its own, of which CTLADDRESS is one.
 python3 - $((free + 1)) twice.k2hft.test "$(uname -n)" <<'END' || fail "a name of this host is refused"

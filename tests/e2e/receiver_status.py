@@ -27,7 +27,7 @@ class Receiver(common.Receiver):
                 super().__init__(work, f"CTLPORT = {self.control}", own)
                 return
             except common.Ended as ended:
-                assert f"port {self.control} (CTLPORT)" in str(ended), ended
+                assert f"{self.control} (CTLPORT)" in str(ended), ended
         raise AssertionError("no port for CTLPORT")
 
     def connect(self):

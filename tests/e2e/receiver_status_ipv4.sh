@@ -14,6 +14,6 @@ fi
 booted="unshare -n $dir/without"
 receiver_config '[SVRNODE]' 'NAME = localhost' 'CTLPORT = 8021'
 receiver_start
-logged 'status: answering HTTP on 127\.0\.0\.1 port 8021' || fail "no word of the address"
-! logged 'status: answering HTTP on ::1' || fail "it says ::1"
+logged 'status: answering HTTP on 127\.0\.0\.1:8021' || fail "no word of the address"
+! logged 'status: answering HTTP on \[::1\]' || fail "it says ::1"
 receiver_stop TERM
