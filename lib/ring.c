@@ -39,7 +39,7 @@
  *	 5   give_backs         discard, slot taken over     around a search            that a claim has vanished
  *	 6   sleeping           sleep; mark, tail            commit; mark, tail         one of both sees the other (Dekker)
  *	 7   space_waiters      wait, head and tail          head and tail, wait        one of both sees the other (Dekker)
- *	 8   slot.owner         close                        open; search for an owner  the slot's counters; the mark
+ *	 8   slot.owner         close                        open; search for an owner  the slot's counters, namespace; the mark
  *	 9   stream.generation  declare                      find                       the stream's text
  *	10   header.consumer    open, close                  attach                     that the ring is ready
  *	11   space_sequence     wake                         wait                       what was freed

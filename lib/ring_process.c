@@ -107,8 +107,11 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 		return true;
 	if (pid <= 0)
 		return false;
-	/* Its pid says nothing here, and discarding a claim that is being written would be worse than waiting for it. */
-	if (other->namespace && other->namespace != self->namespace)
+	/*
+	 * Its pid says nothing here, and discarding a claim that is being written would be worse than waiting for it. Who has
+	 * not said yet where he is can be elsewhere, too.
+	 */
+	if (other->namespace != self->namespace)
 		return true;
 	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	/* Where this process has no start, what /proc has by that number may be another one. */

@@ -22,7 +22,10 @@ static void used_raise(struct k2hft_ring *ring, const struct k2i_slot *slot)
 
 static bool slot_alive(const struct k2hft_ring *ring, struct k2i_slot *slot, uint64_t owner)
 {
-	/* relaxed: 0 and an old namespace are both possible while a slot changes hands, and both err to "alive". */
+	/*
+	 * relaxed: A8 of the owner shows what the one before has left, and that is 0 until this one has written its own. Who
+	 * is killed in between counts as alive for ever: one place less, until the machine boots.
+	 */
 	struct k2i_process process = {
 		.owner = owner,
 		.namespace = atomic_load_explicit(&slot->owner_namespace, memory_order_relaxed),
@@ -66,6 +69,8 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &owner, ring->process.owner, memory_order_acquire,
 						     memory_order_relaxed))
 		return false;
+	/* relaxed: until it is seen, nobody judges this owner. */
+	atomic_store_explicit(&slot->owner_namespace, ring->process.namespace, memory_order_relaxed);
 	/* R5: a dead one's claim can have gone back into the free room without its having said so, see ring.c. */
 	if (atomic_load_explicit(&slot->claim, memory_order_relaxed))
 		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);
@@ -74,7 +79,6 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 	/* relaxed: nobody judges by them before a claim is made, and R2 publishes that. */
 	atomic_store_explicit(&slot->rear, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->attachment, 0, memory_order_relaxed);
-	atomic_store_explicit(&slot->owner_namespace, ring->process.namespace, memory_order_relaxed);
 	/* Also of a dead one, which may not have come to it. */
 	used_raise(ring, slot);
 	return true;
@@ -83,8 +87,8 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 /* The same in place of one who is dead and left nothing to settle. */
 static bool slot_take_back(struct k2hft_ring *ring, struct k2i_slot *slot)
 {
-	/* relaxed: what a dead owner wrote before it was found dead is there; a live one is left alone. */
-	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+	/* A8: for the namespace. What a dead owner wrote before it was found dead is there; a live one is left alone. */
+	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 
 	if (owner == 0 || slot_alive(ring, slot, owner))
 		return false;
@@ -123,8 +127,8 @@ void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before
 
 	for (unsigned at = 0; at < used; at++) {
 		struct k2i_slot *slot = &ring->slots[at];
-		/* relaxed: as in slot_take_back. */
-		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+		/* A8: as in slot_take_back. */
+		uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 		uint64_t namespace = atomic_load_explicit(&slot->owner_namespace, memory_order_relaxed);
 		bool is_before = owner == before->owner && namespace == before->namespace;
 
@@ -140,8 +144,8 @@ unsigned k2i_slots_live(const struct k2hft_ring *ring)
 	unsigned live = 0, used = k2i_slots_used(ring);
 
 	for (unsigned at = 0; at < used; at++) {
-		/* relaxed: a count that is old when it is returned in any case. */
-		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_relaxed);
+		/* A8: as in slot_take_back. The count is old when it is returned in any case. */
+		uint64_t owner = atomic_load_explicit(&ring->slots[at].owner, memory_order_acquire);
 
 		live += owner != 0 && slot_alive(ring, &ring->slots[at], owner);
 	}

@@ -203,6 +203,31 @@ static void who_attaches_clears_away_the_dead(void **state)
 	k2hft_producer_close(producer);
 }
 
+/* He takes the place, or leaves it, and his pid is one of another container. */
+static void who_has_not_said_where_he_is_keeps_his_place(void **state)
+{
+	struct k2hft_ring *ring = *state, *attached;
+	struct k2i_slot *slot;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	slot = k2i_slot_take(ring);
+	assert_non_null(slot);
+	atomic_store(&slot->owner, (uint64_t)child << 32 | 1);
+	atomic_store(&slot->owner_namespace, 0);
+	attached = attached_to(ring);
+	assert_true(atomic_load(&slot->owner) == ((uint64_t)child << 32 | 1));
+	/* In this container he is dead. */
+	atomic_store(&slot->owner_namespace, ring->process.namespace);
+	k2hft_ring_close(attached);
+	attached = attached_to(ring);
+	assert_true(atomic_load(&slot->owner) != ((uint64_t)child << 32 | 1));
+	k2hft_ring_close(attached);
+}
+
 static void who_waits_is_woken_by_what_is_given_back(void **state)
 {
 	struct k2hft_ring *ring = *state;
@@ -534,6 +559,7 @@ int main(void)
 		RING_TEST(who_is_attached_validates),
 		RING_TEST(attaching_takes_a_place),
 		RING_TEST(who_attaches_clears_away_the_dead),
+		RING_TEST(who_has_not_said_where_he_is_keeps_his_place),
 		RING_TEST(who_waits_is_woken_by_what_is_given_back),
 		cmocka_unit_test_setup_teardown(killed_waiters_are_not_waited_for, files_make, files_remove),
 		RING_TEST(who_cannot_wake_does_not_take_the_sleep_along),
