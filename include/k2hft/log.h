@@ -24,7 +24,8 @@ typedef void k2hft_log_callback(void *argument, enum k2hft_log_level level, cons
 /*
  * Sends the library's messages up to `level` to `callback`; NULL, the default, discards them. There is one callback in
  * a process. It is called on any thread that uses the library and on the threads that the library starts, on several
- * at once, and it must not call the library. Call this function before other threads use the library. Since 0.1.0.
+ * at once; it must not call the library, and must return, not leave by longjmp or an exception. Call this function
+ * before other threads use the library. Since 0.1.0.
  */
 K2HFT_API void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k2hft_log_level level);
 
