@@ -178,6 +178,9 @@ static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, cons
 		return -ESTALE;
 	place->position = resume_position(rings, &ledger, greeting, place->known);
 	place->number = ledger.number;
+	/* In doubt it goes on at what is on the disk, or was acknowledged. */
+	place->deferred = (ledger.flags & (K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN)) == K2I_LEDGER_DEFERRED &&
+			  ledger.position != ledger.synced;
 	whole->ring.ledger.epoch = greeting->epoch;
 	whole->ring.ledger.position = place->position;
 	whole->ring.ledger.number = ledger.number;

@@ -41,6 +41,7 @@ struct k2i_ring_place {
 	uint64_t position; /* where the sender goes on */
 	uint64_t number;   /* of the last commit that the ledger has */
 	bool known;        /* to the ledger */
+	bool deferred; /* some of what is before it was for a sender that waits for the disk, and may not be there yet */
 };
 
 /*

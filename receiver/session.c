@@ -270,13 +270,13 @@ static void welcome(struct k2i_session *session)
 }
 
 /*
- * WELCOME acknowledges, too: what an earlier connection has committed must be on the disk. Without waiting here, which would
- * keep all other connections of the loop.
+ * WELCOME acknowledges, too: what an earlier connection has committed must be on the disk, also if only that one waited for
+ * it, since a start can go back to what is there. Without waiting here, which would keep all other connections of the loop.
  */
 static int welcome_try(struct k2i_session *session)
 {
 	struct k2i_syncer *syncer = session->shared->syncer;
-	bool waits = k2i_session_deferred(session) && session->greeting.known;
+	bool waits = session->greeting.deferred || (k2i_session_deferred(session) && session->greeting.known);
 
 	/* First: a later success says nothing about what was to get there before. */
 	if (waits && k2i_syncer_rounds_failed(syncer) != session->greeting.rounds_failed)
@@ -341,6 +341,7 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	session->committed = session->durable = session->expected = place.position;
 	session->greeting.known = place.known;
 	session->greeting.number = place.number;
+	session->greeting.deferred = place.deferred && session->shared->syncer;
 	session->greeting.frame_bytes_max = hello.frame_bytes_max;
 	return welcome_try(session);
 }

@@ -66,6 +66,7 @@ enum k2i_session_state {
 
 struct k2i_session_greeting {
 	bool known;
+	bool deferred;            /* as in k2i_ring_place */
 	uint32_t frame_bytes_max; /* that the peer wants */
 	uint64_t number;          /* of the commit that has to be on the disk before, if it is known */
 	uint64_t rounds_failed;   /* of the syncer, before the position was looked up */
