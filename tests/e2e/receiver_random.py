@@ -23,6 +23,7 @@ class Ring:
     def __init__(self, name):
         self.name, self.chunks, self.end = name, [], 0
         self.epoch, self.known, self.committed, self.last_epoch, self.acked = 1, False, 0, 0, 0
+        self.unsynced = set()  # files: what it wrote last at level synced may not be on the disk
 
     def grow(self):
         for _ in range(random.randrange(1, 12)):
@@ -42,7 +43,7 @@ class Session:
     def __init__(self, ring, files, level):
         self.ring, self.files, self.level = ring, files, level
         self.script, self.wanted, self.streams = [], [], {}
-        self.expected = ring.committed
+        self.expected, self.written = ring.committed, set()
 
     def say(self, *lines):
         self.script += lines
@@ -83,6 +84,7 @@ class Session:
             number = random.choice(list(self.streams))
             self.say(f"chunk {number} 0 {ring.chunks[at][2]}")
             if ring.chunks[at][1] > self.expected:
+                self.written.add(self.streams[number])
                 self.files.setdefault(self.streams[number], []).append(ring.chunks[at][2].replace("\\n", "\n"))
                 self.move(ring.chunks[at][1])
         self.say("flush")
@@ -122,6 +124,8 @@ class Session:
     def finish(self):
         ring = self.ring
         end = random.choice(("ack", "bye", "ended", "close", "wrong"))
+        if self.level == 3 and end in ("close", "wrong"):
+            ring.unsynced = self.written
         if end == "wrong":
             self.wrong()
         elif end == "close":
@@ -141,6 +145,7 @@ class Session:
     def make(self):
         if not self.greet():
             return
+        self.ring.unsynced = set()  # WELCOME has waited for it
         for _ in range(random.randrange(12)):
             random.choice((self.stream, self.stream, self.frame, self.frame, self.frame, self.discard, self.ping))()
         self.finish()
@@ -164,10 +169,11 @@ def compare(work, files, rotated):
         assert "".join(parts) == "".join(texts), name
 
 
-def rotate(work, files, rotated):
+def rotate(work, files, rotated, unsynced):
+    """Not a file that may not be on the disk: a receiver that is killed then takes it for lost, and goes back to what is."""
     name = random.choice(list(files))
     path = f"{work}/out/{name}"
-    if os.path.exists(path):
+    if name not in unsynced and os.path.exists(path):
         rotated.setdefault(name, []).append(f"{path}.{len(rotated.get(name, ()))}")
         os.rename(path, rotated[name][-1])
 
@@ -184,10 +190,10 @@ def main():
                 ring = random.choice(rings)
                 ring.epoch = max(1, ring.last_epoch + random.choice((-1, 0, 0, 1)))
                 ring.grow()
+                if files and random.random() < 0.1:
+                    rotate(work, files, rotated, set().union(*(each.unsynced for each in rings)))
                 session = Session(ring, files, random.choice((1, 2, 2, 3)))
                 session.make()
-                if files and random.random() < 0.1:
-                    rotate(work, files, rotated)
                 if random.random() < 0.2:
                     receiver.process.send_signal(signal.SIGHUP)
                 session.run(receiver.port)
