@@ -144,11 +144,8 @@ static int load(struct k2i_mount *mount, const struct k2i_mount_options *options
 static int open_log(const struct k2i_mount_options *options)
 {
 	const char *file = getenv("K2HFTDBGFILE");
-	int status = k2i_daemon_log_open("k2hftfuse", options->level, file && *file ? file : NULL);
 
-	if (status)
-		fprintf(stderr, "k2hftfuse: %s: %s\n", file, strerror(-status));
-	return status;
+	return k2i_daemon_log_open("k2hftfuse", options->level, file && *file ? file : NULL);
 }
 
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)

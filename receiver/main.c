@@ -10,7 +10,6 @@
 #include "receiver.h"
 #include "settings.h"
 #include "standard.h"
-#include "text.h"
 
 static int settings_open(const char *file, struct k2i_settings **settings)
 {
@@ -35,7 +34,7 @@ int main(int argc, char **argv)
 	struct k2i_receiver *receiver = NULL;
 	struct k2i_settings *settings = NULL;
 	struct k2i_options options;
-	int status, error;
+	int status;
 
 	if (k2i_standard_keep())
 		return K2I_EXIT_FAILED;
@@ -48,11 +47,8 @@ int main(int argc, char **argv)
 			(void)puts("k2hftfusesvr " K2HFT_VERSION_STRING);
 		return k2i_standard_flush(stdout, "k2hftfusesvr") ? K2I_EXIT_FAILED : 0;
 	}
-	error = k2i_daemon_log_open("k2hftfusesvr", options.level, options.log_file);
-	if (error) {
-		(void)fprintf(stderr, "k2hftfusesvr: can't write to %s: %s\n", options.log_file, k2i_text_error(error));
+	if (k2i_daemon_log_open("k2hftfusesvr", options.level, options.log_file))
 		return K2I_EXIT_FAILED;
-	}
 	status = settings_open(options.config, &settings);
 	if (!status)
 		status = k2i_receiver_open(settings, &options, &receiver);

@@ -7,11 +7,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <syslog.h>
@@ -24,10 +26,35 @@
 /* Written before other threads start, or by the one call of k2i_daemon_ready. */
 static const char *program_name = "k2hft";
 static int log_fd = STDERR_FILENO;
+static bool to_journal;       /* systemd reads standard error, and a level in front of each line */
 static atomic_bool to_syslog; /* a mount's client logs already when its server leaves the terminal */
 static int parent_fd = -1;    /* where a parent waits for a status byte */
 static bool detached, ready;
 static atomic_uint missed; /* messages that nobody took, of which no message tells yet */
+
+static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
+
+/* systemd.exec(5). The variable alone says little: whoever inherits it can have sent its messages elsewhere. */
+static bool is_journal(int fd)
+{
+	const char *journal = getenv("JOURNAL_STREAM");
+	struct stat status;
+	char name[64];
+
+	if (!journal || fstat(fd, &status))
+		return false;
+	(void)snprintf(name, sizeof(name), "%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+	return strcmp(journal, name) == 0;
+}
+
+/* sd-daemon(3) */
+static const char *stderr_prefix(enum k2hft_log_level level, char *text, size_t room)
+{
+	text[0] = '\0';
+	if (to_journal)
+		(void)snprintf(text, room, "<%d>", priorities[level]);
+	return text;
+}
 
 static const char *file_prefix(enum k2hft_log_level level, char *text, size_t room)
 {
@@ -71,7 +98,6 @@ static bool syslog_send(int type, const char *line, size_t bytes)
  */
 static void syslog_line(enum k2hft_log_level level, const char *text)
 {
-	static const int priorities[] = {LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG};
 	char line[1280], stamp[32] = "", more[64];
 	time_t now = time(NULL);
 	struct tm local;
@@ -130,8 +156,9 @@ static void file_line(enum k2hft_log_level level, const char *text)
 	terminal = terminal_open();
 	/* One write, so that lines of threads and processes do not mix. */
 	bytes = dprintf(terminal < 0 ? log_fd : terminal, "%s%s: %s%s\n",
-			log_fd == STDERR_FILENO ? "" : file_prefix(level, prefix, sizeof(prefix)), program_name, text,
-			missed_text(&before, more, sizeof(more)));
+			log_fd == STDERR_FILENO ? stderr_prefix(level, prefix, sizeof(prefix))
+						: file_prefix(level, prefix, sizeof(prefix)),
+			program_name, text, missed_text(&before, more, sizeof(more)));
 	/* The disk of a log file can be full, too. */
 	if (bytes < 0)
 		(void)atomic_fetch_add(&missed, before + 1);
@@ -150,17 +177,16 @@ static void log_line(void *argument, enum k2hft_log_level level, const char *tex
 
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file)
 {
-	int fd = STDERR_FILENO;
+	int fd = file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600) : STDERR_FILENO;
+	int error = fd < 0 ? -errno : 0;
 
-	if (file) {
-		fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
-		if (fd < 0)
-			return -errno;
-	}
 	program_name = program;
-	log_fd = fd;
+	log_fd = error ? STDERR_FILENO : fd;
+	to_journal = log_fd == STDERR_FILENO && is_journal(log_fd);
 	k2hft_log_callback_set(log_line, NULL, level);
-	return 0;
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "can't write to %s: %s", file, strerror(-error));
+	return error;
 }
 
 int k2i_daemon_level_parse(const char *text, enum k2hft_log_level *level)

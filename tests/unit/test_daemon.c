@@ -243,7 +243,7 @@ static void test_log_full_file(void **state)
 	assert_non_null(strstr(text, " error prog: ring: one (2 messages before were not taken)\n"));
 }
 
-static void body_log_to_terminal(void)
+static void stderr_to_file(void)
 {
 	char path[512];
 	int fd;
@@ -254,6 +254,11 @@ static void body_log_to_terminal(void)
 	fd = fileno(stderr);
 	if (fd != STDERR_FILENO && dup2(fd, STDERR_FILENO) < 0)
 		_exit(97);
+}
+
+static void body_log_to_terminal(void)
+{
+	stderr_to_file();
 	if (k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, NULL))
 		_exit(96);
 	k2i_log(K2HFT_LOG_DEBUG, "ring: one");
@@ -269,6 +274,66 @@ static void test_log_terminal(void **state)
 	assert_int_equal(status_of(body_log_to_terminal), 0);
 	read_file(path, text, sizeof(text));
 	assert_string_equal(text, "prog: ring: one\n");
+}
+
+/* As systemd.exec(5) has it: which file is the journal, `more` beside it. */
+static void journal_is_stderr(ino_t more)
+{
+	struct stat status;
+	char text[64];
+
+	if (fstat(STDERR_FILENO, &status))
+		_exit(96);
+	(void)snprintf(text, sizeof(text), "%llu:%llu", (unsigned long long)status.st_dev,
+		       (unsigned long long)(status.st_ino + more));
+	if (setenv("JOURNAL_STREAM", text, 1))
+		_exit(96);
+}
+
+static void journal_log_open(const char *file)
+{
+	if (k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, file))
+		_exit(96);
+}
+
+/* It has a level where it is the journal, and only there; that is found out anew whenever the log is opened. */
+static void body_log_to_journal(void)
+{
+	char path[512];
+
+	(void)snprintf(path, sizeof(path), "%s/beside", folder);
+	stderr_to_file();
+	journal_is_stderr(0);
+	journal_log_open(NULL);
+	k2i_log(K2HFT_LOG_ERROR, "ring: one");
+	k2i_log(K2HFT_LOG_WARNING, "ring: two\nring: three");
+	k2i_log(K2HFT_LOG_INFO, "ring: four");
+	k2i_log(K2HFT_LOG_DEBUG, "ring: five");
+	journal_log_open(path);
+	k2i_log(K2HFT_LOG_INFO, "ring: beside");
+	journal_is_stderr(1);
+	journal_log_open(NULL);
+	k2i_log(K2HFT_LOG_INFO, "ring: elsewhere");
+	(void)unsetenv("JOURNAL_STREAM");
+	journal_log_open(NULL);
+	k2i_log(K2HFT_LOG_INFO, "ring: last");
+	_exit(0);
+}
+
+static void test_log_journal(void **state)
+{
+	char path[512], text[512];
+
+	(void)state;
+	assert_int_equal(status_of(body_log_to_journal), 0);
+	(void)snprintf(path, sizeof(path), "%s/stderr", folder);
+	read_file(path, text, sizeof(text));
+	assert_string_equal(text, "<3>prog: ring: one\n<4>prog: ring: two?ring: three\n<6>prog: ring: four\n"
+				  "<7>prog: ring: five\nprog: ring: elsewhere\nprog: ring: last\n");
+	(void)snprintf(path, sizeof(path), "%s/beside", folder);
+	read_file(path, text, sizeof(text));
+	assert_null(strchr(text, '<'));
+	assert_non_null(strstr(text, " info prog: ring: beside\n"));
 }
 
 /* Fills a pipe, logs to it, empties it and logs again: what it says then is reported. */
@@ -464,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_log_full_file), cmocka_unit_test(test_log_terminal),
 		cmocka_unit_test(test_log_pipe),      cmocka_unit_test(test_syslog),
 		cmocka_unit_test(test_systemd),       cmocka_unit_test(test_log_full_terminal),
+		cmocka_unit_test(test_log_journal),
 	};
 
 	return cmocka_run_group_tests(tests, folder_begin, folder_end);
