@@ -527,6 +527,38 @@ static void ring_as_large_as_all_addresses(void **state)
 	}
 }
 
+/* Whether a core dump has what is mapped there. */
+static bool dumped(const void *place)
+{
+	FILE *maps = fopen("/proc/self/smaps", "r");
+	uintptr_t address = (uintptr_t)place;
+	unsigned long begin, end;
+	bool inside = false, left_out = false;
+	char line[1024];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
+			inside = address >= begin && address < end;
+		if (inside && strncmp(line, "VmFlags:", strlen("VmFlags:")) == 0)
+			left_out = strstr(line, " dd") != NULL;
+	}
+	assert_int_equal(fclose(maps), 0);
+	return !left_out;
+}
+
+/* The largest part of what a process with a large ring leaves when it crashes. */
+static void the_data_are_in_a_core_dump_once(void **state)
+{
+	const struct k2hft_ring *ring = *state;
+
+	assert_true(dumped(ring->header));
+	assert_true(dumped(ring->data));
+	assert_true(dumped(ring->data + ring->capacity - 1));
+	assert_false(dumped(ring->data + ring->capacity));
+	assert_false(dumped(ring->data + 2 * ring->capacity - 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,6 +576,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(free_room_is_not_read, files_make, files_remove),
 		cmocka_unit_test(every_ring_has_a_uuid),
 		RING_TEST(memory_keeps_its_size),
+		RING_TEST(the_data_are_in_a_core_dump_once),
 		cmocka_unit_test(nothing_of_it_stays),
 		cmocka_unit_test_setup_teardown(no_program_inherits_a_ring, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(temporary_has_no_name, files_make, files_remove),
