@@ -27,13 +27,23 @@ static void users_unlock(void)
 	(void)pthread_mutex_unlock(&users_mutex);
 }
 
-/* A child of fork(2) has neither the thread nor a say in the connection. */
+/*
+ * A child of fork(2) has neither the threads nor a say in the connections. Its pid need not tell: it is that of its parent if
+ * both are the first of their namespaces.
+ */
+static void users_forget(void)
+{
+	users = NULL;
+	users_unlock();
+}
+
 static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 {
 	struct k2hft_client_stats stats = {.size = sizeof(stats)};
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
+	/* The pid: a child of clone(2) has forgotten nothing. */
 	if (!client->thread_runs || client->ring->process.owner >> 32 != (uint64_t)getpid())
 		return;
 	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
@@ -57,7 +67,7 @@ static void users_end(void)
 
 static void users_prepare(void)
 {
-	(void)pthread_atfork(users_lock, users_unlock, users_unlock);
+	(void)pthread_atfork(users_lock, users_unlock, users_forget);
 	k2i_tls_at_end(users_end);
 }
 

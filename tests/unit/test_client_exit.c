@@ -3,11 +3,13 @@
 #include "ring_help.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <k2hft/client.h>
 
 #include "client_state.h"
+#include "ring_handle.h"
 #include "tls.h"
 
 #define CLIENTS 3
@@ -102,11 +104,40 @@ static void no_writer_goes_on_without_tls(void **state)
 	k2hft_ring_close(ring);
 }
 
+/* It can have the pid of its parent, in a new namespace: both are the first process of a container then. */
+static void a_child_ends_nothing_of_its_parent(void **state)
+{
+	const struct files *files = *state;
+	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
+	const struct k2hft_client_options options = {
+		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_client *client;
+	int status;
+	pid_t child;
+
+	key_write(files->path);
+	assert_int_equal(k2hft_client_open(ring, &options, &client), 0);
+	assert_int_equal(k2hft_client_thread_start(client), 0);
+	drains = 0;
+	child = fork();
+	if (child == 0) {
+		ring->process.owner = (uint64_t)getpid() << 32;
+		exit_handler();
+		_exit(drains != 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	k2hft_client_close(client);
+	k2hft_ring_close(ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(clients_are_waited_for_together, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(no_writer_goes_on_without_tls, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(a_child_ends_nothing_of_its_parent, files_make, files_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
