@@ -237,6 +237,25 @@ static int attach(struct k2hft_ring *ring)
 	return 0;
 }
 
+/*
+ * Never one of the standard ones, should the program have been started without them: the first that it says there would be
+ * written over the header. A consumer opens others before.
+ */
+static int file_open(const char *path)
+{
+	int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), raised;
+
+	if (descriptor < 0)
+		return -errno;
+	if (descriptor > STDERR_FILENO)
+		return descriptor;
+	raised = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (raised < 0)
+		raised = -errno;
+	(void)close(descriptor);
+	return raised;
+}
+
 static int ring_attach(const char *path, struct k2hft_ring **ring)
 {
 	struct k2hft_ring *attached = k2i_ring_new();
@@ -244,8 +263,8 @@ static int ring_attach(const char *path, struct k2hft_ring **ring)
 
 	if (!attached)
 		return -ENOMEM;
-	attached->descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	error = attached->descriptor < 0 ? -errno : attach(attached);
+	attached->descriptor = file_open(path);
+	error = attached->descriptor < 0 ? attached->descriptor : attach(attached);
 	if (error)
 		k2i_ring_delete(attached);
 	else

@@ -203,6 +203,26 @@ static void who_attaches_clears_away_the_dead(void **state)
 	k2hft_producer_close(producer);
 }
 
+/* A program that is started without them and says something must not say it into the ring. */
+static void the_ring_is_no_standard_output(void **state)
+{
+	struct k2hft_ring *ring = *state, *attached;
+	char target[64];
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		(void)snprintf(target, sizeof(target), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+		(void)(close(STDIN_FILENO) | close(STDOUT_FILENO) | close(STDERR_FILENO));
+		if (k2hft_ring_attach(target, &attached))
+			_exit(2);
+		_exit(k2hft_ring_descriptor(attached) <= STDERR_FILENO || fcntl(STDERR_FILENO, F_GETFD) >= 0 ||
+		      fcntl(k2hft_ring_descriptor(attached), F_GETFD) != FD_CLOEXEC);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* He takes the place, or leaves it, and his pid is one of another container. */
 static void who_has_not_said_where_he_is_keeps_his_place(void **state)
 {
@@ -559,6 +579,7 @@ int main(void)
 		RING_TEST(who_is_attached_validates),
 		RING_TEST(attaching_takes_a_place),
 		RING_TEST(who_attaches_clears_away_the_dead),
+		RING_TEST(the_ring_is_no_standard_output),
 		RING_TEST(who_has_not_said_where_he_is_keeps_his_place),
 		RING_TEST(who_waits_is_woken_by_what_is_given_back),
 		cmocka_unit_test_setup_teardown(killed_waiters_are_not_waited_for, files_make, files_remove),
