@@ -7,9 +7,9 @@
 
 #include "clock.h"
 #include "collect.h"
-#include "fuse_api.h"
 #include "mount.h"
 #include "ring_counts.h"
+#include "start.h"
 #include "sweep.h"
 #include "write.h"
 
@@ -57,7 +57,7 @@ void k2i_drain_begin(struct k2i_mount *mount)
 	k2i_sweep_abandon(mount);
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
 	if (mount->mounted)
-		fuse_session_unmount(mount->session);
+		k2i_start_unmount(mount);
 	mount->mounted = false;
 	k2i_write_end_all(mount);
 }

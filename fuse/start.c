@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +43,16 @@ int k2i_start_fail(const char *what, int status)
 }
 
 /* ---- checks */
+
+int k2i_start_device(int directory_fd, const char *path, int flags, dev_t *device)
+{
+	struct statx info;
+
+	if (statx(directory_fd, path, flags | AT_STATX_DONT_SYNC, STATX_TYPE, &info))
+		return -errno;
+	*device = makedev(info.stx_dev_major, info.stx_dev_minor);
+	return 0;
+}
 
 /*
  * The kernel remembers a dead mount's attributes for a while, but not how full it is. By O_PATH, which no automount takes
@@ -267,7 +279,7 @@ static void take_fuse_log(enum fuse_log_level level, const char *format, va_list
 static int mount_it(struct k2i_mount *mount)
 {
 	struct fuse_args *args = (struct fuse_args *)&mount->options->args;
-	int flags;
+	int flags, status;
 
 	fuse_set_log_func(take_fuse_log);
 	mount->session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
@@ -285,7 +297,10 @@ static int mount_it(struct k2i_mount *mount)
 	if (mount->device_fd < 0)
 		return k2i_start_fail("/dev/fuse", -errno);
 	flags = fcntl(mount->device_fd, F_GETFL);
-	return fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK) ? k2i_start_fail("/dev/fuse", -errno) : 0;
+	if (fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK))
+		return k2i_start_fail("/dev/fuse", -errno);
+	status = k2i_start_device(AT_FDCWD, mount->options->mount_point, 0, &mount->device);
+	return status ? k2i_start_fail(mount->options->mount_point, status) : 0;
 }
 
 int k2i_start_mount(struct k2i_mount *mount)
@@ -323,10 +338,31 @@ static void forget_mount(struct fuse_session *session)
 	(void)close(ends[1]);
 }
 
+/* libfuse unmounts whatever is at the mount point by now. */
+void k2i_start_unmount(struct k2i_mount *mount)
+{
+	const char *mount_point = mount->options->mount_point;
+	struct pollfd kernel = {.fd = fuse_session_fd(mount->session)};
+	dev_t device = 0;
+
+	(void)k2i_start_device(AT_FDCWD, mount_point, AT_NO_AUTOMOUNT, &device);
+	if (mount->device == 0 || device == mount->device) {
+		fuse_session_unmount(mount->session);
+		return;
+	}
+	/* An error: the kernel has it nowhere any more. */
+	if (poll(&kernel, 1, 0) == 0)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: %s is not this mount any more, and what is there is left alone: where this mount still "
+			"is, moved, covered or copied, umount(8) is to remove it",
+			mount_point);
+	forget_mount(mount->session);
+}
+
 static void undo_session(struct k2i_mount *mount)
 {
 	if (mount->mounted)
-		fuse_session_unmount(mount->session);
+		k2i_start_unmount(mount);
 	else if (mount->begun)
 		forget_mount(mount->session);
 	fuse_session_destroy(mount->session);

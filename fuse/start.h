@@ -3,6 +3,7 @@
 #define K2I_START_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct k2i_mount;
 struct k2i_mount_options;
@@ -23,6 +24,10 @@ int k2i_start_mount(struct k2i_mount *mount);
 int k2i_start_fail(const char *what, int status);
 /* Whether a mount is there that has no server any more. */
 bool k2i_start_dead(const char *mount_point);
+/* What is mounted at `path`, without asking its server, who may be this process; arguments as of statx(2). 0 or -errno. */
+int k2i_start_device(int directory_fd, const char *path, int flags, dev_t *device);
+/* Nothing but this mount: what others have mounted at its place since stays. */
+void k2i_start_unmount(struct k2i_mount *mount);
 /* Takes back whatever was done; NULL is allowed. */
 void k2i_start_undo(struct k2i_mount *mount);
 

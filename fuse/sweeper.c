@@ -11,7 +11,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "collect.h"
 #include "mount.h"
 #include "options.h"
+#include "start.h"
 
 #define SOCKET_FD 3 /* the sweeper's only one */
 /* It can't be one here, as without close_range(2), and another could not either. */
@@ -28,26 +28,11 @@
 #define END_TRIES 100u
 #define END_PAUSE_NS 10000000
 
-/* What is mounted at `path`, without asking its server, who may be this process. -errno */
-static int device_of(int directory_fd, const char *path, int flags, dev_t *device)
-{
-	struct statx info;
-
-	if (statx(directory_fd, path, flags | AT_STATX_DONT_SYNC, STATX_TYPE, &info))
-		return -errno;
-	*device = makedev(info.stx_dev_major, info.stx_dev_minor);
-	return 0;
-}
-
 int k2i_sweeper_prepare(struct k2i_mount *mount)
 {
-	int status = device_of(AT_FDCWD, mount->options->mount_point, 0, &mount->device);
-
-	if (status == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->sweep_fds))
-		status = -errno;
-	if (status)
-		k2i_log(K2HFT_LOG_ERROR, "%s: %s", mount->options->mount_point, strerror(-status));
-	return status;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->sweep_fds))
+		return k2i_start_fail("socketpair", -errno);
+	return 0;
 }
 
 /* ---- the process */
@@ -62,7 +47,7 @@ static int open_below(const struct k2i_mount *mount, const char *path)
 	int root = open(mount->options->mount_point, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), file = -1;
 	dev_t device = 0;
 
-	if (root >= 0 && device_of(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
+	if (root >= 0 && k2i_start_device(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
 		file = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (root >= 0)
 		(void)close(root);

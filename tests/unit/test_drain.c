@@ -3,8 +3,8 @@
 #include "mounted_help.h"
 
 #include "../../fuse/drain.h"
-#include "../../fuse/fuse_api.h"
 #include "../../fuse/park.h"
+#include "../../fuse/start.h"
 #include "../../fuse/sweep.h"
 #include "uncached_help.h"
 
@@ -20,9 +20,9 @@ void k2i_sweep_abandon(struct k2i_mount *mount)
 	(void)mount;
 }
 
-void fuse_session_unmount(struct fuse_session *session)
+void k2i_start_unmount(struct k2i_mount *mount)
 {
-	(void)session;
+	(void)mount;
 }
 
 /* What is in the ring is acknowledged as soon as somebody looks. */
