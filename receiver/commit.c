@@ -151,6 +151,7 @@ static int file_store(struct k2i_committer *committer, const struct k2i_ledger_r
 
 static int files_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring)
 {
+	const struct k2i_destination *destination = committer->destination;
 	struct k2i_group *group = &committer->group;
 	uint32_t i;
 	int error;
@@ -160,6 +161,8 @@ static int files_store(struct k2i_committer *committer, const struct k2i_ledger_
 		if (error) {
 			group->files[i].output->error = error;
 			files_cut(committer, i + 1);
+			if (k2i_output_error_own(error))
+				k2i_output_refused(destination->outputs, group->files[i].output);
 			return failed_at(committer, group->files[i].error ? QUARANTINE : group->files[i].output->path,
 					 error);
 		}

@@ -338,6 +338,11 @@ void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_w
 		file->lost = error;
 }
 
+void k2i_output_refused(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	k2i_output_whole(output)->generation = atomic_load(&outputs->generation) - 1;
+}
+
 bool k2i_output_error_own(int error)
 {
 	switch (-error) {

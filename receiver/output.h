@@ -98,7 +98,12 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer);
 /* Takes a locked output back to `length`, after a write that failed; never makes it longer. Errors as ftruncate(2). */
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer);
-/* Whether a file that k2i_output_prepare could not make ready is at fault itself, not the disk or the machine. */
+/*
+ * A locked output could not be written for a reason of its own: it is opened anew before it is written next, and
+ * k2i_output_prepare says whether that is so for good.
+ */
+void k2i_output_refused(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/* Whether a file that could not be made ready, or written, is at fault itself, not the disk or the machine. */
 bool k2i_output_error_own(int error);
 
 /* Every file is opened anew before it is written next; those that nobody uses are closed at once. */
