@@ -364,7 +364,7 @@ int k2i_quarantine_sync(struct k2i_quarantine *quarantine)
 	/* Without a descriptor to be had who has something for the quarantine waits, too. */
 	if (!error && directory < 0 && quarantine->kept >= 0)
 		error = syncfs(quarantine->kept) < 0 ? -errno : 0;
-	else if (!error && directory < 0 && directory != -ENOENT && directory != -EACCES)
+	else if (!error && directory < 0 && directory != -ENOENT && directory != -ENOTDIR && directory != -EACCES)
 		error = directory;
 	(void)pthread_mutex_unlock(&quarantine->mutex);
 	/* Without the lock: it takes as long as the disk, and who has something for the quarantine has connections to serve. */

@@ -434,6 +434,23 @@ static void one_that_can_not_be_read(void **state)
 	assert_true(capabilities_set(capabilities, false));
 }
 
+/* Who has something for it is held, and those that only wait for the disk are not kept waiting. */
+static void one_that_is_a_file(void **state)
+{
+	struct folder *folder = *state;
+	char path[PATH_ROOM];
+	int file;
+
+	path_in(path, sizeof(path), folder->path, "index");
+	file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(file >= 0);
+	(void)close(file);
+	create_at(folder, path, UINT64_MAX);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
+	assert_int_equal(put(folder), -ENOTDIR);
+	assert_int_equal(k2i_quarantine_sync(folder->quarantine), 0);
+}
+
 int main(void)
 {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -450,6 +467,7 @@ int main(void)
 		FOLDER_TEST(an_error_of_the_one_before_is_noticed),
 		FOLDER_TEST(what_it_says),
 		FOLDER_TEST(one_that_can_not_be_read),
+		FOLDER_TEST(one_that_is_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
