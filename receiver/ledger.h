@@ -61,7 +61,7 @@ struct k2i_ledger_report {
 /*
  * Makes or loads the ledger in `directory`, which is made if missing (its parent must exist) and locked. A ledger that
  * is damaged stays in place as ledger.damaged. -EWOULDBLOCK another process has it; -EPROTO it is of a layout that this
- * version does not know; others as open(2).
+ * version does not know; -ENXIO it is no regular file; others as open(2).
  */
 int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i_ledger **ledger,
 		    struct k2i_ledger_report *report);

@@ -78,7 +78,7 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 	if (fstat(file, &status) < 0)
 		return -errno;
 	if (!S_ISREG(status.st_mode))
-		return -EINVAL;
+		return -ENXIO;
 	log = malloc((size_t)status.st_size + 1);
 	if (!log)
 		return -ENOMEM;
@@ -99,7 +99,7 @@ static void damaged_keep(int directory)
 
 int k2i_ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
 {
-	int file = openat(ledger->directory, K2I_LEDGER_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), error;
+	int file = openat(ledger->directory, K2I_LEDGER_NAME, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW), error;
 
 	if (file < 0)
 		return errno == ENOENT ? 0 : -errno;

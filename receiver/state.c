@@ -37,6 +37,8 @@ static int state_failed(const struct k2i_state *state, const struct k2i_settings
 			at);
 	else if (error == -EPROTO)
 		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: %s/ledger was made by a later version", at, state->path);
+	else if (error == -ENXIO)
+		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: %s/ledger is no regular file", at, state->path);
 	else
 		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: can't use %s%s: %s; give the receiver a %s that it can write", at,
 			own ? "STATEDIR " : "", state->path, k2i_text_error(error),

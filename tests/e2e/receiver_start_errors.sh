@@ -35,6 +35,12 @@ changed 1 '.*FILE_BASEDIR .*/conf/base: Not a directory' "FILE_BASEDIR = $dir/co
 changed 1 '.*STATEDIR .*/conf/state: Not a directory; give' "FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/conf/state"
 changed 2 'FILE_UNIFY ' "FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up"
 changed 1 'STATEDIR must not be FILE_BASEDIR' "FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/base2"
+for made in mkfifo mkdir; do
+	mkdir "$dir/state"
+	"$made" "$dir/state/ledger"
+	changed 1 '.*/state/ledger is no regular file' "FILE_BASEDIR = $dir/base2\\nSTATEDIR = $dir/state"
+	rm -r "$dir/state"
+done
 # Each thread has descriptors of its own, whatever the limit leaves for senders.
 sed "s|^SOCKTHREADCNT.*|SOCKTHREADCNT = 256|; s|^FILE_BASEDIR.*|FILE_BASEDIR = $dir/base2|" "$dir/conf" >"$dir/conf4"
 printf '#!/bin/sh\nexec prlimit --nofile=1024:1024 %s "$@"\n' "$server" >"$dir/limited"
