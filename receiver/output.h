@@ -64,7 +64,7 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
 
 /*
  * What was written before this is called survives a power cut when it returns, the names of new files too. Writing goes on
- * meanwhile. Errors as fdatasync(2) and syncfs(2).
+ * meanwhile. One thread. Errors as fdatasync(2) and syncfs(2).
  */
 int k2i_outputs_sync(struct k2i_outputs *outputs);
 

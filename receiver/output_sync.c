@@ -18,9 +18,8 @@
 
 struct collection {
 	struct k2i_outputs *outputs;
-	struct k2i_output_whole **files;
+	struct k2i_output_whole *first; /* of those whose turn is to come; the table's lock guards it */
 	size_t count;
-	atomic_size_t next; /* whose turn it is */
 	atomic_int error;
 };
 
@@ -32,24 +31,31 @@ static void file_collect(void *argument, struct k2i_table_node *node)
 	if (!atomic_load(&file->dirty))
 		return;
 	k2i_output_refer(collection->outputs, file);
-	collection->files[collection->count++] = file;
+	file->collected = collection->first;
+	collection->first = file;
+	collection->count++;
 }
 
 /* Those that were written, each with a reference. To the others a sync is no use: they are closed when it is time. */
-static int files_collect(struct k2i_outputs *outputs, struct collection *collection)
+static void files_collect(struct k2i_outputs *outputs, struct collection *collection)
 {
-	int error = 0;
-
 	memset(collection, 0, sizeof(*collection));
 	collection->outputs = outputs;
 	(void)pthread_mutex_lock(&outputs->mutex);
-	collection->files = malloc((outputs->table.count + 1) * sizeof(struct k2i_output_whole *));
-	if (collection->files)
-		k2i_table_each(&outputs->table, file_collect, collection);
-	else
-		error = -ENOMEM;
+	k2i_table_each(&outputs->table, file_collect, collection);
 	(void)pthread_mutex_unlock(&outputs->mutex);
-	return error;
+}
+
+static struct k2i_output_whole *collected_take(struct collection *collection)
+{
+	struct k2i_output_whole *file;
+
+	(void)pthread_mutex_lock(&collection->outputs->mutex);
+	file = collection->first;
+	if (file)
+		collection->first = file->collected;
+	(void)pthread_mutex_unlock(&collection->outputs->mutex);
+	return file;
 }
 
 static int directory_sync(int base, const char *path)
@@ -263,11 +269,9 @@ static void *files_sync(void *argument)
 {
 	struct collection *collection = argument;
 	struct k2i_output_whole *file;
-	size_t index;
 	int error;
 
-	while ((index = atomic_fetch_add(&collection->next, 1)) < collection->count) {
-		file = collection->files[index];
+	while ((file = collected_take(collection)) != NULL) {
 		error = file_sync(collection->outputs, file);
 		if (error)
 			atomic_store(&collection->error, error);
@@ -281,8 +285,9 @@ int k2i_outputs_sync(struct k2i_outputs *outputs)
 	struct collection collection;
 	pthread_t threads[THREADS_MAX - 1];
 	unsigned thread_count = 0;
-	int error = files_collect(outputs, &collection);
+	int error;
 
+	files_collect(outputs, &collection);
 	/* A thread that can't be made leaves its work to the others. */
 	while (thread_count < THREADS_MAX - 1 && thread_count + 1 < collection.count &&
 	       !pthread_create(&threads[thread_count], NULL, files_sync, &collection))
@@ -290,9 +295,7 @@ int k2i_outputs_sync(struct k2i_outputs *outputs)
 	(void)files_sync(&collection);
 	while (thread_count > 0)
 		(void)pthread_join(threads[--thread_count], NULL);
-	free(collection.files);
-	if (!error)
-		error = atomic_load(&collection.error);
+	error = atomic_load(&collection.error);
 	/* Last: a file that was closed before its turn has said so here. */
 	if (!error)
 		error = atomic_exchange(&outputs->lost, 0);

@@ -29,6 +29,7 @@ struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
+	struct k2i_output_whole *collected;     /* behind it in a sync */
 	struct k2i_output_whole *older, *newer; /* among those without references */
 	uint64_t released_ns;
 };

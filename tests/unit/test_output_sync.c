@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@
 #include "../../receiver/output_whole.h"
 #include "session_world.h"
 
-static unsigned cut_files_synced; /* that have one byte left */
+static atomic_uint cut_files_synced; /* that have one byte */
 
 /* Named by the linker, as those that follow. */
 int __real_fdatasync(int descriptor);
@@ -59,6 +60,34 @@ int __wrap_fsync(int descriptor)
 	if (directory_count < 8 && fstat(descriptor, &status) == 0)
 		directories_synced[directory_count++] = status.st_ino;
 	return __real_fsync(descriptor);
+}
+
+static bool no_memory;
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes)
+{
+	return no_memory ? NULL : __real_malloc(bytes);
+}
+
+/* A round that fails makes records come again, and to want memory is no fault of the disk. */
+static void test_without_memory(void **state)
+{
+	struct world *world = *state;
+	int error;
+
+	open_session(world);
+	put_stream(world, 2, "other");
+	put_data(world, 0, 0, 1, "a");
+	put_data(world, 40, 0, 2, "b");
+	assert_int_equal(take(world), K2I_SESSION_MORE);
+	cut_files_synced = 0;
+	no_memory = true;
+	error = k2i_outputs_sync(world->destination.outputs);
+	no_memory = false;
+	assert_int_equal(error, 0);
+	assert_int_equal(cut_files_synced, 2);
 }
 
 /* Others can be mounted below the base directory: what was closed there is synced until it is on the disk, or is not there. */
@@ -182,6 +211,7 @@ static void test_synced_after_a_kill(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_without_memory),
 		SESSION_TEST(test_file_systems_below),
 		SESSION_TEST(test_file_system_of_a_former_base),
 		SESSION_TEST(test_names_are_synced),
