@@ -222,14 +222,12 @@ class ClaimKill(Fault):
 
     def inject(self):
         owner = self.random.choice([self.lap.library, self.lap.push, self.lap.mount])
-        if owner is self.lap.push and not self.lap.push.push.alive() or \
-           owner is self.lap.library and not self.lap.library.busy():
-            owner = self.lap.mount
         attached = Attached(self.at, owner)
         self.lap.extra.append(attached)
         attached.begin(self.lap.load, self.lap.number)
         self.pause(0, 0.5)
         attached.maker.kill()
+        attached.owner_sends()
 
 
 # Standing still -------------------------------------------------------------------------------------------------------

@@ -243,13 +243,24 @@ class Attached(Sender):
                 raise Trouble(f"the attached program ended; {self.maker.last_lines()}")
             # The owner has only begun: it has not opened the ring yet.
             time.sleep(0.02)
+            self.owner_sends()
 
     def holds(self, source):
         with open(source, "rb") as lines:
             self.maker = Process("attached", [os.path.join(self.world.tools, "ring_client"), self.ring(), "hold",
                                               self.stream], self.log(), stdin=lines)
-        wait_until(lambda: not self.maker.alive() or "held" in self.maker.said(), 60, "the attached program reserves")
+        wait_until(self.has_held, 60, "the attached program reserves")
         if self.maker.alive():
             return True
         self.maker.wait(1)
         return False
+
+    def has_held(self):
+        self.owner_sends()
+        return not self.maker.alive() or "held" in self.maker.said()
+
+    def owner_sends(self):
+        """An owner that has sent all its own begins again: nobody else would send what is in its ring."""
+        if not self.owner.processes()[0].alive():
+            self.owner.finish(20)
+            self.owner.go()
