@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,6 +143,15 @@ static bool ended(int status)
 	return WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_SUCCESS || WEXITSTATUS(status) == K2I_STATUS_FAILED);
 }
 
+/* As below unshare(1) without --fork. Where libfuse has mount(8) mount, that was the first process there, and has ended. */
+static bool children_elsewhere(void)
+{
+	struct stat here, there;
+
+	return stat("/proc/self/ns/pid", &here) == 0 &&
+	       (stat("/proc/self/ns/pid_for_children", &there) || here.st_ino != there.st_ino);
+}
+
 /* One worker's life: its status, or that of one that could not begin. */
 static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
@@ -154,7 +164,11 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 	if (worker > 0)
 		return wait_for_end(mount, worker, asked, signals, ready_ns);
 	mount->workers--;
-	return K2I_STATUS_SHORT << 8;
+	if (mount->begun || !children_elsewhere())
+		return K2I_STATUS_SHORT << 8;
+	k2i_log(K2HFT_LOG_ERROR,
+		"mount: workers are in another namespace of pids, which has ended: unshare(1) needs --fork");
+	return K2I_STATUS_FAILED << 8;
 }
 
 /* Nobody takes a signal while there is no worker. */

@@ -338,15 +338,21 @@ static void forget_mount(struct fuse_session *session)
 	(void)close(ends[1]);
 }
 
+/* At the mount point. */
+static bool is_there(const struct k2i_mount *mount)
+{
+	dev_t device = 0;
+
+	(void)k2i_start_device(AT_FDCWD, mount->options->mount_point, AT_NO_AUTOMOUNT, &device);
+	return mount->device == 0 || device == mount->device;
+}
+
 /* libfuse unmounts whatever is at the mount point by now. */
 void k2i_start_unmount(struct k2i_mount *mount)
 {
-	const char *mount_point = mount->options->mount_point;
 	struct pollfd kernel = {.fd = fuse_session_fd(mount->session)};
-	dev_t device = 0;
 
-	(void)k2i_start_device(AT_FDCWD, mount_point, AT_NO_AUTOMOUNT, &device);
-	if (mount->device == 0 || device == mount->device) {
+	if (is_there(mount)) {
 		fuse_session_unmount(mount->session);
 		return;
 	}
@@ -355,16 +361,21 @@ void k2i_start_unmount(struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_WARNING,
 			"mount: %s is not this mount any more, and what is there is left alone: where this mount still "
 			"is, moved, covered or copied, umount(8) is to remove it",
-			mount_point);
+			mount->options->mount_point);
 	forget_mount(mount->session);
 }
 
+/* libfuse 3.17 can have umount(8) unmount, for which no process may be to be had: what is left then is dead by now. */
 static void undo_session(struct k2i_mount *mount)
 {
+	const char *mount_point = mount->options->mount_point;
+
 	if (mount->mounted)
 		k2i_start_unmount(mount);
 	else if (mount->begun)
 		forget_mount(mount->session);
+	if ((mount->mounted || mount->begun) && is_there(mount) && k2i_start_dead(mount_point))
+		(void)umount2(mount_point, MNT_DETACH);
 	fuse_session_destroy(mount->session);
 }
 

@@ -9,23 +9,25 @@
 start_receiver
 preload "$bin/k2hftfuse" <<'END'
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-int umount2(const char *path, int flags)
+struct fuse_session;
+void fuse_session_unmount(struct fuse_session *session);
+void fuse_session_unmount(struct fuse_session *session)
 {
+	void (*real)(struct fuse_session *) = (void (*)(struct fuse_session *))dlsym(RTLD_NEXT, "fuse_session_unmount");
 	const char *when = getenv("KILLED_WHEN"), *once = getenv("KILLED_ONCE");
-	int killed = once && open(once, O_CREAT | O_EXCL, 0600) >= 0, status;
+	int killed = once && open(once, O_CREAT | O_EXCL, 0600) >= 0;
 
 	if (killed && *when == 'b')
 		raise(SIGKILL);
-	status = (int)syscall(SYS_umount2, path, flags);
+	real(session);
 	if (killed)
 		raise(SIGKILL);
-	return status;
 }
 END
 for when in before behind; do

@@ -16,8 +16,9 @@ child_of() {
 	return 1
 }
 
+# Where libfuse has mount(8) mount, the first comes only behind that.
 worker_of() {
-	child_of "$1" k2hftfuse && worker=$child
+	until_true 20 child_of "$1" k2hftfuse && worker=$child
 }
 
 # another_worker PID: $worker is not that one.
