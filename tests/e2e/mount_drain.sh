@@ -130,7 +130,12 @@ for number in range(70):
     threading.Thread(target=write, args=(number,)).start()
 END
 writers=$!
-sleep 3
+# Whom the worker does not take keeps others from opening their files: they wait for that.
+all_wait() {
+	waiting=$(cat "/proc/$writers/task"/*/wchan 2>/dev/null | grep -o request_wait_answer | wc -l)
+	[ "$waiting" -ge 66 ]
+}
+until_true 10 all_wait || echo "whether more than $waiting wait can't be seen here"
 kill $mount_pid
 wait_mount && fail "status 0 although records are lost"
 wait $writers

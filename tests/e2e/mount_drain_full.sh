@@ -24,6 +24,10 @@ wait $writer || fail "the writer"
 lost=$(sed -n 's/.*mount: \([0-9]*\) records that were accepted are lost.*/\1/p' "$work/mount.err")
 [ -n "$lost" ] || fail "no word of what is lost"
 
+# The next one has the time that it needs.
+settings="K2HTYPE = file
+K2HFILE = $work/ring
+K2HINIT = no"
 start_receiver
 start_mount
 stop_mount || fail "status $?"

@@ -28,6 +28,7 @@ write() {
 	writer=$!
 	shift
 	until_true 20 ring_full 130 || fail "the ring does not fill"
+	comes_to_wait $writer
 	"$@" || fail "$*"
 }
 interrupt() {

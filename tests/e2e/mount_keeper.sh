@@ -21,7 +21,7 @@ grep -q 'the worker died' "$work/mount.err" || fail "no word of the worker's dea
 worker_of "$mount_pid"
 kill -STOP "$worker"
 kill -TERM "$worker" "$mount_pid" # the first is still pending when the second is forwarded
-sleep 0.2
+until_true 20 has_heard "$mount_pid" || fail "the keeper does not take a signal"
 kill -CONT "$worker"
 wait_mount || fail "status $? of k2hftfuse"
 grep -q 'everything is acknowledged' "$work/mount.err" || fail "not drained"
@@ -32,7 +32,7 @@ start_mount
 until_true 20 worker_of "$mount_pid" || fail "no worker"
 kill -STOP "$worker"
 kill -TERM "$mount_pid"
-sleep 0.2
+until_true 20 has_heard "$mount_pid" || fail "the keeper does not take a signal"
 kill -9 "$worker"
 wait_mount || fail "status $? of k2hftfuse whose worker died with the order to end"
 

@@ -35,9 +35,10 @@ start_mount
 quick sh -c "printf 'a\nsecret\nb\n' >'$mnt/one.log'; printf 'c' >>'$mnt/one.log'" || fail write
 printf 'a\nb\nc' >"$work/one"
 arrives "$work/one" one.log
-until_true 10 same "$work/one" "$work/new/dir/one.copy" || fail "the copy of one.log"
+until_true 20 same "$work/one" "$work/new/dir/one.copy" || fail "the copy of one.log"
 quick cat "$mnt/one.log" | cmp - "$work/one" || fail "one.log is not read as its copy"
-until_true 5 test "$(quick stat -c %s "$mnt/one.log")" = 5 || fail "size of one.log"
+has_size() { [ "$(quick stat -c %s "$1")" = "$2" ]; }
+until_true 20 has_size "$mnt/one.log" 5 || fail "size of one.log"
 [ "$(quick tail -c 3 "$mnt/one.log")" = 'b
 c' ] || fail "tail of one.log"
 

@@ -44,7 +44,7 @@ receiver_stop TERM
 echo 'RINGSIZE = 1M' >>"$dir/slave.ini"
 for made in '-n 1000000 --producers 2' '--size 3M -n 2'; do
 	# shellcheck disable=SC2086
-	timeout 30 "$k2hft" verify --make -c "$dir/slave.ini" -t none --timeout 1 $made >"$dir/said" 2>&1
+	timeout 60 "$k2hft" verify --make -c "$dir/slave.ini" -t none --timeout 1 $made >"$dir/said" 2>&1
 	[ $? = 1 ] || fail "$made: a full ring is not given up"
 	says 'the ring is full, and nothing was acknowledged for 1 s'
 done

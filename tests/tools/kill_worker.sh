@@ -26,6 +26,11 @@ another_worker() {
 	worker_of "$mount_pid" && [ "$worker" != "$1" ]
 }
 
+# has_heard PID: it has taken every signal that was sent to it, and done what that asks for.
+has_heard() {
+	grep -q '^State:[[:space:]]*S' "/proc/$1/status" && ! grep -q '^S[a-z]*Pnd:.*[1-9a-f]' "/proc/$1/status"
+}
+
 sweeper_of() {
 	child_of "$1" k2hftfuse-sweep && sweeper=$child
 }

@@ -126,7 +126,7 @@ ended() {
 # comes_to_wait PID...: until each is in a call that the mount has not answered.
 comes_to_wait() {
 	for caller in "$@"; do
-		until_true 5 waits "$caller" || echo "whether $caller waits can't be seen here"
+		until_true 10 waits "$caller" || echo "whether $caller waits can't be seen here"
 	done
 }
 # Not what waits for a disk, as a program does that has just begun.
