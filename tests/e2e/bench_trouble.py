@@ -3,6 +3,7 @@
 # k2hft bench: where a program that it started is killed, or its disk is full, it ends and says so instead of waiting for
 # ever; so it does where its terminal goes. No process, mount or file stays behind.
 import os
+import re
 import shutil
 import signal
 import socket
@@ -59,6 +60,11 @@ while True:
 """
 
 
+def pending(pid, number):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return any(int(mask, 16) >> (number - 1) & 1 for mask in re.findall(r"^S\w+Pnd:\s*(\w+)", status.read(), re.M))
+
+
 def stuck(scratch):
     """A receiver that does not end when it is asked to: the second interrupt does not wait for it."""
     with tempfile.TemporaryDirectory() as place:
@@ -75,7 +81,10 @@ def stuck(scratch):
                 assert running.poll() is None and time.monotonic() < end, running.stderr.read()
                 time.sleep(0.01)
             running.send_signal(signal.SIGINT)
-            time.sleep(0.5)  # or the two are one
+            # Or the two are one.
+            while pending(running.pid, signal.SIGINT):
+                time.sleep(0.01)
+            time.sleep(0.5)
             running.send_signal(signal.SIGINT)
             try:
                 _, said = running.communicate(timeout=LIMIT_S)

@@ -11,23 +11,33 @@ import time
 from common.receiver import BIN, Receiver
 
 
-def push(port, stderr, *options):
-    """Sends three lines, the last after a while. Returns the process when it has ended."""
+def push(port, stderr, rest, *options):
+    """Sends three lines, the last after `rest`."""
     process = subprocess.Popen([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{port}", *options],
                                stdin=subprocess.PIPE, stderr=stderr)
     process.stdin.write(b"one\ntwo\n")
     process.stdin.flush()
-    time.sleep(0.6)  # longer than the line is left as it is
+    rest()
     process.stdin.write(b"three" * 300000 + b"\n")
     process.stdin.close()
     return process
 
 
+def a_while():
+    time.sleep(0.6)  # longer than the line is left as it is
+
+
 def terminal_output(port, *options):
     terminal, side = pty.openpty()
-    process = push(port, side, *options)
-    os.close(side)
     shown = b""
+
+    def progress():
+        nonlocal shown
+        while b"acknowledged" not in shown:
+            shown += os.read(terminal, 4096)
+
+    process = push(port, side, a_while if options else progress, *options)
+    os.close(side)
     try:
         while part := os.read(terminal, 4096):
             shown += part
@@ -46,7 +56,7 @@ def main():
             assert re.search(r"\r0\.0 MB read, .* MB/s, \d+ records not acknowledged", shown), repr(shown)
             assert re.search(r"1\.5 MB in 3 records, .* all acknowledged\r\n$", shown), repr(shown)
             assert terminal_output(receiver.port, "--quiet") == "", "--quiet"
-            process = push(receiver.port, subprocess.PIPE)
+            process = push(receiver.port, subprocess.PIPE, a_while)
             assert process.stderr.read() == b"" and process.wait() == 0, "no terminal"
         finally:
             receiver.kill()
