@@ -53,7 +53,7 @@ receiver_stop TERM
 many() {
 	receiver_config "$1 = many.k2hft.test" "$2 = 127.0.0.1" '[SVRNODE]' 'NAME = localhost' "PORT = $free" \
 		"CTLPORT = $((free + 1))"
-	unshare -m "$dir/named" "$dir/hosts" timeout 10 "$server" -conf "$dir/conf" 2>"$dir/log"
+	unshare -m "$dir/named" "$dir/hosts" timeout 60 "$server" -conf "$dir/conf" 2>"$dir/log"
 	status=$?
 	[ "$status" = 1 ] || fail "$1: status $status"
 	logged "can't listen on many.k2hft.test port [0-9]*.*: it has more than 8 addresses; name one" || fail "$1"

@@ -20,7 +20,9 @@ is refused_connections 1 || fail "not counted"
 
 sends 'kept1 1 0' a one
 wait_until grep -q '^closed' "$dir/kept1"
-wait_until is connections_open 2
+# The mute one is closed after 10 s, which can be over by now.
+one_kept() { is connections_open 2 || { grep -q '^closed' "$dir/mute" && is connections_open 1; }; }
+wait_until one_kept
 printf '%s\n' 'hello more 1 0' welcome bye | wire >"$dir/said" || fail "with room again: $(cat "$dir/said")"
 receiver_stop TERM
 wait
