@@ -192,7 +192,7 @@ $(FUZZ:%=fuzz-%): fuzz-%:
 	$(call fuzz,$*,$(TIME))
 include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/unit/wrapped.mk
 check-sanitized:
-	$(call run_tests) -t 300 $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
+	$(call run_tests) $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
 # ---- installation: DESTDIR may have blanks, and ~ of a prefix is the shell's
 

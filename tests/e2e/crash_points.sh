@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 600
 # Processes that die at named points under load: nothing lost, nothing twice. `make check-crash` goes through all points.
 set -u
 for built in "${B:-build}"/bin/* "${B:-build}"/lib/*; do

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 300
 # The harness of tests/faults makes the same laps of a seed in one job and in two, and adds up what two jobs found; a job
 # that is killed is a failure.
 set -u

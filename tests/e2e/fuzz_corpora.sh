@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 300
 # What the fuzz targets begin with, and every input that once failed, runs through them without a finding.
 set -u
 log=$(mktemp) || exit 1

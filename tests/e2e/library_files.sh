@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # Files of every shape arrive byte for byte through the library, whichever call takes them.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

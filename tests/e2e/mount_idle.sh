@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 240
 # A file that is open and that nobody appends to is left alone, also if somebody looks at it; the kernel announces the next
 # append, by whatever call it is made and whatever became of the file or of the worker meanwhile, and each line arrives.
 . tests/tools/mount.sh

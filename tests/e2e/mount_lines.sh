@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 200
 # Lines of 0, 1, 4096 bytes, 1 MiB and 64 MiB, through a ring of 64 MiB and through one of 64 KiB.
 . tests/tools/mount.sh
 start_receiver

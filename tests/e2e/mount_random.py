@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# timeout: 120
 """Processes do by chance what programs do with files on a mount: they write at any offset, append, cut, rename, link, remove,
 sync, fork and share descriptors, while the worker and the receiver are killed. In the end the mount is taken away, ended in
 the midst of it, or killed with all its processes. What was written to a file of one process is byte for byte in the stream of

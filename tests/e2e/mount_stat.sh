@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 240
 # MNT/.k2hft-stat says what became of the records; it is not listed, can't be written, and its counters survive the worker.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # Files of every shape arrive byte for byte, each in the file of its name.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 300
 # With FILE_SYNC = always, where acknowledgements wait for the disk, the receiver does what it does without.
 # shellcheck source=tests/tools/again.inc
 . tests/tools/again.inc

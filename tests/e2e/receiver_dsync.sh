@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 300
 # With OPENMODE = dsync and sync, and with small writes, the receiver does what it does with the page cache.
 # shellcheck source=tests/tools/again.inc
 . tests/tools/again.inc

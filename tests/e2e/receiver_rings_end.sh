@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 90
 # A ring without a name is in the ledger as long as its sender is: programs that come and go for ever cost nothing. One in
 # a file stays, and so does one whose sender is killed.
 # shellcheck source=tests/tools/receiver.inc

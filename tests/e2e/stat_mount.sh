@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # What a mount drops, cuts, gives up and sends again is counted, and k2hft stat says so: of the mount, and of its ring.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # What a mount refuses, loses out of the page cache, cuts, or can't match in time is counted and said, too.
 . tests/tools/mount.sh
 # shellcheck source=tests/tools/counted.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # Each counter of a receiver that can be brought about counts what was brought about, and k2hft stat says so.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # Counters of what is rare at a receiver: no descriptor left, a sender's ERROR, a ledger that was torn, another boot.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # What becomes of a ring's records is counted in it, whoever feeds and sends it; k2hft stat reads it from its file.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 240
 # With TLS 1,000 senders cost bounded memory, too, with the default of BUFFERMAX, and stop nobody: whether they stop in the
 # handshake, in a record, or in a frame of which they send a byte at a time, or much and no end. Who announces a ClientHello
 # that is longer than any is told off before there is room for it.

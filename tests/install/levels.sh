@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 180
 # Whoever builds it may choose how much is optimised: -O3 and -Og bring no warning, which ends the build unless WERROR is
 # empty, and what is counted by vectors is right with -O3.
 set -eu

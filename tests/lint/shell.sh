@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# timeout: 300
 # Shell scripts are clean for shellcheck, and all tests can be executed.
 set -u
 status=0
