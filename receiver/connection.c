@@ -222,8 +222,10 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
 	if (connection->session.state == K2I_SESSION_GREETED || connection->session.state == K2I_SESSION_OPEN)
 		stranger_remove(connection);
-	if (connection->session.payload_bytes != payload_bytes)
+	if (connection->session.payload_bytes != payload_bytes) {
 		connection->proved_ns = k2i_loop_now_ns();
+		k2i_peer_wrote(&connection->shown, connection->proved_ns);
+	}
 	if (consumed > 0 && buffer->used > 0)
 		memmove(buffer->bytes, buffer->bytes + consumed, buffer->used);
 	hold_update(connection, result);
@@ -532,7 +534,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	if (connection->next)
 		connection->next->previous = connection;
 	loop->connections = connection;
-	k2i_peer_add(&loop->service->peers, &connection->shown, connection->peer);
+	k2i_peer_add(&loop->service->peers, &connection->shown, connection->peer, connection->started_ns);
 	if (crowded)
 		k2i_count(&loop->service->counters->refused_connections, 1);
 	if (connection->session.crowded)

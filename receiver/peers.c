@@ -17,9 +17,11 @@ void k2i_peers_end(struct k2i_peers *peers)
 	(void)pthread_mutex_destroy(&peers->mutex);
 }
 
-void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *address)
+void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *address, uint64_t now_ns)
 {
 	peer->address = address;
+	peer->connected_ns = now_ns;
+	atomic_init(&peer->record_ns, now_ns);
 	(void)pthread_mutex_lock(&peers->mutex);
 	peer->previous = NULL;
 	peer->next = peers->first;
@@ -68,6 +70,11 @@ void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struc
 	show(&peer->duplicates, session->duplicate_count);
 	atomic_store_explicit(&peer->level, session->level, memory_order_relaxed);
 	atomic_store_explicit(&peer->hold_error, held ? session->hold_error : 0, memory_order_relaxed);
+}
+
+void k2i_peer_wrote(struct k2i_peer *peer, uint64_t now_ns)
+{
+	show(&peer->record_ns, now_ns);
 }
 
 void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns)

@@ -18,6 +18,7 @@ struct k2i_session;
 struct k2i_peer {
 	struct k2i_peer *next, *previous;
 	const char *address;
+	uint64_t connected_ns;
 	bool counted; /* of its host's, with this ring; under the list's lock */
 	/* Written once, under the list's lock, before `greeted`. */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
@@ -27,6 +28,7 @@ struct k2i_peer {
 	atomic_int hold_error; /* 0: it is not held */
 	atomic_uint_fast64_t committed, records, bytes, duplicates;
 	atomic_uint_fast64_t bytes_per_s;
+	atomic_uint_fast64_t record_ns; /* when records were written, or it connected */
 	/* The loop's. */
 	uint64_t ticked_ns, ticked_bytes;
 };
@@ -40,10 +42,12 @@ void k2i_peers_start(struct k2i_peers *peers);
 void k2i_peers_end(struct k2i_peers *peers);
 
 /* `address` must outlive it. */
-void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *address);
+void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *address, uint64_t now_ns);
 void k2i_peer_remove(struct k2i_peers *peers, struct k2i_peer *peer);
 /* Copies what the session has now. */
 void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session, bool held);
+/* Records of it were written. */
+void k2i_peer_wrote(struct k2i_peer *peer, uint64_t now_ns);
 /* Once a second, for the rate. */
 void k2i_peer_tick(struct k2i_peer *peer, uint64_t now_ns);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "status.h"
 
+#include "clock.h"
 #include "text.h"
 
 static void gauge_set(atomic_uint_fast64_t *gauge, uint64_t value)
@@ -33,8 +34,15 @@ static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECE
 
 struct listing {
 	struct k2i_report *report;
+	uint64_t now_ns;
 	unsigned count;
 };
+
+/* Its loop can have been quicker than who asks. */
+static uint64_t seconds_since(uint64_t then_ns, uint64_t now_ns)
+{
+	return now_ns > then_ns ? (now_ns - then_ns) / K2I_SECOND_NS : 0;
+}
 
 static void peer_report(void *argument, struct k2i_peer *peer)
 {
@@ -46,6 +54,7 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 		return;
 	k2i_report_open(report, NULL, '{');
 	k2i_report_text(report, "peer", peer->address);
+	k2i_report_number(report, "connected_s", seconds_since(peer->connected_ns, listing->now_ns));
 	if (atomic_load(&peer->greeted)) {
 		k2i_report_text(report, "host", peer->host);
 		k2i_report_uuid(report, "ring", peer->ring_uuid);
@@ -54,6 +63,9 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 		k2i_report_number(report, "bytes", atomic_load_explicit(&peer->bytes, memory_order_relaxed));
 		k2i_report_number(report, "bytes_per_s",
 				  atomic_load_explicit(&peer->bytes_per_s, memory_order_relaxed));
+		k2i_report_number(
+			report, "idle_s",
+			seconds_since(atomic_load_explicit(&peer->record_ns, memory_order_relaxed), listing->now_ns));
 		k2i_report_number(report, "duplicate_chunks",
 				  atomic_load_explicit(&peer->duplicates, memory_order_relaxed));
 		k2i_report_text(report, "level",
@@ -82,11 +94,12 @@ static void file_report(void *argument, const struct k2i_output_shown *file)
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 {
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
-	struct listing connections = {report, 0}, files = {report, 0};
+	uint64_t now_ns = k2i_loop_now_ns();
+	struct listing connections = {report, now_ns, 0}, files = {report, now_ns, 0};
 
 	values_get(status, values);
 	k2i_report_open(report, NULL, '{');
-	k2i_report_begin(report, "k2hftfusesvr", k2i_loop_now_ns() - status->started_ns);
+	k2i_report_begin(report, "k2hftfusesvr", now_ns - status->started_ns);
 	k2i_report_counters(report, "receiver", &k2i_receiver_counter_table, values);
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);

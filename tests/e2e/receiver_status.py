@@ -90,6 +90,27 @@ def check_pages(receiver):
     assert receiver.get("/status?x=1")[1].startswith("{")
 
 
+def check_silence(sender, connection):
+    """It grows while no record comes, whatever else does, and begins anew with the next one."""
+    wait_for("its silence, and a PING", lambda: connection()["idle_s"] >= 6)
+    before = connection()
+    sender.write(b"a line\n")
+    sender.flush()
+    wait_for("the next record", lambda: connection(1001))
+    after = connection(1001)
+    assert after["idle_s"] < 5 and after["connected_s"] >= before["connected_s"] >= 6, (before, after)
+
+
+def check_stranger(receiver):
+    """One that has not said who it is."""
+    with socket.create_connection(("127.0.0.1", receiver.port), WAIT_S):
+        def connections():
+            return json.loads(receiver.get("/status")[1])["connections"]
+        wait_for("a connection that says nothing", lambda: connections() and connections()[0]["connected_s"] >= 1)
+        assert set(connections()[0]) == {"peer", "connected_s"}, connections()
+    wait_for("its end", lambda: connections() == [])
+
+
 def check_connection(receiver):
     """One that is there, with what it has sent."""
     with subprocess.Popen([f"{BIN}/k2hft", "push", "-r", f"127.0.0.1:{receiver.port}", "--stream", "open", "-q",
@@ -97,8 +118,8 @@ def check_connection(receiver):
         push.stdin.write(b"a line\n" * 1000)
         push.stdin.flush()
 
-        def connection():
-            found = [c for c in json.loads(receiver.get("/status")[1])["connections"] if c.get("records") == 1000]
+        def connection(records=1000):
+            found = [c for c in json.loads(receiver.get("/status")[1])["connections"] if c.get("records") == records]
             return found[0] if found else None
         wait_for("a connection with its records", connection)
         found = connection()
@@ -106,6 +127,8 @@ def check_connection(receiver):
         assert re.fullmatch("[0-9a-f]{8}", found["ring"]), found
         assert re.search(f"connected, ring {found['ring']}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}} at".encode(), receiver.said()), found
         assert found["position"] > 7000 and found["held"] == "" and found["peer"].startswith("127.0.0.1:"), found
+        assert found["connected_s"] >= found["idle_s"] >= 0, found
+        check_silence(push.stdin, connection)
         push.stdin.close()
         assert push.wait(WAIT_S) == 0
     wait_for("its end", lambda: json.loads(receiver.get("/status")[1])["connections"] == [])
@@ -194,6 +217,7 @@ def main():
             check_loopback_only(receiver)
             check_pages(receiver)
             check_connection(receiver)
+            check_stranger(receiver)
             check_sender(receiver)
             check_refusals(receiver)
             check_names(receiver)

@@ -577,8 +577,8 @@ static void test_one_host_has_its_share(void **state)
 	struct k2i_peers peers;
 
 	k2i_peers_start(&peers);
-	k2i_peer_add(&peers, &mute, "[::1]:1");
-	k2i_peer_add(&peers, &first, "[::1]:2");
+	k2i_peer_add(&peers, &mute, "[::1]:1", 0);
+	k2i_peer_add(&peers, &first, "[::1]:2", 0);
 	world->shared.peers = &peers;
 	world->shared.host_connections_max = 1;
 	assert_true(gets_in(world, "[::1]:3", "ring"));
