@@ -46,6 +46,8 @@ void k2i_tls_context_release(struct k2i_tls_context *context);
 void k2i_tls_at_end(void (*end)(void));
 /* Why the other side refuses the certificate by this host's clock now: "has expired" or "is not valid yet"; NULL: it doesn't. */
 const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context);
+/* When the certificate expires, in seconds since 1970; 0: there is none. */
+uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context);
 /* Whether others than its owner may read that private key, which is worth a warning. */
 bool k2i_tls_private_key_exposed(const char *file);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -316,4 +317,16 @@ const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context)
 	if (X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0)
 		return "has expired";
 	return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? "is not valid yet" : NULL;
+}
+
+uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context)
+{
+	const X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
+	struct tm utc;
+	time_t expires_s;
+
+	if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &utc) != 1)
+		return 0;
+	expires_s = timegm(&utc);
+	return expires_s > 0 ? (uint64_t)expires_s : 0;
 }

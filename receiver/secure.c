@@ -95,3 +95,12 @@ struct k2i_tls_context *k2i_secure_context(struct k2i_secure *secure)
 	(void)pthread_mutex_unlock(&secure->mutex);
 	return context;
 }
+
+uint64_t k2i_secure_expires_s(struct k2i_secure *secure)
+{
+	struct k2i_tls_context *context = secure ? k2i_secure_context(secure) : NULL;
+	uint64_t expires_s = context ? k2i_tls_certificate_expires_s(context) : 0;
+
+	k2i_tls_context_release(context);
+	return expires_s;
+}

@@ -2,6 +2,8 @@
 #ifndef K2I_SECURE_H
 #define K2I_SECURE_H
 
+#include <stdint.h>
+
 #include "settings.h"
 
 /*
@@ -17,6 +19,8 @@ int k2i_secure_open(const struct k2i_settings *settings, struct k2i_secure **sec
 void k2i_secure_free(struct k2i_secure *secure);
 /* Reads the files again; if one of them is wrong, that is logged, and nothing changes. */
 void k2i_secure_reload(struct k2i_secure *secure);
+/* When the certificate expires that new connections are shown, in seconds since 1970; 0: there is none. Any thread. */
+uint64_t k2i_secure_expires_s(struct k2i_secure *secure);
 /* As it is now, for k2i_tls_context_release. Any thread. */
 struct k2i_tls_context *k2i_secure_context(struct k2i_secure *secure);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "status.h"
 
+#include <inttypes.h>
+
 #include "clock.h"
+#include "secure.h"
 #include "text.h"
 
 static void gauge_set(atomic_uint_fast64_t *gauge, uint64_t value)
@@ -94,12 +97,14 @@ static void file_report(void *argument, const struct k2i_output_shown *file)
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 {
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
-	uint64_t now_ns = k2i_loop_now_ns();
+	uint64_t now_ns = k2i_loop_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
 	struct listing connections = {report, now_ns, 0}, files = {report, now_ns, 0};
 
 	values_get(status, values);
 	k2i_report_open(report, NULL, '{');
 	k2i_report_begin(report, "k2hftfusesvr", now_ns - status->started_ns);
+	if (expires_s)
+		k2i_report_number(report, "certificate_expires_s", expires_s);
 	k2i_report_counters(report, "receiver", &k2i_receiver_counter_table, values);
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);
@@ -113,9 +118,16 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 
 void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report)
 {
-	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
+	uint64_t values[K2I_RECEIVER_COUNTER_COUNT], expires_s = k2i_secure_expires_s(status->service->secure);
 
 	values_get(status, values);
 	k2i_report_metrics_begin(report, &k2i_receiver_counter_table, k2i_loop_now_ns() - status->started_ns);
+	/* None at all rather than 0, which an alarm would take for one that has expired. */
+	if (expires_s)
+		k2i_report_add(report,
+			       "# HELP k2hft_receiver_certificate_expires_seconds when its certificate expires, since "
+			       "1970\n# TYPE k2hft_receiver_certificate_expires_seconds gauge\n"
+			       "k2hft_receiver_certificate_expires_seconds %" PRIu64 "\n",
+			       expires_s);
 	k2i_report_metrics(report, &k2i_receiver_counter_table, values);
 }

@@ -61,6 +61,17 @@ static const char *number_text(uint64_t number, char text[NUMBER_ROOM])
 	return text;
 }
 
+/* For people, who don't count in seconds since 1970. */
+static void certificate_show(FILE *output, const char *expires_s)
+{
+	time_t second = expires_s ? (time_t)strtoll(expires_s, NULL, 10) : 0;
+	struct tm utc;
+	char text[32];
+
+	if (second > 0 && gmtime_r(&second, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+		(void)fprintf(output, ", certificate expires %s", text);
+}
+
 static void head_show(FILE *output, const char *target, const struct json_value *now)
 {
 	static const struct {
@@ -85,6 +96,7 @@ static void head_show(FILE *output, const char *target, const struct json_value 
 			      shown[at].name);
 		text_show(output, text, false);
 	}
+	certificate_show(output, text_of(now, NULL, "certificate_expires_s"));
 	(void)fputs("\n", output);
 }
 

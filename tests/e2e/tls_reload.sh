@@ -9,12 +9,28 @@
 authority old
 authority new
 certificate first old IP:127.0.0.1
-certificate second new IP:127.0.0.1
+certificate second new IP:127.0.0.1 3
 cp "$dir/first.pem" "$dir/receiver.pem"
 cp -p "$dir/first.key" "$dir/receiver.key"
 tls_config "SERVER_CERT = $dir/receiver.pem" "SERVER_PRIKEY = $dir/receiver.key"
+receiver_control
+printf '%s\n' '[SVRNODE]' 'NAME = localhost' "CTLPORT = $control" >>"$dir/conf"
 receiver_start
 
+# expires NAME: whether the status says when that certificate expires, and who asks for metrics is told the same.
+expires() {
+	end=$(openssl x509 -noout -enddate -in "$dir/$1.pem" | sed 's/.*=//')
+	end_s=$(date -d "$end" +%s)
+	"${B:-build}/bin/k2hft" stat --json "127.0.0.1:$control" >"$dir/shown" || return 1
+	grep -q "^\"certificate_expires_s\": $end_s,$" "$dir/shown" || return 1
+	"${B:-build}/bin/k2hft" stat "127.0.0.1:$control" >"$dir/shown" || return 1
+	grep -q "$(date -u -d "$end" '+, certificate expires %Y-%m-%dT%H:%M:%SZ$')" "$dir/shown" || return 1
+	python3 -c 'import http.client, sys
+asked = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=20)
+asked.request("GET", "/metrics")
+print(asked.getresponse().read().decode())' "$control" >"$dir/shown" || return 1
+	grep -q "^k2hft_receiver_certificate_expires_seconds $end_s$" "$dir/shown"
+}
 has() { [ "$(cat "$dir/out/$1" 2>/dev/null)" = "$2" ]; }
 cp "$dir/old.pem" "$dir/trusted.pem"
 mkfifo "$dir/pipe"
@@ -23,17 +39,20 @@ kept=$!
 exec 3>"$dir/pipe"
 echo one >&3
 wait_until has kept one
+wait_until expires first
 
 # A key that is another's: nothing changes.
 cp "$dir/second.pem" "$dir/receiver.pem"
 kill -HUP "$pid"
 wait_until logged 'is not the private key of .*; what was read before is used'
+expires first || fail "it expires: $(cat "$dir/shown")"
 push --ca "$dir/old.pem" -t before </dev/null || fail "old: $(cat "$dir/pushed")"
 echo before | push --ca "$dir/old.pem" -t before || fail "the old files serve no more: $(cat "$dir/pushed")"
 
 cp -p "$dir/second.key" "$dir/receiver.key"
 kill -HUP "$pid"
 wait_until logged 'new connections use the files as they are now'
+expires second || fail "it expires: $(cat "$dir/shown")"
 push_fails 'certificate is refused' --ca "$dir/old.pem" -t refused
 wait_until logged 'does not know the authority'
 echo after | push --ca "$dir/new.pem" -t after || fail "the new files do not serve: $(cat "$dir/pushed")"
