@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Where standard error is systemd's journal, all processes of the programs begin each line with its level.
 . tests/tools/mount.sh
+. tests/tools/kill_worker.sh
 
 # in_journal FILE COMMAND...: FILE, to which the command's messages go, is the journal.
 in_journal() {
@@ -25,7 +26,8 @@ all_levelled() {
 in_journal "$work/receiver.err" start_receiver
 in_journal "$work/mount.err" start_mount
 until_true 20 said mount '^<6>k2hftfuse: mount: ' || fail "the worker says nothing"
-kill -9 "$(cut -d ' ' -f 1 "/proc/$mount_pid/task/$mount_pid/children")"
+worker_of "$mount_pid" || fail "no worker"
+kill -9 "$worker"
 until_true 20 said mount '^<[34]>k2hftfuse: .*worker' || fail "the keeper says nothing"
 quick sh -c "echo line >'$sent/f'" || fail "write"
 echo line >"$work/expected"
