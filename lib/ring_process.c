@@ -60,15 +60,21 @@ static int stat_read(const char *path, struct process_stat *stat)
 	return stat_parse(text, stat);
 }
 
+/* 0: there is none. That of the process is that of its first thread, which can have ended and has none then. */
+static uint64_t namespace_number(const char *of_process, const char *of_thread)
+{
+	struct stat found;
+
+	return stat(of_process, &found) && stat(of_thread, &found) ? 0 : found.st_ino;
+}
+
 /* Of pids, and of the clock by which their processes' starts are told: another has other numbers for the same. */
 static uint64_t namespace_own(void)
 {
-	struct stat pids, clocks;
+	uint64_t pids = namespace_number("/proc/self/ns/pid", "/proc/thread-self/ns/pid");
 
-	if (stat("/proc/self/ns/pid", &pids))
-		return 1;
-	/* Linux 5.6 or newer. */
-	return pids.st_ino ^ (stat("/proc/self/ns/time", &clocks) ? 0 : (uint64_t)clocks.st_ino << 32);
+	/* The second: Linux 5.6 or newer. */
+	return pids ? pids ^ namespace_number("/proc/self/ns/time", "/proc/thread-self/ns/time") << 32 : 1;
 }
 
 int k2i_process_self(struct k2i_process *process)

@@ -113,6 +113,44 @@ static void who_was_killed_is_dead(void **state)
 	assert_int_equal(errno, 77);
 }
 
+/* Waits until the first thread is a zombie, and ends the process with 0 if that has changed nothing. */
+static void *look_later(void *argument)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+	const struct k2i_process *before = argument;
+	struct k2i_process after;
+	char text[512] = "";
+
+	while (!strstr(text, ") Z ")) {
+		FILE *file = fopen("/proc/self/stat", "re");
+
+		if (!file || !fgets(text, sizeof(text), file))
+			_exit(2);
+		(void)fclose(file);
+		(void)nanosleep(&moment, NULL);
+	}
+	_exit(k2i_process_self(&after) || after.owner != before->owner || after.namespace != before->namespace);
+}
+
+/* Else it would be of another container to all others, and what it reserved would never be theirs again. */
+static void a_process_without_its_first_thread_is_where_it_was(void **state)
+{
+	static struct k2i_process before;
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	(void)state;
+	child = fork();
+	if (child == 0) {
+		if (k2i_process_self(&before) || pthread_create(&thread, NULL, look_later, &before))
+			_exit(3);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* Its first thread is a zombie by then, as a process is that has ended. */
 static void a_process_lives_as_long_as_any_thread(void **state)
 {
@@ -183,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_name_will_do),
 		cmocka_unit_test(who_was_killed_is_dead),
+		cmocka_unit_test(a_process_without_its_first_thread_is_where_it_was),
 		cmocka_unit_test(a_process_lives_as_long_as_any_thread),
 		cmocka_unit_test(the_start_tells_two_of_one_number_apart),
 		cmocka_unit_test(elsewhere_all_are_alive),
