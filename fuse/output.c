@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,11 @@
 #include "options.h"
 #include "tree.h"
 
+/* A regular file is not asked for room; a pipe that nobody reads must not keep the worker. */
+#define OPEN_FLAGS (O_RDWR | O_APPEND | O_NOCTTY | O_NONBLOCK)
+/* So long a pipe's reader, or a terminal, is waited for. */
+#define ROOM_MS 1000
+
 enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_INSIDE_DIRECTORY };
 
 struct k2i_output_file {
@@ -30,6 +36,7 @@ struct k2i_output_file {
 	dev_t device;
 	ino_t inode;
 	uint64_t looked_ns; /* when it was looked whether the name is still that of what is open */
+	bool stalled;       /* a pipe whose reader was waited for in vain */
 };
 
 /* OUTPUTFILE of one rule. */
@@ -112,7 +119,7 @@ static int open_below(int directory_fd, const char *name, int flags, mode_t mode
 /* Opens `name`, with the directories above it, below `directory_fd`. */
 static int make_below(int directory_fd, const char *name)
 {
-	int fd = open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0600);
+	int fd = open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
 	char part[PATH_MAX];
 
 	if (fd >= 0 || errno != ENOENT)
@@ -132,7 +139,7 @@ static int make_below(int directory_fd, const char *name)
 		else if (errno != ENOENT || mkdirat(directory_fd, part, 0700))
 			return -1;
 	}
-	return open_below(directory_fd, name, O_RDWR | O_APPEND | O_CREAT | O_NOCTTY, 0600);
+	return open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
 }
 
 /* The name of `path` below the directory of its rule. */
@@ -209,7 +216,7 @@ static int open_again(struct k2i_output_file *output, bool make)
 {
 	int old = output->fd;
 	int fd = make ? make_below(output->directory_fd, output->name)
-		      : open_below(output->directory_fd, output->name, O_RDWR | O_APPEND | O_NOCTTY, 0);
+		      : open_below(output->directory_fd, output->name, OPEN_FLAGS, 0);
 	int status = output_set(output, fd);
 
 	if (status == 0)
@@ -234,6 +241,33 @@ static int look_after(struct k2i_output_file *output, bool make)
 	return status;
 }
 
+/* Once only, until something goes there again: everybody on the mount waits as well. */
+static int wait_for_room(struct k2i_output_file *output)
+{
+	struct pollfd room = {.fd = output->fd, .events = POLLOUT};
+
+	if (!output->stalled && poll(&room, 1, ROOM_MS) > 0)
+		return 0;
+	output->stalled = true;
+	/* Not -EAGAIN, with which the writer would wait for the ring. */
+	return -ENOBUFS;
+}
+
+/* As write(2), or -errno. */
+static ssize_t append_some(struct k2i_output_file *output, const char *data, size_t bytes)
+{
+	ssize_t written;
+	int status = 0;
+
+	do
+		written = write(output->fd, data, bytes);
+	while (written < 0 && (errno == EINTR || (errno == EAGAIN && (status = wait_for_room(output)) == 0)));
+	if (written < 0)
+		return status ? status : -errno;
+	output->stalled = false;
+	return written;
+}
+
 int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
 {
 	size_t done = 0, before = 0;
@@ -242,14 +276,13 @@ int k2i_output_append(struct k2i_output_file *output, const char *data, size_t b
 	if (status)
 		return status;
 	while (done < bytes) {
-		ssize_t written = write(output->fd, data + done, bytes - done);
+		ssize_t written = append_some(output, data + done, bytes - done);
 
-		if (written < 0 && errno != EINTR) {
-			status = -errno;
+		if (written < 0) {
 			/* Of two pieces nobody knows whether there is something between them. */
 			if (done && before == 0)
 				take_back(output, done);
-			return status;
+			return (int)written;
 		}
 		if (written > 0) {
 			before = done;
@@ -354,7 +387,7 @@ static int open_directory(struct place *place, const char *path)
 /* Where its name is, symbolic links resolved; a pipe, as /dev/stdout can be, has none. */
 static int open_file(struct place *place, const char *path)
 {
-	int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	int fd = open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, 0600);
 	char resolved[PATH_MAX], *slash = NULL;
 
 	if (fd < 0)
