@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "loops.h"
@@ -59,6 +60,15 @@ static int base_failed(const struct k2i_settings *settings, const char *what, in
 
 /* Ledger --------------------------------------------------------------------------------------------------------- */
 
+/* Also by two names: a file system can take OUT for out, and a directory be mounted twice. */
+static bool same_directory(const char *one, const char *other)
+{
+	struct stat first, second;
+
+	return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
 /* A ledger within the base directory must not be a name that a stream can have. */
 static int refused_prefix_find(struct k2i_state *state, const char *base_directory)
 {
@@ -69,7 +79,7 @@ static int refused_prefix_find(struct k2i_state *state, const char *base_directo
 	/* The root alone ends with a slash. */
 	if (base_bytes == 1)
 		base_bytes = 0;
-	if (!error && strcmp(directory, base) == 0) {
+	if (!error && same_directory(directory, base)) {
 		error = -EINVAL;
 	} else if (!error && strncmp(directory, base, base_bytes) == 0 && directory[base_bytes] == '/') {
 		state->refused_prefix = strdup(directory + base_bytes + 1);

@@ -33,3 +33,13 @@ for place in out/.k2hft elsewhere; do
 	receiver_stop TERM
 	umount "$alias"
 done
+
+# Nor is FILE_BASEDIR itself STATEDIR by another name.
+alias=$dir/again
+mkdir "$alias"
+mount --bind "$dir/out" "$alias" || fail "mount"
+receiver_config "STATEDIR = $alias"
+if timeout 20 "$server" -conf "$dir/conf" --listen 127.0.0.1:0 2>"$dir/log"; then
+	fail "it has started"
+fi
+logged 'STATEDIR must not be FILE_BASEDIR itself' || fail "why it has not started"
