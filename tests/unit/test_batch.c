@@ -84,7 +84,7 @@ static enum k2i_batch_kind cut(struct fixture *f, struct k2hft_span *span)
 	return kind;
 }
 
-static void expect(struct fixture *f, enum k2i_batch_kind wanted, uint64_t position, size_t bytes, uint64_t records)
+static void expect(struct fixture *f, enum k2i_batch_kind wanted, uint64_t position, uint64_t bytes, uint64_t records)
 {
 	struct k2hft_span span;
 
