@@ -14,7 +14,7 @@
 
 #define PROGRAM "k2hftfuse"
 
-enum { KEY_IGNORED };
+enum { KEY_IGNORED, KEY_REMOUNT };
 
 /* FUSE_OPT_KEY, whose -1U clang refuses under -Wconversion. */
 #define OPTION_KEY(template, key)                                                                                      \
@@ -105,6 +105,7 @@ static const struct fuse_opt option_table[] = {
 	OPTION_KEY("remember=", KEY_IGNORED),
 	OPTION_KEY("sync_read", KEY_IGNORED),
 	OPTION_KEY("use_ino", KEY_IGNORED),
+	OPTION_KEY("remount", KEY_REMOUNT),
 	FUSE_OPT_END,
 };
 
@@ -130,6 +131,9 @@ static int take_argument(void *data, const char *argument, int key, struct fuse_
 	switch (key) {
 	case KEY_IGNORED:
 		return 0;
+	case KEY_REMOUNT:
+		fprintf(stderr, PROGRAM ": remount: a mount that is there is changed by mount -i -o remount\n");
+		return -1;
 	case FUSE_OPT_KEY_NONOPT:
 		return take_word(data, argument);
 	default:

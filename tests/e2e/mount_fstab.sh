@@ -27,6 +27,10 @@ for form in "fuse.k2hftfuse k2hftfuse" "fuse k2hftfuse" "fuse k2hftfuse#logs" "f
 	*) fail "mount -t $form: $line" ;;
 	esac
 	quick sh -c "echo $form >'$sent/$number'" || fail write
+	quick mount -o remount,ro "$mnt" >"$work/out" 2>&1 && fail "a second process remounts"
+	grep -q 'changed by mount -i -o remount' "$work/out" || fail "remount: $(cat "$work/out")"
+	quick mount -i -o remount,ro "$mnt" || fail "mount -i -o remount"
+	grep -q " $mnt fuse.k2hftfuse ro," /proc/self/mounts || fail "not remounted"
 	# As the system does at its end.
 	quick umount "$mnt" || fail umount
 	echo "$form" >"$work/expected"
