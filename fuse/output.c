@@ -21,8 +21,8 @@
 #include "options.h"
 #include "tree.h"
 
-/* A regular file is not asked for room; a pipe that nobody reads must not keep the worker. */
-#define OPEN_FLAGS (O_RDWR | O_APPEND | O_NOCTTY | O_NONBLOCK)
+/* Without O_NONBLOCK, with which the open of a file fails on which somebody has a lease. A pipe's waits for nobody. */
+#define OPEN_FLAGS (O_RDWR | O_APPEND | O_NOCTTY)
 /* So long a pipe's reader, or a terminal, is waited for. */
 #define ROOM_MS 1000
 
@@ -64,6 +64,9 @@ static int output_set(struct k2i_output_file *output, int fd)
 	struct stat info;
 
 	if (fd < 0 || fstat(fd, &info))
+		return -errno;
+	/* A regular file is not asked for room; a pipe that nobody reads must not keep the worker. */
+	if (!S_ISREG(info.st_mode) && fcntl(fd, F_SETFL, O_APPEND | O_NONBLOCK))
 		return -errno;
 	output->fd = fd;
 	output->device = info.st_dev;
