@@ -322,11 +322,12 @@ const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context)
 uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context)
 {
 	const X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
-	struct tm utc;
-	time_t expires_s;
+	ASN1_TIME *begin = certificate ? ASN1_TIME_set(NULL, 0) : NULL;
+	int days = 0, seconds = 0;
 
-	if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &utc) != 1)
-		return 0;
-	expires_s = timegm(&utc);
-	return expires_s > 0 ? (uint64_t)expires_s : 0;
+	/* Not by timegm(3), whose time_t can end in 2038. */
+	if (begin && ASN1_TIME_diff(&days, &seconds, begin, X509_get0_notAfter(certificate)) != 1)
+		days = seconds = 0;
+	ASN1_TIME_free(begin);
+	return days > 0 ? (uint64_t)days * 86400 + (uint64_t)seconds : 0;
 }

@@ -64,11 +64,14 @@ static const char *number_text(uint64_t number, char text[NUMBER_ROOM])
 /* For people, who don't count in seconds since 1970. */
 static void certificate_show(FILE *output, const char *expires_s)
 {
-	time_t second = expires_s ? (time_t)strtoll(expires_s, NULL, 10) : 0;
+	long long wanted = expires_s ? strtoll(expires_s, NULL, 10) : 0;
+	time_t second = (time_t)wanted;
 	struct tm utc;
 	char text[32];
 
-	if (second > 0 && gmtime_r(&second, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+	/* A time_t of 32 bits ends in 2038. */
+	if (second > 0 && second == wanted && gmtime_r(&second, &utc) &&
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
 		(void)fprintf(output, ", certificate expires %s", text);
 }
 
