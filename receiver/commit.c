@@ -161,7 +161,7 @@ static int files_store(struct k2i_committer *committer, const struct k2i_ledger_
 		if (error) {
 			group->files[i].output->error = error;
 			files_cut(committer, i + 1);
-			if (k2i_output_error_own(error))
+			if (!group->files[i].error && k2i_output_error_own(error))
 				k2i_output_refused(destination->outputs, group->files[i].output);
 			return failed_at(committer, group->files[i].error ? QUARANTINE : group->files[i].output->path,
 					 error);
