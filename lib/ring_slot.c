@@ -23,8 +23,9 @@ static void used_raise(struct k2hft_ring *ring, const struct k2i_slot *slot)
 static bool slot_alive(const struct k2hft_ring *ring, struct k2i_slot *slot, uint64_t owner)
 {
 	/*
-	 * relaxed: A8 of the owner shows what the one before has left, and that is 0 until this one has written its own. Who
-	 * is killed in between counts as alive for ever: one place less, until the machine boots.
+	 * relaxed: A8 of the owner shows what the one before has left, and that is 0 until this one has written its own, or,
+	 * for a moment, where k2i_slots_inherit has set it free, what the dead one had. Who is killed in between counts as
+	 * alive for ever: one place less, until the machine boots.
 	 */
 	struct k2i_process process = {
 		.owner = owner,
