@@ -49,16 +49,17 @@ void __wrap_sync(void)
 }
 
 static ino_t directories_synced[8];
-static size_t directory_count;
+static atomic_size_t directory_count; /* several at once */
 
 int __real_fsync(int descriptor);
 int __wrap_fsync(int descriptor);
 int __wrap_fsync(int descriptor)
 {
 	struct stat status;
+	size_t at = fstat(descriptor, &status) == 0 ? atomic_fetch_add(&directory_count, 1) : 8;
 
-	if (directory_count < 8 && fstat(descriptor, &status) == 0)
-		directories_synced[directory_count++] = status.st_ino;
+	if (at < 8)
+		directories_synced[at] = status.st_ino;
 	return __real_fsync(descriptor);
 }
 
