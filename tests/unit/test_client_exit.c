@@ -54,21 +54,31 @@ static void key_write(const char *path)
 	assert_int_equal(close(descriptor), 0);
 }
 
+/* With its thread, and nobody who answers. */
+static struct k2hft_client *client_with_tls(const struct files *files, struct k2hft_ring *ring)
+{
+	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
+	const struct k2hft_client_options options = {
+		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
+	struct k2hft_client *client;
+
+	assert_int_equal(k2hft_client_open(ring, &options, &client), 0);
+	assert_int_equal(k2hft_client_thread_start(client), 0);
+	drains = 0;
+	return client;
+}
+
 /* Else a program with many senders would take that much longer to end. */
 static void clients_are_waited_for_together(void **state)
 {
 	const struct files *files = *state;
-	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
-	const struct k2hft_client_options options = {
-		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
 	struct k2hft_client *clients[CLIENTS];
 	struct k2hft_ring *rings[CLIENTS];
 
 	key_write(files->path);
 	for (int at = 0; at < CLIENTS; at++) {
 		rings[at] = memory_ring();
-		assert_int_equal(k2hft_client_open(rings[at], &options, &clients[at]), 0);
-		assert_int_equal(k2hft_client_thread_start(clients[at]), 0);
+		clients[at] = client_with_tls(files, rings[at]);
 	}
 	assert_non_null(exit_handler);
 	exit_handler();
@@ -86,16 +96,11 @@ static void clients_are_waited_for_together(void **state)
 static void no_writer_goes_on_without_tls(void **state)
 {
 	const struct files *files = *state;
-	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
-	const struct k2hft_client_options options = {
-		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
 	struct k2hft_ring *ring = memory_ring();
 	struct k2hft_client *client;
 
 	key_write(files->path);
-	assert_int_equal(k2hft_client_open(ring, &options, &client), 0);
-	assert_int_equal(k2hft_client_thread_start(client), 0);
-	drains = 0;
+	client = client_with_tls(files, ring);
 	exit_handler();
 	client->state = K2HFT_CLIENT_CONNECTED;
 	assert_false(k2i_client_turn_take(client, 1));
@@ -108,18 +113,13 @@ static void no_writer_goes_on_without_tls(void **state)
 static void a_child_ends_nothing_of_its_parent(void **state)
 {
 	const struct files *files = *state;
-	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = files->path};
-	const struct k2hft_client_options options = {
-		.size = sizeof(options), .host = "127.0.0.1", .port = "1", .tls = &tls};
 	struct k2hft_ring *ring = memory_ring();
 	struct k2hft_client *client;
 	int status;
 	pid_t child;
 
 	key_write(files->path);
-	assert_int_equal(k2hft_client_open(ring, &options, &client), 0);
-	assert_int_equal(k2hft_client_thread_start(client), 0);
-	drains = 0;
+	client = client_with_tls(files, ring);
 	child = fork();
 	if (child == 0) {
 		ring->process.owner = (uint64_t)getpid() << 32;
