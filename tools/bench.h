@@ -197,6 +197,7 @@ struct bench_run {
 	uint64_t latency_count;
 	double *series;
 	unsigned series_count;
+	uint64_t renamed_bytes; /* of files that the receiver has written to and that have another name since */
 };
 
 /* bench_options.c: STATUS_OK, or STATUS_WRONG with the message. */

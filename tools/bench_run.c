@@ -152,7 +152,7 @@ void bench_received_path(const struct bench_run *run, unsigned stream, char path
 /* What the receiver's files have, against what was sent. */
 static int received_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
-	uint64_t received = 0, sent = (uint64_t)metrics[BENCH_BYTES];
+	uint64_t received = run->renamed_bytes, sent = (uint64_t)metrics[BENCH_BYTES];
 	struct stat status;
 	char path[BENCH_PATH_ROOM];
 	unsigned number;
@@ -377,6 +377,7 @@ static void run_clear(struct bench_run *run)
 	run->mount = (struct bench_process){0};
 	run->receiver = (struct bench_process){0};
 	run->latency_count = 0;
+	run->renamed_bytes = 0;
 }
 
 /* The same appends, by the same program, to files that are memory. */
