@@ -54,14 +54,15 @@ struct k2i_ledger_report {
 	bool copied;    /* somebody has put a copy in its place: files can be longer by what was acknowledged since */
 	bool torn;      /* the last record was cut by the death of its writer, or did not get to the disk */
 	bool damaged;   /* a record is wrong that was right once: what follows it is lost */
+	int keep_error; /* why a damaged one does not stay as ledger.damaged */
 	size_t record_count;
 	uint64_t lost_bytes; /* from the wrong record to the end of the log */
 };
 
 /*
  * Makes or loads the ledger in `directory`, which is made if missing (its parent must exist) and locked. A ledger that
- * is damaged stays in place as ledger.damaged. -EWOULDBLOCK another process has it; -EPROTO it is of a layout that this
- * version does not know; -ENXIO it is no regular file; others as open(2).
+ * is damaged stays in place as ledger.damaged, if it can. -EWOULDBLOCK another process has it; -EPROTO it is of a layout
+ * that this version does not know; -ENXIO it is no regular file; others as open(2).
  */
 int k2i_ledger_open(const char *directory, const uint8_t boot_id[16], struct k2i_ledger **ledger,
 		    struct k2i_ledger_report *report);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "ledger_whole.h"
 
 #define DAMAGED_NAME "ledger.damaged"
+#define COPY_BYTES (1024u * 1024) /* at a time */
 
 static int log_apply(struct k2i_ledger *ledger, const uint8_t *log, size_t log_bytes, struct k2i_ledger_report *report)
 {
@@ -90,11 +92,36 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 	return error;
 }
 
-/* What went wrong stays for a look; that is not worth failing for. */
-static void damaged_keep(int directory)
+static int damaged_copy(int directory, int file)
+{
+	int copy = openat(directory, DAMAGED_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), error;
+	off_t offset = 0;
+	ssize_t got;
+
+	if (copy < 0)
+		return -errno;
+	do
+		got = sendfile(copy, file, &offset, COPY_BYTES);
+	while (got > 0 || (got < 0 && errno == EINTR));
+	error = got ? -errno : 0;
+	if (close(copy) < 0 && !error)
+		error = -errno;
+	if (error)
+		(void)unlinkat(directory, DAMAGED_NAME, 0);
+	return error;
+}
+
+/*
+ * What went wrong stays for a look; that is not worth failing for. Not by rename(2): until the new one is written, another
+ * start needs what is before the damage.
+ */
+static int damaged_keep(int directory, int file)
 {
 	(void)unlinkat(directory, DAMAGED_NAME, 0);
-	(void)!linkat(directory, K2I_LEDGER_NAME, directory, DAMAGED_NAME, 0);
+	if (linkat(directory, K2I_LEDGER_NAME, directory, DAMAGED_NAME, 0) == 0)
+		return 0;
+	/* FAT and others have no hard links. */
+	return damaged_copy(directory, file);
 }
 
 int k2i_ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
@@ -105,11 +132,11 @@ int k2i_ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report)
 		return errno == ENOENT ? 0 : -errno;
 	report->found = true;
 	error = log_load(ledger, file, report);
+	if (!error && report->damaged)
+		report->keep_error = damaged_keep(ledger->directory, file);
 	(void)close(file);
 	if (error)
 		return error;
-	if (report->damaged)
-		damaged_keep(ledger->directory);
 	ledger->resumed = report->same_boot && !report->clean && !report->damaged && !report->copied;
 	if (report->clean || report->same_boot)
 		return 0;

@@ -92,12 +92,17 @@ static int refused_prefix_find(struct k2i_state *state, const char *base_directo
 
 static void ledger_report(struct k2i_state *state, const struct k2i_ledger_report *report)
 {
+	char kept[256] = "stays as ledger.damaged";
+
 	if (report->damaged) {
+		if (report->keep_error)
+			(void)snprintf(kept, sizeof(kept), "can't be kept as ledger.damaged: %s",
+				       k2i_text_error(report->keep_error));
 		k2i_count(&state->destination.counters->ledger_damaged, 1);
 		k2i_log(K2HFT_LOG_ERROR,
-			"ledger: record %zu of %s is damaged, %" PRIu64 " bytes are lost; the damaged one stays as "
-			"ledger.damaged; senders say where they go on, records may come twice",
-			report->record_count + 1, state->path, report->lost_bytes);
+			"ledger: record %zu of %s is damaged, %" PRIu64 " bytes are lost; the damaged one %s; "
+			"senders say where they go on, records may come twice",
+			report->record_count + 1, state->path, report->lost_bytes, kept);
 	}
 	if (report->torn) {
 		k2i_count(&state->destination.counters->ledger_torn, 1);

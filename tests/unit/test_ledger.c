@@ -316,6 +316,43 @@ static void test_what_is_no_ledger_is_damaged(void **state)
 	assert_true(report.damaged);
 }
 
+static int link_error;
+
+int __real_linkat(int from_directory, const char *from, int to_directory, const char *to, int flags);
+int __wrap_linkat(int from_directory, const char *from, int to_directory, const char *to, int flags);
+int __wrap_linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
+{
+	if (!link_error)
+		return __real_linkat(from_directory, from, to_directory, to, flags);
+	errno = link_error;
+	return -1;
+}
+
+/* Also on a file system without hard links. */
+static void test_a_damaged_one_is_kept(void **state)
+{
+	static const int errors[] = {0, EPERM};
+	char kept[sizeof("no ledger")], path[400];
+	int file;
+
+	(void)state;
+	path_in(path, sizeof(path), folder.ledger, "ledger.damaged");
+	for (size_t at = 0; at < sizeof(errors) / sizeof(errors[0]); at++) {
+		ledger_close(true);
+		log_write((const uint8_t *)"no ledger", sizeof(kept));
+		link_error = errors[at];
+		open_begun();
+		link_error = 0;
+		assert_true(report.damaged);
+		assert_int_equal(report.keep_error, 0);
+		file = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(file >= 0);
+		assert_int_equal(read(file, kept, sizeof(kept)), sizeof(kept));
+		assert_memory_equal(kept, "no ledger", sizeof(kept));
+		(void)close(file);
+	}
+}
+
 static void test_rewritten_when_large(void **state)
 {
 	static const char paths[] = "dir/file";
@@ -580,6 +617,7 @@ int main(void)
 		LEDGER_TEST(test_any_flipped_bit_is_damage),
 		LEDGER_TEST(test_torn_at_page_boundary),
 		LEDGER_TEST(test_what_is_no_ledger_is_damaged),
+		LEDGER_TEST(test_a_damaged_one_is_kept),
 		LEDGER_TEST(test_rewritten_when_large),
 		LEDGER_TEST(test_forgotten_rings_take_no_room),
 		LEDGER_TEST(test_removed_is_written_again),
