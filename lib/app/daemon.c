@@ -175,9 +175,26 @@ static void log_line(void *argument, enum k2hft_log_level level, const char *tex
 		file_line(level, text);
 }
 
+/*
+ * To write to a FIFO only, its open waits for a reader. As one of them this program waits for nobody, and what it says before
+ * another one comes is not lost; file_takes does for what has no room.
+ */
+static int file_open(const char *file)
+{
+	const int flags = O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+	struct stat status;
+	int fd;
+
+	if (stat(file, &status) || !S_ISFIFO(status.st_mode))
+		return open(file, O_WRONLY | flags, 0600);
+	fd = open(file, O_RDWR | O_NONBLOCK | flags, 0600);
+	/* Who may not read it needs one who does. */
+	return fd < 0 && errno == EACCES ? open(file, O_WRONLY | O_NONBLOCK | flags, 0600) : fd;
+}
+
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file)
 {
-	int fd = file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600) : STDERR_FILENO;
+	int fd = file ? file_open(file) : STDERR_FILENO;
 	int error = fd < 0 ? -errno : 0;
 
 	program_name = program;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -373,6 +375,65 @@ static void test_log_pipe(void **state)
 	assert_string_equal(text, "prog: ring: one (100 messages before were not taken)\nprog: ring: two\n");
 }
 
+/* Neither the start nor a message waits for a reader. One who comes gets what has had room. */
+static void body_log_to_fifo(void)
+{
+	char path[512], bytes[65536], *line;
+	ssize_t count;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/fifo", folder);
+	(void)alarm(60);
+	if (mkfifo(path, 0600) || k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, path))
+		_exit(98);
+	/* More than pages of 64 KiB have room for. */
+	for (unsigned number = 0; number < 50000; number++)
+		k2i_log(K2HFT_LOG_INFO, "ring: many");
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	count = read(fd, bytes, sizeof(bytes) - 1);
+	bytes[count < 0 ? 0 : count] = '\0';
+	if (!strstr(bytes, " info prog: ring: many\n"))
+		_exit(97);
+	while (read(fd, bytes, sizeof(bytes)) > 0)
+		continue;
+	k2i_log(K2HFT_LOG_ERROR, "ring: last");
+	count = read(fd, bytes, sizeof(bytes) - 1);
+	bytes[count < 0 ? 0 : count] = '\0';
+	line = strstr(bytes, " error prog: ring: last (");
+	_exit(line && strstr(line, " messages before were not taken)\n") ? 0 : 96);
+}
+
+/* One that this user may write to only needs a reader, and is not waited for either. */
+static void body_log_to_unreadable_fifo(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+	char path[512], text[256] = "";
+	int reader;
+
+	(void)snprintf(path, sizeof(path), "%s/unreadable", folder);
+	(void)alarm(60);
+	if (mkfifo(path, 0600))
+		_exit(98);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (chmod(path, 0200) || syscall(SYS_capset, &header, none))
+		_exit(97);
+	if (k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, path))
+		_exit(96);
+	k2i_log(K2HFT_LOG_ERROR, "ring: one");
+	if (read(reader, text, sizeof(text) - 1) <= 0 || !strstr(text, " error prog: ring: one\n"))
+		_exit(95);
+	(void)close(reader);
+	_exit(k2i_daemon_log_open("prog", K2HFT_LOG_DEBUG, path) == -ENXIO ? 0 : 94);
+}
+
+static void test_log_fifo(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(body_log_to_fifo), 0);
+	assert_int_equal(status_of(body_log_to_unreadable_fifo), 0);
+}
+
 /* Nobody reads what it shows, and its room is no multiple of a line's length. */
 static void body_log_to_full_terminal(void)
 {
@@ -529,7 +590,7 @@ int main(void)
 		cmocka_unit_test(test_log_full_file), cmocka_unit_test(test_log_terminal),
 		cmocka_unit_test(test_log_pipe),      cmocka_unit_test(test_syslog),
 		cmocka_unit_test(test_systemd),       cmocka_unit_test(test_log_full_terminal),
-		cmocka_unit_test(test_log_journal),
+		cmocka_unit_test(test_log_journal),   cmocka_unit_test(test_log_fifo),
 	};
 
 	return cmocka_run_group_tests(tests, folder_begin, folder_end);
