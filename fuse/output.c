@@ -24,7 +24,8 @@
 /* Without O_NONBLOCK, with which the open of a file fails on which somebody has a lease. A pipe's waits for nobody. */
 #define OPEN_FLAGS (O_RDWR | O_APPEND | O_NOCTTY)
 /* So long a pipe's reader, or a terminal, is waited for. */
-#define ROOM_MS 1000
+#define ROOM_NS K2I_SECOND_NS
+#define PAUSE_NS (10 * K2I_MILLISECOND_NS)
 
 enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_INSIDE_DIRECTORY };
 
@@ -245,11 +246,19 @@ static int look_after(struct k2i_output_file *output, bool make)
 }
 
 /* Once only, until something goes there again: everybody on the mount waits as well. */
-static int wait_for_room(struct k2i_output_file *output)
+static int wait_for_room(struct k2i_output_file *output, uint64_t *until_ns)
 {
 	struct pollfd room = {.fd = output->fd, .events = POLLOUT};
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 
-	if (!output->stalled && poll(&room, 1, ROOM_MS) > 0)
+	/* A serial line can have room for poll(2) and none for write(2). */
+	if (*until_ns)
+		(void)nanosleep(&pause, NULL);
+	else
+		*until_ns = now_ns + ROOM_NS;
+	if (!output->stalled && now_ns < *until_ns &&
+	    poll(&room, 1, (int)((*until_ns - now_ns) / K2I_MILLISECOND_NS)) > 0)
 		return 0;
 	output->stalled = true;
 	/* Not -EAGAIN, with which the writer would wait for the ring. */
@@ -259,12 +268,14 @@ static int wait_for_room(struct k2i_output_file *output)
 /* As write(2), or -errno. */
 static ssize_t append_some(struct k2i_output_file *output, const char *data, size_t bytes)
 {
+	uint64_t until_ns = 0;
 	ssize_t written;
 	int status = 0;
 
 	do
 		written = write(output->fd, data, bytes);
-	while (written < 0 && (errno == EINTR || (errno == EAGAIN && (status = wait_for_room(output)) == 0)));
+	while (written < 0 &&
+	       (errno == EINTR || (errno == EAGAIN && (status = wait_for_room(output, &until_ns)) == 0)));
 	if (written < 0)
 		return status ? status : -errno;
 	output->stalled = false;

@@ -62,6 +62,8 @@ static int append(struct place *place, const char *text)
 /* Of the writes that follow each takes so many bytes, and then the disk is full. */
 static size_t write_bytes, writes_left;
 static const char *others_path; /* who appends when nothing more goes in */
+/* So many more find no room, although poll(2) always says so of a file. */
+static unsigned refusals, asked;
 
 /* The linker sends them here. */
 ssize_t __real_write(int descriptor, const void *data, size_t bytes);
@@ -70,6 +72,12 @@ ssize_t __wrap_write(int descriptor, const void *data, size_t bytes)
 {
 	int other;
 
+	asked++;
+	if (refusals > 0) {
+		refusals--;
+		errno = EAGAIN;
+		return -1;
+	}
 	if (write_bytes == 0)
 		return __real_write(descriptor, data, bytes);
 	if (writes_left-- > 0)
@@ -130,12 +138,32 @@ static void lines_go_on_without_descriptors(void **state)
 	expect_contents(place->path, "a1\n");
 }
 
+/* Asking again and again would keep a processor busy, and the mount for ever. */
+static void room_that_is_none_is_not_asked_for_at_once(void **state)
+{
+	struct place *place = *state;
+
+	refusals = 3;
+	assert_int_equal(append(place, "a1\n"), 0);
+	refusals = 100000;
+	asked = 0;
+	assert_int_equal(append(place, "a2\n"), -ENOBUFS);
+	assert_in_range(asked, 2, 150);
+	asked = 0;
+	assert_int_equal(append(place, "a3\n"), -ENOBUFS);
+	assert_int_equal(asked, 1);
+	refusals = 0;
+	assert_int_equal(append(place, "a4\n"), 0);
+	expect_contents(place->path, "a1\na4\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(half_a_line_is_taken_back, place_make, place_end),
 		cmocka_unit_test_setup_teardown(what_others_append_stays, place_make, place_end),
 		cmocka_unit_test_setup_teardown(lines_go_on_without_descriptors, place_make, place_end),
+		cmocka_unit_test_setup_teardown(room_that_is_none_is_not_asked_for_at_once, place_make, place_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
