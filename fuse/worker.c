@@ -98,6 +98,8 @@ static int open_client(struct k2i_mount *mount)
 	if (status == 0 && mount->settings->queue_type != K2I_QUEUE_FILE)
 		k2i_client_ring_ends(mount->client);
 	if (status == 0)
+		k2i_client_certificate_watch(mount->client);
+	if (status == 0)
 		status = k2hft_client_thread_start(mount->client);
 	/* The keeper says so, and not each time. */
 	if (status == -EAGAIN && mount->begun)

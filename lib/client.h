@@ -21,6 +21,13 @@ void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *a
 /* No other client will have the ring after this one, which says so when it is closed. Set it before the first process. */
 void k2i_client_ring_ends(struct k2hft_client *client);
 
+/*
+ * watch has the client look, now and every minute, when the certificate expires that its next connection shows; before
+ * the first process. expires_s: in seconds since 1970; 0: there is none, or its file was never readable. Any thread.
+ */
+void k2i_client_certificate_watch(struct k2hft_client *client);
+uint64_t k2i_client_certificate_expires_s(struct k2hft_client *client);
+
 /* Whoever has set a hook began a claim, which must be to be seen (seq_cst) for the hook before. Any thread. */
 void k2i_client_claim_begun(struct k2hft_client *client);
 

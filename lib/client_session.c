@@ -353,6 +353,8 @@ static void life_check(struct k2hft_client *client, uint64_t now_ns)
 
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 {
+	if (client->certificate_watched)
+		k2i_client_certificate_look(client, now_ns);
 	switch (client->state) {
 	case K2HFT_CLIENT_WAITING:
 		if (now_ns < client->retry_at_ns)

@@ -97,8 +97,11 @@ struct k2hft_client {
 	struct k2i_tls_context *tls_context; /* NULL: no TLS, or OpenSSL has ended */
 	bool secure;                         /* TLS: as it was opened, so that any thread may look */
 	struct k2hft_client *tls_next;
-	bool securing;     /* the TLS handshake is under way */
-	uint32_t failures; /* in a row */
+	bool certificate_watched;
+	uint64_t certificate_look_ns;
+	_Atomic uint64_t certificate_expires_s; /* for any thread */
+	bool securing;                          /* the TLS handshake is under way */
+	uint32_t failures;                      /* in a row */
 	uint64_t retry_at_ns, deadline_ns, connected_ns;
 	uint64_t received_ns;     /* when bytes last came */
 	uint64_t expected_ns;     /* something must come since; 0: nothing */
@@ -193,6 +196,8 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 void k2i_client_tls_free(struct k2hft_client *client);
 /* Before its thread is stopped: the end of OpenSSL does not touch it any more. */
 void k2i_client_tls_leave(struct k2hft_client *client);
+/* When it is time, and it is watched. */
+void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
 /* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
 int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 

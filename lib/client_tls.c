@@ -14,6 +14,7 @@
  * clients that have one must be done with it then.
  */
 #define END_WAIT_NS (2 * K2I_SECOND_NS) /* all together, for what was written until then */
+#define CERTIFICATE_LOOK_NS (60 * K2I_SECOND_NS)
 static pthread_mutex_t users_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct k2hft_client *users;
 
@@ -188,5 +189,31 @@ static void files_read(struct k2hft_client *client, uint64_t now_ns)
 int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns)
 {
 	files_read(client, now_ns);
+	client->certificate_look_ns = 0;
 	return k2i_transport_secure(&client->transport, client->tls_context, client->host);
+}
+
+void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns)
+{
+	uint64_t expires_s;
+
+	if (now_ns < client->certificate_look_ns)
+		return;
+	client->certificate_look_ns = now_ns + CERTIFICATE_LOOK_NS;
+	expires_s = k2i_tls_certificate_file_expires_s(client->tls.certificate);
+	/* What was read before is used then. relaxed: nothing depends on it. */
+	if (expires_s)
+		atomic_store_explicit(&client->certificate_expires_s, expires_s, memory_order_relaxed);
+}
+
+void k2i_client_certificate_watch(struct k2hft_client *client)
+{
+	client->certificate_watched = client->tls.certificate != NULL;
+	if (client->certificate_watched)
+		k2i_client_certificate_look(client, 0);
+}
+
+uint64_t k2i_client_certificate_expires_s(struct k2hft_client *client)
+{
+	return atomic_load_explicit(&client->certificate_expires_s, memory_order_relaxed);
 }

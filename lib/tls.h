@@ -48,6 +48,8 @@ void k2i_tls_at_end(void (*end)(void));
 const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context);
 /* When the certificate expires, in seconds since 1970; 0: there is none. */
 uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context);
+/* The same of the certificate in that file, as it is now; 0: it can't be read. */
+uint64_t k2i_tls_certificate_file_expires_s(const char *file);
 /* Whether others than its owner may read that private key, which is worth a warning. */
 bool k2i_tls_private_key_exposed(const char *file);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include "tls_state.h"
@@ -319,9 +320,8 @@ const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context)
 	return X509_cmp_current_time(X509_get0_notBefore(certificate)) > 0 ? "is not valid yet" : NULL;
 }
 
-uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context)
+static uint64_t expires_s(const X509 *certificate)
 {
-	const X509 *certificate = SSL_CTX_get0_certificate(context->ssl);
 	ASN1_TIME *begin = certificate ? ASN1_TIME_set(NULL, 0) : NULL;
 	int days = 0, seconds = 0;
 
@@ -330,4 +330,21 @@ uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context)
 		days = seconds = 0;
 	ASN1_TIME_free(begin);
 	return days > 0 ? (uint64_t)days * 86400 + (uint64_t)seconds : 0;
+}
+
+uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context)
+{
+	return expires_s(SSL_CTX_get0_certificate(context->ssl));
+}
+
+uint64_t k2i_tls_certificate_file_expires_s(const char *file)
+{
+	BIO *bio = BIO_new_file(file, "re");
+	X509 *certificate = bio ? PEM_read_bio_X509_AUX(bio, NULL, no_passphrase, NULL) : NULL;
+	uint64_t expires = expires_s(certificate);
+
+	X509_free(certificate);
+	(void)BIO_free(bio);
+	ERR_clear_error();
+	return expires;
 }

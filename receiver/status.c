@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "status.h"
 
-#include <inttypes.h>
-
 #include "clock.h"
 #include "secure.h"
 #include "text.h"
@@ -122,12 +120,6 @@ void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *repo
 
 	values_get(status, values);
 	k2i_report_metrics_begin(report, &k2i_receiver_counter_table, k2i_loop_now_ns() - status->started_ns);
-	/* None at all rather than 0, which an alarm would take for one that has expired. */
-	if (expires_s)
-		k2i_report_add(report,
-			       "# HELP k2hft_receiver_certificate_expires_seconds when its certificate expires, since "
-			       "1970\n# TYPE k2hft_receiver_certificate_expires_seconds gauge\n"
-			       "k2hft_receiver_certificate_expires_seconds %" PRIu64 "\n",
-			       expires_s);
+	k2i_report_metrics_certificate(report, &k2i_receiver_counter_table, expires_s);
 	k2i_report_metrics(report, &k2i_receiver_counter_table, values);
 }

@@ -206,12 +206,20 @@ static void metrics_add(struct k2i_report *report, const struct k2i_counter_tabl
 
 void stat_show_metrics(FILE *output, const struct json_value *now)
 {
+	const char *expires_s = text_of(now, NULL, "certificate_expires_s");
 	struct k2i_report report = {0};
 	size_t table;
 
-	for (table = 0; table < K2I_COUNTER_TABLES; table++)
-		if (stat_table_there(now, k2i_counter_tables[table]))
-			metrics_add(&report, k2i_counter_tables[table], now);
+	for (table = 0; table < K2I_COUNTER_TABLES; table++) {
+		if (!stat_table_there(now, k2i_counter_tables[table]))
+			continue;
+		/* That of the program, which comes before its ring. */
+		if (expires_s)
+			k2i_report_metrics_certificate(&report, k2i_counter_tables[table],
+						       strtoull(expires_s, NULL, 10));
+		expires_s = NULL;
+		metrics_add(&report, k2i_counter_tables[table], now);
+	}
 	if (report.text && !report.failed)
 		(void)fputs(report.text, output);
 	free(report.text);

@@ -181,6 +181,18 @@ void k2i_report_metrics_begin(struct k2i_report *report, const struct k2i_counte
 		       table->program, table->program, table->program, uptime_ns / K2I_SECOND_NS);
 }
 
+void k2i_report_metrics_certificate(struct k2i_report *report, const struct k2i_counter_table *table,
+				    uint64_t expires_s)
+{
+	/* None at all rather than 0, which an alarm would take for one that has expired. */
+	if (expires_s)
+		k2i_report_add(report,
+			       "# HELP k2hft_%s_certificate_expires_seconds when its certificate expires, since 1970\n"
+			       "# TYPE k2hft_%s_certificate_expires_seconds gauge\n"
+			       "k2hft_%s_certificate_expires_seconds %" PRIu64 "\n",
+			       table->program, table->program, table->program, expires_s);
+}
+
 void k2i_report_metrics(struct k2i_report *report, const struct k2i_counter_table *table, const uint64_t *values)
 {
 	for (size_t at = 0; at < table->count; at++) {

@@ -48,5 +48,8 @@ void k2i_report_client(struct k2i_report *report, const char *host, const char *
 void k2i_report_metrics(struct k2i_report *report, const struct k2i_counter_table *table, const uint64_t *values);
 /* k2hft_PROGRAM_info with the version, and k2hft_PROGRAM_uptime_seconds. */
 void k2i_report_metrics_begin(struct k2i_report *report, const struct k2i_counter_table *table, uint64_t uptime_ns);
+/* k2hft_PROGRAM_certificate_expires_seconds; 0: it has none. */
+void k2i_report_metrics_certificate(struct k2i_report *report, const struct k2i_counter_table *table,
+				    uint64_t expires_s);
 
 #endif

@@ -6,6 +6,7 @@ wrapped_by_test_attach         = inotify_init1
 wrapped_by_test_client_broken  = k2hft_ring_repair
 wrapped_by_test_client_data    = malloc k2i_process_alive
 wrapped_by_test_client_exit    = k2i_tls_at_end k2hft_client_stats k2hft_client_drain
+wrapped_by_test_client_expiry  = k2i_tls_certificate_file_expires_s
 wrapped_by_test_client_flood   = k2i_transport_more
 wrapped_by_test_client_life    = getaddrinfo
 wrapped_by_test_client_retry   = getaddrinfo
