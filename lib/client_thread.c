@@ -89,11 +89,13 @@ int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *s
 
 void k2i_client_interrupt(struct k2hft_client *client)
 {
-	int cancel_state = k2i_cancel_disable();
+	/* A writer's call comes here, too, also where the program has closed the library's descriptors. */
+	int kept = errno, cancel_state = k2i_cancel_disable();
 	uint64_t one = 1;
 
 	(void)!write(client->interrupt, &one, sizeof(one));
 	k2i_cancel_restore(cancel_state);
+	errno = kept;
 }
 
 void k2i_client_interrupted(struct k2hft_client *client)

@@ -2,6 +2,7 @@
 #ifndef K2I_FUTEX_H
 #define K2I_FUTEX_H
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -20,6 +21,15 @@
 static inline long k2i_futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
 {
 	return syscall(K2I_FUTEX_NUMBER, word, operation, value, timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+/* Up to `count` who wait. Where a filter of system calls refuses it, nobody is told: errno, too, is left as it was. */
+static inline void k2i_futex_wake(_Atomic uint32_t *word, int operation, uint32_t count)
+{
+	int kept = errno;
+
+	(void)k2i_futex(word, operation, count, NULL);
+	errno = kept;
 }
 
 #endif

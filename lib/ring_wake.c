@@ -152,7 +152,7 @@ void k2i_space_wake(struct k2hft_ring *ring)
 {
 	/* R11 */
 	(void)atomic_fetch_add_explicit(&ring->header->space_sequence, 1, memory_order_release);
-	(void)k2i_futex(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX, NULL);
+	k2i_futex_wake(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX);
 }
 
 uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)

@@ -70,7 +70,7 @@ void k2i_turnstile_leave(struct k2i_turnstile *turnstile, struct k2i_turnstile_p
 	(void)pthread_mutex_unlock(&turnstile->mutex);
 	/* It may have gone on, and its place be no more: a wake at an address that nobody waits at is none. */
 	if (next)
-		(void)k2i_futex(next, FUTEX_WAKE_PRIVATE, 1, NULL);
+		k2i_futex_wake(next, FUTEX_WAKE_PRIVATE, 1);
 }
 
 static int turn_wait(struct k2i_turnstile_place *place)

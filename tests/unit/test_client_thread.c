@@ -615,6 +615,18 @@ static void a_client_without_descriptors_ends(void **state)
 	assert_int_equal(k2hft_client_drain(f->client, -1), -EIO);
 }
 
+static void an_interrupt_that_fails_leaves_errno(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	assert_int_equal(close(f->client->interrupt), 0);
+	f->client->interrupt = -1;
+	errno = 77;
+	k2i_client_interrupt(f->client);
+	assert_int_equal(errno, 77);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, without_progress, fixture_close)
 
 int main(void)
@@ -639,6 +651,7 @@ int main(void)
 		CASE(the_thread_has_a_stack_that_is_large_enough),
 		CASE(close_stops_a_thread_that_sleeps),
 		CASE(a_client_without_descriptors_ends),
+		CASE(an_interrupt_that_fails_leaves_errno),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,7 @@ static void each_wait_ends_with_a_signal(void **state)
 
 /* How many waits for room are refused as by a filter of system calls. */
 static atomic_uint refusals;
+static atomic_bool wakes_refused;
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, void *first, long second, long third, void *fourth, void *fifth, long sixth);
@@ -295,12 +296,36 @@ long __wrap_syscall(long number, void *first, long second, long third, void *fou
 {
 	if (number == K2I_FUTEX_NUMBER && second == FUTEX_WAKE_PRIVATE)
 		atomic_fetch_add(&wakes, 1);
+	if (number == K2I_FUTEX_NUMBER && (second & FUTEX_CMD_MASK) == FUTEX_WAKE && atomic_load(&wakes_refused)) {
+		errno = EPERM;
+		return -1;
+	}
 	if (number == K2I_FUTEX_NUMBER && second == FUTEX_WAIT_BITSET && atomic_load(&refusals) > 0) {
 		atomic_fetch_sub(&refusals, 1);
 		errno = EPERM;
 		return -1;
 	}
 	return __real_syscall(number, first, second, third, fourth, fifth, sixth);
+}
+
+static void a_wake_that_is_refused_leaves_errno(void **state)
+{
+	struct k2i_turnstile_place first = {0}, second = {.entered = true};
+	struct k2hft_ring_options options = {.size = sizeof(options)};
+	struct k2hft_ring *ring;
+
+	(void)state;
+	assert_int_equal(k2hft_ring_open(&options, &ring), 0);
+	assert_int_equal(k2i_turnstile_enter(&turnstile, &first), 0);
+	first.next = turnstile.last = &second;
+	atomic_store(&wakes_refused, true);
+	errno = 77;
+	k2i_space_wake(ring);
+	k2i_turnstile_leave(&turnstile, &first);
+	assert_int_equal(errno, 77);
+	atomic_store(&wakes_refused, false);
+	k2i_turnstile_leave(&turnstile, &second);
+	k2hft_ring_close(ring);
 }
 
 static void who_may_not_wait_is_told(void **state)
@@ -334,6 +359,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(one_writer_waits_for_room, open_turnstile, close_turnstile),
 		cmocka_unit_test_setup_teardown(each_wait_ends_with_a_signal, open_turnstile, close_turnstile),
 		cmocka_unit_test_setup_teardown(who_may_not_wait_is_told, open_turnstile, close_turnstile),
+		cmocka_unit_test_setup_teardown(a_wake_that_is_refused_leaves_errno, open_turnstile, close_turnstile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
