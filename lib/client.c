@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "client_state.h"
 #include "clock.h"
 #include "condition.h"
@@ -322,9 +323,12 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
-	int kept = errno, count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
+	/* A caller's thread that ended in the middle would leave a descriptor open, or bytes that went out uncounted. */
+	int kept = errno, cancel_state = k2i_cancel_disable();
+	int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
 	int status = k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
 
+	k2i_cancel_restore(cancel_state);
 	errno = kept;
 	return status;
 }

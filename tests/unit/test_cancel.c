@@ -168,6 +168,21 @@ static void a_wait_for_acknowledgements_unlocks_the_client(void **state)
 	k2hft_producer_close(producer);
 }
 
+static void process(void *client)
+{
+	assert_int_equal(k2hft_client_process(client, 1), 0);
+}
+
+static void a_call_of_process_is_finished(void **state)
+{
+	struct k2hft_client_options options = {.size = sizeof(options), .host = "127.0.0.1", .port = "1"};
+	struct k2hft_client *client;
+
+	assert_int_equal(k2hft_client_open(*state, &options, &client), 0);
+	assert_true(returns(process, client));
+	k2hft_client_close(client);
+}
+
 static void message(void *argument, enum k2hft_log_level level, const char *text)
 {
 	(void)argument;
@@ -199,6 +214,7 @@ int main(void)
 		RING_TEST(a_declaration_after_a_death_unlocks_the_table),
 		cmocka_unit_test(a_wait_for_a_seal_unlocks_the_sender),
 		RING_TEST(a_wait_for_acknowledgements_unlocks_the_client),
+		RING_TEST(a_call_of_process_is_finished),
 		cmocka_unit_test(a_message_ends_no_thread),
 	};
 
