@@ -166,9 +166,9 @@ struct k2hft_client {
 	uint32_t drainers;
 	bool thread_failed;
 
-	/* of who starts and closes: others ask only in between */
-	bool thread_runs;
+	/* of who starts and closes, or ends OpenSSL meanwhile */
 	pthread_t thread;
+	atomic_bool thread_runs; /* of this drain asks; before it ends thread_failed is set */
 	atomic_bool stop;
 };
 
@@ -241,7 +241,9 @@ void k2i_client_stand_by(struct k2hft_client *client);
 
 /* client_thread.c */
 void k2i_client_thread_stop(struct k2hft_client *client);
-/* Nothing is sent any more, and those who wait are told so. With the turn. */
+/* Those who wait are told that nothing is sent any more. */
+void k2i_client_waits_end(struct k2hft_client *client);
+/* And nothing is. With the turn, or without a thread. */
 void k2i_client_fail(struct k2hft_client *client);
 void k2i_client_interrupt(struct k2hft_client *client);
 /* Takes it up. With the turn. */

@@ -131,13 +131,18 @@ static int thread_step(struct k2hft_client *client)
 	return k2i_client_step(client, events, count, k2i_clock_ns(CLOCK_MONOTONIC));
 }
 
-void k2i_client_fail(struct k2hft_client *client)
+void k2i_client_waits_end(struct k2hft_client *client)
 {
-	client->broken = true;
 	(void)pthread_mutex_lock(&client->lock);
 	client->thread_failed = true;
 	(void)pthread_cond_broadcast(&client->drained);
 	(void)pthread_mutex_unlock(&client->lock);
+}
+
+void k2i_client_fail(struct k2hft_client *client)
+{
+	client->broken = true;
+	k2i_client_waits_end(client);
 }
 
 static void *thread_main(void *argument)
@@ -159,23 +164,26 @@ int k2hft_client_thread_start(struct k2hft_client *client)
 {
 	int kept = errno;
 
-	if (client->thread_runs)
+	/* relaxed, both: nobody else asks yet. */
+	if (atomic_load_explicit(&client->thread_runs, memory_order_relaxed))
 		return -EALREADY;
 	int error = k2i_thread_start(&client->thread, thread_main, client);
-	client->thread_runs = error == 0;
+	atomic_store_explicit(&client->thread_runs, error == 0, memory_order_relaxed);
 	errno = kept;
 	return error;
 }
 
 void k2i_client_thread_stop(struct k2hft_client *client)
 {
-	if (!client->thread_runs)
+	/* relaxed: whoever ended it before has ended OpenSSL, and the users' mutex lies between. */
+	if (!atomic_load_explicit(&client->thread_runs, memory_order_relaxed))
 		return;
 	/* Relaxed: the flag stands alone, and the join orders all else. */
 	atomic_store_explicit(&client->stop, true, memory_order_relaxed);
 	k2i_client_interrupt(client);
 	(void)pthread_join(client->thread, NULL);
-	client->thread_runs = false;
+	/* release: with it comes thread_failed, for a drain that goes on meanwhile. */
+	atomic_store_explicit(&client->thread_runs, false, memory_order_release);
 }
 
 bool k2i_client_failed(struct k2hft_client *client)
@@ -226,12 +234,11 @@ int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 	int error;
 
-	if (!client->thread_runs && !k2i_client_failed(client))
+	/* acquire: as above. */
+	if (!atomic_load_explicit(&client->thread_runs, memory_order_acquire) && !k2i_client_failed(client))
 		return -EINVAL;
 	if (stats.head >= stats.tail)
 		return 0;
-	if (!client->thread_runs)
-		return -EIO;
 	(void)pthread_mutex_lock(&client->lock);
 	client->drainers++;
 	pthread_cleanup_push(drain_leave, client);

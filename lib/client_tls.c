@@ -44,11 +44,13 @@ static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
-	/* The pid: a child of clone(2) has forgotten nothing. */
-	if (!client->thread_runs || client->ring->process.owner >> 32 != (uint64_t)getpid())
+	/* The pid: a child of clone(2) has forgotten nothing. relaxed: who ends starts none. */
+	if (!atomic_load_explicit(&client->thread_runs, memory_order_relaxed) ||
+	    client->ring->process.owner >> 32 != (uint64_t)getpid())
 		return;
 	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
 		(void)k2hft_client_drain(client, left_ms);
+	k2i_client_waits_end(client);
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
 	k2i_tls_context_release(client->tls_context);

@@ -45,6 +45,18 @@ int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	return -ETIMEDOUT;
 }
 
+/* What a drain answers that comes when the thread has ended. */
+static int late_drain;
+
+int __real_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
+void __real_k2i_client_bye(struct k2hft_client *client);
+void __wrap_k2i_client_bye(struct k2hft_client *client);
+void __wrap_k2i_client_bye(struct k2hft_client *client)
+{
+	late_drain = __real_k2hft_client_drain(client, 0);
+	__real_k2i_client_bye(client);
+}
+
 static void key_write(const char *path)
 {
 	static const char line[] = "000102030405060708090a0b0c0d0e0f\n";
@@ -109,6 +121,23 @@ static void no_writer_goes_on_without_tls(void **state)
 	k2hft_ring_close(ring);
 }
 
+static void who_drains_meanwhile_is_told(void **state)
+{
+	const struct files *files = *state;
+	struct k2hft_ring *ring = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring);
+	struct k2hft_client *client;
+
+	key_write(files->path);
+	client = client_with_tls(files, ring);
+	assert_int_equal(push(producer, stream_of(ring, "s"), "x"), 0);
+	exit_handler();
+	assert_int_equal(late_drain, -EIO);
+	k2hft_client_close(client);
+	k2hft_producer_close(producer);
+	k2hft_ring_close(ring);
+}
+
 /* It can have the pid of its parent, in a new namespace: both are the first process of a container then. */
 static void a_child_ends_nothing_of_its_parent(void **state)
 {
@@ -137,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(clients_are_waited_for_together, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(no_writer_goes_on_without_tls, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(who_drains_meanwhile_is_told, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(a_child_ends_nothing_of_its_parent, files_make, files_remove),
 	};
 
