@@ -174,8 +174,9 @@ bool k2i_ring_locked(int descriptor, unsigned lock);
 #define K2I_LOCK_STREAMS 2u  /* while declaring */
 #define K2I_LOCK_KEPT 3u     /* by whoever has the ring open to give it another consumer should one die */
 
-/* ring_stream.c */
+/* ring_stream.c: whether it ever was: so are those of chunks; and whether somebody has it now: so is a producer's. */
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
+bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id);
 unsigned k2i_streams_declared(const struct k2hft_ring *ring);
 /* k2hft_stream_release by who has committed no chunk of the stream: it waits for those of the others only. */
 int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id);

@@ -230,7 +230,7 @@ int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_ch
 	if (!producer->size || bytes == 0 || offset > producer->bytes || bytes > producer->bytes - offset)
 		return -EINVAL;
 	if (chunk->flags & ~K2I_CHUNK_FLAGS_KNOWN || chunk->reserved || chunk->record_count == 0 ||
-	    chunk->record_count > bytes || !k2i_stream_declared(ring, chunk->stream_id))
+	    chunk->record_count > bytes || !k2i_stream_referenced(ring, chunk->stream_id))
 		return -EINVAL;
 	begin = producer->position + offset - lead_bytes;
 	end = k2i_align_up(begin + K2HFT_CHUNK_HEADER_BYTES + lead_bytes + bytes, 8);

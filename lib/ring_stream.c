@@ -36,7 +36,7 @@ static uint32_t streams_used(const struct k2hft_ring *ring)
 
 static uint32_t references(struct k2i_stream *stream)
 {
-	/* relaxed: changed under the lock; elsewhere a count that may be old. */
+	/* relaxed: changed under the lock; elsewhere a count that may be old, but for who has one of them. */
 	return atomic_load_explicit(&stream->references, memory_order_relaxed);
 }
 
@@ -61,8 +61,13 @@ bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
 {
 	if (stream_id == 0 || stream_id > K2I_STREAM_COUNT)
 		return false;
-	/* relaxed: asked by who has declared it, or for the stream of a chunk, which was declared before R1 of that chunk. */
+	/* relaxed: asked for the stream of a chunk, which was declared before R1 of that chunk. */
 	return atomic_load_explicit(&ring->streams[stream_id - 1].declared, memory_order_relaxed) == 1;
+}
+
+bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id)
+{
+	return stream_id != 0 && stream_id <= K2I_STREAM_COUNT && references(&ring->streams[stream_id - 1]) != 0;
 }
 
 unsigned k2i_streams_declared(const struct k2hft_ring *ring)

@@ -182,8 +182,9 @@ K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
 K2HFT_API int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *stream, uint32_t *stream_id);
 
 /*
- * Takes back one declaration. After the last one the number can be given to another stream, once all its chunks are
- * acknowledged. Any thread. -EINVAL the number is not declared; others as k2hft_stream_declare. Since 0.1.0.
+ * Takes back one declaration. After the last one no chunk can be committed with the number, and it can be given to
+ * another stream once those that were are acknowledged. Any thread. -EINVAL the number is not declared; others as
+ * k2hft_stream_declare. Since 0.1.0.
  */
 K2HFT_API int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id);
 

@@ -74,7 +74,7 @@ holding=
 wait_until above again discarded_claims "$claims"
 is again unknown_records 0 || fail "unknown records"
 lossy again && fail "a loss: $(cat "$dir/shown")"
-"$tools/ring_client" "$dir/again" released || fail "a record of no stream"
+"$tools/ring_client" "$dir/again" spoiled || fail "a record of no stream"
 wait_until is again unknown_records 1
 above again discarded_ranges 0 || fail "no discarded range"
 lossy again || fail "no loss"

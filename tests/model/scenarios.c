@@ -237,8 +237,10 @@ static void empty_at(uint64_t offset)
 	word_set("header->space_sequence", &model_header->space_sequence, 0);
 	word_set("header->space_waiters", &model_header->space_waiters, 0);
 	ring->head = ring->acked = ring->read = ring->chunk_end = ring->tail_seen = begin;
-	for (unsigned thread = 1; thread <= MODEL_PRODUCERS; thread++)
+	for (unsigned thread = 1; thread <= MODEL_PRODUCERS; thread++) {
 		word_set("declared", &model_streams[thread - 1].declared, 1);
+		word_set("references", &model_streams[thread - 1].references, 1);
+	}
 }
 
 static void two_opened(uint64_t offset)
@@ -279,10 +281,8 @@ static void streams_found(void)
 {
 	two_at_the_wrap();
 	world.rings[0].stream_copies = world.stream_copies;
-	for (unsigned thread = 1; thread <= MODEL_PRODUCERS; thread++) {
-		word_set("references", &model_streams[thread - 1].references, 1);
+	for (unsigned thread = 1; thread <= MODEL_PRODUCERS; thread++)
 		model_streams[thread - 1].path[0] = 's';
-	}
 }
 
 static void none_opened(void)

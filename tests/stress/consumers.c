@@ -156,17 +156,13 @@ static void disturb(struct log *log, const char *path, struct worker *workers, u
 static void stress_run(const char *path, unsigned producers, uint64_t duration_ns)
 {
 	struct log *log = mmap(NULL, sizeof(*log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct k2hft_stream stream = {.path = "stress"};
-	struct k2hft_ring *ring = ring_open(path);
 	struct worker workers[PRODUCERS_MAX];
-	uint32_t stream_id;
 
 	REQUIRE(log != MAP_FAILED);
-	/* Declared once, and used by producers that never release it: the number stays theirs. */
-	REQUIRE(k2hft_stream_declare(ring, &stream, &stream_id) == 0);
-	k2hft_ring_close(ring);
+	/* So that it is there to attach to. */
+	k2hft_ring_close(ring_open(path));
 	for (unsigned at = 0; at < producers; at++)
-		workers[at] = (struct worker){.board = &log->board, .link = path, .stream_id = stream_id, .number = at};
+		workers[at] = (struct worker){.board = &log->board, .link = path, .number = at};
 	disturb(log, path, workers, producers, now_ns() + duration_ns);
 	drain(log, path, workers, producers);
 	(void)munmap(log, sizeof(*log));

@@ -13,7 +13,6 @@ struct stress {
 	struct k2hft_ring *ring;
 	struct board *board;
 	char link[64]; /* for those who attach */
-	uint32_t stream_id;
 	unsigned producers;
 	struct worker workers[PRODUCERS_MAX];
 	uint32_t life_seen[PRODUCERS_MAX];
@@ -137,20 +136,15 @@ static inline void all_arrived(struct stress *stress)
 static inline void stress_run(struct stress *stress, uint64_t duration_ns)
 {
 	struct k2hft_ring_options options = {.size = sizeof(options)};
-	struct k2hft_stream stream = {.path = "stress"};
 
 	options.ring_bytes = stress->producers % 2 ? K2HFT_RING_BYTES_MIN : 16 * K2HFT_RING_BYTES_MIN;
 	REQUIRE(k2hft_ring_open(&options, &stress->ring) == 0);
-	REQUIRE(k2hft_stream_declare(stress->ring, &stream, &stress->stream_id) == 0);
 	(void)snprintf(stress->link, sizeof(stress->link), "/proc/%d/fd/%d", (int)getpid(),
 		       k2hft_ring_descriptor(stress->ring));
 	stress->board = board_make();
 	for (unsigned at = 0; at < stress->producers; at++)
-		stress->workers[at] = (struct worker){.board = stress->board,
-						      .ring = stress->ring,
-						      .link = stress->link,
-						      .stream_id = stress->stream_id,
-						      .number = at};
+		stress->workers[at] = (struct worker){
+			.board = stress->board, .ring = stress->ring, .link = stress->link, .number = at};
 	workers_start(stress);
 	consume_until(stress, now_ns() + duration_ns);
 	atomic_store(&stress->board->stop, 1);

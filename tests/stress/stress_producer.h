@@ -40,7 +40,7 @@ struct worker {
 	struct board *board;
 	struct k2hft_ring *ring; /* of a thread */
 	const char *link;        /* for a process that attaches */
-	uint32_t stream_id, number, life;
+	uint32_t number, life;
 	pthread_t thread;
 	pid_t process;
 };
@@ -114,10 +114,12 @@ static inline int chunk_produce(struct k2hft_producer *producer, const struct wo
 static inline void produce(struct k2hft_ring *ring, const struct worker *worker)
 {
 	struct board *board = worker->board;
-	uint32_t random = 0x9e3779b9u * (worker->number + 1 + worker->life * 16), stream_id = worker->stream_id;
+	uint32_t random = 0x9e3779b9u * (worker->number + 1 + worker->life * 16), stream_id;
+	const struct k2hft_stream stream = {.path = "stress"};
 	struct k2hft_producer *producer;
 	uint64_t counter = 0;
 
+	REQUIRE(k2hft_stream_declare(ring, &stream, &stream_id) == 0);
 	REQUIRE(k2hft_producer_open(ring, &producer) == 0);
 	while (!atomic_load(&board->stop)) {
 		int status = chunk_produce(producer, worker, stream_id, &counter, &random);

@@ -6,16 +6,20 @@
  *	ring_client RING hold STREAM	sends each line of standard input as a chunk of its own, reserves one more, writes
  *					into it, prints "held" and waits to be killed
  *	ring_client RING back		reserves, prints "held", and gives that back at the end of standard input
- *	ring_client RING released	sends a record of a stream that nobody has declared any more
+ *	ring_client RING spoiled	sends a record of a stream whose name is not whole, as if who wrote it had died
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <k2hft/ring.h>
+
+#include "ring_layout.h"
 
 #define HELD_BYTES 1000u
 #define NS_PER_S UINT64_C(1000000000)
@@ -113,15 +117,29 @@ static int hold(struct k2hft_ring *ring, const char *path)
 		(void)pause();
 }
 
-static int released(struct k2hft_ring *ring)
+static int name_spoil(const char *path, uint32_t stream_id)
 {
-	const struct k2hft_stream stream = {.path = "released", .mode = K2HFT_STREAM_TEXT};
+	const size_t at = K2I_STREAMS_AT + (stream_id - 1) * sizeof(struct k2i_stream);
+	const uint32_t generation = 1; /* odd, as while it is written */
+	int file = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t written;
+
+	if (file < 0)
+		return -errno;
+	written = pwrite(file, &generation, sizeof(generation), (off_t)(at + offsetof(struct k2i_stream, generation)));
+	(void)close(file);
+	return written == sizeof(generation) ? 0 : -EIO;
+}
+
+static int spoiled(struct k2hft_ring *ring, const char *path)
+{
+	const struct k2hft_stream stream = {.path = "spoiled", .mode = K2HFT_STREAM_TEXT};
 	struct k2hft_producer *producer;
 	uint32_t stream_id;
 	int status = k2hft_stream_declare(ring, &stream, &stream_id);
 
 	if (status == 0)
-		status = k2hft_stream_release(ring, stream_id);
+		status = name_spoil(path, stream_id);
 	if (status)
 		return failed("stream", status);
 	status = k2hft_producer_open(ring, &producer);
@@ -150,8 +168,8 @@ int main(int argc, char **argv)
 		return hold(ring, argv[3]);
 	if (strcmp(argv[2], "back") == 0)
 		status = back(ring);
-	else if (strcmp(argv[2], "released") == 0)
-		status = released(ring);
+	else if (strcmp(argv[2], "spoiled") == 0)
+		status = spoiled(ring, argv[1]);
 	else if (strcmp(argv[2], "count") == 0)
 		status = count_print(ring);
 	else

@@ -111,6 +111,25 @@ static void number_is_given_away_when_acknowledged(void **state)
 	k2hft_producer_close(producer);
 }
 
+/* The number can be another stream's already. */
+static void nothing_is_committed_to_what_was_released(void **state)
+{
+	struct k2hft_ring *ring = *state;
+	struct k2hft_producer *producer = producer_of(ring);
+	uint32_t stream_id = stream_of(ring, "twice");
+
+	assert_int_equal(stream_of(ring, "twice"), stream_id);
+	assert_int_equal(k2hft_stream_release(ring, stream_id), 0);
+	assert_int_equal(push(producer, stream_id, "x"), 0);
+	assert_int_equal(k2hft_stream_release(ring, stream_id), 0);
+	assert_int_equal(push(producer, stream_id, "y"), -EINVAL);
+	assert_int_equal(push(producer, 0, "z"), -EINVAL);
+	assert_int_equal(push(producer, 4097, "z"), -EINVAL);
+	(void)take(ring, "x");
+	assert_nothing(ring, 0);
+	k2hft_producer_close(producer);
+}
+
 /* What others had claimed when it was released, and gave back, it does not wait for. */
 static void number_waits_for_no_claim_that_went_back(void **state)
 {
@@ -338,6 +357,7 @@ int main(void)
 		RING_TEST(found_as_declared),
 		RING_TEST(bad_streams),
 		RING_TEST(number_is_given_away_when_acknowledged),
+		RING_TEST(nothing_is_committed_to_what_was_released),
 		RING_TEST(number_waits_for_no_claim_that_went_back),
 		RING_TEST(number_of_which_nothing_came_is_given_away_at_once),
 		cmocka_unit_test(spoiled_texts_are_nobodys),
