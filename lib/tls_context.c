@@ -75,6 +75,26 @@ static int no_passphrase(char *buffer, int room, int writing, void *argument)
 	return -1;
 }
 
+/* OpenSSL opens files so that whatever another thread executes meanwhile would have this one, too. */
+static EVP_PKEY *private_key_read(const char *file)
+{
+	FILE *stream = fopen(file, "re");
+	EVP_PKEY *key = stream ? PEM_read_PrivateKey(stream, NULL, no_passphrase, NULL) : NULL;
+
+	if (stream)
+		(void)fclose(stream);
+	return key;
+}
+
+static bool private_key_use(struct k2i_tls_context *context, const char *file)
+{
+	EVP_PKEY *key = private_key_read(file);
+	bool used = key && SSL_CTX_use_PrivateKey(context->ssl, key) == 1;
+
+	EVP_PKEY_free(key);
+	return used;
+}
+
 static int certificate_use(struct k2i_tls_context *context, const struct k2i_tls_settings *settings,
 			   struct k2i_tls_problem *problem)
 {
@@ -88,7 +108,7 @@ static int certificate_use(struct k2i_tls_context *context, const struct k2i_tls
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, certificate) != 1)
 		return wrong(problem, K2I_TLS_CERTIFICATE, "%s is not a certificate in PEM form: %s", certificate,
 			     library_reason());
-	if (SSL_CTX_use_PrivateKey_file(context->ssl, private_key, SSL_FILETYPE_PEM) == 1)
+	if (private_key_use(context, private_key))
 		return 0;
 	if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509 &&
 	    ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH)

@@ -23,7 +23,7 @@
  * time. No function may be called in a signal handler.
  *
  * fork. A child must not use, or even close, anything that its parent opened; it opens or attaches for itself. All
- * descriptors of the library close on exec.
+ * descriptors of the library close on exec, but for those by which OpenSSL reads certificates.
  *
  * Lifetimes. What was opened from something is closed before it: writers before their sender, producers and the client
  * before their ring.
