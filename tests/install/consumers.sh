@@ -75,3 +75,14 @@ compile static-c "${CC:-cc}" "$root/consumer.c" --static
 compile static-cc "${CXX:-c++}" "$root/consumer.cc" --static
 [ "$("$root/static-c")" = "$version" ]
 [ "$("$root/static-cc")" = "$version" ]
+
+# With nothing shared at all, if what it needs is there so.
+# shellcheck disable=SC2046
+if [ -z "${SANITIZER-}" ] && echo 'int main(void) { return 0; }' | "${CC:-cc}" -static -o "$root/static" -xc - -xnone \
+	$(pkg-config --static --libs liblz4 inih yaml-0.1 libssl libcrypto) 2>/dev/null; then
+	SANITIZER=-static compile static-whole "${CC:-cc}" "$root/consumer.c" --static 2>"$root/said" || {
+		cat "$root/said"
+		exit 1
+	}
+	[ "$("$root/static-whole")" = "$version" ]
+fi
