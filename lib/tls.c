@@ -26,10 +26,18 @@
 /* Whom a client wants to talk to: the peer is told (if it is a name), and the certificate, if there is one, compared. */
 static bool host_set(SSL *ssl, const char *host)
 {
+	size_t bytes = strlen(host);
+	char *name;
+	bool set;
+
 	if (k2i_address_valid(host))
 		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+	/* The dot of a name that is not to be looked for in other domains is in no certificate. */
+	name = strndup(host, bytes - (bytes > 1 && host[bytes - 1] == '.'));
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-	return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+	set = name && SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
+	free(name);
+	return set;
 }
 
 int k2i_tls_open(struct k2i_tls_context *context, int descriptor, const char *host, struct k2i_tls **tls)

@@ -476,6 +476,20 @@ static void test_files_that_are_no_certificates(void **state)
 	certificate_try("/dev/null", "/", K2I_TLS_PRIVATE_KEY, "/: Is a directory");
 }
 
+/* "logs.example." is looked up as it is, in no other domain; a certificate is for "logs.example". */
+static void test_name_with_a_dot_behind_it(void **state)
+{
+	struct k2i_tls_context *context = context_open(KEY, false);
+	struct k2i_tls *tls;
+
+	(void)state;
+	assert_int_equal(k2i_tls_open(context, -1, "logs.example.", &tls), 0);
+	assert_string_equal(X509_VERIFY_PARAM_get0_host(SSL_get0_param(tls->ssl), 0), "logs.example");
+	assert_string_equal(SSL_get_servername(tls->ssl, TLSEXT_NAMETYPE_host_name), "logs.example");
+	k2i_tls_free(tls);
+	k2i_tls_context_release(context);
+}
+
 static void certificate_make(const char *path)
 {
 	EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -639,6 +653,7 @@ int main(void)
 		cmocka_unit_test(test_long_hello),
 		cmocka_unit_test(test_authority_directory),
 		cmocka_unit_test(test_files_that_are_no_certificates),
+		cmocka_unit_test(test_name_with_a_dot_behind_it),
 		cmocka_unit_test(test_private_key_is_closed_on_exec),
 		cmocka_unit_test(test_peer_names),
 		cmocka_unit_test(test_key_files),
