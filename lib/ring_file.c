@@ -126,13 +126,26 @@ int k2i_ring_temporary_create(const char *folder, uint64_t capacity)
 	return error;
 }
 
+/*
+ * On a file system without hard links, as FAT and exFAT are. Another process that makes this ring can't come in between: it
+ * needs the lock of the name `from`.
+ */
+static int name_move(const char *from, const char *path)
+{
+	struct stat file;
+
+	if (lstat(path, &file) == 0)
+		return -EEXIST;
+	return errno == ENOENT && rename(from, path) == 0 ? 0 : -errno;
+}
+
 /* Gives the finished file its name. -EEXIST: there is one of that name, and it is not to be replaced. */
 static int name_give(const char *from, const char *path, bool replace)
 {
 	if (replace)
 		return rename(from, path) ? -errno : 0;
 	if (link(from, path))
-		return -errno;
+		return errno == EPERM || errno == EOPNOTSUPP ? name_move(from, path) : -errno;
 	K2I_CRASH(ring_file_linked);
 	(void)unlink(from);
 	return 0;

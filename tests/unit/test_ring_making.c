@@ -263,6 +263,16 @@ static int child_status(void)
 	return WEXITSTATUS(status);
 }
 
+static int link_error; /* 0: there are hard links */
+
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to)
+{
+	errno = link_error;
+	return link_error ? -1 : __real_link(from, to);
+}
+
 /* Of many that make the same ring at once one is its consumer, and nothing is left beside it. */
 static void one_of_many_makes_it(void **state)
 {
@@ -287,6 +297,18 @@ static void one_of_many_makes_it(void **state)
 		assert_false(there(files->leftover));
 		assert_int_equal(unlink(files->path), 0);
 	}
+}
+
+/* As on FAT and exFAT. */
+static void one_of_many_makes_it_without_links(void **state)
+{
+	static const int errors[] = {EPERM, EOPNOTSUPP};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		link_error = errors[i];
+		one_of_many_makes_it(state);
+	}
+	link_error = 0;
 }
 
 static int64_t missing_bytes(const char *path)
@@ -571,6 +593,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(one_of_many_makes_it_without_links, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(free_room_is_cleared_and_nothing_else, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(free_room_is_not_read, files_make, files_remove),
