@@ -212,8 +212,12 @@ static bool give_up(const struct k2i_mount *mount, unsigned failures)
 			mount_point, failures);
 	else
 		return false;
-	k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged %s%s", file ? "stays in " : "is lost",
-		file ? file : "");
+	if (file)
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: what is not acknowledged stays in %s; what was in the page cache, if anything, is lost",
+			file);
+	else
+		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
 	return true;
 }
 

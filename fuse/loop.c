@@ -100,8 +100,8 @@ static size_t place_bytes(const struct k2i_mount *mount)
 	return bytes <= mount->chunk_bytes_max ? bytes : 0;
 }
 
-/* Memory for a request's data: in the ring, if there is room and nobody waits for it. */
-static void place_body(struct k2i_mount *mount, struct request *request)
+/* Memory for a request's data: in the ring, if it has room and nobody waits for it. -EFAULT: it can't be written. */
+static int place_body(struct k2i_mount *mount, struct request *request)
 {
 	size_t bytes = place_bytes(mount);
 	void *claim;
@@ -110,11 +110,11 @@ static void place_body(struct k2i_mount *mount, struct request *request)
 	request->body = mount->body;
 	request->body_room = K2I_WRITE_BYTES_MAX;
 	if (bytes == 0 || mount->park.first || k2hft_producer_reserve(mount->producer, bytes, &claim))
-		return;
-	k2i_populate(mount->populated, claim, bytes);
+		return 0;
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 	request->body_room = bytes - K2I_HEADROOM_BYTES;
+	return k2i_populate(mount->populated, claim, bytes);
 }
 
 static void give_back(struct k2i_mount *mount, struct request *request)
@@ -139,13 +139,14 @@ static void join_body(struct k2i_mount *mount, struct request *request)
 	give_back(mount, request);
 }
 
-/* 1: a request; 0: none now; -errno: there will be none any more. */
+/* 1: a request; 0: none now; -errno: there will be none any more, or -EFAULT, the ring can't be written. */
 static int receive(struct k2i_mount *mount, struct request *request)
 {
 	struct iovec parts[3];
 	ssize_t bytes;
 
-	place_body(mount, request);
+	if (place_body(mount, request))
+		return -EFAULT;
 	parts[0] = (struct iovec){.iov_base = &request->head, .iov_len = sizeof(request->head)};
 	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = request->body_room};
 	parts[2] = (struct iovec){.iov_base = mount->body + request->body_room,
@@ -574,6 +575,12 @@ int k2i_loop_run(struct k2i_mount *mount)
 		if (!waits[WAIT_DEVICE].revents)
 			continue;
 		status = serve_one(mount);
+		/* Where this process itself writes to the ring that is a SIGBUS. Another worker is to try. */
+		if (status == -EFAULT) {
+			k2i_log(K2HFT_LOG_ERROR,
+				"mount: the ring can't be written: the disk of its file is full, or fails");
+			return status;
+		}
 		if (status)
 			end_by_kernel(mount, status);
 	}

@@ -38,7 +38,7 @@ void k2i_populated_free(struct k2i_populated *populated)
 	free(populated);
 }
 
-void k2i_populate(struct k2i_populated *populated, const char *memory, size_t bytes)
+int k2i_populate(struct k2i_populated *populated, const char *memory, size_t bytes)
 {
 	size_t from = (size_t)(memory - populated->data);
 
@@ -48,7 +48,10 @@ void k2i_populate(struct k2i_populated *populated, const char *memory, size_t by
 		if (populated->parts[part])
 			continue;
 		/* A kernel that can't has no way to go on after a death either. */
-		(void)madvise(populated->data + at, left < PART_BYTES ? left : PART_BYTES, MADV_POPULATE_WRITE);
+		if (madvise(populated->data + at, left < PART_BYTES ? left : PART_BYTES, MADV_POPULATE_WRITE) < 0 &&
+		    errno == EFAULT)
+			return -EFAULT;
 		populated->parts[part] = true;
 	}
+	return 0;
 }

@@ -15,6 +15,7 @@ struct k2i_populated;
 
 int k2i_populated_create(const struct k2hft_ring *ring, struct k2i_populated **populated); /* -ENOMEM */
 void k2i_populated_free(struct k2i_populated *populated);
-void k2i_populate(struct k2i_populated *populated, const char *memory, size_t bytes);
+/* -EFAULT: its file has no room for it, or its disk does not answer; touching it would be the end of this process. */
+int k2i_populate(struct k2i_populated *populated, const char *memory, size_t bytes);
 
 #endif

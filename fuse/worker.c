@@ -185,7 +185,7 @@ int k2i_worker_run(struct k2i_mount *mount)
 	(void)kill(mount->keeper, SIGUSR1);
 	status = k2i_loop_run(mount);
 	/* As if it had been killed: who waits, waits for the next one. */
-	if (status == -EMFILE)
+	if (status == -EMFILE || status == -EFAULT)
 		return K2I_STATUS_AGAIN;
 	end(mount);
 	return status ? K2I_STATUS_FAILED : EXIT_SUCCESS;
