@@ -256,17 +256,18 @@ static int length_settle(struct k2i_outputs *outputs, struct k2i_output_whole *f
 	return 0;
 }
 
-/* Whether the open file is what its path names. */
-static bool file_in_place(const struct k2i_outputs *outputs, const struct k2i_output_whole *file, uint64_t *length)
+/* 0: the open file is what its path names; 1: it is not; an error: a disk that fails, say, does not tell. */
+static int file_elsewhere(const struct k2i_outputs *outputs, const struct k2i_output_whole *file, uint64_t *length)
 {
 	const struct k2i_output_file *output = &file->output;
 	struct stat status;
 
-	if (file->generation != atomic_load(&outputs->generation) ||
-	    fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
+	if (file->generation != atomic_load(&outputs->generation))
+		return 1;
+	if (fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 1 : -errno;
 	*length = (uint64_t)status.st_size;
-	return status.st_dev == output->device && status.st_ino == output->inode;
+	return status.st_dev != output->device || status.st_ino != output->inode;
 }
 
 /* After SIGHUP, and when the base directory is another, that is no news. */
@@ -290,8 +291,12 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 	    (outputs->refused_prefix && k2i_path_below(output->path, outputs->refused_prefix)))
 		return -EACCES;
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
-	if (output->descriptor >= 0 && !file_in_place(outputs, file, &length))
+	if (output->descriptor >= 0)
+		error = file_elsewhere(outputs, file, &length);
+	if (error > 0)
 		file_replaced(outputs, file);
+	else if (error)
+		file_close(outputs, file);
 	if (output->descriptor < 0) {
 		error = file_open(outputs, file);
 		length = file->uncut ? file->uncut : output->length;

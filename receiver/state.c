@@ -275,7 +275,7 @@ void k2i_state_tick(struct k2i_state *state)
 	result = k2i_ledger_check(state->destination.ledger);
 	if (result < 0)
 		k2i_log_limited(&state->ledger_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
-				"ledger: somebody removed or cut it in %s, and it can't be written again: %s",
+				"ledger: %s does not have it as it was written, and it can't be written again: %s",
 				state->path, k2i_text_error(result));
 	if (result != 1)
 		return;

@@ -45,6 +45,18 @@ int __wrap_ftruncate(int descriptor, off_t length)
 	return -1;
 }
 
+static int look_error;
+
+int __real_fstatat(int directory, const char *path, struct stat *status, int flags);
+int __wrap_fstatat(int directory, const char *path, struct stat *status, int flags);
+int __wrap_fstatat(int directory, const char *path, struct stat *status, int flags)
+{
+	if (!look_error)
+		return __real_fstatat(directory, path, status, flags);
+	errno = look_error;
+	return -1;
+}
+
 static unsigned twice_said;
 
 static void message(void *argument, enum k2hft_log_level level, const char *text)
@@ -301,6 +313,25 @@ static void test_end_never_cut_and_closed(void **state)
 	end_uncut(*state, EPERM, true, 0);
 }
 
+/* Nobody has renamed a file of a disk that does not answer. */
+static void test_not_seen(void **state)
+{
+	struct place *place = *state;
+	struct k2i_stream stream = stream_make(1, "seen");
+
+	place_open(place, "%L", NULL);
+	deliver(place, &stream, 0, 1, "1\n");
+	look_error = EIO;
+	deliver(place, &stream, 0, 1, "2\n");
+	assert_int_equal(atomic_load(&place->counters.replaced_files), 0);
+	look_error = ENOENT;
+	deliver(place, &stream, 0, 1, "3\n");
+	assert_int_equal(atomic_load(&place->counters.replaced_files), 1);
+	look_error = 0;
+	deliver(place, &stream, 0, 1, "4\n");
+	expect_file(place, "seen", "1\n2\n3\n4\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +349,7 @@ int main(void)
 		PLACE_TEST(test_no_end_in_order),
 		PLACE_TEST(test_end_never_cut),
 		PLACE_TEST(test_end_never_cut_and_closed),
+		PLACE_TEST(test_not_seen),
 	};
 
 	k2hft_log_callback_set(message, NULL, K2HFT_LOG_ERROR);
