@@ -329,7 +329,18 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 	return result;
 }
 
-void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer)
+/* At level synced the next round says it again, and those records come again; at level written this is all that is said. */
+static void disk_refused(struct k2i_outputs *outputs, struct k2i_output_whole *file, int error)
+{
+	file->lost = error;
+	k2i_count(&outputs->counters->disk_errors, 1);
+	k2i_log_limited(&outputs->disk_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
+			"output: the disk refuses what %s had: %s; what was acknowledged at level written may be lost",
+			file->label, k2i_text_error(error));
+}
+
+void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *output,
+			const struct k2i_store_writer *writer)
 {
 	struct k2i_output_whole *file = k2i_output_whole(output);
 	off_t end = writer->written_bytes ? lseek(output->descriptor, 0, SEEK_CUR) : 0;
@@ -340,7 +351,7 @@ void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_w
 	file->dirty = true;
 	error = k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
 	if (error)
-		file->lost = error;
+		disk_refused(outputs, file, error);
 }
 
 void k2i_output_refused(struct k2i_outputs *outputs, struct k2i_output_file *output)

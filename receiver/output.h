@@ -95,7 +95,8 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
  */
 int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred);
 /* What `writer` has written to a locked output. */
-void k2i_output_written(struct k2i_output_file *output, const struct k2i_store_writer *writer);
+void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *output,
+			const struct k2i_store_writer *writer);
 /* Takes a locked output back to `length`, after a write that failed; never makes it longer. Errors as ftruncate(2). */
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer);
 /*

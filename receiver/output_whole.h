@@ -58,7 +58,7 @@ struct k2i_outputs {
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, uncut_limit; /* files can be many, above all at the start */
-	struct k2i_log_limit base_limit;
+	struct k2i_log_limit base_limit, disk_limit;
 	struct k2i_output_moved *moved; /* what k2i_outputs_recover has for k2i_outputs_recover_renamed */
 	size_t moved_count;
 	bool base_missing; /* its path leads nowhere; whose tick it is alone */

@@ -180,6 +180,6 @@ int k2i_output_write(struct k2i_output_writer *writer, const struct k2i_group *g
 	if (!error)
 		error = writer->plain ? k2i_store_flush(&writer->store) : formatted_write(writer);
 	if (!error)
-		k2i_output_written(file->output, &writer->store);
+		k2i_output_written(group->outputs, file->output, &writer->store);
 	return error;
 }

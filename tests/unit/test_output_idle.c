@@ -79,7 +79,7 @@ static void output_use(struct k2i_outputs *table, const char *path)
 	k2i_store_writer_begin(&writer, output->descriptor);
 	assert_int_equal(k2i_store_put(&writer, "a", 1), 0);
 	assert_int_equal(k2i_store_flush(&writer), 0);
-	k2i_output_written(output, &writer);
+	k2i_output_written(table, output, &writer);
 	k2i_output_unlock(output);
 	k2i_output_release(table, output);
 	k2i_store_writer_free(&writer);

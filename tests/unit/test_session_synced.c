@@ -267,6 +267,7 @@ static void test_write_behind_fails(void **state)
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_int_equal(world->session.durable, 80);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
+	assert_int_equal(atomic_load(&world->counters.disk_errors), 1);
 	k2i_output_release(world->destination.outputs, output);
 }
 
