@@ -103,6 +103,7 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	if (ledger->log >= 0)
 		(void)close(ledger->log);
 	ledger->log = file;
+	ledger->doubted = false;
 	ledger->device = status.st_dev;
 	ledger->inode = status.st_ino;
 	ledger->end = ledger->synced_end = snapshot.used;
@@ -334,6 +335,7 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 			k2i_known_ring_forget(&ledger->known, place);
 		return error;
 	}
+	ledger->doubted = false;
 	ring->number = ++ledger->number;
 	k2i_known_ring_commit(&ledger->known, place, ring);
 	k2i_known_files_update(&ledger->known, files, file_count);
@@ -452,7 +454,12 @@ void k2i_ledger_doubt(struct k2i_ledger *ledger)
 {
 	(void)pthread_mutex_lock(&ledger->mutex);
 	k2i_known_doubt(&ledger->known);
-	/* If that can't be written either, nobody but a receiver that dies soon forgets it. */
+	/*
+	 * A disk that is full has no room for another log, but this one has some. Nobody else would tell a receiver that
+	 * starts now, and it would take for written what nobody has.
+	 */
+	if (!ledger->doubted && !record_append(ledger, k2i_ledger_empty_encode(K2I_LEDGER_DOUBT, ledger->record), 0))
+		ledger->doubted = true;
 	ledger->stale = true;
 	(void)log_rewrite(ledger);
 	(void)pthread_mutex_unlock(&ledger->mutex);

@@ -434,6 +434,9 @@ int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *rec
 		if (ring)
 			k2i_known_ring_forget(known, ring);
 		return 0;
+	case K2I_LEDGER_DOUBT:
+		k2i_known_doubt(known);
+		return 0;
 	case K2I_LEDGER_WHOLE:
 		break;
 	}

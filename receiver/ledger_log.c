@@ -55,7 +55,7 @@
 
 _Static_assert(COMMIT_FILES_AT + K2I_LEDGER_FILES_MAX * FILE_BYTES <= K2I_LEDGER_RECORD_BYTES_MAX,
 	       "the largest commit fits a record");
-_Static_assert(K2I_LEDGER_SYNC_BYTES == BODY_AT + CHECKPOINT_BYTES, "a MARK and its CHECKPOINT");
+_Static_assert(K2I_LEDGER_SYNC_BYTES == 2 * BODY_AT + CHECKPOINT_BYTES, "a MARK, its CHECKPOINT, and a DOUBT");
 _Static_assert(HEADER_CHECKSUM_AT + 8 == K2I_LEDGER_HEADER_BYTES, "header size");
 
 void k2i_ledger_header_encode(const struct k2i_ledger_header *header, uint8_t bytes[K2I_LEDGER_HEADER_BYTES])
@@ -332,6 +332,7 @@ static int body_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_led
 	case K2I_LEDGER_CLEAN:
 	case K2I_LEDGER_MARK:
 	case K2I_LEDGER_WHOLE:
+	case K2I_LEDGER_DOUBT:
 		return record_bytes == BODY_AT ? 0 : -EBADMSG;
 	default:
 		return -EBADMSG;

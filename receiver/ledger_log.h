@@ -20,16 +20,18 @@
  *	FILE	birth, inode u64, now, marked, synced (length, open writer) u64, path bytes u32, marks u32, path as in OPENED
  *	WHOLE	nothing
  *	FORGOTTEN	uuid 16
+ *	DOUBT	nothing
  *
  * A checksum is XXH3-64 over everything before it and, in a record, the body.
  *
  * CHECKPOINT: the data of all commits before the last MARK are on the disk; so was the log up to `end` when it was written.
  * RING and FILE stand in a log that was written anew for what was in the old one; WHOLE is behind them, and such a log
- * takes the old one's place when all of it is on the disk.
+ * takes the old one's place when all of it is on the disk. DOUBT: a sync of what came before it failed; a log that is written
+ * anew has that in its RINGs.
  */
 #define K2I_LEDGER_HEADER_BYTES 56u
-/* What a sync appends to the log. */
-#define K2I_LEDGER_SYNC_BYTES (16u + 24u)
+/* What a sync appends to the log: MARK, CHECKPOINT, DOUBT. */
+#define K2I_LEDGER_SYNC_BYTES (16u + 24u + 16u)
 #define K2I_LEDGER_RECORD_BYTES_MAX 4096u
 
 enum k2i_ledger_record_type {
@@ -43,6 +45,7 @@ enum k2i_ledger_record_type {
 	K2I_LEDGER_FILE = 8,
 	K2I_LEDGER_WHOLE = 9,
 	K2I_LEDGER_FORGOTTEN = 10,
+	K2I_LEDGER_DOUBT = 11,
 };
 
 /* marks */
@@ -85,7 +88,7 @@ int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2
 int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_closed_encode(uint64_t birth, uint64_t inode, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_forgotten_encode(const uint8_t uuid[16], uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
-/* CLEAN, MARK and WHOLE */
+/* CLEAN, MARK, WHOLE and DOUBT */
 int k2i_ledger_empty_encode(enum k2i_ledger_record_type type, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 int k2i_ledger_checkpoint_encode(uint64_t end, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX]);
 /* Without the ring's position and the file's length, which are in the stages. */

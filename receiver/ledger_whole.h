@@ -23,6 +23,7 @@ struct k2i_ledger {
 	uint64_t end, allocated, rewrite_at;
 	uint64_t synced_end; /* the log up to here is on the disk */
 	bool stale;      /* what the log says is not what is known: it has to be written anew before it is relied on */
+	bool doubted;    /* so it says, and no commit has come since */
 	bool resumed;    /* it was loaded from a process that died while the machine went on */
 	uint64_t number; /* of the last commit */
 	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];

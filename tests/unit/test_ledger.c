@@ -515,6 +515,35 @@ static void test_what_the_disk_refused_is_written_again(void **state)
 	assert_int_equal(position_of("one"), 8);
 }
 
+/* That a sync failed is known after a restart, also if there is no room for a new log: what came before may be gone. */
+static void test_doubt_that_finds_no_room(void **state)
+{
+	(void)state;
+	commit("one", 8);
+	fdatasync_error = ENOSPC;
+	k2i_ledger_doubt(ledger);
+	open_after(boot_here);
+	assert_true(flags_of("one") & K2I_LEDGER_UNCERTAIN);
+	fdatasync_error = 0;
+	ledger_begin();
+	commit("one", 16);
+	fdatasync_error = ENOSPC;
+	k2i_ledger_doubt(ledger);
+	commit("one", 24);
+	open_after(boot_here);
+	assert_false(flags_of("one") & K2I_LEDGER_UNCERTAIN);
+	fdatasync_error = 0;
+	ledger_begin();
+	fdatasync_error = ENOSPC;
+	k2i_ledger_doubt(ledger);
+	commit("one", 32);
+	k2i_ledger_doubt(ledger);
+	fdatasync_error = 0;
+	open_after(boot_here);
+	assert_true(flags_of("one") & K2I_LEDGER_UNCERTAIN);
+	ledger_begin();
+}
+
 static void test_synced_without_descriptors(void **state)
 {
 
@@ -623,6 +652,7 @@ int main(void)
 		LEDGER_TEST(test_removed_is_written_again),
 		LEDGER_TEST(test_its_name_fails_to_get_to_the_disk),
 		LEDGER_TEST(test_what_the_disk_refused_is_written_again),
+		LEDGER_TEST(test_doubt_that_finds_no_room),
 		LEDGER_TEST(test_synced_without_descriptors),
 		LEDGER_TEST(test_damage_behind_a_clean_end),
 		LEDGER_TEST(test_a_new_log_has_room_for_a_sync),
