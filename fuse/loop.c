@@ -139,6 +139,13 @@ static void join_body(struct k2i_mount *mount, struct request *request)
 	give_back(mount, request);
 }
 
+/* Where this process itself writes to the ring that is a SIGBUS. Another worker is to try. */
+static int ring_failed(void)
+{
+	k2i_log(K2HFT_LOG_ERROR, "mount: the ring can't be written: the disk of its file is full, or fails");
+	return -EFAULT;
+}
+
 /* 1: a request; 0: none now; -errno: there will be none any more, or -EFAULT, the ring can't be written. */
 static int receive(struct k2i_mount *mount, struct request *request)
 {
@@ -146,7 +153,7 @@ static int receive(struct k2i_mount *mount, struct request *request)
 	ssize_t bytes;
 
 	if (place_body(mount, request))
-		return -EFAULT;
+		return ring_failed();
 	parts[0] = (struct iovec){.iov_base = &request->head, .iov_len = sizeof(request->head)};
 	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = request->body_room};
 	parts[2] = (struct iovec){.iov_base = mount->body + request->body_room,
@@ -160,6 +167,8 @@ static int receive(struct k2i_mount *mount, struct request *request)
 	give_back(mount, request);
 	if (bytes >= 0)
 		return -EIO;
+	if (errno == EFAULT)
+		return ring_failed();
 	/* ENOENT: the request was taken back while it was read. */
 	return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : -errno;
 }
@@ -510,8 +519,11 @@ static bool is_new(const struct request *request)
 	       opcode != FUSE_INTERRUPT;
 }
 
-/* Serves what is sent again. What waited when the other one died stays so until it is known who still wants it. */
-static void serve_again(struct k2i_mount *mount)
+/*
+ * Serves what is sent again. What waited when the other one died stays so until it is known who still wants it. -EFAULT: the
+ * ring can't be written, and the next worker is to begin with that anew.
+ */
+static int serve_again(struct k2i_mount *mount)
 {
 	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
 	struct request request;
@@ -521,6 +533,8 @@ static void serve_again(struct k2i_mount *mount)
 	while (!came_new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
 		int status = receive(mount, &request);
 
+		if (status == -EFAULT)
+			return status;
 		if (status < 0)
 			break;
 		came_new = status > 0 && is_new(&request);
@@ -530,6 +544,7 @@ static void serve_again(struct k2i_mount *mount)
 	}
 	k2i_park_resume_end(mount);
 	k2i_shared_step();
+	return 0;
 }
 
 int k2i_loop_prepare(struct k2i_mount *mount)
@@ -545,9 +560,7 @@ int k2i_loop_prepare(struct k2i_mount *mount)
 		return 0;
 	k2i_reply_prepared(mount);
 	status = ask_again(mount);
-	if (status == 0)
-		serve_again(mount);
-	return status;
+	return status ? status : serve_again(mount);
 }
 
 static bool ended(struct k2i_mount *mount)
@@ -575,12 +588,8 @@ int k2i_loop_run(struct k2i_mount *mount)
 		if (!waits[WAIT_DEVICE].revents)
 			continue;
 		status = serve_one(mount);
-		/* Where this process itself writes to the ring that is a SIGBUS. Another worker is to try. */
-		if (status == -EFAULT) {
-			k2i_log(K2HFT_LOG_ERROR,
-				"mount: the ring can't be written: the disk of its file is full, or fails");
+		if (status == -EFAULT)
 			return status;
-		}
 		if (status)
 			end_by_kernel(mount, status);
 	}
