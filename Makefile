@@ -51,7 +51,7 @@ cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
 # Files of more than 2 GiB where long has 32 bits; its time_t stays what the libraries have. clang takes it that memory's
 # functions leave errno alone, and would drop a store that puts it back. Builds in two folders are the same, byte for byte.
-COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) $(if $(findstring -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS) '-ffile-prefix-map=$(subst ','\'',$(CURDIR))=.' -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -Ilib -Ilib/app -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
+COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) $(if $(findstring -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS) '-ffile-prefix-map=$(subst ','\'',$(CURDIR))=.' -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -iquote lib -iquote . -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
 lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
@@ -61,16 +61,23 @@ cmocka_LIBS   := $(call pkg,--libs,cmocka)
 
 # ---- what is built from what
 
-objects = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
-# k2hft_sender_open_config reads configuration files, so these of lib/app/ are in the library too.
-LIB_OBJECTS := $(call objects,$(addprefix lib/,*.c app/sender_config.c app/settings*.c app/ini*.c app/yaml*.c app/nearest.c app/path.c))
-APP_OBJECTS := $(filter-out $(LIB_OBJECTS),$(call objects,lib/app/*.c))
+# sources FOLDER: its files and those of the folders in it. objects: what they are compiled to.
+sources  = $(wildcard $(addprefix $(1),/*.c /*/*.c /*/*/*.c /*/*/*/*.c))
+objects  = $(patsubst %.c,$(B)/obj/%.o,$(call sources,$(1)))
+APP_OBJECTS := $(call objects,lib/app)
+LIB_OBJECTS := $(filter-out $(APP_OBJECTS),$(call objects,lib))
+FUSE_OBJECTS     := $(call objects,fuse)
+RECEIVER_OBJECTS := $(call objects,receiver)
+TOOLS_OBJECTS    := $(call objects,tools)
+UNIT_OBJECTS     := $(call objects,tests/unit)
 LIB_SO   := $(B)/lib/libk2hft.so
 LIB_A    := $(B)/lib/libk2hft.a
 APP_A    := $(B)/lib/libk2hft-app.a
 PROGRAMS := $(patsubst %,$(B)/bin/%,$(if $(wildcard fuse/main.c),k2hftfuse) \
 	$(if $(wildcard receiver/main.c),k2hftfusesvr) $(if $(wildcard tools/k2hft.c),k2hft))
-UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+# Each program without its main, so that a test takes from it what it needs.
+PARTS_A  := $(patsubst %,$(B)/lib/%-parts.a,k2hftfuse k2hftfusesvr k2hft)
+UNIT     := $(patsubst %.o,$(B)/tests/%,$(notdir $(UNIT_OBJECTS)))
 STRESS   := $(patsubst tests/stress/%.c,$(B)/tests/stress/%,$(wildcard tests/stress/*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 FUZZ     := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -92,7 +99,7 @@ stamp = $(Q)mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ |
 $(B)/flags: FORCE
 	$(call stamp,$(CC) $(COMPILE) $(CFLAGS) $(CPPFLAGS) $(LINK) $(LDFLAGS))
 $(B)/files: FORCE
-	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(APP_OBJECTS) $(wildcard fuse/*.c receiver/*.c tools/*.c))
+	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(APP_OBJECTS) $(FUSE_OBJECTS) $(RECEIVER_OBJECTS) $(TOOLS_OBJECTS))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -100,11 +107,15 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # Who calls what is in these files asks the processor before.
-$(B)/obj/lib/hash_avx2.o $(B)/obj/lib/app/needles_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
+$(B)/obj/lib/base/hash_avx2.o $(B)/obj/lib/app/rules/needles_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
 
-$(LIB_A): $(LIB_OBJECTS) $(B)/files
-$(APP_A): $(APP_OBJECTS) $(B)/files
-$(LIB_A) $(APP_A):
+$(LIB_A): $(LIB_OBJECTS)
+$(APP_A): $(APP_OBJECTS)
+# loop.c has a writev(2) of its own, which a test would take.
+$(B)/lib/k2hftfuse-parts.a: $(filter-out %/main.o %/loop.o,$(FUSE_OBJECTS))
+$(B)/lib/k2hftfusesvr-parts.a: $(filter-out %/main.o,$(RECEIVER_OBJECTS))
+$(B)/lib/k2hft-parts.a: $(filter-out %/k2hft.o,$(TOOLS_OBJECTS))
+$(LIB_A) $(APP_A) $(PARTS_A): $(B)/files
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
 
@@ -117,31 +128,29 @@ $(LIB_SO): $(LIB_OBJECTS) lib/k2hft.map $(B)/files $(B)/flags
 	$(Q)ln -sf libk2hft.so.$(VERSION) $@.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $@
 comma := ,
 
-$(B)/bin/k2hftfuse: $(call objects,fuse/*.c)
+$(B)/bin/k2hftfuse: $(FUSE_OBJECTS)
 $(B)/bin/k2hftfuse: LIBS = $(fuse_LIBS)
-$(B)/bin/k2hftfusesvr: $(call objects,receiver/*.c)
+$(B)/bin/k2hftfusesvr: $(RECEIVER_OBJECTS)
 $(B)/bin/k2hftfusesvr: LIBS = $(receiver_LIBS)
-$(B)/bin/k2hft: $(call objects,tools/*.c)
-$(UNIT): $(B)/tests/%: $(B)/obj/tests/unit/%.o
+$(B)/bin/k2hft: $(TOOLS_OBJECTS)
+.SECONDEXPANSION:
+unit_object = $(filter %/$(1).o,$(UNIT_OBJECTS))
+$(UNIT): $(B)/tests/%: $$(call unit_object,$$*)
+$(UNIT_OBJECTS): override CPPFLAGS += -iquote tests/unit
 $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 # With libFuzzer's main where that is compiled for, else with one that runs files.
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
-# What a program consists of is tested without its main.
-$(patsubst %,$(B)/tests/test_%,admission buffer confine directory group http ledger checkpoint listener output output_cut output_idle output_recover output_sync output_text quarantine session session_end session_hold session_power_cut session_synced) $(addprefix $(B)/tests/fuzz/,session connection ledger control): \
-	$(filter-out %/main.o,$(call objects,receiver/*.c))
-$(B)/tests/test_verify_record $(B)/tests/test_verify_tally $(B)/tests/fuzz/verify: $(patsubst %,$(B)/obj/tools/verify_%.o,record gaps tally)
-$(B)/tests/test_stat $(B)/tests/fuzz/control: $(patsubst %,$(B)/obj/tools/%.o,stat_show json terminal)
-$(B)/tests/test_bench $(B)/tests/test_bench_plan: $(patsubst %,$(B)/obj/tools/%.o,bench_figures bench_chart bench_html bench_json bench_memory bench_plan bench_report bench_markdown json numbers output terminal)
-$(B)/tests/test_testio: $(patsubst %,$(B)/obj/tools/%.o,testio_options testio_report errors json numbers output)
-$(patsubst %,$(B)/tests/test_%,cached collect drain hold nodes shared sweep): $(B)/tests/test_%: $(patsubst %,$(B)/obj/fuse/%.o,cached nodes shared text) $(B)/obj/fuse/%.o
-$(patsubst %,$(B)/tests/test_%,collect drain handles mark outlet outlet_stream outputfile park): $(patsubst %,$(B)/obj/fuse/%.o,handles mark nodes outlet output park reply shared text tree write write_in_place)
-$(B)/tests/test_text $(B)/tests/fuzz/text: $(B)/obj/fuse/text.o $(B)/obj/fuse/shared.o
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(foreach name,$(wrapped_by_$(@F)),-Wl,--wrap=$(name),--wrap=$(name)64)
 $(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
+tests_of = $(patsubst tests/unit/$(1)/%.c,$(B)/tests/%,$(wildcard tests/unit/$(1)/*.c)) $(addprefix $(B)/tests/fuzz/,$(2))
+$(call tests_of,fuse,text): $(B)/lib/k2hftfuse-parts.a
+$(call tests_of,receiver,session connection ledger control): $(B)/lib/k2hftfusesvr-parts.a
+$(call tests_of,tools,verify control): $(B)/lib/k2hft-parts.a
+$(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS):
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(APP_A) $(LIB_A) $(LIBS) $(app_LIBS) $(lib_LIBS)
+	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %-parts.a,$^) $(APP_A) $(LIB_A) $(LIBS) $(app_LIBS) $(lib_LIBS)
 
 # As an application is built: public headers and the shared library only.
 $(B)/examples/%: examples/%.c $(LIB_SO) $(B)/flags
@@ -194,56 +203,13 @@ include pkgconfig/missing.mk tests/faults/faults.mk tests/model/model.mk tests/u
 check-sanitized:
 	$(call run_tests) $(SANITIZED_SCRIPTS) $(STRESS) $(UNIT)
 
-# ---- installation: DESTDIR may have blanks, and ~ of a prefix is the shell's
-
-root   = $(if $(DESTDIR),'$(DESTDIR)')
-D_BIN  = $(root)$(bindir)
-D_LIB  = $(root)$(libdir)
-D_INC  = $(root)$(includedir)/k2hft
-D_PC   = $(root)$(pkgconfigdir)
-D_MAN  = $(root)$(mandir)
-D_DOC  = $(root)$(docdir)
-D_UNIT = $(root)$(unitdir)
-D_COMP = $(root)$(completiondir)
-HEADERS := $(wildcard include/k2hft/*.h)
-PAGES   := $(wildcard man/man[1-8]/*.[1-8])
-UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
-DOCS    := README.md CHANGELOG.md LICENSE
-SAMPLES := $(wildcard examples/*.c examples/*.ini)
-COMPLETIONS := $(wildcard tools/*.bash fuse/*.bash receiver/*.bash)
-INSTALL_DATA = install -m 644
-fill = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
-	-e 's|@bindir@|$(bindir)|g' -e 's|@VERSION@|$(VERSION)|g'
-
-install: all            ## into $DESTDIR$prefix
-	$(Q)install -d $(D_BIN) $(D_LIB) $(D_INC) $(D_PC) $(D_DOC)/examples $(D_UNIT) $(D_COMP)
-	$(Q)for p in $(PROGRAMS); do install -m 755 $$p $(D_BIN)/ || exit 1; done
-	$(Q)install -m 755 $(LIB_SO).$(VERSION) $(D_LIB)/
-	$(Q)ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so
-	$(Q)$(INSTALL_DATA) $(LIB_A) $(D_LIB)/
-	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
-	$(Q)$(fill) pkgconfig/k2hft.pc.in > $(D_PC)/k2hft.pc && chmod 644 $(D_PC)/k2hft.pc
-	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
-	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
-	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done
-	$(Q)$(INSTALL_DATA) $(DOCS) $(D_DOC)/
-	$(Q)$(if $(SAMPLES),$(INSTALL_DATA) $(SAMPLES) $(D_DOC)/examples/)
-	$(Q)$(if $(DESTDIR),,ldconfig 2>/dev/null || :)
-
-uninstall:              ## removes what install put there; below $DESTDIR also what is empty then
-	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_LIB)/libk2hft.a \
-		$(D_LIB)/libk2hft.so $(D_LIB)/libk2hft.so.$(SO_MAJOR) $(D_LIB)/libk2hft.so.$(VERSION) \
-		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
-		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
-		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
-	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
-	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
+include pkgconfig/install.mk
 
 clean:                  ## removes build and what other checks are built into
 	rm -rf $(B) build-asan build-tsan build-fuzz build-crash
 
 help:                   ## this
-	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/\1|\2/p' Makefile tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
+	@sed -n 's/^\([a-z -]*\):.*## \(.*\)/\1|\2/p' Makefile */*.mk tests/*/*.mk | while IFS='|' read -r t h; do printf '  make %-15s %s\n' "$$t" "$$h"; done
 	@printf '%s\n' 'Variables: CC CXX CFLAGS CPPFLAGS LDFLAGS PKG_CONFIG JOBS SANITIZE WERROR;' \
 		'  B: folder to build into; V=1: shows commands; DESTDIR prefix (PREFIX is the same)' '  bindir libdir includedir datadir mandir docdir pkgconfigdir unitdir completiondir'
 

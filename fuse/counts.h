@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "counters.h"
-#include "shared.h"
+#include "app/program/counters.h"
+#include "fuse/keeper/journal.h"
 
 /*
  * What the mount counts: counters.def. It is in the memory that outlives a worker, and what a step has counted that is not
@@ -14,13 +14,13 @@
  */
 struct k2i_mount_counts {
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) uint64_t name;
-#include "counters.def"
+#include "app/program/counters.def"
 #undef K2I_MOUNT_COUNTER
 };
 
 enum {
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) K2I_MOUNT_##name,
-#include "counters.def"
+#include "app/program/counters.def"
 #undef K2I_MOUNT_COUNTER
 	K2I_MOUNT_COUNTER_COUNT
 };

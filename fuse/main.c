@@ -5,11 +5,11 @@
 
 #include <k2hft/version.h>
 
-#include "daemon.h"
-#include "keeper.h"
-#include "options.h"
-#include "standard.h"
-#include "start.h"
+#include "app/program/daemon.h"
+#include "fuse/keeper/keeper.h"
+#include "fuse/options.h"
+#include "app/program/standard.h"
+#include "fuse/keeper/start.h"
 
 static int print(const struct k2i_mount_options *options)
 {

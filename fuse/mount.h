@@ -10,16 +10,16 @@
 
 #include <k2hft/ring.h>
 
-#include "client.h"
-#include "counts.h"
-#include "hold.h"
-#include "log.h"
-#include "nodes.h"
-#include "park.h"
-#include "rules.h"
-#include "sender_config.h"
-#include "settings.h"
-#include "text.h"
+#include "client/client.h"
+#include "fuse/counts.h"
+#include "fuse/device/read_backoff.h"
+#include "base/log.h"
+#include "fuse/tree/nodes.h"
+#include "fuse/intake/queue.h"
+#include "app/rules/rules.h"
+#include "config/sender.h"
+#include "config/settings.h"
+#include "fuse/intake/text.h"
 
 struct k2i_cached_file;
 struct k2i_mount_options;

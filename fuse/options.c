@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "fuse/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "daemon.h"
+#include "app/program/daemon.h"
 
 #define PROGRAM "k2hftfuse"
 

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "fuse_api.h"
-#include "log.h"
+#include "fuse/fuse_api.h"
+#include "base/log.h"
 
 /* The command line of k2hftfuse(8): its own options, and what libfuse takes. */
 struct k2i_mount_options {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "counts.h"
+#include "receiver/counts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIV
 
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help)                                                                   \
 	values[at++] = atomic_load_explicit(&counters->name, memory_order_relaxed);
-#include "counters.def"
+#include "app/program/counters.def"
 #undef K2I_RECEIVER_COUNTER
 }
 

@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "counters.h"
-#include "log.h"
+#include "app/program/counters.h"
+#include "base/log.h"
 
 /*
  * What the receiver counts: counters.def. A counter is only ever added to, by any thread; a gauge is set by status.c, when
@@ -14,13 +14,13 @@
  */
 struct k2i_counters {
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help) atomic_uint_fast64_t name;
-#include "counters.def"
+#include "app/program/counters.def"
 #undef K2I_RECEIVER_COUNTER
 };
 
 enum {
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help) K2I_RECEIVER_##name,
-#include "counters.def"
+#include "app/program/counters.def"
 #undef K2I_RECEIVER_COUNTER
 	K2I_RECEIVER_COUNTER_COUNT
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "identity.h"
+#include "receiver/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "directory.h"
-#include "log.h"
-#include "text.h"
+#include "receiver/base/directory.h"
+#include "base/log.h"
+#include "receiver/base/text.h"
 
 /* Finding -------------------------------------------------------------------------------------------------------- */
 

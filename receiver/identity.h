@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "settings.h"
+#include "config/settings.h"
 
 /* Whom the receiver runs as. What is wrong is logged. */
 struct k2i_identity {

@@ -4,12 +4,12 @@
 
 #include <k2hft/version.h>
 
-#include "daemon.h"
-#include "log.h"
-#include "options.h"
-#include "receiver.h"
-#include "settings.h"
-#include "standard.h"
+#include "app/program/daemon.h"
+#include "base/log.h"
+#include "receiver/options.h"
+#include "receiver/receiver.h"
+#include "config/settings.h"
+#include "app/program/standard.h"
 
 static int settings_open(const char *file, struct k2i_settings **settings)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "receiver/options.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon.h"
+#include "app/program/daemon.h"
 
 enum option { OPTION_CONFIG, OPTION_LEVEL, OPTION_LISTEN, OPTION_JSON, OPTION_HELP, OPTION_VERSION };
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "log.h"
+#include "base/log.h"
 
 /* What the command line of k2hftfusesvr(8) says, and the environment. */
 struct k2i_options {

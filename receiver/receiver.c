@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver.h"
+#include "receiver/receiver.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,19 +13,19 @@
 
 #include <event2/event.h>
 
-#include "admission.h"
-#include "control.h"
-#include "daemon.h"
-#include "directory.h"
-#include "hosts.h"
-#include "identity.h"
-#include "listener.h"
-#include "log.h"
-#include "loops.h"
-#include "secure.h"
-#include "state.h"
-#include "syncer.h"
-#include "text.h"
+#include "receiver/listen/admission.h"
+#include "receiver/control/control.h"
+#include "app/program/daemon.h"
+#include "receiver/base/directory.h"
+#include "app/rules/hosts.h"
+#include "receiver/identity.h"
+#include "receiver/listen/listener.h"
+#include "base/log.h"
+#include "receiver/connection/loops.h"
+#include "receiver/listen/secure.h"
+#include "receiver/state.h"
+#include "receiver/commit/syncer.h"
+#include "receiver/base/text.h"
 
 #define DESCRIPTORS_OWN 64u
 #define DESCRIPTORS_LOOP 4u /* epoll's, the one that wakes it, and two for signals that libevent makes in any case */

@@ -2,8 +2,8 @@
 #ifndef K2I_RECEIVER_H
 #define K2I_RECEIVER_H
 
-#include "options.h"
-#include "settings.h"
+#include "receiver/options.h"
+#include "config/settings.h"
 
 /* The whole receiver: built from a configuration, run until a signal ends it, taken down. */
 struct k2i_receiver;

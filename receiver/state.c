@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "state.h"
+#include "receiver/state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "loops.h"
-#include "message.h"
-#include "path.h"
-#include "text.h"
-#include "uuid.h"
+#include "receiver/connection/loops.h"
+#include "frame/message.h"
+#include "config/path.h"
+#include "receiver/base/text.h"
+#include "base/uuid.h"
 
 #define QUARANTINE_DIRECTORY "quarantine"
 

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "commit.h"
-#include "settings.h"
+#include "receiver/commit/commit.h"
+#include "config/settings.h"
 
 /* What a receiver has on its disk: output files, and in STATEDIR its ledger and its quarantine. Zero at first. */
 struct k2i_state {

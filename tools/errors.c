@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "errors.h"
+#include "tools/errors.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "log.h"
+#include "base/log.h"
 
 #define LINE_ROOM 512
 #define MESSAGE_ROOM 8192 /* two paths */

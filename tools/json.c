@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "json.h"
+#include "tools/json.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format_parts.h"
+#include "app/format/parts.h"
 
 #define DEPTH_MAX 32u
 #define NUMBER_BYTES_MAX 40u

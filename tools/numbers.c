@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "numbers.h"
+#include "tools/numbers.h"
 
 #include <errno.h>
 #include <stdlib.h>

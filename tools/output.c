@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output.h"
+#include "tools/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "terminal.h"
+#include "tools/terminal.h"
 
-#include "log.h"
+#include "base/log.h"
 
 void text_show(FILE *output, const char *text, bool lines)
 {

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench_pipe.h"
+#include "tools/bench/pipe.h"
 
 #define POLL_NS 1000000
 #define LIMIT_S 300.0

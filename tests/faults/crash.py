@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Death at each point of lib/crash.def, under load: all records there, once, in order.
+"""Death at each point of lib/base/crash.def, under load: all records there, once, in order.
 
     tests/faults/crash.py [--seed SEED] [--jobs N] [--point NAME]... [--times N]... [--seconds S] [--record] [-v]
     make check-crash [SEED=S] [JOBS=N] [RECORD=1]
@@ -18,7 +18,7 @@ from parts.harness import Harness, options_of, parser_of, run
 from parts.world import World
 
 LAPS_IN_WORLD = 15
-POINTS = points_of(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "crash.def"))
+POINTS = points_of(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "base", "crash.def"))
 
 
 class Crashes(Harness):

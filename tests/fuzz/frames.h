@@ -4,10 +4,10 @@
 
 #include <k2hft/frame.h>
 
-#include "frame_wire.h"
+#include "frame/wire.h"
 #include "fuzz.h"
-#include "hash.h"
-#include "wire.h"
+#include "base/hash.h"
+#include "base/wire.h"
 
 /*
  * Inputs that are frames of k2hft-protocol(7): two bytes that say how the target goes about it, then what a peer sends.

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "client_state.h"
+#include "client/state.h"
 #include "frames.h"
-#include "ring_handle.h"
+#include "ring/handle.h"
 
 #define CONNECTIONS_MAX 12u
 #define STEPS_MAX 200u

@@ -7,8 +7,8 @@
 
 #include <event2/event.h>
 
-#include "../../receiver/admission.h"
-#include "../../receiver/connection.h"
+#include "receiver/listen/admission.h"
+#include "receiver/connection/connection.h"
 #include "receiver_world.h"
 
 #define PEERS 2u

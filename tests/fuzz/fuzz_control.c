@@ -3,9 +3,9 @@
  * What comes over CTLPORT: what the receiver is asked, and what `k2hft stat` makes of an answer. The input: a byte that
  * says which of the two, then that.
  */
-#include "../../receiver/http.h"
-#include "../../tools/stat.h"
-#include "../../tools/terminal.h"
+#include "receiver/control/http.h"
+#include "tools/stat/stat.h"
+#include "tools/terminal.h"
 #include "fuzz.h"
 
 static void request_run(const uint8_t *data, size_t size)

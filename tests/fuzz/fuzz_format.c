@@ -5,7 +5,7 @@
  */
 #include <ctype.h>
 
-#include "format.h"
+#include "app/format/format.h"
 #include "fuzz.h"
 
 #define BINARY 1u

@@ -5,14 +5,14 @@
  */
 #include <fcntl.h>
 
-#include "../../receiver/birth.h"
-#include "../../receiver/ledger.h"
-#include "../../receiver/ledger_log.h"
-#include "../../receiver/output.h"
+#include "receiver/base/file_identity.h"
+#include "receiver/ledger/ledger.h"
+#include "receiver/ledger/log.h"
+#include "receiver/sink/file/output.h"
 #include "fuzz.h"
-#include "hash.h"
+#include "base/hash.h"
 #include "quick_disk.h"
-#include "wire.h"
+#include "base/wire.h"
 
 #define LEAVE 1u  /* checksums stay as they are */
 #define OURS 2u   /* files that were opened are the one that is there */

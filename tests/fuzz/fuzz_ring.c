@@ -11,7 +11,7 @@
 #include <k2hft/frame.h>
 
 #include "fuzz.h"
-#include "ring_handle.h"
+#include "ring/handle.h"
 
 #define OPERATIONS_MAX 64u
 /* What inputs can change and every run begins with anew: header, some slots, some streams, the data. */

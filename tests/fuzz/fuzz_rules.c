@@ -6,9 +6,9 @@
 #include <errno.h>
 
 #include "fuzz.h"
-#include "pattern.h"
-#include "pattern_literal.h"
-#include "rules.h"
+#include "app/rules/pattern.h"
+#include "app/rules/pattern_literal.h"
+#include "app/rules/rules.h"
 
 #define ALLOW_ALL 1u
 #define PATTERN_BYTES_MAX 256u /* longer ones only take longer, in PCRE2 */

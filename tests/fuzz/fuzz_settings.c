@@ -6,8 +6,8 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
-#include "hosts.h"
-#include "settings.h"
+#include "app/rules/hosts.h"
+#include "config/settings.h"
 
 /* fuzz_yaml.c is this with another one. */
 #ifndef FUZZ_SUFFIX

@@ -3,7 +3,7 @@
  * How the mount cuts what is written to a file into records, whatever the writes are: against what the whole of it says.
  * The input: flags, longest piece, longest record (0: any), a number that decides the writes, then the text.
  */
-#include "../../fuse/text.h"
+#include "fuse/intake/text.h"
 #include "fuzz.h"
 
 #define PIECES 1u /* what is held goes out as a piece now and then */

@@ -3,9 +3,9 @@
  * What `k2hft verify` makes of lines: records whole, damaged, joined and torn. The input: a byte of flags, then lines,
  * whose checksums are put right unless the flags say that they be left.
  */
-#include "../../tools/verify_tally.h"
+#include "tools/verify/tally.h"
 #include "fuzz.h"
-#include "hash.h"
+#include "base/hash.h"
 
 #define LEAVE 1u
 #define ONLY 2u

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "../../receiver/session.h"
+#include "receiver/session/session.h"
 #include "frames.h"
 #include "quick_disk.h"
 

@@ -14,7 +14,7 @@ shift
 # Sections and keys, as a dictionary of libFuzzer.
 words_of_settings()
 {
-	sed -n 's/^K2I_[A-Z]*(\([A-Z0-9_]*\), "\([A-Z0-9_]*\)".*/"\\x0a[\1]\\x0a"\n"\2 = "/p' lib/app/settings.def | sort -u
+	sed -n 's/^K2I_[A-Z]*(\([A-Z0-9_]*\), "\([A-Z0-9_]*\)".*/"\\x0a[\1]\\x0a"\n"\2 = "/p' lib/config/settings.def | sort -u
 }
 
 memory=${TMPDIR:-/dev/shm}

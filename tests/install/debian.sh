@@ -29,11 +29,11 @@ done <"$root/wanted"
 # What a newer compiler warns of does not end the package's build; here it is a macro that is defined twice.
 grep -q '^export WERROR =$' debian/rules || wrong "debian/rules: warnings are errors"
 # Flags that make was given can have blanks.
-eval "CPPFLAGS=-DK2HFT_VERSION_STRING=0 WERROR= ${K2HFT_MAKE:-make} -s B=$root/b $root/b/obj/lib/version.o" 2>/dev/null ||
+eval "CPPFLAGS=-DK2HFT_VERSION_STRING=0 WERROR= ${K2HFT_MAKE:-make} -s B=$root/b $root/b/obj/lib/base/version.o" 2>/dev/null ||
 	wrong "a warning is an error, whatever WERROR says"
 
 # A distribution's own level of hardening is not defined twice.
-eval "${K2HFT_MAKE:-make} -s B=$root/b CPPFLAGS=-D_FORTIFY_SOURCE=3 $root/b/obj/lib/log.o" || wrong "not with _FORTIFY_SOURCE=3"
+eval "${K2HFT_MAKE:-make} -s B=$root/b CPPFLAGS=-D_FORTIFY_SOURCE=3 $root/b/obj/lib/base/log.o" || wrong "not with _FORTIFY_SOURCE=3"
 
 eval "${K2HFT_MAKE:-make} -s install B=${B:-build} DESTDIR=$root/d prefix=/usr libdir=/usr/lib/here \
 	unitdir=/lib/systemd/system"

@@ -17,4 +17,4 @@ build()
 build -O3 all "$work/-O3/tests/test_writer"
 "$work/-O3/tests/test_writer"
 # What xxhash.h forces to be inlined.
-build -Og "$work/-Og/obj/lib/hash.o"
+build -Og "$work/-Og/obj/lib/base/hash.o"

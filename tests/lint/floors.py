@@ -7,19 +7,19 @@ import re
 from common import code_of, finish, sources
 
 FLOORS = (
-    (0, r"lib/crash\.(c|h|def)|lib/(address|bits|wire|hash(_[a-z0-9]+)?|log|version|clock|condition|thread|options|futex|cancel|turnstile|uuid)\.[ch]|include/k2hft/(version|visibility|log)\.h"),
-    (1, r"lib/(ring|frame|message)(_\w+)?\.[ch]|include/k2hft/(ring|frame)\.h"),
-    (2, r"lib/(batch|client|transport|tls|sender|writer)(_\w+)?\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
-    (3, r"lib/app/\w+\.(c|h|def)"),
-    (4, r"(fuse|receiver|tools)/\w+\.[ch]"),
+    (0, r"lib/base/\w+\.(c|h|def)|include/k2hft/(version|visibility|log)\.h"),
+    (1, r"lib/(ring|frame)/\w+\.[ch]|include/k2hft/(ring|frame)\.h"),
+    (2, r"lib/(batch|client|net|net/tls|sender)/\w+\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
+    (3, r"lib/(config|app/\w+)/\w+\.(c|h|def)"),
+    (4, r"(fuse|receiver|tools)/(\w+/)*\w+\.[ch]"),
 )
 OWNERS = (
-    (r"xxhash\.h", r"lib/hash_xxh3\.h"),
-    (r"lz4\w*\.h", r"lib/frame_lz4\.c"),
-    (r"openssl/.*", r"lib/tls\w*\.[ch]"),
-    (r"ini\.h", r"lib/app/ini\.c"),
-    (r"pcre2\w*\.h", r"lib/app/pattern\.c"),
-    (r"yaml\.h", r"lib/app/.*"),
+    (r"xxhash\.h", r"lib/base/hash_xxh3\.h"),
+    (r"lz4\w*\.h", r"lib/frame/lz4\.c"),
+    (r"openssl/.*", r"lib/net/tls/\w+\.[ch]"),
+    (r"ini\.h", r"lib/config/ini\.c"),
+    (r"pcre2\w*\.h", r"lib/app/rules/pattern\.c"),
+    (r"yaml\.h", r"lib/config/.*"),
     (r"fuse\w*\.h|fuse3/.*", r"fuse/.*"),
     (r"event\w*\.h|event2/.*", r"receiver/.*"),
     (r"stdatomic\.h|linux/futex\.h|threads\.h", r".*"),
@@ -37,7 +37,7 @@ def floor_of(path):
 def resolve(includer, form, name):
     """The project's file that an include names, or None for one of the system's."""
     candidates = [os.path.join("include", name)] if form == "<" else [
-        os.path.join(folder, name) for folder in (os.path.dirname(includer), "lib", "lib/app", "include")]
+        os.path.join(folder, name) for folder in (os.path.dirname(includer), "lib", ".")]
     for candidate in candidates:
         if os.path.exists(candidate):
             return os.path.normpath(candidate)
@@ -54,7 +54,7 @@ def check_include(path, line, form, name):
         return [f"{place}: {target} is on no floor"]
     if floor_of(target) > floor_of(path):
         return [f"{place}: floor {floor_of(path)} includes {target} of floor {floor_of(target)}"]
-    if floor_of(target) == 4 and os.path.dirname(target) != os.path.dirname(path):
+    if floor_of(target) == 4 and target.split("/")[0] != path.split("/")[0]:
         return [f"{place}: one program includes {target} of another"]
     return []
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # The ring's synchronisation can be audited: each release and acquire carries the label of its edge in the table of
-# lib/ring.c, each edge has both ends in the code, and each relaxed access says why that is enough.
+# lib/ring/ring.c, each edge has both ends in the code, and each relaxed access says why that is enough.
 import re
 
 from common import code_of, finish, sources, text_of
 
-ESSAY = "lib/ring.c"
+ESSAY = "lib/ring/ring.c"
 NEAR = 5  # lines from the end of an access back to its label
 ORDER = re.compile(r"memory_order_(\w+)")
 PLAIN = re.compile(r"\batomic_(load|store|exchange|fetch_[a-z]+|compare_exchange_(weak|strong))\s*\(")
@@ -55,7 +55,7 @@ def check_orders(path, found, findings):
 def main():
     findings, found = [], set()
     for path in sources(".c", ".h", folders=("lib",)):
-        if re.fullmatch(r"lib/ring\w*\.[ch]", path):
+        if re.fullmatch(r"lib/ring/\w+\.[ch]", path):
             check_orders(path, found, findings)
     table = {int(number) for number in re.findall(r"^ \*\s+(\d+)   \w", text_of(ESSAY), re.M)}
     for edge in sorted(table | {edge for _, edge in found}):
@@ -63,7 +63,7 @@ def main():
             findings.append(f"{ESSAY}: edge {edge} is not in the table")
         for end in "RA":
             if (end, edge) not in found:
-                findings.append(f"lib/ring*: edge {edge} has no {end}{edge} in the code")
+                findings.append(f"lib/ring: edge {edge} has no {end}{edge} in the code")
     if len(table) < 2:
         findings.append(f"{ESSAY}: the table of edges was not found")
     finish(findings)

@@ -47,6 +47,6 @@ takes()
 }
 takes man/man8/k2hftfusesvr.8 receiver/options.c '\{"-+[a-z]+"'
 takes man/man8/k2hftfuse.8 fuse/options.c 'OPTION\("-+[a-zA-Z]+"'
-has man/man8/k2hftfuse.8 fuse/start.c fuse/options.c
+has man/man8/k2hftfuse.8 fuse/keeper/start.c fuse/options.c
 has man/man8/k2hftfusesvr.8 receiver/options.c receiver/main.c
 exit $status

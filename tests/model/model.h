@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "ring_handle.h"
+#include "ring/handle.h"
 
 /*
  * Schedules of a few small threads that run the ring's real code (ring*.c of MODEL_RING in model.mk), compiled anew with

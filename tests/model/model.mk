@@ -11,10 +11,10 @@ check-model: deps       ## schedules of the ring's code, STATES (250000) of each
 ifneq ($(and $(filter-out %musl,$(filter x86_64-%,$(shell $(CC) -dumpmachine))),$(if $(SANITIZE),,yes)),)
 unit: $(MODEL)
 endif
-MODEL_RING  := $(patsubst %,$(B)/model/lib/%.o,ring ring_consumer ring_producer ring_repair ring_slot ring_stream ring_wake)
+MODEL_RING  := $(patsubst %,$(B)/model/lib/ring/%.o,ring consumer producer repair slot stream wake)
 MODEL_OWN   := $(patsubst %.c,$(B)/model/%.o,$(wildcard tests/model/*.c))
 # Bytes of a stack that nobody has written yet must be the same in equal states.
-MODEL_BUILD  = $(CC) -std=c11 -D_GNU_SOURCE -Iinclude -Ilib -Itests/model $(WARNINGS) -O1 -g \
+MODEL_BUILD  = $(CC) -std=c11 -D_GNU_SOURCE -Iinclude -iquote lib -iquote . -Itests/model $(WARNINGS) -O1 -g \
 	$(shell $(CC) -ftrivial-auto-var-init=pattern -xc -fsyntax-only /dev/null 2>/dev/null && echo -ftrivial-auto-var-init=pattern)
 $(MODEL_RING): override MODEL_SHIM := -include tests/model/shim.h
 $(MODEL_RING) $(MODEL_OWN): $(B)/model/%.o: %.c $(B)/flags

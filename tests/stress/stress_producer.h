@@ -25,7 +25,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
-#include "hash.h"
+#include "base/hash.h"
 
 #define PRODUCERS_MAX 8
 #define PAYLOAD_BYTES_MAX 6000u

@@ -27,10 +27,10 @@
 
 #include <k2hft/frame.h>
 
-#include "frame_wire.h"
-#include "tls.h"
-#include "transport.h"
-#include "wire.h"
+#include "frame/wire.h"
+#include "net/tls/tls.h"
+#include "net/transport.h"
+#include "base/wire.h"
 
 #define COUNT_MAX 4096u
 #define WAIT_MS 30000

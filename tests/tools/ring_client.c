@@ -19,7 +19,7 @@
 
 #include <k2hft/ring.h>
 
-#include "ring_layout.h"
+#include "ring/layout.h"
 
 #define HELD_BYTES 1000u
 #define NS_PER_S UINT64_C(1000000000)

@@ -41,9 +41,9 @@
 
 #include <k2hft/frame.h>
 
-#include "bits.h"
-#include "frame_wire.h"
-#include "wire.h"
+#include "base/bits.h"
+#include "frame/wire.h"
+#include "base/wire.h"
 
 #define WAIT_MS 30000
 #define BODY_ROOM (K2HFT_FRAME_BODY_BYTES_MAX + K2HFT_CHUNK_BYTES_MAX)

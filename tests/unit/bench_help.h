@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/bench.h"
+#include "tools/bench/bench.h"
 
 static char said[1024];
 

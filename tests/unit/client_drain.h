@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "client_peer.h"
-#include "client_state.h"
+#include "client/state.h"
 
 /* Its result points to what drain said. */
 static inline void *drain_main(void *argument)

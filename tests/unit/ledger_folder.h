@@ -3,8 +3,8 @@
 #define LEDGER_FOLDER_H
 
 /* A ledger in a temporary folder. For one test program, which includes cmocka.h and what it needs before. */
-#include "../../receiver/ledger.h"
-#include "../../receiver/ledger_log.h"
+#include "receiver/ledger/ledger.h"
+#include "receiver/ledger/log.h"
 #include "file_help.h"
 
 static const uint8_t boot_here[16] = "boot-here", boot_other[16] = "boot-other";

@@ -8,14 +8,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "../../fuse/handles.h"
-#include "../../fuse/mount.h"
-#include "../../fuse/outlet.h"
-#include "../../fuse/output.h"
-#include "../../fuse/shared.h"
-#include "../../fuse/write.h"
-#include "pattern.h"
-#include "rules.h"
+#include "fuse/tree/handles.h"
+#include "fuse/mount.h"
+#include "fuse/intake/record_route.h"
+#include "fuse/copy/outputfile.h"
+#include "fuse/keeper/journal.h"
+#include "fuse/intake/write.h"
+#include "app/rules/pattern.h"
+#include "app/rules/rules.h"
 
 uint64_t k2i_mount_clock_ns(void)
 {

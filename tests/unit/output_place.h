@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../receiver/commit.h"
+#include "receiver/commit/commit.h"
 #include "file_help.h"
 
 struct place {

@@ -6,12 +6,12 @@
  * A session with everything behind it in a temporary folder: frames are put in, answers are taken out. For one test
  * program, which includes cmocka.h and what it needs before; a receiver that was killed starts again.
  */
-#include "../../receiver/session.h"
-#include "../../receiver/syncer.h"
-#include "bits.h"
+#include "receiver/session/session.h"
+#include "receiver/commit/syncer.h"
+#include "base/bits.h"
 #include "file_help.h"
-#include "frame_wire.h"
-#include "wire.h"
+#include "frame/wire.h"
+#include "base/wire.h"
 
 #define WINDOW_BYTES (UINT64_C(4) << 20)
 

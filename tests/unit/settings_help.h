@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "settings.h"
-#include "settings_table.h"
+#include "config/settings.h"
+#include "config/table.h"
 
 struct findings {
 	char text[16384];

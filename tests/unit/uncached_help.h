@@ -3,7 +3,7 @@
 #define UNCACHED_HELP_H
 
 /* In place of fuse/collect.c, for one test program: nothing goes through the page cache. */
-#include "../../fuse/collect.h"
+#include "fuse/cached/writeback_pull.h"
 
 void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
 {

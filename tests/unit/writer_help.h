@@ -15,7 +15,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/sender.h>
 
-#include "sender.h"
+#include "sender/sender.h"
 
 #define MEBI (1024u * 1024)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Death at the named points of lib/crash.def, in a build that has them."""
+"""Death at the named points of lib/base/crash.def, in a build that has them."""
 import contextlib
 import mmap
 import os
@@ -41,14 +41,14 @@ class Point:
 
 
 def points_of(path):
-    """All of lib/crash.def, by name."""
+    """All of lib/base/crash.def, by name."""
     with open(path, encoding="utf-8") as file:
         found = re.findall(r'^K2I_CRASH_POINT\((\w+), "([^"]*)", "([^"]*)"\)', file.read(), re.M)
     return {name: Point(number, name, who, need) for number, (name, who, need) in enumerate(found)}
 
 
 class Plan:
-    """The file that processes of one role share (lib/crash.c)."""
+    """The file that processes of one role share (lib/base/crash.c)."""
 
     def __init__(self, path):
         self.path = path

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SWEEP_H
+#define K2I_SWEEP_H
+
+#include <stdint.h>
+
+#include "fuse/fuse_api.h"
+
+struct k2i_mount;
+
+/*
+ * When pages that have been taken leave the kernel's cache: the worker's side of sweeper.h. Of a file that is written to
+ * when so many have been written back, which the kernel does by itself, so that nothing is written sooner than without
+ * it; of one that nobody appends to, or that is closed, when it has some.
+ *
+ * The sweeper keeps the file that it sweeps open while that is written to. umount(8) would find the mount busy, as it does
+ * with the writer's descriptor; and right behind the last close(2) it is to succeed: so a close is answered when the
+ * sweeper has closed the file, too. One order at a time; what finds no place is swept with the next.
+ */
+
+/* In place of a process that died. */
+void k2i_sweep_inherit(struct k2i_mount *mount);
+/* The kernel has written pages back, up to `end`. */
+void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end);
+/* Nobody appends to it. */
+void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node);
+/* The kernel is to write back what it has of the file; where that can't be ordered, it does so in its own time. */
+void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node);
+/* Answers `req`, by which somebody closes a descriptor of a file in the cache. */
+void k2i_sweep_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req);
+/* The last writer of a file has gone. */
+void k2i_sweep_closed(struct k2i_mount *mount);
+/* The file has `bytes` now. */
+void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes);
+/* The sweeper says something. */
+void k2i_sweep_heard(struct k2i_mount *mount);
+/* Answers those that have waited too long. When to come again; -1: that does not depend on time. */
+int k2i_sweep_run(struct k2i_mount *mount);
+/* The mount ends: nobody waits. */
+void k2i_sweep_abandon(struct k2i_mount *mount);
+
+#endif

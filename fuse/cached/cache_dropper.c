@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/cached/cache_dropper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fuse/cached/writeback_pull.h"
+#include "fuse/mount.h"
+#include "fuse/options.h"
+#include "fuse/keeper/start.h"
+
+#define SOCKET_FD 3 /* the sweeper's only one */
+/* It can't be one here, as without close_range(2), and another could not either. */
+#define STATUS_CANNOT 2
+/* One that comes after another that died: whatever ends it over and over has no processor's whole time. */
+#define PAUSE_NS 20000000
+#define END_TRIES 100u
+#define END_PAUSE_NS 10000000
+
+int k2i_sweeper_prepare(struct k2i_mount *mount)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->sweep_fds))
+		return k2i_start_fail("socketpair", -errno);
+	return 0;
+}
+
+/* ---- the process */
+
+/* What has been mounted over the mount meanwhile, or is where it was, is left alone. -1 */
+static int open_below(const struct k2i_mount *mount, const char *path)
+{
+	struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+	};
+	int root = open(mount->options->mount_point, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), file = -1;
+	dev_t device = 0;
+
+	if (root >= 0 && k2i_start_device(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
+		file = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (root >= 0)
+		(void)close(root);
+	return file;
+}
+
+/* The file that is open, and its node. */
+struct swept {
+	int file; /* -1: none */
+	uint32_t node;
+};
+
+static void let_go(struct swept *swept)
+{
+	if (swept->file >= 0)
+		(void)close(swept->file);
+	swept->file = -1;
+}
+
+static void sweep(const struct k2i_mount *mount, const struct k2i_sweep_order *order, struct swept *swept)
+{
+	if (swept->node != order->node)
+		let_go(swept);
+	if (swept->file < 0 && order->path[0])
+		swept->file = open_below(mount, order->path);
+	swept->node = order->node;
+	/*
+	 * What is still dirty, or on its way to the worker, is passed over: the next order has it, if there is one. A length
+	 * of 0 would be all of the file.
+	 */
+	if (swept->file >= 0 && order->end && !order->keep)
+		(void)sync_file_range(swept->file, 0, (off_t)order->end,
+				      SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+	if (swept->file >= 0 && order->end)
+		(void)posix_fadvise(swept->file, 0, (off_t)order->end, POSIX_FADV_DONTNEED);
+	if (!order->keep)
+		let_go(swept);
+}
+
+static void pause_for(long ns)
+{
+	struct timespec time = {.tv_nsec = ns};
+
+	(void)nanosleep(&time, NULL);
+}
+
+static bool begin(struct k2i_mount *mount)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Before it opens anything. */
+	atomic_store(&mount->sweeper, getpid());
+	/* By its number: musl has no function close_range. */
+	return getppid() == mount->keeper && chdir("/") == 0 &&
+	       dup2(mount->sweep_fds[K2I_SWEEP_SWEEPER], SOCKET_FD) == SOCKET_FD &&
+	       syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0) == 0;
+}
+
+/* An order is taken away when it has been answered: who comes after one that was killed does it again. */
+static void run(struct k2i_mount *mount)
+{
+	struct swept swept = {.file = -1};
+	struct k2i_sweep_order order;
+
+	for (;;) {
+		ssize_t bytes = recv(SOCKET_FD, &order, sizeof(order), MSG_PEEK);
+
+		if (bytes < 0 && errno == EINTR)
+			continue;
+		if (bytes <= 0)
+			return;
+		sweep(mount, &order, &swept);
+		if (send(SOCKET_FD, &order.number, sizeof(order.number), MSG_NOSIGNAL) < 0)
+			return;
+		(void)!recv(SOCKET_FD, &order, sizeof(order), MSG_DONTWAIT);
+	}
+}
+
+/* ---- the keeper's */
+
+/* A child has its parent's name: so that nobody takes it for a worker, it is born with its own. */
+static pid_t fork_as(const char *name)
+{
+	char own[16] = "";
+	pid_t child;
+
+	(void)prctl(PR_GET_NAME, own);
+	(void)prctl(PR_SET_NAME, name);
+	child = fork();
+	if (child)
+		(void)prctl(PR_SET_NAME, own);
+	return child;
+}
+
+static void start(struct k2i_mount *mount, long pause_ns)
+{
+	pid_t sweeper = fork_as("k2hftfuse-sweep");
+
+	if (sweeper == 0) {
+		if (!begin(mount))
+			_exit(STATUS_CANNOT);
+		pause_for(pause_ns);
+		run(mount);
+		_exit(EXIT_FAILURE);
+	}
+	mount->sweeper_missing = sweeper < 0;
+	atomic_store(&mount->sweeper, sweeper > 0 ? sweeper : 0);
+}
+
+void k2i_sweeper_start(struct k2i_mount *mount)
+{
+	if (atomic_load(&mount->sweeper) == 0 && k2i_collect_possible(mount))
+		start(mount, 0);
+}
+
+void k2i_sweeper_check(struct k2i_mount *mount)
+{
+	pid_t sweeper = atomic_load(&mount->sweeper);
+	int status;
+
+	if (sweeper == 0 || waitpid(sweeper, &status, WNOHANG) != sweeper)
+		return;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT) {
+		atomic_store(&mount->sweeper, 0);
+		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: what was sent stays in the page cache "
+					   "until the kernel needs the memory");
+		return;
+	}
+	k2i_log_limited(&mount->sweeper_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+			"mount: the sweeper died: pages stay in the cache until there is another");
+	start(mount, PAUSE_NS);
+}
+
+void k2i_sweeper_end(struct k2i_mount *mount)
+{
+	pid_t sweeper = atomic_load(&mount->sweeper);
+	bool gone = sweeper == 0 || kill(sweeper, SIGKILL) != 0;
+
+	for (unsigned tries = 0; !gone && tries < END_TRIES; tries++) {
+		gone = waitpid(sweeper, NULL, WNOHANG) != 0;
+		if (!gone)
+			pause_for(END_PAUSE_NS);
+	}
+	if (!gone)
+		k2i_log(K2HFT_LOG_WARNING, "mount: the sweeper does not end yet");
+	for (size_t end = 0; end < 2; end++) {
+		if (mount->sweep_fds[end] >= 0)
+			(void)close(mount->sweep_fds[end]);
+	}
+}
+
+bool k2i_sweeper_is(const struct k2i_mount *mount, pid_t pid)
+{
+	return pid > 0 && pid == atomic_load(&mount->sweeper);
+}

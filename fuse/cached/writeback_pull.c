@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/cached/writeback_pull.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "fuse/tree/handles.h"
+#include "fuse/cached/truncate_probe.h"
+#include "fuse/mount.h"
+#include "fuse/intake/record_route.h"
+#include "fuse/copy/outputfile.h"
+#include "fuse/intake/queue.h"
+#include "fuse/device/reply.h"
+#include "app/rules/rules.h"
+#include "fuse/keeper/journal.h"
+#include "fuse/cached/cache_drop.h"
+#include "fuse/intake/write.h"
+
+/* So many answers without anything new in a row, and a file is left alone. */
+#define LEAVE_AFTER 40u
+/*
+ * A write(2) that was under way then can end later, in theory any time later, if it has to wait for the memory that it
+ * takes its bytes from. So there are looks, twice as far apart each time, up to this; the files share what that costs.
+ */
+#define LOOK_MS 1000u
+#define LOOK_MS_PER_FILE 50u
+/* What is due so soon is asked now: one wake-up for all. */
+#define TOGETHER_NS K2I_MILLISECOND_NS
+
+struct k2i_collect_wait {
+	struct k2i_collect_wait *next;
+	k2i_collect_then *then;
+	void *argument;
+};
+
+/* ---- which files */
+
+static enum k2i_write_mode mode_of(const struct k2i_mount *mount, const struct k2i_rule *rule)
+{
+	return rule->write_mode == K2I_WRITE_MODE_UNSET ? mount->settings->write_mode : rule->write_mode;
+}
+
+bool k2i_collect_possible(const struct k2i_mount *mount)
+{
+	bool outside = k2i_outputs_readable(mount->outputs);
+
+	for (size_t number = 0; !mount->settings->binary && number < mount->settings->rule_count; number++) {
+		enum k2i_write_mode mode = mode_of(mount, &mount->settings->rules[number]);
+
+		if (mode == K2I_WRITE_MODE_CACHED || (mode == K2I_WRITE_MODE_AUTO && !outside))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * For appending only: others write where they are in the file, and two of them to the same pages. Nor may the file be
+ * read through the descriptor, since pages that were taken have no content here, nor be written past the cache. A file
+ * that somebody writes directly stays so: what he has written may not be counted yet.
+ */
+bool k2i_collect_wanted(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match, int flags)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	enum k2i_write_mode mode = mode_of(mount, k2i_rule_settings(match));
+
+	if (!mount->writeback || mode == K2I_WRITE_MODE_DIRECT || entry->fed)
+		return false;
+	if (mode == K2I_WRITE_MODE_AUTO && k2i_output_outside(mount, match))
+		return false;
+	if ((flags & O_ACCMODE) != O_WRONLY || !(flags & O_APPEND) || flags & O_DIRECT)
+		return false;
+	return entry->cached || entry->writers == 0;
+}
+
+static struct k2i_cached_file *file_of(const struct k2i_mount *mount, uint64_t node)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	return entry ? entry->cached : NULL;
+}
+
+/* The watermark is the file's size, as the kernel counts it. */
+static uint64_t watermark_of(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	return k2i_node_at(mount->nodes, file->node)->size;
+}
+
+/* ---- open and close */
+
+static void due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
+{
+	file->due_ns = at_ns;
+	if (at_ns < mount->collect_due_ns)
+		mount->collect_due_ns = at_ns;
+}
+
+static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
+{
+	struct k2i_outlet *outlet = NULL;
+	int status = k2i_outlet_open(mount, path, &outlet);
+
+	if (status == 0)
+		status = k2i_handle_open(mount, node, path, outlet, NULL, stream);
+	if (status) {
+		k2i_outlet_close(mount, outlet);
+		return status;
+	}
+	(*stream)->stream = true;
+	/* It is no writer of its own. */
+	k2i_node_writers(mount->nodes, node, -1);
+	return 0;
+}
+
+static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_cached_file **file)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+	struct k2i_cached_file *begun = k2i_shared_alloc(sizeof(*begun));
+	int status = begun ? 0 : -ENOMEM;
+
+	if (status == 0) {
+		memset(begun, 0, sizeof(*begun));
+		status = open_stream(mount, node, path, &begun->stream);
+	}
+	if (status) {
+		k2i_shared_free(begun);
+		return status;
+	}
+	k2i_node_keep(entry);
+	K2I_SHARED_KEEP(&mount->cached_first);
+	K2I_SHARED_KEEP(&mount->cached_count);
+	entry->cached = begun;
+	begun->node = node;
+	begun->next = mount->cached_first;
+	mount->cached_first = begun;
+	mount->cached_count++;
+	*file = begun;
+	return 0;
+}
+
+int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
+		     struct k2i_cached_file **file)
+{
+	int status = 0;
+
+	*file = k2i_node_at(mount->nodes, node)->cached;
+	if (*file) {
+		/* All that wrote to it have closed it: a record that they left without its end has it. */
+		if ((*file)->stream->flushed)
+			status = k2i_write_end(mount, (*file)->stream);
+		if (status) {
+			*file = NULL; /* no writer more */
+			return status;
+		}
+		K2I_SHARED_KEEP(*file);
+		if ((*file)->writer_pid != pid)
+			(*file)->writer_pid = 0;
+	} else {
+		status = begin(mount, node, path, file);
+		if (status)
+			return status;
+		(*file)->writer_pid = pid;
+	}
+	(*file)->writers++;
+	(*file)->left = false;
+	(*file)->idle = 0;
+	due(mount, *file, k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS);
+	return 0;
+}
+
+void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	if (file->writers == 1)
+		k2i_handle_flushed(mount, file->stream);
+}
+
+static void run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	while (file->waits) {
+		struct k2i_collect_wait *wait = file->waits;
+
+		file->waits = wait->next;
+		wait->then(mount, wait->argument);
+		free(wait);
+	}
+}
+
+/* What was kept and has its turn now: each piece goes from there to what is parked, in one step. */
+static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct k2i_cached_part part;
+
+	while (k2i_cached_next(&file->pieces, watermark_of(mount, file), &part)) {
+		struct k2i_write write = {
+			.writer_pid = file->writer_pid,
+			.offset = watermark_of(mount, file),
+			.data = part.data,
+			.bytes = part.bytes,
+		};
+
+		if (k2i_write_park_cached(mount, file->stream, &write)) {
+			k2i_log_limited(&mount->wait_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+					"mount: no memory: what was written to %s waits until there is some",
+					file->stream->path);
+			return;
+		}
+		k2i_cached_advance(&file->pieces, watermark_of(mount, file));
+		k2i_shared_step();
+		k2i_park_run(mount);
+	}
+	k2i_cached_advance(&file->pieces, watermark_of(mount, file));
+}
+
+void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	take_kept(mount, file);
+	while (k2i_cached_begin(&file->pieces) > watermark_of(mount, file) && !file->refused) {
+		k2i_node_grow(k2i_node_at(mount->nodes, file->node), k2i_cached_begin(&file->pieces));
+		take_kept(mount, file);
+	}
+}
+
+/* What is kept still was accepted, and comes no more: for it, or for what stands before it, there was no memory. */
+static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	uint64_t records = k2i_cached_forget(&file->pieces);
+
+	if (records == 0)
+		return;
+	K2I_SHARED_KEEP(&file->stream->lost);
+	file->stream->lost = -ENOMEM;
+	k2i_mount_count(&mount->counts.lost_records, records);
+	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			"mount: no memory: %llu records of %s are lost", (unsigned long long)records,
+			file->stream->path);
+}
+
+void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
+	struct k2i_cached_file **place = &mount->cached_first;
+
+	/* In steps of its own, so before anything of this one: a successor gets the request again and finds the file. */
+	if (file->writers == 1) {
+		k2i_collect_pass_hole(mount, file);
+		run_waits(mount, file);
+		(void)k2i_write_end(mount, file->stream);
+	}
+	K2I_SHARED_KEEP(file);
+	if (--file->writers)
+		return;
+	lose_kept(mount, file);
+	while (*place != file)
+		place = &(*place)->next;
+	K2I_SHARED_KEEP(place);
+	K2I_SHARED_KEEP(&mount->cached_count);
+	k2i_node_keep(entry);
+	*place = file->next;
+	mount->cached_count--;
+	entry->cached = NULL;
+	k2i_write_release(mount, file->stream);
+	k2i_shared_free(file);
+	k2i_sweep_closed(mount);
+}
+
+void k2i_collect_inherit(struct k2i_mount *mount)
+{
+	uint64_t now_ns = k2i_mount_clock_ns();
+
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		file->asked = 0;
+		file->left = false;
+		file->idle = 0;
+		file->waits = NULL;
+		due(mount, file, now_ns);
+	}
+}
+
+/* ---- what comes */
+
+/* Takes what is new of it, and answers it. */
+static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
+{
+	uint64_t watermark = watermark_of(mount, file);
+	struct k2i_write taken = *write;
+	struct k2i_cached_part part = {.bytes = 0};
+	/* Not after the mount has begun to end: its records have been ended. */
+	bool late = mount->ending && write->offset + write->bytes > watermark;
+	int status = late ? -ECONNABORTED
+			  : k2i_cached_give(&file->pieces, watermark, write->offset, write->data, write->bytes, &part);
+
+	taken.data = part.data;
+	taken.bytes = part.bytes;
+	taken.offset = watermark;
+	taken.writer_pid = file->writer_pid;
+	if (status == 0 && part.bytes) {
+		k2i_write_cached(mount, file->stream, &taken);
+	} else {
+		k2i_write_give_back(mount, write);
+		if (status && write->unique)
+			k2i_mount_count_refused(mount, status);
+		if (status)
+			k2i_reply_status(mount, write->unique, status);
+		else
+			k2i_reply_written(mount, write->unique, write->answer_bytes);
+	}
+	if (write->unique && (status || watermark_of(mount, file) < watermark + part.bytes)) {
+		K2I_SHARED_KEEP(&file->refused);
+		file->refused = true;
+	}
+	k2i_shared_step();
+	take_kept(mount, file);
+}
+
+void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write)
+{
+	struct k2i_cached_file *file = file_of(mount, node);
+
+	/* It writes nothing back while a file is being cut. */
+	k2i_collect_cut_done(mount, (uint32_t)node);
+	if (!file || k2i_park_resent(mount, write->unique)) {
+		k2i_write_give_back(mount, write);
+		if (!file) {
+			k2i_mount_count_refused(mount, -EBADF);
+			k2i_reply_status(mount, write->unique, -EBADF);
+		}
+		return;
+	}
+	take(mount, file, write);
+	k2i_sweep_written(mount, file->node, write->offset + write->bytes);
+}
+
+/* ---- what is asked */
+
+static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->cached_count * LOOK_MS_PER_FILE;
+
+	look_ms = look_ms > LOOK_MS ? look_ms : LOOK_MS;
+	for (unsigned looks = LEAVE_AFTER; file->left && looks < file->idle && pause_ms < look_ms; looks++)
+		pause_ms = pause_ms * 2 < look_ms ? pause_ms * 2 : look_ms;
+	return pause_ms * K2I_MILLISECOND_NS;
+}
+
+bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	struct fuse_notify_inval_inode_out attributes = {.ino = file->node, .off = -1};
+
+	return k2i_reply_notify(mount->device_fd, FUSE_NOTIFY_INVAL_INODE,
+				&(struct iovec){.iov_base = &attributes, .iov_len = sizeof(attributes)}, NULL);
+}
+
+/* When to ask again after an answer, which had something new or not. */
+static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool news)
+{
+	if (news && file->left) {
+		k2i_mount_count(&mount->counts.late_appends, 1);
+		file->left = false;
+	}
+	file->idle = news ? 0 : file->idle + 1;
+	if (!file->left && file->idle >= LEAVE_AFTER)
+		file->left = k2i_collect_leave(mount, file);
+	if (file->left)
+		k2i_sweep_idle(mount, file->node);
+	due(mount, file, k2i_mount_clock_ns() + pause_ns(mount, file));
+}
+
+void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	uint64_t at_ns = k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
+
+	if (file->left)
+		k2i_mount_count(&mount->counts.announced_appends, 1);
+	file->left = false;
+	file->idle = 0;
+	if (file->due_ns > at_ns)
+		due(mount, file, at_ns);
+}
+
+bool k2i_collect_left(const struct k2i_node_entry *entry)
+{
+	return entry->cached && entry->cached->left;
+}
+
+void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_mark *mark)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	k2i_sweep_cut(mount, node, bytes);
+	if (entry->cached)
+		lose_kept(mount, entry->cached);
+	k2i_node_keep(entry);
+	entry->cut_mark = mark->value;
+	entry->cut_bytes = mark->bytes;
+}
+
+void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
+
+	if (!entry || entry->cut_bytes == 0)
+		return;
+	k2i_node_keep(entry);
+	entry->cut_bytes = 0;
+}
+
+/* false: there will be no answer. */
+static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
+{
+	struct fuse_notify_retrieve_out question = {
+		.notify_unique = ++mount->questions_asked,
+		.nodeid = file->node,
+		.offset = watermark_of(mount, file),
+		.size = K2I_WRITE_BYTES_MAX,
+	};
+
+	if (!k2i_reply_notify(mount->device_fd, FUSE_NOTIFY_RETRIEVE,
+			      &(struct iovec){.iov_base = &question, .iov_len = sizeof(question)}, NULL))
+		return false;
+	file->asked = question.notify_unique;
+	file->asked_in_time = true;
+	file->probe = k2i_node_at(mount->nodes, file->node)->cut_bytes != 0;
+	return true;
+}
+
+/* All that was there when `waits` came is taken when an answer to a younger question has nothing more. */
+static void wait_on(struct k2i_mount *mount, struct k2i_cached_file *file, bool nothing)
+{
+	if (file->waits && ((nothing && file->asked_in_time) || !ask(mount, file)))
+		run_waits(mount, file);
+}
+
+static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
+{
+	answered(mount, file, new_bytes > 0);
+	/* Not sooner: of a page that the kernel copied and dropped the WRITE can wait for the answers to others. */
+	if (file->left && !mount->park.first)
+		k2i_collect_pass_hole(mount, file);
+	if (new_bytes >= K2I_WRITE_BYTES_MAX)
+		due(mount, file, 0);
+	wait_on(mount, file, new_bytes == 0);
+}
+
+/* Nothing of it is taken: its length can be the old one and its pages new, as they are read later. */
+static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
+	int cut = k2i_mark_shows_cut(entry, write->data, write->bytes);
+
+	k2i_write_give_back(mount, write);
+	if (cut > 0)
+		k2i_collect_cut_done(mount, file->node);
+	else if (cut < 0) /* a WRITE tells */
+		k2i_sweep_write_back(mount, file->node);
+	answered(mount, file, false);
+	if (entry->cut_bytes == 0) {
+		file->idle = 0;
+		due(mount, file, 0);
+	}
+	wait_on(mount, file, write->bytes == 0);
+}
+
+void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write)
+{
+	struct k2i_cached_file *file = file_of(mount, node);
+	uint64_t before;
+
+	/* Of a question that a worker asked who died since, or about another file. */
+	if (!file || file->asked != number) {
+		k2i_write_give_back(mount, write);
+		return;
+	}
+	file->asked = 0;
+	if (file->probe) {
+		probed(mount, file, write);
+		return;
+	}
+	before = watermark_of(mount, file);
+	take(mount, file, write);
+	go_on(mount, file, watermark_of(mount, file) - before);
+}
+
+void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns)
+{
+	if (!mount->cached_first || mount->ending || mount->park.first || now_ns < mount->collect_due_ns)
+		return;
+	mount->collect_due_ns = UINT64_MAX;
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file)))
+			continue;
+		due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + pause_ns(mount, file));
+	}
+}
+
+int k2i_collect_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
+{
+	if (!mount->cached_first || mount->ending || mount->park.first || mount->collect_due_ns == UINT64_MAX)
+		return -1;
+	if (mount->collect_due_ns <= now_ns)
+		return 0;
+	return (int)((mount->collect_due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
+}
+
+void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
+{
+	struct k2i_cached_file *file = file_of(mount, node);
+	struct k2i_collect_wait *wait, **place;
+
+	wait = file && mount->device_fd >= 0 ? malloc(sizeof(*wait)) : NULL;
+	if (!wait) {
+		then(mount, argument);
+		return;
+	}
+	*wait = (struct k2i_collect_wait){.then = then, .argument = argument};
+	for (place = &file->waits; *place; place = &(*place)->next)
+		continue;
+	*place = wait;
+	file->asked_in_time = false;
+	if (!file->asked && !ask(mount, file))
+		run_waits(mount, file);
+}
+
+void k2i_collect_abandon(struct k2i_mount *mount)
+{
+	struct k2i_cached_file *file = mount->cached_first, *next;
+
+	for (; file; file = next) {
+		next = file->next;
+		run_waits(mount, file);
+	}
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/copy/outputfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <k2hft/frame.h>
+
+#include "base/clock.h"
+#include "fuse/mount.h"
+#include "fuse/options.h"
+#include "fuse/tree/tree.h"
+
+/* Without O_NONBLOCK, with which the open of a file fails on which somebody has a lease. A pipe's waits for nobody. */
+#define OPEN_FLAGS (O_RDWR | O_APPEND | O_NOCTTY)
+/* So long a pipe's reader, or a terminal, is waited for. */
+#define ROOM_NS K2I_SECOND_NS
+#define PAUSE_NS (10 * K2I_MILLISECOND_NS)
+
+enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_INSIDE_DIRECTORY };
+
+struct k2i_output_file {
+	int fd;
+	unsigned references;
+	int directory_fd; /* the place's: where `name` is looked up */
+	char *name;       /* NULL: what was opened is kept */
+	dev_t device;
+	ino_t inode;
+	uint64_t looked_ns; /* when it was looked whether the name is still that of what is open */
+	bool stalled;       /* a pipe whose reader was waited for in vain */
+};
+
+/* OUTPUTFILE of one rule. */
+struct place {
+	enum place_kind kind;
+	struct k2i_output_file *file; /* FILE */
+	int directory_fd;             /* DIRECTORY; FILE: of its name, or -1 */
+	const char *inside;           /* INSIDE, INSIDE_DIRECTORY: path below the mount */
+	size_t inside_bytes;          /* without slashes at its end */
+};
+
+struct k2i_outputs {
+	size_t count;
+	bool readable;
+	struct place places[]; /* one a rule */
+};
+
+static const struct place *place_of(const struct k2i_mount *mount, const struct k2i_rule_match *match)
+{
+	return &mount->outputs->places[k2i_rule_settings(match) - mount->settings->rules];
+}
+
+static int output_set(struct k2i_output_file *output, int fd)
+{
+	struct stat info;
+
+	if (fd < 0 || fstat(fd, &info))
+		return -errno;
+	/* A regular file is not asked for room; a pipe that nobody reads must not keep the worker. */
+	if (!S_ISREG(info.st_mode) && fcntl(fd, F_SETFL, O_APPEND | O_NONBLOCK))
+		return -errno;
+	output->fd = fd;
+	output->device = info.st_dev;
+	output->inode = info.st_ino;
+	return 0;
+}
+
+static int output_from(int fd, int directory_fd, const char *name, struct k2i_output_file **output)
+{
+	struct k2i_output_file *made;
+	int status;
+
+	if (fd < 0)
+		return -errno;
+	made = calloc(1, sizeof(*made));
+	status = made ? output_set(made, fd) : -ENOMEM;
+	if (status == 0 && name) {
+		made->name = strdup(name);
+		status = made->name ? 0 : -ENOMEM;
+	}
+	if (status) {
+		(void)close(fd);
+		free(made);
+		return status;
+	}
+	made->references = 1;
+	made->directory_fd = directory_fd;
+	*output = made;
+	return 0;
+}
+
+void k2i_output_put(struct k2i_output_file *output)
+{
+	if (!output || --output->references)
+		return;
+	(void)close(output->fd);
+	free(output->name);
+	free(output);
+}
+
+/* Below `directory_fd` and on its file system, wherever symbolic links point: never on the mount. */
+static int open_below(int directory_fd, const char *name, int flags, mode_t mode)
+{
+	struct open_how how = {
+		.flags = (unsigned)(flags | O_CLOEXEC),
+		.mode = mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+
+	return (int)syscall(SYS_openat2, directory_fd, name, &how, sizeof(how));
+}
+
+/* Opens `name`, with the directories above it, below `directory_fd`. */
+static int make_below(int directory_fd, const char *name)
+{
+	int fd = open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+	char part[PATH_MAX];
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	for (const char *slash = strchr(name, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t bytes = (size_t)(slash - name);
+
+		if (bytes >= sizeof(part)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(part, name, bytes);
+		part[bytes] = '\0';
+		fd = open_below(directory_fd, part, O_PATH | O_DIRECTORY, 0);
+		if (fd >= 0)
+			(void)close(fd);
+		else if (errno != ENOENT || mkdirat(directory_fd, part, 0700))
+			return -1;
+	}
+	return open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+}
+
+/* The name of `path` below the directory of its rule. */
+static const char *name_below(const struct k2i_rule *rule, const char *path)
+{
+	size_t bytes = strlen(rule->target);
+
+	return path + bytes + (bytes && path[bytes] == '/');
+}
+
+int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+		   struct k2i_output_file **output)
+{
+	const struct place *place = place_of(mount, match);
+	const char *name;
+
+	*output = NULL;
+	if (place->kind == PLACE_FILE) {
+		*output = place->file;
+		(*output)->references++;
+	} else if (place->kind == PLACE_DIRECTORY) {
+		name = name_below(k2i_rule_settings(match), path);
+		return output_from(make_below(place->directory_fd, name), place->directory_fd, name, output);
+	}
+	return 0;
+}
+
+bool k2i_output_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
+{
+	const struct place *place = place_of(mount, match);
+
+	return place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY;
+}
+
+int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path, char *inside,
+		      size_t room)
+{
+	const struct place *place = place_of(mount, match);
+	int bytes = 0;
+
+	if (place->kind == PLACE_INSIDE)
+		bytes = snprintf(inside, room, "%.*s", (int)place->inside_bytes, place->inside);
+	else if (place->kind == PLACE_INSIDE_DIRECTORY)
+		bytes = snprintf(inside, room, "%.*s%s%s", (int)place->inside_bytes, place->inside,
+				 place->inside_bytes ? "/" : "", name_below(k2i_rule_settings(match), path));
+	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
+}
+
+/* The next line would be joined to half a one. What somebody else has appended since is not ours to cut. */
+static void take_back(const struct k2i_output_file *output, size_t done)
+{
+	off_t end = lseek(output->fd, 0, SEEK_CUR);
+	struct stat info;
+
+	if (end >= (off_t)done && fstat(output->fd, &info) == 0 && info.st_size == end)
+		(void)!ftruncate(output->fd, end - (off_t)done);
+}
+
+/* Whether what is open has its name still. */
+static bool in_place(const struct k2i_output_file *output)
+{
+	struct stat info;
+	int fd = open_below(output->directory_fd, output->name, O_PATH, 0);
+	bool same = fd < 0 ? errno != ENOENT
+			   : fstat(fd, &info) == 0 && info.st_dev == output->device && info.st_ino == output->inode;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return same;
+}
+
+/* One that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then. */
+static int open_again(struct k2i_output_file *output, bool make)
+{
+	int old = output->fd;
+	int fd = make ? make_below(output->directory_fd, output->name)
+		      : open_below(output->directory_fd, output->name, OPEN_FLAGS, 0);
+	int status = output_set(output, fd);
+
+	if (status == 0)
+		(void)close(old);
+	else if (fd >= 0)
+		(void)close(fd);
+	return status;
+}
+
+/* For a line of its own each that costs a fifth of all, so they are looked after with each tick of the clock only. */
+static int look_after(struct k2i_output_file *output, bool make)
+{
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
+	int status;
+
+	if (!output->name || now_ns == output->looked_ns)
+		return 0;
+	status = in_place(output) ? 0 : open_again(output, make);
+	/* What is open is another file until it can be made: nothing goes there within the tick either. */
+	if (status == 0)
+		output->looked_ns = now_ns;
+	return status;
+}
+
+/* Once only, until something goes there again: everybody on the mount waits as well. */
+static int wait_for_room(struct k2i_output_file *output, uint64_t *until_ns)
+{
+	struct pollfd room = {.fd = output->fd, .events = POLLOUT};
+	struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+
+	/* A serial line can have room for poll(2) and none for write(2). */
+	if (*until_ns)
+		(void)nanosleep(&pause, NULL);
+	else
+		*until_ns = now_ns + ROOM_NS;
+	if (!output->stalled && now_ns < *until_ns &&
+	    poll(&room, 1, (int)((*until_ns - now_ns) / K2I_MILLISECOND_NS)) > 0)
+		return 0;
+	output->stalled = true;
+	/* Not -EAGAIN, with which the writer would wait for the ring. */
+	return -ENOBUFS;
+}
+
+/* As write(2), or -errno. */
+static ssize_t append_some(struct k2i_output_file *output, const char *data, size_t bytes)
+{
+	uint64_t until_ns = 0;
+	ssize_t written;
+	int status = 0;
+
+	do
+		written = write(output->fd, data, bytes);
+	while (written < 0 &&
+	       (errno == EINTR || (errno == EAGAIN && (status = wait_for_room(output, &until_ns)) == 0)));
+	if (written < 0)
+		return status ? status : -errno;
+	output->stalled = false;
+	return written;
+}
+
+int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
+{
+	size_t done = 0, before = 0;
+	int status = look_after(output, true);
+
+	if (status)
+		return status;
+	while (done < bytes) {
+		ssize_t written = append_some(output, data + done, bytes - done);
+
+		if (written < 0) {
+			/* Of two pieces nobody knows whether there is something between them. */
+			if (done && before == 0)
+				take_back(output, done);
+			return (int)written;
+		}
+		if (written > 0) {
+			before = done;
+			done += (size_t)written;
+		}
+	}
+	return 0;
+}
+
+ssize_t k2i_output_read(struct k2i_output_file *output, char *data, size_t bytes, uint64_t offset)
+{
+	ssize_t got;
+
+	/* The file whose length is told. One that is not there is made by the next record, not by who reads. */
+	(void)look_after(output, false);
+	do
+		got = pread(output->fd, data, bytes, (off_t)offset);
+	while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+int k2i_output_size(struct k2i_mount *mount, const char *path, uint64_t *bytes)
+{
+	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
+	const struct place *place = match ? place_of(mount, match) : NULL;
+	struct stat info;
+	int fd, status = -1;
+
+	if (place && place->kind == PLACE_FILE) {
+		status = fstat(place->file->fd, &info);
+	} else if (place && place->kind == PLACE_DIRECTORY) {
+		fd = open_below(place->directory_fd, name_below(k2i_rule_settings(match), path), O_PATH, 0);
+		if (fd >= 0) {
+			status = fstat(fd, &info);
+			(void)close(fd);
+		}
+	}
+	if (status)
+		return -ENOENT;
+	*bytes = (uint64_t)info.st_size;
+	return 0;
+}
+
+bool k2i_outputs_readable(const struct k2i_outputs *outputs)
+{
+	return outputs->readable;
+}
+
+/* ---- at the start */
+
+static int make_directories(const char *path, size_t bytes)
+{
+	char part[PATH_MAX];
+
+	if (bytes >= sizeof(part))
+		return -ENAMETOOLONG;
+	memcpy(part, path, bytes);
+	part[bytes] = '\0';
+	for (char *slash = strchr(part + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (mkdir(part, 0700) && errno != EEXIST)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+/* What follows the mount point in a resolved path; NULL: it is not below it. */
+static const char *below_mount_point(const struct k2i_mount *mount, const char *path)
+{
+	size_t bytes = strlen(mount->options->mount_point);
+
+	if (strncmp(path, mount->options->mount_point, bytes) != 0 || (path[bytes] && path[bytes] != '/'))
+		return NULL;
+	return path + bytes;
+}
+
+static int set_inside(struct place *place, const char *inside, bool directory)
+{
+	inside += strspn(inside, "/");
+	place->inside = inside;
+	place->inside_bytes = strlen(inside);
+	while (place->inside_bytes && inside[place->inside_bytes - 1] == '/')
+		place->inside_bytes--;
+	place->kind = directory ? PLACE_INSIDE_DIRECTORY : PLACE_INSIDE;
+	if (place->inside_bytes == 0)
+		return directory ? 0 : -EINVAL;
+	return k2hft_stream_path_check(inside, place->inside_bytes);
+}
+
+static int open_directory(struct place *place, const char *path)
+{
+	place->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (place->directory_fd < 0)
+		return -errno;
+	place->kind = PLACE_DIRECTORY;
+	return 0;
+}
+
+/* Where its name is, symbolic links resolved; a pipe, as /dev/stdout can be, has none. */
+static int open_file(struct place *place, const char *path)
+{
+	int fd = open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, 0600);
+	char resolved[PATH_MAX], *slash = NULL;
+
+	if (fd < 0)
+		return -errno;
+	place->kind = PLACE_FILE;
+	place->directory_fd = -1;
+	if (realpath(path, resolved)) {
+		slash = strrchr(resolved, '/');
+		*slash = '\0';
+		place->directory_fd = open(*resolved ? resolved : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	return output_from(fd, place->directory_fd, place->directory_fd < 0 ? NULL : slash + 1, &place->file);
+}
+
+static int open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
+{
+	const char *slash = strrchr(path, '/');
+	char resolved[PATH_MAX], above[PATH_MAX];
+	int status;
+
+	(void)snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	status = make_directories(above, strlen(above));
+	if (status)
+		return status;
+	/* A symbolic link must not lead to the mount: a server that waits for itself can't be ended. */
+	if (!realpath(above, resolved))
+		return -errno;
+	if (below_mount_point(mount, resolved))
+		return -ELOOP;
+	return directory ? open_directory(place, path) : open_file(place, path);
+}
+
+static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
+{
+	const char *path = rule->output_file;
+	/* For a rule of one file the settings do not take such a path. */
+	bool directory = path && *path && path[strlen(path) - 1] == '/';
+
+	if (!path || !*path)
+		return 0;
+	if (*path != '/')
+		return set_inside(place, path, directory);
+	if (below_mount_point(mount, path))
+		return set_inside(place, below_mount_point(mount, path), directory);
+	return open_outside(mount, place, path, directory);
+}
+
+/* Follows what the rule's records go through. -ENOENT a file on the way has no rule, -ELOOP they come round. */
+static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rule)
+{
+	char first[K2I_PATH_BYTES_MAX + 1], second[sizeof(first)], *path = first, *next = second, *former;
+	const struct k2i_rule_match *match;
+	int bytes;
+
+	(void)snprintf(first, sizeof(first), "%s%s", rule->target,
+		       !rule->directory ? "" : (*rule->target ? "/file" : "file"));
+	for (size_t step = 0; step <= mount->settings->rule_count; step++) {
+		match = k2i_rules_find(mount->rules, path);
+		if (!match)
+			return -ENOENT;
+		bytes = k2i_output_inside(mount, match, path, next, sizeof(second));
+		if (bytes <= 0)
+			return bytes;
+		former = path;
+		path = next;
+		next = former;
+	}
+	return -ELOOP;
+}
+
+static const char *explain(int status, bool inside)
+{
+	if (inside && status == -ENOENT)
+		return "no rule covers that file of the mount";
+	if (inside && status == -ELOOP)
+		return "records would go round in a circle";
+	if (status == -EINVAL)
+		return "no path below the mount";
+	if (status == -ELOOP)
+		return "a symbolic link leads to the mount itself";
+	return strerror(-status);
+}
+
+int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room)
+{
+	const struct k2i_settings *settings = mount->settings;
+	int status = 0;
+
+	mount->outputs = calloc(1, sizeof(*mount->outputs) + settings->rule_count * sizeof(struct place));
+	if (!mount->outputs)
+		return -ENOMEM;
+	mount->outputs->count = settings->rule_count;
+	for (size_t number = 0; status == 0 && number < 2 * settings->rule_count; number++) {
+		const struct k2i_rule *rule = &settings->rules[number % settings->rule_count];
+		bool inside = number >= settings->rule_count;
+
+		status = inside ? check_chain(mount, rule) : open_place(mount, rule, &mount->outputs->places[number]);
+		if (!inside &&
+		    (mount->outputs->places[number].file || mount->outputs->places[number].kind == PLACE_DIRECTORY))
+			mount->outputs->readable = true;
+		if (status)
+			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->place.file,
+				       rule->place.line, rule->output_file, explain(status, inside));
+		if (status && inside)
+			status = -EINVAL;
+	}
+	return status;
+}
+
+void k2i_outputs_close(struct k2i_outputs *outputs)
+{
+	if (!outputs)
+		return;
+	for (size_t number = 0; number < outputs->count; number++) {
+		struct place *place = &outputs->places[number];
+
+		k2i_output_put(place->file);
+		if (place->kind == PLACE_DIRECTORY || (place->kind == PLACE_FILE && place->directory_fd >= 0))
+			(void)close(place->directory_fd);
+	}
+	free(outputs);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/device/deferred_opens.h"
+
+#include <errno.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuse/mount.h"
+#include "fuse/device/reply.h"
+#include "ring/counts.h"
+#include "fuse/keeper/journal.h"
+
+/* A file that is closed with nothing to be acknowledged gives its number back unheard. */
+#define PAUSE_NS UINT64_C(100000000)
+
+struct k2i_later {
+	struct k2i_later *next;
+	size_t bytes;
+	struct fuse_in_header request[]; /* its begin */
+};
+
+void k2i_later_want(fuse_req_t req)
+{
+	struct k2i_mount *mount = fuse_req_userdata(req);
+
+	mount->later_wanted = true;
+	fuse_reply_none(req);
+}
+
+static void keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
+{
+	struct k2i_later **place = &mount->later_first, *later = malloc(sizeof(*later) + bytes);
+
+	if (!later) {
+		k2i_reply_status(mount, request->unique, -ENOMEM);
+		return;
+	}
+	later->next = NULL;
+	later->bytes = bytes;
+	memcpy(later->request, request, bytes);
+	while (*place)
+		place = &(*place)->next;
+	*place = later;
+}
+
+/* Whether it was answered. */
+static bool serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
+{
+	mount->later_wanted = false;
+	fuse_session_process_buf(mount->session, buffer);
+	return !mount->later_wanted;
+}
+
+void k2i_later_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
+{
+	if (!serve(mount, buffer))
+		keep(mount, buffer->mem, buffer->size);
+}
+
+static void drop(struct k2i_later **place)
+{
+	struct k2i_later *later = *place;
+
+	*place = later->next;
+	free(later);
+}
+
+static bool serve_first(struct k2i_mount *mount)
+{
+	struct k2i_later *first = mount->later_first;
+	bool answered = serve(mount, &(struct fuse_buf){.size = first->bytes, .mem = first->request});
+
+	k2i_shared_step();
+	if (answered)
+		drop(&mount->later_first);
+	return answered;
+}
+
+void k2i_later_run(struct k2i_mount *mount)
+{
+	uint64_t now_ns, head;
+
+	if (!mount->later_first)
+		return;
+	now_ns = k2i_mount_clock_ns();
+	head = k2i_ring_stats(mount->ring).head;
+	if (head == mount->later_head && now_ns < mount->later_due_ns && !mount->ending)
+		return;
+	mount->later_head = head;
+	mount->later_due_ns = now_ns + PAUSE_NS;
+	while (mount->later_first && serve_first(mount))
+		continue;
+}
+
+bool k2i_later_interrupt(struct k2i_mount *mount, uint64_t unique)
+{
+	struct k2i_later **place = &mount->later_first;
+
+	while (*place && (*place)->request->unique != unique)
+		place = &(*place)->next;
+	if (!*place)
+		return false;
+	drop(place);
+	k2i_reply_status(mount, unique, -EINTR);
+	return true;
+}

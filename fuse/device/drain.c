@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/device/drain.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+
+#include "base/clock.h"
+#include "fuse/cached/writeback_pull.h"
+#include "fuse/mount.h"
+#include "ring/counts.h"
+#include "fuse/keeper/start.h"
+#include "fuse/cached/cache_drop.h"
+#include "fuse/intake/write.h"
+
+/* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
+#define LOOK_MS 10
+/* How long who asks again and again keeps a mount of which all is acknowledged. */
+#define LAST_NS K2I_SECOND_NS
+
+/* One file's bytes have been taken. */
+static void drain_file(struct k2i_mount *mount, void *argument)
+{
+	(void)argument;
+	if (--mount->drain_files == 0 && !mount->ending)
+		k2i_drain_begin(mount);
+}
+
+bool k2i_drain_wanted(const struct k2i_mount *mount)
+{
+	return mount->asked || mount->ending;
+}
+
+void k2i_drain_ask(struct k2i_mount *mount)
+{
+	if (mount->drain_files)
+		return;
+	/* One for the loop, which ends it if there is no file. */
+	mount->drain_files = 1;
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+		mount->drain_files++;
+		/* What is appended from here on would never be taken: the kernel asks first, and is told so. */
+		(void)k2i_collect_leave(mount, file);
+		k2i_collect_before(mount, file->node, drain_file, NULL);
+	}
+	drain_file(mount, NULL);
+}
+
+void k2i_drain_begin(struct k2i_mount *mount)
+{
+	/* What follows a hole was accepted, too. */
+	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next)
+		k2i_collect_pass_hole(mount, file);
+	if (!mount->ending)
+		mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
+	mount->ending = true;
+	k2i_sweep_abandon(mount);
+	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
+	if (mount->mounted)
+		k2i_start_unmount(mount);
+	mount->mounted = false;
+	k2i_write_end_all(mount);
+}
+
+/*
+ * Who has heard that his bytes are taken asks next whether they are acknowledged, as a write(2) with O_DSYNC does. He is to
+ * hear that they are, and not that the mount has ended: he would write them again.
+ */
+static bool more_comes(struct k2i_mount *mount)
+{
+	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
+	uint64_t now_ns = k2i_mount_clock_ns();
+
+	if (mount->last_ns == 0)
+		mount->last_ns = now_ns + LAST_NS;
+	return mount->device_fd >= 0 && now_ns < mount->last_ns && now_ns < mount->deadline_ns &&
+	       poll(&device, 1, LOOK_MS) == 1 && device.revents & POLLIN;
+}
+
+bool k2i_drain_done(struct k2i_mount *mount)
+{
+	if (!mount->park.first && k2hft_client_drain(mount->client, LOOK_MS) == 0 && k2i_park_empty(mount))
+		return !more_comes(mount);
+	if (k2i_mount_clock_ns() < mount->deadline_ns)
+		return false;
+	k2i_park_abandon(mount, -ECONNABORTED);
+	return true;
+}
+
+/* What never came as far as the ring. */
+static int report_lost(const struct k2i_mount *mount)
+{
+	if (mount->aborted)
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: the kernel has ended it, as by umount -f or an abort in /sys/fs/fuse/connections: what "
+			"was in its page cache, if anything, is lost");
+	if (mount->counts.lost_records)
+		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
+			mount->counts.lost_records);
+	return mount->counts.lost_records || mount->aborted ? -ENODATA : 0;
+}
+
+int k2i_drain_report(struct k2i_mount *mount)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(mount->ring);
+	uint64_t records;
+	int lost = report_lost(mount);
+
+	/* While they are dropped there is a word of some of them, once in ten seconds. */
+	if (stats.dropped_records)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: %" PRIu64 " records were dropped since the ring was made: it was full",
+			stats.dropped_records);
+	records = k2i_ring_unacked(&stats);
+	if (records == 0) {
+		uint64_t given_up = stats.expired_records + stats.unknown_records;
+
+		if (given_up)
+			k2i_log(K2HFT_LOG_WARNING,
+				"mount: ended; of %" PRIu64 " records %" PRIu64
+				" were given up, the others are acknowledged",
+				stats.committed_records, given_up);
+		else
+			k2i_log(K2HFT_LOG_INFO, "mount: ended; everything is acknowledged (%" PRIu64 " records)",
+				stats.committed_records);
+		return lost;
+	}
+	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: ended; %" PRIu64 " records are not acknowledged, %s keeps them%s",
+			records, mount->settings->queue_file,
+			mount->settings->queue_fresh ? ", but K2HINIT = yes would start it afresh" : "");
+		return lost;
+	}
+	k2i_log(K2HFT_LOG_ERROR,
+		"mount: ended; %" PRIu64 " records are not acknowledged and lost with the ring's memory", records);
+	return -ENODATA;
+}

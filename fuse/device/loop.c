@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/device/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <k2hft/visibility.h>
+
+#include "fuse/cached/writeback_pull.h"
+#include "base/crash.h"
+#include "fuse/device/drain.h"
+#include "fuse/fuse_api.h"
+#include "fuse/device/read_backoff.h"
+#include "fuse/device/deferred_opens.h"
+#include "fuse/cached/truncate_probe.h"
+#include "fuse/mount.h"
+#include "fuse/options.h"
+#include "fuse/intake/record_route.h"
+#include "fuse/intake/queue.h"
+#include "fuse/device/populate.h"
+#include "fuse/device/reply.h"
+#include "ring/handle.h"
+#include "fuse/keeper/journal.h"
+#include "fuse/keeper/start.h"
+#include "fuse/cached/cache_drop.h"
+#include "fuse/cached/cache_dropper.h"
+#include "fuse/intake/write.h"
+
+/* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
+#define WAITING_MS 100
+/* umount(2) has long taken the mount away by then. */
+#define ABORTED_LOOK_NS 100000000
+
+/*
+ * Nobody knows how long the next request is, and room for the longest is more than there is in a ring that stays in the
+ * processor's cache. So a claim has room for as much as most programs write at once. A request that has more is put
+ * together outside of the ring, and the claims for so many behind it have room for the longest.
+ */
+#define PLACE_BYTES (256u * 1024)
+#define LARGE_AHEAD 64u
+
+/*
+ * To a thread that sends large requests come one behind the other, and poll(2) would say so each time. After so many it is
+ * asked for the sake of all else.
+ */
+#define UNASKED_MAX 16u
+
+enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
+
+#define NOTIFY_RESEND 7 /* newer headers: FUSE_NOTIFY_RESEND */
+#define MINOR_WITH_RESEND 40u
+
+struct request {
+	/* FUSE_WRITE's header; of other requests their first bytes. */
+	struct {
+		struct fuse_in_header in;
+		struct fuse_write_in write;
+	} head;
+	size_t bytes; /* of the whole request */
+	char *claim;  /* NULL: the rest is in mount->body */
+	char *body;
+	size_t body_room; /* what it has more is as far behind the begin of mount->body */
+};
+
+_Static_assert(offsetof(struct fuse_notify_retrieve_in, offset) == offsetof(struct fuse_write_in, offset) &&
+		       sizeof(struct fuse_notify_retrieve_in) == sizeof(struct fuse_write_in),
+	       "an answer is made like a WRITE");
+_Static_assert(sizeof(((struct request *)0)->head) == K2I_REQUEST_HEAD_BYTES, "the kernel's header has no holes");
+
+void k2i_loop_progress(void *argument, uint64_t acked)
+{
+	struct k2i_mount *mount = argument;
+	uint64_t one = 1;
+
+	(void)acked;
+	/*
+	 * Exchanges of one word have an order: if wait_for_work's came before, this sees it; if it comes later, the loop
+	 * sees what was released before this.
+	 */
+	if (atomic_fetch_add_explicit(&mount->waiting, 0, memory_order_acq_rel))
+		(void)!write(mount->progress_fd, &one, sizeof(one));
+}
+
+/* Of a claim for the next request; 0: it does not fit into the ring. */
+static size_t place_bytes(const struct k2i_mount *mount)
+{
+	size_t bytes = K2I_HEADROOM_BYTES + (mount->large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
+
+	return bytes <= mount->chunk_bytes_max ? bytes : 0;
+}
+
+/* Memory for a request's data: in the ring, if it has room and nobody waits for it. -EFAULT: it can't be written. */
+static int place_body(struct k2i_mount *mount, struct request *request)
+{
+	size_t bytes = place_bytes(mount);
+	void *claim;
+
+	request->claim = NULL;
+	request->body = mount->body;
+	request->body_room = K2I_WRITE_BYTES_MAX;
+	if (bytes == 0 || mount->park.first || k2hft_producer_reserve(mount->producer, bytes, &claim))
+		return 0;
+	request->claim = claim;
+	request->body = request->claim + K2I_HEADROOM_BYTES;
+	request->body_room = bytes - K2I_HEADROOM_BYTES;
+	return k2i_populate(mount->populated, claim, bytes);
+}
+
+static void give_back(struct k2i_mount *mount, struct request *request)
+{
+	if (request->claim)
+		(void)k2hft_producer_discard(mount->producer);
+	request->claim = NULL;
+}
+
+/* Puts a body together that the claim had no room for. */
+static void join_body(struct k2i_mount *mount, struct request *request)
+{
+	size_t bytes = request->bytes < sizeof(request->head) ? 0 : request->bytes - sizeof(request->head);
+
+	if (bytes > PLACE_BYTES)
+		mount->large_ahead = LARGE_AHEAD;
+	else if (mount->large_ahead)
+		mount->large_ahead--;
+	if (bytes <= request->body_room)
+		return;
+	request->body = memcpy(mount->body, request->body, request->body_room);
+	give_back(mount, request);
+}
+
+/* Where this process itself writes to the ring that is a SIGBUS. Another worker is to try. */
+static int ring_failed(void)
+{
+	k2i_log(K2HFT_LOG_ERROR, "mount: the ring can't be written: the disk of its file is full, or fails");
+	return -EFAULT;
+}
+
+/* 1: a request; 0: none now; -errno: there will be none any more, or -EFAULT, the ring can't be written. */
+static int receive(struct k2i_mount *mount, struct request *request)
+{
+	struct iovec parts[3];
+	ssize_t bytes;
+
+	if (place_body(mount, request))
+		return ring_failed();
+	parts[0] = (struct iovec){.iov_base = &request->head, .iov_len = sizeof(request->head)};
+	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = request->body_room};
+	parts[2] = (struct iovec){.iov_base = mount->body + request->body_room,
+				  .iov_len = K2I_WRITE_BYTES_MAX - request->body_room};
+	bytes = readv(mount->device_fd, parts, 3);
+	if (bytes >= (ssize_t)sizeof(request->head.in) && request->head.in.len == (size_t)bytes) {
+		request->bytes = (size_t)bytes;
+		join_body(mount, request);
+		return 1;
+	}
+	give_back(mount, request);
+	if (bytes >= 0)
+		return -EIO;
+	if (errno == EFAULT)
+		return ring_failed();
+	/* ENOENT: the request was taken back while it was read. */
+	return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : -errno;
+}
+
+/*
+ * Where the kernel has pages of a file read, as for posix_fadvise(2), it takes what is read as empty for the file's end. An
+ * append is behind what was written all the same.
+ */
+static uint64_t offset_of(const struct k2i_mount *mount, const struct request *request)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, request->head.in.nodeid);
+	uint64_t offset = request->head.write.offset;
+
+	if (mount->writeback || !entry || !(request->head.write.flags & O_APPEND))
+		return offset;
+	return offset > entry->size ? offset : entry->size;
+}
+
+static void serve_write(struct k2i_mount *mount, const struct request *request)
+{
+	struct k2i_write write = {
+		.unique = request->head.in.unique,
+		.handle = request->head.write.fh,
+		.writer_pid = request->head.in.pid,
+		.offset = offset_of(mount, request),
+		.data = request->body,
+		.bytes = request->bytes - sizeof(request->head),
+		.synchronous = (request->head.write.flags & O_DSYNC) != 0,
+		.answer_bytes = request->bytes - sizeof(request->head),
+		.claim = request->claim,
+		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
+	};
+
+	/* What goes through the cache has the kernel ask for that by a SETATTR. */
+	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
+		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
+	k2i_turn_committed(&mount->turn, write.bytes, k2i_mount_clock_ns());
+	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
+		k2i_collect_write(mount, request->head.in.nodeid, &write);
+	else
+		k2i_write_request(mount, &write);
+}
+
+/* The kernel answers a question; it is made like a WRITE. */
+static void serve_answer(struct k2i_mount *mount, const struct request *request)
+{
+	struct k2i_write write = {
+		.offset = request->head.write.offset,
+		.data = request->body,
+		.bytes = request->bytes - sizeof(request->head),
+		.claim = request->claim,
+		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
+	};
+
+	k2i_collect_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);
+}
+
+/* A worker that takes over tells its libfuse what the kernel told this one's. */
+static void keep_init(struct k2i_mount *mount, size_t bytes)
+{
+	const struct fuse_init_in *init = (const void *)(mount->request + sizeof(struct fuse_in_header));
+
+	if (bytes > sizeof(mount->init) || bytes < sizeof(struct fuse_in_header) + 2 * sizeof(uint32_t))
+		return;
+	memcpy(mount->init, mount->request, bytes);
+	mount->resends = init->minor >= MINOR_WITH_RESEND;
+	mount->init_bytes = bytes;
+	if (!mount->resends)
+		k2i_log(K2HFT_LOG_WARNING, "mount: this kernel can't send requests again (Linux 6.9 can): if the "
+					   "worker dies, the mount ends");
+}
+
+/* All other requests, in one piece, for libfuse. */
+static void serve_other(struct k2i_mount *mount, struct request *request)
+{
+	size_t in_head = request->bytes < sizeof(request->head) ? request->bytes : sizeof(request->head);
+	struct fuse_buf buffer = {.size = request->bytes, .mem = mount->request};
+
+	memcpy(mount->request, &request->head, in_head);
+	/* mount->body lies just behind the head. */
+	if (request->claim)
+		memcpy(mount->body, request->body, request->bytes - in_head);
+	give_back(mount, request);
+	if (request->head.in.opcode == FUSE_INIT)
+		keep_init(mount, request->bytes);
+	k2i_later_serve(mount, &buffer);
+}
+
+static void serve(struct k2i_mount *mount, struct request *request)
+{
+	uint64_t argument;
+
+	switch (request->head.in.opcode) {
+	case FUSE_WRITE:
+		if (request->bytes >= sizeof(request->head) &&
+		    request->head.write.size == request->bytes - sizeof(request->head)) {
+			serve_write(mount, request);
+			return;
+		}
+		break;
+	case FUSE_NOTIFY_REPLY:
+		if (request->bytes >= sizeof(request->head)) {
+			serve_answer(mount, request);
+			return;
+		}
+		break;
+	case FUSE_FSYNC:     /* it begins with the handle */
+	case FUSE_INTERRUPT: /* it is the other request's unique */
+		if (request->bytes < sizeof(request->head.in) + sizeof(argument))
+			break;
+		give_back(mount, request);
+		memcpy(&argument, &request->head.write, sizeof(argument));
+		if (request->head.in.opcode == FUSE_FSYNC)
+			k2i_write_sync(mount, request->head.in.unique, argument);
+		else if (!k2i_later_interrupt(mount, argument))
+			k2i_park_interrupt(mount, argument);
+		return;
+	}
+	serve_other(mount, request);
+}
+
+/* 0, or -errno when the device is at its end. */
+static int serve_one(struct k2i_mount *mount)
+{
+	struct request request;
+	int status = receive(mount, &request);
+
+	mount->in_a_row = status > 0 ? mount->in_a_row + 1 : 0;
+	if (status > 0) {
+		K2I_CRASH(mount_request_read);
+		serve(mount, &request);
+	}
+	k2i_shared_step();
+	return status < 0 ? status : 0;
+}
+
+static void take_signal(struct k2i_mount *mount)
+{
+	struct signalfd_siginfo signal;
+
+	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
+		return;
+	if (signal.ssi_signo == SIGCHLD) {
+		k2i_marks_ended(mount);
+		k2i_shared_step();
+		return;
+	}
+	if ((pid_t)signal.ssi_pid != mount->keeper)
+		return;
+	/* Below zero it is what was asked of another worker, which has died since. */
+	if (mount->asked && mount->ending && signal.ssi_int > 0) {
+		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
+		mount->deadline_ns = 0;
+		return;
+	}
+	/* Not an unmount: a system that stops does both, in any order. */
+	mount->asked = true;
+	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal(abs(signal.ssi_int)));
+	if (!mount->ending)
+		k2i_drain_ask(mount);
+	k2i_shared_step();
+}
+
+/*
+ * The connection was aborted, which leaves a mount without server. umount -f of one that nobody uses aborts it, too, before
+ * it is taken away, which is not to be disturbed: so not at once.
+ */
+static bool is_aborted(const struct k2i_mount *mount)
+{
+	struct timespec pause = {.tv_nsec = ABORTED_LOOK_NS};
+
+	(void)nanosleep(&pause, NULL);
+	return k2i_start_dead(mount->options->mount_point);
+}
+
+/* Unmounted from outside, or the connection was aborted. */
+static void end_by_kernel(struct k2i_mount *mount, int status)
+{
+	if (status != -ENODEV)
+		k2i_log(K2HFT_LOG_WARNING, "mount: /dev/fuse: %s", strerror(-status));
+	else if (!mount->ending)
+		mount->aborted = is_aborted(mount);
+	(void)close(mount->device_fd);
+	mount->device_fd = -1;
+	k2i_collect_abandon(mount);
+	if (!mount->ending)
+		k2i_drain_begin(mount);
+	k2i_shared_step();
+}
+
+/* Asks for what is in the page cache; when to come again, or -1. */
+static int collect(struct k2i_mount *mount)
+{
+	uint64_t now_ns;
+
+	if (!mount->cached_first)
+		return -1;
+	now_ns = k2i_mount_clock_ns();
+	k2i_collect_run(mount, now_ns);
+	return k2i_collect_timeout_ms(mount, now_ns);
+}
+
+/* Of two times to wait, -1 for ever. */
+static int sooner(int one_ms, int other_ms)
+{
+	return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
+}
+
+/* Sends, if that is this thread's turn; when to come again, or -1. */
+static int send_much(struct k2i_mount *mount)
+{
+	if (mount->ending)
+		k2i_turn_end(&mount->turn);
+	else if (mount->turn.taken || mount->turn.much_ns)
+		return k2i_turn_send(&mount->turn, k2i_mount_clock_ns());
+	return -1;
+}
+
+/* Whether the next request is to be read. */
+static bool wants_request(struct k2i_mount *mount)
+{
+	size_t bytes = place_bytes(mount);
+	bool room;
+
+	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
+	if (mount->park.bytes > K2I_PARK_BYTES_MAX && !mount->asked)
+		return false;
+	/* What is to be dropped when the ring is full waits for nothing. */
+	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
+		return true;
+	room = !mount->park.first && k2i_producer_room(mount->producer, bytes);
+	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());
+}
+
+/*
+ * poll(2) refuses more descriptors than may be open, which somebody can set while they are. Nothing is served then: another
+ * worker is to try, and the log to say why.
+ */
+static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
+{
+	bool unasked = mount->turn.taken && waits[WAIT_DEVICE].events && mount->in_a_row % UNASKED_MAX;
+
+	if (!unasked && poll(waits, WAIT_COUNT, timeout_ms) >= 0)
+		return 0;
+	if (!unasked && errno == EINVAL) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: can't wait for requests: the limit of open files is below %d: "
+			"raise LimitNOFILE= or ulimit -n",
+			WAIT_COUNT);
+		return -EMFILE;
+	}
+	for (int wait = 0; wait < WAIT_COUNT; wait++)
+		waits[wait].revents = 0;
+	if (unasked)
+		waits[WAIT_DEVICE].revents = POLLIN;
+	return 0;
+}
+
+static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
+{
+	int sent_ms = send_much(mount), timeout_ms, error;
+	bool waiting = !k2i_park_empty(mount) || mount->later_first || mount->ending;
+	uint64_t count;
+
+	/* See k2i_loop_progress. */
+	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
+	if (waiting)
+		k2i_park_run(mount);
+	k2i_shared_step();
+	k2i_outlet_release(mount);
+	if (waiting)
+		k2i_later_run(mount);
+	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
+	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
+	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
+	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
+	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
+	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
+	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_marks_run(mount));
+	/* With nothing parked at the end, k2i_drain_done waits. */
+	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
+	error = wait_for_any(mount, waits, timeout_ms);
+	if (error)
+		return error;
+	if (waits[WAIT_PROGRESS].revents)
+		(void)!read(mount->progress_fd, &count, sizeof(count));
+	if (waits[WAIT_SWEEPER].revents)
+		k2i_sweep_heard(mount);
+	k2i_turn_waited(&mount->turn);
+	return 0;
+}
+
+/* ---- taking over */
+
+/* Whose libfuse answers. */
+static struct k2i_mount *served;
+
+/*
+ * libfuse answers by writev(2) and calls this one, since a program's symbols go before those of its libraries: an answer ends
+ * a step, and the one to a repeated INIT goes nowhere. fuse_session_custom_io is there for that, but libfuse refuses it since
+ * 3.18.3 if it is built as it is by default.
+ */
+K2HFT_API ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+	size_t bytes = 0;
+
+	/* Once it has unmounted both are -1. */
+	if (!served || fd != fuse_session_fd(served->session))
+		return syscall(SYS_writev, fd, parts, count);
+	if (!served->swallowing)
+		return k2i_reply_parts(served, parts, count);
+	for (int part = 0; part < count; part++)
+		bytes += parts[part].iov_len;
+	return (ssize_t)bytes;
+}
+
+static void repeat_init(struct k2i_mount *mount)
+{
+	struct fuse_buf buffer = {.size = mount->init_bytes, .mem = mount->request};
+
+	memcpy(mount->request, mount->init, mount->init_bytes);
+	mount->swallowing = true;
+	fuse_session_process_buf(mount->session, &buffer);
+	mount->swallowing = false;
+}
+
+/* All that the kernel has no answer to comes again, before anything new. */
+static int ask_again(struct k2i_mount *mount)
+{
+	struct fuse_out_header notification = {.len = sizeof(notification), .error = NOTIFY_RESEND};
+
+	K2I_CRASH(mount_resend_before);
+	if (write(mount->device_fd, &notification, sizeof(notification)) == (ssize_t)sizeof(notification)) {
+		K2I_CRASH(mount_resend_asked);
+		return 0;
+	}
+	if (errno == ENODEV)
+		return 0;
+	k2i_log(K2HFT_LOG_ERROR, "mount: the kernel can't send requests again: %s", strerror(errno));
+	return -errno;
+}
+
+static bool is_new(const struct request *request)
+{
+	uint32_t opcode = request->head.in.opcode;
+
+	return !(request->head.in.unique & K2I_UNIQUE_RESENT) && opcode != FUSE_FORGET && opcode != FUSE_BATCH_FORGET &&
+	       opcode != FUSE_INTERRUPT;
+}
+
+/*
+ * Serves what is sent again. What waited when the other one died stays so until it is known who still wants it. -EFAULT: the
+ * ring can't be written, and the next worker is to begin with that anew.
+ */
+static int serve_again(struct k2i_mount *mount)
+{
+	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
+	struct request request;
+	bool came_new = false;
+
+	k2i_park_resume_begin(mount);
+	while (!came_new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
+		int status = receive(mount, &request);
+
+		if (status == -EFAULT)
+			return status;
+		if (status < 0)
+			break;
+		came_new = status > 0 && is_new(&request);
+		if (status > 0)
+			serve(mount, &request);
+		k2i_shared_step();
+	}
+	k2i_park_resume_end(mount);
+	k2i_shared_step();
+	return 0;
+}
+
+int k2i_loop_prepare(struct k2i_mount *mount)
+{
+	int status;
+
+	served = mount;
+	if (mount->workers == 1)
+		return 0;
+	if (mount->init_bytes)
+		repeat_init(mount);
+	if (mount->device_fd < 0)
+		return 0;
+	k2i_reply_prepared(mount);
+	status = ask_again(mount);
+	return status ? status : serve_again(mount);
+}
+
+static bool ended(struct k2i_mount *mount)
+{
+	if (!mount->ending)
+		return false;
+	/* What is acknowledged now is the client's thread's to say. */
+	k2i_turn_end(&mount->turn);
+	return k2i_drain_done(mount);
+}
+
+int k2i_loop_run(struct k2i_mount *mount)
+{
+	struct pollfd waits[WAIT_COUNT];
+	int status;
+
+	if (mount->ending)
+		k2i_drain_begin(mount);
+	while (!ended(mount)) {
+		status = wait_for_work(mount, waits);
+		if (status)
+			return status;
+		if (waits[WAIT_SIGNAL].revents)
+			take_signal(mount);
+		if (!waits[WAIT_DEVICE].revents)
+			continue;
+		status = serve_one(mount);
+		if (status == -EFAULT)
+			return status;
+		if (status)
+			end_by_kernel(mount, status);
+	}
+	return k2i_drain_report(mount);
+}

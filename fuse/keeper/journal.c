@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/keeper/journal.h"
+
+#include <errno.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/crash.h"
+#include "ring/handle.h"
+
+/* Addresses only: a page takes memory when it is first written. Where they have 32 bits the ring wants some, too. */
+#define STORE_BYTES_MAX (sizeof(void *) > 4 ? UINT64_C(8) << 30 : UINT64_C(512) << 20)
+#define STORE_BYTES_MIN (UINT64_C(256) << 20)
+/* More than a step keeps: a record of the largest size, and each node that one request can name. */
+#define JOURNAL_BYTES (UINT64_C(16) << 20)
+#define ANSWER_BYTES_MAX (UINT64_C(256) << 10)
+
+#define CLASS_MIN 6u /* blocks of 64 bytes */
+#define CLASS_COUNT 40u
+/* Free blocks of this class and above give their memory back if there are some already. */
+#define CLASS_LARGE 20u
+#define LARGE_FREE_MAX 4u
+/* From here on all do: no request needs one, only a record that is held as a whole, or what replacements make of many. */
+#define CLASS_RARE 23u
+#define PAGE_BYTES 4096u
+#define KNOWN_COUNT 64u
+
+#define WORD_ANSWERED (UINT64_C(1) << 63)
+#define POSITION_SET UINT64_C(1)
+#define POSITION_ANSWERED UINT64_C(2)
+
+struct block {
+	struct block *next;  /* of the same class, while it is free */
+	struct block *freed; /* by the step that is not done */
+	uint64_t class;
+	uint64_t unused;
+};
+
+/* Behind the bytes that were kept. */
+struct kept {
+	void *memory;
+	uint64_t bytes;
+};
+
+struct store {
+	/* Bytes of the journal: 0, nothing is to be put back. Then WORD_ANSWERED: the answer may not have been given. */
+	_Atomic uint64_t word;
+	_Atomic uint64_t position; /* of the claim whose commit ends the step; POSITION_SET: there is one */
+	uint64_t bytes;
+	char *fresh; /* never allocated from here on */
+	size_t answer_bytes;
+	struct block *free_first[CLASS_COUNT];
+	uint32_t free_count[CLASS_COUNT];
+	char answer[ANSWER_BYTES_MAX];
+	alignas(8) char journal[JOURNAL_BYTES];
+	alignas(PAGE_BYTES) char blocks[];
+};
+
+static struct store *store;
+static struct block *freed_first;
+/* What this step has kept already, as far as it is remembered. */
+static struct {
+	const void *memory;
+	size_t bytes;
+	uint64_t step;
+} known[KNOWN_COUNT];
+static uint64_t step_number = 1;
+
+int k2i_shared_create(void)
+{
+	uint64_t bytes = STORE_BYTES_MAX;
+	void *mapped = MAP_FAILED;
+
+	for (; mapped == MAP_FAILED && bytes >= STORE_BYTES_MIN; bytes /= 2)
+		mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+			      -1, 0);
+	if (mapped == MAP_FAILED)
+		return -ENOMEM;
+	store = mapped;
+	store->bytes = bytes * 2;
+	store->fresh = store->blocks;
+	return 0;
+}
+
+void k2i_shared_destroy(void)
+{
+	if (store)
+		(void)munmap(store, (size_t)store->bytes);
+	store = NULL;
+	freed_first = NULL;
+}
+
+/* ---- the journal */
+
+/*
+ * A process is killed between two of its instructions: all of its stores before are there, none behind. So it is the
+ * compiler alone that must not move them over those that say what they mean.
+ */
+static void word_set(uint64_t word)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&store->word, word, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void position_set(uint64_t position)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&store->position, position, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* relaxed in both: one thread, or its successor when it is dead. */
+static uint64_t word_get(void)
+{
+	return atomic_load_explicit(&store->word, memory_order_relaxed);
+}
+
+static uint64_t position_get(void)
+{
+	return atomic_load_explicit(&store->position, memory_order_relaxed);
+}
+
+static bool is_known(const void *memory, size_t bytes)
+{
+	unsigned at = (unsigned)((uintptr_t)memory >> 3) % KNOWN_COUNT;
+
+	if (known[at].step == step_number && known[at].memory == memory && known[at].bytes >= bytes)
+		return true;
+	known[at].memory = memory;
+	known[at].bytes = bytes;
+	known[at].step = step_number;
+	return false;
+}
+
+void k2i_shared_keep(const void *memory, size_t bytes)
+{
+	uint64_t padded = k2i_align_up(bytes, 8), used;
+	struct kept kept = {.memory = (void *)(uintptr_t)memory, .bytes = bytes};
+
+	if (!store || bytes == 0 || is_known(memory, bytes))
+		return;
+	used = word_get() & ~WORD_ANSWERED;
+	/* Cannot be, by its size; then better a step too early than a journal that tells half of it. */
+	if (used + padded + sizeof(kept) > JOURNAL_BYTES) {
+		k2i_shared_step();
+		used = 0;
+		if (padded + sizeof(kept) > JOURNAL_BYTES)
+			return;
+	}
+	memcpy(store->journal + used, memory, bytes);
+	memcpy(store->journal + used + padded, &kept, sizeof(kept));
+	word_set(used + padded + sizeof(kept));
+	K2I_CRASH(mount_kept);
+}
+
+static void put_back(void)
+{
+	uint64_t used = word_get();
+
+	K2I_CRASH(mount_put_back_before);
+	while (used) {
+		struct kept kept;
+
+		memcpy(&kept, store->journal + used - sizeof(kept), sizeof(kept));
+		used -= sizeof(kept) + k2i_align_up(kept.bytes, 8);
+		memcpy(kept.memory, store->journal + used, (size_t)kept.bytes);
+	}
+	K2I_CRASH(mount_put_back);
+	word_set(0);
+}
+
+/* The pages that lie in it as a whole: a block begins anywhere, and its own words stay. */
+static void pages_give_back(struct block *block)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)(block + 1),
+		 end = (uintptr_t)block + (UINT64_C(1) << block->class), first = k2i_align_up(begin, page_bytes);
+
+	(void)madvise((char *)block + (first - (uintptr_t)block), (size_t)(k2i_align_down(end, page_bytes) - first),
+		      MADV_REMOVE);
+}
+
+static bool gives_back(uint64_t class)
+{
+	return class >= CLASS_RARE || (class >= CLASS_LARGE && store->free_count[class] >= LARGE_FREE_MAX);
+}
+
+/* A process that is killed here loses the memory of the blocks that are left, nothing else. */
+static void blocks_free(void)
+{
+	while (freed_first) {
+		struct block *block = freed_first;
+
+		freed_first = block->freed;
+		if (gives_back(block->class))
+			pages_give_back(block);
+		block->next = store->free_first[block->class];
+		store->free_count[block->class]++;
+		store->free_first[block->class] = block;
+	}
+}
+
+static void step_end(uint64_t word)
+{
+	word_set(word);
+	step_number++;
+	if (freed_first)
+		blocks_free();
+}
+
+void k2i_shared_step(void)
+{
+	if (store && (word_get() & ~WORD_ANSWERED || freed_first))
+		step_end(0);
+}
+
+bool k2i_shared_answer(const struct iovec *parts, int count)
+{
+	size_t bytes = 0;
+
+	for (int part = 0; part < count; part++)
+		bytes += parts[part].iov_len;
+	if (!store || bytes > ANSWER_BYTES_MAX)
+		return false;
+	/* The answer before this one has been given: it must not be taken for half of this. */
+	if (word_get() == WORD_ANSWERED)
+		word_set(0);
+	store->answer_bytes = 0;
+	for (int part = 0; part < count; part++) {
+		memcpy(store->answer + store->answer_bytes, parts[part].iov_base, parts[part].iov_len);
+		store->answer_bytes += parts[part].iov_len;
+	}
+	return true;
+}
+
+void k2i_shared_step_answered(void)
+{
+	if (store)
+		step_end(WORD_ANSWERED);
+}
+
+const void *k2i_shared_last_answer(size_t *bytes)
+{
+	if (!store || word_get() != WORD_ANSWERED)
+		return NULL;
+	*bytes = store->answer_bytes;
+	return store->answer;
+}
+
+int k2i_shared_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
+		      bool answered)
+{
+	int status;
+
+	if (store)
+		position_set(producer->position | POSITION_SET | (answered ? POSITION_ANSWERED : 0));
+	K2I_CRASH(mount_commit_before);
+	status = k2hft_producer_commit(producer, chunk, offset, bytes);
+	if (!store)
+		return status;
+	K2I_CRASH(mount_committed);
+	if (status == 0)
+		step_end(answered ? WORD_ANSWERED : 0);
+	K2I_CRASH(mount_commit_ended);
+	position_set(0);
+	return status;
+}
+
+void k2i_shared_settle(const struct k2hft_ring *ring)
+{
+	uint64_t position = position_get();
+
+	if (position & POSITION_SET && k2i_ring_committed(ring, position & ~(POSITION_SET | POSITION_ANSWERED)))
+		word_set(position & POSITION_ANSWERED ? WORD_ANSWERED : 0);
+	position_set(0);
+	if (word_get() & ~WORD_ANSWERED)
+		put_back();
+	K2I_CRASH(mount_settled);
+}
+
+/* ---- memory */
+
+static unsigned class_of(size_t bytes)
+{
+	unsigned shift = CLASS_MIN;
+
+	while (shift < CLASS_COUNT && (UINT64_C(1) << shift) < bytes)
+		shift++;
+	return shift;
+}
+
+void *k2i_shared_alloc(size_t bytes)
+{
+	unsigned class = class_of(bytes + sizeof(struct block));
+	struct block *block;
+
+	if (!store)
+		return malloc(bytes ? bytes : 1);
+	if (class >= CLASS_COUNT)
+		return NULL;
+	block = store->free_first[class];
+	if (block) {
+		K2I_SHARED_KEEP(&store->free_first[class]);
+		store->free_first[class] = block->next;
+		if (store->free_count[class])
+			store->free_count[class]--;
+		return block + 1;
+	}
+	if ((uint64_t)(store->fresh - (char *)store) + (UINT64_C(1) << class) > store->bytes)
+		return NULL;
+	block = (struct block *)(void *)store->fresh;
+	block->class = class;
+	K2I_SHARED_KEEP(&store->fresh);
+	store->fresh += UINT64_C(1) << class;
+	return block + 1;
+}
+
+void k2i_shared_free(void *memory)
+{
+	struct block *block;
+
+	if (!store) {
+		free(memory);
+		return;
+	}
+	if (!memory)
+		return;
+	block = (struct block *)memory - 1;
+	block->freed = freed_first;
+	freed_first = block;
+}
+
+char *k2i_shared_text(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = k2i_shared_alloc(bytes);
+
+	return copy ? memcpy(copy, text, bytes) : NULL;
+}

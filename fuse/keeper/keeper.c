@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper holds what must not go when the process that serves a mount dies: the descriptor of /dev/fuse, the ring's
+ * memory, and the shared memory with all that the worker knows (shared.h). From k2i_keeper_run on it waits, forwards
+ * signals and forks; it allocates nothing, so nothing can go wrong with it for lack of memory but a fork, which it tries
+ * again.
+ */
+#include "fuse/keeper/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "app/program/daemon.h"
+#include "fuse/mount.h"
+#include "fuse/options.h"
+#include "fuse/keeper/start.h"
+#include "fuse/cached/cache_dropper.h"
+#include "fuse/keeper/worker.h"
+
+/* A worker that dies sooner than this died young; after some of those in a row the keeper takes its time. */
+#define YOUNG_NS UINT64_C(50000000)
+#define PAUSE_NS UINT64_C(100000000)
+#define PAUSE_NS_MAX UINT64_C(1000000000)
+/* A worker that fails before it has served for so long was of no use; after so many in a row the next would not be. */
+#define OF_USE_NS UINT64_C(1000000000)
+#define FAILURES_MAX 20u
+
+static void block_signals(sigset_t *signals)
+{
+	sigset_t forwarded;
+
+	(void)sigemptyset(signals);
+	(void)sigaddset(signals, SIGCHLD);
+	(void)sigaddset(signals, SIGUSR1); /* a worker is ready */
+	(void)sigaddset(signals, SIGINT);
+	(void)sigaddset(signals, SIGTERM);
+	(void)sigaddset(signals, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, signals, NULL);
+	(void)sigemptyset(&forwarded);
+	(void)sigaddset(&forwarded, K2I_SIGNAL_END);
+	(void)sigprocmask(SIG_BLOCK, &forwarded, NULL); /* for the worker, which inherits it */
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* an OUTPUTFILE at its limit */
+}
+
+/* Queued, see K2I_SIGNAL_END. What is left of the order: a user may have as many signals queued as the system lets him. */
+static int forward(pid_t worker, int number)
+{
+	return sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number}) ? number : 0;
+}
+
+/* -1: nothing came for a while, at whose end is tried again what failed. */
+static int next_signal(const sigset_t *signals, bool again)
+{
+	const struct timespec pause = {.tv_sec = 1};
+
+	return again ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+}
+
+/* The first process of a container gets the orphans of the others as children; nobody else would ever take those away. */
+static void strangers_reap(const struct k2i_mount *mount, pid_t worker)
+{
+	siginfo_t child = {0};
+
+	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid != 0 &&
+	       child.si_pid != worker && !k2i_sweeper_is(mount, child.si_pid))
+		(void)waitpid(child.si_pid, NULL, WNOHANG);
+}
+
+/*
+ * As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
+ * before it was done leaves its order to the next.
+ */
+static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+{
+	int status = 0, order = -*asked;
+
+	for (;;) {
+		int number;
+
+		if (order)
+			order = forward(worker, order);
+		number = next_signal(signals, order || mount->sweeper_missing);
+		if (mount->sweeper_missing)
+			k2i_sweeper_start(mount);
+		if (number == SIGCHLD) {
+			k2i_sweeper_check(mount);
+			strangers_reap(mount, worker);
+		}
+		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
+			return status;
+		if (number == SIGUSR1) {
+			*ready_ns = k2i_mount_clock_ns();
+			k2i_daemon_ready();
+			k2i_sweeper_start(mount);
+		}
+		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+			order = *asked = number;
+	}
+}
+
+static void pause_for(uint64_t ns)
+{
+	struct timespec time = k2i_timespec(ns);
+
+	while (nanosleep(&time, &time) && errno == EINTR)
+		continue;
+}
+
+/* The first two that die young are replaced at once. */
+static uint64_t pause_after(unsigned young)
+{
+	uint64_t pause_ns = young < 3 ? 0 : PAUSE_NS << (young - 3 < 4 ? young - 3 : 4);
+
+	return pause_ns < PAUSE_NS_MAX ? pause_ns : PAUSE_NS_MAX;
+}
+
+static bool is_short(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) == K2I_STATUS_SHORT;
+}
+
+static void say_died(struct k2i_mount *mount, int status)
+{
+	if (is_short(status))
+		k2i_log_limited(&mount->short_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+				"mount: no worker: there is no process or thread to be had; writers wait for one");
+	else if (WIFSIGNALED(status))
+		k2i_log(K2HFT_LOG_ERROR, "mount: the worker died (%s)", strsignal(WTERMSIG(status)));
+	else
+		k2i_log(K2HFT_LOG_ERROR, "mount: the worker ended with status %d", WEXITSTATUS(status));
+}
+
+static bool ended(int status)
+{
+	return WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_SUCCESS || WEXITSTATUS(status) == K2I_STATUS_FAILED);
+}
+
+/* As below unshare(1) without --fork. Where libfuse has mount(8) mount, that was the first process there, and has ended. */
+static bool children_elsewhere(void)
+{
+	struct stat here, there;
+
+	return stat("/proc/self/ns/pid", &here) == 0 &&
+	       (stat("/proc/self/ns/pid_for_children", &there) || here.st_ino != there.st_ino);
+}
+
+/* One worker's life: its status, or that of one that could not begin. */
+static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+{
+	pid_t worker;
+
+	mount->workers++;
+	worker = fork();
+	if (worker == 0) /* what main has to undo is the keeper's */
+		_exit(k2i_worker_run(mount));
+	if (worker > 0)
+		return wait_for_end(mount, worker, asked, signals, ready_ns);
+	mount->workers--;
+	if (mount->begun || !children_elsewhere())
+		return K2I_STATUS_SHORT << 8;
+	k2i_log(K2HFT_LOG_ERROR,
+		"mount: workers are in another namespace of pids, which has ended: unshare(1) needs --fork");
+	return K2I_STATUS_FAILED << 8;
+}
+
+/* Nobody takes a signal while there is no worker. */
+static bool end_asked(int asked)
+{
+	sigset_t pending;
+
+	return asked || (sigpending(&pending) == 0 &&
+			 (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+			  sigismember(&pending, SIGHUP) == 1));
+}
+
+/*
+ * SIGKILL comes from outside, be it from a kernel that lacks memory, and says nothing of the next worker: whatever is
+ * killed is replaced for ever, and nor does a limit of processes say anything of it, unless the mount is to end or has
+ * not begun. What dies otherwise does so by itself.
+ */
+static bool failed(int status, bool may_end)
+{
+	if (is_short(status))
+		return may_end;
+	return !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;
+}
+
+static unsigned failures_after(unsigned failures, int status, bool may_end, uint64_t served_ns)
+{
+	if (failed(status, may_end))
+		return served_ns < OF_USE_NS ? failures + 1 : 0;
+	return served_ns ? 0 : failures;
+}
+
+/* Whether the mount ends with the worker that died. */
+static bool give_up(const struct k2i_mount *mount, unsigned failures)
+{
+	const char *mount_point = mount->options->mount_point, *file = mount->ring_file;
+
+	if (mount->init_bytes && !mount->resends)
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount_point);
+	else if (failures == FAILURES_MAX)
+		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends: %u workers in a row failed soon after their start",
+			mount_point, failures);
+	else
+		return false;
+	if (file)
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: what is not acknowledged stays in %s; what was in the page cache, if anything, is lost",
+			file);
+	else
+		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
+	return true;
+}
+
+int k2i_keeper_run(struct k2i_mount *mount)
+{
+	unsigned young = 0, failures = 0;
+	int asked = 0; /* to end, by this signal */
+	sigset_t signals;
+
+	mount->keeper = getpid();
+	block_signals(&signals);
+	for (;;) {
+		uint64_t began_ns = k2i_mount_clock_ns(), ready_ns = 0, died_ns;
+		int status = let_work(mount, &asked, &signals, &ready_ns);
+
+		if (ended(status)) {
+			if (!mount->begun)
+				k2i_daemon_failed(WEXITSTATUS(status));
+			return WEXITSTATUS(status);
+		}
+		say_died(mount, status);
+		died_ns = k2i_mount_clock_ns();
+		failures = failures_after(failures, status, !mount->begun || end_asked(asked),
+					  ready_ns ? died_ns - ready_ns : 0);
+		if (give_up(mount, failures)) {
+			k2i_daemon_failed(K2I_STATUS_FAILED);
+			return K2I_STATUS_FAILED;
+		}
+		young = died_ns - began_ns < YOUNG_NS ? young + 1 : 0;
+		pause_for(pause_after(young > failures ? young : failures));
+	}
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/keeper/start.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "app/program/daemon.h"
+#include "fuse/cached/truncate_probe.h"
+#include "fuse/ops/ops.h"
+#include "fuse/options.h"
+#include "fuse/copy/outputfile.h"
+#include "ring/counts.h"
+#include "ring/handle.h"
+#include "sender/sender.h"
+#include "config/sender.h"
+#include "fuse/keeper/journal.h"
+#include "fuse/cached/cache_dropper.h"
+#include "fuse/tree/tree.h"
+
+uint64_t k2i_mount_clock_ns(void)
+{
+	return k2i_clock_ns(CLOCK_MONOTONIC);
+}
+
+int k2i_start_fail(const char *what, int status)
+{
+	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
+	return status;
+}
+
+/* ---- checks */
+
+int k2i_start_device(int directory_fd, const char *path, int flags, dev_t *device)
+{
+	struct statx info;
+
+	if (statx(directory_fd, path, flags | AT_STATX_DONT_SYNC, STATX_TYPE, &info))
+		return -errno;
+	*device = makedev(info.stx_dev_major, info.stx_dev_minor);
+	return 0;
+}
+
+/*
+ * The kernel remembers a dead mount's attributes for a while, but not how full it is. By O_PATH, which no automount takes
+ * for somebody who comes.
+ */
+bool k2i_start_dead(const char *mount_point)
+{
+	int place = open(mount_point, O_PATH | O_CLOEXEC);
+	struct statfs info;
+	bool dead = place >= 0 && fstatfs(place, &info) && errno == ENOTCONN;
+
+	if (place >= 0)
+		(void)close(place);
+	return dead;
+}
+
+/* As of x-systemd.automount: whoever comes there waits until a mount covers it. */
+static bool is_automount(const char *path)
+{
+	struct statfs info;
+
+	return statfs(path, &info) == 0 && info.f_type == AUTOFS_SUPER_MAGIC;
+}
+
+/* Programs may have written there while nothing was mounted: nobody sends that, and from now on nobody sees it. */
+static void warn_hidden(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry = NULL;
+
+	if (!directory)
+		return;
+	do
+		entry = readdir(directory);
+	while (entry && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
+	if (entry)
+		k2i_log(K2HFT_LOG_WARNING, "%s is not empty: the mount hides what is there, and does not send it",
+			path);
+	(void)closedir(directory);
+}
+
+/* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
+static int check_mount_point(struct k2i_mount_options *options)
+{
+	char resolved[PATH_MAX], above[PATH_MAX + 4];
+	struct stat info, parent;
+
+	/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
+	while (k2i_start_dead(options->mount_point)) {
+		if (umount2(options->mount_point, MNT_DETACH)) {
+			k2i_log(K2HFT_LOG_ERROR,
+				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again",
+				options->mount_point, options->mount_point);
+			return -ENOTCONN;
+		}
+		k2i_log(K2HFT_LOG_WARNING, "%s: a mount whose processes ended was there, and is removed",
+			options->mount_point);
+	}
+	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
+		return k2i_start_fail(options->mount_point, -errno);
+	if (!S_ISDIR(info.st_mode))
+		return k2i_start_fail(resolved, -ENOTDIR);
+	(void)snprintf(above, sizeof(above), "%s/..", resolved);
+	if (strcmp(resolved, "/") == 0 ||
+	    (stat(above, &parent) == 0 && parent.st_dev != info.st_dev && !is_automount(resolved))) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
+		return -EBUSY;
+	}
+	if (!is_automount(resolved))
+		warn_hidden(resolved);
+	free(options->mount_point);
+	options->mount_point = strdup(resolved);
+	return options->mount_point ? 0 : -ENOMEM;
+}
+
+static int load(struct k2i_mount *mount, const struct k2i_mount_options *options)
+{
+	char message[1024] = "";
+	int status = k2i_sender_config_load(options->config, &mount->config, message, sizeof(message));
+
+	if (status == 0) {
+		mount->settings = mount->config.settings;
+		status = k2i_rules_compile(mount->settings, &mount->rules, message, sizeof(message));
+	}
+	if (status) {
+		k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
+		return status;
+	}
+	if (!mount->settings->fuse_present) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: no section K2HFTFUSE: nothing to mount", mount->settings->file);
+		return -EINVAL;
+	}
+	if (mount->settings->rule_count == 0) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR: no file could be written",
+			mount->settings->file);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int open_log(const struct k2i_mount_options *options)
+{
+	const char *file = getenv("K2HFTDBGFILE");
+
+	return k2i_daemon_log_open("k2hftfuse", options->level, file && *file ? file : NULL);
+}
+
+int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
+{
+	struct k2i_mount *made;
+	char message[1024] = "";
+	int status;
+
+	if (open_log(options))
+		return K2I_STATUS_FAILED;
+	status = k2i_shared_create();
+	made = status ? NULL : k2i_shared_alloc(sizeof(*made));
+	if (!made) {
+		(void)k2i_start_fail("memory", -ENOMEM);
+		return K2I_STATUS_FAILED;
+	}
+	memset(made, 0, sizeof(*made));
+	*mount = made;
+	made->options = options;
+	made->started_ns = k2i_mount_clock_ns();
+	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
+	made->sweep_fds[0] = made->sweep_fds[1] = -1;
+	status = load(made, options);
+	/* Memory can be there at the next start, and after the other status systemd does not try it. */
+	if (status)
+		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
+	if (options->without_effect || options->ignored_text)
+		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
+	if (check_mount_point(options))
+		return K2I_STATUS_FAILED;
+	status = k2i_outputs_open(made, message, sizeof(message));
+	if (status) {
+		k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
+		return status == -EINVAL ? K2I_STATUS_USAGE : K2I_STATUS_FAILED;
+	}
+	return EXIT_SUCCESS;
+}
+
+/* ---- at work */
+
+int k2i_start_background(struct k2i_mount *mount)
+{
+	int status = mount->options->foreground ? 0 : k2i_daemon_detach();
+
+	return status ? k2i_start_fail("fork", status) : 0;
+}
+
+/* Whoever has changed RINGSIZE would otherwise believe that the next outage may last longer. */
+static void warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+
+	if (k2hft_ring_stats(ring, &stats))
+		return;
+	if (stats.ring_bytes < options->ring_bytes || stats.ring_bytes / 2 >= options->ring_bytes)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: K2HFILE %s keeps the size that it was made with, %llu bytes, not RINGSIZE: to change "
+			"it, unmount, and remove the file once everything in it is acknowledged",
+			options->path, (unsigned long long)stats.ring_bytes);
+}
+
+/*
+ * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
+ * mounted.
+ */
+static int make_ring(struct k2i_mount *mount)
+{
+	const struct k2hft_ring_options options = k2i_sender_ring_options(&mount->config.options);
+	struct k2hft_ring *ring;
+	char link[32], message[1024];
+	uint64_t waiting = k2i_ring_waiting(&options);
+	int status = k2hft_ring_open(&options, &ring);
+
+	if (status) {
+		k2i_sender_config_ring_failed(&mount->config, status, message, sizeof(message));
+		k2i_log(K2HFT_LOG_ERROR, "%s", message);
+		return status;
+	}
+	if (waiting)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: K2HFILE %s is begun afresh, since K2HINIT is yes: %llu records in it that were not "
+			"acknowledged are lost",
+			options.path, (unsigned long long)waiting);
+	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
+		mount->ring_file = realpath(options.path, NULL);
+		warn_kept_size(ring, &options);
+	}
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
+	mount->ring_fd = open(link, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	status = mount->ring_fd < 0 ? -errno : 0;
+	/* Processes that are attached wait for the next worker then. */
+	if (status == 0)
+		(void)k2i_ring_lock_try(mount->ring_fd, K2I_LOCK_KEPT);
+	k2hft_ring_close(ring);
+	return status ? k2i_start_fail(status == -ENOENT ? "/proc, which a mount needs" : link, status) : 0;
+}
+
+/* libfuse's own messages, some of which come in several pieces: a line ends with LF. */
+static void take_fuse_log(enum fuse_log_level level, const char *format, va_list arguments)
+{
+	static _Thread_local char text[512];
+	static _Thread_local size_t length;
+	int bytes = vsnprintf(text + length, sizeof(text) - length, format, arguments);
+
+	if (bytes <= 0)
+		return;
+	length = strlen(text);
+	if (text[length - 1] != '\n' && length < sizeof(text) - 1)
+		return;
+	length = 0;
+	text[strcspn(text, "\n")] = '\0';
+	if (text[0])
+		k2i_log(level <= FUSE_LOG_ERR       ? K2HFT_LOG_ERROR
+			: level <= FUSE_LOG_WARNING ? K2HFT_LOG_WARNING
+						    : K2HFT_LOG_DEBUG,
+			"%s", text);
+}
+
+static int mount_it(struct k2i_mount *mount)
+{
+	struct fuse_args *args = (struct fuse_args *)&mount->options->args;
+	int flags, status;
+
+	fuse_set_log_func(take_fuse_log);
+	mount->session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
+	if (!mount->session) /* it has said which option it does not know */
+		return K2I_STATUS_USAGE;
+	if (access("/dev/fuse", F_OK))
+		return k2i_start_fail("/dev/fuse", -errno);
+	if (fuse_session_mount(mount->session, mount->options->mount_point)) {
+		k2i_log(K2HFT_LOG_ERROR, "%s: can't be mounted", mount->options->mount_point);
+		return -EIO;
+	}
+	mount->mounted = true;
+	/* libfuse closes its descriptor before it unmounts; with ours the requests of open files still come. */
+	mount->device_fd = fcntl(fuse_session_fd(mount->session), F_DUPFD_CLOEXEC, 0);
+	if (mount->device_fd < 0)
+		return k2i_start_fail("/dev/fuse", -errno);
+	flags = fcntl(mount->device_fd, F_GETFL);
+	if (fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK))
+		return k2i_start_fail("/dev/fuse", -errno);
+	status = k2i_start_device(AT_FDCWD, mount->options->mount_point, 0, &mount->device);
+	return status ? k2i_start_fail(mount->options->mount_point, status) : 0;
+}
+
+int k2i_start_mount(struct k2i_mount *mount)
+{
+	int status = make_ring(mount);
+
+	if (status == 0)
+		status = k2i_tree_make(mount);
+	if (status == 0)
+		status = k2i_mark_prepare(mount);
+	if (status == 0)
+		status = mount_it(mount);
+	if (status == 0)
+		status = k2i_sweeper_prepare(mount);
+	/* Not before: an automount lets but its own process group get to the directory that is to be mounted. */
+	k2i_daemon_leave();
+	/* All of it stays: workers begin with it. */
+	k2i_shared_step();
+	return status;
+}
+
+/*
+ * What its worker has unmounted must not be unmounted again, yet only so does libfuse free the name. It leaves the mount
+ * point alone if its descriptor says that the other end is gone: a pipe's does.
+ */
+static void forget_mount(struct fuse_session *session)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return;
+	(void)close(ends[0]);
+	if (dup2(ends[1], fuse_session_fd(session)) >= 0)
+		fuse_session_unmount(session);
+	(void)close(ends[1]);
+}
+
+/* At the mount point. */
+static bool is_there(const struct k2i_mount *mount)
+{
+	dev_t device = 0;
+
+	(void)k2i_start_device(AT_FDCWD, mount->options->mount_point, AT_NO_AUTOMOUNT, &device);
+	return mount->device == 0 || device == mount->device;
+}
+
+/* libfuse unmounts whatever is at the mount point by now. */
+void k2i_start_unmount(struct k2i_mount *mount)
+{
+	struct pollfd kernel = {.fd = fuse_session_fd(mount->session)};
+
+	if (is_there(mount)) {
+		fuse_session_unmount(mount->session);
+		return;
+	}
+	/* An error: the kernel has it nowhere any more. */
+	if (poll(&kernel, 1, 0) == 0)
+		k2i_log(K2HFT_LOG_WARNING,
+			"mount: %s is not this mount any more, and what is there is left alone: where this mount still "
+			"is, moved, covered or copied, umount(8) is to remove it",
+			mount->options->mount_point);
+	forget_mount(mount->session);
+}
+
+/* libfuse 3.17 can have umount(8) unmount, for which no process may be to be had: what is left then is dead by now. */
+static void undo_session(struct k2i_mount *mount)
+{
+	const char *mount_point = mount->options->mount_point;
+
+	if (mount->mounted)
+		k2i_start_unmount(mount);
+	else if (mount->begun)
+		forget_mount(mount->session);
+	if ((mount->mounted || mount->begun) && is_there(mount) && k2i_start_dead(mount_point))
+		(void)umount2(mount_point, MNT_DETACH);
+	fuse_session_destroy(mount->session);
+}
+
+void k2i_start_undo(struct k2i_mount *mount)
+{
+	if (!mount)
+		return;
+	if (mount->device_fd >= 0)
+		(void)close(mount->device_fd);
+	if (mount->session)
+		undo_session(mount);
+	k2i_sweeper_end(mount);
+	if (mount->ring_fd >= 0)
+		(void)close(mount->ring_fd);
+	k2i_nodes_free(mount->nodes);
+	k2i_outputs_close(mount->outputs);
+	k2i_rules_free(mount->rules);
+	if (mount->settings)
+		k2i_sender_config_free(&mount->config);
+	free(mount->ring_file);
+	k2i_shared_destroy();
+}

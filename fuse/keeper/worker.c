@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/keeper/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "fuse/cached/writeback_pull.h"
+#include "app/program/daemon.h"
+#include "fuse/tree/handles.h"
+#include "fuse/device/loop.h"
+#include "fuse/mount.h"
+#include "fuse/options.h"
+#include "fuse/intake/queue.h"
+#include "fuse/device/populate.h"
+#include "ring/handle.h"
+#include "sender/sender.h"
+#include "fuse/keeper/journal.h"
+#include "fuse/keeper/start.h"
+#include "fuse/cached/cache_drop.h"
+
+#define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
+
+/*
+ * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
+ * none of it (see k2i_mark_leave): what two processes have is copied as soon as one of them writes.
+ */
+static char *request_memory(void)
+{
+	char *memory = mmap(NULL, REQUEST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (madvise(memory, REQUEST_BYTES, MADV_DONTFORK)) {
+		(void)munmap(memory, REQUEST_BYTES);
+		return NULL;
+	}
+	return memset(memory, 0, REQUEST_BYTES);
+}
+
+static int open_descriptors(struct k2i_mount *mount)
+{
+	sigset_t ends;
+
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, K2I_SIGNAL_END);
+	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
+	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mount->request = request_memory();
+	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
+		return k2i_start_fail("descriptors", errno ? -errno : -ENOMEM);
+	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
+	return 0;
+}
+
+static int open_ring(struct k2i_mount *mount)
+{
+	char path[32];
+	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
+	int status;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->ring_fd);
+	status = k2hft_ring_open(&options, &mount->ring);
+	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
+	if (status == 0)
+		k2i_shared_settle(mount->ring);
+	if (status == 0)
+		status = k2hft_producer_open(mount->ring, &mount->producer);
+	if (status == 0)
+		status = k2i_populated_create(mount->ring, &mount->populated);
+	if (status)
+		return k2i_start_fail("ring", status);
+	mount->chunk_bytes_max = mount->producer->bytes_max;
+	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
+	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
+	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)
+		mount->limits.piece_bytes_max = (size_t)mount->settings->record_bytes_max;
+	return 0;
+}
+
+static int open_client(struct k2i_mount *mount)
+{
+	struct k2hft_client_options options = k2i_sender_client_options(&mount->config.options);
+	int status;
+
+	options.progress = k2i_loop_progress;
+	options.progress_argument = mount;
+	status = k2hft_client_open(mount->ring, &options, &mount->client);
+	mount->turn.client = mount->client;
+	/* Who closes his client in good order is the last worker. */
+	if (status == 0 && mount->settings->queue_type != K2I_QUEUE_FILE)
+		k2i_client_ring_ends(mount->client);
+	if (status == 0)
+		k2i_client_certificate_watch(mount->client);
+	if (status == 0)
+		status = k2hft_client_thread_start(mount->client);
+	/* The keeper says so, and not each time. */
+	if (status == -EAGAIN && mount->begun)
+		return status;
+	return status ? k2i_start_fail("client", status) : 0;
+}
+
+/* What the last one had for itself is not this one's. */
+static void begin(struct k2i_mount *mount)
+{
+	mount->ring = NULL;
+	mount->producer = NULL;
+	mount->client = NULL;
+	mount->populated = NULL;
+	mount->request = mount->body = NULL;
+	mount->signal_fd = mount->progress_fd = -1;
+	mount->swallowing = mount->resuming = false;
+	mount->turn = (struct k2i_turn){.client = NULL};
+	mount->hold = (struct k2i_hold){.full_since_ns = 0};
+	mount->in_a_row = 0;
+	mount->drain_files = 0;
+	mount->last_ns = 0;
+	mount->writes_later = NULL;
+	mount->marks = NULL;
+	mount->later_first = NULL;
+	mount->collect_due_ns = UINT64_MAX;
+	atomic_store(&mount->waiting, false);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static int start(struct k2i_mount *mount)
+{
+	int status = open_descriptors(mount);
+
+	if (status == 0)
+		status = open_ring(mount);
+	if (status == 0)
+		status = k2i_handles_inherit(mount);
+	k2i_collect_inherit(mount);
+	k2i_sweep_inherit(mount);
+	if (status == 0)
+		status = k2i_loop_prepare(mount);
+	return status ? status : open_client(mount);
+}
+
+static void end(struct k2i_mount *mount)
+{
+	k2hft_client_close(mount->client);
+	k2i_park_abandon(mount, -ECONNABORTED);
+	k2i_handles_free(mount);
+	k2hft_producer_close(mount->producer);
+	k2i_populated_free(mount->populated);
+	k2hft_ring_close(mount->ring);
+	if (mount->signal_fd >= 0)
+		(void)close(mount->signal_fd);
+	if (mount->progress_fd >= 0)
+		(void)close(mount->progress_fd);
+	if (mount->request)
+		(void)munmap(mount->request, REQUEST_BYTES);
+}
+
+int k2i_worker_run(struct k2i_mount *mount)
+{
+	const char *host = mount->config.options.host;
+	int status;
+
+	begin(mount);
+	if (getppid() != mount->keeper) {
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: the keeper has ended, or is in another namespace of pids: unshare(1) needs --fork");
+		return K2I_STATUS_FAILED;
+	}
+	status = start(mount);
+	if (status && mount->begun)
+		return status == -EAGAIN ? K2I_STATUS_SHORT : K2I_STATUS_AGAIN;
+	if (status)
+		return K2I_STATUS_FAILED;
+	if (!mount->begun)
+		k2i_log(K2HFT_LOG_INFO, strchr(host, ':') ? "mount: %s, to [%s]:%s" : "mount: %s, to %s:%s",
+			mount->options->mount_point, host, mount->config.options.port);
+	mount->begun = true;
+	k2i_daemon_follow();
+	(void)kill(mount->keeper, SIGUSR1);
+	status = k2i_loop_run(mount);
+	/* As if it had been killed: who waits, waits for the next one. */
+	if (status == -EMFILE || status == -EFAULT)
+		return K2I_STATUS_AGAIN;
+	end(mount);
+	return status ? K2I_STATUS_FAILED : EXIT_SUCCESS;
+}

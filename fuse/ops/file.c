@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files but for writing, which is in write.c. */
+#include "fuse/ops/ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "fuse/cached/writeback_pull.h"
+#include "fuse/device/drain.h"
+#include "fuse/tree/handles.h"
+#include "fuse/device/deferred_opens.h"
+#include "fuse/ops/stat.h"
+#include "fuse/intake/record_route.h"
+#include "fuse/copy/outputfile.h"
+#include "fuse/cached/cache_drop.h"
+#include "fuse/cached/cache_dropper.h"
+#include "fuse/tree/tree.h"
+#include "fuse/intake/write.h"
+
+static int check_rule(struct k2i_mount *mount, const char *path)
+{
+	if (k2i_rules_find(mount->rules, path))
+		return 0;
+	k2i_mount_count(&mount->counts.refused_names, 1);
+	k2i_log_limited(&mount->rule_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+			"mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
+	return -EPERM;
+}
+
+static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_node_owner owner = k2i_op_owner(req, parent, S_IFREG | (mode & 07777));
+	char path[K2I_PATH_BYTES_MAX + 1];
+	int status = k2i_op_check_name(parent, name);
+
+	if (status == 0) {
+		status = k2i_node_path(mount->nodes, (uint32_t)parent, name, path, sizeof(path));
+		status = status < 0 ? status : check_rule(mount, path);
+	}
+	if (status)
+		return status;
+	status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, node);
+	if (status == -ENOSPC)
+		k2i_op_count_unopened(mount, path, status);
+	return status;
+}
+
+void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
+{
+	uint32_t node = K2I_NODE_NONE;
+	int status = S_ISREG(mode) ? make_file(req, parent, name, mode, &node) : -EPERM;
+
+	(void)device;
+	k2i_op_reply_entry(req, status, node);
+}
+
+/* What is written goes directly to an outlet, or through the page cache. */
+static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
+{
+	if (k2i_collect_wanted(mount, writer->node, k2i_rules_find(mount->rules, path), flags))
+		return k2i_collect_open(mount, writer->node, path, pid, &writer->cached);
+	return k2i_outlet_open(mount, path, &writer->outlet);
+}
+
+static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
+{
+	uint32_t pid = (uint32_t)fuse_req_ctx(req)->pid;
+	const struct k2i_rule_match *match;
+	char path[K2I_PATH_BYTES_MAX + 1];
+	struct k2i_handle wanted = {.node = node};
+	/* It has no name any more if that went since open(2) looked it up, or if it is opened by /proc/PID/fd. */
+	int status = k2i_node_last_path(mount->nodes, node, path, sizeof(path));
+
+	/* With ESTALE the kernel looks once more. */
+	if (status < 0)
+		return status == -ENOENT ? -ESTALE : status;
+	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : check_rule(mount, path);
+	/* The kernel can know its attributes, and would not ask before the first append. */
+	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_drain_wanted(mount))
+		status = -ECONNABORTED;
+	if (status)
+		return status;
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		status = open_writer(mount, &wanted, path, pid, flags);
+	/* Without a rule there is nothing to be read. */
+	match = k2i_rules_find(mount->rules, path);
+	if (status == 0 && match && (flags & O_ACCMODE) != O_WRONLY)
+		status = k2i_output_get(mount, match, path, &wanted.output);
+	if (status == 0)
+		status = k2i_handle_open(mount, node, path, wanted.outlet, wanted.output, handle);
+	if (status == 0) {
+		(*handle)->cached = wanted.cached;
+		return 0;
+	}
+	if (status != -EAGAIN)
+		k2i_op_count_unopened(mount, path, status);
+	k2i_outlet_close(mount, wanted.outlet);
+	k2i_output_put(wanted.output);
+	if (wanted.cached)
+		k2i_collect_close(mount, wanted.cached);
+	return status;
+}
+
+static void describe(const struct k2i_mount *mount, struct fuse_file_info *file, const struct k2i_handle *handle)
+{
+	file->fh = handle->number;
+	/* One request for one write(2), in order, whatever the offset. */
+	file->direct_io = !handle->cached;
+	/* Without it the kernel writes all of a file's pages back whenever somebody opens it. */
+	file->keep_cache = mount->writeback;
+}
+
+static void reply_unopened(fuse_req_t req, int status)
+{
+	if (status == -EAGAIN)
+		k2i_later_want(req);
+	else
+		(void)fuse_reply_err(req, -status);
+}
+
+static void release(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (handle->cached)
+		k2i_collect_close(mount, handle->cached);
+	k2i_write_release(mount, handle);
+}
+
+void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct fuse_entry_param entry;
+	struct k2i_handle *handle;
+	uint32_t node;
+	int status = make_file(req, parent, name, mode, &node);
+
+	/*
+	 * It was made since the kernel looked: some are made here, as those that are an OUTPUTFILE. With ESTALE the kernel looks
+	 * once more, and judges who may open it.
+	 */
+	if (status == -EEXIST && !(file->flags & O_EXCL))
+		status = -ESTALE;
+	if (status == 0) {
+		status = open_handle(mount, node, req, file->flags, &handle);
+		if (status)
+			(void)k2i_node_remove(mount->nodes, node);
+	}
+	if (status) {
+		reply_unopened(req, status);
+		return;
+	}
+	describe(mount, file, handle);
+	k2i_op_entry(mount, node, &entry);
+	if (fuse_reply_create(req, &entry, file) == -ENOENT) {
+		k2i_node_forget(mount->nodes, node, 1);
+		release(mount, handle);
+	}
+}
+
+/* It reads nothing, and is no reader: it opens no OUTPUTFILE, and there is no handle of such a number. */
+static void open_for_sweeper(const struct k2i_mount *mount, fuse_req_t req, struct fuse_file_info *file)
+{
+	file->fh = UINT64_MAX;
+	file->direct_io = true;
+	file->keep_cache = mount->writeback;
+	(void)fuse_reply_open(req, file);
+}
+
+void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_handle *handle;
+	int status;
+
+	if (node == K2I_STAT_NODE) {
+		k2i_op_open_stat(req, file);
+		return;
+	}
+	if (k2i_sweeper_is(mount, fuse_req_ctx(req)->pid)) {
+		open_for_sweeper(mount, req, file);
+		return;
+	}
+	status = k2i_node_at(mount->nodes, node) ? open_handle(mount, (uint32_t)node, req, file->flags, &handle)
+						 : -ENOENT;
+	if (status) {
+		reply_unopened(req, status);
+		return;
+	}
+	describe(mount, file, handle);
+	if (fuse_reply_open(req, file) == -ENOENT)
+		release(mount, handle);
+}
+
+void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
+{
+	const struct k2i_handle *handle = k2i_handle_at(k2i_op_mount(req), file->fh);
+	char *data;
+	ssize_t bytes;
+
+	if (node == K2I_STAT_NODE) {
+		k2i_op_read_stat(req, size, offset, file);
+		return;
+	}
+	if (!handle || !handle->output) {
+		(void)fuse_reply_buf(req, NULL, 0);
+		return;
+	}
+	data = malloc(size ? size : 1);
+	bytes = data ? k2i_output_read(handle->output, data, size, (uint64_t)offset) : -ENOMEM;
+	if (bytes < 0)
+		(void)fuse_reply_err(req, (int)-bytes);
+	else
+		(void)fuse_reply_buf(req, data, (size_t)bytes);
+	free(data);
+}
+
+/*
+ * For what can't do this the kernel takes a file's pages: where a file is read as empty that would be zeros, as many as it
+ * is long, and they would be sent. So who copies that is to read and write himself.
+ */
+void k2i_op_copy_file_range(fuse_req_t req, fuse_ino_t node, off_t offset, struct fuse_file_info *file,
+			    fuse_ino_t to_node, off_t to_offset, struct fuse_file_info *to_file, size_t bytes,
+			    int flags)
+{
+	const struct k2i_handle *handle = k2i_handle_at(k2i_op_mount(req), file->fh);
+
+	(void)node;
+	(void)offset;
+	(void)to_node;
+	(void)to_offset;
+	(void)to_file;
+	(void)bytes;
+	(void)flags;
+	(void)fuse_reply_err(req, handle && handle->output ? EOPNOTSUPP : EINVAL);
+}
+
+void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
+	int lost;
+
+	(void)node;
+	if (handle && handle->cached) {
+		k2i_collect_flushed(mount, handle->cached);
+		lost = k2i_handle_lost(handle->cached->stream);
+		if (lost)
+			(void)fuse_reply_err(req, -lost);
+		else
+			k2i_sweep_flush(mount, handle->node, req);
+		return;
+	}
+	if (handle && handle->outlet)
+		k2i_handle_flushed(mount, handle);
+	(void)fuse_reply_err(req, 0);
+}
+
+void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
+
+	if (node == K2I_STAT_NODE)
+		k2i_stat_close(mount, file->fh);
+	else if (handle)
+		release(mount, handle);
+	(void)fuse_reply_err(req, 0);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/ops/stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "fuse/mount.h"
+#include "fuse/ops/ops.h"
+#include "fuse/options.h"
+#include "app/program/report.h"
+#include "ring/counts.h"
+#include "fuse/keeper/journal.h"
+
+struct k2i_stat_text {
+	struct k2i_stat_text *next;
+	uint64_t number;
+	size_t bytes;
+	char text[];
+};
+
+void k2i_mount_count_refused(struct k2i_mount *mount, int status)
+{
+	k2i_mount_count(&mount->counts.refused_writes, 1);
+	k2i_log_limited(&mount->refused_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING, "mount: a write is refused: %s",
+			strerror(-status));
+}
+
+/* In the order of the table. */
+static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_COUNTER_COUNT])
+{
+	struct k2i_mount_counts counts = mount->counts;
+	size_t at = 0;
+
+	counts.cache_questions = mount->questions_asked;
+	/* The keeper counts those. */
+	counts.worker_deaths = mount->workers ? mount->workers - 1 : 0;
+	counts.open_files = mount->handles_open - mount->cached_count;
+	counts.names = k2i_nodes_used(mount->nodes);
+	counts.waiting_bytes = mount->park.bytes + mount->park.cached_bytes;
+#define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
+#include "app/program/counters.def"
+#undef K2I_MOUNT_COUNTER
+}
+
+static void make(const struct k2i_mount *mount, struct k2i_report *report)
+{
+	struct k2hft_client_stats client = {.size = sizeof(client)};
+	struct k2hft_ring_stats ring = k2i_ring_stats(mount->ring);
+	uint64_t values[K2I_MOUNT_COUNTER_COUNT], expires_s = 0;
+
+	/* A successor answers what comes again before it has its client. */
+	if (mount->client) {
+		(void)k2hft_client_stats(mount->client, &client);
+		expires_s = k2i_client_certificate_expires_s(mount->client);
+	}
+	values_get(mount, values);
+	k2i_report_open(report, NULL, '{');
+	k2i_report_begin(report, "k2hftfuse", k2i_mount_clock_ns() - mount->started_ns);
+	k2i_report_text(report, "mount_point", mount->options->mount_point);
+	if (expires_s)
+		k2i_report_number(report, "certificate_expires_s", expires_s);
+	k2i_report_counters(report, "mount", &k2i_mount_counter_table, values);
+	k2i_report_ring(report, &ring);
+	k2i_report_client(report, mount->config.options.host, mount->config.options.port, &client);
+	k2i_report_close(report, '}');
+	k2i_report_add(report, "\n");
+}
+
+static int open_stat(struct k2i_mount *mount, uint64_t *number)
+{
+	struct k2i_report report = {0};
+	struct k2i_stat_text *opened;
+
+	if (mount->stat_count >= K2I_STAT_OPEN_MAX)
+		return -ENFILE;
+	make(mount, &report);
+	opened = report.failed ? NULL : k2i_shared_alloc(sizeof(*opened) + report.bytes);
+	if (opened) {
+		opened->bytes = report.bytes;
+		memcpy(opened->text, report.text, report.bytes);
+	}
+	free(report.text);
+	if (!opened)
+		return -ENOMEM;
+	K2I_SHARED_KEEP(&mount->stat_first);
+	K2I_SHARED_KEEP(&mount->stat_next);
+	K2I_SHARED_KEEP(&mount->stat_count);
+	opened->next = mount->stat_first;
+	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat_next++;
+	mount->stat_first = opened;
+	mount->stat_count++;
+	return 0;
+}
+
+void k2i_op_open_stat(fuse_req_t req, struct fuse_file_info *file)
+{
+	struct k2i_mount *mount = k2i_op_mount(req);
+	int status = (file->flags & O_ACCMODE) == O_RDONLY ? open_stat(mount, &file->fh) : -EACCES;
+
+	if (status) {
+		(void)fuse_reply_err(req, -status);
+		return;
+	}
+	/* Its length is known to nobody but its reader, at the end. */
+	file->direct_io = 1;
+	if (fuse_reply_open(req, file) == -ENOENT)
+		k2i_stat_close(mount, file->fh);
+}
+
+void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fuse_file_info *file)
+{
+	const struct k2i_stat_text *text = k2i_op_mount(req)->stat_first;
+
+	while (text && text->number != file->fh)
+		text = text->next;
+	if (!text || offset < 0 || (uint64_t)offset >= text->bytes) {
+		(void)fuse_reply_buf(req, NULL, 0);
+		return;
+	}
+	if (size > text->bytes - (size_t)offset)
+		size = text->bytes - (size_t)offset;
+	(void)fuse_reply_buf(req, text->text + offset, size);
+}
+
+void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
+{
+	struct k2i_stat_text **place = &mount->stat_first, *closed;
+
+	while (*place && (*place)->number != number)
+		place = &(*place)->next;
+	closed = *place;
+	if (!closed)
+		return;
+	K2I_SHARED_KEEP(place);
+	K2I_SHARED_KEEP(&mount->stat_count);
+	*place = closed->next;
+	mount->stat_count--;
+	k2i_shared_free(closed);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/tree/handles.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fuse/mount.h"
+#include "fuse/intake/record_route.h"
+#include "fuse/copy/outputfile.h"
+#include "fuse/keeper/journal.h"
+
+#define HANDLE_COUNT_MAX (1u << 20)
+
+/* Numbers and lists of the handles. */
+static void keep_lists(struct k2i_mount *mount)
+{
+	K2I_SHARED_KEEP(&mount->handles);
+	K2I_SHARED_KEEP(&mount->handle_room);
+	K2I_SHARED_KEEP(&mount->handle_free);
+	K2I_SHARED_KEEP(&mount->handles_open);
+	K2I_SHARED_KEEP(&mount->flushed_first);
+}
+
+static int make_room(struct k2i_mount *mount)
+{
+	uint32_t room = mount->handle_room ? mount->handle_room * 2 : 64;
+	struct k2i_handle **handles;
+
+	if (room > HANDLE_COUNT_MAX)
+		return -ENFILE;
+	handles = k2i_shared_alloc(room * sizeof(*handles));
+	if (!handles)
+		return -ENOMEM;
+	if (mount->handle_room)
+		memcpy(handles, mount->handles, mount->handle_room * sizeof(*handles));
+	keep_lists(mount);
+	k2i_shared_free(mount->handles);
+	for (uint32_t number = mount->handle_room; number < room; number++)
+		handles[number] = NULL;
+	mount->handles = handles;
+	mount->handle_free = mount->handle_room;
+	mount->handle_room = room;
+	return 0;
+}
+
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_outlet *outlet,
+		    struct k2i_output_file *output, struct k2i_handle **handle)
+{
+	struct k2i_handle *opened;
+	uint32_t number = mount->handle_free;
+	int status;
+
+	while (number < mount->handle_room && mount->handles[number])
+		number++;
+	if (number >= mount->handle_room) {
+		status = make_room(mount);
+		if (status)
+			return status;
+		number = mount->handle_free;
+	}
+	opened = k2i_shared_alloc(sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	memset(opened, 0, sizeof(*opened));
+	opened->path = k2i_shared_text(path);
+	if (!opened->path) {
+		k2i_shared_free(opened);
+		return -ENOMEM;
+	}
+	keep_lists(mount);
+	K2I_SHARED_KEEP(&mount->handles[number]);
+	opened->number = number;
+	opened->node = node;
+	opened->outlet = outlet;
+	opened->output = output;
+	mount->handles[number] = opened;
+	mount->handle_free = number + 1;
+	mount->handles_open++;
+	k2i_node_opened(mount->nodes, node);
+	if (outlet)
+		k2i_node_writers(mount->nodes, node, 1);
+	*handle = opened;
+	return 0;
+}
+
+struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number)
+{
+	return number < mount->handle_room ? mount->handles[number] : NULL;
+}
+
+void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, uint64_t end)
+{
+	k2i_node_grow(k2i_node_at(mount->nodes, handle->node), end);
+}
+
+bool k2i_handle_holds(const struct k2i_handle *handle)
+{
+	return handle->text.held_bytes || (handle->parked && handle->unended);
+}
+
+bool k2i_handle_in_record(const struct k2i_handle *handle)
+{
+	return handle->text.continued || handle->text.skipping || k2i_handle_holds(handle);
+}
+
+int k2i_handle_lost(struct k2i_handle *handle)
+{
+	int status = handle->lost;
+
+	K2I_SHARED_KEEP(&handle->lost);
+	handle->lost = 0;
+	return status;
+}
+
+void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (handle->flushed || !k2i_handle_in_record(handle))
+		return;
+	keep_lists(mount);
+	K2I_SHARED_KEEP(handle);
+	handle->flushed = true;
+	handle->flushed_previous = NULL;
+	handle->flushed_next = mount->flushed_first;
+	if (handle->flushed_next) {
+		K2I_SHARED_KEEP(handle->flushed_next);
+		handle->flushed_next->flushed_previous = handle;
+	}
+	mount->flushed_first = handle;
+}
+
+void k2i_handle_not_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (!handle->flushed)
+		return;
+	keep_lists(mount);
+	K2I_SHARED_KEEP(handle);
+	if (handle->flushed_previous)
+		K2I_SHARED_KEEP(handle->flushed_previous);
+	if (handle->flushed_next)
+		K2I_SHARED_KEEP(handle->flushed_next);
+	handle->flushed = false;
+	if (handle->flushed_previous)
+		handle->flushed_previous->flushed_next = handle->flushed_next;
+	else
+		mount->flushed_first = handle->flushed_next;
+	if (handle->flushed_next)
+		handle->flushed_next->flushed_previous = handle->flushed_previous;
+}
+
+static void free_handle(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	k2i_handle_not_flushed(mount, handle);
+	keep_lists(mount);
+	K2I_SHARED_KEEP(&mount->handles[handle->number]);
+	mount->handles[handle->number] = NULL;
+	if (handle->number < mount->handle_free)
+		mount->handle_free = handle->number;
+	mount->handles_open--;
+	if (handle->outlet && !handle->stream)
+		k2i_node_writers(mount->nodes, handle->node, -1);
+	k2i_node_closed(mount->nodes, handle->node);
+	k2i_outlet_close(mount, handle->outlet);
+	k2i_output_put(handle->output);
+	k2i_text_free(&handle->text);
+	k2i_shared_free(handle->path);
+	k2i_shared_free(handle);
+}
+
+void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle)
+{
+	if (handle->released && handle->parked == 0)
+		free_handle(mount, handle);
+}
+
+int k2i_handles_inherit(struct k2i_mount *mount)
+{
+	int status = 0;
+
+	for (struct k2i_outlet *outlet = mount->owing_first; status == 0 && outlet; outlet = outlet->owing_next) {
+		if (outlet->closed)
+			status = k2i_outlet_inherit(mount, outlet);
+	}
+	for (uint32_t number = 0; status == 0 && number < mount->handle_room; number++) {
+		struct k2i_handle *handle = mount->handles[number];
+		const struct k2i_rule_match *match;
+
+		if (!handle)
+			continue;
+		status = k2i_outlet_inherit(mount, handle->outlet);
+		if (!handle->output)
+			continue;
+		match = k2i_rules_find(mount->rules, handle->path);
+		handle->output = NULL;
+		if (!match || k2i_output_get(mount, match, handle->path, &handle->output))
+			k2i_log(K2HFT_LOG_WARNING, "mount: %s can't be read any more", handle->path);
+	}
+	return status;
+}
+
+void k2i_handles_free(struct k2i_mount *mount)
+{
+	for (uint32_t number = 0; number < mount->handle_room; number++) {
+		if (mount->handles[number])
+			free_handle(mount, mount->handles[number]);
+	}
+	k2i_outlet_forget(mount);
+	k2i_shared_free(mount->handles);
+	mount->handles = NULL;
+	mount->handle_room = 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_HANDLES_H
+#define K2I_HANDLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fuse/intake/text.h"
+
+struct k2i_cached_file;
+struct k2i_mount;
+struct k2i_outlet;
+struct k2i_output_file;
+
+/* An open file, in shared memory. */
+struct k2i_handle {
+	uint32_t number; /* what the kernel knows it by */
+	uint32_t node;
+	uint32_t parked;     /* things that wait and need it */
+	bool unended;        /* of those the last that counts is data: it can leave a record without its end */
+	uint32_t writer_pid; /* of the last write */
+	bool released;       /* by the kernel */
+	bool flushed;        /* closed by somebody since the last write, when it could be within a record */
+	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
+	struct k2i_handle *flushed_next, *flushed_previous;
+	char *path;                     /* when it was opened */
+	struct k2i_outlet *outlet;      /* NULL: not open for writing, or cached */
+	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
+	bool stream;                    /* the kernel does not know it, see collect.h */
+	struct k2i_output_file *output; /* what is read; NULL: nothing */
+	struct k2i_text text;
+};
+
+/* -ENOMEM, -ENFILE. The handle takes `outlet` and `output` over. */
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_outlet *outlet,
+		    struct k2i_output_file *output, struct k2i_handle **handle);
+/* In place of a process that died: opens again what was its own. -ENOMEM */
+int k2i_handles_inherit(struct k2i_mount *mount);
+/* NULL: no such number. */
+struct k2i_handle *k2i_handle_at(const struct k2i_mount *mount, uint64_t number);
+/* Its file reaches to `end` now, as the kernel counts it. */
+void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, uint64_t end);
+/* Whether it has an unterminated record, or can have one when what waits has been taken. */
+bool k2i_handle_holds(const struct k2i_handle *handle);
+/* The same, or all that it has of the record is sent already, or left out: there is an end to come. */
+bool k2i_handle_in_record(const struct k2i_handle *handle);
+/* What was lost is told once: 0 or -errno. */
+int k2i_handle_lost(struct k2i_handle *handle);
+/* Somebody closed a descriptor of it. */
+void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle);
+/* It was written to, or its record was ended. */
+void k2i_handle_not_flushed(struct k2i_mount *mount, struct k2i_handle *handle);
+/* Frees it if nobody needs it any more. */
+void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle);
+/* All of them, whatever still needs them. */
+void k2i_handles_free(struct k2i_mount *mount);
+
+#endif

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/tree/nodes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "fuse/keeper/journal.h"
+
+#define BUCKET_COUNT (1u << 16)
+
+struct k2i_node_table {
+	uint32_t used_count;
+	uint32_t untouched; /* indexes from here on have never been used */
+	uint32_t free_first;
+	uint64_t order_next, generation_next;
+	uint64_t seed;   /* of the buckets: whoever makes files chooses their names */
+	uint32_t cursor; /* the child that readdir came to last: it goes on near it */
+	uint32_t buckets[BUCKET_COUNT];
+	struct k2i_node_entry entries[K2I_NODE_COUNT_MAX];
+};
+
+struct timespec k2i_node_now(void)
+{
+	struct timespec time;
+
+	(void)clock_gettime(CLOCK_REALTIME, &time);
+	return time;
+}
+
+/* What changes of the table with any of its nodes. */
+static void keep_counts(const struct k2i_node_table *table)
+{
+	k2i_shared_keep(table, offsetof(struct k2i_node_table, buckets));
+}
+
+void k2i_node_keep(const struct k2i_node_entry *entry)
+{
+	K2I_SHARED_KEEP(entry);
+}
+
+void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end)
+{
+	k2i_shared_keep(&entry->size, offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
+	if (entry->size < end)
+		entry->size = end;
+	k2i_node_touch(entry);
+}
+
+void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+	mode_t dropped = S_ISUID | (entry && entry->mode & S_IXGRP ? S_ISGID : 0);
+
+	if (!entry || !(entry->mode & dropped))
+		return;
+	k2i_node_keep(entry);
+	entry->mode &= ~dropped;
+	entry->changed = k2i_node_now();
+}
+
+void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
+{
+	K2I_SHARED_KEEP(&table->entries[node].writers);
+	table->entries[node].writers += (uint32_t)change;
+}
+
+void k2i_node_touch(struct k2i_node_entry *entry)
+{
+	entry->modified = entry->changed = k2i_node_now();
+}
+
+static void entry_begin(struct k2i_node_table *table, uint32_t node, const struct k2i_node_owner *owner)
+{
+	struct k2i_node_entry *entry = &table->entries[node];
+
+	k2i_node_keep(entry);
+	keep_counts(table);
+	memset(entry, 0, sizeof(*entry));
+	entry->generation = table->generation_next++;
+	entry->used = true;
+	entry->mode = owner->mode;
+	entry->uid = owner->uid;
+	entry->gid = owner->gid;
+	k2i_node_touch(entry);
+	entry->accessed = entry->modified;
+	table->used_count++;
+}
+
+int k2i_nodes_create(const struct k2i_node_owner *root, struct k2i_node_table **table)
+{
+	/* Pages of nodes that never are take no memory. */
+	struct k2i_node_table *created =
+		mmap(NULL, sizeof(*created), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (created == MAP_FAILED)
+		return -ENOMEM;
+	created->order_next = created->generation_next = 1;
+	/* Without entropy it stays zero: the table still works, it can only be made slow. */
+	(void)!getrandom(&created->seed, sizeof(created->seed), 0);
+	created->untouched = K2I_NODE_ROOT + 1;
+	entry_begin(created, K2I_NODE_ROOT, root);
+	created->entries[K2I_NODE_ROOT].parent = K2I_NODE_ROOT;
+	created->entries[K2I_NODE_ROOT].implied = true;
+	*table = created;
+	return 0;
+}
+
+void k2i_nodes_free(struct k2i_node_table *table)
+{
+	if (table)
+		(void)munmap(table, sizeof(*table));
+}
+
+struct k2i_node_entry *k2i_node_at(struct k2i_node_table *table, uint64_t node)
+{
+	if (node == K2I_NODE_NONE || node >= K2I_NODE_COUNT_MAX || !table->entries[node].used)
+		return NULL;
+	return &table->entries[node];
+}
+
+static uint32_t bucket_of(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
+{
+	return (uint32_t)(k2i_hash_seeded(name, name_bytes, table->seed + parent) % BUCKET_COUNT);
+}
+
+static uint32_t find(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
+{
+	uint32_t node = table->buckets[bucket_of(table, parent, name, name_bytes)];
+
+	for (; node != K2I_NODE_NONE; node = table->entries[node].hash_next) {
+		const struct k2i_node_entry *entry = &table->entries[node];
+
+		if (entry->parent == parent && entry->name_bytes == name_bytes &&
+		    memcmp(entry->name, name, name_bytes) == 0)
+			return node;
+	}
+	return K2I_NODE_NONE;
+}
+
+uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, const char *name)
+{
+	return find(table, parent, name, strlen(name));
+}
+
+uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name)
+{
+	uint32_t node = table->entries[name].link_of;
+
+	return node == K2I_NODE_NONE ? name : node;
+}
+
+/* Gives the entry its name in `parent`; among the siblings it is another's to put it. */
+static void hash_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+{
+	struct k2i_node_entry *entry = &table->entries[node];
+	uint32_t *bucket = &table->buckets[bucket_of(table, parent, name, name_bytes)];
+
+	k2i_node_keep(entry);
+	K2I_SHARED_KEEP(bucket);
+	memcpy(entry->name, name, name_bytes);
+	entry->name[name_bytes] = '\0';
+	entry->name_bytes = (uint8_t)name_bytes;
+	entry->parent = parent;
+	entry->hash_next = *bucket;
+	*bucket = node;
+}
+
+static void unhash_name(struct k2i_node_table *table, uint32_t node)
+{
+	const struct k2i_node_entry *entry = &table->entries[node];
+	uint32_t *place = &table->buckets[bucket_of(table, entry->parent, entry->name, entry->name_bytes)];
+
+	while (*place != node)
+		place = &table->entries[*place].hash_next;
+	K2I_SHARED_KEEP(place);
+	*place = entry->hash_next;
+}
+
+static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
+
+	keep_counts(table);
+	k2i_node_keep(above);
+	if (above->last_child)
+		k2i_node_keep(&table->entries[above->last_child]);
+	hash_name(table, node, parent, name, name_bytes);
+	/* Siblings stand in the order of their numbers, so a directory that changes can be read on from any of them. */
+	entry->order = table->order_next++;
+	entry->previous = above->last_child;
+	entry->next = K2I_NODE_NONE;
+	if (above->last_child)
+		table->entries[above->last_child].next = node;
+	else
+		above->first_child = node;
+	above->last_child = node;
+	if (S_ISDIR(entry->mode))
+		above->child_directories++;
+	k2i_node_touch(above);
+}
+
+static void unlink_name(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
+
+	keep_counts(table);
+	k2i_node_keep(entry);
+	k2i_node_keep(above);
+	if (entry->previous)
+		k2i_node_keep(&table->entries[entry->previous]);
+	if (entry->next)
+		k2i_node_keep(&table->entries[entry->next]);
+	unhash_name(table, node);
+	if (entry->previous)
+		table->entries[entry->previous].next = entry->next;
+	else
+		above->first_child = entry->next;
+	if (entry->next)
+		table->entries[entry->next].previous = entry->previous;
+	else
+		above->last_child = entry->previous;
+	if (S_ISDIR(entry->mode))
+		above->child_directories--;
+	k2i_node_touch(above);
+	entry->left_parent = entry->parent;
+	entry->left_generation = above->generation;
+	entry->parent = K2I_NODE_NONE;
+	entry->changed = above->changed;
+}
+
+static void free_if_unused(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = &table->entries[node];
+
+	if (entry->parent != K2I_NODE_NONE || entry->lookups || entry->opens)
+		return;
+	keep_counts(table);
+	k2i_node_keep(entry);
+	entry->used = false;
+	entry->next = table->free_first;
+	table->free_first = node;
+	table->used_count--;
+}
+
+static void remove_link(struct k2i_node_table *table, uint32_t name)
+{
+	struct k2i_node_entry *entry = &table->entries[table->entries[name].link_of];
+	uint32_t *place = &entry->link_next;
+
+	while (*place != name)
+		place = &table->entries[*place].link_next;
+	k2i_node_keep(entry);
+	K2I_SHARED_KEEP(place);
+	*place = table->entries[name].link_next;
+	entry->links--;
+	unlink_name(table, name);
+	entry->changed = table->entries[name].changed;
+	free_if_unused(table, name);
+}
+
+/* A node without a name gets the oldest of its others, and stands where that stood: for who lists it, nothing changes. */
+static void take_link(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *other = &table->entries[entry->link_next];
+	struct k2i_node_entry *above = &table->entries[other->parent];
+	uint32_t name = entry->link_next, *before, *behind;
+	uint32_t *place = &table->buckets[bucket_of(table, other->parent, other->name, other->name_bytes)];
+
+	before = other->previous ? &table->entries[other->previous].next : &above->first_child;
+	behind = other->next ? &table->entries[other->next].previous : &above->last_child;
+	while (*place != name)
+		place = &table->entries[*place].hash_next;
+	k2i_node_keep(entry);
+	k2i_node_keep(other);
+	K2I_SHARED_KEEP(place);
+	K2I_SHARED_KEEP(before);
+	K2I_SHARED_KEEP(behind);
+	memcpy(entry->name, other->name, sizeof(entry->name));
+	entry->name_bytes = other->name_bytes;
+	entry->parent = other->parent;
+	entry->previous = other->previous;
+	entry->next = other->next;
+	entry->order = other->order;
+	entry->hash_next = other->hash_next;
+	entry->link_next = other->link_next;
+	entry->links--;
+	*place = *before = *behind = node;
+	other->parent = K2I_NODE_NONE;
+	free_if_unused(table, name);
+}
+
+static void remove_name(struct k2i_node_table *table, uint32_t name)
+{
+	const struct k2i_node_entry *entry = &table->entries[name];
+
+	if (entry->link_of) {
+		remove_link(table, name);
+		return;
+	}
+	unlink_name(table, name);
+	if (entry->link_next)
+		take_link(table, name);
+	free_if_unused(table, name);
+}
+
+/* A place for a node, or K2I_NODE_NONE. */
+static uint32_t take_place(struct k2i_node_table *table)
+{
+	uint32_t node = table->free_first;
+
+	keep_counts(table);
+	if (node != K2I_NODE_NONE) {
+		table->free_first = table->entries[node].next;
+		return node;
+	}
+	return table->untouched < K2I_NODE_COUNT_MAX ? table->untouched++ : K2I_NODE_NONE;
+}
+
+static int check_parent(struct k2i_node_table *table, uint32_t parent, size_t name_bytes)
+{
+	const struct k2i_node_entry *above = k2i_node_at(table, parent);
+
+	if (!above || above->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (!S_ISDIR(above->mode))
+		return -ENOTDIR;
+	return name_bytes > K2I_NODE_NAME_BYTES_MAX ? -ENAMETOOLONG : 0;
+}
+
+int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *name, const struct k2i_node_owner *owner,
+		  uint32_t *node)
+{
+	size_t name_bytes = strlen(name);
+	int status = check_parent(table, parent, name_bytes);
+	uint32_t made;
+
+	if (status)
+		return status;
+	if (find(table, parent, name, name_bytes) != K2I_NODE_NONE)
+		return -EEXIST;
+	made = take_place(table);
+	if (made == K2I_NODE_NONE)
+		return -ENOSPC;
+	entry_begin(table, made, owner);
+	link_name(table, made, parent, name, name_bytes);
+	*node = made;
+	return 0;
+}
+
+int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+	struct k2i_node_owner owner;
+	uint32_t made, *place;
+	int status;
+
+	if (!entry || entry->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (S_ISDIR(entry->mode))
+		return -EPERM;
+	if (entry->links >= K2I_NODE_LINKS_MAX)
+		return -EMLINK;
+	owner = (struct k2i_node_owner){.mode = entry->mode};
+	status = k2i_node_make(table, parent, name, &owner, &made);
+	if (status)
+		return status;
+	k2i_node_keep(entry);
+	table->entries[made].link_of = node;
+	/* Behind the others: when the first name goes, the file goes on under the oldest of them. */
+	for (place = &entry->link_next; *place; place = &table->entries[*place].link_next)
+		continue;
+	K2I_SHARED_KEEP(place);
+	*place = made;
+	entry->links++;
+	entry->changed = k2i_node_now();
+	return 0;
+}
+
+int k2i_node_remove(struct k2i_node_table *table, uint32_t node)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+
+	if (!entry || entry->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (entry->first_child)
+		return -ENOTEMPTY;
+	if (entry->implied)
+		return -EBUSY;
+	remove_name(table, node);
+	return 0;
+}
+
+static bool inside(const struct k2i_node_table *table, uint32_t node, uint32_t directory)
+{
+	while (node != directory && node != K2I_NODE_ROOT && node != K2I_NODE_NONE)
+		node = table->entries[node].parent;
+	return node == directory;
+}
+
+/* Whether `there`, which has the new name, may make way. */
+static int check_replaced(const struct k2i_node_entry *entry, const struct k2i_node_entry *there)
+{
+	if (there->implied)
+		return -EBUSY;
+	if (S_ISDIR(there->mode) && !S_ISDIR(entry->mode))
+		return -EISDIR;
+	if (!S_ISDIR(there->mode) && S_ISDIR(entry->mode))
+		return -ENOTDIR;
+	return there->first_child ? -ENOTEMPTY : 0;
+}
+
+/* It keeps its place: who renames what he lists as he goes would otherwise meet it again and again. */
+static void change_name(struct k2i_node_table *table, uint32_t node, const char *name, size_t name_bytes)
+{
+	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
+
+	k2i_node_keep(above);
+	unhash_name(table, node);
+	hash_name(table, node, entry->parent, name, name_bytes);
+	k2i_node_touch(above);
+	entry->changed = above->changed;
+}
+
+int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, bool replace)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+	size_t name_bytes = strlen(name);
+	int status = check_parent(table, parent, name_bytes);
+	uint32_t there;
+
+	if (status)
+		return status;
+	if (!entry || entry->parent == K2I_NODE_NONE)
+		return -ENOENT;
+	if (entry->implied)
+		return -EBUSY;
+	if (inside(table, parent, node))
+		return -EINVAL;
+	there = find(table, parent, name, name_bytes);
+	if (there != K2I_NODE_NONE && !replace)
+		return -EEXIST;
+	if (there != K2I_NODE_NONE && k2i_node_of(table, there) == k2i_node_of(table, node))
+		return 0;
+	if (there != K2I_NODE_NONE) {
+		status = check_replaced(entry, &table->entries[there]);
+		if (status)
+			return status;
+		remove_name(table, there);
+	}
+	if (entry->parent == parent) {
+		change_name(table, node, name, name_bytes);
+		return 0;
+	}
+	unlink_name(table, node);
+	link_name(table, node, parent, name, name_bytes);
+	return 0;
+}
+
+/* In which it has its name, or, if it is `left`, had the last one. */
+static uint32_t parent_of(struct k2i_node_table *table, uint32_t node, bool left)
+{
+	const struct k2i_node_entry *entry = k2i_node_at(table, node), *above;
+
+	if (!entry || entry->parent != K2I_NODE_NONE || !left)
+		return entry ? entry->parent : K2I_NODE_NONE;
+	above = k2i_node_at(table, entry->left_parent);
+	return above && above->generation == entry->left_generation ? entry->left_parent : K2I_NODE_NONE;
+}
+
+static int make_path(struct k2i_node_table *table, uint32_t node, const char *name, bool left, char *path, size_t room)
+{
+	uint32_t parent;
+	size_t at = room, name_bytes = name ? strlen(name) : 0;
+
+	if (room == 0 || name_bytes >= room)
+		return -ENAMETOOLONG;
+	path[--at] = '\0';
+	at -= name_bytes;
+	if (name_bytes)
+		memcpy(path + at, name, name_bytes);
+	for (; node != K2I_NODE_ROOT; node = parent) {
+		const struct k2i_node_entry *entry = k2i_node_at(table, node);
+		bool slash = path[at] != '\0';
+
+		parent = parent_of(table, node, left);
+		if (!entry || parent == K2I_NODE_NONE)
+			return -ENOENT;
+		if (at < entry->name_bytes + (slash ? 1u : 0u))
+			return -ENAMETOOLONG;
+		if (slash)
+			path[--at] = '/';
+		at -= entry->name_bytes;
+		memcpy(path + at, entry->name, entry->name_bytes);
+	}
+	memmove(path, path + at, room - at);
+	return (int)(room - at - 1);
+}
+
+int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room)
+{
+	return make_path(table, node, name, false, path, room);
+}
+
+int k2i_node_last_path(struct k2i_node_table *table, uint32_t node, char *path, size_t room)
+{
+	return make_path(table, node, NULL, true, path, room);
+}
+
+void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node)
+{
+	K2I_SHARED_KEEP(&table->entries[node].lookups);
+	table->entries[node].lookups++;
+}
+
+void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t lookups)
+{
+	struct k2i_node_entry *entry = k2i_node_at(table, node);
+
+	if (!entry)
+		return;
+	K2I_SHARED_KEEP(&entry->lookups);
+	entry->lookups -= lookups < entry->lookups ? lookups : entry->lookups;
+	free_if_unused(table, (uint32_t)node);
+}
+
+void k2i_node_opened(struct k2i_node_table *table, uint32_t node)
+{
+	K2I_SHARED_KEEP(&table->entries[node].opens);
+	table->entries[node].opens++;
+}
+
+void k2i_node_closed(struct k2i_node_table *table, uint32_t node)
+{
+	K2I_SHARED_KEEP(&table->entries[node].opens);
+	table->entries[node].opens--;
+	free_if_unused(table, node);
+}
+
+/* Where a walk along the children to `order` begins: the first one, or where the last walk ended, if that is nearer. */
+static uint32_t nearest_child(const struct k2i_node_table *table, uint32_t parent, uint64_t order)
+{
+	uint32_t child = table->entries[parent].first_child;
+	const struct k2i_node_entry *first = &table->entries[child], *last = &table->entries[table->cursor];
+	uint64_t forward = order > first->order ? order - first->order : 0;
+	uint64_t back = last->order > order ? last->order - order : 0;
+
+	return table->cursor != K2I_NODE_NONE && last->parent == parent && back <= forward ? table->cursor : child;
+}
+
+uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order)
+{
+	const struct k2i_node_entry *entries = table->entries;
+	uint32_t child = nearest_child(table, parent, order);
+
+	/* That an entry was not taken since it did not fit is the rule: the cursor is at the one to come then. */
+	while (entries[child].previous != K2I_NODE_NONE && entries[entries[child].previous].order > order)
+		child = entries[child].previous;
+	while (child != K2I_NODE_NONE && entries[child].order <= order)
+		child = entries[child].next;
+	table->cursor = child;
+	return child;
+}
+
+uint64_t k2i_nodes_order_next(const struct k2i_node_table *table)
+{
+	return table->order_next;
+}
+
+nlink_t k2i_node_links(const struct k2i_node_entry *entry)
+{
+	if (entry->parent == K2I_NODE_NONE)
+		return 0;
+	return S_ISDIR(entry->mode) ? (nlink_t)2 + entry->child_directories : (nlink_t)1 + entry->links;
+}
+
+uint32_t k2i_nodes_used(const struct k2i_node_table *table)
+{
+	return table->used_count;
+}

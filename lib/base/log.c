@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+
+#define TEXT_BYTES 1024u
+#define LIMIT_INTERVAL_NS (10 * K2I_SECOND_NS)
+
+/* Written before other threads start (the contract of k2hft_log_callback_set), so plain variables are enough. */
+static k2hft_log_callback *log_callback;
+static void *log_argument;
+static enum k2hft_log_level log_level;
+
+void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k2hft_log_level level)
+{
+	log_callback = callback;
+	log_argument = argument;
+	log_level = level;
+}
+
+/* A path or a peer's text can hold a line end, and what follows it would look like a message of its own. */
+unsigned k2i_log_control_bytes(const char *text)
+{
+	unsigned char byte = (unsigned char)text[0];
+
+	if (byte < 0x20 || byte == 0x7f)
+		return 1;
+	return text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
+}
+
+void k2i_log_clean(char *text)
+{
+	for (; *text; text++) {
+		unsigned control = k2i_log_control_bytes(text);
+
+		if (control)
+			text[0] = text[control - 1] = '?';
+	}
+}
+
+void k2i_log(enum k2hft_log_level level, const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	va_list arguments;
+	int kept = errno, cancel_state;
+
+	if (!log_callback || level > log_level)
+		return;
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	k2i_log_clean(text);
+	/* It may write to a file, with locks of the caller's. */
+	cancel_state = k2i_cancel_disable();
+	log_callback(log_argument, level, text);
+	k2i_cancel_restore(cancel_state);
+	errno = kept;
+}
+
+/* relaxed, all of a limit: one thread gets the line, and nothing else depends on it. */
+bool k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns)
+{
+	uint64_t next_ns = atomic_load_explicit(&limit->next_ns, memory_order_relaxed);
+
+	if (now_ns >= next_ns &&
+	    atomic_compare_exchange_strong_explicit(&limit->next_ns, &next_ns, now_ns + LIMIT_INTERVAL_NS,
+						    memory_order_relaxed, memory_order_relaxed)) {
+		atomic_store_explicit(&limit->used, 1, memory_order_relaxed);
+		return true;
+	}
+	if (atomic_load_explicit(&limit->used, memory_order_relaxed) < limit->burst &&
+	    atomic_fetch_add_explicit(&limit->used, 1, memory_order_relaxed) < limit->burst)
+		return true;
+	(void)atomic_fetch_add_explicit(&limit->passed_over, 1, memory_order_relaxed);
+	return false;
+}
+
+void k2i_log_limited(struct k2i_log_limit *limit, uint64_t now_ns, enum k2hft_log_level level, const char *format, ...)
+{
+	char text[TEXT_BYTES], more[64] = "";
+	uint64_t passed_over, last_ns;
+	va_list arguments;
+
+	if (!k2i_log_limit_due(limit, now_ns))
+		return;
+	passed_over = atomic_exchange_explicit(&limit->passed_over, 0, memory_order_relaxed);
+	last_ns = atomic_exchange_explicit(&limit->last_ns, now_ns, memory_order_relaxed);
+	if (passed_over && now_ns > last_ns)
+		(void)snprintf(more, sizeof(more), " (and %" PRIu64 " more in the last %" PRIu64 " s)", passed_over,
+			       (now_ns - last_ns) / K2I_SECOND_NS);
+	va_start(arguments, format);
+	(void)vsnprintf(text, sizeof(text) - sizeof(more), format, arguments);
+	va_end(arguments);
+	k2i_log(level, "%s%s", text, more);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/uuid.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *k2i_uuid_text(const uint8_t uuid[16], char text[K2I_UUID_TEXT_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	char *end = text;
+
+	for (unsigned at = 0; at < 16; at++) {
+		if (at == 4 || at == 6 || at == 8 || at == 10)
+			*end++ = '-';
+		*end++ = digits[uuid[at] >> 4];
+		*end++ = digits[uuid[at] & 15];
+	}
+	*end = '\0';
+	return text;
+}
+
+int k2i_boot_id(uint8_t boot_id[16])
+{
+	char text[64] = "";
+	int descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	unsigned digits = 0;
+	ssize_t bytes;
+	int error;
+
+	memset(boot_id, 0, 16);
+	if (descriptor < 0)
+		return errno == ENOENT || errno == EACCES ? 0 : -errno;
+	bytes = read(descriptor, text, sizeof(text) - 1);
+	error = bytes < 0 ? -errno : 0;
+	(void)close(descriptor);
+	for (ssize_t at = 0; at < bytes && digits < 32; at++) {
+		const char *hex = "0123456789abcdef", *digit = strchr(hex, text[at]);
+
+		if (!digit || text[at] == '\0')
+			continue;
+		boot_id[digits / 2] = (uint8_t)(boot_id[digits / 2] << 4 | (digit - hex));
+		digits++;
+	}
+	return error;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <k2hft/version.h>
+
+#include "client/state.h"
+#include "ring/counts.h"
+#include "ring/handle.h"
+#include "base/uuid.h"
+
+int k2i_client_hello_send(struct k2hft_client *client)
+{
+	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
+				    .version_max = K2HFT_FRAME_VERSION,
+				    .epoch = client->epoch,
+				    .acked = client->acked,
+				    .frame_bytes_max = client->options.frame_bytes_max,
+				    .level = (uint8_t)client->options.level};
+	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
+
+	memcpy(hello.ring_uuid, client->ring_uuid, sizeof(hello.ring_uuid));
+	memcpy(hello.receiver_uuid, client->receiver_uuid, sizeof(hello.receiver_uuid));
+	memcpy(hello.host, client->host_name, sizeof(hello.host));
+	(void)snprintf(hello.software, sizeof(hello.software), "k2hft %s", k2hft_version_string());
+	int bytes = room ? k2hft_hello_encode(&hello, room, K2I_CLIENT_MESSAGE_ROOM) : 0;
+	if (bytes < 0)
+		return bytes;
+	k2i_client_control_add(client, (size_t)bytes);
+	return 0;
+}
+
+/* Said once: every later connection to this receiver would say it again. */
+static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome *welcome)
+{
+	char ring[K2I_UUID_TEXT_BYTES], receiver[K2I_UUID_TEXT_BYTES];
+
+	client->stats.ledger_lost++;
+	if (client->ledger_lost_logged)
+		return;
+	client->ledger_lost_logged = true;
+	k2i_log(K2HFT_LOG_WARNING,
+		"client: %s (%s) does not know ring %s, of which positions up to %" PRIu64
+		" were acknowledged; it begins at %" PRIu64
+		": what came after the acknowledgement can be there twice, or be missing there",
+		client->peer, k2i_uuid_text(welcome->receiver_uuid, receiver), k2i_uuid_text(client->ring_uuid, ring),
+		client->acked, welcome->position);
+}
+
+static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+{
+	if (welcome->version == K2HFT_FRAME_VERSION && welcome->features == 0)
+		return true;
+	k2i_client_refuse(client, K2HFT_ERROR_VERSION, K2I_CLIENT_RETRY_LATE, now_ns,
+			  "the receiver chose version %u with features %" PRIu32 ", which was not offered",
+			  (unsigned)welcome->version, welcome->features);
+	return false;
+}
+
+/* Where chunks end around a position that need not be such a place itself. */
+struct place {
+	uint64_t position;
+	uint64_t below, above; /* the last end at or below, the first begin at or above */
+};
+
+/* 1: the place is in front of the span or between two of its chunks; 0: behind it; -EINVAL inside a whole chunk. */
+static int place_look(struct place *place, const struct k2hft_span *span)
+{
+	struct k2i_chunk_glance chunk;
+	size_t at = 0;
+
+	place->above = span->position;
+	while (place->above < place->position && at < span->bytes) {
+		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &chunk) < 0)
+			return -EINVAL;
+		at += chunk.bytes;
+		place->above += chunk.bytes;
+		if (place->above > place->position)
+			return -EINVAL;
+		place->below = place->above;
+	}
+	return place->above >= place->position;
+}
+
+/* Nothing can be read any more: damage up to the end, which was read over. */
+static int place_at_end(struct k2hft_client *client, struct place *place)
+{
+	uint64_t read = k2i_ring_stats(client->ring).read;
+
+	if (read < place->position)
+		return -EINVAL;
+	place->above = read;
+	return 1;
+}
+
+/*
+ * The ring was damaged, by a power cut or a process that went wild, among the chunks that are not acknowledged, so the
+ * receiver's position is not found by walking. Reads from the head on, and mends.
+ */
+static int place_find(struct k2hft_client *client, struct place *place)
+{
+	struct k2hft_span span;
+	int found = k2hft_ring_rewind(client->ring, client->acked);
+
+	place->below = client->acked;
+	for (unsigned repairs = 0; found == 0;) {
+		int chunks = k2hft_ring_read(client->ring, K2I_BATCH_FRAME_BYTES, 0, &span, NULL);
+
+		if (chunks == -EBADMSG && repairs++ < K2I_CLIENT_REPAIRS_MAX)
+			found = k2hft_ring_repair(client->ring) < 0 ? -EIO : 0;
+		else
+			found = chunks > 0 ? place_look(place, &span) : place_at_end(client, place);
+	}
+	return found < 0 ? found : k2hft_ring_rewind(client->ring, place->above);
+}
+
+static void damage_found(struct k2hft_client *client, const struct place *place)
+{
+	if (place->above == place->position)
+		return;
+	client->repaired_from = place->position;
+	client->repaired_to = place->above;
+	k2i_log(K2HFT_LOG_ERROR,
+		"client: the ring is damaged: %s goes on at position %" PRIu64
+		", the next chunk that can be read is at %" PRIu64,
+		client->peer, place->position, place->above);
+}
+
+/* Places the ring where the receiver goes on. What it committed and could not say any more is acknowledged now. */
+static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t head)
+{
+	struct place place = {.position = position > head ? position : head, .below = position};
+	int error = k2hft_ring_rewind(client->ring, place.position);
+
+	place.above = place.position;
+	if (error < 0)
+		error = place_find(client, &place);
+	if (error < 0)
+		return error;
+	k2i_batch_reset(&client->batch, place.above);
+	client->announced = position > client->acked ? position : client->acked;
+	damage_found(client, &place);
+	if (place.below <= client->acked)
+		return 0;
+	error = k2hft_ring_release(client->ring, place.below);
+	if (error < 0)
+		return error;
+	client->acked = client->released = place.below;
+	if (client->options.progress)
+		client->options.progress(client->options.progress_argument, place.below);
+	return 0;
+}
+
+static const char perhaps_twice[] = "what was not acknowledged is sent, and part of it can be there already";
+
+/*
+ * (uuid, position) names a chunk for ever, but the receiver has other chunks at positions of this ring, or can have: its
+ * file was put back from a backup or by a power cut, or another process sends a copy of it. Under another uuid nothing of
+ * it is taken for what the receiver has.
+ */
+static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now_ns)
+{
+	char before[K2I_UUID_TEXT_BYTES], after[K2I_UUID_TEXT_BYTES];
+	struct k2hft_ring_stats stats;
+	int error = k2i_ring_rename(client->ring);
+
+	if (error < 0)
+		return error;
+	stats = k2i_ring_stats(client->ring);
+	(void)k2i_uuid_text(client->ring_uuid, before);
+	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
+	memset(client->receiver_uuid, 0, sizeof(client->receiver_uuid));
+	client->ledger_lost_logged = true; /* this says more */
+	k2i_log_limited(
+		&client->copy_limit, now_ns, K2HFT_LOG_ERROR,
+		"client: %s has had more of ring %s: its file is an older copy, or another process sends a copy. "
+		"It is ring %s from now on; %s",
+		client->peer, before, k2i_uuid_text(client->ring_uuid, after), sent);
+	return 0;
+}
+
+void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns)
+{
+	/* If the ring itself has another consumer, that is the one who may send it. */
+	if (k2i_ring_stats(client->ring).epoch == client->epoch)
+		(void)name_anew(client, perhaps_twice, now_ns);
+}
+
+/* Of the same ring: what was in it when it was opened is there, if no receiver heard of this copy since. */
+static void older_copy(struct k2hft_client *client, uint64_t position, uint64_t head, uint64_t now_ns)
+{
+	const char *sent = perhaps_twice;
+	bool known;
+
+	(void)k2i_ring_opened_at(client->ring, &known);
+	if (!known && ring_place(client, client->opened_at, head) == 0)
+		sent = "what was in it when it was opened is there, what has come since is sent";
+	k2i_client_refuse(client, K2HFT_ERROR_POSITION,
+			  name_anew(client, sent, now_ns) ? K2I_CLIENT_RETRY_LATE : K2I_CLIENT_RETRY_SOON, now_ns,
+			  "the ring was not sent up to position %" PRIu64
+			  ": it is an older copy, and gets another name",
+			  position);
+}
+
+static void connected(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+{
+	client->state = K2HFT_CLIENT_CONNECTED;
+	client->connected_ns = now_ns;
+	client->window_end = welcome->window_end;
+	client->level = welcome->level;
+	client->ack_floor = welcome->position;
+	client->frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
+					  ? welcome->frame_bytes_max
+					  : client->options.frame_bytes_max;
+	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
+	k2i_ring_known(client->ring);
+	client->stats.connects++;
+	client->stats.last_error[0] = '\0';
+	if (client->batch.read < client->sent_max)
+		k2i_log_limited(&client->resent_limit, now_ns, K2HFT_LOG_INFO,
+				"client: positions %" PRIu64 " to %" PRIu64
+				" were sent before, but not acknowledged: they are sent again",
+				client->batch.read, client->sent_max);
+	/* Whoever has read of a failure reads of its end, too. */
+	if (!k2i_log_limit_due(&client->connected_limit, now_ns) && !client->failure_told)
+		return;
+	client->failure_told = false;
+	k2i_log(K2HFT_LOG_INFO, "client: connected to %s (%s), from position %" PRIu64 " on", client->peer,
+		welcome->software, client->batch.read);
+	if (welcome->level < client->options.level)
+		k2i_log(K2HFT_LOG_WARNING, "client: %s acknowledges at level %u, not %u as wanted", client->peer,
+			(unsigned)welcome->level, (unsigned)client->options.level);
+}
+
+void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	uint64_t sent = client->opened_at > client->sent_max ? client->opened_at : client->sent_max;
+
+	if (!welcome_acceptable(client, welcome, now_ns))
+		return;
+	if (welcome->position > sent || welcome->position > stats.tail) {
+		older_copy(client, welcome->position, stats.head, now_ns);
+		return;
+	}
+	if (welcome->position < client->acked || (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->acked > 0))
+		ledger_lost(client, welcome);
+	if (ring_place(client, welcome->position, stats.head) < 0) {
+		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,
+				  "the receiver's position %" PRIu64 " is not between two chunks of the ring",
+				  welcome->position);
+		return;
+	}
+	connected(client, welcome, now_ns);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_CLIENT_STATE_H
+#define K2I_CLIENT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <k2hft/client.h>
+#include <k2hft/frame.h>
+#include <k2hft/ring.h>
+
+#include "batch/batch.h"
+#include "client/client.h"
+#include "client/streams.h"
+#include "base/log.h"
+#include "net/tls/tls.h"
+#include "net/transport.h"
+
+/*
+ * What the files of the client share. All of it belongs to the thread that is in process (where the client has one of its
+ * own: to who has the turn), but for the part at the end.
+ */
+#define K2I_CLIENT_CONTROL_BYTES (64u * 1024)
+#define K2I_CLIENT_INPUT_BYTES (16u * 1024)
+/* What a frame takes in the control buffer: any message, and one without text. */
+#define K2I_CLIENT_MESSAGE_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
+#define K2I_CLIENT_SHORT_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
+#define K2I_CLIENT_SENT_MAX 1024u /* frames on their way; a power of two */
+
+#define K2I_CLIENT_REPAIRS_MAX 3u /* of the ring in a row, without a chunk between them */
+
+#define K2I_CLIENT_RETRY_MIN_NS UINT64_C(100000000)
+#define K2I_CLIENT_RETRY_MAX_NS UINT64_C(5000000000)
+#define K2I_CLIENT_HANDSHAKE_NS UINT64_C(10000000000)
+#define K2I_CLIENT_PING_NS UINT64_C(5000000000)
+#define K2I_CLIENT_DEAD_NS UINT64_C(15000000000)
+
+/*
+ * What goes to the socket: messages in `control`, and one DATA frame, header and ring memory. A frame is never
+ * interrupted: messages go before it, or when it is out.
+ */
+struct k2i_client_output {
+	uint8_t control[K2I_CLIENT_CONTROL_BYTES];
+	size_t control_bytes, control_sent;
+	uint8_t header[K2HFT_FRAME_HEADER_BYTES];
+	const uint8_t *body;
+	size_t body_bytes;
+	size_t frame_sent;                    /* of header and body */
+	bool frame;                           /* there is one */
+	bool full;                            /* the socket took not everything */
+	uint64_t position, end, record_count; /* of the frame */
+};
+
+/* Why nothing more is cut; tells what to wait for. */
+enum k2i_client_pause {
+	K2I_CLIENT_PAUSE_NONE,   /* the budget of this call is used up */
+	K2I_CLIENT_PAUSE_SOCKET, /* full */
+	K2I_CLIENT_PAUSE_RING,   /* empty */
+	K2I_CLIENT_PAUSE_CLAIM,
+	K2I_CLIENT_PAUSE_WINDOW, /* of bytes or of frames: an ACK must come */
+	K2I_CLIENT_PAUSE_HOLD,
+	K2I_CLIENT_PAUSE_MEMORY, /* short for the declaration of a stream */
+};
+
+enum k2i_client_retry { K2I_CLIENT_RETRY_SOON, K2I_CLIENT_RETRY_LATE };
+
+struct k2hft_client {
+	struct k2hft_ring *ring;
+	char *host, *port;
+	char *peer; /* both, for people */
+	char host_name[K2HFT_STREAM_HOST_BYTES_MAX + 1];
+	struct k2hft_client_options options;
+	void (*claim_hook)(void *argument);
+	void *claim_argument;
+	bool claims_begun; /* since the hook was last called for those who wait */
+	uint64_t claims_due_ns;
+	atomic_bool claims_watched; /* k2i_client_claim_begun is to interrupt */
+	uint8_t ring_uuid[16];
+	uint64_t epoch;
+	bool ring_ends; /* with this client */
+
+	int epoll, interrupt; /* descriptors */
+	bool broken;          /* the ring can't be used */
+	uint64_t step_ns;     /* the latest time of a step */
+
+	/* connection */
+	enum k2hft_client_state state;
+	struct k2i_transport transport;
+	uint32_t socket_events;      /* that epoll watches */
+	struct k2i_resolve *resolve; /* NULL: none under way */
+	struct addrinfo *addresses, *address_next;
+	bool answered_wrong;                 /* at an address before this one of the list; why is in last_error */
+	struct k2i_tls_settings tls;         /* with strings of its own */
+	struct k2i_tls_context *tls_context; /* NULL: no TLS, or OpenSSL has ended */
+	bool secure;                         /* TLS: as it was opened, so that any thread may look */
+	struct k2hft_client *tls_next;
+	bool certificate_watched;
+	uint64_t certificate_look_ns;
+	_Atomic uint64_t certificate_expires_s; /* for any thread */
+	bool securing;                          /* the TLS handshake is under way */
+	uint32_t failures;                      /* in a row */
+	uint64_t retry_at_ns, deadline_ns, connected_ns;
+	uint64_t received_ns;     /* when bytes last came */
+	uint64_t expected_ns;     /* something must come since; 0: nothing */
+	uint64_t written_bytes;   /* that a socket took */
+	uint64_t confirmed_bytes; /* of these, when it was last looked at */
+	uint64_t ping_token;
+	bool ping_out;
+	uint64_t random;
+
+	/* positions */
+	uint64_t acked;                      /* by a receiver; the ring is told after all that came together was read */
+	uint64_t released;                   /* the ring was told */
+	uint64_t window_end;                 /* as granted */
+	uint64_t ack_floor;                  /* ACK's position may not be below: WELCOME's, then the last ACK's */
+	uint64_t announced;                  /* the receiver was told of everything below, as records or as a hole */
+	uint64_t opened_at;                  /* end of what another process can have sent */
+	uint64_t sent_max;                   /* nothing above was ever sent, or announced as a hole, by this client */
+	uint64_t expired, undeclared;        /* records below that were given up for that are counted */
+	uint64_t repaired_from, repaired_to; /* gaps in it are damage */
+	uint32_t repairs;                    /* in a row, without a chunk between them */
+	uint32_t frame_bytes_max;
+	uint8_t level; /* of this connection's ACKs */
+	uint8_t receiver_uuid[16];
+	bool ledger_lost_logged;
+
+	/* sending */
+	struct k2i_batch batch;
+	struct k2i_client_output output;
+	uint64_t sent_ends[K2I_CLIENT_SENT_MAX]; /* of DATA and DISCARD that are not acknowledged */
+	size_t sent_first, sent_count;
+	struct k2i_client_streams streams;
+	struct k2i_link link;
+	uint8_t *compressed; /* NULL until it is needed */
+	enum k2i_client_pause pause;
+	uint64_t pause_until_ns;
+	uint64_t cut_ns;                           /* when a frame was last cut */
+	uint64_t claim_recover_ns, claim_retry_ns; /* of a claim in the way; 0: there is none */
+
+	/* receiving */
+	uint8_t input[K2I_CLIENT_INPUT_BYTES];
+	size_t input_bytes;
+
+	uint8_t status_logged;
+	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit,
+		resent_limit, memory_limit, copy_limit;
+	char failure_logged[256];
+	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
+	bool failure_told;                         /* the log's last word on the connection is that there is none */
+	struct k2hft_client_stats stats;
+
+	pthread_mutex_t turn; /* see client.h; before the lock */
+	uint64_t turns_taken; /* from the thread */
+	bool lent;            /* the last turn was lent: the thread is to stand by */
+	atomic_bool standby;  /* it does; true only by the thread, with the turn */
+
+	/* shared with other threads, under the lock */
+	pthread_mutex_t lock;
+	pthread_cond_t drained;
+	struct k2hft_client_stats published;
+	uint64_t published_drained; /* nothing below this position is on its way */
+	uint64_t drained_all_count; /* how often nothing at all was, seen while somebody waited for that */
+	uint32_t drainers;
+	bool thread_failed;
+
+	/* of who starts and closes, or ends OpenSSL meanwhile */
+	pthread_t thread;
+	atomic_bool thread_runs; /* of this drain asks; before it ends thread_failed is set */
+	atomic_bool stop;
+};
+
+/* client_session.c: states, time */
+void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns);
+void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns);
+uint64_t k2i_client_deadline(const struct k2hft_client *client);
+/* Gives the connection up, says why, sets when to try again. */
+void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns,
+			   const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same for a peer that broke a rule: it is told with an ERROR of `code`. */
+void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_client_retry retry, uint64_t now_ns,
+		       const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Ends the connection in good order, for ever. */
+void k2i_client_bye(struct k2hft_client *client);
+int k2i_client_watch(struct k2hft_client *client, uint32_t events);
+/* Whether the peer owes something: an ACK or a PONG. */
+bool k2i_client_answer_outstanding(const struct k2hft_client *client);
+uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
+
+/* client_tls.c: options may be NULL. -EINVAL one is out of range; the files are not looked at. */
+int k2i_client_tls_check(const struct k2hft_tls_options *options);
+/* Of options that were checked all strings are copied; what is wrong with a file was logged. -EINVAL, -ENOMEM */
+int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
+void k2i_client_tls_free(struct k2hft_client *client);
+/* Before its thread is stopped: the end of OpenSSL does not touch it any more. */
+void k2i_client_tls_leave(struct k2hft_client *client);
+/* When it is time, and it is watched. */
+void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
+/* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
+int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
+
+/* client_resume.c: WELCOME */
+int k2i_client_hello_send(struct k2hft_client *client);
+void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns);
+/* The receiver does not take this ring, since it has had a newer epoch of it. */
+void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns);
+
+/* client_send.c */
+void k2i_client_output_reset(struct k2hft_client *client);
+/* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
+uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
+void k2i_client_control_add(struct k2hft_client *client, size_t bytes);
+/* Cuts and writes until there is a reason to pause. 0, or -EIO the ring can't be used. */
+int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
+
+/* client_data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
+int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
+bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns);
+
+/* client_claim.c: when the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
+uint64_t k2i_client_claims_due(const struct k2hft_client *client);
+void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns);
+
+/* client_receive.c */
+void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);
+
+/* client_sent.c: what is on its way, by the positions where it ends; at most K2I_CLIENT_SENT_MAX */
+void k2i_client_sent_add(struct k2hft_client *client, uint64_t end);
+/* 1: `position` is news and was sent; what ends there or below is forgotten; 0: not new; -EBADMSG: it can't be. */
+int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position);
+
+/* client.c: process, with the events that epoll_wait(2) gave. */
+#define K2I_CLIENT_EVENTS_MAX 4
+struct epoll_event;
+int k2i_client_step(struct k2hft_client *client, const struct epoll_event *events, int event_count, uint64_t now_ns);
+
+/* client_loan.c: the thread's wait after a turn was lent, until that ends or it is interrupted. With the turn. */
+void k2i_client_stand_by(struct k2hft_client *client);
+
+/* client_thread.c */
+void k2i_client_thread_stop(struct k2hft_client *client);
+/* Those who wait are told that nothing is sent any more. */
+void k2i_client_waits_end(struct k2hft_client *client);
+/* And nothing is. With the turn, or without a thread. */
+void k2i_client_fail(struct k2hft_client *client);
+void k2i_client_interrupt(struct k2hft_client *client);
+/* Takes it up. With the turn. */
+void k2i_client_interrupted(struct k2hft_client *client);
+/* Shows other threads how things stand, and tells those that wait in drain. */
+void k2i_client_publish(struct k2hft_client *client);
+
+#endif

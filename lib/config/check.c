@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include <k2hft/frame.h>
+
+#include "config/path.h"
+#include "config/table.h"
+
+struct checker {
+	struct k2i_settings *settings;
+	const struct k2i_places *places;
+	k2i_settings_finding *finding;
+	void *argument;
+};
+
+/* Where a key of a section that comes once is said. */
+static struct k2i_place key_place(const struct checker *checker, enum k2i_section section, const char *key)
+{
+	return checker->places->keys[k2i_setting_find(section, key) - k2i_settings_table];
+}
+
+/* That, or else the section. */
+static struct k2i_place place(const struct checker *checker, enum k2i_section section, const char *key)
+{
+	struct k2i_place at = key_place(checker, section, key);
+
+	return at.file ? at : checker->places->sections[section];
+}
+
+static void error(const struct checker *checker, struct k2i_place at, const char *text)
+{
+	checker->finding(checker->argument, K2I_FINDING_ERROR, at, "%s", text);
+}
+
+static void check_sections(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	struct k2i_place nowhere = {0}, at = checker->places->sections[K2I_SECTION_K2HFTFUSE];
+
+	if (!settings->fuse_present && settings->rule_count)
+		error(checker, settings->rules[0].place, "a rule needs a [K2HFTFUSE] section in the file");
+	else if (!settings->fuse_present && !settings->receiver_present)
+		error(checker, nowhere, "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
+	else if (settings->fuse_present && !settings->rule_count)
+		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
+				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
+}
+
+static void check_servers(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	const struct k2i_node *first = settings->servers;
+	size_t number;
+
+	if (!settings->server_count) {
+		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSE],
+		      "[K2HFTFUSE] needs an [SVRNODE] with NAME: the receiver");
+		return;
+	}
+	if (!first->name)
+		error(checker, first->place, "[SVRNODE] needs NAME: the receiver's host name or address");
+	else if (strpbrk(first->name, "[]*, "))
+		error(checker, first->place,
+		      "NAME of [SVRNODE] must be one host: lists of hosts are not available in this version");
+	if (!k2i_settings_port(settings))
+		error(checker, first->place, "[SVRNODE] needs PORT, or [GLOBAL] does");
+	for (number = 1; number < settings->server_count; number++)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, first[number].place,
+				 "[SVRNODE] has no effect: this version sends to the first one only");
+}
+
+/* Only a receiver reads them, and it lets in whom one of them names. */
+static void check_senders(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+
+	for (size_t number = 0; number < settings->sender_count; number++) {
+		const struct k2i_sender_node *node = &settings->senders[number];
+
+		if (!settings->receiver_present)
+			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->place,
+					 "[SLVNODE] has no effect: the receiver's file says who may connect");
+		else if (!node->name || !*node->name)
+			error(checker, node->place, "[SLVNODE] needs NAME: who may connect");
+	}
+}
+
+static void check_queue(const struct checker *checker)
+{
+	struct k2i_settings *settings = checker->settings;
+	bool file = settings->queue_type == K2I_QUEUE_FILE;
+	const struct k2i_setting *linemax = k2i_setting_find(K2I_SECTION_K2HFTFUSE, "LINEMAX");
+	struct k2i_place at;
+
+	if (file && !settings->queue_file)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE"), "K2HTYPE = file needs K2HFILE");
+	if (!file && settings->queue_file)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HFILE"),
+		      "K2HFILE is for K2HTYPE = file; say so, or remove it");
+	if (!file && !settings->queue_fresh)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
+		      "K2HINIT = no is for K2HTYPE = file: only a file outlives the program");
+	if (file && !key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
+		at = key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
+		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
+				 "each start discards what waits in K2HFILE; set K2HINIT = no to have it sent, or yes "
+				 "if that is meant");
+	}
+	if (settings->record_bytes_max <= settings->ring_bytes / 2)
+		return;
+	if (settings->record_bytes_max == linemax->maximum)
+		settings->record_bytes_max = settings->ring_bytes / 2;
+	else
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "LINEMAX"),
+		      "LINEMAX must be at most half of RINGSIZE");
+}
+
+/* A cache joins what was written apart, so it can't hold blocks. */
+static void check_write_modes(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	static const char text[] =
+		"WRITEMODE = cached is not possible with BINTRANS = yes: each write is a record then";
+
+	if (!settings->binary)
+		return;
+	if (settings->write_mode == K2I_WRITE_MODE_CACHED)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "WRITEMODE"), text);
+	for (size_t number = 0; number < settings->rule_count; number++)
+		if (settings->rules[number].write_mode == K2I_WRITE_MODE_CACHED)
+			error(checker, settings->rules[number].place, text);
+}
+
+static void check_patterns(const struct checker *checker, const struct k2i_rule *rule)
+{
+	const struct k2i_pattern *idle = rule->default_allow ? rule->allow : rule->deny;
+	size_t idle_count = rule->default_allow ? rule->allow_count : rule->deny_count, number;
+	const struct k2i_pattern *used = rule->default_allow ? rule->deny : rule->allow;
+	size_t used_count = rule->default_allow ? rule->deny_count : rule->allow_count;
+
+	for (number = 0; number < idle_count; number++)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, idle[number].place,
+				 rule->default_allow ? "ALLOW has no effect: DEFAULTALL = ALLOW uses DENY only"
+						     : "DENY has no effect: DEFAULTALL = DENY uses ALLOW only");
+	for (number = 0; number < used_count; number++) {
+		if (rule->default_allow && !*used[number].text)
+			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, used[number].place,
+					 "the rule lets no record pass: an empty DENY matches every one");
+		if (!strchr(used[number].text, '"') && strstr(used[number].text, ".*"))
+			checker->finding(checker->argument, K2I_FINDING_WARNING, used[number].place,
+					 "%s is a text here, not a regular expression: that needs double quotes, or in "
+					 "YAML and JSON a list of its own",
+					 used[number].text);
+	}
+	if (used_count && checker->settings->binary)
+		error(checker, used->place, "ALLOW and DENY can't be used with BINTRANS = yes: they work on lines");
+	else if (!rule->default_allow && checker->settings->binary)
+		error(checker, rule->place,
+		      "with BINTRANS = yes the rule needs DEFAULTALL = ALLOW: blocks are not looked into");
+	else if (!rule->default_allow && !rule->allow_count)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->place,
+				 "the rule lets no record pass: DEFAULTALL = DENY and no ALLOW");
+	else if (!rule->transfer && !rule->output_file)
+		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, rule->place,
+				 "what the rule lets pass goes nowhere: TRUNS = no and no OUTPUTFILE");
+}
+
+/* Whether a target can't be there because of an earlier one: the same, or a file where the other needs a directory. */
+static bool targets_clash(const struct k2i_rule *a, const struct k2i_rule *b)
+{
+	size_t a_bytes = strlen(a->target), b_bytes = strlen(b->target);
+	const struct k2i_rule *shorter = a_bytes <= b_bytes ? a : b, *longer = shorter == a ? b : a;
+	size_t bytes = a_bytes <= b_bytes ? a_bytes : b_bytes;
+
+	if (strncmp(a->target, b->target, bytes) != 0)
+		return false;
+	return a_bytes == b_bytes || (!shorter->directory && longer->target[bytes] == '/');
+}
+
+/*
+ * What a mount has of its own in its root; and what no receiver takes, of a directory all files below it. What is no path
+ * at all has been refused as a value, or is the whole mount.
+ */
+static void check_target(const struct checker *checker, const struct k2i_rule *rule)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 3];
+	const char *refused = NULL;
+
+	if (k2i_path_below(rule->target, K2I_STAT_NAME) || k2i_path_below(rule->target, K2I_RING_LINK_NAME)) {
+		refused = "is a name that k2hftfuse has for itself";
+	} else if (rule->transfer && k2hft_stream_path_check(rule->target, strlen(rule->target)) == 0) {
+		(void)snprintf(path, sizeof(path), "%s%s", rule->target, rule->directory ? "/f" : "");
+		refused = k2i_path_refused(path);
+	}
+	if (refused)
+		checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place, "TARGET = %s %s", rule->target,
+				 refused);
+}
+
+static const char *target_text(const struct k2i_rule *rule)
+{
+	return *rule->target ? rule->target : "/";
+}
+
+static void check_rule(const struct checker *checker, const struct k2i_rule *rule)
+{
+	const struct k2i_rule *earlier;
+	char text[512];
+
+	check_patterns(checker, rule);
+	if (!rule->directory && rule->output_file && rule->output_file[strlen(rule->output_file) - 1] == '/')
+		error(checker, rule->place, "OUTPUTFILE of [K2HFTFUSE_RULE] must name a file, not a directory");
+	if (!rule->directory && (!rule->target || !*rule->target)) {
+		error(checker, rule->place, "the rule needs TARGET");
+		return;
+	}
+	check_target(checker, rule);
+	for (earlier = checker->settings->rules; earlier < rule; earlier++)
+		if (earlier->target && targets_clash(earlier, rule))
+			checker->finding(checker->argument, K2I_FINDING_ERROR, rule->place,
+					 "TARGET = %s clashes with the rule of %s for %s", target_text(rule),
+					 k2i_place_text(&earlier->place, rule->place.file, text, sizeof(text)),
+					 target_text(earlier));
+}
+
+unsigned k2i_settings_port(const struct k2i_settings *settings)
+{
+	return settings->server_count && settings->servers[0].port ? settings->servers[0].port : settings->port;
+}
+
+unsigned k2i_settings_control_port(const struct k2i_settings *settings)
+{
+	return settings->server_count && settings->servers[0].control_port ? settings->servers[0].control_port
+									   : settings->control_port;
+}
+
+static void check_receiver(const struct checker *checker)
+{
+	const struct k2i_settings *settings = checker->settings;
+	bool of_node = settings->server_count && settings->servers[0].control_port;
+	enum k2i_section control_section = of_node ? K2I_SECTION_SVRNODE : K2I_SECTION_GLOBAL;
+
+	if (!settings->base_directory)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
+		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
+	if (!k2i_settings_port(settings))
+		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
+		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
+	if (k2i_settings_control_port(settings) && k2i_settings_control_port(settings) == k2i_settings_port(settings))
+		error(checker, place(checker, control_section, "CTLPORT"), "CTLPORT must be another port than PORT");
+	if (settings->run_group && !settings->run_user)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "GROUP"),
+		      "GROUP goes with USER; name that, too, or remove GROUP");
+	if (settings->frame_bytes_max > settings->window_bytes)
+		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FRAMEMAX"), "FRAMEMAX must be at most WINDOW");
+}
+
+void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
+			   k2i_settings_finding *finding, void *argument)
+{
+	const struct checker checker = {settings, places, finding, argument};
+	size_t number;
+
+	check_sections(&checker);
+	check_senders(&checker);
+	if (settings->fuse_present) {
+		check_servers(&checker);
+		check_queue(&checker);
+		check_write_modes(&checker);
+	}
+	for (number = 0; number < settings->rule_count; number++)
+		check_rule(&checker, &settings->rules[number]);
+	if (settings->receiver_present)
+		check_receiver(&checker);
+	k2i_settings_tls_check(settings, places, finding, argument);
+}

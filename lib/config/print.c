@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "config/table.h"
+
+static void patterns_print(const char *name, const struct k2i_pattern *patterns, size_t count, FILE *output)
+{
+	size_t number;
+
+	for (number = 0; number < count; number++)
+		(void)fprintf(output, "%s = %s\n", name, patterns[number].text);
+}
+
+static void comment_print(const struct k2i_setting *setting, FILE *output)
+{
+	if (*setting->unit)
+		(void)fprintf(output, "  # %s", setting->unit);
+	if (*setting->default_text)
+		(void)fprintf(output, "%s default %s", *setting->unit ? ";" : "  #", setting->default_text);
+	(void)fputc('\n', output);
+}
+
+/* Of all that have a default the only one that can be without effect, which a check of what is printed would tell. */
+static bool has_no_effect(const struct k2i_setting *setting, const void *object)
+{
+	return setting == k2i_setting_find(K2I_SECTION_GLOBAL, "SSL_MIN_VER") &&
+	       k2i_settings_ssl(object) != K2I_SSL_YES;
+}
+
+/* A value that is not set has no text that would set it: the key is shown as a comment. */
+static void setting_print(const struct k2i_setting *setting, const void *object, FILE *output)
+{
+	const char *idle = !k2i_value_set(setting, object)  ? "is not set"
+			   : has_no_effect(setting, object) ? "has no effect without SSL = yes"
+							    : NULL;
+
+	if (idle) {
+		(void)fprintf(output, "# %s %s\n", setting->name, idle);
+		return;
+	}
+	(void)fprintf(output, "%s = ", setting->name);
+	k2i_value_print(setting, object, output);
+	comment_print(setting, output);
+}
+
+static void section_print(enum k2i_section section, const void *object, FILE *output)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+
+	(void)fprintf(output, "[%s]\n", k2i_section_name(section));
+	for (; setting < end; setting++)
+		if (setting->section == section && setting->effect == K2I_EFFECT_SETTING &&
+		    setting->type != K2I_TYPE_PATTERN)
+			setting_print(setting, object, output);
+}
+
+static void rule_print(const struct k2i_rule *rule, FILE *output)
+{
+	(void)fputc('\n', output);
+	section_print(rule->directory ? K2I_SECTION_K2HFTFUSE_RULE_DIR : K2I_SECTION_K2HFTFUSE_RULE, rule, output);
+	patterns_print("ALLOW", rule->allow, rule->allow_count, output);
+	patterns_print("DENY", rule->deny, rule->deny_count, output);
+}
+
+int k2i_settings_print(const struct k2i_settings *settings, FILE *output)
+{
+	size_t number;
+
+	section_print(K2I_SECTION_GLOBAL, settings, output);
+	for (number = 0; number < settings->server_count; number++) {
+		(void)fputc('\n', output);
+		section_print(K2I_SECTION_SVRNODE, &settings->servers[number], output);
+	}
+	for (number = 0; number < settings->sender_count; number++) {
+		(void)fputc('\n', output);
+		section_print(K2I_SECTION_SLVNODE, &settings->senders[number], output);
+	}
+	if (settings->fuse_present) {
+		(void)fputc('\n', output);
+		section_print(K2I_SECTION_K2HFTFUSE, settings, output);
+	}
+	for (number = 0; number < settings->rule_count; number++)
+		rule_print(&settings->rules[number], output);
+	if (settings->receiver_present) {
+		(void)fputc('\n', output);
+		section_print(K2I_SECTION_K2HFTFUSESVR, settings, output);
+	}
+	return ferror(output) ? -EIO : 0;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/sender.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/tls/tls.h"
+
+/* Where K2HTYPE=temp puts its file when TMPDIR says nothing. */
+#define TEMPORARY_DIRECTORY "/tmp"
+
+static void ring_from_settings(const struct k2i_settings *settings, struct k2hft_sender_options *options)
+{
+	const char *directory = getenv("TMPDIR");
+
+	switch (settings->queue_type) {
+	case K2I_QUEUE_MEMORY:
+		break;
+	case K2I_QUEUE_TEMPORARY:
+		options->ring_path = directory && directory[0] ? directory : TEMPORARY_DIRECTORY;
+		options->ring_flags = K2HFT_RING_TEMPORARY;
+		break;
+	case K2I_QUEUE_FILE:
+		options->ring_path = settings->queue_file;
+		options->ring_flags = settings->queue_fresh ? K2HFT_RING_FRESH : 0;
+		break;
+	}
+	options->ring_bytes = settings->ring_bytes;
+}
+
+static void tls_from_settings(const struct k2i_settings *settings, struct k2i_sender_config *config)
+{
+	struct k2i_tls_settings tls;
+
+	if (!k2i_settings_tls(settings, false, &tls))
+		return;
+	config->tls = (struct k2hft_tls_options){
+		.size = sizeof(config->tls),
+		.authority_path = tls.authority,
+		.certificate_path = tls.certificate,
+		.private_key_path = tls.private_key,
+		.shared_key_path = tls.shared_key,
+		.version_min = tls.version_min,
+	};
+	config->options.tls = &config->tls;
+}
+
+int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
+{
+	struct k2i_settings *settings;
+	int status = k2i_settings_load(file, &settings, message, message_room);
+	unsigned port;
+
+	if (status)
+		return status;
+	port = k2i_settings_port(settings);
+	/* Of a mount's file that has been looked at. */
+	if (!settings->server_count || !settings->servers[0].name || !port) {
+		(void)snprintf(message, message_room,
+			       "%s: no section K2HFTFUSE, and no SVRNODE with NAME and PORT: it is a receiver's file",
+			       settings->file);
+		k2i_settings_free(settings);
+		return -EINVAL;
+	}
+	memset(config, 0, sizeof(*config));
+	config->settings = settings;
+	(void)snprintf(config->port, sizeof(config->port), "%u", port);
+	config->options.size = sizeof(config->options);
+	config->options.host = settings->servers[0].name;
+	config->options.port = config->port;
+	ring_from_settings(settings, &config->options);
+	config->options.full = settings->full;
+	config->options.compress = settings->compress;
+	config->options.batch_records_max = settings->batch_records_max;
+	tls_from_settings(settings, config);
+	config->options.expire_s = settings->expire_s > UINT32_MAX ? UINT32_MAX : (uint32_t)settings->expire_s;
+	return 0;
+}
+
+static const char *ring_reason(int error)
+{
+	switch (error) {
+	case -EBUSY:
+		return "another process sends from this file; end it, or name another file";
+	case -EPROTO:
+		return "it is not a ring that this version knows, or its header is damaged; name another file";
+	case -ENOENT:
+		return "No such file or directory; make its directory, or name a file in another";
+	default:
+		return strerror(-error);
+	}
+}
+
+void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int error, char *message,
+				   size_t message_room)
+{
+	const struct k2i_settings *settings = config->settings;
+	const char *path = config->options.ring_path;
+	struct k2hft_sender_options own = {0};
+	char place[4200];
+
+	if (settings)
+		ring_from_settings(settings, &own);
+	if (!settings || path != own.ring_path || config->options.ring_bytes != own.ring_bytes) {
+		(void)snprintf(message, message_room, "%s: %s", path ? path : "ring", ring_reason(error));
+		return;
+	}
+	switch (settings->queue_type) {
+	case K2I_QUEUE_MEMORY:
+		(void)snprintf(message, message_room, "%s: no ring of RINGSIZE in memory: %s", settings->file,
+			       strerror(-error));
+		break;
+	case K2I_QUEUE_TEMPORARY:
+		(void)snprintf(message, message_room, "%s: K2HTYPE = temp: no file in %s, which TMPDIR may name: %s",
+			       settings->file, config->options.ring_path, strerror(-error));
+		break;
+	case K2I_QUEUE_FILE:
+		(void)snprintf(message, message_room, "%s: K2HFILE %s: %s",
+			       k2i_settings_place(settings, &settings->queue_place, place, sizeof(place)),
+			       settings->queue_file, ring_reason(error));
+		break;
+	}
+}
+
+void k2i_sender_config_free(struct k2i_sender_config *config)
+{
+	k2i_settings_free(config->settings);
+}
+
+/* Whatever the program's locale: in a Turkish one I is not the capital of i, and ringsize would be an unknown key. */
+static int load_plainly(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
+{
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	locale_t before = plain ? uselocale(plain) : (locale_t)0;
+	int status = k2i_sender_config_load(file, config, message, message_room);
+
+	if (plain) {
+		(void)uselocale(before);
+		freelocale(plain);
+	}
+	return status;
+}
+
+static int open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
+{
+	struct k2i_sender_config config;
+	char unread[512];
+	int status;
+
+	if (!message || !message_room) {
+		message = unread;
+		message_room = sizeof(unread);
+	}
+	message[0] = '\0';
+	if (!file || !sender) {
+		(void)snprintf(message, message_room, "no %s was given",
+			       file ? "place for the sender" : "configuration file");
+		return -EINVAL;
+	}
+	status = load_plainly(file, &config, message, message_room);
+	if (status)
+		return status;
+	status = k2hft_sender_open(&config.options, sender);
+	if (status && config.options.ring_path)
+		k2i_sender_config_ring_failed(&config, status, message, message_room);
+	else if (status)
+		(void)snprintf(message, message_room, "%s: %s", config.settings->file, strerror(-status));
+	k2i_sender_config_free(&config);
+	return status;
+}
+
+int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message, size_t message_room)
+{
+	int kept = errno, status = open_config(file, sender, message, message_room);
+
+	errno = kept;
+	return status;
+}

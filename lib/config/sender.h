@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SENDER_CONFIG_H
+#define K2I_SENDER_CONFIG_H
+
+#include <k2hft/sender.h>
+
+#include "config/settings.h"
+
+/* Options of a sender as a configuration file has them; their strings are in here and in the settings. */
+struct k2i_sender_config {
+	struct k2hft_sender_options options;
+	struct k2hft_tls_options tls; /* that options points to */
+	struct k2i_settings *settings;
+	char port[16];
+};
+
+/* Errors as k2hft_sender_open_config's; `message` is never NULL. k2i_sender_config_free after success only. */
+int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, char *message, size_t message_room);
+/*
+ * Why the ring that it asks for can't be opened and what to do, in one line; with the key that says where it is, unless
+ * its options were changed after it was loaded, or are of no file.
+ */
+void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int error, char *message,
+				   size_t message_room);
+void k2i_sender_config_free(struct k2i_sender_config *config);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SETTINGS_H
+#define K2I_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <k2hft/sender.h>
+
+#include "app/store/store.h"
+
+/*
+ * What a configuration file says, typed. settings.def is the one table of all keys: name, section, type, unit, range,
+ * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
+ */
+
+#define K2I_QUARANTINE_BYTES_MIN (UINT64_C(32) << 20) /* of QUARANTINEMAX */
+
+enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
+enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_CACHED, K2I_WRITE_MODE_DIRECT };
+enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
+enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
+enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
+
+/*
+ * What GLOBAL or a SVRNODE says about TLS: NULL it says nothing, "null" none. k2i_settings_tls puts both together.
+ */
+struct k2i_tls_keys {
+	enum k2i_ssl verify_peer;                      /* SSL_VERIFY_PEER */
+	char *authority;                               /* CAPATH */
+	char *server_certificate, *server_private_key; /* SERVER_CERT, SERVER_PRIKEY */
+	char *sender_certificate, *sender_private_key; /* SLAVE_CERT, SLAVE_PRIKEY */
+	char *shared_key;                              /* PSKFILE */
+};
+
+struct k2i_place {
+	const char *file; /* NULL: not said */
+	unsigned line;
+};
+
+struct k2i_node { /* SVRNODE */
+	char *name;
+	unsigned port;         /* 0: GLOBAL's */
+	unsigned control_port; /* CTLPORT; 0: GLOBAL's */
+	enum k2i_ssl ssl;
+	struct k2i_tls_keys tls;
+	struct k2i_place place; /* of the section's header, as below; in settings->file, or one that it includes */
+};
+
+struct k2i_sender_node { /* SLVNODE */
+	char *name;      /* who may connect: see hosts.h */
+	struct k2i_place place;
+};
+
+struct k2i_pattern { /* one ALLOW or DENY, as written, with its quotes: parsed by rules.c */
+	char *text;
+	struct k2i_place place;
+};
+
+struct k2i_rule { /* K2HFTFUSE_RULE, K2HFTFUSE_RULE_DIR */
+	bool directory;
+	char *target;      /* without leading and trailing slashes; "" with directory: the whole mount */
+	bool transfer;     /* TRUNS */
+	char *output_file; /* OUTPUTFILE; NULL: none (also /dev/null) */
+	bool default_allow;
+	enum k2i_write_mode write_mode; /* WRITEMODE; unset: that of K2HFTFUSE */
+	struct k2i_pattern *allow, *deny;
+	size_t allow_count, deny_count;
+	struct k2i_place place;
+};
+
+struct k2i_settings {
+	char *file; /* path that it was read from */
+	char **included;
+	size_t included_count;
+	/* GLOBAL */
+	unsigned port;
+	unsigned control_port; /* CTLPORT; 0: none */
+	enum k2i_ssl ssl;
+	struct k2i_tls_keys tls;
+	uint32_t tls_version_min; /* SSL_MIN_VER: K2HFT_TLS_* */
+	unsigned loop_count;      /* SOCKTHREADCNT; 0: by the machine */
+	struct k2i_node *servers;
+	size_t server_count;
+	struct k2i_sender_node *senders;
+	size_t sender_count;
+	/* K2HFTFUSE */
+	bool fuse_present;
+	enum k2i_queue_type queue_type; /* K2HTYPE */
+	char *queue_file;               /* K2HFILE */
+	bool queue_fresh;               /* K2HINIT */
+	uint64_t ring_bytes;            /* RINGSIZE */
+	uint32_t full;                  /* RINGFULL: K2HFT_FULL_* */
+	enum k2i_write_mode write_mode; /* WRITEMODE of K2HFTFUSE */
+	uint64_t flush_ms;              /* FLUSHMS */
+	bool binary;                    /* BINTRANS of K2HFTFUSE */
+	uint64_t batch_records_max;     /* TRANSLINECNT */
+	uint64_t record_bytes_limit;    /* BYTELIMIT: longer records are not sent; 0: none */
+	uint64_t record_bytes_max;      /* LINEMAX: longer records go in pieces */
+	uint64_t expire_s;              /* EXPIRE */
+	uint32_t compress;              /* COMPRESS: K2HFT_COMPRESS_* */
+	uint64_t drain_timeout_s;       /* DRAINTIMEOUT */
+	struct k2i_rule *rules;
+	size_t rule_count;
+	/* K2HFTFUSESVR */
+	bool receiver_present;
+	enum k2i_output output;
+	char *base_directory;          /* FILE_BASEDIR */
+	char *unify_file;              /* FILE_UNIFY, strftime directives in it; NULL: a file per stream */
+	unsigned file_mode;            /* FILE_MODE */
+	char *time_format;             /* FILE_TIMEFORM */
+	char *format;                  /* FORMAT */
+	char *listen_address;          /* LISTEN: host name or address; NULL: the receiver chooses */
+	char *control_address;         /* CTLADDRESS; NULL: loopback */
+	char *run_user, *run_group;    /* USER, GROUP: whom the receiver becomes when root starts it; NULL: it stays */
+	char *state_directory;         /* STATEDIR: where the ledger is; NULL: FILE_BASEDIR/.k2hft */
+	uint64_t connections_max;      /* CONNMAX */
+	uint64_t host_connections_max; /* CONNMAXHOST; 0: no limit but CONNMAX */
+	uint64_t streams_max;          /* STREAMMAX */
+	uint64_t buffer_bytes;         /* BUFFERMAX */
+	uint64_t write_bytes;          /* WRITEBUF */
+	enum k2i_store_mode open_mode; /* OPENMODE */
+	enum k2i_store_cache cache;    /* CACHE */
+	enum k2i_file_sync file_sync;  /* FILE_SYNC */
+	uint64_t file_sync_ms;         /* FILE_SYNC_MS */
+	uint64_t quarantine_bytes;     /* QUARANTINEMAX */
+	uint64_t window_bytes;         /* WINDOW */
+	uint64_t frame_bytes_max;      /* FRAMEMAX */
+	/* Where keys are said whose mistakes show only in use. */
+	struct k2i_place queue_place, base_place, state_place, unify_place, format_place, time_format_place;
+	struct k2i_place user_place, group_place;
+};
+
+/*
+ * Reads and checks a file completely. 0, or -errno with one line "FILE:LINE: what is wrong; what to do" in `message`
+ * (the first error; `report` below gives all). Form by the name: .yaml, .yml and .json are read as YAML, everything else
+ * as INI; what begins with { is no name but JSON itself, and its FILE is "(JSON)".
+ */
+int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room);
+void k2i_settings_free(struct k2i_settings *settings);
+/* "FILE:LINE" of a place, or "FILE" if nothing is said there. */
+const char *k2i_settings_place(const struct k2i_settings *settings, const struct k2i_place *place, char *text,
+			       size_t room);
+
+/*
+ * Whether the first receiver is spoken to with TLS, and by which files: `server` the receiver's, else a sender's. The
+ * paths are those of `settings`.
+ */
+struct k2i_tls_settings;
+bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls);
+/* SSL, PORT and CTLPORT as they apply to the first receiver; 0: none is said. */
+enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings);
+unsigned k2i_settings_port(const struct k2i_settings *settings);
+unsigned k2i_settings_control_port(const struct k2i_settings *settings);
+
+/* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
+enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };
+typedef void k2i_settings_report(void *argument, enum k2i_finding finding, const char *file, unsigned line,
+				 const char *text);
+/*
+ * As load, with every finding reported. Returns the number of errors, or -errno if the file can't be read. `*settings`
+ * is there (to be freed) unless the return is negative: with errors it holds what could be read.
+ */
+int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings);
+
+/* The effective values as an INI file, each with its unit and default in a comment. -EIO. */
+int k2i_settings_print(const struct k2i_settings *settings, FILE *output);
+
+/* The table itself as tab-separated lines (section, key, type, unit, minimum, maximum, default, effect, help). */
+int k2i_settings_table_print(FILE *output);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/table.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include <k2hft/ring.h>
+
+#include "base/nearest.h"
+
+/* The struct that holds a section's fields. */
+#define OWNER_GLOBAL struct k2i_settings
+#define OWNER_K2HFTFUSE struct k2i_settings
+#define OWNER_K2HFTFUSESVR struct k2i_settings
+#define OWNER_SVRNODE struct k2i_node
+#define OWNER_SLVNODE struct k2i_sender_node
+#define OWNER_K2HFTFUSE_RULE struct k2i_rule
+#define OWNER_K2HFTFUSE_RULE_DIR struct k2i_rule
+
+#define K2I_SETTING(section, name, type, unit, minimum, maximum, default_text, field, help)                            \
+	{K2I_SECTION_##section,                                                                                        \
+	 name,                                                                                                         \
+	 K2I_TYPE_##type,                                                                                              \
+	 unit,                                                                                                         \
+	 minimum,                                                                                                      \
+	 maximum,                                                                                                      \
+	 default_text,                                                                                                 \
+	 K2I_EFFECT_SETTING,                                                                                           \
+	 offsetof(OWNER_##section, field),                                                                             \
+	 sizeof(((OWNER_##section *)0)->field),                                                                        \
+	 help},
+#define K2I_ACCEPTED(section, name, reason)                                                                            \
+	{K2I_SECTION_##section, name, K2I_TYPE_TEXT, "", 0, 0, "", K2I_EFFECT_ACCEPTED, 0, 0, reason},
+#define K2I_REFUSED(section, name, type, reason)                                                                       \
+	{K2I_SECTION_##section, name, K2I_TYPE_##type, "", 0, 0, "", K2I_EFFECT_REFUSED, 0, 0, reason},
+const struct k2i_setting k2i_settings_table[] = {
+#include "config/settings.def"
+};
+#undef K2I_SETTING
+#undef K2I_ACCEPTED
+#undef K2I_REFUSED
+const size_t k2i_settings_table_count = sizeof(k2i_settings_table) / sizeof(k2i_settings_table[0]);
+
+static const char *const section_names[K2I_SECTION_COUNT] = {
+	"GLOBAL",       "SVRNODE", "SLVNODE", "K2HTPDTOR", "K2HFTFUSE", "K2HFTFUSE_RULE", "K2HFTFUSE_RULE_DIR",
+	"K2HFTFUSESVR",
+};
+
+static const struct k2i_word booleans[] = {
+	{"yes", 1, false},  {"no", 0, false},    {"on", 1, false},
+	{"off", 0, false},  {"y", 1, false},     {"n", 0, false},
+	{"true", 1, false}, {"false", 0, false}, {0},
+};
+static const struct k2i_word ssl[] = {
+	{"no", K2I_SSL_NO, false},    {"off", K2I_SSL_NO, false},   {"n", K2I_SSL_NO, false},
+	{"false", K2I_SSL_NO, false}, {"yes", K2I_SSL_YES, false},  {"on", K2I_SSL_YES, false},
+	{"y", K2I_SSL_YES, false},    {"true", K2I_SSL_YES, false}, {0},
+};
+static const struct k2i_word tls_versions[] = {
+	{"TLSV1.2", K2HFT_TLS_1_2, false},
+	{"TLSV1.3", K2HFT_TLS_1_3, false},
+	{"DEFAULT", K2HFT_TLS_1_2, false},
+	{"TLSV1.1", 0, true},
+	{"TLSV1.0", 0, true},
+	{"SSLV3", 0, true},
+	{0},
+};
+static const struct k2i_word queues[] = {
+	{"mem", K2I_QUEUE_MEMORY, false},
+	{"temp", K2I_QUEUE_TEMPORARY, false},
+	{"file", K2I_QUEUE_FILE, false},
+	{"memory", K2I_QUEUE_MEMORY, false},
+	{"m", K2I_QUEUE_MEMORY, false},
+	{"temporary", K2I_QUEUE_TEMPORARY, false},
+	{"t", K2I_QUEUE_TEMPORARY, false},
+	{"f", K2I_QUEUE_FILE, false},
+	{0},
+};
+static const struct k2i_word fulls[] = {{"block", K2HFT_FULL_BLOCK, false}, {"drop", K2HFT_FULL_DROP, false}, {0}};
+static const struct k2i_word write_modes[] = {
+	{"auto", K2I_WRITE_MODE_AUTO, false},
+	{"cached", K2I_WRITE_MODE_CACHED, false},
+	{"direct", K2I_WRITE_MODE_DIRECT, false},
+	{0},
+};
+static const struct k2i_word compressions[] = {
+	{"auto", K2HFT_COMPRESS_AUTO, false},
+	{"never", K2HFT_COMPRESS_NEVER, false},
+	{"always", K2HFT_COMPRESS_ALWAYS, false},
+	{0},
+};
+static const struct k2i_word verdicts[] = {{"ALLOW", 1, false}, {"DENY", 0, false}, {0}};
+static const struct k2i_word outputs[] = {
+	{"file", K2I_OUTPUT_FILE, false},
+	{"f", K2I_OUTPUT_FILE, false},
+	{"trans", 0, true},
+	{"transfer", 0, true},
+	{"t", 0, true},
+	{"both", 0, true},
+	{"b", 0, true},
+	{0},
+};
+
+static const struct k2i_word open_modes[] = {
+	{"buffered", K2I_STORE_BUFFERED, false},
+	{"dsync", K2I_STORE_DSYNC, false},
+	{"sync", K2I_STORE_SYNC, false},
+	{0},
+};
+static const struct k2i_word caches[] = {{"drop", K2I_STORE_DROP, false}, {"keep", K2I_STORE_KEEP, false}, {0}};
+static const struct k2i_word file_syncs[] = {
+	{"none", K2I_FILE_SYNC_NONE, false},
+	{"interval", K2I_FILE_SYNC_INTERVAL, false},
+	{"always", K2I_FILE_SYNC_ALWAYS, false},
+	{0},
+};
+
+const struct k2i_word *k2i_type_words(enum k2i_value_type type)
+{
+	static const struct k2i_word *const words[K2I_TYPE_COUNT] = {
+		[K2I_TYPE_BOOLEAN] = booleans,      [K2I_TYPE_SSL] = ssl,
+		[K2I_TYPE_QUEUE] = queues,          [K2I_TYPE_FULL] = fulls,
+		[K2I_TYPE_COMPRESS] = compressions, [K2I_TYPE_VERDICT] = verdicts,
+		[K2I_TYPE_OUTPUT_TYPE] = outputs,   [K2I_TYPE_TLS_VERSION] = tls_versions,
+		[K2I_TYPE_OPEN_MODE] = open_modes,  [K2I_TYPE_CACHE] = caches,
+		[K2I_TYPE_FILE_SYNC] = file_syncs,  [K2I_TYPE_WRITE_MODE] = write_modes,
+	};
+
+	return words[type];
+}
+
+const char *k2i_section_name(enum k2i_section section)
+{
+	return section_names[section];
+}
+
+/* Sections are told apart by case too, as K2HFTFUSE does. */
+enum k2i_section k2i_section_find(const char *name)
+{
+	unsigned section = 0;
+
+	while (section < K2I_SECTION_COUNT && strcmp(section_names[section], name) != 0)
+		section++;
+	return (enum k2i_section)section;
+}
+
+const struct k2i_setting *k2i_setting_find(enum k2i_section section, const char *name)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+
+	for (; setting < end; setting++)
+		if (setting->section == section && strcasecmp(setting->name, name) == 0)
+			return setting;
+	return NULL;
+}
+
+const char *k2i_section_nearest(const char *name)
+{
+	const char *best = NULL;
+	unsigned best_distance = K2I_NEAREST_NONE;
+	size_t section;
+
+	for (section = 0; section < K2I_SECTION_COUNT; section++)
+		k2i_nearest_consider(name, section_names[section], &best, &best_distance);
+	return best;
+}
+
+const char *k2i_setting_nearest(enum k2i_section section, const char *name)
+{
+	const char *best = NULL;
+	unsigned best_distance = K2I_NEAREST_NONE;
+	size_t number;
+
+	for (number = 0; number < k2i_settings_table_count; number++)
+		if (k2i_settings_table[number].section == section)
+			k2i_nearest_consider(name, k2i_settings_table[number].name, &best, &best_distance);
+	return best;
+}
+
+enum k2i_section k2i_setting_elsewhere(const char *name)
+{
+	size_t number;
+
+	for (number = 0; number < k2i_settings_table_count; number++)
+		if (strcasecmp(k2i_settings_table[number].name, name) == 0)
+			return k2i_settings_table[number].section;
+	return K2I_SECTION_COUNT;
+}
+
+/* "mem|temp|file": the words to use, without those of the same meaning and without those that are refused. */
+static void words_print(const struct k2i_word *words, FILE *output)
+{
+	const struct k2i_word *word, *earlier;
+
+	for (word = words; word->text; word++) {
+		for (earlier = words; earlier->value != word->value; earlier++)
+			;
+		if (earlier == word && !word->refused)
+			(void)fprintf(output, "%s%s", word == words ? "" : "|", word->text);
+	}
+}
+
+static void setting_print(const struct k2i_setting *setting, FILE *output)
+{
+	static const char *const types[K2I_TYPE_COUNT] = {"text",    "path",   "relative", "target", "output", "file",
+							  "pattern", "filter", "number",   "size",   "mode"};
+	static const char *const effects[] = {"setting", "none", "refused"};
+	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
+
+	(void)fprintf(output, "%s\t%s\t", k2i_section_name(setting->section), setting->name);
+	if (types[setting->type])
+		(void)fputs(types[setting->type], output);
+	else
+		words_print(k2i_type_words(setting->type), output);
+	(void)fprintf(output, "\t%s\t", setting->unit);
+	if (ranged)
+		k2i_value_print_number(setting, setting->minimum, output);
+	(void)fputc('\t', output);
+	if (ranged)
+		k2i_value_print_number(setting, setting->maximum, output);
+	(void)fprintf(output, "\t%s\t%s\t%s\n", setting->default_text, effects[setting->effect], setting->help);
+}
+
+int k2i_settings_table_print(FILE *output)
+{
+	size_t number;
+
+	for (number = 0; number < k2i_settings_table_count; number++)
+		setting_print(&k2i_settings_table[number], output);
+	return ferror(output) ? -EIO : 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SETTINGS_TABLE_H
+#define K2I_SETTINGS_TABLE_H
+
+#include "config/settings.h"
+
+/* settings.def as data, for the files settings_*.c. */
+
+enum k2i_section {
+	K2I_SECTION_GLOBAL,
+	K2I_SECTION_SVRNODE,
+	K2I_SECTION_SLVNODE,
+	K2I_SECTION_K2HTPDTOR,
+	K2I_SECTION_K2HFTFUSE,
+	K2I_SECTION_K2HFTFUSE_RULE,
+	K2I_SECTION_K2HFTFUSE_RULE_DIR,
+	K2I_SECTION_K2HFTFUSESVR,
+	K2I_SECTION_COUNT
+};
+
+enum k2i_value_type {
+	K2I_TYPE_TEXT,
+	K2I_TYPE_PATH,     /* absolute */
+	K2I_TYPE_RELATIVE, /* no "..", no leading slash */
+	K2I_TYPE_TARGET,   /* path below the mount, normalised */
+	K2I_TYPE_OUTPUT,   /* absolute; /dev/null is none */
+	K2I_TYPE_FILE,     /* absolute; null is none, which hides what another section says */
+	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
+	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
+	K2I_TYPE_NUMBER,
+	K2I_TYPE_SIZE, /* a number with K, M, G or T behind it */
+	K2I_TYPE_MODE, /* of a file: the permissions, octal */
+	/* One of a list of words from here on. */
+	K2I_TYPE_BOOLEAN,
+	K2I_TYPE_SSL,
+	K2I_TYPE_TLS_VERSION,
+	K2I_TYPE_QUEUE,
+	K2I_TYPE_FULL,
+	K2I_TYPE_WRITE_MODE,
+	K2I_TYPE_COMPRESS,
+	K2I_TYPE_VERDICT,
+	K2I_TYPE_OUTPUT_TYPE,
+	K2I_TYPE_OPEN_MODE,
+	K2I_TYPE_CACHE,
+	K2I_TYPE_FILE_SYNC,
+	K2I_TYPE_COUNT
+};
+
+#define K2I_FILE_NONE "null" /* of K2I_TYPE_FILE */
+
+struct k2i_word {
+	const char *text; /* NULL: end of the list. The first with a value is how that value is printed */
+	unsigned value;
+	bool refused; /* known, and not available in this version */
+};
+
+enum k2i_effect { K2I_EFFECT_SETTING, K2I_EFFECT_ACCEPTED, K2I_EFFECT_REFUSED };
+
+struct k2i_setting {
+	enum k2i_section section;
+	const char *name;
+	enum k2i_value_type type;
+	const char *unit;
+	uint64_t minimum, maximum;
+	const char *default_text;
+	enum k2i_effect effect;
+	size_t field_offset, field_bytes; /* in the section's struct */
+	const char *help;                 /* or the reason of K2I_EFFECT_ACCEPTED and _REFUSED */
+};
+
+extern const struct k2i_setting k2i_settings_table[];
+extern const size_t k2i_settings_table_count;
+
+const char *k2i_section_name(enum k2i_section section);
+/* K2I_SECTION_COUNT: there is no such section. */
+enum k2i_section k2i_section_find(const char *name);
+const struct k2i_word *k2i_type_words(enum k2i_value_type type);
+
+/* Any case. NULL: the section has no such key. */
+const struct k2i_setting *k2i_setting_find(enum k2i_section section, const char *name);
+/* The known name that is little different from `name`, NULL if none is. */
+const char *k2i_section_nearest(const char *name);
+const char *k2i_setting_nearest(enum k2i_section section, const char *name);
+/* Another section that has this key; K2I_SECTION_COUNT: none. */
+enum k2i_section k2i_setting_elsewhere(const char *name);
+
+/* Parses text without quotes into the field of `object`, if the key has an effect. 0, -ENOMEM, or -EINVAL with the reason. */
+int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *object, char *message,
+		    size_t message_room);
+/* Sets every field of a section's struct to its default. 0 or -ENOMEM. */
+int k2i_values_default(enum k2i_section section, void *object);
+/* Frees every text of a section's struct. */
+void k2i_values_free(enum k2i_section section, void *object);
+/* False: a text or number that has no default and was not given. */
+bool k2i_value_set(const struct k2i_setting *setting, const void *object);
+/* A range's end, a default or a field as one would write it in a file: sizes with a suffix, texts with quotes. */
+void k2i_value_print_number(const struct k2i_setting *setting, uint64_t value, FILE *output);
+void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE *output);
+
+/* Where a file says what: the last header of each section, and each key, indexed as the table. */
+struct k2i_places {
+	struct k2i_place sections[K2I_SECTION_COUNT];
+	struct k2i_place *keys;
+};
+
+/* "line LINE" for a reader of `file`, else "FILE:LINE". */
+const char *k2i_place_text(const struct k2i_place *place, const char *file, char *text, size_t room);
+
+/* A place without file is the whole file. */
+typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, struct k2i_place place, const char *format,
+				  ...) __attribute__((format(printf, 4, 5)));
+/* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */
+void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
+			   k2i_settings_finding *finding, void *argument);
+
+/* settings_tls.c: the same for all that is about TLS, the files included. */
+void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,
+			    k2i_settings_finding *finding, void *argument);
+
+#endif

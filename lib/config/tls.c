@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "config/table.h"
+#include "net/tls/tls.h"
+
+struct checker {
+	const struct k2i_settings *settings;
+	const struct k2i_places *places;
+	k2i_settings_finding *finding;
+	void *argument;
+	unsigned errors;
+};
+
+/* One that says nothing, if there is none. */
+static const struct k2i_node *first_node(const struct k2i_settings *settings)
+{
+	static const struct k2i_node none;
+
+	return settings->server_count ? &settings->servers[0] : &none;
+}
+
+enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings)
+{
+	const struct k2i_node *node = first_node(settings);
+
+	return node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
+}
+
+static const char *chosen(const char *of_node, const char *of_all)
+{
+	const char *path = of_node ? of_node : of_all;
+
+	return path && strcasecmp(path, K2I_FILE_NONE) != 0 ? path : NULL;
+}
+
+bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
+{
+	const struct k2i_tls_keys *node = &first_node(settings)->tls, *all = &settings->tls;
+
+	*tls = (struct k2i_tls_settings){
+		.server = server,
+		.verify_peer = (node->verify_peer != K2I_SSL_UNSET ? node : all)->verify_peer == K2I_SSL_YES,
+		.version_min = settings->tls_version_min,
+		.authority = chosen(node->authority, all->authority),
+		.certificate = server ? chosen(node->server_certificate, all->server_certificate)
+				      : chosen(node->sender_certificate, all->sender_certificate),
+		.private_key = server ? chosen(node->server_private_key, all->server_private_key)
+				      : chosen(node->sender_private_key, all->sender_private_key),
+		.shared_key = chosen(node->shared_key, all->shared_key),
+	};
+	return k2i_settings_ssl(settings) == K2I_SSL_YES;
+}
+
+/* Checks --------------------------------------------------------------------------------------------------------- */
+
+/* Where the key is said that counts: in the receiver's section, or for all. */
+static struct k2i_place place(const struct checker *checker, const char *key)
+{
+	const struct k2i_setting *of_node = k2i_setting_find(K2I_SECTION_SVRNODE, key);
+	const struct k2i_place *keys = checker->places->keys, *at = NULL;
+
+	if (of_node && checker->settings->server_count)
+		at = &keys[of_node - k2i_settings_table];
+	if (!at || !at->file)
+		at = &keys[k2i_setting_find(K2I_SECTION_GLOBAL, key) - k2i_settings_table];
+	return *at;
+}
+
+static void find(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)
+{
+	checker->errors += kind == K2I_FINDING_ERROR;
+	checker->finding(checker->argument, kind, place(checker, key), "%s", text);
+}
+
+static void find_key(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)
+{
+	char whole[256];
+
+	(void)snprintf(whole, sizeof(whole), "%s %s", key, text);
+	find(checker, kind, key, whole);
+}
+
+/* One that is not absolute has its error already. */
+static bool is_wrong(const char *path)
+{
+	return path && *path != '/';
+}
+
+/* A key that was said, so that somebody counts on it. */
+static void find_if(struct checker *checker, const char *path, enum k2i_finding kind, const char *key, const char *text)
+{
+	if (path && !is_wrong(path))
+		find_key(checker, kind, key, text);
+}
+
+/* The names of one side's keys. */
+struct side {
+	const char *certificate, *private_key, *without_section;
+	bool present;
+};
+
+static void check_off(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+{
+	static const char text[] = "needs SSL = yes: without it nothing is encrypted or verified";
+
+	find_if(checker, tls->certificate, K2I_FINDING_ERROR, side->certificate, text);
+	find_if(checker, tls->private_key, K2I_FINDING_ERROR, side->private_key, text);
+	if (!tls->server)
+		return; /* the rest is one for both sides */
+	find_if(checker, tls->authority, K2I_FINDING_ERROR, "CAPATH", text);
+	find_if(checker, tls->shared_key, K2I_FINDING_ERROR, "PSKFILE", text);
+	if (tls->verify_peer)
+		find_key(checker, K2I_FINDING_ERROR, "SSL_VERIFY_PEER", "= yes needs SSL = yes");
+	if (place(checker, "SSL_MIN_VER").file)
+		find_key(checker, K2I_FINDING_WITHOUT_EFFECT, "SSL_MIN_VER", "has no effect without SSL = yes");
+}
+
+static void check_pair(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+{
+	char text[128];
+
+	if (tls->shared_key) {
+		find_if(checker, tls->certificate, K2I_FINDING_ERROR, side->certificate,
+			"can't be used together with PSKFILE: choose one of them");
+		return;
+	}
+	if (!tls->certificate == !tls->private_key)
+		return;
+	(void)snprintf(text, sizeof(text), "%s needs %s", tls->certificate ? side->certificate : side->private_key,
+		       tls->certificate ? side->private_key : side->certificate);
+	find(checker, K2I_FINDING_ERROR, tls->certificate ? side->certificate : side->private_key, text);
+}
+
+static void check_receiver(struct checker *checker, const struct k2i_tls_settings *tls)
+{
+	if (tls->shared_key)
+		return;
+	if (!tls->certificate && !tls->private_key)
+		find(checker, K2I_FINDING_ERROR, "SSL",
+		     "SSL = yes needs SERVER_CERT and SERVER_PRIKEY, or PSKFILE, in a receiver's file");
+	if (tls->verify_peer && !tls->authority)
+		find(checker, K2I_FINDING_ERROR, "SSL_VERIFY_PEER",
+		     "SSL_VERIFY_PEER = yes needs CAPATH: the authorities of the senders' certificates");
+	if (!tls->verify_peer && !checker->settings->fuse_present)
+		find_if(checker, tls->authority, K2I_FINDING_WITHOUT_EFFECT, "CAPATH",
+			"has no effect: without SSL_VERIFY_PEER = yes no sender is asked for a certificate");
+}
+
+static void check_sender(struct checker *checker, const struct k2i_tls_settings *tls)
+{
+	if (!tls->shared_key && tls->verify_peer && !tls->certificate && !tls->private_key)
+		find(checker, K2I_FINDING_ERROR, "SSL_VERIFY_PEER",
+		     "SSL_VERIFY_PEER = yes: the receiver wants a certificate, so SLAVE_CERT and SLAVE_PRIKEY are "
+		     "needed");
+}
+
+static void check_time(struct checker *checker, const struct k2i_tls_context *context, const char *certificate,
+		       const char *key)
+{
+	const char *untimely = k2i_tls_certificate_untimely(context);
+	char text[600];
+
+	if (!untimely)
+		return;
+	(void)snprintf(text, sizeof(text), "%s: %s %s by the clock of this host: the other side refuses it", key,
+		       certificate, untimely);
+	find(checker, K2I_FINDING_WARNING, key, text);
+}
+
+/* Reads them as the program will. */
+static void check_files(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+{
+	const char *const keys[] = {
+		[K2I_TLS_AUTHORITY] = "CAPATH",
+		[K2I_TLS_CERTIFICATE] = side->certificate,
+		[K2I_TLS_PRIVATE_KEY] = side->private_key,
+		[K2I_TLS_SHARED_KEY] = "PSKFILE",
+	};
+	struct k2i_tls_context *context = NULL;
+	struct k2i_tls_problem problem;
+	char text[600];
+	int error;
+
+	if (is_wrong(tls->authority) || is_wrong(tls->certificate) || is_wrong(tls->private_key) ||
+	    is_wrong(tls->shared_key))
+		return;
+	error = k2i_tls_context_open(tls, &context, &problem);
+	/* Memory that is short is no mistake of the file: who uses it is told. */
+	if (error == 0) {
+		check_time(checker, context, tls->certificate, side->certificate);
+	} else if (error == -EINVAL) {
+		(void)snprintf(text, sizeof(text), "%s: %s", keys[problem.part], problem.text);
+		find(checker, K2I_FINDING_ERROR, keys[problem.part], text);
+	}
+	k2i_tls_context_release(context);
+	if (!tls->private_key || !k2i_tls_private_key_exposed(tls->private_key))
+		return;
+	(void)snprintf(text, sizeof(text), "%s: other users have access to %s; run chmod 600 %s", side->private_key,
+		       tls->private_key, tls->private_key);
+	find(checker, K2I_FINDING_WARNING, side->private_key, text);
+}
+
+static void check_side(struct checker *checker, const struct k2i_tls_settings *tls, const struct side *side)
+{
+	unsigned errors = checker->errors;
+
+	if (!side->present) {
+		find_if(checker, tls->certificate, K2I_FINDING_WITHOUT_EFFECT, side->certificate,
+			side->without_section);
+		find_if(checker, tls->private_key, K2I_FINDING_WITHOUT_EFFECT, side->private_key,
+			side->without_section);
+		return;
+	}
+	check_pair(checker, tls, side);
+	if (tls->server)
+		check_receiver(checker, tls);
+	else
+		check_sender(checker, tls);
+	if (checker->errors == errors)
+		check_files(checker, tls, side);
+}
+
+void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,
+			    k2i_settings_finding *finding, void *argument)
+{
+	const struct side sides[] = {
+		{"SLAVE_CERT", "SLAVE_PRIKEY", "has no effect: the file has no [K2HFTFUSE]", settings->fuse_present},
+		{"SERVER_CERT", "SERVER_PRIKEY", "has no effect: the file has no [K2HFTFUSESVR]",
+		 settings->receiver_present},
+	};
+	struct checker checker = {settings, places, finding, argument, 0};
+	struct k2i_tls_settings tls;
+	bool on = false;
+	int server;
+
+	for (server = 0; server < 2; server++) {
+		on = k2i_settings_tls(settings, server, &tls);
+		if (on)
+			check_side(&checker, &tls, &sides[server]);
+		else
+			check_off(&checker, &tls, &sides[server]);
+	}
+	if (!on || !tls.shared_key)
+		return;
+	find_if(&checker, tls.authority, K2I_FINDING_ERROR, "CAPATH",
+		"can't be used together with PSKFILE: choose one of them");
+	if (tls.verify_peer)
+		find_key(&checker, K2I_FINDING_WITHOUT_EFFECT, "SSL_VERIFY_PEER",
+			 "has no effect: with PSKFILE both sides are always verified");
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <k2hft/frame.h>
+#include <k2hft/ring.h>
+
+#include "config/table.h"
+
+#define MODE_MOST 0664u
+
+static void *field(const struct k2i_setting *setting, void *object)
+{
+	return (char *)object + setting->field_offset;
+}
+
+__attribute__((format(printf, 3, 4))) static int refuse(char *message, size_t room, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(message, room, format, arguments);
+	va_end(arguments);
+	return -EINVAL;
+}
+
+/* Numbers, words and truth values are of three widths: bool, unsigned or enum, uint64_t. */
+static void number_store(const struct k2i_setting *setting, uint64_t value, void *object)
+{
+	unsigned narrow = (unsigned)value;
+	bool truth = value != 0;
+
+	if (setting->field_bytes == sizeof(value))
+		memcpy(field(setting, object), &value, sizeof(value));
+	else if (setting->field_bytes == sizeof(narrow))
+		memcpy(field(setting, object), &narrow, sizeof(narrow));
+	else
+		memcpy(field(setting, object), &truth, sizeof(truth));
+}
+
+static uint64_t number_load(const struct k2i_setting *setting, const void *object)
+{
+	const char *from = (const char *)object + setting->field_offset;
+	uint64_t value = 0;
+	unsigned narrow;
+	bool truth;
+
+	if (setting->field_bytes == sizeof(value)) {
+		memcpy(&value, from, sizeof(value));
+	} else if (setting->field_bytes == sizeof(narrow)) {
+		memcpy(&narrow, from, sizeof(narrow));
+		value = narrow;
+	} else {
+		memcpy(&truth, from, sizeof(truth));
+		value = truth;
+	}
+	return value;
+}
+
+static int text_store(const struct k2i_setting *setting, const char *text, void *object)
+{
+	char **to = field(setting, object);
+	const char *wanted = *text ? text : setting->default_text;
+	char *copy = *wanted ? strdup(wanted) : NULL;
+
+	if (*wanted && !copy)
+		return -ENOMEM;
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* The bits to shift by for K, M, G or T; -1: `suffix` is something else. */
+static int suffix_shift(const char *suffix)
+{
+	static const char letters[] = "KMGT";
+	const char *letter;
+
+	if (!*suffix)
+		return 0;
+	letter = strchr(letters, toupper((unsigned char)*suffix));
+	return letter && !suffix[1] ? 10 * (int)(letter - letters + 1) : -1;
+}
+
+static void number_text(const struct k2i_setting *setting, uint64_t value, char *text, size_t room)
+{
+	static const char *const suffixes[] = {"", "K", "M", "G", "T"};
+	unsigned step = 0;
+
+	if (setting->type == K2I_TYPE_SIZE)
+		while (value && value % 1024 == 0 && step < 4) {
+			value /= 1024;
+			step++;
+		}
+	(void)snprintf(text, room, "%" PRIu64 "%s", value, suffixes[step]);
+}
+
+static int out_of_range(const struct k2i_setting *setting, const char *text, char *message, size_t room)
+{
+	char minimum[32], maximum[32];
+
+	number_text(setting, setting->minimum, minimum, sizeof(minimum));
+	number_text(setting, setting->maximum, maximum, sizeof(maximum));
+	return refuse(message, room, "%s = %s is out of range; use %s to %s%s%s", setting->name, text, minimum, maximum,
+		      *setting->unit ? " " : "", setting->unit);
+}
+
+static int number_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	bool size = setting->type == K2I_TYPE_SIZE;
+	const char *digits = text + (*text == '-');
+	uint64_t value;
+	char *end;
+	int shift;
+
+	errno = 0;
+	value = strtoull(digits, &end, 10);
+	shift = size ? suffix_shift(end) : (*end ? -1 : 0);
+	if (!isdigit((unsigned char)*digits) || shift < 0)
+		return refuse(message, room, "%s = %s is not a %s", setting->name, *text ? text : "(nothing)",
+			      size ? "size; use a number of bytes, or a number with K, M, G or T behind it"
+				   : "whole number");
+	if (*text == '-' || errno || value > UINT64_MAX >> shift)
+		return out_of_range(setting, text, message, room);
+	value <<= shift;
+	if (value < setting->minimum || value > setting->maximum)
+		return out_of_range(setting, text, message, room);
+	number_store(setting, value, object);
+	return 0;
+}
+
+/* The receiver itself writes the file; a log that everybody can write to proves nothing. */
+static int mode_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	unsigned long mode = strtoul(text, NULL, 8);
+
+	if (!*text || text[strspn(text, "01234567")] || (mode & 0600) != 0600 || (mode | MODE_MOST) != MODE_MOST)
+		return refuse(message, room,
+			      "%s = %s is not possible; use 0600, 0640, 0644, 0660 or 0664: octal, the owner reads and "
+			      "writes, nobody executes, and not everybody writes",
+			      setting->name, *text ? text : "(nothing)");
+	number_store(setting, mode, object);
+	return 0;
+}
+
+static void words_list(const struct k2i_word *words, char *list, size_t room)
+{
+	size_t bytes = 0;
+
+	*list = '\0';
+	for (; words->text && bytes < room; words++)
+		if (!words->refused)
+			bytes += (size_t)snprintf(list + bytes, room - bytes, "%s%s", bytes ? ", " : "", words->text);
+}
+
+static int word_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	const struct k2i_word *word = k2i_type_words(setting->type);
+	char list[128];
+
+	while (word->text && strcasecmp(word->text, text) != 0)
+		word++;
+	if (!word->text) {
+		words_list(k2i_type_words(setting->type), list, sizeof(list));
+		return refuse(message, room, "%s = %s is not known; use one of %s", setting->name,
+			      *text ? text : "(nothing)", list);
+	}
+	if (word->refused && setting->type == K2I_TYPE_TLS_VERSION)
+		return refuse(message, room, "%s = %s is not safe any more; use TLSV1.2 or TLSV1.3", setting->name,
+			      text);
+	if (word->refused)
+		return refuse(message, room, "%s = %s is not available in this version", setting->name, text);
+	number_store(setting, word->value, object);
+	return 0;
+}
+
+/* Without leading, trailing and double slashes and without "." parts. False: a part is "..". */
+static bool path_normalise(const char *path, char *output)
+{
+	char *start = output;
+	size_t bytes;
+
+	*output = '\0';
+	for (; *(path += strspn(path, "/")); path += bytes) {
+		bytes = strcspn(path, "/");
+		if (bytes == 2 && strncmp(path, "..", 2) == 0)
+			return false;
+		if (bytes == 1 && *path == '.')
+			continue;
+		if (output > start)
+			*output++ = '/';
+		memcpy(output, path, bytes);
+		output += bytes;
+		*output = '\0';
+	}
+	return true;
+}
+
+static int relative_store(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	char **to = field(setting, object);
+	char *path = malloc(strlen(text) + 1);
+	int status = 0;
+
+	if (!path)
+		return -ENOMEM;
+	if (!path_normalise(text, path))
+		status = refuse(message, room, "%s = %s: .. is not allowed in it", setting->name, text);
+	else if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
+		status =
+			refuse(message, room, "%s is longer than %u bytes", setting->name, K2HFT_STREAM_PATH_BYTES_MAX);
+	else if (setting->type == K2I_TYPE_TARGET && *path && k2hft_stream_path_check(path, strlen(path)))
+		status = refuse(message, room, "%s has a name of more than 255 bytes in it", setting->name);
+	free(status ? path : *to);
+	if (!status)
+		*to = path;
+	return status;
+}
+
+static int path_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	bool relative = setting->type == K2I_TYPE_RELATIVE;
+
+	if (setting->type == K2I_TYPE_FILE && strcasecmp(text, K2I_FILE_NONE) == 0)
+		return text_store(setting, K2I_FILE_NONE, object);
+	if (setting->type == K2I_TYPE_OUTPUT && strcmp(text, "/dev/null") == 0)
+		text = "";
+	if (!relative && setting->type != K2I_TYPE_OUTPUT && *text && *text != '/')
+		return refuse(message, room, "%s = %s must be an absolute path", setting->name, text);
+	if (!relative || !*text)
+		return text_store(setting, text, object);
+	if (*text == '/')
+		return refuse(message, room, "%s = %s must be below FILE_BASEDIR, so without / in front", setting->name,
+			      text);
+	if (text[strlen(text) - 1] == '/')
+		return refuse(message, room, "%s = %s names a directory; it must name a file", setting->name, text);
+	return relative_store(setting, text, object, message, room);
+}
+
+static int refused_parse(const struct k2i_setting *setting, const char *text, char *message, size_t room)
+{
+	struct k2i_setting boolean = *setting;
+	bool truth = false;
+	int status;
+
+	if (setting->type == K2I_TYPE_BOOLEAN) {
+		boolean.field_offset = 0;
+		boolean.field_bytes = sizeof(truth);
+		status = word_parse(&boolean, text, &truth, message, room);
+		if (status)
+			return status;
+	} else {
+		truth = setting->type == K2I_TYPE_FILTER ? strcasestr(text, "SETALL") != NULL
+			: setting->type == K2I_TYPE_FILE ? *text && strcasecmp(text, K2I_FILE_NONE) != 0
+							 : *text != '\0';
+	}
+	if (truth)
+		return refuse(message, room, "%s is not available: %s", setting->name, setting->help);
+	return 0;
+}
+
+static bool is_text(const struct k2i_setting *setting)
+{
+	return setting->effect == K2I_EFFECT_SETTING && setting->type < K2I_TYPE_PATTERN;
+}
+
+/* A key whose value is wrong was given nevertheless: no second error may say that it is missing. */
+static void stand_in(const struct k2i_setting *setting, const char *text, void *object)
+{
+	if (is_text(setting))
+		(void)text_store(setting, text, object);
+	else if (setting->type == K2I_TYPE_NUMBER)
+		number_store(setting, setting->minimum, object);
+}
+
+static int field_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	switch (setting->type) {
+	case K2I_TYPE_TEXT:
+		return text_store(setting, text, object);
+	case K2I_TYPE_PATH:
+	case K2I_TYPE_RELATIVE:
+	case K2I_TYPE_OUTPUT:
+	case K2I_TYPE_FILE:
+		return path_parse(setting, text, object, message, room);
+	case K2I_TYPE_TARGET:
+		return relative_store(setting, text, object, message, room);
+	case K2I_TYPE_PATTERN:
+	case K2I_TYPE_FILTER:
+		return 0; /* not fields: settings.c adds patterns to a list, and a filter has nothing to set */
+	case K2I_TYPE_NUMBER:
+	case K2I_TYPE_SIZE:
+		return number_parse(setting, text, object, message, room);
+	case K2I_TYPE_MODE:
+		return mode_parse(setting, text, object, message, room);
+	default:
+		return word_parse(setting, text, object, message, room);
+	}
+}
+
+int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	int status;
+
+	if (setting->effect == K2I_EFFECT_REFUSED)
+		return refused_parse(setting, text, message, room);
+	status = field_parse(setting, text, object, message, room);
+	if (status == -EINVAL)
+		stand_in(setting, text, object);
+	return status;
+}
+
+int k2i_values_default(enum k2i_section section, void *object)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+	char message[256];
+	int status = 0;
+
+	for (; setting < end && !status; setting++)
+		if (setting->section == section && *setting->default_text)
+			status = k2i_value_parse(setting, setting->default_text, object, message, sizeof(message));
+	return status;
+}
+
+void k2i_values_free(enum k2i_section section, void *object)
+{
+	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
+
+	for (; setting < end; setting++)
+		if (setting->section == section && is_text(setting))
+			free(*(char **)field(setting, object));
+}
+
+static const char *text_load(const struct k2i_setting *setting, const void *object)
+{
+	return *(char *const *)((const char *)object + setting->field_offset);
+}
+
+bool k2i_value_set(const struct k2i_setting *setting, const void *object)
+{
+	if (is_text(setting))
+		return text_load(setting, object) != NULL;
+	return *setting->default_text || number_load(setting, object);
+}
+
+void k2i_value_print_number(const struct k2i_setting *setting, uint64_t value, FILE *output)
+{
+	char text[32];
+
+	number_text(setting, value, text, sizeof(text));
+	(void)fputs(text, output);
+}
+
+static void text_print(const char *text, FILE *output)
+{
+	(void)fputc('"', output);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', output);
+		(void)fputc(*text, output);
+	}
+	(void)fputc('"', output);
+}
+
+void k2i_value_print(const struct k2i_setting *setting, const void *object, FILE *output)
+{
+	const struct k2i_word *word = k2i_type_words(setting->type);
+	uint64_t value;
+
+	if (is_text(setting)) {
+		text_print(text_load(setting, object), output);
+		return;
+	}
+	value = number_load(setting, object);
+	if (setting->type == K2I_TYPE_MODE) {
+		(void)fprintf(output, "%04o", (unsigned)value);
+		return;
+	}
+	if (!word) {
+		k2i_value_print_number(setting, value, output);
+		return;
+	}
+	while (word->text && word->value != value)
+		word++;
+	(void)fputs(word->text ? word->text : "", output);
+}

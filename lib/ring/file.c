@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/crash.h"
+#include "base/uuid.h"
+
+#define OPEN_TRIES 100
+
+int k2i_ring_limit_check(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur ? -EFBIG : 0;
+}
+
+int k2i_ring_memory_create(uint64_t capacity)
+{
+	int error = k2i_ring_limit_check(K2I_DATA_AT + capacity), descriptor;
+
+	if (error)
+		return error;
+	descriptor = memfd_create("k2hft-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (descriptor < 0)
+		return -errno;
+	/* Sealed: a process that is attached can't cut it short under the others. */
+	if (ftruncate(descriptor, (off_t)(K2I_DATA_AT + capacity)) == 0 &&
+	    fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+		return descriptor;
+	error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/*
+ * A file system that never overwrites, as Btrfs, takes other room for each lap, and a full disk is a SIGBUS then, in spite of
+ * what was allocated. It can be told to overwrite only while the file is empty, and when what its directory says of
+ * compression (chattr +c, +m) was taken away; no other one has to be told.
+ */
+static void overwriting_ask(int descriptor)
+{
+	const int compression = FS_COMPR_FL | FS_NOCOMP_FL;
+	int flags;
+
+	if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) < 0 || flags & FS_NOCOW_FL)
+		return;
+	if (flags & compression) {
+		flags &= ~compression;
+		(void)ioctl(descriptor, FS_IOC_SETFLAGS, &flags);
+	}
+	flags |= FS_NOCOW_FL;
+	(void)ioctl(descriptor, FS_IOC_SETFLAGS, &flags);
+}
+
+/* All of it now: a full disk shows here, and not as a signal when a page is first written. */
+static int allocate(int descriptor, uint64_t capacity)
+{
+	int error = k2i_ring_limit_check(K2I_DATA_AT + capacity);
+
+	if (error)
+		return error;
+	overwriting_ask(descriptor);
+	do {
+		error = posix_fallocate(descriptor, 0, (off_t)(K2I_DATA_AT + capacity));
+	} while (error == EINTR);
+	return -error;
+}
+
+/*
+ * What was allocated and not written is a hole in a copy of the file. posix_fallocate(3) could write there while somebody
+ * who is attached does: a file system that can't do better keeps the hole. Memory, which has no name, is taken when it is
+ * used.
+ */
+static int holes_fill(int descriptor, const struct stat *file)
+{
+	int error = 0;
+
+	if (file->st_nlink == 0 || file->st_blocks * 512 >= file->st_size)
+		return 0;
+	do {
+		error = fallocate(descriptor, 0, 0, file->st_size) ? -errno : 0;
+	} while (error == -EINTR);
+	return error == -EOPNOTSUPP ? 0 : error;
+}
+
+static int temporary_open(const char *folder)
+{
+	char path[PATH_MAX];
+	int descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+
+	if (descriptor >= 0)
+		return descriptor;
+	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+		return -errno;
+	if (snprintf(path, sizeof(path), "%s/.k2hft-ring.XXXXXX", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	descriptor = mkostemp(path, O_CLOEXEC);
+	if (descriptor < 0)
+		return -errno;
+	(void)unlink(path);
+	return descriptor;
+}
+
+int k2i_ring_temporary_create(const char *folder, uint64_t capacity)
+{
+	int descriptor = temporary_open(folder), error;
+
+	if (descriptor < 0)
+		return descriptor;
+	error = allocate(descriptor, capacity);
+	if (!error)
+		return descriptor;
+	(void)close(descriptor);
+	return error;
+}
+
+/*
+ * On a file system without hard links, as FAT and exFAT are. Another process that makes this ring can't come in between: it
+ * needs the lock of the name `from`.
+ */
+static int name_move(const char *from, const char *path)
+{
+	struct stat file;
+
+	if (lstat(path, &file) == 0)
+		return -EEXIST;
+	return errno == ENOENT && rename(from, path) == 0 ? 0 : -errno;
+}
+
+/* Gives the finished file its name. -EEXIST: there is one of that name, and it is not to be replaced. */
+static int name_give(const char *from, const char *path, bool replace)
+{
+	if (replace)
+		return rename(from, path) ? -errno : 0;
+	if (link(from, path))
+		return errno == EPERM || errno == EOPNOTSUPP ? name_move(from, path) : -errno;
+	K2I_CRASH(ring_file_linked);
+	(void)unlink(from);
+	return 0;
+}
+
+static bool still_named(int descriptor, const char *path)
+{
+	struct stat opened, named;
+
+	return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+	       opened.st_ino == named.st_ino;
+}
+
+/* The name that a ring has while it is made; whoever makes it has its lock. */
+static int making_name(const char *path, char making[PATH_MAX])
+{
+	return snprintf(making, PATH_MAX, "%s.k2hft-new", path) >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* What a process that died has left. -EBUSY: somebody is making one and was not waited for. */
+static int leftover_remove(const char *making, bool wait)
+{
+	int descriptor = open(making, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), error;
+	struct stat file;
+
+	if (descriptor < 0)
+		return errno == ENOENT ? 0 : -errno;
+	error = fstat(descriptor, &file) ? -errno : 0;
+	if (!error && !S_ISREG(file.st_mode))
+		error = -EEXIST;
+	if (!error)
+		error = wait ? k2i_ring_lock(descriptor, K2I_LOCK_OPEN) : k2i_ring_lock_try(descriptor, K2I_LOCK_OPEN);
+	if (!error && still_named(descriptor, making) && unlink(making))
+		error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+/* -EAGAIN, -EEXIST: another process was faster. */
+static int making_open(const char *making)
+{
+	int error = leftover_remove(making, true), descriptor;
+
+	if (error)
+		return error;
+	descriptor = open(making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (descriptor < 0)
+		return -errno;
+	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
+	/* One who came before the lock may have taken it for left behind. */
+	if (!error && !still_named(descriptor, making))
+		error = -EAGAIN;
+	if (!error)
+		return descriptor;
+	(void)close(descriptor);
+	return error;
+}
+
+/*
+ * Under another name until it is whole: nobody finds a ring that is half made, and processes that are still attached to
+ * a ring that is replaced keep theirs.
+ */
+static int file_create(const char *path, bool replace, struct k2i_ring_found *found)
+{
+	char making[PATH_MAX];
+	int error = making_name(path, making), descriptor;
+
+	/* One that could not be mapped would have replaced another for nothing. */
+	if (!error)
+		error = k2i_ring_map_check(found->capacity);
+	if (error)
+		return error;
+	descriptor = making_open(making);
+	if (descriptor < 0)
+		return descriptor;
+	error = allocate(descriptor, found->capacity);
+	K2I_CRASH(ring_file_allocated);
+	if (!error)
+		error = k2i_ring_format(descriptor, found->capacity, &found->seed);
+	if (!error)
+		error = k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER);
+	/* A power cut could leave zeros under the name otherwise, which are no ring. */
+	if (!error && fdatasync(descriptor))
+		error = -errno;
+	K2I_CRASH(ring_file_formatted);
+	if (!error)
+		error = name_give(making, path, replace);
+	K2I_CRASH(ring_file_named);
+	if (!error)
+		return descriptor;
+	(void)unlink(making);
+	(void)close(descriptor);
+	return error;
+}
+
+bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
+{
+	/* relaxed: a copy that nobody shares. */
+	struct k2i_process consumer = {
+		.owner = atomic_load_explicit(&header->consumer, memory_order_relaxed),
+		.namespace = atomic_load_explicit(&header->consumer_namespace, memory_order_relaxed),
+	};
+	uint8_t boot_id[sizeof(header->boot_id)];
+	struct k2i_process self;
+
+	if (consumer.owner == 0)
+		return false;
+	/*
+	 * Its pid tells more than the lock, which a child can have inherited; but not from elsewhere, nor this process's own,
+	 * which can have been another program when it was the consumer.
+	 */
+	if (k2i_process_self(&self) == 0 && k2i_boot_id(boot_id) == 0 && consumer.namespace == self.namespace &&
+	    consumer.owner != self.owner && memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
+		return k2i_process_alive(&self, &consumer);
+	return k2i_ring_locked(descriptor, K2I_LOCK_CONSUMER);
+}
+
+/* Takes the consumer's place: the lock, or in spite of it if only a child of a dead consumer holds it. */
+static int place_take(int descriptor, const struct k2i_ring_header *header, bool header_valid)
+{
+	if (k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER) == 0)
+		return header_valid && k2i_consumer_alive(descriptor, header) ? -EBUSY : 0;
+	return header_valid && !k2i_consumer_alive(descriptor, header) ? 0 : -EBUSY;
+}
+
+/*
+ * What is beside a ring that has its name: room on the disk that nothing else would ever give back. The second name of the
+ * ring itself is nobody's: whoever made it had the lock that `descriptor` has.
+ */
+static void leftover_forget(int descriptor, const char *path)
+{
+	char making[PATH_MAX];
+
+	if (making_name(path, making))
+		return;
+	if (still_named(descriptor, making))
+		(void)unlink(making);
+	else
+		(void)leftover_remove(making, false);
+}
+
+/* 0: the place is taken and the ring can go on; 1: a new one is to be made; -EAGAIN: the name went to another file. */
+static int existing_take(int descriptor, const char *path, bool fresh, struct k2i_ring_found *found)
+{
+	struct k2i_ring_header header;
+	struct stat file;
+	int known, error;
+	bool cut;
+
+	if (fstat(descriptor, &file))
+		return -errno;
+	if (!S_ISREG(file.st_mode))
+		return -EPROTO;
+	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
+	if (error)
+		return error;
+	known = k2i_ring_identify(descriptor, &header, &cut);
+	error = place_take(descriptor, &header, known == 0 || cut);
+	if (error)
+		return error;
+	if (!still_named(descriptor, path))
+		return -EAGAIN;
+	leftover_forget(descriptor, path);
+	if (fresh || file.st_size == 0)
+		return 1;
+	/* What was cut off comes back as zeros, which the ring takes for damage. */
+	found->cut_bytes = cut ? (uint64_t)file.st_size : 0;
+	if (cut)
+		known = allocate(descriptor, header.capacity);
+	else if (!known)
+		known = holes_fill(descriptor, &file);
+	if (known)
+		return known;
+	found->capacity = header.capacity;
+	found->seed = header.seed;
+	/* Again: the consumer before may have been at work until its place was taken. */
+	known = k2i_ring_identify(descriptor, &header, NULL);
+	return known || k2i_ring_positions_valid(&header) ? known : -EPROTO;
+}
+
+static int existing_open(int descriptor, const char *path, bool fresh, struct k2i_ring_found *found)
+{
+	int status = existing_take(descriptor, path, fresh, found);
+
+	if (status == 0)
+		return descriptor;
+	if (status == 1)
+		status = file_create(path, true, found);
+	(void)close(descriptor);
+	return status;
+}
+
+/* A link to what is not there is in the way of a new file, which would have to be made elsewhere. */
+static int missing_make(const char *path, struct k2i_ring_found *found)
+{
+	struct stat named;
+
+	if (lstat(path, &named) == 0 && S_ISLNK(named.st_mode))
+		return -ENOENT;
+	return file_create(path, false, found);
+}
+
+int k2i_ring_file_open(const char *given_path, bool fresh, struct k2i_ring_found *found)
+{
+	char resolved[PATH_MAX];
+	/* A new file takes the place of what a link leads to, not of the link. */
+	const char *path = realpath(given_path, resolved) ? resolved : given_path;
+
+	for (unsigned tries = 0; tries < OPEN_TRIES; tries++) {
+		int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		int status;
+
+		if (descriptor >= 0)
+			status = existing_open(descriptor, path, fresh, found);
+		else
+			status = errno == ENOENT ? missing_make(path, found) : -errno;
+		if (status != -EAGAIN && status != -EEXIST)
+			return status;
+	}
+	return -EBUSY;
+}

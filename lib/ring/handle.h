@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RING_HANDLE_H
+#define K2I_RING_HANDLE_H
+
+#include <endian.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "ring/layout.h"
+
+/* ring_process.c: which process is meant by an owner word, and whether it lives as far as `process` can tell. */
+struct k2i_process {
+	uint64_t owner;     /* as k2i_slot.owner */
+	uint64_t namespace; /* as k2i_slot.owner_namespace */
+};
+#define K2I_OWNER_GONE UINT64_C(1) /* no process has pid 0: whoever it was, it is dead */
+
+/* A process's own side of a ring: nothing here is shared with other processes. */
+struct k2hft_ring {
+	uint64_t number; /* no other handle has, or will have, it */
+	struct k2i_ring_header *header;
+	struct k2i_slot *slots;
+	struct k2i_stream *streams;
+	uint8_t *data;
+	uint64_t capacity; /* copies: what another process writes into the header later does no harm */
+	uint64_t seed;
+	size_t mapped_bytes;
+	int descriptor;
+	bool consumer;
+	bool streams_forgotten; /* when it was opened: no declaration counts any more */
+
+	struct k2i_process process;
+	struct k2i_slot *attachment; /* NULL for the consumer */
+
+	/* Consumer: its own positions, which it also shows in the header. */
+	uint64_t head, acked, read;
+	uint64_t chunk_end; /* end of the last chunk that was returned: gap_bytes counts from here */
+	uint64_t tail_seen;
+	uint32_t sleep_number;                                /* of the last sleep, never 0 */
+	bool claim_told;                                      /* the last read found a claim in its way */
+	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
+	struct k2i_stream_copy **stream_copies;
+
+	_Atomic uint64_t free_seen;   /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
+	_Atomic bool sent;            /* a client has it */
+	_Atomic bool abandoned;       /* once k2i_ring_abandoned has found it so */
+	pthread_mutex_t stream_mutex; /* of declarers in this process, and while stream_copies changes */
+};
+
+struct k2hft_producer {
+	struct k2hft_ring *ring;
+	struct k2i_slot *slot;
+	uint64_t position, size; /* of the claim; size 0: none */
+	size_t bytes;            /* of its payload */
+	size_t bytes_max;
+	uint64_t head_seen;
+	uint64_t committed_records, committed_bytes;
+};
+
+static inline struct k2i_entry *k2i_entry_at(const struct k2hft_ring *ring, uint64_t position)
+{
+	return (struct k2i_entry *)(void *)(ring->data + (position & (ring->capacity - 1)));
+}
+
+/*
+ * The tag makes a mark valid at one position of one ring only: neither what an earlier lap left nor payload can be taken
+ * for one, and nothing needs to be cleared before it is claimed.
+ */
+static inline uint64_t k2i_mark_tag(const struct k2hft_ring *ring, uint64_t position)
+{
+	return ((position ^ ring->seed) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+}
+
+static inline uint64_t k2i_mark_make(const struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
+{
+	return htole64(k2i_mark_tag(ring, position) << K2I_MARK_TAG_SHIFT | (uint64_t)kind << K2I_MARK_KIND_SHIFT |
+		       size);
+}
+
+/* Kind of the mark word `mark` at `position`, and the entry's size; 0: it is no mark. */
+unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t position, uint64_t mark, uint64_t *size);
+
+struct k2i_chunk_fields {
+	uint32_t stream_id, record_count, writer_pid;
+	uint64_t time_ns, payload_bytes;
+	unsigned lead_bytes, pad_bytes, flags;
+};
+
+/* Reads the header of the chunk of `size` at `position`. false: it says what no chunk can. */
+bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size, struct k2i_chunk_fields *fields);
+
+/* The tail, for a walk that begins at or above the consumer's head: never further than a lap from it. */
+uint64_t k2i_tail_load(const struct k2hft_ring *ring);
+
+/* ring_process.c: 0 or -errno. */
+int k2i_process_self(struct k2i_process *process);
+bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
+
+/* ring_slot.c */
+struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring);
+void k2i_slot_free(struct k2i_slot *slot);
+unsigned k2i_slots_used(const struct k2hft_ring *ring);
+unsigned k2i_slots_live(const struct k2hft_ring *ring);
+void k2i_slots_sweep(struct k2hft_ring *ring);
+/* For a new consumer: places of processes that are gone, or of the consumer before, are marked so for good. */
+void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before, bool rebooted);
+
+/* Who has or makes a claim at a position. Read what the essay of ring.c says of looking for owners. */
+enum k2i_owner { K2I_OWNER_NONE, K2I_OWNER_DEAD, K2I_OWNER_LIVE };
+/* `*dead` tells one set of dead owners from another; 0: none. */
+enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, uint64_t *dead);
+bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
+/* ring_producer.c: whether a claim of `bytes` would find room now; `bytes` is no more than a claim may have. */
+bool k2i_producer_room(struct k2hft_producer *producer, size_t bytes);
+/* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
+uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);
+
+/*
+ * ring_consumer.c: whether a claim that a dead producer made at `position` was committed. Of a consumer that has read
+ * nothing yet.
+ */
+bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position);
+
+/* ring_repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
+void k2i_free_room_clear(struct k2hft_ring *ring);
+/* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
+void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
+/*
+ * Whether damage was mended, by this consumer or one before, that is not acknowledged yet, and around what: gaps between
+ * `*from` and `*to` can be what was lost. Both 0 if not.
+ */
+bool k2i_ring_damage(const struct k2hft_ring *ring, uint64_t *from, uint64_t *to);
+
+/*
+ * ring_open.c: whether the consumer of a ring that this process is attached to is gone, and none can follow: the memory or
+ * file has no name, and nobody keeps it. `_known`: whether that was found before, without another look.
+ */
+bool k2i_ring_abandoned(struct k2hft_ring *ring);
+bool k2i_ring_abandoned_known(const struct k2hft_ring *ring);
+/*
+ * ring_open.c, the consumer only: where the ring ended when it was opened. However often it is opened again, that stays as
+ * it is until a receiver has heard of it (k2i_ring_known): before that none can have what is behind. `*known`: one has
+ * heard of it; the answer is then where the ring ends now.
+ */
+uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *known);
+void k2i_ring_known(struct k2hft_ring *ring);
+
+/* ring_map.c: gives another uuid to a ring that is a copy: its positions name other chunks than the original's. 0 or -EIO */
+int k2i_ring_rename(struct k2hft_ring *ring);
+
+/* ring_full.c: the free bytes when a reserve gave -EAGAIN, of this thread if there was one. */
+void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes);
+uint64_t k2i_full_seen(const struct k2hft_ring *ring);
+
+/* ring_wake.c: open takes what is needed, before there is a file; watch is for when there is one. 0 or -errno. */
+int k2i_wake_open(struct k2hft_ring *ring);
+int k2i_wake_watch(struct k2hft_ring *ring);
+void k2i_wake_close(struct k2hft_ring *ring);
+void k2i_wake_arm(struct k2hft_ring *ring);
+void k2i_consumer_wake(struct k2hft_ring *ring);
+/* Ends a sleep of the consumer, which reads before the next one. The consumer only. */
+void k2i_consumer_stir(struct k2hft_ring *ring);
+/* Room behind the tail. */
+uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring);
+void k2i_space_wake(struct k2hft_ring *ring);
+
+/* ring_lock.c: locks in the file, which end with the process. 0 or -errno. */
+int k2i_ring_lock(int descriptor, unsigned lock);
+int k2i_ring_lock_try(int descriptor, unsigned lock);
+void k2i_ring_unlock(int descriptor, unsigned lock);
+bool k2i_ring_locked(int descriptor, unsigned lock);
+#define K2I_LOCK_CONSUMER 0u /* for as long as it is the consumer */
+#define K2I_LOCK_OPEN 1u     /* while becoming it */
+#define K2I_LOCK_STREAMS 2u  /* while declaring */
+#define K2I_LOCK_KEPT 3u     /* by whoever has the ring open to give it another consumer should one die */
+
+/* ring_stream.c: whether it ever was: so are those of chunks; and whether somebody has it now: so is a producer's. */
+bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
+bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id);
+unsigned k2i_streams_declared(const struct k2hft_ring *ring);
+/* k2hft_stream_release by who has committed no chunk of the stream: it waits for those of the others only. */
+int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id);
+void k2i_streams_forget(struct k2hft_ring *ring);
+/* For a new consumer: what the one before has declared is not taken back, since this one may go on with it. */
+void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *before);
+void k2i_stream_copies_free(struct k2hft_ring *ring);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of all handles that there ever were in this process. */
+static _Atomic uint64_t numbers;
+
+struct k2hft_ring *k2i_ring_new(void)
+{
+	struct k2hft_ring *ring = calloc(1, sizeof(*ring));
+
+	if (!ring)
+		return NULL;
+	/* relaxed: only that no two are the same counts. */
+	ring->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+	ring->descriptor = ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
+	(void)pthread_mutex_init(&ring->stream_mutex, NULL);
+	return ring;
+}
+
+void k2i_ring_delete(struct k2hft_ring *ring)
+{
+	k2i_wake_close(ring);
+	k2i_stream_copies_free(ring);
+	if (ring->header)
+		(void)munmap(ring->header, ring->mapped_bytes);
+	if (ring->descriptor >= 0)
+		(void)close(ring->descriptor);
+	(void)pthread_mutex_destroy(&ring->stream_mutex);
+	free(ring);
+}
+
+/* Addresses for the whole of it, of which none can be used yet; MAP_FAILED as mmap(2). */
+static void *addresses_reserve(uint64_t capacity, size_t *all_bytes)
+{
+	*all_bytes = (size_t)(K2I_DATA_AT + 2 * capacity);
+	if (*all_bytes == K2I_DATA_AT + 2 * capacity)
+		return mmap(NULL, *all_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* More than there are addresses of 32 bits. */
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
+
+int k2i_ring_map_check(uint64_t capacity)
+{
+	size_t all_bytes;
+	void *base = addresses_reserve(capacity, &all_bytes);
+
+	if (base == MAP_FAILED)
+		return -errno;
+	(void)munmap(base, all_bytes);
+	return 0;
+}
+
+/* Room for everything first, so that the second view of the data comes to lie right behind the first. */
+static int map_views(struct k2hft_ring *ring, uint64_t capacity)
+{
+	size_t first_bytes = (size_t)(K2I_DATA_AT + capacity), all_bytes;
+	uint8_t *base = addresses_reserve(capacity, &all_bytes);
+
+	if (base == MAP_FAILED)
+		return -errno;
+	ring->header = (struct k2i_ring_header *)(void *)base;
+	ring->mapped_bytes = all_bytes;
+	if (mmap(base, first_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor, 0) == MAP_FAILED)
+		return -errno;
+	if (mmap(base + first_bytes, (size_t)capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, ring->descriptor,
+		 (off_t)K2I_DATA_AT) == MAP_FAILED)
+		return -errno;
+	/* It shows nothing that the first does not: a core dump would be twice as large. */
+	(void)madvise(base + first_bytes, (size_t)capacity, MADV_DONTDUMP);
+	return 0;
+}
+
+int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed)
+{
+	int error = map_views(ring, capacity);
+	uint8_t *base = (uint8_t *)ring->header;
+
+	if (error)
+		return error;
+	ring->slots = (struct k2i_slot *)(void *)(base + K2I_SLOTS_AT);
+	ring->streams = (struct k2i_stream *)(void *)(base + K2I_STREAMS_AT);
+	ring->data = base + K2I_DATA_AT;
+	ring->capacity = capacity;
+	ring->seed = seed;
+	return k2i_process_self(&ring->process);
+}
+
+static int random_fill(void *bytes, size_t byte_count)
+{
+	return getrandom(bytes, byte_count, 0) == (ssize_t)byte_count ? 0 : -EIO;
+}
+
+/* A random one of RFC 9562, version 4. */
+static int uuid_make(_Atomic uint64_t uuid[2])
+{
+	uint8_t bytes[16];
+	uint64_t words[2];
+	int error = random_fill(bytes, sizeof(bytes));
+
+	bytes[6] = (uint8_t)((bytes[6] & 0x0f) | 0x40);
+	bytes[8] = (uint8_t)((bytes[8] & 0x3f) | 0x80);
+	memcpy(words, bytes, sizeof(words));
+	/* relaxed, both: for the consumer, who writes them, and for statistics. */
+	for (int at = 0; !error && at < 2; at++)
+		atomic_store_explicit(&uuid[at], words[at], memory_order_relaxed);
+	return error;
+}
+
+int k2i_ring_rename(struct k2hft_ring *ring)
+{
+	return uuid_make(ring->header->uuid);
+}
+
+int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
+{
+	struct k2i_ring_header header = {
+		.magic = K2I_RING_MAGIC,
+		.layout = K2I_RING_LAYOUT,
+		.features_compatible = K2I_RING_FEATURE_COUNTS,
+		.slot_count = K2I_SLOT_COUNT,
+		.capacity = capacity,
+		.data_at = K2I_DATA_AT,
+		.stream_count = K2I_STREAM_COUNT,
+		.stream_bytes = sizeof(struct k2i_stream),
+	};
+	int error = uuid_make(header.uuid);
+	ssize_t bytes;
+
+	if (!error)
+		error = random_fill(&header.seed, sizeof(header.seed));
+	if (error)
+		return error;
+	*seed = header.seed;
+	bytes = pwrite(descriptor, &header, sizeof(header), 0);
+	if (bytes < 0)
+		return -errno;
+	/* A part of it says nothing in errno, where anything can be from before. */
+	return bytes == (ssize_t)sizeof(header) ? 0 : -ENOSPC;
+}
+
+static bool identity_valid(const struct k2i_ring_header *header)
+{
+	return header->magic == K2I_RING_MAGIC && header->layout == K2I_RING_LAYOUT &&
+	       header->features_incompatible == 0 && header->slot_count == K2I_SLOT_COUNT &&
+	       header->stream_count == K2I_STREAM_COUNT && header->stream_bytes == sizeof(struct k2i_stream) &&
+	       header->data_at == K2I_DATA_AT && k2i_power_of_two(header->capacity) &&
+	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX;
+}
+
+bool k2i_ring_positions_valid(const struct k2i_ring_header *header)
+{
+	/* relaxed: a copy that nobody shares. */
+	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&header->head, memory_order_relaxed);
+	uint64_t acked = atomic_load_explicit(&header->acked, memory_order_relaxed);
+
+	/* A consumer that dies while it acknowledges can leave acked above head. */
+	return (tail | head | acked) % 8 == 0 && acked <= tail && head <= tail && tail - head <= header->capacity &&
+	       tail <= UINT64_MAX / 2;
+}
+
+/* Read and not mapped: a file that is too short would answer a look at it with a signal. */
+int k2i_ring_identify(int descriptor, struct k2i_ring_header *header, bool *cut)
+{
+	struct stat file;
+	ssize_t bytes;
+
+	if (cut)
+		*cut = false;
+	if (fstat(descriptor, &file))
+		return -errno;
+	if (!S_ISREG(file.st_mode))
+		return -EPROTO;
+	do {
+		bytes = pread(descriptor, header, sizeof(*header), 0);
+	} while (bytes < 0 && errno == EINTR);
+	if (bytes < 0)
+		return -errno;
+	if (bytes != (ssize_t)sizeof(*header) || !identity_valid(header))
+		return -EPROTO;
+	if ((uint64_t)file.st_size >= K2I_DATA_AT + header->capacity)
+		return 0;
+	if (cut)
+		*cut = true;
+	return -EPROTO;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/counts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ring/map.h"
+
+/* What lies in front of the data. Read and not mapped: a file that is cut meanwhile would answer a look with a signal. */
+static int front_read(int descriptor, uint8_t *front)
+{
+	size_t got = 0;
+	ssize_t bytes;
+
+	while (got < K2I_DATA_AT) {
+		bytes = pread(descriptor, front + got, K2I_DATA_AT - got, (off_t)got);
+		if (bytes < 0 && errno == EINTR)
+			continue;
+		if (bytes <= 0)
+			return bytes ? -errno : -EPROTO;
+		got += (size_t)bytes;
+	}
+	return 0;
+}
+
+static int observe(int descriptor, struct k2hft_ring_stats *stats, bool *served)
+{
+	struct k2i_ring_header header;
+	struct k2hft_ring seen = {.descriptor = descriptor};
+	uint8_t *front;
+	int error = k2i_ring_identify(descriptor, &header, NULL);
+
+	if (error)
+		return error;
+	front = aligned_alloc(K2I_PAGE_BYTES_MAX, K2I_DATA_AT);
+	if (!front)
+		return -ENOMEM;
+	error = front_read(descriptor, front);
+	if (!error) {
+		seen.header = (struct k2i_ring_header *)(void *)front;
+		seen.slots = (struct k2i_slot *)(void *)(front + K2I_SLOTS_AT);
+		seen.streams = (struct k2i_stream *)(void *)(front + K2I_STREAMS_AT);
+		seen.capacity = header.capacity;
+		error = k2hft_ring_stats(&seen, stats);
+		*served = k2i_consumer_alive(descriptor, &header);
+	}
+	free(front);
+	return error;
+}
+
+int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *served)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), error;
+
+	if (descriptor < 0)
+		return -errno;
+	error = observe(descriptor, stats, served);
+	(void)close(descriptor);
+	return error;
+}
+
+uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	uint64_t waiting = 0;
+	int kept = errno;
+	bool served;
+
+	if (options->path && (options->flags & (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)) == K2HFT_RING_FRESH &&
+	    k2i_ring_observe(options->path, &stats, &served) == 0 && !served)
+		waiting = k2i_ring_unacked(&stats);
+	errno = kept;
+	return waiting;
+}

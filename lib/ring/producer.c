@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/handle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/crash.h"
+
+int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **producer)
+{
+	uint64_t chunk_bytes_max =
+		ring->capacity / 4 < K2HFT_CHUNK_BYTES_MAX ? ring->capacity / 4 : K2HFT_CHUNK_BYTES_MAX;
+	int kept = errno;
+	struct k2hft_producer *opened = calloc(1, sizeof(*opened));
+
+	errno = kept;
+	if (!opened)
+		return -ENOMEM;
+	opened->slot = k2i_slot_take(ring);
+	if (!opened->slot) {
+		free(opened);
+		return -ENOSPC;
+	}
+	opened->ring = ring;
+	opened->bytes_max = (size_t)chunk_bytes_max - K2HFT_CHUNK_HEADER_BYTES;
+	/* relaxed: A8 in k2i_slot_take made them this producer's own. */
+	opened->committed_records = atomic_load_explicit(&opened->slot->committed_records, memory_order_relaxed);
+	opened->committed_bytes = atomic_load_explicit(&opened->slot->committed_bytes, memory_order_relaxed);
+	*producer = opened;
+	return 0;
+}
+
+void k2hft_producer_close(struct k2hft_producer *producer)
+{
+	if (!producer)
+		return;
+	if (producer->size)
+		(void)k2hft_producer_discard(producer);
+	k2i_slot_free(producer->slot);
+	free(producer);
+}
+
+/* A tail that is not one (another process can have written it) has no room behind it either. */
+static bool room_for(const struct k2hft_producer *producer, uint64_t tail, uint64_t size)
+{
+	return tail - producer->head_seen <= producer->ring->capacity - size && tail % 8 == 0;
+}
+
+bool k2i_producer_room(struct k2hft_producer *producer, size_t bytes)
+{
+	struct k2i_ring_header *header = producer->ring->header;
+	uint64_t size = k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8);
+
+	/* A4: as for a claim. relaxed: both are a guess that the claim checks. */
+	if (room_for(producer, atomic_load_explicit(&header->tail, memory_order_relaxed), size))
+		return true;
+	producer->head_seen = atomic_load_explicit(&header->head, memory_order_acquire);
+	return room_for(producer, atomic_load_explicit(&header->tail, memory_order_relaxed), size);
+}
+
+static int full(struct k2hft_producer *producer, uint64_t tail)
+{
+	uint64_t used = tail - producer->head_seen, capacity = producer->ring->capacity;
+
+	/* R3: a claim that was about to be made is none. */
+	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
+	k2i_full_tell(producer->ring, used < capacity ? capacity - used : 0);
+	return -EAGAIN;
+}
+
+/* Moves the tail over `size` bytes. The slot says so first: whoever sees the claim can find its producer. */
+static int claim(struct k2hft_producer *producer, uint64_t size)
+{
+	struct k2i_ring_header *header = producer->ring->header;
+	/* relaxed: only a guess, the exchange below checks it. */
+	uint64_t tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+
+	do {
+		if (!room_for(producer, tail, size)) {
+			/* A4: what the consumer read from the room is read before it is written again. */
+			producer->head_seen = atomic_load_explicit(&header->head, memory_order_acquire);
+			/* relaxed: as above; again, since the old one can be older than this head. */
+			tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
+			if (!room_for(producer, tail, size))
+				return full(producer, tail);
+		}
+		/* R3: R2 below publishes it, but a search for the last claim's owner that finds it must find that mark. */
+		atomic_store_explicit(&producer->slot->claim, tail | 1, memory_order_release);
+		K2I_CRASH(ring_claim_before);
+		/* R2, A2, R6: room that a producer gave back comes with what it wrote there. relaxed on failure: a guess. */
+	} while (!atomic_compare_exchange_weak_explicit(&header->tail, &tail, tail + size, memory_order_seq_cst,
+							memory_order_relaxed));
+	K2I_CRASH(ring_claimed);
+	producer->position = tail;
+	producer->size = size;
+	return 0;
+}
+
+int k2hft_producer_reserve(struct k2hft_producer *producer, size_t bytes, void **payload)
+{
+	struct k2i_entry *entry;
+	int status;
+
+	if (producer->size)
+		return -EBUSY;
+	if (bytes > producer->bytes_max)
+		return -EMSGSIZE;
+	status = claim(producer, k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8));
+	if (status)
+		return status;
+	entry = k2i_entry_at(producer->ring, producer->position);
+	/* R1: A1 finds the claim's size, and its owner in the slot. */
+	atomic_store_explicit(&entry->mark,
+			      k2i_mark_make(producer->ring, producer->position, K2I_KIND_CLAIMED, producer->size),
+			      memory_order_release);
+	K2I_CRASH(ring_reserved);
+	producer->bytes = bytes;
+	*payload = entry + 1;
+	return 0;
+}
+
+static void mark_store_relaxed(struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
+{
+	/* relaxed: nobody looks there before this claim's first mark is stored (R1). */
+	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, k2i_mark_make(ring, position, kind, size),
+			      memory_order_relaxed);
+}
+
+/* Takes the mark out of room that goes back with the tail. */
+static void mark_clear(struct k2hft_ring *ring, uint64_t position)
+{
+	/*
+	 * R1 where another process is the next to claim that room: R2 orders the two, but a tool that checks one process
+	 * only sees no other way from here to the consumer.
+	 */
+	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, 0, memory_order_release);
+}
+
+/* The first mark of the claim: with it everything behind it is the consumer's, who may have to be woken. */
+static void publish(struct k2hft_ring *ring, uint64_t position, unsigned kind, uint64_t size)
+{
+	/* R1, R6 */
+	atomic_store_explicit(&k2i_entry_at(ring, position)->mark, k2i_mark_make(ring, position, kind, size),
+			      memory_order_seq_cst);
+	/* A6 */
+	if (atomic_load_explicit(&ring->header->sleeping, memory_order_seq_cst))
+		k2i_consumer_wake(ring);
+}
+
+/* Moves the tail back from the claim's end to `end`, if the claim is still the last one. */
+static bool tail_back(struct k2hft_producer *producer, uint64_t end)
+{
+	struct k2i_ring_header *header = producer->ring->header;
+	uint64_t tail = producer->position + producer->size;
+
+	/* R2, R7. relaxed on failure: nothing is read then. */
+	if (!atomic_compare_exchange_strong_explicit(&header->tail, &tail, end, memory_order_seq_cst,
+						     memory_order_relaxed))
+		return false;
+	/* A7 */
+	if (atomic_load_explicit(&header->space_waiters, memory_order_seq_cst))
+		k2i_space_wake(producer->ring);
+	return true;
+}
+
+/*
+ * Gives back [end, end of claim). A producer can die between any two of these stores: the claim's mark must say that it
+ * ends at `end` before somebody else can claim there, and what is there until then must have an owner and no mark.
+ */
+static void rear_give_back(struct k2hft_producer *producer, uint64_t end)
+{
+	struct k2hft_ring *ring = producer->ring;
+	uint64_t rear_bytes = producer->position + producer->size - end;
+	uint64_t mark = k2i_mark_make(ring, producer->position, K2I_KIND_CLAIMED, end - producer->position);
+
+	mark_clear(ring, end);
+	K2I_CRASH(ring_rear_before);
+	/* relaxed: R1 follows. */
+	atomic_store_explicit(&producer->slot->rear, end | 1, memory_order_relaxed);
+	/* R1 */
+	atomic_store_explicit(&k2i_entry_at(ring, producer->position)->mark, mark, memory_order_release);
+	if (!tail_back(producer, end))
+		mark_store_relaxed(ring, end, K2I_KIND_GAP, rear_bytes);
+	K2I_CRASH(ring_rear_given);
+	producer->size = end - producer->position;
+}
+
+static void claim_end(struct k2hft_producer *producer)
+{
+	/* R3: whoever finds the slot empty finds the mark that was stored before, or the tail back. */
+	atomic_store_explicit(&producer->slot->rear, 0, memory_order_release);
+	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
+	producer->size = 0;
+}
+
+static void chunk_write(struct k2hft_ring *ring, uint64_t begin, const struct k2hft_chunk *chunk, unsigned lead_bytes,
+			unsigned pad_bytes, size_t bytes)
+{
+	struct k2i_entry *entry = k2i_entry_at(ring, begin);
+	uint8_t *lead = (uint8_t *)(entry + 1);
+	uint64_t stream_records = (uint64_t)chunk->record_count << 32 | chunk->stream_id;
+	uint64_t rest = (uint64_t)chunk->flags << 48 | (uint64_t)pad_bytes << 40 | (uint64_t)lead_bytes << 32 |
+			chunk->writer_pid;
+
+	/* relaxed: published by the claim's first mark, R1. They are atomic for k2hft_ring_dump, which may look on. */
+	atomic_store_explicit(&entry->stream_records, htole64(stream_records), memory_order_relaxed);
+	atomic_store_explicit(&entry->time_ns, htole64(chunk->time_ns), memory_order_relaxed);
+	atomic_store_explicit(&entry->rest, htole64(rest), memory_order_relaxed);
+	/* What was there before must not go over the wire. */
+	memset(lead, 0, lead_bytes);
+	memset(lead + lead_bytes + bytes, 0, pad_bytes);
+}
+
+static void count(struct k2hft_producer *producer, uint32_t records, size_t bytes)
+{
+	producer->committed_records += records;
+	producer->committed_bytes += bytes;
+	/* relaxed: this producer alone writes them; statistics may be a moment old. */
+	atomic_store_explicit(&producer->slot->committed_records, producer->committed_records, memory_order_relaxed);
+	atomic_store_explicit(&producer->slot->committed_bytes, producer->committed_bytes, memory_order_relaxed);
+}
+
+int k2hft_producer_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes)
+{
+	struct k2hft_ring *ring = producer->ring;
+	unsigned lead_bytes = offset & 7, pad_bytes;
+	uint64_t begin, end;
+
+	if (!producer->size || bytes == 0 || offset > producer->bytes || bytes > producer->bytes - offset)
+		return -EINVAL;
+	if (chunk->flags & ~K2I_CHUNK_FLAGS_KNOWN || chunk->reserved || chunk->record_count == 0 ||
+	    chunk->record_count > bytes || !k2i_stream_referenced(ring, chunk->stream_id))
+		return -EINVAL;
+	begin = producer->position + offset - lead_bytes;
+	end = k2i_align_up(begin + K2HFT_CHUNK_HEADER_BYTES + lead_bytes + bytes, 8);
+	pad_bytes = (unsigned)(end - begin - K2HFT_CHUNK_HEADER_BYTES - lead_bytes - bytes);
+	if (end < producer->position + producer->size)
+		rear_give_back(producer, end);
+	chunk_write(ring, begin, chunk, lead_bytes, pad_bytes, bytes);
+	count(producer, chunk->record_count, bytes);
+	K2I_CRASH(ring_commit_before);
+	if (begin == producer->position) {
+		publish(ring, begin, K2I_KIND_CHUNK, end - begin);
+	} else {
+		mark_store_relaxed(ring, begin, K2I_KIND_CHUNK, end - begin);
+		publish(ring, producer->position, K2I_KIND_GAP, begin - producer->position);
+	}
+	K2I_CRASH(ring_committed);
+	claim_end(producer);
+	K2I_CRASH(ring_claim_ended);
+	return 0;
+}
+
+int k2hft_producer_discard(struct k2hft_producer *producer)
+{
+	struct k2hft_ring *ring = producer->ring;
+
+	if (!producer->size)
+		return -EINVAL;
+	mark_clear(ring, producer->position);
+	if (tail_back(producer, producer->position))
+		/* R5: between the tail's way back and R3, so that a search for the owner notices, see ring.c. */
+		(void)atomic_fetch_add_explicit(&ring->header->give_backs, 1, memory_order_release);
+	else
+		publish(ring, producer->position, K2I_KIND_DISCARDED, producer->size);
+	claim_end(producer);
+	return 0;
+}
+
+int k2hft_producer_push(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, const void *data,
+			size_t bytes)
+{
+	void *payload;
+	int status;
+
+	if (bytes == 0)
+		return -EINVAL;
+	status = k2hft_producer_reserve(producer, bytes, &payload);
+	if (status)
+		return status;
+	memcpy(payload, data, bytes);
+	status = k2hft_producer_commit(producer, chunk, 0, bytes);
+	if (status)
+		(void)k2hft_producer_discard(producer);
+	return status;
+}

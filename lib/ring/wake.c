@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/handle.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/futex.h"
+
+/*
+ * Two ways to wake the consumer. Its own process writes to an eventfd. A process that is attached writes a byte into the
+ * header through its descriptor of the file, and an inotify watch of the consumer sees that: it works with whatever
+ * user, namespace or later consumer there is, where a descriptor of the consumer's would have to be found and opened
+ * anew. Without inotify (its instances are limited) the consumer looks every few milliseconds.
+ */
+#define POLL_INTERVAL_NS 5000000
+/* A wait for room looks around at least this often. */
+#define TURN_MS 1000
+
+static int epoll_add(int epoll, int descriptor)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? -errno : 0;
+}
+
+static int timer_open(struct k2hft_ring *ring)
+{
+	ring->wake_timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	return ring->wake_timer < 0 ? -errno : epoll_add(ring->wake_epoll, ring->wake_timer);
+}
+
+int k2i_wake_open(struct k2hft_ring *ring)
+{
+	int error;
+
+	ring->wake_epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (ring->wake_epoll < 0)
+		return -errno;
+	ring->wake_event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (ring->wake_event < 0)
+		return -errno;
+	error = epoll_add(ring->wake_epoll, ring->wake_event);
+	if (error)
+		return error;
+	ring->wake_inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	return ring->wake_inotify < 0 ? timer_open(ring) : epoll_add(ring->wake_epoll, ring->wake_inotify);
+}
+
+static void descriptor_close(int *descriptor)
+{
+	if (*descriptor >= 0)
+		(void)close(*descriptor);
+	*descriptor = -1;
+}
+
+int k2i_wake_watch(struct k2hft_ring *ring)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", ring->descriptor);
+	if (ring->wake_inotify < 0 || inotify_add_watch(ring->wake_inotify, path, IN_MODIFY) >= 0)
+		return 0;
+	descriptor_close(&ring->wake_inotify);
+	return timer_open(ring);
+}
+
+void k2i_wake_close(struct k2hft_ring *ring)
+{
+	descriptor_close(&ring->wake_epoll);
+	descriptor_close(&ring->wake_event);
+	descriptor_close(&ring->wake_inotify);
+	descriptor_close(&ring->wake_timer);
+}
+
+void k2i_wake_arm(struct k2hft_ring *ring)
+{
+	struct itimerspec once = {.it_value = {.tv_nsec = POLL_INTERVAL_NS}};
+
+	if (ring->wake_timer >= 0)
+		(void)timerfd_settime(ring->wake_timer, 0, &once, NULL);
+}
+
+/*
+ * The sleep is ended only after the wake is on its way: a producer that dies in between must not take it along. Several
+ * producers may knock for one sleep then, which is harmless; each sleep has a number of its own, so none of them ends a
+ * later one.
+ */
+void k2i_consumer_wake(struct k2hft_ring *ring)
+{
+	size_t knock_at = offsetof(struct k2i_ring_header, knock);
+	/* relaxed: not older than what the caller saw; what it wakes for is published by R1. */
+	uint32_t sleep = atomic_load_explicit(&ring->header->sleeping, memory_order_relaxed);
+	int kept = errno, cancel_state;
+	uint64_t one = 1;
+	uint8_t knock = 0;
+	ssize_t written;
+
+	if (sleep == 0)
+		return;
+	/* The commit that wakes is not at its end yet. */
+	cancel_state = k2i_cancel_disable();
+	do {
+		written = ring->consumer ? write(ring->wake_event, &one, sizeof(one))
+					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
+	} while (written < 0 && errno == EINTR);
+	k2i_cancel_restore(cancel_state);
+	/* relaxed: it saves the next producer the knocking, no more. One that may not knock leaves that to the next. */
+	if (written > 0)
+		(void)atomic_compare_exchange_strong_explicit(&ring->header->sleeping, &sleep, 0, memory_order_relaxed,
+							      memory_order_relaxed);
+	errno = kept;
+}
+
+int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring)
+{
+	return ring->consumer ? ring->wake_epoll : -EINVAL;
+}
+
+void k2hft_ring_awake(struct k2hft_ring *ring)
+{
+	char events[1024];
+	int kept = errno;
+
+	if (!ring->consumer)
+		return;
+	/* relaxed: one wake too many is harmless, and the caller reads next. */
+	atomic_store_explicit(&ring->header->sleeping, 0, memory_order_relaxed);
+	while (read(ring->wake_event, events, sizeof(events)) > 0)
+		continue;
+	while (ring->wake_inotify >= 0 && read(ring->wake_inotify, events, sizeof(events)) > 0)
+		continue;
+	while (ring->wake_timer >= 0 && read(ring->wake_timer, events, sizeof(events)) > 0)
+		continue;
+	errno = kept;
+}
+
+void k2i_consumer_stir(struct k2hft_ring *ring)
+{
+	/* relaxed: as in k2hft_ring_awake. */
+	atomic_store_explicit(&ring->header->sleeping, 0, memory_order_relaxed);
+}
+
+void k2i_space_wake(struct k2hft_ring *ring)
+{
+	/* R11 */
+	(void)atomic_fetch_add_explicit(&ring->header->space_sequence, 1, memory_order_release);
+	k2i_futex_wake(&ring->header->space_sequence, FUTEX_WAKE, INT_MAX);
+}
+
+uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)
+{
+	/* A7: room that this does not see is freed by somebody who sees that there is a waiter. */
+	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_seq_cst);
+	uint64_t used = tail - atomic_load_explicit(&ring->header->head, memory_order_seq_cst);
+
+	return used < ring->capacity ? ring->capacity - used : 0;
+}
+
+static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct timespec *deadline)
+{
+	/* A11 */
+	while (atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire) == sequence) {
+		if (k2i_futex(&ring->header->space_sequence, FUTEX_WAIT_BITSET, sequence, deadline) == 0 ||
+		    errno == EAGAIN)
+			continue;
+		return errno == ETIMEDOUT || errno == EINTR ? -errno : -EIO;
+	}
+	return 0;
+}
+
+/* In turns: after each it asks whether there still is anybody who could free room. */
+static int wait_served(struct k2hft_ring *ring, uint32_t sequence, int timeout_ms)
+{
+	int left_ms = timeout_ms, turn_ms, status;
+
+	do {
+		turn_ms = left_ms < 0 || left_ms > TURN_MS ? TURN_MS : left_ms;
+		struct timespec deadline = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)turn_ms * 1000000);
+
+		status = wait_changed(ring, sequence, &deadline);
+		left_ms -= left_ms < 0 ? 0 : turn_ms;
+		if (status == -ETIMEDOUT && k2i_ring_abandoned(ring))
+			return -EPIPE;
+	} while (status == -ETIMEDOUT && left_ms != 0);
+	return status;
+}
+
+int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
+{
+	uint64_t seen = k2i_full_seen(ring);
+	int status = 0, kept = errno;
+	uint32_t sequence;
+
+	if (k2i_ring_abandoned_known(ring))
+		return -EPIPE;
+	/* R7 */
+	(void)atomic_fetch_add_explicit(&ring->header->space_waiters, 1, memory_order_seq_cst);
+	/* A11: read before the positions are: what was freed for this value is seen in them, a later value ends the wait. */
+	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
+	if (k2i_ring_free_bytes(ring) <= seen)
+		status = wait_served(ring, sequence, timeout_ms);
+	/* relaxed: the consumer may wake once in vain. */
+	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);
+	errno = kept;
+	return status;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The open chunk of a writer is written by the writer's thread without lock and without read-modify-write, and yet
+ * another thread, the sealer (the client, when a claim stands in its way, or a flush), can commit it when the writer is
+ * idle. Both go through two words, `busy` and `seal_ticket`:
+ *
+ *	writer                                  sealer, under the sender's mutex
+ *	  W1  busy = 1                            A1  seal_ticket = ticket
+ *	  S1  ---- light fence ----               S1  ---- heavy fence ----
+ *	  W2  seal_ticket == 0 ?                  A2  busy == 0 ?
+ *	  W3  fill the open chunk                 A3  commit the open chunk, seal_ticket = 0
+ *	  W4  busy = 0 (S2 release)                   else leave the ticket to the writer
+ *	  S1  ---- light fence ----
+ *	  W5  seal_ticket == 0 ?
+ *
+ * The heavy fence is membarrier(2): each thread of the process passes a full fence between A1 and A2. The light fence
+ * keeps the compiler from moving W1 behind W2 and W4 behind W5; the processor may. So for one pass of a writer, either
+ * its thread is interrupted before W1 takes effect, then W2 comes after A1 and sees the ticket; or W1 has taken
+ * effect, then A2 sees busy == 1, or what W4 stored later.
+ *
+ *	A2 reads 0 of an earlier W4: S2 makes all that the call wrote visible to the sealer, and no call can begin to fill
+ *	that does not see the ticket at W2. It waits for the mutex, so A3 has the chunk alone; it sees A3's effects by
+ *	the mutex, or, when A3's zero is what W2 reads, by edge S3: seal_ticket = 0 is a release store, W2 acquires.
+ *	A2 reads 1: the ticket stays. W4 was not in effect at the fence, so W5 comes after A1 and sees the ticket: the
+ *	writer commits at the end of the call, under the mutex. No sealer touches the chunk meanwhile: A2 and A3 need
+ *	the mutex too.
+ *
+ * Where membarrier is refused, and under ThreadSanitizer, which does not know it, W1, W4, W2, W5, A1 and A2 are
+ * sequentially consistent operations on both sides; the same cases follow from their total order.
+ *
+ * A chunk can also begin while the client goes to sleep. The client says so to the ring, then calls the sealer, then
+ * waits; the writer stores `open` before its claim, and asks at the end of the call whether the client sleeps. All four
+ * are sequentially consistent (edge S4), so that one of them sees the other.
+ *
+ * For statistics sealed_records is stored last, by a release, and read first, by an acquire (edge S5): it is never ahead of
+ * `records`. All other relaxed accesses of these files are to counters, to what the sender's mutex protects (seal_ticket is
+ * stored under it alone), or to what the thread itself has stored.
+ */
+#include "sender/sender.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "sender/writer.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_THREAD_SANITIZER
+#define UNDER_THREAD_SANITIZER 0
+#endif
+
+static int membarrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0) < 0 ? -errno : 0;
+}
+
+bool k2i_seal_asymmetric(void)
+{
+	int saved_errno = errno;
+	bool granted = !UNDER_THREAD_SANITIZER && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+
+	errno = saved_errno;
+	return granted;
+}
+
+/* False: the kernel took back what it granted (a filter of system calls installed later): nobody may seal then. */
+static bool heavy_fence(struct k2hft_sender *sender)
+{
+	int saved_errno = errno;
+	int status = sender->asymmetric ? membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) : 0;
+
+	errno = saved_errno;
+	if (status == 0)
+		return true;
+	k2i_log_limited(&sender->seal_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
+			"sender: membarrier: %s: records wait for the next call of their writer", strerror(-status));
+	return false;
+}
+
+/* A2 and A3 of one writer. */
+static void seal_one(struct k2hft_writer *writer)
+{
+	if (atomic_load_explicit(&writer->busy, memory_order_seq_cst)) /* edge S2 */
+		return;
+	k2i_writer_commit_open(writer, true);
+	atomic_store_explicit(&writer->seal_ticket, 0, memory_order_release); /* edge S3 */
+	/* Another may wait for a ticket that was left to the writer, who finds none now between W4 and W5. */
+	(void)pthread_cond_broadcast(&writer->sender->sealed);
+}
+
+uint64_t k2i_sender_seal(struct k2hft_sender *sender)
+{
+	bool any = false;
+	uint64_t ticket;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	ticket = ++sender->seal_ticket;
+	for (struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
+		if (!atomic_load_explicit(&writer->open, memory_order_seq_cst)) /* edge S4 */
+			continue;
+		any = true;
+		if (!atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed))
+			atomic_store_explicit(&writer->seal_ticket, ticket, memory_order_seq_cst);
+	}
+	if (any && heavy_fence(sender)) {
+		for (struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
+			if (atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed))
+				seal_one(writer);
+		}
+	}
+	(void)pthread_mutex_unlock(&sender->mutex);
+	return ticket;
+}
+
+void k2i_writer_seal_own(struct k2hft_writer *writer)
+{
+	struct k2hft_sender *sender = writer->sender;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	if (atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed)) {
+		k2i_writer_commit_open(writer, true);
+		atomic_store_explicit(&writer->seal_ticket, 0, memory_order_release);
+		(void)pthread_cond_broadcast(&sender->sealed);
+	}
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+static bool ticket_pending(const struct k2hft_sender *sender, uint64_t ticket)
+{
+	for (const struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
+		uint64_t pending = atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed);
+
+		if (pending && pending <= ticket)
+			return true;
+	}
+	return false;
+}
+
+static void seal_unlock(void *argument)
+{
+	struct k2hft_sender *sender = argument;
+
+	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+int k2i_sender_sealed_wait(struct k2hft_sender *sender, uint64_t ticket, uint64_t deadline_ns)
+{
+	struct timespec deadline = k2i_timespec(deadline_ns);
+	int status = 0;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	pthread_cleanup_push(seal_unlock, sender);
+	while (ticket_pending(sender, ticket) && status == 0) {
+		if (deadline_ns == K2I_DEADLINE_NONE)
+			status = pthread_cond_wait(&sender->sealed, &sender->mutex);
+		else
+			status = pthread_cond_timedwait(&sender->sealed, &sender->mutex, &deadline);
+	}
+	pthread_cleanup_pop(1);
+	return -status;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "sender/sender.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "client/client.h"
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/options.h"
+#include "ring/counts.h"
+#include "ring/handle.h"
+#include "sender/writer.h"
+
+/* The largest payload is the largest entry without its header and padding. */
+#define ENTRY_OVERHEAD_BYTES (K2HFT_CHUNK_HEADER_BYTES + 32u)
+/* How often a sender that is attached looks whether the ring's own sender got on. */
+#define ATTACHED_POLL_NS 2000000L
+
+/* From a time-out in milliseconds, -1: none. */
+static uint64_t deadline(int timeout_ms)
+{
+	return timeout_ms < 0 ? K2I_DEADLINE_NONE : k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
+}
+
+static int deadline_left_ms(uint64_t deadline_ns)
+{
+	uint64_t now = k2i_clock_ns(CLOCK_MONOTONIC), left_ms;
+
+	if (deadline_ns == K2I_DEADLINE_NONE)
+		return -1;
+	if (deadline_ns <= now)
+		return 0;
+	left_ms = (deadline_ns - now + 999999) / 1000000;
+	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
+static size_t smaller(size_t one, size_t other)
+{
+	return one < other ? one : other;
+}
+
+/* Sizes that one writer may take, so that several fit into a small ring. */
+static void sizes_set(struct k2hft_sender *sender)
+{
+	size_t ring_bytes = (size_t)sender->ring->capacity; /* it is mapped */
+	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
+
+	sender->open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16);
+	sender->piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
+	sender->run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - sender->piece_bytes_max);
+}
+
+static void claim_in_the_way(void *argument)
+{
+	(void)k2i_sender_seal(argument);
+}
+
+struct k2hft_ring_options k2i_sender_ring_options(const struct k2hft_sender_options *options)
+{
+	return (struct k2hft_ring_options){
+		.size = sizeof(struct k2hft_ring_options),
+		.path = options->ring_path,
+		.ring_bytes = options->ring_bytes,
+		.flags = options->ring_flags,
+	};
+}
+
+struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_options *options)
+{
+	return (struct k2hft_client_options){
+		.size = sizeof(struct k2hft_client_options),
+		.host = options->host,
+		.port = options->port,
+		.host_name = options->host_name,
+		.level = options->level,
+		.compress = options->compress,
+		.batch_records_max = options->batch_records_max,
+		.expire_s = options->expire_s,
+		.tls = options->tls,
+	};
+}
+
+static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_options *options,
+			const struct k2hft_client_options *client_options)
+{
+	int status = k2hft_client_open(sender->ring, client_options, &sender->client);
+
+	if (status)
+		return status;
+	k2i_client_claim_hook_set(sender->client, claim_in_the_way, sender);
+	/* A ring without a name is found by nobody later. */
+	if (!options->ring_path || options->ring_flags & K2HFT_RING_TEMPORARY)
+		k2i_client_ring_ends(sender->client);
+	return k2hft_client_thread_start(sender->client);
+}
+
+static int sender_create(struct k2hft_sender **sender)
+{
+	int kept = errno;
+	struct k2hft_sender *made = calloc(1, sizeof(*made));
+
+	errno = kept;
+	if (!made)
+		return -ENOMEM;
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	k2i_condition_init(&made->sealed);
+	k2i_turnstile_init(&made->room);
+	*sender = made;
+	return 0;
+}
+
+void k2i_sender_free(struct k2hft_sender *sender)
+{
+	/* Also into a ring that is left to others. */
+	(void)k2i_writers_pay(sender);
+	k2hft_client_close(sender->client);
+	k2hft_ring_close(sender->ring);
+	k2i_turnstile_destroy(&sender->room);
+	(void)pthread_cond_destroy(&sender->sealed);
+	(void)pthread_mutex_destroy(&sender->mutex);
+	free(sender);
+}
+
+/* `status` is that of opening its ring. */
+static int ring_take(struct k2hft_sender *made, int status, struct k2hft_sender **sender)
+{
+	if (status) {
+		k2i_sender_free(made);
+		return status;
+	}
+	sizes_set(made);
+	*sender = made;
+	return 0;
+}
+
+int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender)
+{
+	struct k2hft_sender *made;
+	int status = sender_create(&made);
+
+	if (status)
+		return status;
+	made->full = full;
+	made->asymmetric = k2i_seal_asymmetric();
+	return ring_take(made, k2hft_ring_open(ring_options, &made->ring), sender);
+}
+
+int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
+{
+	struct k2hft_ring_options ring_options;
+	struct k2hft_client_options client_options;
+	struct k2hft_sender_options known;
+	struct k2hft_sender *made;
+	uint64_t waiting;
+	int status = k2i_options_copy(&known, sizeof(known), options);
+
+	if (status)
+		return status;
+	if (!sender)
+		return -EINVAL;
+	if (known.full > K2HFT_FULL_DROP)
+		return k2i_option_refuse("full = %u is not known", known.full);
+	if (known.reserved)
+		return k2i_option_refuse("reserved = %u is not 0", known.reserved);
+	/* Before a ring file is begun afresh for it. */
+	client_options = k2i_sender_client_options(&known);
+	status = k2i_client_options_check(&client_options);
+	if (status)
+		return status;
+	ring_options = k2i_sender_ring_options(&known);
+	waiting = k2i_ring_waiting(&ring_options);
+	status = k2i_sender_create(&ring_options, known.full, &made);
+	if (status)
+		return status;
+	if (waiting)
+		k2i_log(K2HFT_LOG_WARNING,
+			"sender: %s is begun afresh: %llu records in it that were not acknowledged are lost",
+			known.ring_path, (unsigned long long)waiting);
+	status = client_start(made, &known, &client_options);
+	if (status) {
+		k2i_sender_free(made);
+		return status;
+	}
+	*sender = made;
+	return 0;
+}
+
+int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
+{
+	struct k2hft_sender *made;
+	int status;
+
+	if (!ring_path || !sender)
+		return -EINVAL;
+	status = sender_create(&made);
+	if (status)
+		return status;
+	made->attached = true;
+	return ring_take(made, k2hft_ring_attach(ring_path, &made->ring), sender);
+}
+
+/*
+ * Another process's client sends: all that can be done is to look. Only this process's records are of interest, but the
+ * head moves in order, so those of others that lie before them must be acknowledged, too.
+ */
+static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
+{
+	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
+	uint64_t target = k2i_ring_stats(sender->ring).tail;
+	struct k2hft_ring_stats stats;
+	int kept = errno;
+	bool abandoned;
+
+	for (;;) {
+		/* Before the positions: what the process did at last is in them. */
+		abandoned = k2i_ring_abandoned(sender->ring);
+		stats = k2i_ring_stats(sender->ring);
+		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
+		if (stats.head >= target || stats.head >= stats.tail)
+			return 0;
+		if (abandoned)
+			return -EPIPE;
+		if (deadline_left_ms(deadline_ns) == 0)
+			return -ETIMEDOUT;
+		(void)nanosleep(&pause, NULL);
+		errno = kept;
+	}
+}
+
+static int flush(struct k2hft_sender *sender, uint64_t deadline_ns)
+{
+	int status = k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), deadline_ns);
+
+	if (status)
+		return status;
+	if (!sender->client)
+		return acked_wait(sender, deadline_ns);
+	return k2hft_client_drain(sender->client, deadline_left_ms(deadline_ns));
+}
+
+int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
+{
+	return sender ? flush(sender, deadline(timeout_ms)) : -EINVAL;
+}
+
+int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	uint64_t deadline_ns = deadline(timeout_ms);
+	int status;
+
+	if (!sender)
+		return 0;
+	status = flush(sender, deadline_ns);
+	if (status == 0 && k2i_writers_pay(sender))
+		status = flush(sender, deadline_ns);
+	if (status && k2hft_sender_stats(sender, &stats) == 0)
+		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",
+			(unsigned long long)stats.unacked_records);
+	k2i_sender_free(sender);
+	return status;
+}
+
+int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *stats)
+{
+	struct k2hft_sender_stats known = {.size = sizeof(known)};
+	struct k2hft_ring_stats ring;
+	uint64_t open_records = 0;
+
+	if (!sender || !stats)
+		return -EINVAL;
+	(void)pthread_mutex_lock(&sender->mutex);
+	known.written_records = sender->closed_records;
+	known.written_bytes = sender->closed_bytes;
+	known.dropped_records = sender->closed_dropped;
+	for (const struct k2hft_writer *writer = sender->writers; writer; writer = writer->next) {
+		uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_acquire); /* edge S5 */
+		uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
+
+		open_records += records - sealed;
+		known.written_records += records;
+		known.written_bytes += atomic_load_explicit(&writer->bytes, memory_order_relaxed);
+		known.dropped_records += atomic_load_explicit(&writer->dropped_records, memory_order_relaxed);
+	}
+	(void)pthread_mutex_unlock(&sender->mutex);
+	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
+	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
+	ring = k2i_ring_stats(sender->ring);
+	known.unacked_records = open_records + k2i_ring_unacked(&ring);
+	return k2i_stats_copy(stats, &known, sizeof(known));
+}
+
+struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender)
+{
+	return sender->ring;
+}
+
+struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender)
+{
+	return sender->client;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* Texts: lines with their ends, in pieces as they come. */
+#include "sender/writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "sender/sender.h"
+
+/* Bytes that are counted with one byte as the sum: a fixed length lets the compiler use vector instructions. */
+#define COUNT_BLOCK_BYTES 128u
+#define COUNT_REST_BYTES 16u
+/* Least room behind the tail that is worth a read(2). */
+#define RESERVE_BYTES_MIN 4096u
+
+/* In a text of a fixed length. gcc 12 at -O3 takes the sum of 16 comparisons for one of masks, and has it negative. */
+static inline uint8_t block_ends_count(const uint8_t *text, size_t bytes)
+{
+	uint8_t ends = 0;
+
+	for (size_t at = 0; at < bytes; at++)
+		if (text[at] == '\n')
+			ends++;
+	return ends;
+}
+
+uint64_t k2i_line_ends_count(const uint8_t *text, size_t bytes)
+{
+	uint64_t count = 0;
+	size_t at = 0;
+
+	for (; bytes - at >= COUNT_BLOCK_BYTES; at += COUNT_BLOCK_BYTES)
+		count += block_ends_count(text + at, COUNT_BLOCK_BYTES);
+	/* Of a few lines most would be left otherwise. */
+	for (; bytes - at >= COUNT_REST_BYTES; at += COUNT_REST_BYTES)
+		count += block_ends_count(text + at, COUNT_REST_BYTES);
+	for (; at < bytes; at++)
+		count += text[at] == '\n';
+	return count;
+}
+
+static size_t smaller(size_t one, size_t other)
+{
+	return one < other ? one : other;
+}
+
+static int tail_room(struct k2hft_writer *writer, size_t bytes)
+{
+	size_t room = writer->tail_room ? writer->tail_room : 1024;
+	uint8_t *tail;
+	int kept;
+
+	if (bytes <= writer->tail_room)
+		return 0;
+	kept = errno;
+	while (room < bytes)
+		room *= 2;
+	tail = realloc(writer->tail, room);
+	errno = kept;
+	if (!tail)
+		return -ENOMEM;
+	writer->tail = tail;
+	writer->tail_room = room;
+	return 0;
+}
+
+static int tail_append(struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
+{
+	int status = tail_room(writer, writer->tail_bytes + bytes);
+
+	if (status)
+		return status;
+	memcpy(writer->tail + writer->tail_bytes, text, bytes);
+	writer->tail_bytes += bytes;
+	return 0;
+}
+
+static uint16_t continued_flag(const struct k2hft_writer *writer)
+{
+	return writer->continued ? K2HFT_CHUNK_CONTINUED : 0;
+}
+
+int k2i_writer_end_owed(struct k2hft_writer *writer)
+{
+	struct k2i_piece piece = {.first = "\n", .first_bytes = 1, .record_count = 1, .flags = K2HFT_CHUNK_CONTINUED};
+	int status;
+
+	if (!writer->owes_end)
+		return 0;
+	status = k2i_writer_put(writer, &piece);
+	if (status)
+		return status;
+	/* The record was counted when it was dropped. */
+	k2i_writer_count_sealed(writer, 0, 1);
+	writer->owes_end = false;
+	return 0;
+}
+
+/* The tail and `bytes` of text behind it, which end in LF: into the open chunk if they are few. */
+static int lines_append(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, uint64_t records)
+{
+	size_t needed = writer->tail_bytes + bytes;
+	uint8_t *cursor;
+	int status;
+
+	if (needed > k2i_writer_room(writer)) {
+		status = k2i_writer_open_chunk(writer, needed);
+		if (status)
+			return status;
+	}
+	cursor = writer->begin + k2i_writer_filled(writer);
+	if (writer->tail_bytes)
+		memcpy(cursor, writer->tail, writer->tail_bytes);
+	memcpy(cursor + writer->tail_bytes, text, bytes);
+	k2i_writer_count_open(writer, records, needed);
+	writer->tail_bytes = 0;
+	return 0;
+}
+
+static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, uint64_t records)
+{
+	struct k2i_piece piece = {.first = writer->tail,
+				  .first_bytes = writer->tail_bytes,
+				  .second = text,
+				  .second_bytes = bytes,
+				  .record_count = (uint32_t)records,
+				  .flags = continued_flag(writer)};
+	int status = k2i_writer_end_owed(writer);
+
+	if (status)
+		return status;
+	/* An open chunk has no flags and is for small amounts. */
+	if (!writer->continued && writer->tail_bytes + bytes <= writer->sender->open_bytes_max / 2)
+		return lines_append(writer, text, bytes, records);
+	status = k2i_writer_put(writer, &piece);
+	if (status)
+		return status;
+	k2i_writer_count_sealed(writer, records, writer->tail_bytes + bytes);
+	writer->tail_bytes = 0;
+	writer->continued = false;
+	return 0;
+}
+
+/*
+ * The tail and `bytes` of text: no end of line in sight. The last byte becomes the new tail: the line's last piece must
+ * not be empty, should no more come, or no more find room.
+ */
+static int piece_put(struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
+{
+	struct k2i_piece piece = {.second = text,
+				  .second_bytes = bytes - (bytes != 0),
+				  .record_count = 1,
+				  .flags = (uint16_t)(K2HFT_CHUNK_CONTINUES | continued_flag(writer))};
+	int status = tail_room(writer, 1);
+
+	piece.first = writer->tail;
+	piece.first_bytes = writer->tail_bytes - (bytes == 0);
+	if (status == 0)
+		status = k2i_writer_end_owed(writer);
+	if (status == 0)
+		status = k2i_writer_put(writer, &piece);
+	if (status)
+		return status;
+	k2i_writer_count_sealed(writer, 0, writer->tail_bytes + bytes - 1);
+	writer->tail[0] = bytes ? text[bytes - 1] : writer->tail[writer->tail_bytes - 1];
+	writer->tail_bytes = 1;
+	writer->continued = true;
+	return 0;
+}
+
+/* `records` lines, or 0: a part of one, whose rest is skipped. */
+static void text_drop(struct k2hft_writer *writer, int status, uint64_t records)
+{
+	writer->tail_bytes = 0;
+	/* Without its end the next line would be the rest of this one. */
+	writer->owes_end |= writer->continued;
+	writer->continued = false;
+	writer->skipping = records == 0;
+	k2i_writer_drop(writer, status, records ? records : 1);
+}
+
+/* The ring had no room for what `status` was asked to take, and the sender drops: 0 then. */
+static int full_drop(struct k2hft_writer *writer, int status, uint64_t records)
+{
+	if (status != -ENOBUFS)
+		return status;
+	text_drop(writer, status, records);
+	return 0;
+}
+
+void k2i_writer_tail_drop(struct k2hft_writer *writer, int status)
+{
+	if (writer->tail_bytes)
+		text_drop(writer, status, 0);
+}
+
+static int rest_skip(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, size_t *step)
+{
+	const uint8_t *end = memchr(text, '\n', bytes);
+
+	*step = end ? (size_t)(end - text) + 1 : bytes;
+	writer->skipping = !end;
+	return 0;
+}
+
+/* The end of what goes into the next chunk: lines up to a run, or one long line; 0: no line ends there. */
+static size_t run_end(const struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
+{
+	const struct k2hft_sender *sender = writer->sender;
+	size_t limit = 0, furthest;
+	const uint8_t *end = NULL;
+
+	if (writer->tail_bytes < sender->run_bytes_max) {
+		limit = smaller(bytes, sender->run_bytes_max - writer->tail_bytes);
+		end = memrchr(text, '\n', limit);
+	}
+	furthest = smaller(bytes, sender->piece_bytes_max - writer->tail_bytes);
+	if (!end && furthest > limit)
+		end = memchr(text + limit, '\n', furthest - limit);
+	return end ? (size_t)(end - text) + 1 : 0;
+}
+
+/* Takes the next `*step` bytes. */
+static int text_step(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, size_t *step)
+{
+	uint64_t records;
+
+	if (writer->skipping)
+		return rest_skip(writer, text, bytes, step);
+	*step = run_end(writer, text, bytes);
+	if (*step) {
+		records = k2i_line_ends_count(text, *step);
+		return full_drop(writer, lines_put(writer, text, *step, records), records);
+	}
+	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max) {
+		*step = writer->sender->piece_bytes_max - writer->tail_bytes;
+		return full_drop(writer, piece_put(writer, text, *step), 0);
+	}
+	*step = bytes;
+	return tail_append(writer, text, bytes);
+}
+
+int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken)
+{
+	const uint8_t *from = text;
+	size_t done = 0, step = 0;
+	int status = 0;
+
+	if (taken)
+		*taken = 0;
+	if (writer->binary || writer->reserved || (bytes && !text))
+		return k2i_writer_answer(writer, -EINVAL);
+	k2i_writer_enter(writer);
+	for (; done < bytes && status == 0; done += status ? 0 : step)
+		status = text_step(writer, from + done, bytes - done, &step);
+	if (writer->each_call)
+		k2i_writer_commit_open(writer, true);
+	k2i_writer_leave(writer);
+	if (taken)
+		*taken = done;
+	return k2i_writer_answer(writer, status);
+}
+
+int k2i_writer_tail_end(struct k2hft_writer *writer)
+{
+	struct k2i_piece piece = {.first = writer->tail,
+				  .first_bytes = writer->tail_bytes,
+				  .record_count = 1,
+				  .flags = continued_flag(writer)};
+	int status;
+
+	if (!writer->tail_bytes && !writer->owes_end)
+		return 0;
+	k2i_writer_enter(writer);
+	status = k2i_writer_end_owed(writer);
+	if (status == 0 && writer->tail_bytes)
+		status = k2i_writer_put(writer, &piece);
+	if (status == 0) {
+		k2i_writer_count_sealed(writer, writer->tail_bytes ? 1 : 0, writer->tail_bytes);
+		writer->tail_bytes = 0;
+		writer->continued = false;
+	}
+	k2i_writer_leave(writer);
+	return status;
+}
+
+int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes)
+{
+	size_t run_bytes = writer->sender->run_bytes_max, claimed_bytes;
+	void *claimed;
+	int status;
+
+	if (writer->reserved)
+		return -EINVAL;
+	k2i_writer_enter(writer);
+	k2i_writer_commit_open(writer, true);
+	status = k2i_writer_end_owed(writer);
+	if (status == 0)
+		status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
+					  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);
+	k2i_writer_leave(writer);
+	if (status)
+		return status;
+	writer->reserved = claimed;
+	writer->reserved_bytes = claimed_bytes;
+	*memory = writer->reserved + writer->tail_bytes;
+	*bytes = claimed_bytes - writer->tail_bytes;
+	return 0;
+}
+
+/* Publishes the tail and the first `bytes` behind it, and keeps the `rest_bytes` that follow as the new tail. */
+static int reserved_commit(struct k2hft_writer *writer, size_t bytes, size_t rest_bytes, bool ends)
+{
+	size_t all = writer->tail_bytes + bytes;
+	uint16_t flags = (uint16_t)(continued_flag(writer) | (ends ? 0 : K2HFT_CHUNK_CONTINUES));
+	uint64_t records = ends ? k2i_line_ends_count(writer->reserved + writer->tail_bytes, bytes) : 0;
+	int status = tail_room(writer, rest_bytes);
+
+	if (status)
+		return status;
+	if (writer->tail_bytes)
+		memcpy(writer->reserved, writer->tail, writer->tail_bytes);
+	/* Before the commit, which gives the rear of the claim back. */
+	if (rest_bytes)
+		memcpy(writer->tail, writer->reserved + all, rest_bytes);
+	writer->tail_bytes = rest_bytes;
+	writer->continued = !ends;
+	status =
+		k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), ends ? (uint32_t)records : 1, flags, all);
+	if (status == 0)
+		k2i_writer_count_sealed(writer, records, all);
+	writer->reserved = NULL;
+	return status;
+}
+
+static int reserved_text(struct k2hft_writer *writer, size_t bytes)
+{
+	const uint8_t *text = writer->reserved + writer->tail_bytes;
+	const uint8_t *end = memrchr(text, '\n', bytes);
+
+	if (end)
+		return reserved_commit(writer, (size_t)(end - text) + 1, bytes - (size_t)(end - text) - 1, true);
+	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max)
+		return reserved_commit(writer, bytes - 1, 1, false);
+	return tail_append(writer, text, bytes);
+}
+
+int k2i_writer_commit(struct k2hft_writer *writer, size_t bytes)
+{
+	int status = 0;
+
+	if (!writer->reserved || bytes > writer->reserved_bytes - writer->tail_bytes)
+		return -EINVAL;
+	if (bytes && writer->binary) {
+		status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), 1, 0, bytes);
+		if (status == 0)
+			k2i_writer_count_sealed(writer, 1, bytes);
+		writer->reserved = NULL;
+	} else if (bytes) {
+		status = reserved_text(writer, bytes);
+	}
+	/* Nothing was published: the claim goes back. */
+	if (writer->reserved) {
+		(void)k2hft_producer_discard(writer->producer);
+		writer->reserved = NULL;
+	}
+	return status;
+}

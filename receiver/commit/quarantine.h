@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_QUARANTINE_H
+#define K2I_QUARANTINE_H
+
+#include "receiver/commit/group.h"
+
+/*
+ * Chunks that can't be stored where they belong, for a reason of their own, are kept in a directory: a file
+ * RINGUUID-POSITION with the payload for each, and a line for each in its index: name, bytes, reason, host, path,
+ * separated by tabs, control characters replaced. A chunk that comes again is there once.
+ */
+struct k2i_quarantine;
+
+/* `directory`, which is made when it is needed first, takes `bytes_max`, counted by k2i_group_cost. -ENOMEM */
+int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_counters *counters,
+			  struct k2i_quarantine **quarantine);
+void k2i_quarantine_free(struct k2i_quarantine *quarantine);
+
+/*
+ * All chunks of a group's file, whose `error` says why. -EDQUOT there is no room left for them,
+ * else errors as mkdir(2), open(2) and write(2). Any thread.
+ */
+int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
+		       const struct k2i_group_file *file);
+
+/* What was put there before survives a power cut. Errors as syncfs(2). Any thread. */
+int k2i_quarantine_sync(struct k2i_quarantine *quarantine);
+
+/* Once a second: a file system that is not there any more is let go. */
+void k2i_quarantine_tick(struct k2i_quarantine *quarantine);
+
+#endif

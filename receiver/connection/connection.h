@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_CONNECTION_H
+#define K2I_CONNECTION_H
+
+#include "receiver/connection/loops.h"
+
+/* One connection on its loop; all calls from the loop's thread. */
+#define K2I_PEER_BYTES_MAX 80u
+
+struct k2i_connection;
+
+/*
+ * Takes the descriptor in every case. One that is `crowded` takes the place of one that has not greeted, or is refused when
+ * it has. Errors are logged.
+ */
+void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
+/* The syncer has done a round. It can be gone afterwards. */
+void k2i_connection_synced(struct k2i_connection *connection);
+/*
+ * Once a second: time limits, and another try for those that are held; `late_ns` is how much later than that. It can be
+ * gone afterwards.
+ */
+void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);
+/* The connection of that session id, or NULL. */
+struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id);
+struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection);
+/* The same ring has connected again. It can be gone afterwards. */
+void k2i_connection_fence(struct k2i_connection *connection);
+/* The name of its host was looked up. It can be gone afterwards. */
+void k2i_connection_admit(struct k2i_connection *connection);
+/* Commits what is complete: nothing more will be read. */
+void k2i_connection_finish(struct k2i_connection *connection);
+/* Ends it in good order, after all have finished: the last acknowledgement, BYE. It can be gone afterwards. */
+void k2i_connection_bye(struct k2i_connection *connection);
+/* At once. */
+void k2i_connection_free(struct k2i_connection *connection);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/connection/loops.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/clock.h"
+#include "receiver/connection/connection.h"
+#include "receiver/commit/syncer.h"
+#include "base/thread.h"
+
+#define STOP_NS UINT64_C(3000000000)
+#define TICK_NS UINT64_C(1000000000)
+#define STARVED_TICK_US 200000
+
+enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STOP };
+
+struct message { /* to a loop, from any thread */
+	struct message *next;
+	enum message_kind kind;
+	uint64_t id;    /* FENCE, ADMIT */
+	int descriptor; /* SERVE */
+	bool crowded;   /* SERVE: one too many */
+	char peer[K2I_PEER_BYTES_MAX];
+};
+
+struct loop_whole { /* the whole of a struct k2i_loop */
+	struct k2i_loop loop;
+	pthread_t thread;
+	bool started;
+	struct message *stop; /* made beforehand: without memory it could not be told to end */
+	atomic_bool synced;   /* since it was woken */
+	int wake;
+	struct event *woken, *tick;
+	uint64_t stop_ns, ticked_ns;
+	/* Guards what follows. */
+	pthread_mutex_t mutex;
+	struct message *first, **last;
+};
+
+struct k2i_loops {
+	struct k2i_service *service;
+	unsigned loop_count, next;
+	struct loop_whole *loops;
+};
+
+uint64_t k2i_loop_now_ns(void)
+{
+	return k2i_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Messages ------------------------------------------------------------------------------------------------------- */
+
+static void message_post(struct loop_whole *whole, struct message *message)
+{
+	uint64_t one = 1;
+
+	message->next = NULL;
+	(void)pthread_mutex_lock(&whole->mutex);
+	*whole->last = message;
+	whole->last = &message->next;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	/* It can't fail but when the counter is at its end: then the loop has been woken already. */
+	(void)!write(whole->wake, &one, sizeof(one));
+}
+
+/* After each round of the syncer, from its thread. */
+static void loops_synced(void *argument)
+{
+	struct k2i_loops *loops = argument;
+	uint64_t one = 1;
+	unsigned i;
+
+	for (i = 0; i < loops->loop_count; i++) {
+		atomic_store(&loops->loops[i].synced, true);
+		(void)!write(loops->loops[i].wake, &one, sizeof(one)); /* as in message_post */
+	}
+}
+
+/* Each can be gone afterwards. */
+static void connections_each(struct loop_whole *whole, void (*each)(struct k2i_connection *connection))
+{
+	struct k2i_connection *connection, *next;
+
+	for (connection = whole->loop.connections; connection; connection = next) {
+		next = k2i_connection_next(connection);
+		each(connection);
+	}
+}
+
+static struct message *messages_take(struct loop_whole *whole)
+{
+	struct message *first;
+
+	(void)pthread_mutex_lock(&whole->mutex);
+	first = whole->first;
+	whole->first = NULL;
+	whole->last = &whole->first;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	return first;
+}
+
+static void loop_stop(struct loop_whole *whole)
+{
+	whole->loop.stopping = true;
+	whole->stop_ns = k2i_loop_now_ns() + STOP_NS;
+	connections_each(whole, k2i_connection_finish);
+	connections_each(whole, k2i_connection_bye);
+}
+
+static void message_handle(struct loop_whole *whole, const struct message *message)
+{
+	struct k2i_connection *connection;
+
+	switch (message->kind) {
+	case MESSAGE_SERVE:
+		k2i_connection_start(&whole->loop, message->descriptor, message->peer, message->crowded);
+		break;
+	case MESSAGE_FENCE:
+		connection = k2i_connection_find(&whole->loop, message->id);
+		if (connection)
+			k2i_connection_fence(connection);
+		break;
+	case MESSAGE_ADMIT:
+		connection = k2i_connection_find(&whole->loop, message->id);
+		if (connection)
+			k2i_connection_admit(connection);
+		break;
+	case MESSAGE_STOP:
+		loop_stop(whole);
+		break;
+	}
+}
+
+static void stop_check(struct loop_whole *whole)
+{
+	if (whole->loop.stopping && (!whole->loop.connections || k2i_loop_now_ns() >= whole->stop_ns))
+		(void)event_base_loopbreak(whole->loop.base);
+}
+
+static void on_wake(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct loop_whole *whole = argument;
+	struct message *message, *next;
+	uint64_t count;
+
+	(void)what;
+	if (read(descriptor, &count, sizeof(count)) < 0)
+		return;
+	for (message = messages_take(whole); message; message = next) {
+		next = message->next;
+		message_handle(whole, message);
+		free(message);
+	}
+	if (atomic_exchange(&whole->synced, false))
+		connections_each(whole, k2i_connection_synced);
+	stop_check(whole);
+}
+
+/* Who waits for memory is tried sooner. */
+static int tick_add(struct loop_whole *whole)
+{
+	struct timeval starved = {0, STARVED_TICK_US}, second = {1, 0};
+
+	return event_add(whole->tick, atomic_load(&whole->loop.service->budget.starved) > 0 ? &starved : &second);
+}
+
+static void on_tick(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct loop_whole *whole = argument;
+	struct k2i_connection *connection, *next;
+	uint64_t now_ns = k2i_loop_now_ns(), late_ns = 0;
+
+	(void)descriptor;
+	(void)what;
+	/* A disk that does not answer stops the loop in the middle of a write. */
+	if (whole->ticked_ns && now_ns > whole->ticked_ns + 2 * TICK_NS)
+		late_ns = now_ns - whole->ticked_ns - TICK_NS;
+	whole->ticked_ns = now_ns;
+	for (connection = whole->loop.connections; connection; connection = next) {
+		next = k2i_connection_next(connection);
+		k2i_connection_tick(connection, now_ns, late_ns);
+	}
+	k2i_buffer_pool_tick(&whole->loop.buffers);
+	(void)tick_add(whole);
+	stop_check(whole);
+}
+
+static void owner_post(struct k2i_owner owner, enum message_kind kind)
+{
+	struct message *message = calloc(1, sizeof(*message));
+
+	/* Without it the connection finds out by itself: it can't commit any more, or times out. */
+	if (!message)
+		return;
+	message->kind = kind;
+	message->id = owner.id;
+	message_post(owner.place, message);
+}
+
+void k2i_loops_fence(struct k2i_owner owner)
+{
+	owner_post(owner, MESSAGE_FENCE);
+}
+
+void k2i_loops_admit(struct k2i_owner owner)
+{
+	owner_post(owner, MESSAGE_ADMIT);
+}
+
+/* Threads -------------------------------------------------------------------------------------------------------- */
+
+static void *loop_run(void *argument)
+{
+	struct loop_whole *whole = argument;
+
+	(void)event_base_dispatch(whole->loop.base);
+	while (whole->loop.connections)
+		k2i_connection_free(whole->loop.connections);
+	return NULL;
+}
+
+static int loop_events(struct loop_whole *whole)
+{
+	whole->loop.base = event_base_new();
+	if (!whole->loop.base)
+		return -ENOMEM;
+	whole->woken = event_new(whole->loop.base, whole->wake, EV_READ | EV_PERSIST, on_wake, whole);
+	whole->tick = event_new(whole->loop.base, -1, 0, on_tick, whole);
+	if (!whole->woken || !whole->tick || event_add(whole->woken, NULL) || tick_add(whole))
+		return -ENOMEM;
+	return 0;
+}
+
+static int loop_start(struct loop_whole *whole, struct k2i_service *service)
+{
+	int error;
+
+	(void)pthread_mutex_init(&whole->mutex, NULL);
+	whole->last = &whole->first;
+	whole->loop.service = service;
+	k2i_buffer_pool_start(&whole->loop.buffers, &service->budget);
+	whole->loop.shared.rings = service->rings;
+	whole->loop.shared.committer = &whole->loop.committer;
+	whole->loop.shared.syncer = service->syncer;
+	whole->loop.shared.streams = &service->streams;
+	whole->loop.shared.peers = &service->peers;
+	whole->loop.shared.host_connections_max = service->host_connections_max;
+	whole->loop.shared.sync_always = service->sync_always;
+	whole->loop.shared.counters = service->counters;
+	whole->loop.shared.receiver_uuid = service->receiver_uuid;
+	whole->loop.shared.window_bytes = service->window_bytes;
+	whole->loop.shared.frame_bytes_max = service->frame_bytes_max;
+	error = k2i_committer_start(&whole->loop.committer, service->destination);
+	if (error)
+		return error;
+	whole->stop = calloc(1, sizeof(*whole->stop));
+	if (!whole->stop)
+		return -ENOMEM;
+	whole->stop->kind = MESSAGE_STOP;
+	whole->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (whole->wake < 0)
+		return -errno;
+	error = loop_events(whole);
+	if (!error)
+		error = k2i_thread_start(&whole->thread, loop_run, whole);
+	whole->started = !error;
+	return error;
+}
+
+static void loop_free(struct loop_whole *whole)
+{
+	struct message *message, *next;
+
+	for (message = messages_take(whole); message; message = next) {
+		next = message->next;
+		if (message->kind == MESSAGE_SERVE)
+			(void)close(message->descriptor);
+		free(message);
+	}
+	if (whole->woken)
+		event_free(whole->woken);
+	if (whole->tick)
+		event_free(whole->tick);
+	if (whole->loop.base)
+		event_base_free(whole->loop.base);
+	if (whole->wake >= 0)
+		(void)close(whole->wake);
+	k2i_committer_free(&whole->loop.committer);
+	k2i_buffer_pool_free(&whole->loop.buffers);
+	free(whole->loop.shared.raw);
+	free(whole->stop);
+	(void)pthread_mutex_destroy(&whole->mutex);
+}
+
+int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i_loops **loops)
+{
+	struct k2i_loops *started = calloc(1, sizeof(*started));
+	int error = 0;
+
+	if (!started)
+		return -ENOMEM;
+	started->service = service;
+	started->loops = calloc(loop_count, sizeof(*started->loops));
+	while (started->loops && !error && started->loop_count < loop_count) {
+		started->loops[started->loop_count].wake = -1;
+		error = loop_start(&started->loops[started->loop_count++], service);
+	}
+	if (!started->loops)
+		error = -ENOMEM;
+	if (error) {
+		k2i_loops_stop(started);
+		return error;
+	}
+	/* Nobody can connect yet, so nobody waits for it. */
+	k2i_syncer_listen(service->syncer, loops_synced, started);
+	*loops = started;
+	return error;
+}
+
+void k2i_loop_left(struct k2i_loop *loop)
+{
+	atomic_fetch_sub(&loop->connection_count, 1);
+	atomic_fetch_sub(&loop->service->connections, 1);
+}
+
+/* One too many can only take the place of one that is on its loop. */
+static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than, bool crowded)
+{
+	bool strangers = atomic_load(&loop->stranger_count) > 0;
+
+	if (crowded && strangers != (atomic_load(&than->stranger_count) > 0))
+		return strangers;
+	return atomic_load(&loop->connection_count) < atomic_load(&than->connection_count);
+}
+
+/*
+ * The one with the fewest connections, of several the next after the last: by turns alone two senders that stay come to the
+ * same loop when a short connection came between them.
+ */
+static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
+{
+	struct loop_whole *chosen = NULL, *loop;
+
+	loops->next++;
+	for (unsigned i = 0; i < loops->loop_count; i++) {
+		loop = &loops->loops[(loops->next + i) % loops->loop_count];
+		if (!chosen || loop_better(&loop->loop, &chosen->loop, crowded))
+			chosen = loop;
+	}
+	atomic_fetch_add(&chosen->loop.connection_count, 1);
+	return chosen;
+}
+
+int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes)
+{
+	struct k2i_service *service = loops->service;
+	char host[K2I_PEER_BYTES_MAX - 16] = "?", port[8] = "?";
+	size_t others = atomic_load(&service->connections);
+	bool many = others >= service->connections_max + K2I_LOOPS_CROWD_MAX;
+	struct message *message = many ? NULL : calloc(1, sizeof(*message));
+
+	if (!message) {
+		(void)close(descriptor);
+		return many ? -EUSERS : -ENOMEM;
+	}
+	atomic_fetch_add(&service->connections, 1);
+	(void)getnameinfo(address, address_bytes, host, sizeof(host), port, sizeof(port),
+			  NI_NUMERICHOST | NI_NUMERICSERV);
+	(void)snprintf(message->peer, sizeof(message->peer), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	message->kind = MESSAGE_SERVE;
+	message->descriptor = descriptor;
+	message->crowded = others >= service->connections_max;
+	message_post(loop_choose(loops, message->crowded), message);
+	return 0;
+}
+
+void k2i_loops_stop(struct k2i_loops *loops)
+{
+	unsigned i;
+
+	if (!loops)
+		return;
+	for (i = 0; i < loops->loop_count; i++) {
+		if (loops->loops[i].started) {
+			message_post(&loops->loops[i], loops->loops[i].stop);
+			loops->loops[i].stop = NULL;
+		}
+	}
+	for (i = 0; i < loops->loop_count; i++) {
+		if (loops->loops[i].started)
+			(void)pthread_join(loops->loops[i].thread, NULL);
+	}
+	k2i_syncer_listen(loops->service->syncer, NULL, NULL);
+	/* A connection can fence one of another loop until the last thread has ended. */
+	for (i = 0; i < loops->loop_count; i++)
+		loop_free(&loops->loops[i]);
+	free(loops->loops);
+	free(loops);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_CONNECTION_STATE_H
+#define K2I_CONNECTION_STATE_H
+
+#include "receiver/connection/connection.h"
+#include "receiver/session/stall.h"
+#include "net/transport.h"
+
+/* What the files of the connection share. */
+struct event;
+struct k2i_connection {
+	struct k2i_connection *next, *previous;
+	struct k2i_connection *stranger_next, *stranger_previous;
+	bool stranger; /* it has a place, has not greeted, and is in the loop's list of those */
+	struct k2i_loop *loop;
+	struct k2i_transport transport;
+	bool securing;  /* the TLS handshake is not done, or not begun */
+	bool admitting; /* it is not known yet whether it may connect, and nothing is read */
+	struct event *readable, *writable;
+	struct k2i_buffer buffer;
+	size_t wanted;
+	bool held, lingering;
+	bool starved;      /* the frame that is coming needs more memory than there is now */
+	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
+	uint64_t moved_ns; /* when the last STILL_BYTES of it had come */
+	size_t moved_bytes;
+	uint64_t proved_ns; /* when records were written */
+	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
+	struct k2i_hold hold;
+	char peer[K2I_PEER_BYTES_MAX];
+	struct k2i_peer shown;
+	struct k2i_session session;
+};
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Not evhttp: that of libevent 2.1 limits neither the number of its connections nor the time that one request may take
+ * in all, so a client that sends a byte now and then keeps its place for hours. Here a connection has one request, one
+ * deadline, and loses its place to the next when there are too many; an honest request is over within a millisecond.
+ */
+#include "receiver/control/control.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/listener.h>
+
+#include "receiver/control/http.h"
+#include "receiver/listen/listener.h"
+#include "base/log.h"
+#include "receiver/base/text.h"
+#include "base/thread.h"
+
+#define BACKLOG 64
+#define CLIENT_NS UINT64_C(10000000000) /* for request and answer */
+#define DRAIN_BYTES_MAX 65536u          /* what may come behind a request that was answered */
+#define POINTER "k2hftfusesvr: /status (JSON), /metrics (Prometheus); see k2hft-stat(1)\n"
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define JSON_TYPE "application/json"
+
+struct client {
+	struct client *older, *newer;
+	struct k2i_control *control;
+	struct bufferevent *stream;
+	uint64_t deadline_ns;
+	bool answered;
+	size_t drained_bytes;
+};
+
+struct k2i_control {
+	const struct k2i_status *status;
+	char host_name[256];
+	const char *names[3]; /* this host's and CTLADDRESS; NULL behind them */
+	bool beyond;          /* other hosts can connect */
+	struct event_base *base;
+	struct evconnlistener *listeners[K2I_LISTEN_SOCKETS_MAX];
+	size_t listener_count;
+	struct event *tick, *stopped;
+	int stop;
+	struct client *oldest, *newest;
+	size_t client_count;
+	bool paused; /* until the next tick */
+	struct k2i_log_limit refused_limit, failed_limit;
+	pthread_t thread;
+	bool started;
+};
+
+/* Clients -------------------------------------------------------------------------------------------------------- */
+
+static void client_free(struct client *client)
+{
+	struct k2i_control *control = client->control;
+
+	if (client->older)
+		client->older->newer = client->newer;
+	else
+		control->oldest = client->newer;
+	if (client->newer)
+		client->newer->older = client->older;
+	else
+		control->newest = client->older;
+	control->client_count--;
+	bufferevent_free(client->stream);
+	free(client);
+}
+
+static void refused(struct k2i_control *control, const char *why)
+{
+	k2i_count(&control->status->service->counters->status_refused, 1);
+	k2i_log_limited(&control->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+			"status: a request is refused: %s", why);
+}
+
+/* Before its time: it makes room, or has had its time. */
+static void client_end(struct client *client, const char *why)
+{
+	if (!client->answered)
+		refused(client->control, why);
+	client_free(client);
+}
+
+static void answer_send(struct client *client, int status, const char *type, const char *text, size_t bytes)
+{
+	struct evbuffer *output = bufferevent_get_output(client->stream);
+
+	client->answered = true;
+	(void)evbuffer_add_printf(output,
+				  "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+				  "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s"
+				  "Connection: close\r\n\r\n",
+				  status, k2i_http_reason(status), type, bytes, status == 405 ? "Allow: GET\r\n" : "");
+	(void)evbuffer_add(output, text, bytes);
+}
+
+static void page_send(struct client *client, enum k2i_http_page page)
+{
+	const struct k2i_status *status = client->control->status;
+	struct k2i_report report = {0};
+
+	k2i_count(&status->service->counters->status_requests, 1);
+	if (page == K2I_HTTP_POINTER)
+		k2i_report_add(&report, "%s", POINTER);
+	else if (page == K2I_HTTP_STATUS)
+		k2i_status_json(status, &report);
+	else
+		k2i_status_metrics(status, &report);
+	if (report.failed || !report.text)
+		answer_send(client, 503, TEXT_TYPE, "no memory\n", 10);
+	else
+		answer_send(client, 200,
+			    page == K2I_HTTP_STATUS    ? JSON_TYPE
+			    : page == K2I_HTTP_METRICS ? METRICS_TYPE
+						       : TEXT_TYPE,
+			    report.text, report.bytes);
+	free(report.text);
+}
+
+/* A web page in a browser on this host can have its name lead here, and would read what is kept from other hosts. */
+static bool host_accepted(const struct k2i_control *control, const char *text, size_t bytes)
+{
+	return control->beyond || k2i_http_host_own(text, bytes, control->names);
+}
+
+static const char *refusal(int status, const char *text, size_t bytes)
+{
+	static const char sender[] = {'K', '2', 'H', 'F'}; /* k2hft-protocol(7) */
+
+	if (status == 421)
+		return "its Host is no name of this host; CTLADDRESS can say another";
+	if (bytes >= sizeof(sender) && memcmp(text, sender, sizeof(sender)) == 0)
+		return "it comes from a sender, whose PORT is CTLPORT of this receiver";
+	return k2i_http_reason(status);
+}
+
+static void request_take(struct client *client, struct evbuffer *input)
+{
+	size_t bytes = evbuffer_get_length(input);
+	const char *text = (const char *)evbuffer_pullup(input, -1);
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+	int status = text ? k2i_http_request(text, bytes, &page) : 0;
+
+	if (status == 0)
+		return;
+	if (status == 200 && !host_accepted(client->control, text, bytes))
+		status = 421;
+	if (status != 200)
+		refused(client->control, refusal(status, text, bytes));
+	(void)evbuffer_drain(input, bytes);
+	if (status == 200) {
+		page_send(client, page);
+		return;
+	}
+	answer_send(client, status, TEXT_TYPE, k2i_http_reason(status), strlen(k2i_http_reason(status)));
+}
+
+static void on_input(struct bufferevent *stream, void *argument)
+{
+	struct evbuffer *input = bufferevent_get_input(stream);
+	struct client *client = argument;
+
+	if (!client->answered) {
+		request_take(client, input);
+		return;
+	}
+	/* A socket closed with unread input is reset, and the reset can overtake the answer. */
+	client->drained_bytes += evbuffer_get_length(input);
+	(void)evbuffer_drain(input, evbuffer_get_length(input));
+	if (client->drained_bytes > DRAIN_BYTES_MAX)
+		client_free(client);
+}
+
+static void on_output_empty(struct bufferevent *stream, void *argument)
+{
+	const struct client *client = argument;
+
+	if (client->answered)
+		(void)shutdown(bufferevent_getfd(stream), SHUT_WR);
+}
+
+static void on_end(struct bufferevent *stream, short what, void *argument)
+{
+	struct client *client = argument;
+
+	/* Who has asked and only closed his side still gets what is on its way. */
+	if ((what & BEV_EVENT_EOF) && client->answered && evbuffer_get_length(bufferevent_get_output(stream)) > 0)
+		return;
+	client_end(client, "it ended in the middle");
+}
+
+static void on_client(struct evconnlistener *listener, evutil_socket_t descriptor, struct sockaddr *address,
+		      int address_bytes, void *argument)
+{
+	struct k2i_control *control = argument;
+	struct client *client = calloc(1, sizeof(*client));
+
+	(void)listener;
+	(void)address;
+	(void)address_bytes;
+	if (client)
+		client->stream = bufferevent_socket_new(control->base, descriptor, BEV_OPT_CLOSE_ON_FREE);
+	if (!client || !client->stream) {
+		(void)close(descriptor);
+		free(client);
+		return;
+	}
+	if (control->client_count >= K2I_CONTROL_CLIENTS_MAX)
+		client_end(control->oldest, "too many at once");
+	client->control = control;
+	client->deadline_ns = k2i_loop_now_ns() + CLIENT_NS;
+	client->older = control->newest;
+	if (client->older)
+		client->older->newer = client;
+	else
+		control->oldest = client;
+	control->newest = client;
+	control->client_count++;
+	bufferevent_setcb(client->stream, on_input, on_output_empty, on_end, client);
+	bufferevent_setwatermark(client->stream, EV_READ, 0, K2I_HTTP_HEADER_BYTES_MAX);
+	(void)bufferevent_enable(client->stream, EV_READ | EV_WRITE);
+}
+
+static void listeners_enable(struct k2i_control *control, bool enable)
+{
+	bool failed = false;
+	size_t at;
+
+	for (at = 0; at < control->listener_count; at++)
+		failed |= (enable ? evconnlistener_enable : evconnlistener_disable)(control->listeners[at]) != 0;
+	/* The kernel may have no memory to watch a socket. */
+	control->paused = !enable || failed;
+}
+
+/* Who waits to be accepted keeps the socket readable: without a pause this would be called without end. */
+static void on_accept_failed(struct evconnlistener *listener, void *argument)
+{
+	struct k2i_control *control = argument;
+	int error = -errno;
+
+	(void)listener;
+	k2i_count(&control->status->service->counters->accept_errors, 1);
+	k2i_log_limited(&control->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "status: can't accept: %s",
+			k2i_text_error(error));
+	listeners_enable(control, false);
+}
+
+static void on_tick(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_control *control = argument;
+	uint64_t now_ns = k2i_loop_now_ns();
+
+	(void)descriptor;
+	(void)what;
+	if (control->paused)
+		listeners_enable(control, true);
+	while (control->oldest && now_ns >= control->oldest->deadline_ns)
+		client_end(control->oldest, "it took longer than 10 s");
+}
+
+static void on_stop(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_control *control = argument;
+
+	(void)descriptor;
+	(void)what;
+	(void)event_base_loopbreak(control->base);
+}
+
+/* Sockets -------------------------------------------------------------------------------------------------------- */
+
+/* 0, or the error of the last address. */
+static int addresses_bind(struct k2i_control *control, const struct addrinfo *address)
+{
+	const struct addrinfo *first = address;
+	size_t before = control->listener_count;
+	int error = -EADDRNOTAVAIL, descriptor;
+
+	for (; address; address = address->ai_next) {
+		if (k2i_listen_repeated(first, address))
+			continue;
+		if (control->listener_count == K2I_LISTEN_SOCKETS_MAX)
+			return -E2BIG;
+		descriptor = k2i_listen_bind(address);
+		if (descriptor < 0) {
+			error = descriptor;
+			if (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT)
+				return error;
+			continue;
+		}
+		control->beyond |= !k2i_listen_loopback(descriptor);
+		control->listeners[control->listener_count] = evconnlistener_new(
+			control->base, on_client, control,
+			LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_DISABLED, 0, descriptor);
+		if (!control->listeners[control->listener_count]) {
+			(void)close(descriptor);
+			return -ENOMEM;
+		}
+		evconnlistener_set_error_cb(control->listeners[control->listener_count++], on_accept_failed);
+	}
+	return control->listener_count > before ? 0 : error;
+}
+
+static int host_bind(struct k2i_control *control, const char *host, unsigned port, bool optional)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
+	char service[16];
+	int error;
+
+	(void)snprintf(service, sizeof(service), "%u", port);
+	error = getaddrinfo(host, service, &hints, &found);
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "status: can't find the address of CTLADDRESS = %s: %s", host,
+			gai_strerror(error));
+		return -EADDRNOTAVAIL;
+	}
+	error = addresses_bind(control, found);
+	freeaddrinfo(found);
+	if (error && !optional)
+		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s", host, port,
+			k2i_listen_reason(error));
+	return error;
+}
+
+static int control_bind(struct k2i_control *control, const struct k2i_settings *settings, unsigned port)
+{
+	int error;
+
+	control->base = event_base_new();
+	if (!control->base)
+		return -ENOMEM;
+	if (settings->control_address)
+		return host_bind(control, settings->control_address, port, false);
+	error = host_bind(control, "127.0.0.1", port, false);
+	/* A host without IPv6 is none the worse for it. */
+	if (!error)
+		(void)host_bind(control, "::1", port, true);
+	return error;
+}
+
+static int sockets_listen(const struct k2i_control *control)
+{
+	int error = 0, descriptor;
+	char name[80];
+	size_t at;
+
+	for (at = 0; at < control->listener_count && !error; at++) {
+		descriptor = evconnlistener_get_fd(control->listeners[at]);
+		(void)k2i_listen_name(descriptor, name, sizeof(name));
+		if (listen(descriptor, BACKLOG) < 0)
+			error = -errno;
+		if (error)
+			k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s (CTLPORT): %s", name,
+				k2i_listen_reason(error));
+		else
+			k2i_log(K2HFT_LOG_INFO, "status: answering HTTP on %s", name);
+	}
+	return error;
+}
+
+/* Contract ------------------------------------------------------------------------------------------------------- */
+
+int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control)
+{
+	unsigned port = k2i_settings_control_port(settings);
+	struct k2i_control *opened;
+	int error;
+
+	*control = NULL;
+	if (port == 0)
+		return 0;
+	opened = calloc(1, sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	opened->stop = -1;
+	(void)gethostname(opened->host_name, sizeof(opened->host_name) - 1);
+	opened->names[0] = opened->host_name;
+	opened->names[1] = settings->control_address;
+	error = control_bind(opened, settings, port);
+	if (error)
+		k2i_control_close(opened);
+	else
+		*control = opened;
+	return error;
+}
+
+static void *control_run(void *argument)
+{
+	struct k2i_control *control = argument;
+
+	(void)event_base_dispatch(control->base);
+	return NULL;
+}
+
+static int thread_begin(struct k2i_control *control)
+{
+	struct timeval second = {1, 0};
+	int error;
+
+	control->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (control->stop < 0)
+		return -errno;
+	control->tick = event_new(control->base, -1, EV_PERSIST, on_tick, control);
+	control->stopped = event_new(control->base, control->stop, EV_READ, on_stop, control);
+	if (!control->tick || !control->stopped || event_add(control->tick, &second) ||
+	    event_add(control->stopped, NULL))
+		return -ENOMEM;
+	listeners_enable(control, true);
+	error = k2i_thread_start(&control->thread, control_run, control);
+	control->started = !error;
+	return error;
+}
+
+int k2i_control_start(struct k2i_control *control, const struct k2i_status *status)
+{
+	int error = sockets_listen(control);
+
+	if (error)
+		return error;
+	control->status = status;
+	error = thread_begin(control);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "status: can't start: %s", k2i_text_error(error));
+	return error;
+}
+
+void k2i_control_close(struct k2i_control *control)
+{
+	uint64_t one = 1;
+	size_t at;
+
+	if (!control)
+		return;
+	if (control->started && write(control->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
+		(void)pthread_join(control->thread, NULL);
+	while (control->oldest)
+		client_free(control->oldest);
+	for (at = 0; at < control->listener_count; at++)
+		evconnlistener_free(control->listeners[at]);
+	if (control->tick)
+		event_free(control->tick);
+	if (control->stopped)
+		event_free(control->stopped);
+	if (control->base)
+		event_base_free(control->base);
+	if (control->stop >= 0)
+		(void)close(control->stop);
+	free(control);
+}

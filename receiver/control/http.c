@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/control/http.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/address.h"
+
+static const struct {
+	const char *path;
+	enum k2i_http_page page;
+} pages[] = {{"/", K2I_HTTP_POINTER}, {"/status", K2I_HTTP_STATUS}, {"/metrics", K2I_HTTP_METRICS}};
+
+const char *k2i_http_reason(int status)
+{
+	switch (status) {
+	case 200:
+		return "OK";
+	case 404:
+		return "Not Found";
+	case 405:
+		return "Method Not Allowed";
+	case 421:
+		return "Misdirected Request";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 503:
+		return "Service Unavailable";
+	default:
+		return "Bad Request";
+	}
+}
+
+/* An empty line ends the header. */
+static bool header_complete(const char *bytes, size_t byte_count)
+{
+	return memmem(bytes, byte_count, "\r\n\r\n", 4) || memmem(bytes, byte_count, "\n\n", 2);
+}
+
+/* The end of a word of the request line, which a blank or its end ends. */
+static const char *word_end(const char *word, const char *end)
+{
+	while (word != end && *word > ' ' && *word < 0x7f)
+		word++;
+	return word;
+}
+
+static bool version_known(const char *at, const char *end)
+{
+	return end - at == 8 && memcmp(at, "HTTP/1.", 7) == 0 && (at[7] == '0' || at[7] == '1');
+}
+
+static int page_find(const char *path, size_t bytes, enum k2i_http_page *page)
+{
+	const char *query = memchr(path, '?', bytes);
+	size_t at;
+
+	if (query)
+		bytes = (size_t)(query - path);
+	for (at = 0; at < sizeof(pages) / sizeof(pages[0]); at++) {
+		if (strlen(pages[at].path) == bytes && memcmp(pages[at].path, path, bytes) == 0) {
+			*page = pages[at].page;
+			return 200;
+		}
+	}
+	return 404;
+}
+
+int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page)
+{
+	const char *end = memchr(bytes, '\n', byte_count), *path, *path_end;
+
+	if (!header_complete(bytes, byte_count)) {
+		if (byte_count >= K2I_HTTP_HEADER_BYTES_MAX)
+			return 431;
+		/* Senders and TLS begin with such bytes, and would wait for an answer. */
+		return memchr(bytes, '\0', byte_count) ? 400 : 0;
+	}
+	if (end > bytes && end[-1] == '\r')
+		end--;
+	path = word_end(bytes, end);
+	if (path == bytes || path == end || *path++ != ' ')
+		return 400;
+	path_end = word_end(path, end);
+	if (path_end == path || path_end == end || *path_end != ' ' || !version_known(path_end + 1, end))
+		return 400;
+	if (path - bytes != 4 || memcmp(bytes, "GET", 3) != 0)
+		return 405;
+	return page_find(path, (size_t)(path_end - path), page);
+}
+
+/* The line behind one, if it has an end. */
+static const char *line_next(const char *line, const char *end)
+{
+	line = memchr(line, '\n', (size_t)(end - line));
+	return line && memchr(line + 1, '\n', (size_t)(end - line - 1)) ? line + 1 : NULL;
+}
+
+static bool begins(const char *line, const char *end, const char *name, size_t name_bytes)
+{
+	return (size_t)(end - line) >= name_bytes && strncasecmp(line, name, name_bytes) == 0;
+}
+
+/* What the first such line of the header says, without its port; what is too long is nobody's name. */
+static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
+{
+	static const char name[] = "Host:";
+	const char *end = bytes + byte_count, *line = line_next(bytes, end);
+	size_t host_bytes;
+
+	while (line && !begins(line, end, name, sizeof(name) - 1))
+		line = line_next(line, end);
+	host[0] = '\0';
+	if (!line)
+		return;
+	line += sizeof(name) - 1;
+	line += strspn(line, " \t");
+	host_bytes = line[0] == '[' ? strcspn(++line, "]\r\n") : strcspn(line, ": \t\r\n");
+	(void)snprintf(host, room, "%.*s", host_bytes < room ? (int)host_bytes : 1, host_bytes < room ? line : "?");
+}
+
+bool k2i_http_host_own(const char *bytes, size_t byte_count, const char *const *names)
+{
+	char host[256];
+
+	host_find(bytes, byte_count, host, sizeof(host));
+	if (!host[0] || strcasecmp(host, "localhost") == 0 || k2i_address_valid(host))
+		return true;
+	while (*names && strcasecmp(host, *names) != 0)
+		names++;
+	return *names != NULL;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/control/status.h"
+
+#include "base/clock.h"
+#include "receiver/listen/secure.h"
+#include "receiver/base/text.h"
+
+static void gauge_set(atomic_uint_fast64_t *gauge, uint64_t value)
+{
+	atomic_store_explicit(gauge, value, memory_order_relaxed);
+}
+
+static void held_count(void *argument, struct k2i_peer *peer)
+{
+	uint64_t *held = argument;
+
+	*held += atomic_load_explicit(&peer->hold_error, memory_order_relaxed) != 0;
+}
+
+static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECEIVER_COUNTER_COUNT])
+{
+	struct k2i_service *service = status->service;
+	struct k2i_counters *counters = service->counters;
+	uint64_t held = 0;
+
+	k2i_peers_each(&service->peers, held_count, &held);
+	gauge_set(&counters->held_now, held);
+	gauge_set(&counters->connections_open, atomic_load(&service->connections));
+	gauge_set(&counters->starved_now, atomic_load(&service->budget.starved));
+	gauge_set(&counters->buffer_bytes, atomic_load(&service->budget.taken));
+	gauge_set(&counters->files_open, k2i_outputs_open_count(status->outputs));
+	gauge_set(&counters->ledger_rings, k2i_ledger_ring_count(service->destination->ledger));
+	k2i_counters_copy(counters, values);
+}
+
+struct listing {
+	struct k2i_report *report;
+	uint64_t now_ns;
+	unsigned count;
+};
+
+/* Its loop can have been quicker than who asks. */
+static uint64_t seconds_since(uint64_t then_ns, uint64_t now_ns)
+{
+	return now_ns > then_ns ? (now_ns - then_ns) / K2I_SECOND_NS : 0;
+}
+
+static void peer_report(void *argument, struct k2i_peer *peer)
+{
+	struct listing *listing = argument;
+	struct k2i_report *report = listing->report;
+	int error = atomic_load_explicit(&peer->hold_error, memory_order_relaxed);
+
+	if (listing->count++ >= K2I_STATUS_LISTED_MAX)
+		return;
+	k2i_report_open(report, NULL, '{');
+	k2i_report_text(report, "peer", peer->address);
+	k2i_report_number(report, "connected_s", seconds_since(peer->connected_ns, listing->now_ns));
+	if (atomic_load(&peer->greeted)) {
+		k2i_report_text(report, "host", peer->host);
+		k2i_report_uuid(report, "ring", peer->ring_uuid);
+		k2i_report_number(report, "position", atomic_load_explicit(&peer->committed, memory_order_relaxed));
+		k2i_report_number(report, "records", atomic_load_explicit(&peer->records, memory_order_relaxed));
+		k2i_report_number(report, "bytes", atomic_load_explicit(&peer->bytes, memory_order_relaxed));
+		k2i_report_number(report, "bytes_per_s",
+				  atomic_load_explicit(&peer->bytes_per_s, memory_order_relaxed));
+		k2i_report_number(
+			report, "idle_s",
+			seconds_since(atomic_load_explicit(&peer->record_ns, memory_order_relaxed), listing->now_ns));
+		k2i_report_number(report, "duplicate_chunks",
+				  atomic_load_explicit(&peer->duplicates, memory_order_relaxed));
+		k2i_report_text(report, "level",
+				atomic_load_explicit(&peer->level, memory_order_relaxed) == K2HFT_LEVEL_SYNCED
+					? "synced"
+					: "written");
+		k2i_report_text(report, "held", error ? k2i_text_error(error) : "");
+	}
+	k2i_report_close(report, '}');
+}
+
+static void file_report(void *argument, const struct k2i_output_shown *file)
+{
+	struct listing *listing = argument;
+	struct k2i_report *report = listing->report;
+
+	if (listing->count++ >= K2I_STATUS_LISTED_MAX)
+		return;
+	k2i_report_open(report, NULL, '{');
+	k2i_report_text(report, "path", file->path);
+	k2i_report_number(report, "bytes", file->bytes);
+	k2i_report_text(report, "held", file->error ? k2i_text_error(file->error) : "");
+	k2i_report_close(report, '}');
+}
+
+void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
+{
+	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
+	uint64_t now_ns = k2i_loop_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
+	struct listing connections = {report, now_ns, 0}, files = {report, now_ns, 0};
+
+	values_get(status, values);
+	k2i_report_open(report, NULL, '{');
+	k2i_report_begin(report, "k2hftfusesvr", now_ns - status->started_ns);
+	if (expires_s)
+		k2i_report_number(report, "certificate_expires_s", expires_s);
+	k2i_report_counters(report, "receiver", &k2i_receiver_counter_table, values);
+	k2i_report_open(report, "connections", '[');
+	k2i_peers_each(&status->service->peers, peer_report, &connections);
+	k2i_report_close(report, ']');
+	k2i_report_open(report, "files", '[');
+	k2i_outputs_each(status->outputs, file_report, &files);
+	k2i_report_close(report, ']');
+	k2i_report_close(report, '}');
+	k2i_report_add(report, "\n");
+}
+
+void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report)
+{
+	uint64_t values[K2I_RECEIVER_COUNTER_COUNT], expires_s = k2i_secure_expires_s(status->service->secure);
+
+	values_get(status, values);
+	k2i_report_metrics_begin(report, &k2i_receiver_counter_table, k2i_loop_now_ns() - status->started_ns);
+	k2i_report_metrics_certificate(report, &k2i_receiver_counter_table, expires_s);
+	k2i_report_metrics(report, &k2i_receiver_counter_table, values);
+}

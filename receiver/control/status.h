@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_STATUS_H
+#define K2I_STATUS_H
+
+#include "receiver/connection/loops.h"
+#include "receiver/sink/file/output.h"
+#include "app/program/report.h"
+
+/* What the receiver tells of itself. Any thread; waits for no loop and no disk. */
+struct k2i_status {
+	struct k2i_service *service;
+	struct k2i_outputs *outputs;
+	uint64_t started_ns;
+};
+
+/* The most connections, and the most files, that are listed; counters count all. */
+#define K2I_STATUS_LISTED_MAX 4096u
+
+void k2i_status_json(const struct k2i_status *status, struct k2i_report *report);
+void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *report);
+
+#endif

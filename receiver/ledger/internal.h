@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LEDGER_WHOLE_H
+#define K2I_LEDGER_WHOLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "receiver/ledger/known.h"
+
+/* What ledger.c and ledger_load.c share. */
+
+#define K2I_LEDGER_NAME "ledger" /* of the log, in its directory */
+
+struct k2i_ledger {
+	char *path; /* of the directory */
+	int directory, lock, log;
+	struct k2i_ledger_header header; /* of the log */
+	atomic_size_t ring_count;        /* of what is known */
+	/* Guards everything below. */
+	pthread_mutex_t mutex;
+	struct k2i_known known;
+	uint64_t device, inode; /* of the log */
+	uint64_t end, allocated, rewrite_at;
+	uint64_t synced_end; /* the log up to here is on the disk */
+	bool stale;      /* what the log says is not what is known: it has to be written anew before it is relied on */
+	bool doubted;    /* so it says, and no commit has come since */
+	bool resumed;    /* it was loaded from a process that died while the machine went on */
+	uint64_t number; /* of the last commit */
+	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
+};
+
+/*
+ * What the log in the directory says becomes what is known, as it was when its receiver ended; nothing, if there is none.
+ * As k2i_ledger_open.
+ */
+int k2i_ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report);
+
+#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/ledger/known.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries and their lists --------------------------------------------------------------------------------------- */
+
+static bool marked_with(const struct k2i_known_entry *entry, uint32_t mark)
+{
+	return entry->stages.marks & mark;
+}
+
+static void mark_set(struct k2i_known_entry *entry, uint32_t mark, bool set)
+{
+	entry->stages.marks = set ? entry->stages.marks | mark : entry->stages.marks & ~mark;
+}
+
+static uint32_t list_mark(enum k2i_known_list list)
+{
+	return list == K2I_KNOWN_CHANGED ? K2I_LEDGER_MARK_CHANGED : K2I_LEDGER_MARK_MARKED;
+}
+
+static void list_add(struct k2i_known *known, enum k2i_known_list list, struct k2i_known_entry *entry)
+{
+	struct k2i_known_link *link = &entry->links[list];
+
+	if (marked_with(entry, list_mark(list)))
+		return;
+	mark_set(entry, list_mark(list), true);
+	link->next = known->first[list];
+	link->place = &known->first[list];
+	if (link->next)
+		link->next->links[list].place = &link->next;
+	*link->place = entry;
+}
+
+static void list_remove(struct k2i_known_entry *entry, enum k2i_known_list list)
+{
+	struct k2i_known_link *link = &entry->links[list];
+
+	if (!marked_with(entry, list_mark(list)))
+		return;
+	mark_set(entry, list_mark(list), false);
+	*link->place = link->next;
+	if (link->next)
+		link->next->links[list].place = link->place;
+}
+
+static struct k2i_known_entry *list_take(struct k2i_known *known, enum k2i_known_list list)
+{
+	struct k2i_known_entry *entry = known->first[list];
+
+	if (entry)
+		list_remove(entry, list);
+	return entry;
+}
+
+static void entry_unlist(struct k2i_known_entry *entry)
+{
+	list_remove(entry, K2I_KNOWN_CHANGED);
+	list_remove(entry, K2I_KNOWN_MARKED);
+}
+
+static bool has_stages(const struct k2i_known_entry *entry)
+{
+	return !entry->is_file || marked_with(entry, K2I_LEDGER_MARK_DEFERRED);
+}
+
+static void file_free(struct k2i_known *known, struct k2i_known_file *file)
+{
+	entry_unlist(&file->entry);
+	k2i_table_remove(&known->files, &file->node);
+	free(file->path);
+	free(file);
+}
+
+/* A closed file is known until the checkpoint has it, which the next sync sees to. */
+static void entry_settle(struct k2i_known *known, struct k2i_known_entry *entry)
+{
+	if (!entry->is_file ||
+	    marked_with(entry, K2I_LEDGER_MARK_OPEN | K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED))
+		return;
+	if (has_stages(entry) && entry->stages.now.at != entry->stages.synced.at)
+		list_add(known, K2I_KNOWN_CHANGED, entry);
+	else
+		file_free(known, (struct k2i_known_file *)(void *)entry);
+}
+
+/* Rings ---------------------------------------------------------------------------------------------------------- */
+
+struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16])
+{
+	uint64_t hash = k2i_table_hash(uuid, 16);
+	struct k2i_table_node *node = NULL;
+	struct k2i_known_ring *ring;
+
+	while ((node = k2i_table_find(&known->rings, hash, node)) != NULL) {
+		ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+		if (memcmp(ring->ring.uuid, uuid, 16) == 0)
+			return ring;
+	}
+	return NULL;
+}
+
+struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16])
+{
+	struct k2i_known_ring *ring = k2i_known_ring_find(known, uuid);
+
+	if (ring)
+		return ring;
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	memcpy(ring->ring.uuid, uuid, 16);
+	if (k2i_table_insert(&known->rings, &ring->node, k2i_table_hash(uuid, 16))) {
+		free(ring);
+		return NULL;
+	}
+	return ring;
+}
+
+void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring)
+{
+	entry_unlist(&ring->entry);
+	k2i_table_remove(&known->rings, &ring->node);
+	free(ring);
+}
+
+void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring)
+{
+	place->ring.epoch = ring->epoch;
+	place->ring.flags = ring->flags;
+	place->doubt_told = false;
+	place->ring.number = ring->number;
+	place->entry.stages.now.at = ring->position;
+	list_add(known, K2I_KNOWN_CHANGED, &place->entry);
+}
+
+struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring)
+{
+	struct k2i_ledger_ring shown = ring->ring;
+
+	shown.position = ring->entry.stages.now.at;
+	shown.synced = ring->entry.stages.synced.at;
+	return shown;
+}
+
+/* Files ---------------------------------------------------------------------------------------------------------- */
+
+static uint64_t file_hash(uint64_t birth, uint64_t inode)
+{
+	uint64_t key[2] = {birth, inode};
+
+	return k2i_table_hash(key, sizeof(key));
+}
+
+struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t birth, uint64_t inode)
+{
+	uint64_t hash = file_hash(birth, inode);
+	struct k2i_table_node *node = NULL;
+	struct k2i_known_file *file;
+
+	while ((node = k2i_table_find(&known->files, hash, node)) != NULL) {
+		file = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+		if (file->birth == birth && file->inode == inode)
+			return file;
+	}
+	return NULL;
+}
+
+struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file)
+{
+	struct k2i_ledger_file shown = {
+		.birth = file->birth,
+		.inode = file->inode,
+		.length = file->entry.stages.now.at,
+		.open_writer = file->entry.stages.now.open_writer,
+		.path = file->path,
+		.deferred = marked_with(&file->entry, K2I_LEDGER_MARK_DEFERRED),
+	};
+
+	return shown;
+}
+
+/* The place for a file, with this path. */
+static struct k2i_known_file *file_place(struct k2i_known *known, const struct k2i_ledger_file *opened)
+{
+	struct k2i_known_file *file = k2i_known_file_find(known, opened->birth, opened->inode);
+	char *path = strdup(opened->path);
+
+	if (path && !file) {
+		file = calloc(1, sizeof(*file));
+		if (file && k2i_table_insert(&known->files, &file->node, file_hash(opened->birth, opened->inode))) {
+			free(file);
+			file = NULL;
+		}
+	}
+	if (!path || !file) {
+		free(path);
+		return NULL;
+	}
+	free(file->path);
+	file->path = path;
+	file->birth = opened->birth;
+	file->inode = opened->inode;
+	file->entry.is_file = true;
+	return file;
+}
+
+/*
+ * A deferred file as it was left goes on with its checkpoint. In any other the checkpoint is what it has now: what was
+ * there before is not ours to cut off.
+ */
+int k2i_known_file_opened(struct k2i_known *known, const struct k2i_ledger_file *opened)
+{
+	struct k2i_known_file *file = file_place(known, opened);
+	struct k2i_ledger_stages *stages = file ? &file->entry.stages : NULL;
+	bool deferred;
+
+	if (!file)
+		return -ENOMEM;
+	deferred = marked_with(&file->entry, K2I_LEDGER_MARK_DEFERRED);
+	if (!deferred || !opened->deferred || stages->now.at != opened->length)
+		stages->marked = stages->synced = (struct k2i_ledger_point){opened->length, opened->open_writer};
+	stages->now = (struct k2i_ledger_point){opened->length, opened->open_writer};
+	mark_set(&file->entry, K2I_LEDGER_MARK_OPEN, true);
+	mark_set(&file->entry, K2I_LEDGER_MARK_DEFERRED, opened->deferred);
+	return deferred || opened->deferred;
+}
+
+void k2i_known_file_closed(struct k2i_known *known, struct k2i_known_file *file)
+{
+	mark_set(&file->entry, K2I_LEDGER_MARK_OPEN, false);
+	entry_settle(known, &file->entry);
+}
+
+static void file_node_close(void *argument, struct k2i_table_node *node)
+{
+	k2i_known_file_closed(argument, K2I_TABLE_ENTRY(node, struct k2i_known_file, node));
+}
+
+void k2i_known_files_closed(struct k2i_known *known)
+{
+	k2i_table_each(&known->files, file_node_close, known);
+}
+
+void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_file *files, size_t file_count)
+{
+	struct k2i_known_file *file;
+	size_t i;
+
+	for (i = 0; i < file_count; i++) {
+		file = k2i_known_file_find(known, files[i].birth, files[i].inode);
+		/* Of a file with two names the other can be further: a commit makes none shorter. */
+		if (!file || file->entry.stages.now.at > files[i].length)
+			continue;
+		file->entry.stages.now = (struct k2i_ledger_point){files[i].length, files[i].open_writer};
+		if (has_stages(&file->entry))
+			list_add(known, K2I_KNOWN_CHANGED, &file->entry);
+	}
+}
+
+/* Checkpoints ---------------------------------------------------------------------------------------------------- */
+
+static bool ring_uncertain(const struct k2i_known_entry *entry)
+{
+	const struct k2i_known_ring *ring = (const struct k2i_known_ring *)(const void *)entry;
+
+	return !entry->is_file && (ring->ring.flags & K2I_LEDGER_UNCERTAIN);
+}
+
+void k2i_known_mark(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry;
+
+	while ((entry = list_take(known, K2I_KNOWN_CHANGED)) != NULL) {
+		if (has_stages(entry) && !ring_uncertain(entry)) {
+			entry->stages.marked = entry->stages.now;
+			list_add(known, K2I_KNOWN_MARKED, entry);
+		}
+		entry_settle(known, entry);
+	}
+}
+
+void k2i_known_checkpoint(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry;
+
+	while ((entry = list_take(known, K2I_KNOWN_MARKED)) != NULL) {
+		if (has_stages(entry))
+			entry->stages.synced = entry->stages.marked;
+		entry_settle(known, entry);
+	}
+}
+
+static void ring_doubt(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+
+	(void)argument;
+	/* Who was told already is in the same doubt until its next commit, however often the disk fails. */
+	ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
+}
+
+void k2i_known_doubt(struct k2i_known *known)
+{
+	struct k2i_known_entry *entry;
+
+	k2i_table_each(&known->rings, ring_doubt, NULL);
+	while ((entry = list_take(known, K2I_KNOWN_MARKED)) != NULL)
+		entry_settle(known, entry);
+}
+
+static void ring_fall_back(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+	const bool *machine_down = argument;
+
+	if (!(ring->ring.flags & K2I_LEDGER_DEFERRED)) {
+		if (*machine_down)
+			ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
+		return;
+	}
+	ring->ring.flags = K2I_LEDGER_DEFERRED;
+	ring->entry.stages.now = ring->entry.stages.synced;
+}
+
+static void file_fall_back(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_known_file *file = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+
+	(void)argument;
+	if (!has_stages(&file->entry))
+		return;
+	mark_set(&file->entry, K2I_LEDGER_MARK_OPEN, true);
+	file->entry.stages.now = file->entry.stages.synced;
+}
+
+void k2i_known_fall_back(struct k2i_known *known, bool machine_down)
+{
+	while (list_take(known, K2I_KNOWN_CHANGED) != NULL)
+		continue;
+	while (list_take(known, K2I_KNOWN_MARKED) != NULL)
+		continue;
+	k2i_table_each(&known->rings, ring_fall_back, &machine_down);
+	k2i_table_each(&known->files, file_fall_back, NULL);
+}
+
+/* Records -------------------------------------------------------------------------------------------------------- */
+
+static int commit_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_ring *place = k2i_known_ring_place(known, record->ring.uuid);
+	struct k2i_ledger_ring ring = record->ring;
+
+	if (!place)
+		return -ENOMEM;
+	ring.number = 1;
+	k2i_known_ring_commit(known, place, &ring);
+	k2i_known_files_update(known, record->files, record->file_count);
+	return 0;
+}
+
+static void stages_apply(struct k2i_known *known, struct k2i_known_entry *entry, const struct k2i_ledger_stages *stages)
+{
+	uint32_t listed = entry->stages.marks & (K2I_LEDGER_MARK_CHANGED | K2I_LEDGER_MARK_MARKED);
+
+	entry->stages = *stages;
+	entry->stages.marks = listed | (stages->marks & (K2I_LEDGER_MARK_OPEN | K2I_LEDGER_MARK_DEFERRED));
+	if (stages->marks & K2I_LEDGER_MARK_CHANGED)
+		list_add(known, K2I_KNOWN_CHANGED, entry);
+	if (stages->marks & K2I_LEDGER_MARK_MARKED)
+		list_add(known, K2I_KNOWN_MARKED, entry);
+}
+
+static int ring_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_ring *ring = k2i_known_ring_place(known, record->ring.uuid);
+
+	if (!ring)
+		return -ENOMEM;
+	ring->ring.epoch = record->ring.epoch;
+	ring->ring.flags = record->ring.flags;
+	ring->ring.number = 1;
+	stages_apply(known, &ring->entry, &record->stages);
+	return 0;
+}
+
+static int file_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_file *file = file_place(known, &record->files[0]);
+
+	if (!file)
+		return -ENOMEM;
+	stages_apply(known, &file->entry, &record->stages);
+	return 0;
+}
+
+int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
+{
+	struct k2i_known_ring *ring;
+	struct k2i_known_file *file;
+	int error;
+
+	switch (record->type) {
+	case K2I_LEDGER_COMMIT:
+		return commit_apply(known, record);
+	case K2I_LEDGER_OPENED:
+		error = k2i_known_file_opened(known, &record->files[0]);
+		return error < 0 ? error : 0;
+	case K2I_LEDGER_CLOSED:
+		file = k2i_known_file_find(known, record->files[0].birth, record->files[0].inode);
+		if (file)
+			k2i_known_file_closed(known, file);
+		return 0;
+	case K2I_LEDGER_CLEAN:
+		k2i_known_mark(known);
+		k2i_known_checkpoint(known);
+		return 0;
+	case K2I_LEDGER_MARK:
+		k2i_known_mark(known);
+		return 0;
+	case K2I_LEDGER_CHECKPOINT:
+		k2i_known_checkpoint(known);
+		return 0;
+	case K2I_LEDGER_RING:
+		return ring_apply(known, record);
+	case K2I_LEDGER_FILE:
+		return file_apply(known, record);
+	case K2I_LEDGER_FORGOTTEN:
+		ring = k2i_known_ring_find(known, record->ring.uuid);
+		if (ring)
+			k2i_known_ring_forget(known, ring);
+		return 0;
+	case K2I_LEDGER_DOUBT:
+		k2i_known_doubt(known);
+		return 0;
+	case K2I_LEDGER_WHOLE:
+		break;
+	}
+	return 0;
+}
+
+static void file_drop(void *argument, struct k2i_table_node *node)
+{
+	file_free(argument, K2I_TABLE_ENTRY(node, struct k2i_known_file, node));
+}
+
+static void ring_drop(void *argument, struct k2i_table_node *node)
+{
+	k2i_known_ring_forget(argument, K2I_TABLE_ENTRY(node, struct k2i_known_ring, node));
+}
+
+void k2i_known_files_forget(struct k2i_known *known)
+{
+	k2i_table_each(&known->files, file_drop, known);
+}
+
+void k2i_known_free(struct k2i_known *known)
+{
+	k2i_known_files_forget(known);
+	k2i_table_each(&known->rings, ring_drop, known);
+	k2i_table_free(&known->files);
+	k2i_table_free(&known->rings);
+}

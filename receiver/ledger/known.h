@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_LEDGER_KNOWN_H
+#define K2I_LEDGER_KNOWN_H
+
+#include "receiver/ledger/log.h"
+#include "receiver/base/table.h"
+
+/*
+ * What a ledger says, in memory: now, and as of the last checkpoint. Each of these functions is what one record does, so
+ * that who reads the log comes to the same. Zero-initialised; not locked.
+ *
+ * A sync begins with MARK: what is said then becomes the checkpoint when the data are on the disk. Between them commits
+ * go on, so there are three stages. Files have them only if they are deferred.
+ */
+enum k2i_known_list { K2I_KNOWN_CHANGED, K2I_KNOWN_MARKED, K2I_KNOWN_LIST_COUNT };
+
+struct k2i_known_link {
+	struct k2i_known_entry *next, **place; /* which points to the entry */
+};
+
+struct k2i_known_entry {
+	struct k2i_ledger_stages stages; /* marks: CHANGED and MARKED tell which lists it is in */
+	struct k2i_known_link links[K2I_KNOWN_LIST_COUNT];
+	bool is_file;
+};
+
+struct k2i_known_ring {
+	struct k2i_known_entry entry; /* first */
+	struct k2i_table_node node;
+	struct k2i_ledger_ring ring; /* without position and synced */
+	bool doubt_told;             /* that it is UNCERTAIN now; not in the log */
+};
+
+struct k2i_known_file {
+	struct k2i_known_entry entry; /* first; marks: also OPEN and DEFERRED */
+	struct k2i_table_node node;
+	uint64_t birth, inode;
+	char *path;
+};
+
+struct k2i_known {
+	struct k2i_table rings, files;
+	struct k2i_known_entry *first[K2I_KNOWN_LIST_COUNT];
+};
+
+struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16]);
+/* The place for a ring, made if it is new; NULL: no memory. */
+struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16]);
+void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring);
+void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring);
+/* As the ledger's callers see them. */
+struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring);
+struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file);
+
+struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t birth, uint64_t inode);
+/* 1: nothing may be written before that is on the disk; 0; -ENOMEM. */
+int k2i_known_file_opened(struct k2i_known *known, const struct k2i_ledger_file *file);
+/* Of an open one. It stays known until what was written to it is in a checkpoint. */
+void k2i_known_file_closed(struct k2i_known *known, struct k2i_known_file *file);
+void k2i_known_files_closed(struct k2i_known *known);
+void k2i_known_files_forget(struct k2i_known *known);
+/* New lengths; files that are not known are passed over. */
+void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_file *files, size_t file_count);
+
+void k2i_known_mark(struct k2i_known *known);
+void k2i_known_checkpoint(struct k2i_known *known);
+/* What is not in the checkpoint now does not get there: each ring is UNCERTAIN until its next commit. */
+void k2i_known_doubt(struct k2i_known *known);
+/*
+ * Only what is deferred has a past that is known, and goes back to the checkpoint. `machine_down`: nothing is known of the
+ * other rings; else what they wrote stays, as far as it is there.
+ */
+void k2i_known_fall_back(struct k2i_known *known, bool machine_down);
+
+/* What a record of the log says. -ENOMEM */
+int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record);
+
+void k2i_known_free(struct k2i_known *known);
+
+#endif

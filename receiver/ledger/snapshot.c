@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/ledger/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint8_t *room_get(struct k2i_snapshot *snapshot)
+{
+	size_t room = snapshot->room * 2;
+	uint8_t *bytes;
+
+	if (snapshot->error)
+		return NULL;
+	if (snapshot->room - snapshot->used >= K2I_LEDGER_RECORD_BYTES_MAX)
+		return snapshot->bytes + snapshot->used;
+	if (room < 16 * K2I_LEDGER_RECORD_BYTES_MAX)
+		room = 16 * K2I_LEDGER_RECORD_BYTES_MAX;
+	bytes = realloc(snapshot->bytes, room);
+	if (!bytes) {
+		snapshot->error = -ENOMEM;
+		return NULL;
+	}
+	snapshot->bytes = bytes;
+	snapshot->room = room;
+	return bytes + snapshot->used;
+}
+
+static void record_add(struct k2i_snapshot *snapshot, int length)
+{
+	if (length < 0)
+		snapshot->error = length;
+	else
+		snapshot->used += (size_t)length;
+}
+
+static void ring_add(void *argument, struct k2i_table_node *node)
+{
+	const struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+	uint8_t *bytes = room_get(argument);
+
+	if (bytes)
+		record_add(argument, k2i_ledger_ring_encode(&ring->ring, &ring->entry.stages, bytes));
+}
+
+static void file_add(void *argument, struct k2i_table_node *node)
+{
+	const struct k2i_known_file *known = K2I_TABLE_ENTRY(node, struct k2i_known_file, node);
+	struct k2i_ledger_file file = k2i_known_file_shown(known);
+	uint8_t *bytes = room_get(argument);
+
+	if (bytes)
+		record_add(argument, k2i_ledger_file_encode(&file, &known->entry.stages, bytes));
+}
+
+int k2i_snapshot_make(struct k2i_known *known, const struct k2i_ledger_header *header, struct k2i_snapshot *snapshot)
+{
+	uint8_t *bytes = room_get(snapshot);
+
+	if (!bytes)
+		return snapshot->error;
+	k2i_ledger_header_encode(header, bytes);
+	snapshot->used = K2I_LEDGER_HEADER_BYTES;
+	k2i_table_each(&known->rings, ring_add, snapshot);
+	k2i_table_each(&known->files, file_add, snapshot);
+	bytes = room_get(snapshot);
+	if (bytes)
+		record_add(snapshot, k2i_ledger_empty_encode(K2I_LEDGER_WHOLE, bytes));
+	return snapshot->error;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/listen/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/address.h"
+#include "base/log.h"
+#include "receiver/base/text.h"
+
+#define BACKLOG 511
+#define ACCEPTS_MAX 64
+#define PAUSE_S 1
+#define PORT_MAX 65535u
+
+struct k2i_listener {
+	int sockets[K2I_LISTEN_SOCKETS_MAX];
+	struct event *events[K2I_LISTEN_SOCKETS_MAX];
+	size_t socket_count;
+	struct event *pause; /* ends a pause that lack of descriptors made */
+	struct k2i_loops *loops;
+	struct k2i_counters *counters;
+	struct k2i_log_limit refused_limit, failed_limit;
+};
+
+/* Choice --------------------------------------------------------------------------------------------------------- */
+
+static int argument_parse(const char *argument, struct k2i_listen_choice *choice)
+{
+	const char *colon = strrchr(argument, ':');
+	size_t host_bytes;
+
+	if (!colon || strlen(colon + 1) == 0 || strlen(colon + 1) >= sizeof(choice->port) ||
+	    strspn(colon + 1, "0123456789") != strlen(colon + 1) || strtoul(colon + 1, NULL, 10) > PORT_MAX)
+		return -EINVAL;
+	host_bytes = (size_t)(colon - argument);
+	if (host_bytes >= 2 && argument[0] == '[' && argument[host_bytes - 1] == ']') {
+		argument++;
+		host_bytes -= 2;
+	}
+	if (host_bytes >= sizeof(choice->host))
+		return -EINVAL;
+	(void)snprintf(choice->host, sizeof(choice->host), "%.*s", (int)host_bytes, argument);
+	(void)snprintf(choice->port, sizeof(choice->port), "%s", colon + 1);
+	return 0;
+}
+
+int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice)
+{
+	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
+	enum k2i_ssl ssl = k2i_settings_ssl(settings);
+
+	memset(choice, 0, sizeof(*choice));
+	choice->unencrypted = ssl != K2I_SSL_YES;
+	choice->anybody = settings->sender_count == 0;
+	if (argument)
+		return argument_parse(argument, choice);
+	(void)snprintf(choice->port, sizeof(choice->port), "%u", k2i_settings_port(settings));
+	if (settings->listen_address)
+		(void)snprintf(choice->host, sizeof(choice->host), "%s", settings->listen_address);
+	else if (ssl == K2I_SSL_UNSET)
+		choice->loopback = true;
+	else if (node && (k2i_address_valid(node->name) || strcasecmp(node->name, "localhost") == 0))
+		(void)snprintf(choice->host, sizeof(choice->host), "%s", node->name);
+	return 0;
+}
+
+/* Sockets -------------------------------------------------------------------------------------------------------- */
+
+int k2i_listen_bind(const struct addrinfo *address)
+{
+	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
+
+	if (descriptor < 0)
+		return -errno;
+	(void)setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* Each family has its socket, so that one without the other works, too. */
+	if (address->ai_family == AF_INET6)
+		(void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(descriptor, address->ai_addr, address->ai_addrlen) == 0)
+		return descriptor;
+	error = -errno;
+	(void)close(descriptor);
+	return error;
+}
+
+const char *k2i_listen_reason(int error)
+{
+	if (error == -EADDRINUSE)
+		return "Address already in use; another program has it, perhaps another receiver";
+	if (error == -EACCES)
+		return "Permission denied; a port below 1024 is for root, who can hand over to USER";
+	return error == -E2BIG ? "it has more than 8 addresses; name one of them" : k2i_text_error(error);
+}
+
+in_port_t k2i_listen_name(int descriptor, char *text, size_t room)
+{
+	struct sockaddr_storage address = {0};
+	socklen_t address_bytes = sizeof(address);
+	char host[64] = "?", port[8] = "0";
+
+	if (getsockname(descriptor, (struct sockaddr *)&address, &address_bytes) == 0)
+		(void)getnameinfo((struct sockaddr *)&address, address_bytes, host, sizeof(host), port, sizeof(port),
+				  NI_NUMERICHOST | NI_NUMERICSERV);
+	(void)snprintf(text, room, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	return htons((in_port_t)strtoul(port, NULL, 10));
+}
+
+static void port_set(struct sockaddr *address, in_port_t port)
+{
+	if (address->sa_family == AF_INET)
+		((struct sockaddr_in *)(void *)address)->sin_port = port;
+	else
+		((struct sockaddr_in6 *)(void *)address)->sin6_port = port;
+}
+
+bool k2i_listen_repeated(const struct addrinfo *first, const struct addrinfo *address)
+{
+	for (; first != address; first = first->ai_next) {
+		if (first->ai_addrlen == address->ai_addrlen &&
+		    memcmp(first->ai_addr, address->ai_addr, address->ai_addrlen) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* All addresses of a name. One family may be missing on this host; a port in use may not. */
+static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *address, const char *host,
+			  const char *port, bool optional)
+{
+	const struct addrinfo *first = address;
+	in_port_t chosen = 0;
+	char name[80];
+	int descriptor, error = -EADDRNOTAVAIL;
+
+	for (; address; address = address->ai_next) {
+		/* Port 0: the port that the first socket was given is that of all. */
+		if (chosen)
+			port_set(address->ai_addr, chosen);
+		if (k2i_listen_repeated(first, address))
+			continue;
+		descriptor = listener->socket_count < K2I_LISTEN_SOCKETS_MAX ? k2i_listen_bind(address) : -E2BIG;
+		if (descriptor >= 0) {
+			listener->sockets[listener->socket_count++] = descriptor;
+			chosen = k2i_listen_name(descriptor, name, sizeof(name));
+			port_set(address->ai_addr, chosen);
+			continue;
+		}
+		error = descriptor;
+		if (error == -E2BIG ||
+		    (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT && !(chosen && strcmp(port, "0") == 0)))
+			break;
+	}
+	if (listener->socket_count > 0 && !address)
+		return 0;
+	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "listener: can't listen on %s port %s: %s", host, port,
+		k2i_listen_reason(error));
+	return error;
+}
+
+static int name_bind(struct k2i_listener *listener, const char *host, const char *port, bool optional)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
+	const char *shown = host ? host : "every address";
+	int error = getaddrinfo(host, port, &hints, &found);
+
+	if (error) {
+		k2i_log(K2HFT_LOG_ERROR, "listener: can't find the address of LISTEN = %s: %s", shown,
+			gai_strerror(error));
+		return -EADDRNOTAVAIL;
+	}
+	error = addresses_bind(listener, found, shown, port, optional);
+	freeaddrinfo(found);
+	return error;
+}
+
+static int loopback_bind(struct k2i_listener *listener, const char *port)
+{
+	int error = name_bind(listener, "127.0.0.1", port, false);
+
+	/* A host without IPv6 is none the worse for it. */
+	if (!error)
+		(void)name_bind(listener, "::1", port, true);
+	return error;
+}
+
+bool k2i_listen_loopback(int descriptor)
+{
+	struct sockaddr_storage address = {0};
+	const struct sockaddr_in *address4 = (void *)&address;
+	const struct sockaddr_in6 *address6 = (void *)&address;
+	socklen_t address_bytes = sizeof(address);
+
+	(void)getsockname(descriptor, (struct sockaddr *)&address, &address_bytes);
+	return address.ss_family == AF_INET ? ntohl(address4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+					    : IN6_IS_ADDR_LOOPBACK(&address6->sin6_addr);
+}
+
+/* Whether other hosts can connect. */
+static bool beyond_this_host(const struct k2i_listener *listener)
+{
+	size_t i = 0;
+
+	while (i < listener->socket_count && k2i_listen_loopback(listener->sockets[i]))
+		i++;
+	return i < listener->socket_count;
+}
+
+int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener)
+{
+	struct k2i_listener *opened = calloc(1, sizeof(*opened));
+	int error;
+
+	if (!opened)
+		return -ENOMEM;
+	if (choice->loopback)
+		error = loopback_bind(opened, choice->port);
+	else
+		error = name_bind(opened, choice->host[0] ? choice->host : NULL, choice->port, false);
+	if (error) {
+		k2i_listener_close(opened);
+		return error;
+	}
+	if (choice->unencrypted && beyond_this_host(opened))
+		k2i_log(K2HFT_LOG_WARNING, "listener: without SSL = yes records from other hosts come unencrypted%s",
+			choice->anybody ? ", and any host may send; NAME of [SLVNODE] or LISTEN limits that" : "");
+	*listener = opened;
+	return 0;
+}
+
+/* Accepting ------------------------------------------------------------------------------------------------------ */
+
+static void listener_pause(struct k2i_listener *listener)
+{
+	struct timeval pause = {PAUSE_S, 0};
+	size_t i;
+
+	for (i = 0; i < listener->socket_count; i++)
+		(void)event_del(listener->events[i]);
+	(void)event_add(listener->pause, &pause);
+}
+
+static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_listener *listener = argument;
+	bool failed = false;
+	size_t i;
+
+	(void)descriptor;
+	(void)what;
+	for (i = 0; i < listener->socket_count; i++)
+		failed |= event_add(listener->events[i], NULL) != 0;
+	if (!failed)
+		return;
+	/* What the kernel wants for that, memory or one more of a user's watches, can be there later. */
+	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+			"listener: can't accept yet: the kernel does not watch the sockets");
+	k2i_count(&listener->counters->accept_errors, 1);
+	listener_pause(listener);
+}
+
+/* Without memory, or as one of far too many. */
+static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes,
+			       int error)
+{
+	struct k2i_counters *counters = listener->counters;
+	char peer[64] = "a connection";
+
+	(void)getnameinfo(address, address_bytes, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
+	k2i_count(error == -ENOMEM ? &counters->accept_errors : &counters->refused_connections, 1);
+	k2i_log_limited(&listener->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING, "listener: %s is refused: %s",
+			peer, error == -ENOMEM ? "no memory" : "there are as many connections as CONNMAX allows");
+}
+
+static void accept_failed(struct k2i_listener *listener, int error)
+{
+	if (error == -EAGAIN || error == -ECONNABORTED || error == -EINTR)
+		return;
+	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "listener: can't accept: %s",
+			k2i_text_error(error));
+	k2i_count(&listener->counters->accept_errors, 1);
+	/* Waiting connections keep the socket readable; without a pause this would be a busy loop. */
+	listener_pause(listener);
+}
+
+static void on_acceptable(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_listener *listener = argument;
+	struct sockaddr_storage address;
+	socklen_t address_bytes;
+	int accepted, error, count = 0;
+
+	(void)what;
+	while (count++ < ACCEPTS_MAX) {
+		address_bytes = sizeof(address);
+		accepted =
+			accept4(descriptor, (struct sockaddr *)&address, &address_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (accepted < 0) {
+			accept_failed(listener, -errno);
+			return;
+		}
+		k2i_count(&listener->counters->connections, 1);
+		error = k2i_loops_serve(listener->loops, accepted, (struct sockaddr *)&address, address_bytes);
+		if (error)
+			connection_refused(listener, (struct sockaddr *)&address, address_bytes, error);
+	}
+}
+
+static int sockets_listen(const struct k2i_listener *listener)
+{
+	char name[80];
+	size_t i;
+	int error;
+
+	for (i = 0; i < listener->socket_count; i++) {
+		(void)k2i_listen_name(listener->sockets[i], name, sizeof(name));
+		/* Two sockets can be bound to one port as long as neither listens. */
+		if (listen(listener->sockets[i], BACKLOG) < 0) {
+			error = -errno;
+			k2i_log(K2HFT_LOG_ERROR, "listener: can't listen on %s: %s", name, k2i_listen_reason(error));
+			return error;
+		}
+		k2i_log(K2HFT_LOG_INFO, "listener: listening on %s", name);
+	}
+	return 0;
+}
+
+int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, struct k2i_loops *loops,
+		       struct k2i_counters *counters)
+{
+	int error = sockets_listen(listener);
+	size_t i;
+
+	if (error)
+		return error;
+	listener->loops = loops;
+	listener->counters = counters;
+	listener->pause = event_new(base, -1, 0, on_pause_end, listener);
+	if (!listener->pause)
+		return -ENOMEM;
+	for (i = 0; i < listener->socket_count; i++) {
+		listener->events[i] =
+			event_new(base, listener->sockets[i], EV_READ | EV_PERSIST, on_acceptable, listener);
+		if (!listener->events[i] || event_add(listener->events[i], NULL))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void k2i_listener_close(struct k2i_listener *listener)
+{
+	size_t i;
+
+	if (!listener)
+		return;
+	if (listener->pause)
+		event_free(listener->pause);
+	for (i = 0; i < listener->socket_count; i++) {
+		if (listener->events[i])
+			event_free(listener->events[i]);
+		(void)close(listener->sockets[i]);
+	}
+	free(listener);
+}

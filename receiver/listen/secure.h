@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SECURE_H
+#define K2I_SECURE_H
+
+#include <stdint.h>
+
+#include "config/settings.h"
+
+/*
+ * The receiver's certificates, or its shared key, which can be renewed while connections are served: those that are
+ * there keep what they began with.
+ */
+struct k2i_secure;
+struct k2i_tls_context;
+
+/* `*secure` is NULL if the settings have no TLS; they must outlive it. -EINVAL, which was logged; -ENOMEM. */
+int k2i_secure_open(const struct k2i_settings *settings, struct k2i_secure **secure);
+/* NULL is allowed, also below. */
+void k2i_secure_free(struct k2i_secure *secure);
+/* Reads the files again; if one of them is wrong, that is logged, and nothing changes. */
+void k2i_secure_reload(struct k2i_secure *secure);
+/* When the certificate expires that new connections are shown, in seconds since 1970; 0: there is none. Any thread. */
+uint64_t k2i_secure_expires_s(struct k2i_secure *secure);
+/* As it is now, for k2i_tls_context_release. Any thread. */
+struct k2i_tls_context *k2i_secure_context(struct k2i_secure *secure);
+
+#endif

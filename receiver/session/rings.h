@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RINGS_H
+#define K2I_RINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "receiver/counts.h"
+#include "receiver/ledger/ledger.h"
+
+/*
+ * The rings that are connected now. Each has one connection that may commit, its owner: the last one that greeted with
+ * an epoch that is not older than any before. Any thread.
+ */
+struct k2i_rings;
+
+struct k2i_ring {
+	struct k2i_ledger_ring ledger; /* what is committed; guarded by its lock, k2i_ring_enter, but for the uuid */
+};
+
+struct k2i_owner {
+	void *place;
+	uint64_t id; /* not 0 */
+};
+
+/* Called when an owner has lost its ring to another, from that one's thread, without locks. */
+typedef void k2i_owner_fenced(struct k2i_owner owner);
+
+/* -ENOMEM. `ledger` must outlive it. */
+int k2i_rings_create(struct k2i_ledger *ledger, struct k2i_counters *counters, k2i_owner_fenced *fenced,
+		     struct k2i_rings **rings);
+void k2i_rings_free(struct k2i_rings *rings);
+
+struct k2i_ring_greeting { /* what a HELLO says */
+	uint8_t uuid[16];
+	uint64_t epoch, acked;
+	bool acked_here; /* it was this receiver that acknowledged */
+};
+
+struct k2i_ring_place {
+	uint64_t position; /* where the sender goes on */
+	uint64_t number;   /* of the last commit that the ledger has */
+	bool known;        /* to the ledger */
+	bool deferred; /* some of what is before it was for a sender that waits for the disk, and may not be there yet */
+};
+
+/*
+ * Makes `owner` the owner of a ring. -ESTALE the epoch is older than one that was seen; -ENOMEM. Each success wants one
+ * k2i_ring_detach.
+ */
+int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
+		    struct k2i_ring **ring, struct k2i_ring_place *place);
+void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
+
+/* The sender says that this ring never comes again. Only its owner can. */
+void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
+
+/* Takes the ring's lock for a commit. -ESTALE, without it: `owner` is not its owner any more. */
+int k2i_ring_enter(struct k2i_ring *ring, struct k2i_owner owner);
+void k2i_ring_leave(struct k2i_ring *ring);
+
+#endif

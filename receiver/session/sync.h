@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_SESSION_SYNC_H
+#define K2I_SESSION_SYNC_H
+
+#include "receiver/session/session.h"
+
+/*
+ * A session of level synced acknowledges what is on the disk, which is later than its commit: the syncer says when. What
+ * it waits for is one range of commits, and what was committed since is the next.
+ */
+uint8_t k2i_session_level_grant(const struct k2i_session *session, uint8_t wanted);
+/* Whether acknowledgements wait. */
+bool k2i_session_deferred(const struct k2i_session *session);
+/* After a commit. */
+void k2i_session_committed(struct k2i_session *session);
+/* Asks for what was committed, unless something was asked for before. */
+void k2i_session_sync_want(struct k2i_session *session);
+/* k2i_session_synced of an open one. */
+bool k2i_session_sync_end(struct k2i_session *session);
+/* The flags of a commit: that it waits for the disk, and whether one before may have failed to get there. */
+uint32_t k2i_session_commit_flags(const struct k2i_session *session);
+
+#endif

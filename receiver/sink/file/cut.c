@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "receiver/sink/file/internal.h"
+
+int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
+{
+	struct k2i_output_whole *file = k2i_output_whole(output);
+	struct stat status = {0};
+
+	output->open_writer = open_writer;
+	output->length = length;
+	k2i_store_behind_set(&output->behind, length);
+	/*
+	 * Nothing was written, and a file system that is read-only now would refuse to cut. Or somebody has made room:
+	 * k2i_output_prepare will see that, and here it would become zeros as long as it was.
+	 */
+	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size <= length)
+		return 0;
+	if (ftruncate(output->descriptor, (off_t)length) < 0) {
+		file->uncut = (uint64_t)status.st_size;
+		return -errno;
+	}
+	file->dirty = true;
+	return 0;
+}
+
+/* Until then it may yet be cut. What is gone with its file is nowhere twice. */
+void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	if (!file->uncut)
+		return;
+	file->uncut = 0;
+	k2i_count(&outputs->counters->uncut_files, 1);
+	k2i_log_limited(&outputs->uncut_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
+			"output: what was to be cut off %s stays: records can be there twice", file->label);
+}
+
+int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	struct k2i_output_file *output = &file->output;
+	struct stat status;
+	int error;
+
+	if (!file->uncut)
+		return 0;
+	if (output->descriptor < 0 || fstat(output->descriptor, &status) < 0)
+		return -EIO;
+	/* If somebody has changed it, what is to be cut off can't be told from his. What can never be cut stays. */
+	error = (uint64_t)status.st_size == file->uncut ? 0 : -EPERM;
+	if (!error && status.st_nlink) {
+		error = k2i_output_cut(output, output->length, output->open_writer);
+		if (error && !k2i_output_error_own(error))
+			return error;
+	}
+	if (error && status.st_nlink && status.st_size)
+		k2i_output_uncut_stays(outputs, file);
+	file->uncut = 0;
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OUTPUT_WHOLE_H
+#define K2I_OUTPUT_WHOLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "receiver/sink/file/output.h"
+#include "receiver/base/table.h"
+
+/* What the files output*.c share. */
+
+struct k2i_output_whole { /* the whole of a struct k2i_output_file */
+	struct k2i_output_file output;
+	const char *label; /* the path as a log can take it */
+	pthread_mutex_t mutex;
+	unsigned generation; /* of the table when the file was opened */
+	/* Since the last sync it was written or cut, as who syncs sees without its lock, or made. */
+	atomic_bool dirty;
+	bool fresh;
+	int lost; /* what who waited within a write was told of its disk, and fdatasync(2) is not; 0: nothing */
+	uint64_t
+		uncut; /* its length if what a commit that failed left in it could not be cut off; 0: nothing is left */
+	struct k2i_log_limit changed_limit, replaced_limit;
+	/* Copies for who asks, who does not wait for the lock: a write can take long. */
+	atomic_uint_fast64_t shown_bytes;
+	atomic_int shown_error;
+	/* The table's lock guards what follows. */
+	struct k2i_table_node node;
+	unsigned references;
+	struct k2i_output_whole *collected;     /* behind it in a sync */
+	struct k2i_output_whole *older, *newer; /* among those without references */
+	uint64_t released_ns;
+};
+
+static inline struct k2i_output_whole *k2i_output_whole(struct k2i_output_file *output)
+{
+	return (struct k2i_output_whole *)(void *)output;
+}
+
+/* A file system that is mounted below the base: files of it that are not on its disk yet were closed. */
+struct k2i_output_apart {
+	struct k2i_output_apart *next;
+	uint64_t device;
+	char directory[]; /* of one of them, below the base */
+};
+
+/* Closed ones of which more is known than their file tells. */
+#define K2I_OUTPUTS_KEPT_MAX 1024u
+
+struct k2i_outputs {
+	char *base_path;
+	const char *refused_prefix, *state_directory;
+	size_t open_max;
+	mode_t file_mode;
+	struct k2i_store_options store;
+	struct k2i_ledger *ledger;
+	struct k2i_counters *counters;
+	struct k2i_log_limit recover_limit, uncut_limit; /* files can be many, above all at the start */
+	struct k2i_log_limit base_limit, disk_limit;
+	struct k2i_output_moved *moved; /* what k2i_outputs_recover has for k2i_outputs_recover_renamed */
+	size_t moved_count;
+	bool base_missing; /* its path leads nowhere; whose tick it is alone */
+	atomic_size_t open_count;
+	atomic_uint generation;
+	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
+	atomic_int lost;      /* of files that were closed */
+	/* Held for reading while `base` is used. */
+	pthread_rwlock_t base_lock;
+	int base; /* which is locked */
+	atomic_uint_fast64_t base_device;
+	uint64_t base_inode;
+	pthread_mutex_t apart_mutex;
+	struct k2i_output_apart *apart; /* `unsynced` is set, too */
+	/* Guards what follows. */
+	pthread_mutex_t mutex;
+	struct k2i_table table;
+	struct k2i_output_whole *oldest, *newest;
+	uint64_t next_number;
+};
+
+/* Opens and locks the base directory. As k2i_outputs_create. */
+int k2i_output_base_open(struct k2i_outputs *outputs);
+/*
+ * Whether its path leads to another one now, which was made in its place, or mounted over it: files go where the path
+ * leads.
+ */
+void k2i_output_base_check(struct k2i_outputs *outputs);
+/* Whether a path leads to the receiver's own files, though it is not refused by name. */
+bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *path);
+
+/* One more reference; under the table's lock. */
+void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+
+/* What a commit that failed left in a file, if anything, is not cut off any more: it is counted and said. */
+void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+/*
+ * Tries to cut that off a locked file that may not have its name any more: who opens that next would not find it. Errors
+ * as ftruncate(2): it is still to be cut.
+ */
+int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+
+/* An open file of which not all may be on the disk is about to be closed. */
+void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device);
+void k2i_output_apart_free(struct k2i_outputs *outputs);
+
+#endif

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/sink/file/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "receiver/base/file_identity.h"
+#include "base/clock.h"
+#include "receiver/sink/file/confine.h"
+#include "base/crash.h"
+#include "base/log.h"
+#include "receiver/sink/file/internal.h"
+#include "config/path.h"
+#include "receiver/base/table.h"
+#include "receiver/base/text.h"
+
+#define RECOVER_LINES 100u /* in ten seconds */
+#define IDLE_CLOSE_NS UINT64_C(10000000000)
+
+/* The list of those without references -------------------------------------------------------------------------- */
+
+static void idle_add(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	file->newer = NULL;
+	file->older = outputs->newest;
+	if (outputs->newest)
+		outputs->newest->newer = file;
+	else
+		outputs->oldest = file;
+	outputs->newest = file;
+}
+
+static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	if (file->older)
+		file->older->newer = file->newer;
+	else
+		outputs->oldest = file->newer;
+	if (file->newer)
+		file->newer->older = file->older;
+	else
+		outputs->newest = file->older;
+}
+
+/* Opening and closing -------------------------------------------------------------------------------------------- */
+
+struct closing { /* a descriptor that no output has any more */
+	int descriptor;
+	uint64_t length;
+	struct k2i_store_behind behind;
+};
+
+/* Of an open file. The caller holds the output's lock. */
+static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
+
+	(void)k2i_output_uncut_end(outputs, file);
+	if (file->dirty)
+		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
+	if (file->lost)
+		atomic_store(&outputs->lost, file->lost);
+	file->dirty = false;
+	file->lost = 0;
+	file->output.descriptor = -1;
+	/* A record that goes on must find its file again after a restart, too, as must who has to cut one. */
+	if (outputs->ledger && !file->output.open_writer && !file->uncut)
+		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
+	return closing;
+}
+
+/* Waits for the disk. */
+static void descriptor_close(struct k2i_outputs *outputs, struct closing *closing)
+{
+	k2i_store_behind_end(&closing->behind, &outputs->store, closing->descriptor, closing->length);
+	(void)close(closing->descriptor);
+	atomic_fetch_sub(&outputs->open_count, 1);
+}
+
+/* The caller holds the output's lock. */
+static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	struct closing closing = descriptor_take(outputs, file);
+
+	descriptor_close(outputs, &closing);
+}
+
+static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	k2i_table_remove(&outputs->table, &file->node);
+	(void)pthread_mutex_destroy(&file->mutex);
+	free(file);
+}
+
+/* What descriptor_take has left open in the ledger is not looked for any more: a record that goes on, a rest to be cut. */
+static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *file, bool emptied)
+{
+	struct k2i_output_file *output = &file->output;
+
+	if (outputs->ledger && (output->open_writer || file->uncut))
+		k2i_ledger_file_closed(outputs->ledger, output->birth, output->inode);
+	output->open_writer = 0;
+	if (!emptied)
+		k2i_output_uncut_stays(outputs, file);
+	file->uncut = 0;
+}
+
+/*
+ * Of those without references the first that is open. What the others know of a record that goes on is kept, but not for
+ * ever: FILE_UNIFY's name can be another one each minute. The first of too many of them.
+ */
+static struct k2i_output_whole *idle_first(const struct k2i_outputs *outputs)
+{
+	struct k2i_output_whole *file;
+	unsigned kept = 0;
+
+	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
+		if (++kept > K2I_OUTPUTS_KEPT_MAX)
+			return outputs->oldest;
+	return file;
+}
+
+/*
+ * Of the outputs that nobody has referred to since then the one that is next, with its lock: nobody else can have that, and
+ * who refers to the output from now on waits for it.
+ */
+static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t released_ns)
+{
+	struct k2i_output_whole *file;
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	file = idle_first(outputs);
+	if (file && file->output.descriptor >= 0 && file->released_ns > released_ns)
+		file = NULL;
+	if (file) {
+		k2i_output_refer(outputs, file);
+		(void)pthread_mutex_trylock(&file->mutex);
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+	return file;
+}
+
+/*
+ * Without the table's lock: the ledger can be waiting for the disk, as who closes can. A file of which something is still to
+ * be cut off stays open, unless it is in the way, since nobody would try again. False: there is no other, or it stays.
+ */
+static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
+{
+	struct k2i_output_whole *file = idle_take(outputs, released_ns);
+	struct closing closing = {.descriptor = -1};
+	bool stays = false;
+
+	if (!file)
+		return false;
+	if (file->output.descriptor < 0)
+		closed_drop(outputs, file, false);
+	else if (in_the_way || k2i_output_uncut_end(outputs, file) == 0)
+		closing = descriptor_take(outputs, file);
+	else
+		stays = true;
+	k2i_output_unlock(&file->output);
+	k2i_output_release(outputs, &file->output);
+	if (closing.descriptor >= 0)
+		descriptor_close(outputs, &closing);
+	return !stays;
+}
+
+static void room_make(struct k2i_outputs *outputs)
+{
+	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_close(outputs, UINT64_MAX, true))
+		continue;
+}
+
+static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	struct k2i_output_file *output = &file->output;
+	struct stat status;
+	uint64_t birth;
+	int descriptor;
+	bool same;
+
+	if (k2i_output_leads_to_state(outputs, output->path))
+		return -EACCES;
+	room_make(outputs);
+	file->generation = atomic_load(&outputs->generation);
+	descriptor = k2i_confine_open(outputs->base, output->path,
+				      O_APPEND | O_CREAT | k2i_store_flags(&outputs->store), outputs->file_mode);
+	if (descriptor < 0)
+		return descriptor;
+	if (fstat(descriptor, &status) < 0) {
+		(void)close(descriptor);
+		return -EIO;
+	}
+	birth = k2i_birth(descriptor, status.st_dev);
+	same = birth == output->birth && status.st_ino == output->inode;
+	if (!same || status.st_size == 0)
+		closed_drop(outputs, file, same);
+	output->birth = birth;
+	output->device = status.st_dev;
+	output->inode = status.st_ino;
+	if (!file->uncut || (uint64_t)status.st_size != file->uncut) {
+		output->length = (uint64_t)status.st_size;
+		k2i_output_uncut_stays(outputs, file);
+	}
+	k2i_store_behind_set(&output->behind, output->length);
+	output->descriptor = descriptor;
+	output->told = K2I_OUTPUT_UNTOLD;
+	file->fresh = true;
+	atomic_fetch_add(&outputs->open_count, 1);
+	K2I_CRASH(output_opened);
+	return 0;
+}
+
+/*
+ * Somebody else wrote to the file or cut it (logrotate's copytruncate). The length is the base of what is cut off after
+ * a failure, so that must not take what is not ours.
+ */
+static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
+{
+	k2i_count(&outputs->counters->changed_files, 1);
+	k2i_log_limited(&file->changed_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
+			"output: %s was changed by somebody else from %" PRIu64 " to %" PRIu64 " bytes", file->label,
+			file->output.length, length);
+	if (length == 0)
+		file->output.open_writer = 0;
+	file->output.length = length;
+	file->output.told = K2I_OUTPUT_UNTOLD;
+	k2i_store_behind_set(&file->output.behind, length);
+}
+
+/*
+ * What a commit that failed left in the file is cut off before anything is written behind it. If the machine still refuses
+ * that, as a disk does that is read-only for a while, who writes is held; only what can never be cut stays.
+ */
+static int length_settle(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
+{
+	int error = length == file->output.length ? 0 : -EPERM;
+
+	if (error && file->uncut && file->uncut == length)
+		error = k2i_output_cut(&file->output, file->output.length, file->output.open_writer);
+	if (error && !k2i_output_error_own(error))
+		return error;
+	if (error && length)
+		k2i_output_uncut_stays(outputs, file);
+	file->uncut = 0;
+	if (error)
+		file_changed(outputs, file, length);
+	return 0;
+}
+
+/* 0: the open file is what its path names; 1: it is not; an error: a disk that fails, say, does not tell. */
+static int file_elsewhere(const struct k2i_outputs *outputs, const struct k2i_output_whole *file, uint64_t *length)
+{
+	const struct k2i_output_file *output = &file->output;
+	struct stat status;
+
+	if (file->generation != atomic_load(&outputs->generation))
+		return 1;
+	if (fstatat(outputs->base, output->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 1 : -errno;
+	*length = (uint64_t)status.st_size;
+	return status.st_dev != output->device || status.st_ino != output->inode;
+}
+
+/* After SIGHUP, and when the base directory is another, that is no news. */
+static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	if (file->generation == atomic_load(&outputs->generation)) {
+		k2i_count(&outputs->counters->replaced_files, 1);
+		k2i_log_limited(&file->replaced_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
+				"output: %s was removed or renamed by somebody: it is begun anew", file->label);
+	}
+	file_close(outputs, file);
+}
+
+int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	struct k2i_output_whole *file = k2i_output_whole(output);
+	uint64_t length = 0;
+	int error = 0;
+
+	if (k2i_path_below(output->path, K2I_STATE_NAME) ||
+	    (outputs->refused_prefix && k2i_path_below(output->path, outputs->refused_prefix)))
+		return -EACCES;
+	(void)pthread_rwlock_rdlock(&outputs->base_lock);
+	if (output->descriptor >= 0)
+		error = file_elsewhere(outputs, file, &length);
+	if (error > 0)
+		file_replaced(outputs, file);
+	else if (error)
+		file_close(outputs, file);
+	if (output->descriptor < 0) {
+		error = file_open(outputs, file);
+		length = file->uncut ? file->uncut : output->length;
+	}
+	if (!error)
+		error = length_settle(outputs, file, length);
+	(void)pthread_rwlock_unlock(&outputs->base_lock);
+	return error;
+}
+
+int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred)
+{
+	const struct k2i_ledger_file file = {.birth = output->birth,
+					     .inode = output->inode,
+					     .length = output->length,
+					     .open_writer = output->open_writer,
+					     .path = output->path,
+					     .deferred = deferred};
+	int result;
+
+	/* With others' records in its tail a file can't go back to what those who wait have seen of it. */
+	if (!outputs->ledger || output->told == (deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT) ||
+	    output->told == K2I_OUTPUT_KEPT)
+		return 0;
+	result = k2i_ledger_file_opened(outputs->ledger, &file);
+	if (result < 0)
+		file_close(outputs, k2i_output_whole(output));
+	else
+		output->told = deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT;
+	return result;
+}
+
+/* At level synced the next round says it again, and those records come again; at level written this is all that is said. */
+static void disk_refused(struct k2i_outputs *outputs, struct k2i_output_whole *file, int error)
+{
+	file->lost = error;
+	k2i_count(&outputs->counters->disk_errors, 1);
+	k2i_log_limited(&outputs->disk_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
+			"output: the disk refuses what %s had: %s; what was acknowledged at level written may be lost",
+			file->label, k2i_text_error(error));
+}
+
+void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *output,
+			const struct k2i_store_writer *writer)
+{
+	struct k2i_output_whole *file = k2i_output_whole(output);
+	off_t end = writer->written_bytes ? lseek(output->descriptor, 0, SEEK_CUR) : 0;
+	int error;
+
+	output->length += writer->written_bytes;
+	output->reached = end > (off_t)output->length ? (uint64_t)end : output->length;
+	file->dirty = true;
+	error = k2i_store_behind_advance(&output->behind, &writer->options, output->descriptor, output->length);
+	if (error)
+		disk_refused(outputs, file, error);
+}
+
+void k2i_output_refused(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	k2i_output_whole(output)->generation = atomic_load(&outputs->generation) - 1;
+}
+
+bool k2i_output_error_own(int error)
+{
+	switch (-error) {
+	case EACCES:
+	case EPERM:
+	case ELOOP:
+	case EXDEV:
+	case ENXIO:
+	case ENODEV:
+	case EISDIR:
+	case ENOTDIR:
+	case EINVAL:
+	case ENAMETOOLONG:
+	case ETXTBSY:
+	case EOVERFLOW:
+	case EILSEQ:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The table ------------------------------------------------------------------------------------------------------ */
+
+static struct k2i_output_whole *file_find(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+{
+	struct k2i_table_node *node = NULL;
+	struct k2i_output_whole *file;
+
+	while ((node = k2i_table_find(&outputs->table, hash, node)) != NULL) {
+		file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+		if (strcmp(file->output.path, path) == 0)
+			return file;
+	}
+	return NULL;
+}
+
+static struct k2i_output_whole *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+{
+	size_t path_room = strlen(path) + 1;
+	struct k2i_output_whole *file = calloc(1, sizeof(*file) + 2 * path_room);
+
+	if (!file)
+		return NULL;
+	if (k2i_table_insert(&outputs->table, &file->node, hash)) {
+		free(file);
+		return NULL;
+	}
+	file->output.path = memcpy((char *)(file + 1), path, path_room);
+	file->label = k2i_text_clean(path, (char *)(file + 1) + path_room, path_room);
+	file->references = 1;
+	file->output.number = outputs->next_number++;
+	file->output.descriptor = -1;
+	(void)pthread_mutex_init(&file->mutex, NULL);
+	return file;
+}
+
+void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+{
+	if (file->references++ == 0)
+		idle_remove(outputs, file);
+}
+
+int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output)
+{
+	uint64_t hash = k2i_table_hash(path, strlen(path));
+	struct k2i_output_whole *file;
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	file = file_find(outputs, path, hash);
+	if (file)
+		k2i_output_refer(outputs, file);
+	else
+		file = file_make(outputs, path, hash);
+	if (file)
+		*output = &file->output;
+	(void)pthread_mutex_unlock(&outputs->mutex);
+	return file ? 0 : -ENOMEM;
+}
+
+void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output)
+{
+	struct k2i_output_whole *file = k2i_output_whole(output);
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	if (--file->references == 0) {
+		file->released_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
+		if (output->descriptor < 0 && !output->open_writer && !file->uncut)
+			file_free(outputs, file);
+		else
+			idle_add(outputs, file);
+	}
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+void k2i_output_lock(struct k2i_output_file *output)
+{
+	(void)pthread_mutex_lock(&k2i_output_whole(output)->mutex);
+}
+
+void k2i_output_unlock(struct k2i_output_file *output)
+{
+	atomic_store_explicit(&k2i_output_whole(output)->shown_bytes, output->length, memory_order_relaxed);
+	atomic_store_explicit(&k2i_output_whole(output)->shown_error, output->error, memory_order_relaxed);
+	(void)pthread_mutex_unlock(&k2i_output_whole(output)->mutex);
+}
+
+struct showing {
+	void (*each)(void *argument, const struct k2i_output_shown *shown);
+	void *argument;
+};
+
+static void file_show(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+	const struct showing *showing = argument;
+	const struct k2i_output_shown shown = {
+		.path = file->output.path,
+		.bytes = atomic_load_explicit(&file->shown_bytes, memory_order_relaxed),
+		.error = atomic_load_explicit(&file->shown_error, memory_order_relaxed),
+	};
+
+	/* Who knows only how its last record ends has closed it. */
+	if (file->references > 0 || file->output.descriptor >= 0)
+		showing->each(showing->argument, &shown);
+}
+
+void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),
+		      void *argument)
+{
+	struct showing showing = {each, argument};
+
+	(void)pthread_mutex_lock(&outputs->mutex);
+	k2i_table_each(&outputs->table, file_show, &showing);
+	(void)pthread_mutex_unlock(&outputs->mutex);
+}
+
+size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
+{
+	return atomic_load(&outputs->open_count);
+}
+
+static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
+{
+	while (idle_close(outputs, released_ns, in_the_way))
+		continue;
+}
+
+void k2i_outputs_reopen(struct k2i_outputs *outputs)
+{
+	atomic_fetch_add(&outputs->generation, 1);
+	/* What is used from now on is opened anew already, and senders that are busy would keep this going. */
+	idle_close_before(outputs, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), true);
+}
+
+void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns)
+{
+	k2i_output_base_check(outputs);
+	if (now_ns > IDLE_CLOSE_NS)
+		idle_close_before(outputs, now_ns - IDLE_CLOSE_NS, false);
+}
+
+/* Start and end -------------------------------------------------------------------------------------------------- */
+
+int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs)
+{
+	struct k2i_outputs *made = calloc(1, sizeof(*made));
+	int error;
+
+	if (!made)
+		return -ENOMEM;
+	made->open_max = options->open_max;
+	made->file_mode = options->file_mode;
+	made->store = options->store;
+	made->ledger = options->ledger;
+	made->counters = options->counters;
+	made->recover_limit.burst = made->uncut_limit.burst = RECOVER_LINES;
+	made->base = -1;
+	atomic_store(&made->unsynced, options->killed);
+	made->next_number = 1;
+	(void)pthread_rwlock_init(&made->base_lock, NULL);
+	(void)pthread_mutex_init(&made->mutex, NULL);
+	(void)pthread_mutex_init(&made->apart_mutex, NULL);
+	made->base_path = strdup(options->base_directory);
+	made->refused_prefix = options->refused_prefix;
+	made->state_directory = options->state_directory;
+	error = made->base_path ? k2i_outputs_base_make(made->base_path, made->file_mode) : -ENOMEM;
+	if (!error)
+		error = k2i_output_base_open(made);
+	if (error)
+		(void)k2i_outputs_free(made, false);
+	else
+		*outputs = made;
+	return error;
+}
+
+const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs)
+{
+	return &outputs->store;
+}
+
+struct settling {
+	struct k2i_outputs *outputs;
+	int error;
+};
+
+/* A start cuts nothing if the receiver before it ended in order. */
+static void file_settle(void *argument, struct k2i_table_node *node)
+{
+	struct settling *settling = argument;
+	int error = k2i_output_uncut_end(settling->outputs, K2I_TABLE_ENTRY(node, struct k2i_output_whole, node));
+
+	if (error)
+		settling->error = error;
+}
+
+/* Not descriptor_take: the ledger's last word on these files is their length. */
+static void file_end(void *argument, struct k2i_table_node *node)
+{
+	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+
+	(void)argument;
+	if (file->output.descriptor >= 0)
+		(void)close(file->output.descriptor);
+	(void)pthread_mutex_destroy(&file->mutex);
+	free(file);
+}
+
+int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
+{
+	struct settling settling = {outputs, 0};
+	int error;
+
+	if (!outputs)
+		return 0;
+	if (sync)
+		k2i_table_each(&outputs->table, file_settle, &settling);
+	error = sync ? k2i_outputs_sync(outputs) : 0;
+	if (!error)
+		error = settling.error;
+	k2i_table_each(&outputs->table, file_end, NULL);
+	k2i_table_free(&outputs->table);
+	if (outputs->base >= 0)
+		(void)close(outputs->base);
+	(void)pthread_rwlock_destroy(&outputs->base_lock);
+	(void)pthread_mutex_destroy(&outputs->mutex);
+	(void)pthread_mutex_destroy(&outputs->apart_mutex);
+	k2i_output_apart_free(outputs);
+	free(outputs->base_path);
+	free(outputs);
+	return error;
+}

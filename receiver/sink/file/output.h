@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_OUTPUT_H
+#define K2I_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "receiver/counts.h"
+#include "receiver/ledger/ledger.h"
+#include "app/store/store.h"
+
+/*
+ * The open output files below the base directory, by path. A file is opened when it is written to first, closed when
+ * it has not been written for a while or too many are open, and opened anew when somebody renamed or removed it.
+ *
+ * Locks, in the order in which they are taken: a ring's (rings.h), an output's (several: by `number`), the table's, the
+ * ledger's.
+ */
+struct k2i_outputs;
+
+enum k2i_output_told { /* what the ledger was told of who writes to an open file */
+		       K2I_OUTPUT_UNTOLD,
+		       K2I_OUTPUT_DEFERRED, /* only who waits for the disk: what is behind its checkpoint goes after a power cut */
+		       K2I_OUTPUT_KEPT, /* others, too */
+};
+
+struct k2i_output_file { /* of the table; `number`, `path`: never change; the rest is the lock holder's */
+	uint64_t number;
+	const char *path;
+	int descriptor; /* -1: not open */
+	uint64_t device, inode;
+	uint64_t birth; /* birth.h */
+	uint64_t length;
+	/* Where what was written last ends: behind `length` if somebody else, or another name of the file, came between. */
+	uint64_t reached;
+	struct k2i_store_behind behind;
+	enum k2i_output_told told;
+	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
+	uint64_t open_writer;
+	int error; /* why it could not be written; 0: it could */
+};
+
+struct k2i_outputs_options {
+	const char *base_directory;  /* made if missing */
+	const char *refused_prefix;  /* below it: what streams must not name; must outlive them; NULL: only .k2hft */
+	const char *state_directory; /* which they must not get to by another name either; as above; NULL: none */
+	bool killed;                 /* who wrote there before may not have brought it to the disk */
+	size_t open_max;             /* files; those in use count but are not closed */
+	mode_t file_mode;            /* of what is made: see k2i_confine_open */
+	struct k2i_store_options store;
+	struct k2i_ledger *ledger; /* told of every file before it is written; NULL: none */
+	struct k2i_counters *counters;
+};
+
+/* Locks the base directory: -EWOULDBLOCK another process has it; others as mkdir(2) and open(2). */
+int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_outputs **outputs);
+/*
+ * `sync`: all that was written is on the disk when this returns, and what was to be cut off is not; else an error, as
+ * fdatasync(2) and ftruncate(2). NULL is allowed.
+ */
+int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
+
+/*
+ * What was written before this is called survives a power cut when it returns, the names of new files too. Writing goes on
+ * meanwhile. One thread. Errors as fdatasync(2) and syncfs(2).
+ */
+int k2i_outputs_sync(struct k2i_outputs *outputs);
+
+/* How its files are written. */
+const struct k2i_store_options *k2i_outputs_store(const struct k2i_outputs *outputs);
+
+/* Makes the base directory (its parents too), for files of that mode. Errors as mkdir(2). */
+int k2i_outputs_base_make(const char *base_directory, mode_t file_mode);
+
+/*
+ * The output for a path, made if there is none; not opened. It stays until it is released. -ENOMEM. Any thread, as all
+ * that follow.
+ */
+int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output);
+void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output);
+
+void k2i_output_lock(struct k2i_output_file *output);
+void k2i_output_unlock(struct k2i_output_file *output);
+
+/*
+ * Makes a locked output ready: it is open, is what its path names, and `length` is its length. Errors as
+ * k2i_confine_open; -EACCES its path is refused; as ftruncate(2) if k2i_output_cut is still refused.
+ */
+int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/*
+ * Tells the ledger of an output that is ready, before it is written: `deferred`, who writes waits for the disk. 1:
+ * k2i_ledger_sync must precede the first byte; if that fails, `told` is K2I_OUTPUT_UNTOLD again. Errors as pwrite(2).
+ */
+int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred);
+/* What `writer` has written to a locked output. */
+void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *output,
+			const struct k2i_store_writer *writer);
+/* Takes a locked output back to `length`, after a write that failed; never makes it longer. Errors as ftruncate(2). */
+int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer);
+/*
+ * A locked output could not be written for a reason of its own: it is opened anew before it is written next, and
+ * k2i_output_prepare says whether that is so for good.
+ */
+void k2i_output_refused(struct k2i_outputs *outputs, struct k2i_output_file *output);
+/* Whether a file that could not be made ready, or written, is at fault itself, not the disk or the machine. */
+bool k2i_output_error_own(int error);
+
+/* Every file is opened anew before it is written next; those that nobody uses are closed at once. */
+void k2i_outputs_reopen(struct k2i_outputs *outputs);
+/* Once a second: closes what has not been used lately; notices that the base directory has become another. */
+void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns);
+
+/* What is told of an output that is open. */
+struct k2i_output_shown {
+	const char *path;
+	uint64_t bytes;
+	int error;
+};
+/* Calls `each` for every output that is open or in use, under the table's lock: it must not wait for anything. */
+void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),
+		      void *argument);
+size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
+
+/*
+ * After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`, for good: it does
+ * not come back with a power cut. Of a file that is not there its path is kept until k2i_outputs_recover_renamed.
+ */
+void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
+/* Behind the last of them: the same for those that were renamed within their directory. Each is listed once. */
+void k2i_outputs_recover_renamed(struct k2i_outputs *outputs);
+/* Before that: whether the file is shorter than the ledger says, or not there under its name. */
+bool k2i_outputs_short(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file);
+/* Behind that and k2i_ledger_begin, which forgets all files: tells the ledger again of those in which a record goes on. */
+void k2i_outputs_recovered(struct k2i_outputs *outputs);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+
+static char seen[2048];
+static unsigned seen_count;
+
+static void keep(void *argument, enum k2hft_log_level level, const char *text)
+{
+	(void)argument;
+	(void)level;
+	(void)snprintf(seen, sizeof(seen), "%s", text);
+	seen_count++;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	seen[0] = '\0';
+	seen_count = 0;
+	k2hft_log_callback_set(keep, NULL, K2HFT_LOG_INFO);
+	return 0;
+}
+
+static void test_levels(void **state)
+{
+	(void)state;
+	k2i_log(K2HFT_LOG_DEBUG, "log: %d", 1);
+	assert_int_equal(seen_count, 0);
+	k2i_log(K2HFT_LOG_INFO, "log: %d", 2);
+	assert_string_equal(seen, "log: 2");
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_DEBUG);
+	k2i_log(K2HFT_LOG_ERROR, "log: %d", 3);
+	assert_int_equal(seen_count, 1);
+}
+
+/* What a peer calls a file can't make a message of its own. */
+static void test_one_line(void **state)
+{
+	(void)state;
+	k2i_log(K2HFT_LOG_ERROR, "output: %s is gone", "a\nsession: all is well\r\x7f\t\x1b[2J\xc3\xa4");
+	assert_string_equal(seen, "output: a?session: all is well????[2J\xc3\xa4 is gone");
+	k2i_log(K2HFT_LOG_ERROR, "output: %s",
+		"\xc2\x9b"
+		"2J \xc2\xa0\xc2");
+	assert_string_equal(seen, "output: ??2J \xc2\xa0\xc2");
+}
+
+static void test_long(void **state)
+{
+	char text[4096];
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	k2i_log(K2HFT_LOG_ERROR, "%s", text);
+	assert_int_equal(strlen(seen), 1023);
+	k2i_log_limited(&(struct k2i_log_limit){0}, 1, K2HFT_LOG_ERROR, "%s", text);
+	assert_in_range(strlen(seen), 900, 1023);
+}
+
+static void errno_change(void *argument, enum k2hft_log_level level, const char *text)
+{
+	keep(argument, level, text);
+	errno = EPIPE;
+}
+
+/* Functions that log promise not to touch it, whatever the callback does. */
+static void test_errno(void **state)
+{
+	(void)state;
+	k2hft_log_callback_set(errno_change, NULL, K2HFT_LOG_INFO);
+	errno = 77;
+	k2i_log(K2HFT_LOG_ERROR, "log: %d", 1);
+	assert_int_equal(errno, 77);
+	assert_string_equal(seen, "log: 1");
+}
+
+static void test_limit(void **state)
+{
+	struct k2i_log_limit limit = {0};
+	const uint64_t second_ns = UINT64_C(1000000000);
+
+	(void)state;
+	k2i_log_limited(&limit, 1 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 1);
+	assert_string_equal(seen, "ring: full, 1");
+	k2i_log_limited(&limit, 2 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 2);
+	k2i_log_limited(&limit, 10 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 3);
+	assert_int_equal(seen_count, 1);
+	k2i_log_limited(&limit, 12 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 4);
+	assert_string_equal(seen, "ring: full, 4 (and 2 more in the last 11 s)");
+	k2i_log_limited(&limit, 40 * second_ns, K2HFT_LOG_ERROR, "ring: full, %d", 5);
+	assert_string_equal(seen, "ring: full, 5");
+	assert_false(k2i_log_limit_due(&limit, 41 * second_ns));
+	assert_true(k2i_log_limit_due(&limit, 50 * second_ns));
+	limit.burst = 3;
+	for (unsigned at = 0; at < 5; at++)
+		k2i_log_limited(&limit, 70 * second_ns, K2HFT_LOG_ERROR, "ring: full, %u", at);
+	assert_string_equal(seen, "ring: full, 2");
+	k2i_log_limited(&limit, 80 * second_ns, K2HFT_LOG_ERROR, "ring: full");
+	assert_string_equal(seen, "ring: full (and 2 more in the last 10 s)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_levels, setup), cmocka_unit_test_setup(test_one_line, setup),
+		cmocka_unit_test_setup(test_long, setup),   cmocka_unit_test_setup(test_errno, setup),
+		cmocka_unit_test_setup(test_limit, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

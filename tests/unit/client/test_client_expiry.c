@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* When the client's certificate expires, for who shows it: without a new connection, too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "client/state.h"
+#include "base/clock.h"
+
+/* Of the file; 0: it can't be read. */
+static uint64_t file_expires_s;
+static unsigned looks;
+
+/* The linker sends it here. */
+uint64_t __wrap_k2i_tls_certificate_file_expires_s(const char *file);
+uint64_t __wrap_k2i_tls_certificate_file_expires_s(const char *file)
+{
+	assert_string_equal(file, "certificate");
+	looks++;
+	return file_expires_s;
+}
+
+/* One that waits with its next connection; far too large for the stack. */
+static struct k2hft_client *client_make(const char *certificate)
+{
+	static struct k2hft_client client;
+
+	memset(&client, 0, sizeof(client));
+	client.retry_at_ns = UINT64_MAX;
+	client.tls.certificate = certificate;
+	looks = 0;
+	return &client;
+}
+
+static void a_renewed_one_is_seen_within_a_minute(void **state)
+{
+	struct k2hft_client *client = client_make("certificate");
+
+	(void)state;
+	file_expires_s = 1000;
+	k2i_client_certificate_watch(client);
+	assert_int_equal(k2i_client_certificate_expires_s(client), 1000);
+	k2i_client_session_step(client, 100 * K2I_SECOND_NS);
+	file_expires_s = 2000;
+	k2i_client_session_step(client, 159 * K2I_SECOND_NS);
+	assert_int_equal(k2i_client_certificate_expires_s(client), 1000);
+	assert_int_equal(looks, 2);
+	k2i_client_session_step(client, 160 * K2I_SECOND_NS);
+	assert_int_equal(k2i_client_certificate_expires_s(client), 2000);
+	/* The next connection has the last one then, too. */
+	file_expires_s = 0;
+	k2i_client_session_step(client, 220 * K2I_SECOND_NS);
+	assert_int_equal(looks, 4);
+	assert_int_equal(k2i_client_certificate_expires_s(client), 2000);
+}
+
+static void nobody_looks_unasked(void **state)
+{
+	struct k2hft_client *client = client_make("certificate");
+
+	(void)state;
+	k2i_client_session_step(client, K2I_SECOND_NS);
+	client = client_make(NULL);
+	k2i_client_certificate_watch(client);
+	k2i_client_session_step(client, K2I_SECOND_NS);
+	assert_int_equal(looks, 0);
+	assert_int_equal(k2i_client_certificate_expires_s(client), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_renewed_one_is_seen_within_a_minute),
+		cmocka_unit_test(nobody_looks_unasked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,658 @@
+/* SPDX-License-Identifier: MIT */
+/* A client that runs on a thread of its own. */
+#include "client_drain.h"
+#include "client_peer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "client/state.h"
+#include "base/clock.h"
+#include "base/thread.h"
+
+/* Greets one connection and acknowledges all that comes, or up to a position, until it ends. */
+struct echo {
+	int listener;
+	uint64_t bytes, acked_max;
+	pthread_t thread;
+};
+
+static bool receive_all(int peer, uint8_t *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t got = recv(peer, bytes, count, 0);
+
+		if (got <= 0)
+			return false;
+		bytes += got;
+		count -= (size_t)got;
+	}
+	return true;
+}
+
+static int echo_answer(const struct echo *echo, const struct k2hft_frame *frame, const uint8_t *body, uint8_t *answer,
+		       size_t room)
+{
+	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);
+	struct k2hft_ack ack = {.position = frame->position + frame->raw_bytes, .level = K2HFT_LEVEL_WRITTEN};
+	struct k2hft_hello hello;
+
+	if (ack.position > echo->acked_max)
+		ack.position = echo->acked_max;
+	ack.window_end = ack.position + PEER_WINDOW;
+	if (frame->type == K2HFT_FRAME_DATA)
+		return k2hft_ack_encode(&ack, answer, room);
+	if (frame->type != K2HFT_FRAME_HELLO || k2hft_hello_decode(body, frame->body_bytes, &hello) < 0)
+		return 0;
+	welcome.position = hello.acked;
+	welcome.window_end += hello.acked;
+	return k2hft_welcome_encode(&welcome, answer, room);
+}
+
+static void *echo_main(void *argument)
+{
+	struct echo *echo = argument;
+	struct pollfd listener = {.fd = echo->listener, .events = POLLIN};
+	uint8_t *body = malloc(PEER_BODY_BYTES), header[K2HFT_FRAME_HEADER_BYTES], answer[512];
+	struct k2hft_frame frame;
+
+	(void)poll(&listener, 1, 10000);
+	int peer = accept(echo->listener, NULL, NULL);
+	while (receive_all(peer, header, sizeof(header)) &&
+	       k2hft_frame_header_decode(header, sizeof(header), PEER_BODY_BYTES, &frame) == 0 &&
+	       receive_all(peer, body, frame.body_bytes)) {
+		int count = echo_answer(echo, &frame, body, answer, sizeof(answer));
+
+		if (frame.type == K2HFT_FRAME_DATA)
+			echo->bytes += frame.raw_bytes;
+		if (count < 0 || (count > 0 && send(peer, answer, (size_t)count, MSG_NOSIGNAL) != count))
+			break;
+	}
+	(void)close(peer);
+	free(body);
+	return NULL;
+}
+
+static void echo_start_up_to(struct echo *echo, struct fixture *f, uint64_t acked_max)
+{
+	*echo = (struct echo){.listener = f->listener, .acked_max = acked_max};
+	assert_int_equal(pthread_create(&echo->thread, NULL, echo_main, echo), 0);
+}
+
+static void echo_start(struct echo *echo, struct fixture *f)
+{
+	echo_start_up_to(echo, f, UINT64_MAX);
+}
+
+static void echo_end(struct echo *echo, struct fixture *f)
+{
+	k2hft_client_close(f->client);
+	f->client = NULL;
+	assert_int_equal(pthread_join(echo->thread, NULL), 0);
+}
+
+/* What hears of progress is the thread's. */
+static int without_progress(void **state)
+{
+	int status = fixture_open(state);
+
+	((struct fixture *)*state)->options.progress = NULL;
+	return status;
+}
+
+static void client_start(struct fixture *f)
+{
+	client_open(f);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+}
+
+static uint64_t now(void)
+{
+	return k2i_clock_ns(CLOCK_MONOTONIC);
+}
+
+static void drain_waits_for_the_acknowledgement(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+
+	client_open(f);
+	assert_int_equal(k2hft_client_drain(f->client, 0), -EINVAL);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), -EALREADY);
+	assert_int_equal(k2hft_client_drain(f->client, -1), 0); /* nothing is there */
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20), -ETIMEDOUT); /* nobody is there */
+	echo_start(&echo, f);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	/* Out of its sleep, time and again. */
+	for (unsigned time = 0; time < 200; time++) {
+		push(f, "more\n");
+		assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	}
+	end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+/* The client's thread is at work now and then, and gives way to others only when it waits. */
+static void turn_await(struct fixture *f)
+{
+
+	for (unsigned time = 0; time < 20000; time++) {
+		if (k2i_client_turn_take(f->client, now()))
+			return;
+		(void)poll(NULL, 0, 1);
+	}
+	fail_msg("no turn in 20 s");
+}
+
+static void turn_is_for_who_is_connected(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+
+	client_open(f);
+	assert_false(k2i_client_turn_take(f->client, now()));
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_false(k2i_client_turn_take(f->client, now()));
+	echo_start(&echo, f);
+	turn_await(f);
+	assert_false(k2i_client_turn_take(f->client, now()));
+	assert_true(k2i_client_turn_suits(f->client, now()));
+	k2i_client_turn_give(f->client);
+	echo_end(&echo, f);
+}
+
+/* Nobody else sends meanwhile, and afterwards the thread does, whatever it was told before. */
+static void turn_is_one_at_a_time(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+
+	client_start(f);
+	echo_start(&echo, f);
+	turn_await(f);
+	push(f, "in the turn\n");
+	(void)poll(NULL, 0, 50);
+	assert_int_equal(stats_of(f).sent_records, 0);
+	assert_int_equal(k2hft_client_process(f->client, now()), 0);
+	assert_int_equal(stats_of(f).sent_records, 1);
+	push(f, "sent by the thread\n");
+	k2i_client_turn_give(f->client);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 2);
+	echo_end(&echo, f);
+}
+
+/* The turn lasts while much is committed, and is then the thread's again. */
+static void much_is_sent_by_who_commits_it(void **state)
+{
+	struct fixture *f = *state;
+	struct k2i_turn turn = {.client = NULL};
+	uint64_t now_ns = now();
+	struct echo echo;
+
+	client_start(f);
+	turn.client = f->client;
+	echo_start(&echo, f);
+	turn_await(f);
+	k2i_client_turn_give(f->client);
+	k2i_turn_committed(&turn, 1000, now_ns);
+	assert_int_equal(k2i_turn_send(&turn, now_ns), -1);
+	assert_int_equal(k2i_turn_descriptor(&turn), -1);
+	/* The thread can be at work yet. */
+	for (unsigned time = 0; time < 20000 && !turn.taken; time++) {
+		now_ns = now();
+		k2i_turn_committed(&turn, 64 * 1024, now_ns);
+		if (k2i_turn_send(&turn, now_ns) < 0)
+			(void)poll(NULL, 0, 1);
+	}
+	assert_true(turn.taken);
+	assert_int_equal(k2i_turn_descriptor(&turn), k2hft_client_descriptor(f->client));
+	k2i_turn_waited(&turn);
+	push(f, "in the turn\n");
+	assert_int_equal(stats_of(f).sent_records, 0);
+	assert_in_range(k2i_turn_send(&turn, now_ns), 0, 2);
+	assert_int_equal(stats_of(f).sent_records, 1);
+	push(f, "sent by the thread\n");
+	assert_int_equal(k2i_turn_send(&turn, now_ns + 2000001), -1);
+	assert_false(turn.taken);
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 2);
+	k2i_turn_end(&turn);
+	echo_end(&echo, f);
+}
+
+/* A producer that takes the turn when it can, beside a thread that sends what it can. */
+static void turns_lose_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+	unsigned turns = 0;
+
+	client_start(f);
+	echo_start(&echo, f);
+	turn_await(f);
+	k2i_client_turn_give(f->client);
+	for (unsigned time = 0; time < 2000 || turns == 0; time++) {
+		bool turn = k2i_client_turn_take(f->client, now());
+
+		push(f, "some\n");
+		if (turn) {
+			turns++;
+			assert_int_equal(k2hft_client_process(f->client, now()), 0);
+			push(f, "more\n");
+			k2i_client_turn_give(f->client);
+		}
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+/* Asked by whoever is in process: `told` becomes true in the thread that the test runs in. */
+struct asked {
+	pthread_t test;
+	atomic_bool told;
+};
+
+static void asked_note(void *argument)
+{
+	struct asked *asked = argument;
+
+	if (pthread_equal(pthread_self(), asked->test))
+		atomic_store(&asked->told, true);
+}
+
+static void asked_start(struct fixture *f, struct asked *asked, struct echo *echo)
+{
+	*asked = (struct asked){.test = pthread_self()};
+	client_open(f);
+	k2i_client_claim_hook_set(f->client, asked_note, asked);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	echo_start(echo, f);
+	turn_await(f);
+	k2i_client_turn_give(f->client);
+}
+
+/* A claim in the way makes process call the hook: in this thread, when the turn was lent to it. */
+static void a_turn_is_lent(struct fixture *f, struct asked *asked)
+{
+	void *payload;
+
+	assert_int_equal(k2hft_producer_reserve(f->producer, 100, &payload), 0);
+	for (unsigned time = 0; time < 20000 && !atomic_load(&asked->told); time++) {
+		errno = 1234;
+		k2i_client_turn_once(f->client);
+		assert_int_equal(errno, 1234);
+		(void)poll(NULL, 0, 1);
+	}
+	assert_int_equal(k2hft_producer_discard(f->producer), 0);
+	assert_true(atomic_load(&asked->told));
+}
+
+/* Nobody comes after the last loan, and nobody asks for what is left: the thread looks by itself. */
+static void the_thread_goes_on_after_a_loan(void **state)
+{
+	struct fixture *f = *state;
+	struct asked asked;
+	struct echo echo;
+
+	asked_start(f, &asked, &echo);
+	for (uint64_t time = 1; time <= 20; time++) {
+		atomic_store(&asked.told, false);
+		a_turn_is_lent(f, &asked);
+		push(f, "left\n");
+		for (unsigned wait = 0; wait < 20000 && stats_of(f).sent_records < time; wait++)
+			(void)poll(NULL, 0, 1);
+		assert_int_equal(stats_of(f).sent_records, time);
+	}
+	echo_end(&echo, f);
+}
+
+/* Interrupts end a standby, however often the turn is lent: a drain, and who finds the ring full and does not wait. */
+static void loans_lose_nothing(void **state)
+{
+	struct fixture *f = *state;
+	struct asked asked;
+	struct echo echo;
+
+	asked_start(f, &asked, &echo);
+	for (unsigned time = 0; time < 2000; time++) {
+		push(f, "some\n");
+		k2i_client_turn_once(f->client);
+		push(f, "more\n");
+		if (time % 3 == 0)
+			k2i_client_standby_end(f->client);
+		if (time % 64 == 0)
+			assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	uint64_t end = ring_stats_of(f).tail;
+	assert_int_equal(stats_of(f).acked, end);
+	echo_end(&echo, f);
+	assert_int_equal(echo.bytes, end);
+}
+
+/* There is no other thread that could. Without a connection the turn is not to be had. */
+static void who_waits_for_room_makes_it(void **state)
+{
+	struct fixture *f = *state;
+	uint8_t *block = calloc(1, 100000);
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+	unsigned waits = 0;
+	struct echo echo;
+
+	client_open(f);
+	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EBUSY);
+	echo_start(&echo, f);
+	for (unsigned time = 0; time < 20000 && stats_of(f).state != K2HFT_CLIENT_CONNECTED; time++) {
+		assert_int_equal(k2hft_client_process(f->client, now()), 0);
+		(void)poll(NULL, 0, 1);
+	}
+	for (unsigned index = 0; index < 1000; index++) {
+		int error;
+
+		for (; (error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN; waits++)
+			assert_int_equal(k2i_client_room_wait(f->client, 20000), 0);
+		assert_int_equal(error, 0);
+	}
+	assert_in_range(waits, 1, 1000);
+	echo_end(&echo, f);
+	free(block);
+}
+
+static void nothing_do(int number)
+{
+	(void)number;
+}
+
+/* As the writer promises. One signal could come before the wait. */
+static void a_wait_for_room_ends_with_a_signal(void **state)
+{
+	const struct itimerval often = {.it_interval.tv_usec = 20000, .it_value.tv_usec = 20000}, never = {0};
+	const struct sigaction caught = {.sa_handler = nothing_do, .sa_flags = SA_RESTART};
+	struct fixture *f = *state;
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+	void *payload;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
+		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
+	assert_int_equal(k2i_client_room_wait(f->client, 1), 0);
+	assert_int_equal(sigaction(SIGALRM, &caught, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	errno = 77;
+	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EINTR);
+	assert_int_equal(errno, 77);
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+}
+
+/* As a program does that shuts itself in: poll(2) takes no descriptor then. Who can't wait here waits as the others do. */
+static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+	struct rlimit before;
+	void *payload;
+	int status;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
+		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
+	assert_int_equal(k2i_client_room_wait(f->client, 1), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_max = before.rlim_max}), 0);
+	status = k2i_client_room_wait(f->client, 20000);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(status, -EBUSY);
+}
+
+static void drain_does_not_wait_for_what_was_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_producer *first, *second;
+	struct echo echo;
+	void *payload;
+
+	client_start(f);
+	for (unsigned time = 0; time < 2; time++) {
+		assert_int_equal(k2hft_producer_open(f->ring, &first), 0);
+		assert_int_equal(k2hft_producer_open(f->ring, &second), 0);
+		assert_int_equal(k2hft_producer_reserve(first, 100, &payload), 0);
+		assert_int_equal(k2hft_producer_reserve(second, 100, &payload), 0);
+		assert_int_equal(k2hft_producer_discard(first), 0);
+		k2hft_producer_close(first);
+		k2hft_producer_close(second);
+		/* Without a connection at first, then with one. */
+		assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+		if (time == 0) {
+			push(f, "one\n");
+			echo_start(&echo, f);
+			assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+		}
+	}
+	echo_end(&echo, f);
+}
+
+/* One of which a part is on its way, and one that is read and may not go yet. */
+static void a_drain_waits_for_what_was_read(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = 1024u * 1024;
+	uint8_t *block = calloc(1, bytes);
+	int small = 4096;
+
+	client_open(f);
+	(void)peer_connect(f, 0, PEER_WINDOW);
+	(void)setsockopt(f->peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	(void)setsockopt(f->client->transport.descriptor, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	push_to(f, f->stream_id, block, bytes);
+	rounds_go(f, 5);
+	assert_true(f->client->output.frame && f->client->sent_count == 0);
+	for (unsigned time = 0; time < 2; time++) {
+		f->client->drainers = 1;
+		rounds_go(f, 5);
+		assert_int_equal(f->client->published_drained, 0);
+		assert_int_equal(f->client->drained_all_count, 0);
+		f->client->drainers = 0;
+		(void)peer_connect(f, 0, 8);
+	}
+	assert_true(f->client->batch.span.bytes > 0);
+	free(block);
+}
+
+/* Else it would never end where others write on. */
+static void drain_does_not_wait_for_what_comes_later(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+	pthread_t drain;
+
+	client_start(f);
+	push(f, "one\n");
+	uint64_t end = ring_stats_of(f).tail;
+	drain_begin(f, &drain);
+	push(f, "two\n");
+	echo_start_up_to(&echo, f, end);
+	drain_end(drain, 0);
+	assert_int_equal(ring_stats_of(f).acked, end);
+	echo_end(&echo, f);
+}
+
+/* What a drain waits for can be a claim that is given back: then the tail that it saw is never reached. */
+static void drain_ends_when_the_tail_goes_back(void **state)
+{
+	struct fixture *f = *state;
+	struct k2hft_producer *producer;
+	struct echo echo;
+	pthread_t drain;
+	void *payload;
+
+	client_start(f);
+	assert_int_equal(k2hft_producer_open(f->ring, &producer), 0);
+	/* Without a connection in the beginning, then with one. */
+	for (unsigned time = 0; time < 3; time++) {
+		push(f, "one\n");
+		assert_int_equal(k2hft_producer_reserve(producer, 1000, &payload), 0);
+		drain_begin(f, &drain);
+		assert_int_equal(k2hft_producer_discard(producer), 0);
+		if (time == 0)
+			echo_start(&echo, f);
+		drain_end(drain, 0);
+	}
+	k2hft_producer_close(producer);
+	echo_end(&echo, f);
+}
+
+static void a_thread_moves_a_full_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct echo echo;
+	uint8_t *block = calloc(1, 100000);
+	struct k2hft_chunk chunk = {.stream_id = f->stream_id, .record_count = 1, .time_ns = 1};
+
+	client_start(f);
+	echo_start(&echo, f);
+	for (unsigned index = 0; index < 1000; index++) {
+		int error;
+
+		while ((error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN)
+			assert_int_equal(k2hft_ring_space_wait(f->ring, 20000), 0);
+		assert_int_equal(error, 0);
+	}
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	assert_int_equal(stats_of(f).sent_records, 1000);
+	echo_end(&echo, f);
+	assert_true(echo.bytes >= 100000u * 1000);
+	free(block);
+}
+
+static void signals_keep(void *argument, uint64_t acked)
+{
+	sigset_t blocked;
+
+	(void)acked;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	*(int *)argument = sigismember(&blocked, SIGTERM) + sigismember(&blocked, SIGALRM);
+}
+
+/* They are the program's, and its threads'. */
+static void the_thread_takes_no_signals(void **state)
+{
+	struct fixture *f = *state;
+	sigset_t blocked;
+	struct echo echo;
+	int kept = -1;
+
+	f->options.progress = signals_keep;
+	f->options.progress_argument = &kept;
+	client_start(f);
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	assert_int_equal(sigismember(&blocked, SIGTERM), 0);
+	echo_start(&echo, f);
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
+	echo_end(&echo, f);
+	assert_int_equal(kept, 2);
+}
+
+/* However small a program makes its own: compression and the look-up of a name don't fit into the least that there is. */
+static void the_thread_has_a_stack_that_is_large_enough(void **state)
+{
+	struct fixture *f = *state;
+	pthread_attr_t before, small, own;
+	size_t stack_bytes;
+
+	assert_int_equal(pthread_getattr_default_np(&before), 0);
+	assert_int_equal(pthread_attr_init(&small), 0);
+	assert_int_equal(pthread_attr_setstacksize(&small, (size_t)sysconf(_SC_THREAD_STACK_MIN)), 0);
+	client_open(f);
+	assert_int_equal(pthread_setattr_default_np(&small), 0);
+	assert_int_equal(k2hft_client_thread_start(f->client), 0);
+	assert_int_equal(pthread_setattr_default_np(&before), 0);
+	assert_int_equal(pthread_getattr_np(f->client->thread, &own), 0);
+	assert_int_equal(pthread_attr_getstacksize(&own, &stack_bytes), 0);
+	assert_in_range(stack_bytes, K2I_THREAD_STACK_BYTES_MIN, SIZE_MAX);
+	assert_int_equal(pthread_attr_destroy(&own), 0);
+	assert_int_equal(pthread_attr_destroy(&small), 0);
+	assert_int_equal(pthread_attr_destroy(&before), 0);
+}
+
+static void close_stops_a_thread_that_sleeps(void **state)
+{
+	struct fixture *f = *state;
+
+	for (unsigned time = 0; time < 3; time++) {
+		client_start(f);
+		k2hft_client_close(f->client);
+		f->client = NULL;
+	}
+}
+
+/* As a program does that closes all it finds open. */
+static void a_client_without_descriptors_ends(void **state)
+{
+	struct fixture *f = *state;
+
+	client_start(f);
+	/* ThreadSanitizer, which knows close(3), would find that the thread uses it at the same time: so it is meant. */
+	assert_int_equal(syscall(SYS_close, k2hft_client_descriptor(f->client)), 0);
+	push(f, "one\n");
+	assert_int_equal(k2hft_client_drain(f->client, 20000), -EIO);
+	assert_int_equal(k2hft_client_drain(f->client, -1), -EIO);
+}
+
+static void an_interrupt_that_fails_leaves_errno(void **state)
+{
+	struct fixture *f = *state;
+
+	client_open(f);
+	assert_int_equal(close(f->client->interrupt), 0);
+	f->client->interrupt = -1;
+	errno = 77;
+	k2i_client_interrupt(f->client);
+	assert_int_equal(errno, 77);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, without_progress, fixture_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(drain_waits_for_the_acknowledgement),
+		CASE(turn_is_for_who_is_connected),
+		CASE(turn_is_one_at_a_time),
+		CASE(much_is_sent_by_who_commits_it),
+		CASE(turns_lose_nothing),
+		CASE(the_thread_goes_on_after_a_loan),
+		CASE(loans_lose_nothing),
+		CASE(who_waits_for_room_makes_it),
+		CASE(a_wait_for_room_ends_with_a_signal),
+		CASE(a_wait_for_room_that_may_not_poll_is_left_to_the_thread),
+		CASE(drain_does_not_wait_for_what_was_given_back),
+		CASE(a_drain_waits_for_what_was_read),
+		CASE(drain_does_not_wait_for_what_comes_later),
+		CASE(drain_ends_when_the_tail_goes_back),
+		CASE(a_thread_moves_a_full_ring),
+		CASE(the_thread_takes_no_signals),
+		CASE(the_thread_has_a_stack_that_is_large_enough),
+		CASE(close_stops_a_thread_that_sleeps),
+		CASE(a_client_without_descriptors_ends),
+		CASE(an_interrupt_that_fails_leaves_errno),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* When a mount that was told to end has ended. */
+#include "mounted_help.h"
+
+#include "fuse/device/drain.h"
+#include "fuse/intake/queue.h"
+#include "fuse/keeper/start.h"
+#include "fuse/cached/cache_drop.h"
+#include "uncached_help.h"
+
+bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+{
+	(void)mount;
+	(void)file;
+	return true;
+}
+
+void k2i_sweep_abandon(struct k2i_mount *mount)
+{
+	(void)mount;
+}
+
+void k2i_start_unmount(struct k2i_mount *mount)
+{
+	(void)mount;
+}
+
+/* What is in the ring is acknowledged as soon as somebody looks. */
+int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
+
+int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
+{
+	(void)client;
+	(void)timeout_ms;
+	return 0;
+}
+
+static uint64_t clock_ns;
+
+uint64_t __wrap_k2i_mount_clock_ns(void);
+
+uint64_t __wrap_k2i_mount_clock_ns(void)
+{
+	return clock_ns;
+}
+
+static void mounted_drain(struct mounted *mounted)
+{
+	mounted_anew(mounted);
+	mounted->settings.drain_timeout_s = 10;
+	k2i_drain_ask(&mounted->mount);
+	assert_true(mounted->mount.ending);
+}
+
+/* A request that has come is answered, although there is nothing to be acknowledged. */
+static void who_has_asked_is_answered(void **state)
+{
+	struct mounted *mounted = *state;
+	char asked;
+
+	mounted_drain(mounted);
+	assert_int_equal(send(mounted->device, "?", 1, 0), 1);
+	assert_false(k2i_drain_done(&mounted->mount));
+	assert_int_equal(recv(mounted->mount.device_fd, &asked, 1, 0), 1);
+	assert_true(k2i_drain_done(&mounted->mount));
+}
+
+/* Not for ever, nor when somebody does not want to wait, nor where the kernel has ended the mount. */
+static void who_asks_on_and_on_keeps_no_mount(void **state)
+{
+	struct mounted *mounted = *state;
+	int device_fd;
+
+	for (int way = 0; way < 3; way++) {
+		mounted_drain(mounted);
+		device_fd = mounted->mount.device_fd;
+		assert_int_equal(send(mounted->device, "?", 1, 0), 1);
+		for (int asked = 0; asked < 5; asked++)
+			assert_false(k2i_drain_done(&mounted->mount));
+		if (way == 0)
+			clock_ns += 1000000000;
+		else if (way == 1)
+			mounted->mount.deadline_ns = 0;
+		else
+			mounted->mount.device_fd = -1;
+		assert_true(k2i_drain_done(&mounted->mount));
+		mounted->mount.device_fd = device_fd;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOUNTED_TEST(who_has_asked_is_answered),
+		MOUNTED_TEST(who_asks_on_and_on_keeps_no_mount),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files: their numbers, and what a worker that takes over has of them. */
+#include "mounted_help.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/wait.h>
+
+#include "fuse/intake/queue.h"
+#include "ring/handle.h"
+#include "uncached_help.h"
+
+/* Who opens and closes files for ever comes to no end of them. */
+static void numbers_are_used_again(void **state)
+{
+	struct mounted *mounted = *state;
+	struct k2i_handle *kept, *handle;
+	uint32_t room;
+
+	room = mounted->mount.handle_room;
+	for (uint32_t opens = 0; opens < 2 * room; opens++) {
+		assert_int_equal(
+			k2i_handle_open(&mounted->mount, mounted->handle->node, mounted_path, NULL, NULL, &kept), 0);
+		assert_int_equal(
+			k2i_handle_open(&mounted->mount, mounted->handle->node, mounted_path, NULL, NULL, &handle), 0);
+		kept->released = handle->released = true;
+		k2i_handle_free_if_done(&mounted->mount, kept);
+		k2i_handle_free_if_done(&mounted->mount, handle);
+		k2i_shared_step();
+	}
+	assert_int_equal(mounted->mount.handle_room, room);
+	assert_int_equal(mounted->mount.handles_open, 1);
+}
+
+/* The answer that tells it is the end of the step: who dies before has told nobody. */
+static void what_was_lost_is_told_by_the_next_worker(void **state)
+{
+	struct mounted *mounted = *state;
+	pid_t worker;
+
+	mounted->handle->lost = -EIO;
+	k2i_shared_step();
+	worker = fork();
+	if (worker == 0)
+		_exit(k2i_handle_lost(mounted->handle) == -EIO ? EXIT_SUCCESS : EXIT_FAILURE);
+	assert_int_equal(waitpid(worker, NULL, 0), worker);
+	k2i_shared_settle(mounted->mount.ring);
+	assert_int_equal(k2i_handle_lost(mounted->handle), -EIO);
+	assert_int_equal(k2i_handle_lost(mounted->handle), 0);
+}
+
+/* It owes a line end, and had a descriptor of the worker before; the ring has forgotten who declared its stream. */
+static void a_file_that_is_closed_is_taken_over(void **state)
+{
+	struct mounted *mounted = *state;
+	struct k2i_outlet *outlet;
+
+	outlet = mounted->handle->outlet;
+	outlet->owes_end = true;
+	mounted->mount.owing_first = outlet;
+	k2i_write_release(&mounted->mount, mounted->handle);
+	assert_true(outlet->closed);
+	k2i_outlet_release(&mounted->mount);
+	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
+	assert_int_equal(k2i_stream_release_unused(mounted->mount.ring, outlet->stream_id), 0);
+	k2i_rule_scratch_free(outlet->scratch);
+	outlet->scratch = (struct k2i_rule_scratch *)(uintptr_t)1;
+	outlet->output = (struct k2i_output_file *)(uintptr_t)1;
+	assert_int_equal(k2i_handles_inherit(&mounted->mount), 0);
+	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
+	k2i_park_run(&mounted->mount);
+	k2i_outlet_release(&mounted->mount);
+	assert_true(k2i_park_empty(&mounted->mount));
+	assert_sent(mounted, "\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOUNTED_TEST(numbers_are_used_again),
+		MOUNTED_TEST(what_was_lost_is_told_by_the_next_worker),
+		MOUNTED_TEST(a_file_that_is_closed_is_taken_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

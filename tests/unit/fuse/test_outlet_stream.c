@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* When a file gives its stream back: once, and whoever wants its number waits for that. */
+#include "mounted_help.h"
+
+#include <stdint.h>
+#include <sys/wait.h>
+
+#include "ring/layout.h"
+#include "uncached_help.h"
+
+/* A step that is not done is done again; the other one who writes to the stream has it still. */
+static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
+{
+	struct mounted *mounted = *state;
+	struct k2i_handle *closed;
+	pid_t worker;
+
+	closed = mounted->handle;
+	mounted->handle = handle_make(mounted, closed->node);
+	k2i_shared_step();
+	worker = fork();
+	if (worker == 0) {
+		k2i_write_release(&mounted->mount, closed);
+		_exit(EXIT_SUCCESS);
+	}
+	assert_int_equal(waitpid(worker, NULL, 0), worker);
+	k2i_shared_settle(mounted->mount.ring);
+	k2i_write_release(&mounted->mount, closed);
+	k2i_shared_step();
+	k2i_outlet_release(&mounted->mount);
+	assert_int_equal(mounted->mount.handles_open, 1);
+	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
+}
+
+/* It has its number until the step is done: who wants one waits for that. */
+static void the_number_of_a_closed_file_is_waited_for(void **state)
+{
+	struct mounted *mounted = *state;
+	static char all[] = "";
+	char path[16];
+	struct k2i_outlet *outlet;
+
+	mounted_rule.directory = true;
+	mounted_rule.target = all;
+	mounted_anew(mounted);
+	for (unsigned stream = 1; stream < K2I_STREAM_COUNT; stream++) {
+		(void)snprintf(path, sizeof(path), "%u", stream);
+		(void)stream_of(mounted->mount.ring, path);
+	}
+	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), -ENFILE);
+	k2i_write_release(&mounted->mount, mounted->handle);
+	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), -EAGAIN);
+	k2i_shared_step();
+	k2i_outlet_release(&mounted->mount);
+	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), 0);
+	k2i_outlet_close(&mounted->mount, outlet);
+	mounted_rule.directory = false;
+	mounted_rule.target = mounted_path;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOUNTED_TEST(a_stream_is_released_once_by_a_worker_that_dies),
+		MOUNTED_TEST(the_number_of_a_closed_file_is_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

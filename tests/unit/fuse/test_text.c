@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Cutting of texts into records and chunks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fuse/intake/text.h"
+
+/* What came out of a text: parts in brackets, "<" continued, ">" continues, "!" too long. */
+struct seen {
+	char text[4096];
+	char plain[4096]; /* without the marks */
+};
+
+static void see(struct seen *seen, int event, const struct k2i_text_part *part)
+{
+	size_t at = strlen(seen->text);
+
+	assert_true(event >= 0);
+	if (event == K2I_TEXT_TOO_LONG)
+		strncat(seen->text, "!", sizeof(seen->text) - at - 1);
+	if (event != K2I_TEXT_RECORD && event != K2I_TEXT_PIECE)
+		return;
+	snprintf(seen->text + at, sizeof(seen->text) - at, "[%s%.*s%s]", part->continued ? "<" : "", (int)part->bytes,
+		 part->data, event == K2I_TEXT_PIECE ? ">" : "");
+	at = strlen(seen->plain);
+	snprintf(seen->plain + at, sizeof(seen->plain) - at, "%.*s", (int)part->bytes, part->data);
+}
+
+static void feed(struct k2i_text *text, const struct k2i_text_limits *limits, const char *data, size_t bytes,
+		 struct seen *seen)
+{
+	struct k2i_text_part part;
+	size_t done = 0, taken;
+
+	while (done < bytes) {
+		int event = k2i_text_take(text, limits, data + done, bytes - done, &taken, &part);
+
+		see(seen, event, &part);
+		assert_true(taken <= bytes - done);
+		done += taken;
+	}
+}
+
+static void finish(struct k2i_text *text, struct seen *seen)
+{
+	struct k2i_text_part part;
+
+	see(seen, (int)k2i_text_end(text, &part), &part);
+	k2i_text_free(text);
+}
+
+static void lines_come_one_by_one(void **state)
+{
+	const struct k2i_text_limits limits = {.piece_bytes_max = 100};
+	struct k2i_text text = {0};
+	struct seen seen = {0};
+
+	(void)state;
+	feed(&text, &limits, "a\n\nbc\r\nde", 9, &seen);
+	assert_string_equal(seen.text, "[a\n][\n][bc\r\n]");
+	feed(&text, &limits, "f\ng", 3, &seen);
+	finish(&text, &seen);
+	assert_string_equal(seen.text, "[a\n][\n][bc\r\n][def\n][g]");
+}
+
+static void long_lines_go_in_pieces(void **state)
+{
+	const struct k2i_text_limits limits = {.piece_bytes_max = 4};
+	struct k2i_text text = {0};
+	struct seen seen = {0};
+
+	(void)state;
+	feed(&text, &limits, "abc\nabcd\nabcdefgh", 17, &seen);
+	finish(&text, &seen);
+	assert_string_equal(seen.text, "[abc\n][abcd>][<\n][abcd>][<efgh]");
+}
+
+static void limits_and_sizes_of_writes_do_not_matter(void **state)
+{
+	static const char data[] = "one\n\na line of some length\nx\nyy\nthe very last line has no end";
+
+	(void)state;
+	for (size_t piece = 1; piece < 40; piece++) {
+		for (size_t step = 1; step < sizeof(data); step++) {
+			const struct k2i_text_limits limits = {.piece_bytes_max = piece};
+			struct k2i_text text = {0};
+			struct seen seen = {0};
+
+			for (size_t at = 0; at < sizeof(data) - 1; at += step)
+				feed(&text, &limits, data + at, at + step < sizeof(data) ? step : sizeof(data) - 1 - at,
+				     &seen);
+			finish(&text, &seen);
+			assert_string_equal(seen.plain, data);
+		}
+	}
+}
+
+static void records_over_the_limit_are_skipped(void **state)
+{
+	const struct k2i_text_limits limits = {.piece_bytes_max = 4, .record_bytes_max = 6};
+	struct k2i_text text = {0};
+	struct seen seen = {0};
+
+	(void)state;
+	/* Six bytes with LF pass, whole; seven do not. */
+	feed(&text, &limits, "abcde\nabcdef\nok\n", 16, &seen);
+	assert_string_equal(seen.text, "[abcde\n]![ok\n]");
+	feed(&text, &limits, "abc", 3, &seen);
+	feed(&text, &limits, "defgh", 5, &seen);
+	feed(&text, &limits, "ijk\nl", 5, &seen);
+	finish(&text, &seen);
+	assert_string_equal(seen.text, "[abcde\n]![ok\n]![l]");
+}
+
+static void what_is_held_can_go_ahead(void **state)
+{
+	const struct k2i_text_limits limits = {.piece_bytes_max = 100};
+	struct k2i_text text = {0};
+	struct k2i_text_part part;
+	struct seen seen = {0};
+
+	(void)state;
+	see(&seen, (int)k2i_text_so_far(&text, &part), &part);
+	feed(&text, &limits, "abc", 3, &seen);
+	see(&seen, (int)k2i_text_so_far(&text, &part), &part);
+	see(&seen, (int)k2i_text_so_far(&text, &part), &part);
+	feed(&text, &limits, "d\ne\n", 4, &seen);
+	finish(&text, &seen);
+	assert_string_equal(seen.text, "[abc>][<d\n][e\n]");
+}
+
+static void room_is_for_what_is_held_next(void **state)
+{
+	const char line[] = "the beginning of a line", rest[1000] = "and the rest";
+	struct k2i_text text = {0};
+	const char *held;
+
+	(void)state;
+	assert_int_equal(k2i_text_hold(&text, line, sizeof(line)), 0);
+	assert_int_equal(k2i_text_room(&text, sizeof(rest)), 0);
+	assert_int_equal(text.held_bytes, sizeof(line));
+	held = text.held;
+	assert_int_equal(k2i_text_hold(&text, rest, sizeof(rest)), 0);
+	assert_ptr_equal(text.held, held);
+	assert_memory_equal(held, line, sizeof(line));
+	assert_memory_equal(held + sizeof(line), rest, sizeof(rest));
+	k2i_text_free(&text);
+}
+
+static void records_are_counted(void **state)
+{
+	(void)state;
+	assert_int_equal(k2i_text_records("a\nb\n", 4), 2);
+	assert_int_equal(k2i_text_records("a\nb", 3), 2);
+	assert_int_equal(k2i_text_records("\n\n\n", 3), 3);
+	assert_int_equal(k2i_text_records("a", 1), 1);
+	assert_int_equal(k2i_text_whole("a\nb", 3), 2);
+	assert_int_equal(k2i_text_whole("ab", 2), 0);
+}
+
+static void chunks_hold_whole_records_where_they_can(void **state)
+{
+	bool continues;
+
+	(void)state;
+	assert_int_equal(k2i_text_chunk("ab\ncd\nef", 8, 8, 4, &continues), 8);
+	assert_false(continues);
+	assert_int_equal(k2i_text_chunk("ab\ncd\nef", 8, 7, 4, &continues), 6);
+	assert_false(continues);
+	assert_int_equal(k2i_text_chunk("abcdefgh", 8, 6, 4, &continues), 4);
+	assert_true(continues);
+	assert_int_equal(k2i_text_chunk("abcdefgh", 8, 6, 100, &continues), 6);
+	assert_true(continues);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_come_one_by_one),
+		cmocka_unit_test(long_lines_go_in_pieces),
+		cmocka_unit_test(limits_and_sizes_of_writes_do_not_matter),
+		cmocka_unit_test(records_over_the_limit_are_skipped),
+		cmocka_unit_test(what_is_held_can_go_ahead),
+		cmocka_unit_test(room_is_for_what_is_held_next),
+		cmocka_unit_test(records_are_counted),
+		cmocka_unit_test(chunks_hold_whole_records_where_they_can),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

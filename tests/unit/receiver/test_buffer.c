@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "receiver/connection/buffer.h"
+
+#define LARGE_SHARE (K2I_BUFFER_BYTES - K2I_BUFFER_BYTES_MIN)
+/* An eighth of it is not for everybody: the rest is four large buffers. */
+#define BUDGET_BYTES ((4 * LARGE_SHARE * 8 + 6) / 7)
+
+static struct k2i_buffer_budget budget;
+static struct k2i_buffer_pool pool;
+
+static int setup(void **state)
+{
+	(void)state;
+	budget = (struct k2i_buffer_budget){.bytes_max = BUDGET_BYTES};
+	k2i_buffer_pool_start(&pool, &budget);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	k2i_buffer_pool_free(&pool);
+	return atomic_load(&budget.taken) == 0 ? 0 : -1;
+}
+
+/* As a read does: `count` bytes that a rest can be told from another by. */
+static void receive(struct k2i_buffer *buffer, size_t count)
+{
+	for (size_t index = 0; index < count; index++)
+		buffer->bytes[buffer->used + index] = (uint8_t)((buffer->used + index) * 31 >> 4);
+	buffer->used += count;
+}
+
+static bool received(const struct k2i_buffer *buffer)
+{
+	for (size_t index = 0; index < buffer->used; index++) {
+		if (buffer->bytes[index] != (uint8_t)(index * 31 >> 4))
+			return false;
+	}
+	return true;
+}
+
+static void one_buffer_serves_connections_in_turn(void **state)
+{
+	struct k2i_buffer first = {0}, second = {0};
+	uint8_t *bytes;
+
+	(void)state;
+	k2i_buffer_widen(&pool, &first);
+	assert_int_equal(first.capacity, K2I_BUFFER_BYTES);
+	bytes = first.bytes;
+	k2i_buffer_settle(&pool, &first);
+	assert_null(first.bytes);
+	assert_int_equal(first.capacity, 0);
+	k2i_buffer_widen(&pool, &second);
+	assert_ptr_equal(second.bytes, bytes);
+	assert_int_equal(atomic_load(&budget.taken), LARGE_SHARE);
+	k2i_buffer_release(&pool, &second);
+}
+
+static void a_short_rest_moves_away_and_back(void **state)
+{
+	struct k2i_buffer buffer = {0};
+	uint8_t *bytes;
+
+	(void)state;
+	k2i_buffer_widen(&pool, &buffer);
+	bytes = buffer.bytes;
+	receive(&buffer, 1000);
+	k2i_buffer_settle(&pool, &buffer);
+	assert_ptr_not_equal(buffer.bytes, bytes);
+	assert_int_equal(buffer.capacity, 1000);
+	assert_int_equal(pool.count, 1);
+	k2i_buffer_widen(&pool, &buffer);
+	assert_ptr_equal(buffer.bytes, bytes);
+	receive(&buffer, K2I_BUFFER_BYTES_MIN - 1000);
+	k2i_buffer_settle(&pool, &buffer);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES_MIN);
+	assert_true(received(&buffer));
+	k2i_buffer_release(&pool, &buffer);
+}
+
+static void a_long_rest_stays_where_it_is(void **state)
+{
+	struct k2i_buffer buffer = {0};
+	uint8_t *bytes;
+
+	(void)state;
+	k2i_buffer_widen(&pool, &buffer);
+	bytes = buffer.bytes;
+	receive(&buffer, K2I_BUFFER_BYTES_MIN + 1);
+	k2i_buffer_settle(&pool, &buffer);
+	k2i_buffer_widen(&pool, &buffer);
+	assert_ptr_equal(buffer.bytes, bytes);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES);
+	assert_int_equal(pool.count, 0);
+	k2i_buffer_release(&pool, &buffer);
+}
+
+static void a_rest_that_stays_long_takes_what_it_needs(void **state)
+{
+	struct k2i_buffer buffer = {0};
+
+	(void)state;
+	k2i_buffer_widen(&pool, &buffer);
+	receive(&buffer, K2I_BUFFER_BYTES_MIN + 1);
+	k2i_buffer_fit(&pool, &buffer);
+	assert_int_equal(buffer.capacity, 2 * K2I_BUFFER_BYTES_MIN);
+	assert_int_equal(atomic_load(&budget.taken), K2I_BUFFER_BYTES_MIN);
+	assert_true(received(&buffer));
+	/* It grows with what comes, to what the largest frame needs. */
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, 5 * K2I_BUFFER_BYTES_MIN), 0);
+	assert_int_equal(buffer.capacity, 4 * K2I_BUFFER_BYTES_MIN);
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, 5 * K2I_BUFFER_BYTES_MIN), 0);
+	assert_int_equal(buffer.capacity, 5 * K2I_BUFFER_BYTES_MIN);
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, 5 * K2I_BUFFER_BYTES_MIN), 0);
+	assert_int_equal(buffer.capacity, 5 * K2I_BUFFER_BYTES_MIN);
+	assert_int_equal(atomic_load(&budget.taken), 4 * K2I_BUFFER_BYTES_MIN);
+	assert_true(received(&buffer));
+	/* Of another size than the others it is no spare. */
+	k2i_buffer_release(&pool, &buffer);
+	assert_int_equal(pool.count, 0);
+	assert_int_equal(atomic_load(&budget.taken), 0);
+}
+
+static void a_small_one_is_everybodys_right(void **state)
+{
+	struct k2i_buffer large[4] = {{0}}, buffer = {0};
+
+	(void)state;
+	for (unsigned index = 0; index < 4; index++) {
+		k2i_buffer_widen(&pool, &large[index]);
+		assert_int_equal(large[index].capacity, K2I_BUFFER_BYTES);
+	}
+	k2i_buffer_widen(&pool, &buffer);
+	assert_null(buffer.bytes);
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES_MIN);
+	receive(&buffer, K2I_BUFFER_BYTES_MIN);
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, K2I_BUFFER_BYTES), -ENOBUFS);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES_MIN);
+	k2i_buffer_release(&pool, &large[0]);
+	k2i_buffer_widen(&pool, &buffer);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES);
+	assert_true(received(&buffer));
+	k2i_buffer_release(&pool, &buffer);
+	for (unsigned index = 1; index < 4; index++)
+		k2i_buffer_release(&pool, &large[index]);
+}
+
+/* Who begins and does not end can't take everything from those that have ended something. */
+static void an_eighth_is_for_who_has_proved_worth_it(void **state)
+{
+	struct k2i_buffer large[4] = {{0}}, begun = {0}, proved = {.proved = true};
+
+	(void)state;
+	for (unsigned index = 0; index < 4; index++)
+		k2i_buffer_widen(&pool, &large[index]);
+	assert_int_equal(k2i_buffer_grow(&pool, &begun, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(k2i_buffer_grow(&pool, &begun, K2I_BUFFER_BYTES), -ENOBUFS);
+	assert_int_equal(k2i_buffer_grow(&pool, &proved, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(k2i_buffer_grow(&pool, &proved, K2I_BUFFER_BYTES), 0);
+	assert_int_equal(proved.capacity, 2 * K2I_BUFFER_BYTES_MIN);
+	k2i_buffer_release(&pool, &proved);
+	assert_true(proved.proved);
+	k2i_buffer_widen(&pool, &proved);
+	assert_null(proved.bytes);
+	/* What one gives up is the next one's, whoever that is. */
+	atomic_store(&budget.starved, 1);
+	k2i_buffer_release(&pool, &large[0]);
+	k2i_buffer_widen(&pool, &begun);
+	assert_int_equal(begun.capacity, K2I_BUFFER_BYTES);
+	k2i_buffer_release(&pool, &begun);
+	for (unsigned index = 1; index < 4; index++)
+		k2i_buffer_release(&pool, &large[index]);
+}
+
+/* A spare is of one size: who needs another size gets its memory. */
+static void a_frame_that_grows_takes_the_spares_memory(void **state)
+{
+	struct k2i_buffer large[3] = {{0}}, buffer = {0};
+
+	(void)state;
+	k2i_buffer_widen(&pool, &buffer);
+	for (unsigned index = 0; index < 3; index++)
+		k2i_buffer_widen(&pool, &large[index]);
+	k2i_buffer_release(&pool, &large[0]);
+	assert_int_equal(pool.count, 1);
+	receive(&buffer, K2I_BUFFER_BYTES);
+	assert_int_equal(k2i_buffer_grow(&pool, &buffer, K2I_BUFFER_BYTES + LARGE_SHARE), 0);
+	assert_int_equal(pool.count, 0);
+	assert_int_equal(buffer.capacity, K2I_BUFFER_BYTES + LARGE_SHARE);
+	assert_true(received(&buffer));
+	k2i_buffer_release(&pool, &buffer);
+	k2i_buffer_release(&pool, &large[1]);
+	k2i_buffer_release(&pool, &large[2]);
+}
+
+static void what_nobody_needs_is_given_up(void **state)
+{
+	struct k2i_buffer buffers[3] = {{0}};
+
+	(void)state;
+	for (unsigned index = 0; index < 3; index++)
+		k2i_buffer_widen(&pool, &buffers[index]);
+	for (unsigned index = 0; index < 3; index++)
+		k2i_buffer_settle(&pool, &buffers[index]);
+	assert_int_equal(pool.count, 3);
+	/* All three were needed since the last time. */
+	k2i_buffer_pool_tick(&pool);
+	assert_int_equal(pool.count, 3);
+	k2i_buffer_widen(&pool, &buffers[0]);
+	k2i_buffer_settle(&pool, &buffers[0]);
+	k2i_buffer_pool_tick(&pool);
+	assert_int_equal(pool.count, 1);
+	k2i_buffer_pool_tick(&pool);
+	assert_int_equal(pool.count, 0);
+	assert_int_equal(atomic_load(&budget.taken), 0);
+}
+
+static void a_loop_keeps_one_spare_while_others_starve(void **state)
+{
+	struct k2i_buffer buffers[3] = {{0}};
+
+	(void)state;
+	for (unsigned index = 0; index < 3; index++)
+		k2i_buffer_widen(&pool, &buffers[index]);
+	k2i_buffer_settle(&pool, &buffers[0]);
+	k2i_buffer_settle(&pool, &buffers[1]);
+	assert_int_equal(pool.count, 2);
+	atomic_store(&budget.starved, 1);
+	k2i_buffer_settle(&pool, &buffers[2]);
+	assert_int_equal(pool.count, 2);
+	assert_int_equal(atomic_load(&budget.taken), 2 * LARGE_SHARE);
+	k2i_buffer_pool_tick(&pool);
+	assert_int_equal(pool.count, 1);
+	k2i_buffer_widen(&pool, &buffers[0]);
+	assert_int_equal(pool.count, 0);
+	k2i_buffer_settle(&pool, &buffers[0]);
+	assert_int_equal(pool.count, 1);
+	/* Not one that it does not need. */
+	k2i_buffer_pool_tick(&pool);
+	k2i_buffer_pool_tick(&pool);
+	assert_int_equal(pool.count, 0);
+	assert_int_equal(atomic_load(&budget.taken), 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(one_buffer_serves_connections_in_turn),
+		CASE(a_short_rest_moves_away_and_back),
+		CASE(a_long_rest_stays_where_it_is),
+		CASE(a_rest_that_stays_long_takes_what_it_needs),
+		CASE(a_small_one_is_everybodys_right),
+		CASE(an_eighth_is_for_who_has_proved_worth_it),
+		CASE(a_frame_that_grows_takes_the_spares_memory),
+		CASE(what_nobody_needs_is_given_up),
+		CASE(a_loop_keeps_one_spare_while_others_starve),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

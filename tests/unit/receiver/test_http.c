@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "receiver/control/http.h"
+
+static int ask(const char *text)
+{
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+
+	return k2i_http_request(text, strlen(text), &page);
+}
+
+static void test_pages(void **state)
+{
+	enum k2i_http_page page = K2I_HTTP_POINTER;
+	const char *request = "GET /metrics?a=/b HTTP/1.0\nHost: x\n\n";
+
+	(void)state;
+	assert_int_equal(k2i_http_request(request, strlen(request), &page), 200);
+	assert_int_equal(page, K2I_HTTP_METRICS);
+	assert_int_equal(ask("GET /status HTTP/1.1\r\nA: b\r\n\r\n"), 200);
+	assert_int_equal(ask("GET / HTTP/1.1\r\n\r\nbehind"), 200);
+	assert_int_equal(ask("GET /status/ HTTP/1.1\r\n\r\n"), 404);
+	assert_int_equal(ask("GET /../status HTTP/1.1\r\n\r\n"), 404);
+	assert_int_equal(ask("GET http://x/status HTTP/1.1\r\n\r\n"), 404);
+	assert_int_equal(ask("POST /status HTTP/1.1\r\n\r\n"), 405);
+	assert_int_equal(ask("GETT /status HTTP/1.1\r\n\r\n"), 405);
+	assert_int_equal(ask("GET /status HTTP/1.2\r\n\r\n"), 400);
+	assert_int_equal(ask("GET /status HTTP/1.1 \r\n\r\n"), 400);
+	assert_int_equal(ask("GET\t/status HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(ask("\r\n\r\n"), 400);
+	assert_int_equal(ask("\n\n"), 400);
+	assert_int_equal(ask(" \n\n"), 400);
+	assert_int_equal(ask("GET\n\n"), 400);
+	assert_int_equal(ask("GET \n\n"), 400);
+	assert_int_equal(ask("GET /status\n\n"), 400);
+	assert_int_equal(ask(" /status HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(ask("GET  HTTP/1.1\r\n\r\n"), 400);
+	assert_int_equal(ask("GET /status\x7f HTTP/1.1\r\n\r\n"), 400);
+}
+
+static void test_reasons(void **state)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} cases[] = {{200, "OK"},
+		     {400, "Bad Request"},
+		     {404, "Not Found"},
+		     {405, "Method Not Allowed"},
+		     {421, "Misdirected Request"},
+		     {431, "Request Header Fields Too Large"},
+		     {503, "Service Unavailable"}};
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++)
+		assert_string_equal(k2i_http_reason(cases[at].status), cases[at].reason);
+}
+
+/* However a request comes, it is the same; nothing is read beyond what came. */
+static void test_pieces(void **state)
+{
+	const char *request = "GET /status HTTP/1.1\r\nHost: x\r\n\r\n";
+	char exact[64];
+	enum k2i_http_page page;
+	size_t bytes;
+
+	(void)state;
+	for (bytes = 1; bytes < strlen(request); bytes++) {
+		char *end = memcpy(exact + sizeof(exact) - bytes, request, bytes);
+
+		assert_int_equal(k2i_http_request(end, bytes, &page), 0);
+	}
+}
+
+static void test_long(void **state)
+{
+	char text[K2I_HTTP_HEADER_BYTES_MAX];
+	enum k2i_http_page page;
+
+	(void)state;
+	memset(text, 'G', sizeof(text));
+	assert_int_equal(k2i_http_request(text, sizeof(text) - 1, &page), 0);
+	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
+	memset(text, '\0', sizeof(text));
+	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
+}
+
+/* Who speaks another protocol is told so at once, and does not wait for an answer that never comes. */
+static void test_other_protocols(void **state)
+{
+	static const char sender[] = "K2HF\x01\x01\0\0", tls[] = "\x16\x03\x01\x02\0\x01\0\x01\xfc";
+	enum k2i_http_page page;
+
+	(void)state;
+	assert_int_equal(k2i_http_request(sender, sizeof(sender) - 1, &page), 400);
+	assert_int_equal(k2i_http_request(tls, sizeof(tls) - 1, &page), 400);
+}
+
+static bool own(const char *header)
+{
+	static const char *const names[] = {"here", "here.example", NULL};
+	char request[512];
+
+	assert_true((size_t)snprintf(request, sizeof(request), "GET / HTTP/1.1\r\n%s\r\n\r\n", header) <
+		    sizeof(request));
+	return k2i_http_host_own(request, strlen(request), names);
+}
+
+/* Nobody else's name leads to an address, to localhost or to what this host is called here. */
+static void test_hosts(void **state)
+{
+	char longest[400] = "Host: here.example";
+
+	(void)state;
+	assert_true(own("A: b"));
+	assert_true(own("Host:"));
+	assert_true(own("Host: localhost"));
+	assert_true(own("A: b\r\nhOST:\tLocalHost:8021 \r\nHost: page.example"));
+	assert_true(own("Host: 127.0.0.1:8021"));
+	assert_true(own("Host: 192.0.2.1"));
+	assert_true(own("Host: [::1]:8021"));
+	assert_true(own("Host: [2001:db8::1]"));
+	assert_true(own("Host: HERE:8021"));
+	assert_true(own("Host: here.example"));
+	assert_false(own("Host: page.example"));
+	assert_false(own("Host: page.example:8021\r\nHost: localhost"));
+	assert_false(own("Host: localhost.page.example"));
+	assert_false(own("Host: 127.0.0.1.page.example"));
+	assert_false(own("Host: [page.example]"));
+	assert_false(own("Host: localhostpage"));
+	assert_false(own("Host: h"));
+	memset(longest + strlen("Host: here.example"), 'e', 300);
+	assert_false(own(longest));
+}
+
+/* Nothing is read beyond what came, also where the last line has no end. */
+static void test_hosts_behind(void **state)
+{
+	const char *request = "GET / HTTP/1.1\n\nHost: page.example";
+	static const char *const none[] = {NULL};
+	size_t bytes;
+
+	(void)state;
+	for (bytes = 0; bytes <= strlen(request); bytes++) {
+		char *exact = malloc(bytes + 1);
+
+		assert_non_null(exact);
+		memcpy(exact + 1, request, bytes);
+		assert_true(k2i_http_host_own(exact + 1, bytes, none));
+		free(exact);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pages),           cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_pieces),          cmocka_unit_test(test_long),
+		cmocka_unit_test(test_hosts),           cmocka_unit_test(test_hosts_behind),
+		cmocka_unit_test(test_other_protocols),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT */
+/* Writers, with the test as the consumer of their ring. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <k2hft/frame.h>
+#include <k2hft/log.h>
+#include <k2hft/sender.h>
+
+#include "random_help.h"
+#include "sender/sender.h"
+#include "sender/writer.h"
+#include "writer_help.h"
+
+/* Lines of the log with `text` in them. */
+struct said {
+	const char *text;
+	unsigned count;
+};
+
+static void said_count(void *argument, enum k2hft_log_level level, const char *text)
+{
+	struct said *said = argument;
+
+	(void)level;
+	said->count += strstr(text, said->text) != NULL;
+}
+
+/* What a sender says of the calls that it refused and the records that it cut, and its ring, too. */
+static void assert_counted(struct k2hft_sender *sender, uint64_t refused_writes, uint64_t pieces)
+{
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
+
+	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	assert_int_equal(stats.refused_writes, refused_writes);
+	assert_int_equal(stats.pieces, pieces);
+	assert_int_equal(k2hft_ring_stats(k2hft_sender_ring(sender), &ring), 0);
+	assert_int_equal(ring.refused_writes, refused_writes);
+	assert_int_equal(ring.pieces, pieces);
+}
+
+static void records_share_a_chunk_until_it_is_sealed(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+	int claimed = 0;
+	struct k2hft_span span;
+
+	(void)state;
+	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
+	assert_int_equal(k2hft_writer_write(writer, "", 0), 0);
+	assert_int_equal(k2hft_writer_write(writer, NULL, 0), 0);
+	assert_int_equal(k2hft_writer_write(writer, "\0\r\xff", 3), 0);
+	assert_int_equal(k2hft_ring_read(sender->ring, MEBI, 0, &span, &claimed), 0);
+	assert_int_equal(claimed, 1);
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count, 10);
+	assert_memory_equal(taken.bytes, "one\n\n\n\0\r\xff\n", 10);
+	assert_int_equal(taken.chunks, 1);
+	assert_int_equal(taken.last.record_count, 4);
+	assert_int_equal(taken.last.writer_pid, getpid());
+	assert_true(taken.last.time_ns > UINT64_C(1600000000000000000));
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(sender, 0), 0);
+}
+
+static void a_line_end_inside_a_record_is_refused(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+
+	(void)state;
+	assert_int_equal(k2hft_writer_write(writer, "a\nb", 3), -EINVAL);
+	assert_int_equal(k2hft_writer_write(writer, NULL, 3), -EINVAL);
+	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
+	assert_int_equal(k2hft_writer_write(writer, "as short\nas that", 16), -EINVAL);
+	assert_counted(sender, 3, 0);
+	take(sender, &taken);
+	assert_taken(&taken, "one\n");
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+static void lengths_and_bytes_do_not_matter(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+	uint8_t record[530], expected[16384];
+	size_t bytes, at, byte_count = 0, count = 0;
+
+	(void)state;
+	for (bytes = 0; bytes <= sizeof(record); bytes += bytes < 80 ? 1 : 15, count++) {
+		for (at = 0; at < bytes; at++)
+			record[at] = (uint8_t)((bytes * 40 + at) % 256 == '\n' ? 0x8a : (bytes * 40 + at) % 256);
+		memcpy(expected + byte_count, record, bytes);
+		byte_count += bytes;
+		expected[byte_count++] = '\n';
+		assert_int_equal(k2hft_writer_write(writer, record, bytes), 0);
+		for (at = 0; at < bytes; at++) {
+			uint8_t byte = record[at];
+
+			record[at] = '\n';
+			assert_int_equal(k2hft_writer_write(writer, record, bytes), -EINVAL);
+			record[at] = byte;
+		}
+	}
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count, byte_count);
+	assert_memory_equal(taken.bytes, expected, byte_count);
+	assert_int_equal(taken.records, count);
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	assert_int_equal(k2hft_sender_close(sender, 0), 0);
+}
+
+static void chunks_grow_while_they_fill_and_shrink_when_they_do_not(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+
+	(void)state;
+	for (int i = 0; i < 50000; i++)
+		assert_int_equal(k2hft_writer_write(writer, "0123456789", 10), 0);
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count, 550000);
+	assert_int_equal(taken.records, 50000);
+	assert_true(taken.chunks < 30);
+	assert_int_equal(writer->open_bytes, K2I_OPEN_BYTES_MAX);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(k2hft_writer_write(writer, "x", 1), 0);
+		take(sender, &taken);
+	}
+	assert_int_equal(writer->open_bytes, K2I_OPEN_BYTES_FIRST);
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+static void closing_a_writer_sends_what_it_holds(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+
+	(void)state;
+	assert_int_equal(k2hft_writer_write(writer, "one", 3), 0);
+	assert_int_equal(k2hft_writer_lines(writer, "two\nthr", 7, NULL), 0);
+	assert_int_equal(k2hft_writer_lines(writer, "ee\nfour", 7, NULL), 0);
+	k2hft_writer_close(writer);
+	take_committed(sender, &taken);
+	assert_taken(&taken, "one\ntwo\nthree\nfour");
+	assert_int_equal(taken.records, 4);
+	assert_false(taken.open);
+	free(taken.bytes);
+	k2i_sender_free(sender);
+}
+
+static void the_rest_of_a_text_waits_for_its_line_end(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+	size_t bytes;
+
+	(void)state;
+	assert_int_equal(k2hft_writer_lines(writer, "", 0, &bytes), 0);
+	assert_int_equal(bytes, 0);
+	assert_int_equal(k2hft_writer_lines(writer, "beg", 3, &bytes), 0);
+	assert_int_equal(bytes, 3);
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count, 0);
+	/* A record of its own goes before it. */
+	assert_int_equal(k2hft_writer_write(writer, "whole", 5), 0);
+	assert_int_equal(k2hft_writer_lines(writer, "in\n", 3, &bytes), 0);
+	take(sender, &taken);
+	assert_taken(&taken, "whole\nbegin\n");
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+static void long_records_go_in_pieces(void **state)
+{
+	static const size_t sizes[] = {MEBI - 2, MEBI - 1, MEBI, MEBI + 1, 2 * MEBI - 1, 2 * MEBI, 5 * MEBI + 17};
+	struct said said = {.text = "goes in pieces"};
+	char *record = malloc(6 * MEBI);
+
+	(void)state;
+	assert_non_null(record);
+	k2hft_log_callback_set(said_count, &said, K2HFT_LOG_INFO);
+	for (size_t i = 0; i < 6 * MEBI; i++)
+		record[i] = (char)('a' + i % 23);
+	for (size_t at = 0; at < sizeof(sizes) / sizeof(sizes[0]); at++) {
+		struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+		struct k2hft_writer *writer = writer_make(sender);
+		struct taken taken = {0};
+
+		assert_int_equal(k2hft_writer_write(writer, "before", 6), 0);
+		assert_int_equal(k2hft_writer_write(writer, record, sizes[at]), 0);
+		assert_int_equal(k2hft_writer_write(writer, "behind", 6), 0);
+		take(sender, &taken);
+		assert_int_equal(taken.byte_count, sizes[at] + 15);
+		assert_memory_equal(taken.bytes + 7, record, sizes[at]);
+		assert_memory_equal(taken.bytes + 7 + sizes[at], "\nbehind\n", 8);
+		assert_int_equal(taken.records, 3);
+		assert_int_equal(taken.chunks, 3 + sizes[at] / MEBI);
+		assert_counted(sender, 0, sizes[at] / MEBI);
+		assert_int_equal(said.count, sizes[at] >= MEBI);
+		said.count = 0;
+		free(taken.bytes);
+		k2hft_writer_close(writer);
+		k2i_sender_free(sender);
+	}
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	free(record);
+}
+
+static void full_fails_and_nothing_is_written(void **state)
+{
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_FAIL);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct said said = {.text = "a write is refused, and its writer told so: the ring is full"};
+	struct taken taken = {0};
+	char record[1000];
+	uint64_t written = 0;
+	size_t bytes = 1;
+	char *large = calloc(1, K2HFT_RING_BYTES_MIN);
+
+	(void)state;
+	assert_non_null(large);
+	k2hft_log_callback_set(said_count, &said, K2HFT_LOG_WARNING);
+	memset(record, 'r', sizeof(record) - 1);
+	record[sizeof(record) - 1] = '\n';
+	while (k2hft_writer_write(writer, record, sizeof(record) - 1) == 0)
+		assert_true(++written < 66);
+	assert_int_equal(k2hft_writer_write(writer, record, sizeof(record) - 1), -EAGAIN);
+	assert_int_equal(k2hft_writer_lines(writer, record, sizeof(record), &bytes), -EAGAIN);
+	assert_int_equal(bytes, 0);
+	assert_true(written > 50);
+	assert_int_equal(k2hft_writer_write(writer, large, 20000), -EAGAIN);
+	assert_int_equal(k2hft_writer_write(writer, large, K2HFT_RING_BYTES_MIN), -EMSGSIZE);
+	assert_counted(sender, 5, 0);
+	assert_int_equal(said.count, 1);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count, written * 1000);
+	assert_int_equal(taken.records, written);
+	assert_int_equal(k2hft_writer_write(writer, record, sizeof(record) - 1), 0);
+	free(large);
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+static void full_drops_and_counts(void **state)
+{
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_DROP);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct taken taken = {0};
+	char record[1000], *large = malloc(5 * 20000);
+
+	(void)state;
+	assert_non_null(large);
+	memset(record, 'r', sizeof(record) - 1);
+	record[sizeof(record) - 1] = '\n';
+	memset(large, 'l', 5 * 20000);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(k2hft_writer_write(writer, record, sizeof(record) - 1), 0);
+	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	assert_int_equal(stats.written_records + stats.dropped_records, 100);
+	assert_true(stats.dropped_records > 30);
+	assert_int_equal(stats.unacked_records, stats.written_records);
+	/* A line in pieces of which none finds room is one record, its rest is passed over. */
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(k2hft_writer_lines(writer, large, 20000, NULL), 0);
+	assert_int_equal(k2hft_writer_lines(writer, "\n", 1, NULL), 0);
+	assert_int_equal(k2hft_writer_lines(writer, record, sizeof(record), NULL), 0);
+	take(sender, &taken);
+	assert_int_equal(taken.records, stats.written_records);
+	assert_int_equal(k2hft_writer_lines(writer, "last\n", 5, NULL), 0);
+	taken.byte_count = 0;
+	take(sender, &taken);
+	assert_taken(&taken, "last\n");
+	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
+	assert_int_equal(stats.written_records + stats.dropped_records, 103);
+	free(large);
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+struct blocked {
+	struct k2hft_writer *writer;
+	atomic_int started;
+	int status;
+};
+
+static void *write_blocked(void *argument)
+{
+	struct blocked *blocked = argument;
+	char record[2000];
+
+	memset(record, 'x', sizeof(record));
+	atomic_store(&blocked->started, 1);
+	do
+		blocked->status = k2hft_writer_write(blocked->writer, record, sizeof(record));
+	while (blocked->status == 0 && atomic_load(&blocked->started) < 2);
+	return NULL;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void a_full_ring_blocks_and_a_signal_ends_the_wait(void **state)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	struct k2hft_sender *sender = sender_make(K2HFT_RING_BYTES_MIN, K2HFT_FULL_BLOCK);
+	struct blocked blocked = {.writer = writer_make(sender)};
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct taken taken = {0};
+	struct timespec pause = {.tv_nsec = 1000000};
+	pthread_t thread;
+	uint64_t committed;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, write_blocked, &blocked), 0);
+	/* The ring is full when nothing more is committed. */
+	do {
+		committed = stats.tail;
+		(void)nanosleep(&pause, NULL);
+		assert_int_equal(k2hft_ring_stats(sender->ring, &stats), 0);
+	} while (stats.tail < 60000 || committed != stats.tail);
+	/* A flush does not wait for a call that waits itself. */
+	assert_int_equal(k2i_sender_sealed_wait(sender, k2i_sender_seal(sender), K2I_DEADLINE_NONE), 0);
+	take(sender, &taken);
+	do {
+		committed = stats.tail;
+		(void)nanosleep(&pause, NULL);
+		assert_int_equal(k2hft_ring_stats(sender->ring, &stats), 0);
+	} while (stats.tail < 120000 || committed != stats.tail);
+	while (pthread_kill(thread, SIGUSR1) == 0 && pthread_tryjoin_np(thread, NULL) == EBUSY)
+		(void)nanosleep(&pause, NULL);
+	assert_int_equal(blocked.status, -EINTR);
+	take(sender, &taken);
+	assert_int_equal(taken.byte_count % 2001, 0);
+	assert_int_equal(taken.byte_count / 2001, taken.records);
+	free(taken.bytes);
+	k2hft_writer_close(blocked.writer);
+	k2i_sender_free(sender);
+}
+
+static void a_block_is_a_record(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer;
+	struct taken taken = {0};
+	uint8_t *block = calloc(3, MEBI);
+
+	(void)state;
+	assert_non_null(block);
+	assert_int_equal(k2hft_writer_open_binary(sender, "bin", &writer), 0);
+	assert_int_equal(k2hft_writer_write(writer, "a\nb", 3), 0);
+	assert_int_equal(k2hft_writer_write(writer, "", 0), -EINVAL);
+	assert_int_equal(k2hft_writer_lines(writer, "a\n", 2, NULL), -EINVAL);
+	take_committed(sender, &taken);
+	assert_taken(&taken, "a\nb");
+	assert_int_equal(taken.records, 1);
+	assert_int_equal(k2hft_writer_write(writer, block, 3 * MEBI), 0);
+	take_committed(sender, &taken);
+	assert_int_equal(taken.records, 2);
+	assert_int_equal(taken.chunks, 4);
+	assert_int_equal(taken.byte_count, 3 * MEBI + 3);
+	free(taken.bytes);
+	free(block);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+/* Wherever a text begins, and up to a page that can't be read. */
+static void line_ends_are_counted(void **state)
+{
+	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *page = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *end = page + page_bytes;
+	uint64_t random = 3;
+
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	assert_int_equal(mprotect(end, page_bytes, PROT_NONE), 0);
+	/* The last 600 bytes are nothing else: more than a byte counts to. */
+	for (size_t at = 0; at < page_bytes; at++)
+		page[at] = (uint8_t)(page_bytes - at <= 600 ? '\n' : "\n\n\v\t\x8a"[random_next(&random) % 5]);
+	for (size_t behind = 0; behind < 64; behind++) {
+		uint64_t count = 0;
+
+		for (size_t bytes = 0; bytes < 1000; count += end[-(ptrdiff_t)(behind + ++bytes)] == '\n')
+			assert_int_equal(k2i_line_ends_count(end - behind - bytes, bytes), count);
+	}
+	assert_int_equal(munmap(page, 2 * page_bytes), 0);
+}
+
+/* Lines of very different lengths; every byte value. */
+static void text_make(uint8_t *text, size_t bytes, uint64_t *random)
+{
+	uint64_t mean = UINT64_C(1) << (random_next(random) % 20);
+
+	for (size_t at = 0; at < bytes; at++) {
+		text[at] = (uint8_t)random_next(random);
+		if (text[at] == '\n')
+			text[at] = 'n';
+		if (random_next(random) % mean == 0)
+			text[at] = '\n';
+	}
+}
+
+/* Hands over the next part of a text, one way or the other. Returns how much was taken. */
+static size_t part_write(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, bool reserve)
+{
+	size_t taken = 0;
+	void *memory;
+
+	if (!reserve) {
+		(void)k2hft_writer_lines(writer, text, bytes, &taken);
+		return taken;
+	}
+	if (k2i_writer_reserve(writer, &memory, &taken))
+		return 0;
+	if (taken > bytes)
+		taken = bytes;
+	memcpy(memory, text, taken);
+	assert_int_equal(k2i_writer_commit(writer, taken), 0);
+	return taken;
+}
+
+static void any_text_in_any_parts_comes_out_as_it_was(void **state)
+{
+	static const uint64_t ring_sizes[] = {K2HFT_RING_BYTES_MIN, 1 << 20, 8 << 20};
+	uint8_t *text = malloc(4 * MEBI);
+	uint64_t random = 7;
+
+	(void)state;
+	assert_non_null(text);
+	for (int round = 0; round < 24; round++) {
+		struct k2hft_sender *sender = sender_make(ring_sizes[round % 3], K2HFT_FULL_FAIL);
+		struct k2hft_writer *writer = writer_make(sender);
+		size_t bytes = 1 + (size_t)(random_next(&random) % (round % 3 ? 3 * MEBI : 300000)), at = 0;
+		uint64_t part_bits = 1 + random_next(&random) % 21;
+		struct taken taken = {0};
+		uint64_t lines;
+
+		text_make(text, bytes, &random);
+		lines = k2i_line_ends_count(text, bytes);
+		while (at < bytes) {
+			size_t part = 1 + (size_t)(random_next(&random) % (UINT64_C(1) << part_bits));
+
+			at += part_write(writer, text + at, part < bytes - at ? part : bytes - at,
+					 random_next(&random) % 2);
+			if (random_next(&random) % 4 == 0)
+				take(sender, &taken);
+			else
+				take_committed(sender, &taken);
+		}
+		k2hft_writer_close(writer);
+		take_committed(sender, &taken);
+		assert_int_equal(taken.byte_count, bytes);
+		assert_memory_equal(taken.bytes, text, bytes);
+		assert_int_equal(taken.records, lines + (text[bytes - 1] != '\n'));
+		assert_false(taken.open);
+		free(taken.bytes);
+		k2i_sender_free(sender);
+	}
+	free(text);
+}
+
+#define RACE_WRITERS 4
+
+struct race {
+	struct k2hft_sender *sender;
+	unsigned number;
+	uint64_t records;
+};
+
+static void *race_write(void *argument)
+{
+	struct race *race = argument;
+	struct k2hft_writer *writer;
+	char record[32];
+
+	if (k2hft_writer_open(race->sender, "race", &writer))
+		return "open";
+	for (uint64_t i = 0; i < race->records; i++) {
+		/* Up to 20 bytes: short ones, which are written their own way, among others. */
+		int bytes = snprintf(record, sizeof(record), "%u %0*llu", race->number, (int)(i % 18) + 1,
+				     (unsigned long long)i);
+
+		if (k2hft_writer_write(writer, record, (size_t)bytes))
+			return "write";
+	}
+	k2hft_writer_close(writer);
+	return NULL;
+}
+
+/* Each writer's records must come in its order, each once. */
+static void race_check(struct taken *taken, uint64_t *next)
+{
+	const char *at = taken->byte_count ? (const char *)taken->bytes : "", *end = at + taken->byte_count;
+
+	while (at < end) {
+		char *behind;
+		unsigned long number = strtoul(at, &behind, 10);
+		unsigned long long sequence = strtoull(behind, &behind, 10);
+
+		assert_true(number < RACE_WRITERS);
+		assert_int_equal(sequence, next[number]++);
+		assert_int_equal(*behind, '\n');
+		at = behind + 1;
+	}
+	taken->byte_count = 0;
+}
+
+static void sealing_loses_nothing_while_writers_write(void **state)
+{
+	struct k2hft_sender *sender = sender_make(256 * 1024, K2HFT_FULL_BLOCK);
+	struct race races[RACE_WRITERS];
+	pthread_t threads[RACE_WRITERS];
+	uint64_t next[RACE_WRITERS] = {0}, seals = 0;
+	unsigned running = RACE_WRITERS;
+	struct taken taken = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < RACE_WRITERS; i++) {
+		races[i] = (struct race){.sender = sender, .number = i, .records = 100000};
+		assert_int_equal(pthread_create(&threads[i], NULL, race_write, &races[i]), 0);
+	}
+	while (running) {
+		void *failed = NULL;
+
+		take(sender, &taken);
+		race_check(&taken, next);
+		seals++;
+		if (pthread_tryjoin_np(threads[running - 1], &failed) == 0) {
+			assert_null(failed);
+			running--;
+		}
+	}
+	take(sender, &taken);
+	race_check(&taken, next);
+	for (unsigned i = 0; i < RACE_WRITERS; i++)
+		assert_int_equal(next[i], 100000);
+	assert_true(seals > 10);
+	free(taken.bytes);
+	k2i_sender_free(sender);
+}
+
+static void an_idle_writer_does_not_hold_a_record_back(void **state)
+{
+	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+	struct k2hft_writer *writer = writer_make(sender);
+	struct taken taken = {0};
+	struct pollfd knock = {.fd = k2hft_ring_wake_descriptor(sender->ring), .events = POLLIN};
+
+	(void)state;
+	/* As the client does before it waits: the writer must knock after that. */
+	assert_int_equal(k2hft_ring_sleep(sender->ring), 1);
+	(void)k2i_sender_seal(sender);
+	assert_int_equal(k2hft_writer_write(writer, "now", 3), 0);
+	assert_int_equal(poll(&knock, 1, 10000), 1);
+	k2hft_ring_awake(sender->ring);
+	take(sender, &taken);
+	assert_taken(&taken, "now\n");
+	free(taken.bytes);
+	k2hft_writer_close(writer);
+	k2i_sender_free(sender);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_share_a_chunk_until_it_is_sealed),
+		cmocka_unit_test(a_line_end_inside_a_record_is_refused),
+		cmocka_unit_test(lengths_and_bytes_do_not_matter),
+		cmocka_unit_test(chunks_grow_while_they_fill_and_shrink_when_they_do_not),
+		cmocka_unit_test(closing_a_writer_sends_what_it_holds),
+		cmocka_unit_test(the_rest_of_a_text_waits_for_its_line_end),
+		cmocka_unit_test(long_records_go_in_pieces),
+		cmocka_unit_test(full_fails_and_nothing_is_written),
+		cmocka_unit_test(full_drops_and_counts),
+		cmocka_unit_test(a_full_ring_blocks_and_a_signal_ends_the_wait),
+		cmocka_unit_test(a_block_is_a_record),
+		cmocka_unit_test(line_ends_are_counted),
+		cmocka_unit_test(any_text_in_any_parts_comes_out_as_it_was),
+		cmocka_unit_test(sealing_loses_nothing_while_writers_write),
+		cmocka_unit_test(an_idle_writer_does_not_hold_a_record_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

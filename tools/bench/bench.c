@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* k2hft bench: how fast records go from here to a receiver, by each way, against a plain pipe. */
+#include "tools/bench/bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "tools/terminal.h"
+#include "tools/tools.h"
+
+#define KEY_BYTES 32u
+
+static atomic_int interrupts;
+
+static void interrupted(int number)
+{
+	if (number != SIGALRM)
+		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
+	/* Again and again: one that comes just before a call that waits would not end it. */
+	(void)alarm(1);
+}
+
+int bench_interrupted(void)
+{
+	return atomic_load_explicit(&interrupts, memory_order_relaxed);
+}
+
+static uint64_t writer_records(const struct bench_run *run)
+{
+	const struct bench_point *point = &run->point;
+	uint64_t size = point->size ? point->size : run->block_bytes / run->block_records, all = point->records;
+
+	if (all == 0 && point->bytes)
+		all = point->bytes / size;
+	else if (all == 0 && point->rate)
+		all = point->seconds * point->rate;
+	else if (all == 0)
+		return UINT64_MAX;
+	all /= bench_stream_count(point);
+	return all ? all : 1;
+}
+
+static void progress(const struct bench_report *report, const struct bench_result *result, uint64_t number,
+		     const struct bench_options *options)
+{
+	char text[BENCH_TEXT_ROOM];
+
+	if (options->quiet || !isatty(STDERR_FILENO))
+		return;
+	bench_point_text(&result->point, text, sizeof(text));
+	/* What moves comes first: of a narrow terminal's line the end is cut off. */
+	progress_show("[%u of %u] run %llu of %llu: %s", (unsigned)(result - report->results) + 1, report->count,
+		      (unsigned long long)number, (unsigned long long)options->runs, text);
+}
+
+static int limited_run(struct bench_run *run, double metrics[BENCH_METRICS])
+{
+	char why[BENCH_TEXT_ROOM];
+	int status;
+
+	if (run->point.memory_limit == 0)
+		return bench_run(run, metrics);
+	if (bench_memory_limit(run->point.memory_limit, why))
+		return bench_failed(-1, "--memory-limit: %s", why);
+	status = bench_run(run, metrics);
+	bench_memory_release();
+	return status;
+}
+
+static int result_measure(struct bench_run *run, struct bench_result *result, uint64_t number)
+{
+	double metrics[BENCH_METRICS];
+	unsigned metric;
+	int status;
+
+	run->point = result->point;
+	status = bench_block_make(run);
+	if (status == 0) {
+		run->writer_records = writer_records(run);
+		status = limited_run(run, metrics);
+	}
+	for (metric = 0; status == 0 && metric < BENCH_METRICS; metric++)
+		result->values[metric * run->options->runs + number] = metrics[metric];
+	if (run->series) {
+		free(result->series);
+		result->series = run->series;
+		result->series_count = run->series_count;
+		run->series = NULL;
+	}
+	return status;
+}
+
+/* Its members take turns, so that what others do on the machine meets all of them. */
+static int group_measure(struct bench_run *run, struct bench_report *report, unsigned first, unsigned count)
+{
+	uint64_t runs = run->options->runs, turn;
+	unsigned number;
+	int status = 0;
+
+	for (number = first; number < first + count; number++) {
+		report->results[number].values = calloc(BENCH_METRICS * (size_t)runs, sizeof(double));
+		if (!report->results[number].values)
+			return -1;
+	}
+	for (turn = 0; status == 0 && turn < runs; turn++)
+		for (number = first; status == 0 && number < first + count; number++) {
+			progress(report, &report->results[number], turn + 1, run->options);
+			status = result_measure(run, &report->results[number], turn);
+		}
+	progress_clear();
+	for (number = first; status == 0 && number < first + count; number++) {
+		report->results[number].runs = runs;
+		bench_result_sum(&report->results[number]);
+	}
+	return status;
+}
+
+/* What an earlier run of the same plan has, if it has all of the group. */
+static void group_resume(struct bench_report *report, struct bench_report *earlier, unsigned first, unsigned count,
+			 uint64_t runs)
+{
+	unsigned number, other, found = 0;
+	unsigned *places = calloc(count, sizeof(*places));
+
+	for (number = 0; places && number < count; number++)
+		for (other = 0; other < earlier->count; other++)
+			if (earlier->results[other].runs >= runs && earlier->results[other].values &&
+			    bench_point_equal(&earlier->results[other].point, &report->results[first + number].point)) {
+				places[found++] = other;
+				break;
+			}
+	/* Handed over, not copied; the same point can be in two groups, each with its own. */
+	for (number = 0; found == count && number < count; number++) {
+		struct bench_result *result = &report->results[first + number],
+				    *known = &earlier->results[places[number]];
+
+		known->group = result->group;
+		*result = *known;
+		*known = (struct bench_result){0};
+	}
+	free(places);
+}
+
+static unsigned group_count(const struct bench_report *report, unsigned first)
+{
+	unsigned next = first;
+
+	while (next < report->count && report->results[next].group == report->results[first].group)
+		next++;
+	return next - first;
+}
+
+/* All of them before one is measured: the file is written after that one, and has to keep those behind it. */
+static void groups_resume(struct bench_report *report, struct bench_report *earlier, uint64_t runs)
+{
+	unsigned first, count;
+
+	for (first = 0; first < report->count; first += count) {
+		count = group_count(report, first);
+		group_resume(report, earlier, first, count, runs);
+	}
+}
+
+static void group_print(struct bench_report *report, unsigned first, unsigned count)
+{
+	unsigned number;
+
+	for (number = first; report->row_count == 0 && number < first + count; number++)
+		bench_table_line(report, &report->results[number]);
+	for (number = 0; number < report->row_count; number++)
+		if (report->rows[number].result >= first && report->rows[number].result < first + count) {
+			bench_row_sum(&report->rows[number], report->results);
+			bench_row_print(&report->rows[number]);
+		}
+}
+
+static int groups_measure(struct bench_run *run, struct bench_report *report)
+{
+	unsigned first, count;
+	bool measured = false;
+	int status = 0;
+
+	if (report->row_count == 0)
+		bench_table_head(report);
+	for (first = 0; status == 0 && first < report->count; first += count) {
+		count = group_count(report, first);
+		if (report->results[first].runs == 0) {
+			measured = true;
+			status = group_measure(run, report, first, count);
+		}
+		if (status)
+			break;
+		group_print(report, first, count);
+		/* After each, so that an interrupt costs one group only. Who no longer reads has had enough. */
+		if (bench_files_write(run->options, report, false) || ferror(stdout))
+			status = -1;
+	}
+	if (bench_files_write(run->options, report, true))
+		status = -1;
+	if (status == 0 && !measured)
+		bench_error("--resume: %s had all of it, nothing was measured; without --resume or that file, all is",
+			    run->options->json_file);
+	return status;
+}
+
+static void work_remove(const char *work)
+{
+	static const char *const names[] = {"block",         "server.ini", "slave.ini", "k2hftfusesvr.err",
+					    "k2hftfuse.err", "key"};
+	char path[BENCH_PATH_ROOM];
+	size_t number;
+
+	for (number = 0; number < sizeof(names) / sizeof(names[0]); number++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", work, names[number]);
+		(void)unlink(path);
+	}
+	(void)snprintf(path, sizeof(path), "%s/mnt", work);
+	(void)rmdir(path);
+	if (rmdir(work))
+		bench_error("%s: %s", work, strerror(errno));
+}
+
+/* For this run of the program only, readable by its user only. */
+static int key_make(struct bench_run *run)
+{
+	unsigned char key[KEY_BYTES];
+	char text[2 * KEY_BYTES + 2];
+	unsigned number;
+	int descriptor;
+	bool written;
+
+	if (run->options->shared_key) {
+		/* Where this was called is not where those that are started look for it. */
+		if (realpath(run->options->shared_key, run->shared_key))
+			return 0;
+		return bench_failed(-1, "--psk %s: %s", run->options->shared_key, strerror(errno));
+	}
+	(void)snprintf(run->shared_key, sizeof(run->shared_key), "%s/key", run->work);
+	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
+		return -1;
+	for (number = 0; number < KEY_BYTES; number++)
+		(void)snprintf(text + 2 * (size_t)number, 3, "%02x", key[number]);
+	text[2 * KEY_BYTES] = '\n';
+	descriptor = open(run->shared_key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	written = descriptor >= 0 && write(descriptor, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1;
+	if (!written)
+		bench_error("%s: %s", run->shared_key, strerror(errno));
+	if (descriptor >= 0)
+		(void)close(descriptor);
+	return written ? 0 : -1;
+}
+
+/* What is gone on from: nothing, if there is no such file, or if it is of something else. */
+static int earlier_read(const struct bench_options *options, struct bench_report *report, struct bench_report *earlier)
+{
+	const char *differs;
+
+	if (access(options->json_file, F_OK))
+		return 0;
+	if (bench_json_read(options->json_file, earlier))
+		return -1;
+	differs = bench_report_differs(earlier, report);
+	if (differs) {
+		bench_error("--resume: %s is not of the same %s: everything is measured anew", options->json_file,
+			    differs);
+		bench_report_free(earlier);
+	} else {
+		memcpy(report->date, earlier->date, sizeof(report->date));
+	}
+	return 0;
+}
+
+static int work_do(struct bench_run *run, struct bench_report *report)
+{
+	const struct bench_options *options = run->options;
+	struct bench_report earlier = {0};
+	const char *bullet = "";
+	int status = options->resume ? earlier_read(options, report, &earlier) : 0;
+
+	if (status == 0)
+		groups_resume(report, &earlier, options->runs);
+	bench_report_free(&earlier);
+	if (status)
+		return -1;
+	status = -1;
+	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->shared != MAP_FAILED) {
+		status = key_make(run);
+		if (status == 0)
+			status = groups_measure(run, report);
+		(void)munmap(run->shared, sizeof(*run->shared));
+	}
+	if (status == 0) {
+		bench_knees_print(stdout, &bullet, report);
+		(void)fputs(report->skipped, stdout);
+	}
+	return status;
+}
+
+static void signals_catch(void)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+	/* Not SA_RESTART: what waits is to end. */
+	struct sigaction action = {.sa_handler = interrupted}, before;
+	unsigned number;
+
+	/* What nohup(1) has turned off stays so. */
+	for (number = 0; number < sizeof(numbers) / sizeof(numbers[0]); number++)
+		if (sigaction(numbers[number], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaction(numbers[number], &action, NULL);
+	/* A sender that is gone must not end this process. */
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static int measure(const struct bench_options *options, struct bench_report *report)
+{
+	const char *temporary = getenv("TMPDIR");
+	struct bench_run run = {.options = options, .block = -1};
+	char root[PATH_MAX], work[PATH_MAX + 32];
+	int status;
+
+	signals_catch();
+	/* Where this was called is not where those that are started look for it. */
+	if (!realpath(temporary && *temporary ? temporary : "/tmp", root))
+		(void)snprintf(root, sizeof(root), "%s", temporary ? temporary : "/tmp");
+	(void)snprintf(work, sizeof(work), "%s/k2hft-bench.XXXXXX", root);
+	if (!mkdtemp(work))
+		return bench_failed(STATUS_FAILED, "%s: %s", work, strerror(errno));
+	run.work = work;
+	if (options->receiver[0]) {
+		(void)snprintf(run.host, sizeof(run.host), "%s", options->host);
+		(void)snprintf(run.port, sizeof(run.port), "%s", options->port);
+	}
+	status = work_do(&run, report);
+	if (run.block >= 0)
+		(void)close(run.block);
+	free(run.series);
+	work_remove(work);
+	if (status && bench_interrupted())
+		bench_error("interrupted");
+	return status ? STATUS_FAILED : STATUS_OK;
+}
+
+/* Of saved results: the same tables and files, nothing measured. */
+static int report_again(const struct bench_options *options, struct bench_report *report)
+{
+	const char *bullet = "";
+	unsigned number;
+
+	if (bench_json_read(options->from_file, report))
+		return STATUS_FAILED;
+	if (report->row_count == 0)
+		bench_table_head(report);
+	for (number = 0; report->row_count == 0 && number < report->count; number++)
+		bench_table_line(report, &report->results[number]);
+	for (number = 0; number < report->row_count; number++)
+		bench_row_print(&report->rows[number]);
+	bench_knees_print(stdout, &bullet, report);
+	text_show(stdout, report->skipped, true);
+	if (bench_files_write(options, report, false))
+		return STATUS_FAILED;
+	return bench_files_write(options, report, true);
+}
+
+int k2i_command_bench(int argc, char **argv)
+{
+	struct bench_options options = {0};
+	struct bench_report report = {0};
+	int status = bench_options_parse(&options, argc, argv);
+
+	if (status || options.help)
+		return status;
+	if (options.compare_file)
+		return bench_compare(&options);
+	if (bench_files_check(&options))
+		return STATUS_FAILED;
+	if (options.from_file) {
+		status = report_again(&options, &report);
+	} else {
+		bench_machine_take(&report, &options, argc, argv);
+		status = bench_plan_make(&report, &options) ? STATUS_FAILED : measure(&options, &report);
+	}
+	bench_report_free(&report);
+	return status;
+}

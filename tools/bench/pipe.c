@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/bench/pipe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIECE_BYTES (256 * 1024)
+
+static char piece[PIECE_BYTES];
+
+double bench_now_s(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+double bench_cpu_s(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
+static int put_all(int to, size_t bytes)
+{
+	size_t done = 0;
+	ssize_t put;
+
+	while (done < bytes) {
+		put = write(to, piece + done, bytes - done);
+		if (put < 0)
+			return -errno;
+		done += (size_t)put;
+	}
+	return 0;
+}
+
+static int carry(int from, int to, uint64_t left, int again)
+{
+	size_t wanted;
+	ssize_t got;
+	int error = 0, starved = 0;
+
+	while (left > 0 && error == 0) {
+		wanted = left < sizeof(piece) ? (size_t)left : sizeof(piece);
+		got = read(from, piece, wanted);
+		if (got < 0)
+			return -errno;
+		if (got == 0 && (!again || starved++ || lseek(from, 0, SEEK_SET) < 0))
+			return -EIO;
+		if (got > 0)
+			starved = 0;
+		left -= (uint64_t)got;
+		error = put_all(to, (size_t)got);
+	}
+	return error;
+}
+
+static int listener_open(struct sockaddr_in *address)
+{
+	socklen_t address_bytes = sizeof(*address);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+	if (listener < 0)
+		return -errno;
+	*address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	if (bind(listener, (struct sockaddr *)address, sizeof(*address)) == 0 && listen(listener, 1) == 0 &&
+	    getsockname(listener, (struct sockaddr *)address, &address_bytes) == 0)
+		return listener;
+	error = -errno;
+	(void)close(listener);
+	return error;
+}
+
+static _Noreturn void receive(int listener, const char *path, uint64_t bytes)
+{
+	int output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	_exit(output < 0 || carry(accept(listener, NULL, NULL), output, bytes, 0) != 0);
+}
+
+static int send_all(const struct bench_pipe *carried, const struct sockaddr_in *address)
+{
+	int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+	if (connection < 0)
+		return -errno;
+	error = connect(connection, (const struct sockaddr *)address, sizeof(*address))
+			? -errno
+			: carry(carried->input, connection, carried->bytes, 1);
+	(void)close(connection);
+	return error;
+}
+
+int bench_pipe_copy(struct bench_pipe *carried)
+{
+	struct rusage before, after, receiver;
+	double begin = bench_now_s();
+	struct sockaddr_in address;
+	int listener = listener_open(&address), error, status = 0;
+	pid_t child;
+
+	if (listener < 0)
+		return listener;
+	(void)getrusage(RUSAGE_SELF, &before);
+	child = fork();
+	if (child == 0)
+		receive(listener, carried->output, carried->bytes);
+	error = child < 0 ? -errno : 0;
+	(void)close(listener); /* the child's is the only one, or nobody would see that it is gone */
+	if (error == 0)
+		error = send_all(carried, &address);
+	if (error && child > 0)
+		(void)kill(child, SIGKILL); /* it may wait for a connection */
+	while (child > 0 && wait4(child, &status, 0, &receiver) < 0 && errno == EINTR)
+		error = error ? error : -EINTR;
+	if (error || status)
+		return error ? error : -EIO;
+	carried->seconds = bench_now_s() - begin;
+	(void)getrusage(RUSAGE_SELF, &after);
+	carried->cpu_seconds = bench_cpu_s(&after) - bench_cpu_s(&before) + bench_cpu_s(&receiver);
+	return 0;
+}

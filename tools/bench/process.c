@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs that k2hft bench starts: receiver and mount. */
+#include "tools/bench/bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/bench/pipe.h"
+
+#define START_LIMIT_NS UINT64_C(15000000000)
+#define LOOK_NS 2000000
+/* A receiver that has no room takes back what it wrote of a frame, so that there is a little again. */
+#define ROOM_LEAST (UINT64_C(1) << 20)
+#define LISTENING "listening on 127.0.0.1:"
+
+void bench_program_find(const char *name, char *path, size_t room)
+{
+	ssize_t bytes = readlink("/proc/self/exe", path, room - 1);
+	char *slash;
+
+	if (bytes > 0) {
+		path[bytes] = '\0';
+		slash = strrchr(path, '/');
+		if (slash && strlen(name) < room - (size_t)(slash + 1 - path)) {
+			memcpy(slash + 1, name, strlen(name) + 1);
+			if (access(path, X_OK) == 0)
+				return;
+		}
+	}
+	(void)snprintf(path, room, "%s", name);
+}
+
+/* Its messages go to NAME.err in the work directory. */
+static int process_start(const struct bench_run *run, struct bench_process *process, const char *name,
+			 char *const arguments[])
+{
+	char program[4096], messages[BENCH_PATH_ROOM];
+	pid_t parent = getpid();
+	int descriptor;
+
+	bench_program_find(name, program, sizeof(program));
+	(void)snprintf(messages, sizeof(messages), "%s/%s.err", run->work, name);
+	/* Opened here: an earlier run's messages must be gone before anybody looks for the port in them. */
+	descriptor = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	process->pid = descriptor < 0 ? -1 : fork();
+	if (process->pid != 0 && descriptor >= 0)
+		(void)close(descriptor);
+	if (process->pid < 0) {
+		bench_error("%s: %s", name, strerror(errno));
+		process->pid = 0;
+		return -1;
+	}
+	if (process->pid > 0)
+		return 0;
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() == parent && dup2(descriptor, STDERR_FILENO) >= 0) {
+		(void)setpgid(0, 0); /* an interrupt is for k2hft bench, which ends the others in order */
+		(void)execvp(program, arguments);
+		(void)dprintf(STDERR_FILENO, "%s: %s\n", program, strerror(errno));
+	}
+	_exit(127);
+}
+
+static void messages_copy(const struct bench_run *run, const char *name)
+{
+	char path[BENCH_PATH_ROOM], line[1024];
+	FILE *messages;
+
+	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
+	messages = fopen(path, "re");
+	while (messages && fgets(line, sizeof(line), messages))
+		(void)fputs(line, stderr);
+	if (messages)
+		(void)fclose(messages);
+}
+
+/* Until `started` is true. */
+static int start_await(struct bench_run *run, struct bench_process *process, const char *name,
+		       bool (*started)(struct bench_run *run))
+{
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	uint64_t begin = k2i_clock_ns(CLOCK_MONOTONIC);
+
+	while (!started(run)) {
+		if (waitpid(process->pid, NULL, WNOHANG) == process->pid) {
+			process->pid = 0;
+			bench_error("%s does not start:", name);
+			messages_copy(run, name);
+			return -1;
+		}
+		if (bench_interrupted())
+			return -1;
+		if (k2i_clock_ns(CLOCK_MONOTONIC) - begin > START_LIMIT_NS)
+			return bench_failed(-1, "%s is not there in time", name);
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static bool receiver_listens(struct bench_run *run)
+{
+	char path[BENCH_PATH_ROOM], line[1024], *at;
+	bool found = false;
+	FILE *messages;
+
+	(void)snprintf(path, sizeof(path), "%s/k2hftfusesvr.err", run->work);
+	messages = fopen(path, "re");
+	while (messages && !found && fgets(line, sizeof(line), messages)) {
+		at = strstr(line, LISTENING);
+		if (at && strchr(at, '\n')) {
+			at += sizeof(LISTENING) - 1;
+			(void)snprintf(run->port, sizeof(run->port), "%.*s", (int)strcspn(at, "\n"), at);
+			found = true;
+		}
+	}
+	if (messages)
+		(void)fclose(messages);
+	return found;
+}
+
+static bool mount_is(struct bench_run *run)
+{
+	struct statfs status;
+	char path[BENCH_PATH_ROOM];
+
+	(void)snprintf(path, sizeof(path), "%s/mnt", run->work);
+	return statfs(path, &status) == 0 && status.f_type == FUSE_SUPER_MAGIC;
+}
+
+/* The configuration's name goes to `path`. */
+static FILE *config_open(const struct bench_run *run, const char *name, char path[BENCH_PATH_ROOM])
+{
+	FILE *config;
+
+	(void)snprintf(path, BENCH_PATH_ROOM, "%s/%s", run->work, name);
+	config = fopen(path, "we");
+	if (!config)
+		bench_error("%s: %s", path, strerror(errno));
+	return config;
+}
+
+static int config_close(const char *path, FILE *config)
+{
+	bool failed = ferror(config) != 0;
+
+	if (fclose(config) == 0 && !failed)
+		return 0;
+	return bench_failed(-1, "%s: %s", path, strerror(errno));
+}
+
+/* Whatever is in the name of a directory: without quotes a # would end it, and another directory be written to. */
+static void path_write(FILE *config, const char *key, const char *path, const char *below)
+{
+	(void)fprintf(config, "%s = \"", key);
+	for (; *path; path++)
+		(void)fprintf(config, "%s%c", *path == '"' || *path == '\\' ? "\\" : "", *path);
+	(void)fprintf(config, "%s\"\n", below);
+}
+
+static void tls_write(const struct bench_run *run, FILE *config)
+{
+	if (!run->point.tls)
+		return;
+	(void)fputs("SSL = yes\n", config);
+	path_write(config, "PSKFILE", run->shared_key, "");
+}
+
+int bench_receiver_start(struct bench_run *run)
+{
+	static const char name[] = "k2hftfusesvr";
+	char path[BENCH_PATH_ROOM], *arguments[] = {"k2hftfusesvr", "-conf", path, "--listen", "127.0.0.1:0", NULL};
+	FILE *config = config_open(run, "server.ini", path);
+
+	if (!config)
+		return -1;
+	(void)fputs("[GLOBAL]\nPORT = 8020\n", config);
+	tls_write(run, config);
+	(void)fputs("[K2HFTFUSESVR]\nTYPE = file\n", config);
+	path_write(config, "FILE_BASEDIR", run->work, "/received");
+	(void)fprintf(config, "%s%s",
+		      run->point.format ? "FORMAT = '{\"time\":\"%T\",\"file\":\"%F\",\"text\":\"%J\"}\\n'\n" : "",
+		      run->point.unify ? "FILE_UNIFY = unify.log\n" : "");
+	if (config_close(path, config))
+		return -1;
+	(void)snprintf(run->host, sizeof(run->host), "127.0.0.1");
+	if (process_start(run, &run->receiver, name, arguments))
+		return -1;
+	return start_await(run, &run->receiver, name, receiver_listens);
+}
+
+/* As operators write them. Most lines fit the last only, so that each costs all of them, and each arrives. */
+static const char *const allowed[BENCH_RULES_MAX] = {
+	"\\b(error|fatal|panic)\\b",
+	" 5[0-9][0-9] [0-9]+$",
+	"user=[a-z]+ ip=[0-9.]+",
+	"segfault at [0-9a-f]+ ip",
+	"Out of memory: Killed process [0-9]+",
+	"Failed password for (invalid user )?[a-z0-9_]+ from [0-9.]+",
+	"session opened for user [a-z]+",
+	"[Ll]ink (up|down) at [0-9]+ Mbps",
+	"I/O error, dev [a-z0-9]+, sector [0-9]+",
+	"[Tt]imed? ?out after [0-9]+ ?m?s",
+	"retry [0-9]+ of [0-9]+",
+	"(GET|POST|PUT|DELETE) /api/v[0-9]+/",
+	"certificate .* expire[sd]? on",
+	"queue [a-z]+ (full|overflow)",
+	"^[A-Z][a-z]{2} +[0-9]+ [0-9:]{8} audit\\[",
+	"^",
+};
+
+static void rules_write(const struct bench_run *run, FILE *config)
+{
+	uint64_t number;
+
+	(void)fprintf(config, "[K2HFTFUSE_RULE_DIR]\nTARGET = bench\nTRUNS = on\nDEFAULTALL = %s\n",
+		      run->point.rules ? "DENY" : "ALLOW");
+	/* The last of them lets everything pass, however many there are. */
+	for (number = BENCH_RULES_MAX - run->point.rules; number < BENCH_RULES_MAX; number++)
+		(void)fprintf(config, "ALLOW = \"%s\"\n", allowed[number]);
+}
+
+/* In a list of options a comma of a name would begin the next one. */
+static void choice_make(char *choice, const char *path)
+{
+	memcpy(choice, "conf=", 5);
+	for (choice += 5; *path; *choice++ = *path++)
+		if (*path == ',' || *path == '\\')
+			*choice++ = '\\';
+	*choice = '\0';
+}
+
+/* Another's receiver can be away for long, or refuse, and whoever waits wants to know. */
+static void messages_follow(const struct bench_run *run, struct bench_process *process, const char *name)
+{
+	char path[BENCH_PATH_ROOM];
+
+	(void)snprintf(path, sizeof(path), "%s/%s.err", run->work, name);
+	process->messages = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void messages_show(const struct bench_process *process)
+{
+	char text[4096];
+	ssize_t got;
+
+	while (process->messages > 0 && (got = read(process->messages, text, sizeof(text))) > 0) {
+		progress_clear();
+		(void)fwrite(text, 1, (size_t)got, stderr);
+	}
+}
+
+int bench_mount_start(struct bench_run *run)
+{
+	static const char name[] = "k2hftfuse", warnings[] = ",dbglevel=wan";
+	char path[BENCH_PATH_ROOM], mount[BENCH_PATH_ROOM], choice[2 * BENCH_PATH_ROOM + 32];
+	char *arguments[] = {"k2hftfuse", mount, "-o", choice, "-f", NULL};
+	FILE *config = config_open(run, "slave.ini", path);
+
+	if (!config)
+		return -1;
+	(void)fprintf(config, "[GLOBAL]\nPORT = %s\n", run->port);
+	tls_write(run, config);
+	(void)fprintf(config,
+		      "[SVRNODE]\nNAME = %s\n[K2HFTFUSE]\nK2HTYPE = mem\nDRAINTIMEOUT = 1\nRINGSIZE = %" PRIu64
+		      "\nCOMPRESS = %s\n",
+		      run->host, run->point.ring_bytes, compress_names[run->point.compress]);
+	rules_write(run, config);
+	if (config_close(path, config))
+		return -1;
+	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
+	choice_make(choice, path);
+	if (run->options->receiver[0])
+		memcpy(choice + strlen(choice), warnings, sizeof(warnings));
+	if (mkdir(mount, 0700) && errno != EEXIST)
+		return bench_failed(-1, "%s: %s", mount, strerror(errno));
+	if (process_start(run, &run->mount, name, arguments))
+		return -1;
+	if (run->options->receiver[0])
+		messages_follow(run, &run->mount, name);
+	return start_await(run, &run->mount, name, mount_is);
+}
+
+/* Of a keeper that was killed: the kernel has to be told that its mount has nobody. */
+static void mount_release(const struct bench_run *run)
+{
+	char mount[BENCH_PATH_ROOM];
+	pid_t child;
+
+	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
+	if (umount2(mount, MNT_DETACH) == 0)
+		return;
+	child = fork();
+	if (child == 0) {
+		(void)execlp("fusermount3", "fusermount3", "-u", "-z", "-q", mount, (char *)NULL);
+		_exit(127);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		continue;
+}
+
+bool bench_ended(pid_t process, siginfo_t *how)
+{
+	how->si_pid = 0;
+	return process && waitid(P_PID, (id_t)process, how, WEXITED | WNOHANG | WNOWAIT) == 0 && how->si_pid != 0;
+}
+
+/* One that has ended by itself has said why. */
+static bool sender_failed(const struct bench_run *run)
+{
+	unsigned number;
+	siginfo_t how;
+
+	for (number = 0; number < run->point.senders; number++) {
+		if (!bench_ended(run->senders[number], &how) || how.si_status == 0)
+			continue;
+		if (how.si_code != CLD_EXITED)
+			bench_error("sender %u: %s", number, strsignal(how.si_status));
+		return true;
+	}
+	return false;
+}
+
+bool bench_trouble(const struct bench_run *run)
+{
+	siginfo_t how;
+	const char *name = bench_ended(run->receiver.pid, &how) ? "k2hftfusesvr"
+			   : bench_ended(run->mount.pid, &how)  ? "k2hftfuse"
+			   : bench_ended(run->link.pid, &how)   ? "link"
+								: NULL;
+	struct statvfs system;
+
+	messages_show(&run->mount);
+	if (name) {
+		bench_error("%s is gone", name);
+		/* Those that were followed were all shown just now. */
+		if (strcmp(name, "k2hftfuse") != 0 || run->mount.messages <= 0)
+			messages_copy(run, name);
+		return true;
+	}
+	if (sender_failed(run))
+		return true;
+	/* One that does not say how large it is, as ramfs, has no blocks. */
+	if (statvfs(run->work, &system) || system.f_blocks == 0 ||
+	    (geteuid() ? system.f_bavail : system.f_bfree) * system.f_frsize > ROOM_LEAST)
+		return false;
+	bench_error("%s: %s: TMPDIR names another directory", run->work, strerror(ENOSPC));
+	return true;
+}
+
+int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name)
+{
+	int interrupts = bench_interrupted(), status;
+	struct rusage usage;
+
+	if (process->messages > 0)
+		(void)close(process->messages);
+	process->messages = 0;
+	if (process->pid == 0)
+		return 0;
+	(void)kill(process->pid, SIGTERM);
+	while (wait4(process->pid, &status, 0, &usage) < 0) {
+		if (errno != EINTR)
+			return -1;
+		/* The first interrupt leaves it its time; the next one does not. */
+		if (bench_interrupted() > (interrupts ? interrupts : 1))
+			(void)kill(process->pid, SIGKILL);
+	}
+	if (WIFSIGNALED(status) && process == &run->mount)
+		mount_release(run);
+	process->pid = 0;
+	process->cpu_s = bench_cpu_s(&usage);
+	process->peak_kib = (uint64_t)usage.ru_maxrss;
+	/* One that is interrupted before it catches signals ends by them. */
+	if (status && !bench_interrupted())
+		bench_error("%s ended with status %d", name,
+			    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	return status ? -1 : 0;
+}

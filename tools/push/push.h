@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PUSH_H
+#define PUSH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <k2hft/sender.h>
+
+#include "client/client.h"
+#include "tools/errors.h"
+#include "tools/numbers.h"
+#include "config/sender.h"
+
+struct push_options {
+	const char *config_file, *receiver, *path, *ring_path, *host_name;
+	const char *level, *compress;
+	const char *authority, *certificate, *private_key, *shared_key;
+	uint64_t ring_bytes;
+	int timeout_ms;
+	bool help, binary, quiet, tls; /* tls: also if one of its files is given */
+};
+
+/* A run of `k2hft push`. */
+struct push {
+	struct push_options options;
+	struct k2i_sender_config config; /* with options.config_file */
+	char receiver[RECEIVER_ROOM];    /* HOST and PORT of options.receiver */
+	struct k2hft_sender *sender;
+	struct k2i_turn turn; /* to send what is read, if it is much at once */
+	bool show;            /* progress */
+	uint64_t input_bytes;
+	uint64_t started_ns, shown_ns;
+	uint64_t acked, progress_ns; /* last seen, and when it moved */
+};
+
+#define push_error(...) command_error("push", __VA_ARGS__)
+#define push_failed(status, ...) command_failed(status, "push", __VA_ARGS__)
+/* How often SIGINT or SIGTERM came, or SIGHUP as the first of them. */
+int push_interrupts(void);
+
+/* push_input.c: 0; STATUS_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
+int push_input(struct push *push, int descriptor, const char *name, const char *path);
+
+/* push_tls.c: TLS as the options have it, if they do. Exit status, with the message. */
+int push_tls_take(struct push *push);
+
+/* push_progress.c */
+/* To be called now and then: writes the progress line. */
+void push_progress(struct push *push);
+/* STATUS_FAILED with its message: the receiver could not be reached in time. */
+int push_connection_check(struct push *push);
+/* True: nothing was acknowledged for the time limit although records wait, or the second interrupt came. */
+bool push_stalled(struct push *push);
+/* Waits until all is acknowledged. Exit status, with the message. */
+int push_drain(struct push *push);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/errors.h"
+#include "tools/numbers.h"
+#include "config/path.h"
+#include "app/program/report.h"
+#include "ring/counts.h"
+#include "tools/stat/stat.h"
+
+#define ROOM_FIRST ((size_t)64 * 1024)
+#define ROOM_MAX ((size_t)16 * 1024 * 1024)
+
+static void complain(const char *target, const char *reason)
+{
+	command_error("stat", "%s: %s", target, reason);
+}
+
+int stat_room_make(char **text, size_t bytes, size_t *room)
+{
+	size_t wanted = *room ? *room * 2 : ROOM_FIRST;
+	char *grown;
+
+	if (bytes + 1 < *room)
+		return 0;
+	if (wanted > ROOM_MAX)
+		return -EFBIG;
+	grown = realloc(*text, wanted);
+	if (!grown)
+		return -ENOMEM;
+	*text = grown;
+	*room = wanted;
+	return 0;
+}
+
+/* Up to the end of a file or pipe. NULL with errno. */
+static char *read_all(int descriptor)
+{
+	size_t bytes = 0, room = 0;
+	char *text = NULL;
+	ssize_t got;
+	int error;
+
+	do {
+		error = stat_room_make(&text, bytes, &room);
+		got = error ? 0 : read(descriptor, text + bytes, room - bytes - 1);
+		if (got < 0 && errno != EINTR)
+			error = -errno;
+		bytes += got > 0 ? (size_t)got : 0;
+	} while (!error && got != 0);
+	if (error) {
+		free(text);
+		errno = -error;
+		return NULL;
+	}
+	text[bytes] = '\0';
+	return text;
+}
+
+static char *mount_read(const char *directory, const char **reason)
+{
+	int root = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int file = root < 0 ? -1 : openat(root, K2I_STAT_NAME, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	char *text = file < 0 ? NULL : read_all(file);
+
+	if (!text)
+		*reason = root >= 0 && errno == ENOENT ? "it is a directory, but not the root of a mount of k2hftfuse"
+			  : errno == ENOTCONN          ? "the mount is there, but nothing serves it"
+						       : strerror(errno);
+	if (file >= 0)
+		(void)close(file);
+	if (root >= 0)
+		(void)close(root);
+	return text;
+}
+
+static char *ring_read(const char *path, const char **reason)
+{
+	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2i_report report = {0};
+	bool served = false;
+	int error = k2i_ring_observe(path, &stats, &served);
+
+	if (error) {
+		*reason = error == -EPROTO ? "it is not a ring that this version knows" : strerror(-error);
+		return NULL;
+	}
+	k2i_report_open(&report, NULL, '{');
+	k2i_report_text(&report, "program", "ring");
+	k2i_report_text(&report, "sender", served ? "runs" : "does not run");
+	k2i_report_ring(&report, &stats);
+	k2i_report_close(&report, '}');
+	k2i_report_add(&report, "\n");
+	if (report.failed)
+		*reason = strerror(ENOMEM);
+	return report.failed ? NULL : report.text;
+}
+
+static int path_write(const char *target, int output)
+{
+	const char *reason = "";
+	struct stat status;
+	char *text;
+	size_t bytes, at = 0;
+	ssize_t put = 1;
+
+	if (stat(target, &status) < 0) {
+		complain(target, errno == ENOTCONN ? "the mount is there, but nothing serves it" : strerror(errno));
+		return EXIT_FAILURE;
+	}
+	text = S_ISDIR(status.st_mode) ? mount_read(target, &reason) : ring_read(target, &reason);
+	if (!text) {
+		complain(target, reason);
+		return EXIT_FAILURE;
+	}
+	for (bytes = strlen(text); at < bytes && put > 0; at += put > 0 ? (size_t)put : 0)
+		put = write(output, text + at, bytes - at);
+	if (at < bytes)
+		complain(target, strerror(errno));
+	free(text);
+	return at == bytes ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* What the child writes; NULL with `*reason`, which is NULL if the child has said it. */
+static char *child_hear(pid_t child, int descriptor, int timeout_ms, const char **reason)
+{
+	struct pollfd wait = {.fd = descriptor, .events = POLLIN};
+	bool late = poll(&wait, 1, timeout_ms) <= 0;
+	char *text = NULL;
+	int status = 0;
+
+	if (late)
+		(void)kill(child, SIGKILL);
+	else
+		text = read_all(descriptor);
+	*reason = late ? "no answer in time" : text ? NULL : strerror(errno);
+	(void)close(descriptor);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (!late && WIFSIGNALED(status))
+		*reason = "the process that asked was killed";
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Ends with its parent: nobody else would wake it. */
+static _Noreturn void child_do(pid_t parent, const char *target, int output)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(getppid() == parent ? path_write(target, output) : EXIT_FAILURE);
+}
+
+/* In a process of its own: whoever asks a mount whose server hangs can't be woken but by SIGKILL. */
+static char *path_fetch(const char *target, int timeout_ms)
+{
+	const char *reason = NULL;
+	char *text = NULL;
+	pid_t parent = getpid(), child;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		complain(target, strerror(errno));
+		return NULL;
+	}
+	child = fork();
+	if (child == 0)
+		child_do(parent, target, ends[1]);
+	if (child < 0) {
+		reason = strerror(errno);
+		(void)close(ends[0]);
+	}
+	(void)close(ends[1]);
+	if (child > 0)
+		text = child_hear(child, ends[0], timeout_ms, &reason);
+	if (reason)
+		complain(target, reason);
+	return text;
+}
+
+static bool is_path(const char *target)
+{
+	return strchr(target, '/') || target[0] == '.' || access(target, F_OK) == 0;
+}
+
+char *stat_fetch(const char *target, int timeout_ms)
+{
+	char copy[RECEIVER_ROOM], *text, reason[256];
+	const char *host, *port;
+
+	if (is_path(target))
+		return path_fetch(target, timeout_ms);
+	if (receiver_parse(target, "", copy, &host, &port)) {
+		complain(target, "it is neither a path nor HOST:CTLPORT");
+		return NULL;
+	}
+	text = stat_http_get(host, port, timeout_ms, reason, sizeof(reason));
+	if (!text)
+		complain(target, reason);
+	return text;
+}

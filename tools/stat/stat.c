@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/stat/stat.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tools/errors.h"
+#include "tools/numbers.h"
+#include "tools/terminal.h"
+#include "tools/tools.h"
+
+#define INTERVAL_S_MAX 86400
+#define TIMEOUT_S_MAX 3600
+
+static const char usage[] =
+	"usage: k2hft stat [OPTION...] [TARGET...]\n\n"
+	"Says what became of records: of a receiver (HOST:CTLPORT, 127.0.0.1:8021 if there is none), of a\n"
+	"mount (its directory), of a ring (its file).\n\n"
+	"  -i, --interval SECONDS  repeatedly, with rates; in place on a terminal, else a line each time\n"
+	"  -n, --count N           this many times\n"
+	"  -a, --all               counters that are 0, too\n"
+	"      --json              the status as it comes, for programs\n"
+	"      --metrics           counters in Prometheus's text format, of one target\n"
+	"      --check             exit status 3 if a counter of losses is above 0\n"
+	"      --timeout SECONDS   how long each target may take (5)\n"
+	"      --table             prints all counters, tab-separated: of what, name, counter or gauge,\n"
+	"                          loss or fine, meaning\n"
+	"  -h, --help              prints this\n\n"
+	"Exit status: 0; 1 a target could not be asked; 2 wrong arguments; 3 with --check: losses.\n";
+
+enum { OPTION_JSON = 256, OPTION_METRICS, OPTION_CHECK, OPTION_TIMEOUT, OPTION_TABLE };
+
+struct options {
+	uint64_t interval_s, count, timeout_s;
+	bool all, json, metrics, check, table;
+};
+
+struct target {
+	const char *name;
+	struct json_value *now, *before;
+	uint64_t asked_ns, asked_before_ns;
+};
+
+static int usage_wrong(const char *text)
+{
+	command_error("stat", "%s", text);
+	command_help_hint("stat");
+	return STATUS_WRONG;
+}
+
+static int number_take(const char *name, const char *given, uint64_t most, uint64_t *number)
+{
+	int status = number_parse(given, 1, most, number);
+
+	if (status)
+		command_error("stat", "%s %s: a number from 1 to %" PRIu64 " is needed", name, given, most);
+	return status;
+}
+
+static int option_take(struct options *options, int option, const char *argument)
+{
+	switch (option) {
+	case 'i':
+		return number_take("--interval", argument, INTERVAL_S_MAX, &options->interval_s);
+	case 'n':
+		return number_take("--count", argument, UINT64_MAX, &options->count);
+	case 'a':
+		options->all = true;
+		return 0;
+	case OPTION_JSON:
+		options->json = true;
+		return 0;
+	case OPTION_METRICS:
+		options->metrics = true;
+		return 0;
+	case OPTION_CHECK:
+		options->check = true;
+		return 0;
+	case OPTION_TABLE:
+		options->table = true;
+		return 0;
+	default:
+		return number_take("--timeout", argument, TIMEOUT_S_MAX, &options->timeout_s);
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int options_read(struct options *options, int argc, char **argv)
+{
+	static const struct option names[] = {
+		{"interval", required_argument, NULL, 'i'},
+		{"count", required_argument, NULL, 'n'},
+		{"all", no_argument, NULL, 'a'},
+		{"json", no_argument, NULL, OPTION_JSON},
+		{"metrics", no_argument, NULL, OPTION_METRICS},
+		{"check", no_argument, NULL, OPTION_CHECK},
+		{"timeout", required_argument, NULL, OPTION_TIMEOUT},
+		{"table", no_argument, NULL, OPTION_TABLE},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "i:n:ah", names, NULL)) != -1) {
+		if (option == '?') {
+			command_help_hint("stat");
+			return STATUS_WRONG;
+		}
+		if (option == 'h')
+			return fputs(usage, stdout) < 0 ? STATUS_FAILED : 0;
+		if (option_take(options, option, optarg))
+			return STATUS_WRONG;
+	}
+	if (options->table && optind < argc)
+		return usage_wrong("--table asks no target");
+	if (options->table && argc > 2)
+		return usage_wrong("--table stands alone");
+	if (options->table)
+		return k2i_counters_print(stdout) ? STATUS_FAILED : 0;
+	if (options->json && options->metrics)
+		return usage_wrong("--json or --metrics, not both");
+	if (options->all && (options->json || options->metrics))
+		return usage_wrong("--json and --metrics have all counters without --all");
+	if (options->metrics && argc - optind > 1)
+		return usage_wrong("--metrics is of one target: names would come twice");
+	/* Once without an interval; for ever with one. */
+	if (!options->interval_s && options->count > 1)
+		options->interval_s = 1;
+	if (!options->interval_s)
+		options->count = 1;
+	return -1;
+}
+
+static void target_forget(struct target *target)
+{
+	json_free(target->before);
+	target->before = target->now;
+	target->asked_before_ns = target->asked_ns;
+	target->now = NULL;
+}
+
+static void target_show(const struct options *options, struct target *target, const char *text)
+{
+	double seconds = (double)(target->asked_ns - target->asked_before_ns) / 1e9;
+
+	if (options->json)
+		text_show(stdout, text, true);
+	else if (options->metrics)
+		stat_show_metrics(stdout, target->now);
+	else if (options->interval_s && !isatty(STDOUT_FILENO))
+		stat_show_line(stdout, target->name, target->now, options->all);
+	else
+		stat_show_table(stdout, target->name, target->now, target->before, seconds, options->all);
+}
+
+/* The exit status that this target makes. */
+static int target_ask(const struct options *options, struct target *target)
+{
+	char *text = stat_fetch(target->name, (int)options->timeout_s * 1000);
+	int status = 0;
+	size_t at;
+
+	if (!text)
+		return STATUS_FAILED;
+	target_forget(target);
+	target->asked_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	target->now = json_parse(text, strlen(text), &at);
+	if (!json_get(target->now, "program")) {
+		command_error("stat", "%s: its answer is not a status", target->name);
+		/* What was read of it is not to be what rates begin from. */
+		json_free(target->now);
+		target->now = NULL;
+		status = STATUS_FAILED;
+	} else {
+		target_show(options, target, text);
+		if (options->check && stat_lossy(target->now))
+			status = STATUS_FOUND;
+	}
+	free(text);
+	return status;
+}
+
+/* Unreachable counts more than losses: they can't be known. */
+static int worse(int one, int other)
+{
+	if (one == STATUS_FAILED || other == STATUS_FAILED)
+		return STATUS_FAILED;
+	return one > other ? one : other;
+}
+
+static int targets_ask(const struct options *options, struct target *targets, size_t count)
+{
+	bool in_place = options->interval_s && isatty(STDOUT_FILENO) && !options->json && !options->metrics;
+	int status = 0;
+	size_t at;
+
+	if (in_place)
+		(void)fputs("\033[H\033[J", stdout);
+	for (at = 0; at < count; at++) {
+		/* Before what standard error has of a target: the same terminal shows both, and would be cleared of it. */
+		(void)fflush(stdout);
+		status = worse(status, target_ask(options, &targets[at]));
+	}
+	(void)fflush(stdout);
+	return status;
+}
+
+static int run(const struct options *options, struct target *targets, size_t count)
+{
+	struct timespec pause = {.tv_sec = (time_t)options->interval_s};
+	uint64_t done = 0;
+	int status = 0;
+
+	for (;;) {
+		status = worse(status, targets_ask(options, targets, count));
+		/* Who no longer reads has had enough. */
+		if (++done == options->count || ferror(stdout))
+			return status;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+int k2i_command_stat(int argc, char **argv)
+{
+	struct options options = {.timeout_s = 5};
+	int status = options_read(&options, argc, argv);
+	size_t count, at;
+	struct target *targets;
+
+	if (status >= 0)
+		return status;
+	count = optind < argc ? (size_t)(argc - optind) : 1;
+	targets = calloc(count, sizeof(*targets));
+	if (!targets)
+		return STATUS_FAILED;
+	for (at = 0; at < count; at++)
+		targets[at].name = optind < argc ? argv[(size_t)optind + at] : STAT_TARGET_DEFAULT;
+	status = run(&options, targets, count);
+	for (at = 0; at < count; at++) {
+		json_free(targets[at].now);
+		json_free(targets[at].before);
+	}
+	free(targets);
+	return status;
+}

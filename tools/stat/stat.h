@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef STAT_H
+#define STAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "app/program/counters.h"
+#include "tools/json.h"
+
+/* k2hft stat: where a status comes from, what is in it, how it is shown. */
+#define STAT_TARGET_DEFAULT "127.0.0.1:8021"
+
+/*
+ * The status of a receiver (HOST:CTLPORT), a mount (its directory) or a ring (its file), as JSON, to be free()d. NULL: it
+ * could not be had within `timeout_ms`; one line on standard error has said why.
+ */
+char *stat_fetch(const char *target, int timeout_ms);
+/* The same of a receiver: -errno with a reason. */
+char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
+/* Of what is read: room for more behind `bytes`, and for its end. 0, -EFBIG or -ENOMEM; `*text` is to be free()d in any case. */
+int stat_room_make(char **text, size_t bytes, size_t *room);
+
+/* Whether this status has the table. */
+bool stat_table_there(const struct json_value *status, const struct k2i_counter_table *table);
+uint64_t stat_counter(const struct json_value *status, const struct k2i_counter_table *table, size_t at);
+/* Whether a counter of losses is above 0. */
+bool stat_lossy(const struct json_value *status);
+
+/* For people; `before`, `seconds` ago, is for rates, and NULL at first. `all`: counters that are 0 too. */
+void stat_show_table(FILE *output, const char *target, const struct json_value *now, const struct json_value *before,
+		     double seconds, bool all);
+/* One line with what is not 0, or with all. */
+void stat_show_line(FILE *output, const char *target, const struct json_value *now, bool all);
+void stat_show_metrics(FILE *output, const struct json_value *now);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Files into lines. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tools/verify/tally.h"
+
+#define BUFFER_BYTES_FIRST (1024u * 1024)
+/* Holds any record; what is longer is none. */
+#define BUFFER_BYTES_MAX ((size_t)VERIFY_RECORD_BYTES_MAX + VERIFY_RECORD_NUMBERS_BYTES_MAX)
+
+struct reader {
+	struct verify_tally tally;
+	char *buffer;
+	size_t room;
+	/* Of the file that is read now. */
+	const char *file;
+	int descriptor;
+	size_t begin, end;    /* of the bytes in the buffer that are not taken yet */
+	size_t searched;      /* up to where there is no line end */
+	uint64_t offset;      /* of `begin` in the file */
+	uint64_t long_offset; /* of a line that does not fit, with its length so far */
+	uint64_t long_bytes;  /* 0: no such line */
+	char long_begin[16];
+};
+
+/* Room for more bytes behind `end`: moves the begin of a line to the front, or gets more memory. */
+static int room_make(struct reader *reader)
+{
+	size_t room = reader->room ? reader->room * 2 : BUFFER_BYTES_FIRST;
+	char *buffer;
+
+	if (reader->begin) {
+		memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
+		reader->end -= reader->begin;
+		reader->searched -= reader->begin;
+		reader->begin = 0;
+	}
+	/* A short rest is no reason to read little at a time. */
+	if (reader->end < reader->room / 2)
+		return 0;
+	if (room > BUFFER_BYTES_MAX)
+		room = BUFFER_BYTES_MAX;
+	if (room <= reader->room)
+		return 0;
+	buffer = realloc(reader->buffer, room);
+	if (!buffer)
+		return -ENOMEM;
+	reader->buffer = buffer;
+	reader->room = room;
+	return 0;
+}
+
+static int line_take(struct reader *reader, size_t bytes, bool ended)
+{
+	struct verify_line line = {.bytes = reader->buffer + reader->begin,
+				   .count = bytes,
+				   .ended = ended,
+				   .file = reader->file,
+				   .offset = reader->offset};
+	uint64_t long_bytes = reader->long_bytes;
+
+	reader->begin += bytes + ended;
+	reader->offset += bytes + ended;
+	reader->searched = reader->begin;
+	if (!long_bytes)
+		return verify_tally_line(&reader->tally, &line);
+	reader->long_bytes = 0;
+	line.offset = reader->long_offset;
+	line.bytes = reader->long_begin;
+	line.count = sizeof(reader->long_begin);
+	return verify_tally_long_line(&reader->tally, &line, long_bytes + bytes);
+}
+
+static int lines_take(struct reader *reader)
+{
+	int status = 0;
+
+	while (status == 0 && reader->searched < reader->end) {
+		const char *found = memchr(reader->buffer + reader->searched, '\n', reader->end - reader->searched);
+
+		if (!found)
+			reader->searched = reader->end;
+		else
+			status = line_take(reader, (size_t)(found - reader->buffer) - reader->begin, true);
+	}
+	return status;
+}
+
+/* The buffer is full of one line: its bytes are of no use any more, only their number. */
+static void long_line_skip(struct reader *reader)
+{
+	size_t bytes = reader->end - reader->begin;
+
+	if (!reader->long_bytes) {
+		memcpy(reader->long_begin, reader->buffer + reader->begin, sizeof(reader->long_begin));
+		reader->long_offset = reader->offset;
+	}
+	reader->long_bytes += bytes;
+	reader->offset += bytes;
+	reader->begin = reader->end = reader->searched = 0;
+}
+
+static int rest_take(struct reader *reader)
+{
+	if (reader->begin == reader->end && !reader->long_bytes)
+		return 0;
+	return line_take(reader, reader->end - reader->begin, false);
+}
+
+static int descriptor_read(struct reader *reader)
+{
+	for (;;) {
+		int status = room_make(reader);
+		ssize_t got;
+
+		if (status)
+			return status;
+		if (reader->end == reader->room)
+			long_line_skip(reader);
+		got = read(reader->descriptor, reader->buffer + reader->end, reader->room - reader->end);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return rest_take(reader);
+		reader->end += (size_t)got;
+		reader->tally.bytes += (uint64_t)got;
+		status = lines_take(reader);
+		if (status)
+			return status;
+	}
+}
+
+static int file_read(struct reader *reader, const char *file)
+{
+	bool standard = strcmp(file, "-") == 0;
+	int status;
+
+	reader->file = standard ? "standard input" : file;
+	reader->descriptor = standard ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
+	if (reader->descriptor < 0) {
+		status = -errno;
+	} else {
+		reader->begin = reader->end = reader->searched = 0;
+		reader->offset = 0;
+		status = descriptor_read(reader);
+		if (!standard)
+			(void)close(reader->descriptor);
+	}
+	if (status)
+		verify_error("%s: %s", reader->file, strerror(-status));
+	return status;
+}
+
+static int files_read(struct reader *reader)
+{
+	uint64_t started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
+	int status;
+
+	for (char **file = reader->tally.options->files; *file; file++)
+		if (file_read(reader, *file))
+			return STATUS_FAILED;
+	status = verify_tally_end(&reader->tally);
+	if (status)
+		return verify_failed(STATUS_FAILED, "%s", strerror(-status));
+	verify_report(&reader->tally, (double)(k2i_clock_ns(CLOCK_MONOTONIC) - started_ns) / 1e9);
+	return reader->tally.fine ? STATUS_OK : STATUS_FOUND;
+}
+
+int verify_read(const struct verify_options *options)
+{
+	struct reader reader = {0};
+	int status;
+
+	verify_tally_init(&reader.tally, options);
+	status = files_read(&reader);
+	verify_tally_free(&reader.tally);
+	free(reader.buffer);
+	return status;
+}
