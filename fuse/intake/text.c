@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuse/keeper/journal.h"
-#include "sender/writer.h"
+#include "base/line_ends.h"
 
 /* Memory that a long line needed is given back when the line has ended. */
 #define HELD_ROOM_KEPT (64u * 1024)

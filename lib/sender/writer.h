@@ -207,8 +207,6 @@ int k2i_writer_end_owed(struct k2hft_writer *writer);
 int k2i_writer_tail_end(struct k2hft_writer *writer);
 /* Drops it instead, if there is any, because of `status`. If the line is out in pieces, its end is owed then. */
 void k2i_writer_tail_drop(struct k2hft_writer *writer, int status);
-/* Ends of lines in a text. */
-uint64_t k2i_line_ends_count(const uint8_t *text, size_t bytes);
 
 /*
  * Ring memory that is filled from elsewhere, by read(2) say. reserve gives at least one byte at `*memory`, `*bytes` in

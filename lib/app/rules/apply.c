@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "app/rules/match.h"
-#include "sender/writer.h"
+#include "base/line_ends.h"
 
 /* Twice of what the search notices at once: what it has no room for is searched for again. */
 #define HITS_AHEAD 256u

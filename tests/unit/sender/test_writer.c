@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,6 +20,7 @@
 #include <k2hft/log.h>
 #include <k2hft/sender.h>
 
+#include "base/line_ends.h"
 #include "random_help.h"
 #include "sender/sender.h"
 #include "sender/writer.h"
@@ -401,29 +401,6 @@ static void a_block_is_a_record(void **state)
 	k2i_sender_free(sender);
 }
 
-/* Wherever a text begins, and up to a page that can't be read. */
-static void line_ends_are_counted(void **state)
-{
-	const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *page = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint8_t *end = page + page_bytes;
-	uint64_t random = 3;
-
-	(void)state;
-	assert_ptr_not_equal(page, MAP_FAILED);
-	assert_int_equal(mprotect(end, page_bytes, PROT_NONE), 0);
-	/* The last 600 bytes are nothing else: more than a byte counts to. */
-	for (size_t at = 0; at < page_bytes; at++)
-		page[at] = (uint8_t)(page_bytes - at <= 600 ? '\n' : "\n\n\v\t\x8a"[random_next(&random) % 5]);
-	for (size_t behind = 0; behind < 64; behind++) {
-		uint64_t count = 0;
-
-		for (size_t bytes = 0; bytes < 1000; count += end[-(ptrdiff_t)(behind + ++bytes)] == '\n')
-			assert_int_equal(k2i_line_ends_count(end - behind - bytes, bytes), count);
-	}
-	assert_int_equal(munmap(page, 2 * page_bytes), 0);
-}
-
 /* Lines of very different lengths; every byte value. */
 static void text_make(uint8_t *text, size_t bytes, uint64_t *random)
 {
@@ -612,7 +589,6 @@ int main(void)
 		cmocka_unit_test(full_drops_and_counts),
 		cmocka_unit_test(a_full_ring_blocks_and_a_signal_ends_the_wait),
 		cmocka_unit_test(a_block_is_a_record),
-		cmocka_unit_test(line_ends_are_counted),
 		cmocka_unit_test(any_text_in_any_parts_comes_out_as_it_was),
 		cmocka_unit_test(sealing_loses_nothing_while_writers_write),
 		cmocka_unit_test(an_idle_writer_does_not_hold_a_record_back),
