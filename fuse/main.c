@@ -16,7 +16,7 @@ static int print(const struct k2i_mount_options *options)
 	if (options->help)
 		k2i_mount_options_help();
 	else
-		printf("k2hftfuse %s, libfuse %s\n", k2hft_version_string(), fuse_pkgversion());
+		printf("k2hftfuse %s, libfuse %s\n", K2HFT_VERSION_STRING, fuse_pkgversion());
 	return k2i_standard_flush(stdout, "k2hftfuse") ? K2I_STATUS_FAILED : EXIT_SUCCESS;
 }
 

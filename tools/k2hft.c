@@ -102,7 +102,7 @@ static int command_version(int argc, char **argv)
 	if (argc > 1)
 		(void)puts("usage: k2hft version\n\nPrints the version.");
 	else
-		(void)printf("k2hft %s\n", k2hft_version_string());
+		(void)printf("k2hft %s\n", K2HFT_VERSION_STRING);
 	return 0;
 }
 

@@ -29,6 +29,13 @@ typedef void k2hft_log_callback(void *argument, enum k2hft_log_level level, cons
  */
 K2HFT_API void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k2hft_log_level level);
 
+/*
+ * Hands a message to the callback, if there is one that wants `level`: code built on the library has its messages in
+ * the same log. `text` is passed on as it is. errno stays as it was, and the thread is not cancelled in the callback.
+ * Any thread, but not the callback itself. Since 0.1.0.
+ */
+K2HFT_API void k2hft_log_write(enum k2hft_log_level level, const char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,23 +6,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/cancel.h"
 #include "base/clock.h"
 
 #define TEXT_BYTES 1024u
 #define LIMIT_INTERVAL_NS (10 * K2I_SECOND_NS)
-
-/* Written before other threads start (the contract of k2hft_log_callback_set), so plain variables are enough. */
-static k2hft_log_callback *log_callback;
-static void *log_argument;
-static enum k2hft_log_level log_level;
-
-void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k2hft_log_level level)
-{
-	log_callback = callback;
-	log_argument = argument;
-	log_level = level;
-}
 
 /* A path or a peer's text can hold a line end, and what follows it would look like a message of its own. */
 unsigned k2i_log_control_bytes(const char *text)
@@ -48,22 +35,17 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
 	char text[TEXT_BYTES];
 	va_list arguments;
-	int kept = errno, cancel_state;
+	int kept = errno;
 
-	if (!log_callback || level > log_level)
-		return;
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	k2i_log_clean(text);
-	/* It may write to a file, with locks of the caller's. */
-	cancel_state = k2i_cancel_disable();
-	log_callback(log_argument, level, text);
-	k2i_cancel_restore(cancel_state);
+	k2hft_log_write(level, text);
 	errno = kept;
 }
 
-/* relaxed, all of a limit: one thread gets the line, and nothing else depends on it. */
+/* All atomics of a limit are relaxed: one thread gets the line, and nothing else depends on it. */
 bool k2i_log_limit_due(struct k2i_log_limit *limit, uint64_t now_ns)
 {
 	uint64_t next_ns = atomic_load_explicit(&limit->next_ns, memory_order_relaxed);

@@ -180,7 +180,7 @@ void bench_machine_take(struct bench_report *report, const struct bench_options 
 
 	(void)uname(&system_name);
 	(void)sysinfo(&information);
-	(void)snprintf(report->program, sizeof(report->program), "k2hft %s", k2hft_version_string());
+	(void)snprintf(report->program, sizeof(report->program), "k2hft %s", K2HFT_VERSION_STRING);
 	if (gmtime_r(&now, &parts))
 		(void)strftime(report->date, sizeof(report->date), "%Y-%m-%dT%H:%M:%SZ", &parts);
 	for (number = 0; number < argc; number++)

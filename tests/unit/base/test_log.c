@@ -85,6 +85,24 @@ static void test_errno(void **state)
 	assert_string_equal(seen, "log: 1");
 }
 
+/* Text of others comes as they gave it, and by the same rules. */
+static void test_write(void **state)
+{
+	(void)state;
+	k2hft_log_write(K2HFT_LOG_DEBUG, "app: not wanted");
+	assert_int_equal(seen_count, 0);
+	k2hft_log_write(K2HFT_LOG_INFO, "app: a\tb 100 %s");
+	assert_string_equal(seen, "app: a\tb 100 %s");
+	k2hft_log_callback_set(errno_change, NULL, K2HFT_LOG_INFO);
+	errno = 77;
+	k2hft_log_write(K2HFT_LOG_ERROR, "app: b");
+	assert_int_equal(errno, 77);
+	assert_int_equal(seen_count, 2);
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_DEBUG);
+	k2hft_log_write(K2HFT_LOG_ERROR, "app: to nobody");
+	assert_int_equal(seen_count, 2);
+}
+
 static void test_limit(void **state)
 {
 	struct k2i_log_limit limit = {0};
@@ -115,7 +133,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_levels, setup), cmocka_unit_test_setup(test_one_line, setup),
 		cmocka_unit_test_setup(test_long, setup),   cmocka_unit_test_setup(test_errno, setup),
-		cmocka_unit_test_setup(test_limit, setup),
+		cmocka_unit_test_setup(test_limit, setup),  cmocka_unit_test_setup(test_write, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
