@@ -10,7 +10,6 @@
 
 #include <k2hft/ring.h>
 
-#include "client/client.h"
 #include "fuse/counts.h"
 #include "fuse/device/read_backoff.h"
 #include "base/log.h"
@@ -81,8 +80,8 @@ struct k2i_mount {
 	int device_fd;   /* /dev/fuse; -1 when the kernel has ended the mount */
 	int progress_fd; /* eventfd: room came free or something was acknowledged */
 	int signal_fd;
-	atomic_uint waiting;  /* 1: somebody wants progress_fd */
-	struct k2i_turn turn; /* to send what is much */
+	atomic_uint waiting;      /* 1: somebody wants progress_fd */
+	struct k2hft_lease lease; /* to send what is much */
 	struct k2i_hold hold;
 	struct k2i_mark *marks;
 	uint32_t drain_files; /* whose bytes are to be taken before it ends, see k2i_drain_ask */

@@ -205,7 +205,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 	/* What goes through the cache has the kernel ask for that by a SETATTR. */
 	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
 		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
-	k2i_turn_committed(&mount->turn, write.bytes, k2i_mount_clock_ns());
+	k2hft_lease_committed(&mount->lease, write.bytes, k2i_mount_clock_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
 		k2i_collect_write(mount, request->head.in.nodeid, &write);
 	else
@@ -377,13 +377,13 @@ static int sooner(int one_ms, int other_ms)
 	return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
 }
 
-/* Sends, if that is this thread's turn; when to come again, or -1. */
+/* Sends, if this thread has the lease of the client: when to come again, or -1. */
 static int send_much(struct k2i_mount *mount)
 {
 	if (mount->ending)
-		k2i_turn_end(&mount->turn);
-	else if (mount->turn.taken || mount->turn.much_ns)
-		return k2i_turn_send(&mount->turn, k2i_mount_clock_ns());
+		k2hft_lease_end(&mount->lease);
+	else if (mount->lease.held || mount->lease.large_ns)
+		return k2hft_lease_send(&mount->lease, k2i_mount_clock_ns());
 	return -1;
 }
 
@@ -400,7 +400,7 @@ static bool wants_request(struct k2i_mount *mount)
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
 	room = !mount->park.first && k2i_producer_room(mount->producer, bytes);
-	return !k2i_hold_wanted(&mount->hold, room, mount->turn.taken, k2i_mount_clock_ns());
+	return !k2i_hold_wanted(&mount->hold, room, mount->lease.held, k2i_mount_clock_ns());
 }
 
 /*
@@ -409,7 +409,7 @@ static bool wants_request(struct k2i_mount *mount)
  */
 static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
 {
-	bool unasked = mount->turn.taken && waits[WAIT_DEVICE].events && mount->in_a_row % UNASKED_MAX;
+	bool unasked = mount->lease.held && waits[WAIT_DEVICE].events && mount->in_a_row % UNASKED_MAX;
 
 	if (!unasked && poll(waits, WAIT_COUNT, timeout_ms) >= 0)
 		return 0;
@@ -444,7 +444,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
-	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2i_turn_descriptor(&mount->turn), .events = POLLIN};
+	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->lease), .events = POLLIN};
 	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
 	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
 	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_marks_run(mount));
@@ -457,7 +457,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 		(void)!read(mount->progress_fd, &count, sizeof(count));
 	if (waits[WAIT_SWEEPER].revents)
 		k2i_sweep_heard(mount);
-	k2i_turn_waited(&mount->turn);
+	k2hft_lease_waited(&mount->lease);
 	return 0;
 }
 
@@ -568,7 +568,7 @@ static bool ended(struct k2i_mount *mount)
 	if (!mount->ending)
 		return false;
 	/* What is acknowledged now is the client's thread's to say. */
-	k2i_turn_end(&mount->turn);
+	k2hft_lease_end(&mount->lease);
 	return k2i_drain_done(mount);
 }
 

@@ -90,15 +90,12 @@ static int open_client(struct k2i_mount *mount)
 	struct k2hft_client_options options = k2i_sender_client_options(&mount->config.options);
 	int status;
 
+	/* The last worker alone closes its client in good order. */
+	options.flags = mount->settings->queue_type != K2I_QUEUE_FILE ? K2HFT_CLIENT_RING_ENDS : 0;
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
 	status = k2hft_client_open(mount->ring, &options, &mount->client);
-	mount->turn.client = mount->client;
-	/* Who closes his client in good order is the last worker. */
-	if (status == 0 && mount->settings->queue_type != K2I_QUEUE_FILE)
-		k2i_client_ring_ends(mount->client);
-	if (status == 0)
-		k2i_client_certificate_watch(mount->client);
+	mount->lease.client = mount->client;
 	if (status == 0)
 		status = k2hft_client_thread_start(mount->client);
 	/* The keeper says so, and not each time. */
@@ -117,7 +114,7 @@ static void begin(struct k2i_mount *mount)
 	mount->request = mount->body = NULL;
 	mount->signal_fd = mount->progress_fd = -1;
 	mount->swallowing = mount->resuming = false;
-	mount->turn = (struct k2i_turn){.client = NULL};
+	mount->lease = (struct k2hft_lease){.client = NULL};
 	mount->hold = (struct k2i_hold){.full_since_ns = 0};
 	mount->in_a_row = 0;
 	mount->drain_files = 0;

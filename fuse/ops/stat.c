@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/client.h"
 #include "fuse/mount.h"
 #include "fuse/ops/ops.h"
 #include "fuse/options.h"
@@ -49,19 +48,17 @@ static void make(const struct k2i_mount *mount, struct k2i_report *report)
 {
 	struct k2hft_client_stats client = {.size = sizeof(client)};
 	struct k2hft_ring_stats ring = k2i_ring_stats(mount->ring);
-	uint64_t values[K2I_MOUNT_COUNTER_COUNT], expires_s = 0;
+	uint64_t values[K2I_MOUNT_COUNTER_COUNT];
 
 	/* A successor answers what comes again before it has its client. */
-	if (mount->client) {
+	if (mount->client)
 		(void)k2hft_client_stats(mount->client, &client);
-		expires_s = k2i_client_certificate_expires_s(mount->client);
-	}
 	values_get(mount, values);
 	k2i_report_open(report, NULL, '{');
 	k2i_report_begin(report, "k2hftfuse", k2i_mount_clock_ns() - mount->started_ns);
 	k2i_report_text(report, "mount_point", mount->options->mount_point);
-	if (expires_s)
-		k2i_report_number(report, "certificate_expires_s", expires_s);
+	if (client.certificate_expires_s)
+		k2i_report_number(report, "certificate_expires_s", client.certificate_expires_s);
 	k2i_report_counters(report, "mount", &k2i_mount_counter_table, values);
 	k2i_report_ring(report, &ring);
 	k2i_report_client(report, mount->config.options.host, mount->config.options.port, &client);

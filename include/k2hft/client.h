@@ -70,6 +70,8 @@ struct k2hft_client_options {
 	uint64_t batch_records_max;          /* in a frame, if no single chunk has more; 0: any number */
 	uint32_t frame_bytes_max;            /* if no single chunk is larger; 0: K2HFT_FRAME_BODY_BYTES_DEFAULT */
 	uint32_t expire_s;                   /* older records are given up when there is a connection; 0: never */
+	uint32_t flags;                      /* K2HFT_CLIENT_RING_ENDS or 0 */
+	uint32_t reserved;                   /* 0 */
 	k2hft_client_progress *progress;     /* NULL: none */
 	void *progress_argument;             /* its first argument */
 	const struct k2hft_tls_options *tls; /* NULL: no encryption */
@@ -77,6 +79,8 @@ struct k2hft_client_options {
 #define K2HFT_COMPRESS_AUTO 0u /* while the network is the bottleneck */
 #define K2HFT_COMPRESS_NEVER 1u
 #define K2HFT_COMPRESS_ALWAYS 2u
+/* No other client will have the ring after this one: k2hft_client_close tells the receiver, which then forgets it. */
+#define K2HFT_CLIENT_RING_ENDS 1u
 
 struct k2hft_client_stats {
 	size_t size;                /* sizeof(struct k2hft_client_stats), set by the caller */
@@ -96,7 +100,9 @@ struct k2hft_client_stats {
 	uint64_t unknown_records;   /* given up: their stream is not declared */
 	uint64_t refusals;          /* connections that the receiver ended with an ERROR */
 	uint64_t ledger_lost;       /* the receiver did not know a ring that it had acknowledged */
-	char last_error[256];       /* why there is no connection; "" if there is one */
+	/* When the certificate of the next connection expires, in seconds since 1970; 0: none. Read again every minute. */
+	uint64_t certificate_expires_s;
+	char last_error[256]; /* why there is no connection; "" if there is one */
 };
 
 /*
@@ -161,6 +167,49 @@ K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
  * has closed the library's descriptors (see libk2hft(7)). Since 0.1.0.
  */
 K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
+
+/*
+ * A lease has a producer's thread run the client of a ring in place of the client's own thread. Data that was just
+ * committed is still in that processor's cache, so a thread that commits much at a time sends it fastest by itself. The
+ * memory is the caller's, one lease for each such thread; set `client`, the rest 0, and only read it afterwards. The loop
+ * of that thread: k2hft_lease_send, wait, k2hft_lease_waited, commit, k2hft_lease_committed.
+ */
+struct k2hft_lease {
+	struct k2hft_client *client; /* one with a thread; must outlive the lease */
+	uint64_t large_ns;           /* when the last commit was, if it was large; else 0 */
+	uint32_t held;               /* 1: this thread runs the client, whose own thread sleeps */
+	uint32_t reserved;
+};
+
+/*
+ * Tells the lease that `bytes` were committed at once. 64 KiB or more are large: the next k2hft_lease_send tries to take
+ * the lease. `now_ns`, here and below, is nanoseconds of CLOCK_MONOTONIC. Never waits. Since 0.1.0.
+ */
+K2HFT_API void k2hft_lease_committed(struct k2hft_lease *lease, size_t bytes, uint64_t now_ns);
+
+/*
+ * Sends what is committed, as k2hft_client_process does, if the thread has the lease or can take it: the last commit was
+ * large and is at most 2 ms old, the client is connected, its own thread is not at work, and neither TLS nor compression
+ * is in use, which are better done beside the producer's work. Returns for how many milliseconds the caller may wait
+ * before the next call; -1: it does not have the lease, and the client's thread sends.
+ *
+ * While a thread has the lease, it must not call k2hft_client_drain, k2hft_sender_flush or any other function that waits
+ * for acknowledgements, and its waits must end when k2hft_lease_descriptor is readable. The function `progress` of the
+ * client's options is called on the thread that has the lease. Since 0.1.0.
+ */
+K2HFT_API int k2hft_lease_send(struct k2hft_lease *lease, uint64_t now_ns);
+
+/* Returns the descriptor to wait for with POLLIN beside the caller's own; -1: it does not have the lease. Since 0.1.0. */
+K2HFT_API int k2hft_lease_descriptor(const struct k2hft_lease *lease);
+
+/* To be called after each wait: until the next k2hft_lease_send, commits to the ring wake nobody. Since 0.1.0. */
+K2HFT_API void k2hft_lease_waited(const struct k2hft_lease *lease);
+
+/*
+ * Gives the client back to its thread, which goes on at once; nothing happens without the lease. To be called before the
+ * thread waits for anything else, ends, or closes the client. Since 0.1.0.
+ */
+K2HFT_API void k2hft_lease_end(struct k2hft_lease *lease);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

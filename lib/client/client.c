@@ -60,6 +60,10 @@ int k2i_client_options_check(struct k2hft_client_options *options)
 	if (options->frame_bytes_max > K2HFT_FRAME_BODY_BYTES_MAX)
 		return k2i_option_refuse("frame_bytes_max = %" PRIu64 " is more than %u",
 					 (uint64_t)options->frame_bytes_max, (unsigned)K2HFT_FRAME_BODY_BYTES_MAX);
+	if (options->flags & ~K2HFT_CLIENT_RING_ENDS)
+		return k2i_option_refuse("flags = %#x are not known", options->flags);
+	if (options->reserved)
+		return k2i_option_refuse("reserved = %u is not 0", options->reserved);
 	if (options->level == 0)
 		options->level = K2HFT_LEVEL_WRITTEN;
 	if (options->frame_bytes_max == 0)
@@ -141,7 +145,7 @@ static void client_free(struct k2hft_client *client)
 	if (client->interrupt >= 0)
 		(void)close(client->interrupt);
 	(void)pthread_cond_destroy(&client->drained);
-	(void)pthread_mutex_destroy(&client->turn);
+	(void)pthread_mutex_destroy(&client->running);
 	(void)pthread_mutex_destroy(&client->lock);
 	k2i_client_tls_free(client);
 	free(client->compressed);
@@ -169,7 +173,7 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 	opened->ring = ring;
 	opened->options = known;
 	opened->epoll = opened->interrupt = opened->transport.descriptor = -1;
-	(void)pthread_mutex_init(&opened->turn, NULL);
+	(void)pthread_mutex_init(&opened->running, NULL);
 	(void)pthread_mutex_init(&opened->lock, NULL);
 	k2i_condition_init(&opened->drained);
 	error = names_copy(opened);
@@ -185,6 +189,7 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 		return error;
 	}
 	ring_look(opened);
+	k2i_client_certificate_look(opened, 0);
 	k2i_client_publish(opened);
 	*client = opened;
 	return 0;

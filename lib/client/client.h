@@ -18,61 +18,28 @@ int k2i_client_options_check(struct k2hft_client_options *options);
  */
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
 
-/* No other client will have the ring after this one, which says so when it is closed. Set it before the first process. */
-void k2i_client_ring_ends(struct k2hft_client *client);
-
 /*
- * watch has the client look, now and every minute, when the certificate expires that its next connection shows; before
- * the first process. expires_s: in seconds since 1970; 0: there is none, or its file was never readable. Any thread.
+ * For a producer that has begun a claim and stored (seq_cst) where the hook finds it: interrupts a client that does not look
+ * at the ring. The client stores that it watches for claims, then calls the hook; the producer stores the claim, then loads
+ * that. So at least one of the two sees the other's store, and no claim is left uncommitted. Any thread.
  */
-void k2i_client_certificate_watch(struct k2hft_client *client);
-uint64_t k2i_client_certificate_expires_s(struct k2hft_client *client);
-
-/* Whoever has set a hook began a claim, which must be to be seen (seq_cst) for the hook before. Any thread. */
 void k2i_client_claim_begun(struct k2hft_client *client);
 
-/*
- * For a client with a thread, and a producer with a loop that commits much at a time: what it committed is still in its
- * processor's cache, so it sends that itself and lets the client's thread sleep. turn_take makes the caller the one who
- * calls process and heeds descriptor and time-out, until turn_give. false: the client's thread is at work, or the turn
- * does not suit. turn_suits, with the turn: there is a connection, and nothing to do that is better done beside the
- * producer's work (TLS, compression). Whoever has the turn must not wait for the client (drain, close).
- */
-bool k2i_client_turn_take(struct k2hft_client *client, uint64_t now_ns);
-bool k2i_client_turn_suits(const struct k2hft_client *client, uint64_t now_ns);
-void k2i_client_turn_give(struct k2hft_client *client);
+/* A lease, see k2hft_lease_send: false, it is not to be had. Whoever has it must not wait for the client. */
+bool k2i_lease_take(struct k2hft_client *client, uint64_t now_ns);
+void k2i_lease_give(struct k2hft_client *client);
 
+/* Sends what is committed on this thread, if a lease for that is to be had. */
+void k2i_client_send_once(struct k2hft_client *client);
 /*
- * For a producer without a loop, which need not come again: the turn is lent for one call. While it is lent time and
- * again the thread stands by: it wakes only to see whether that goes on, and else sends what was left.
- *
- * turn_once sends what is committed, if the turn is to be had. room_wait waits for room in a ring that is full, and does
- * what there is to do meanwhile: 0, there may be room; -EINTR; -EBUSY: the turn, or a wait with it, is not to be had, and
- * others make room. standby_end is for who finds the ring full and does not wait: the thread goes on at once.
+ * Waits for room in a ring that is full, and runs the client meanwhile. 0 there may be room; -EINTR; -EBUSY a lease, or a
+ * wait with it, is not to be had, and others make room.
  */
-void k2i_client_turn_once(struct k2hft_client *client);
 int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms);
+/* For a caller that finds the ring full and does not wait: the client's thread goes on at once, if it stands by. */
 void k2i_client_standby_end(struct k2hft_client *client);
 
 /* Whether its thread has ended since the ring can't be used any more. Any thread. */
 bool k2i_client_failed(struct k2hft_client *client);
-
-/* The turn for one that keeps it as long as it commits much. Its loop: send, wait, waited, commit, committed. */
-struct k2i_turn {
-	struct k2hft_client *client;
-	bool taken;       /* this thread sends */
-	uint64_t much_ns; /* when much was last committed at once; 0: less was since */
-};
-
-/* `bytes` at once, which send may then send. */
-void k2i_turn_committed(struct k2i_turn *turn, size_t bytes, uint64_t now_ns);
-/* Sends, if it is this thread's turn: when to call again at the latest, in milliseconds. -1: it is not. */
-int k2i_turn_send(struct k2i_turn *turn, uint64_t now_ns);
-/* What a wait must end for, too, to be read from; -1: nothing. */
-int k2i_turn_descriptor(const struct k2i_turn *turn);
-/* After a wait: commits wake nobody, since what they bring is sent before the next wait. */
-void k2i_turn_waited(const struct k2i_turn *turn);
-/* Before any wait without the descriptor. The client's thread goes on. */
-void k2i_turn_end(struct k2i_turn *turn);
 
 #endif

@@ -353,8 +353,7 @@ static void life_check(struct k2hft_client *client, uint64_t now_ns)
 
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (client->certificate_watched)
-		k2i_client_certificate_look(client, now_ns);
+	k2i_client_certificate_look(client, now_ns);
 	switch (client->state) {
 	case K2HFT_CLIENT_WAITING:
 		if (now_ns < client->retry_at_ns)
@@ -402,15 +401,10 @@ uint64_t k2i_client_deadline(const struct k2hft_client *client)
 	return deadline_ns;
 }
 
-void k2i_client_ring_ends(struct k2hft_client *client)
-{
-	client->ring_ends = true;
-}
-
 /* Says good-bye if that is possible at once. Of a ring that is left to nobody the receiver need not know any more. */
 void k2i_client_bye(struct k2hft_client *client)
 {
-	struct k2hft_ping bye = {.token = client->ring_ends ? client->acked : 0};
+	struct k2hft_ping bye = {.token = client->options.flags & K2HFT_CLIENT_RING_ENDS ? client->acked : 0};
 	uint8_t bytes[K2I_CLIENT_SHORT_ROOM];
 	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes));
 

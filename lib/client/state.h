@@ -21,7 +21,7 @@
 
 /*
  * What the files of the client share. All of it belongs to the thread that is in process (where the client has one of its
- * own: to who has the turn), but for the part at the end.
+ * own: to the one that has `running`), but for the part at the end.
  */
 #define K2I_CLIENT_CONTROL_BYTES (64u * 1024)
 #define K2I_CLIENT_INPUT_BYTES (16u * 1024)
@@ -80,7 +80,6 @@ struct k2hft_client {
 	atomic_bool claims_watched; /* k2i_client_claim_begun is to interrupt */
 	uint8_t ring_uuid[16];
 	uint64_t epoch;
-	bool ring_ends; /* with this client */
 
 	int epoll, interrupt; /* descriptors */
 	bool broken;          /* the ring can't be used */
@@ -97,11 +96,9 @@ struct k2hft_client {
 	struct k2i_tls_context *tls_context; /* NULL: no TLS, or OpenSSL has ended */
 	bool secure;                         /* TLS: as it was opened, so that any thread may look */
 	struct k2hft_client *tls_next;
-	bool certificate_watched;
 	uint64_t certificate_look_ns;
-	_Atomic uint64_t certificate_expires_s; /* for any thread */
-	bool securing;                          /* the TLS handshake is under way */
-	uint32_t failures;                      /* in a row */
+	bool securing;     /* the TLS handshake is under way */
+	uint32_t failures; /* in a row */
 	uint64_t retry_at_ns, deadline_ns, connected_ns;
 	uint64_t received_ns;     /* when bytes last came */
 	uint64_t expected_ns;     /* something must come since; 0: nothing */
@@ -152,10 +149,10 @@ struct k2hft_client {
 	bool failure_told;                         /* the log's last word on the connection is that there is none */
 	struct k2hft_client_stats stats;
 
-	pthread_mutex_t turn; /* see client.h; before the lock */
-	uint64_t turns_taken; /* from the thread */
-	bool lent;            /* the last turn was lent: the thread is to stand by */
-	atomic_bool standby;  /* it does; true only by the thread, with the turn */
+	pthread_mutex_t running; /* of the thread that runs the client, see lease.c; taken before `lock` */
+	uint64_t lease_count;    /* ever */
+	bool standby_wanted;     /* the last lease was for one call: the thread is to stand by */
+	atomic_bool standby;     /* it does; only the thread stores true, with `running` */
 
 	/* shared with other threads, under the lock */
 	pthread_mutex_t lock;
@@ -196,7 +193,7 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 void k2i_client_tls_free(struct k2hft_client *client);
 /* Before its thread is stopped: the end of OpenSSL does not touch it any more. */
 void k2i_client_tls_leave(struct k2hft_client *client);
-/* When it is time, and it is watched. */
+/* When it is time. */
 void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
 /* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
 int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
@@ -236,17 +233,17 @@ int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position);
 struct epoll_event;
 int k2i_client_step(struct k2hft_client *client, const struct epoll_event *events, int event_count, uint64_t now_ns);
 
-/* client_loan.c: the thread's wait after a turn was lent, until that ends or it is interrupted. With the turn. */
+/* lease.c: the thread's wait after a lease for one call, until that ends or it is interrupted. With `running`. */
 void k2i_client_stand_by(struct k2hft_client *client);
 
 /* client_thread.c */
 void k2i_client_thread_stop(struct k2hft_client *client);
 /* Those who wait are told that nothing is sent any more. */
 void k2i_client_waits_end(struct k2hft_client *client);
-/* And nothing is. With the turn, or without a thread. */
+/* And nothing is. With `running`, or without a thread. */
 void k2i_client_fail(struct k2hft_client *client);
 void k2i_client_interrupt(struct k2hft_client *client);
-/* Takes it up. With the turn. */
+/* Takes it up. With `running`. */
 void k2i_client_interrupted(struct k2hft_client *client);
 /* Shows other threads how things stand, and tells those that wait in drain. */
 void k2i_client_publish(struct k2hft_client *client);

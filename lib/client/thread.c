@@ -110,13 +110,13 @@ void k2i_client_interrupted(struct k2hft_client *client)
 static int thread_step(struct k2hft_client *client)
 {
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
-	uint64_t turns_taken = client->turns_taken;
+	uint64_t lease_count = client->lease_count;
 	int wait_ms = k2hft_client_timeout_ms(client, k2i_clock_ns(CLOCK_MONOTONIC)), count, error;
 
-	(void)pthread_mutex_unlock(&client->turn);
+	(void)pthread_mutex_unlock(&client->running);
 	count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, wait_ms);
 	error = count < 0 && errno != EINTR ? -errno : 0;
-	(void)pthread_mutex_lock(&client->turn);
+	(void)pthread_mutex_lock(&client->running);
 	/* Without an end it would ask on and on, and by numbers that are other files' by now. */
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "client: %s: the program has closed its descriptors, nothing is sent any more",
@@ -124,9 +124,9 @@ static int thread_step(struct k2hft_client *client)
 		return error;
 	}
 	/* The events can be of a socket that is closed since. What still holds comes again. */
-	if (count < 0 || turns_taken != client->turns_taken)
+	if (count < 0 || lease_count != client->lease_count)
 		count = 0;
-	if (client->lent)
+	if (client->standby_wanted)
 		k2i_client_stand_by(client);
 	return k2i_client_step(client, events, count, k2i_clock_ns(CLOCK_MONOTONIC));
 }
@@ -151,12 +151,12 @@ static void *thread_main(void *argument)
 	int error = 0;
 
 	(void)pthread_setname_np(pthread_self(), "k2hft-client");
-	(void)pthread_mutex_lock(&client->turn);
+	(void)pthread_mutex_lock(&client->running);
 	while (error == 0 && !atomic_load_explicit(&client->stop, memory_order_relaxed))
 		error = thread_step(client);
 	if (error < 0)
 		k2i_client_fail(client);
-	(void)pthread_mutex_unlock(&client->turn);
+	(void)pthread_mutex_unlock(&client->running);
 	return NULL;
 }
 

@@ -195,27 +195,16 @@ int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns)
 	return k2i_transport_secure(&client->transport, client->tls_context, client->host);
 }
 
+/* A connection can hold for longer than a certificate, which is renewed meanwhile. */
 void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns)
 {
 	uint64_t expires_s;
 
-	if (now_ns < client->certificate_look_ns)
+	if (!client->tls.certificate || now_ns < client->certificate_look_ns)
 		return;
 	client->certificate_look_ns = now_ns + CERTIFICATE_LOOK_NS;
 	expires_s = k2i_tls_certificate_file_expires_s(client->tls.certificate);
-	/* What was read before is used then. relaxed: nothing depends on it. */
+	/* A file that can't be read leaves what was read before in use. */
 	if (expires_s)
-		atomic_store_explicit(&client->certificate_expires_s, expires_s, memory_order_relaxed);
-}
-
-void k2i_client_certificate_watch(struct k2hft_client *client)
-{
-	client->certificate_watched = client->tls.certificate != NULL;
-	if (client->certificate_watched)
-		k2i_client_certificate_look(client, 0);
-}
-
-uint64_t k2i_client_certificate_expires_s(struct k2hft_client *client)
-{
-	return atomic_load_explicit(&client->certificate_expires_s, memory_order_relaxed);
+		client->stats.certificate_expires_s = expires_s;
 }

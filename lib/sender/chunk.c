@@ -119,7 +119,7 @@ static void much_send(struct k2hft_writer *writer, size_t bytes)
 	if (writer->much_bytes < MUCH_BYTES)
 		return;
 	writer->much_bytes = 0;
-	k2i_client_turn_once(writer->sender->client);
+	k2i_client_send_once(writer->sender->client);
 }
 
 /* The ring is full and its writer does not wait: the thread is to make room. Returns `status`. */

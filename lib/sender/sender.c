@@ -70,6 +70,9 @@ struct k2hft_ring_options k2i_sender_ring_options(const struct k2hft_sender_opti
 
 struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_options *options)
 {
+	/* A ring without a name is found by nobody later. */
+	bool ends = !options->ring_path || options->ring_flags & K2HFT_RING_TEMPORARY;
+
 	return (struct k2hft_client_options){
 		.size = sizeof(struct k2hft_client_options),
 		.host = options->host,
@@ -79,21 +82,18 @@ struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_
 		.compress = options->compress,
 		.batch_records_max = options->batch_records_max,
 		.expire_s = options->expire_s,
+		.flags = ends ? K2HFT_CLIENT_RING_ENDS : 0,
 		.tls = options->tls,
 	};
 }
 
-static int client_start(struct k2hft_sender *sender, const struct k2hft_sender_options *options,
-			const struct k2hft_client_options *client_options)
+static int client_start(struct k2hft_sender *sender, const struct k2hft_client_options *client_options)
 {
 	int status = k2hft_client_open(sender->ring, client_options, &sender->client);
 
 	if (status)
 		return status;
 	k2i_client_claim_hook_set(sender->client, claim_in_the_way, sender);
-	/* A ring without a name is found by nobody later. */
-	if (!options->ring_path || options->ring_flags & K2HFT_RING_TEMPORARY)
-		k2i_client_ring_ends(sender->client);
 	return k2hft_client_thread_start(sender->client);
 }
 
@@ -179,7 +179,7 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 		k2i_log(K2HFT_LOG_WARNING,
 			"sender: %s is begun afresh: %llu records in it that were not acknowledged are lost",
 			known.ring_path, (unsigned long long)waiting);
-	status = client_start(made, &known, &client_options);
+	status = client_start(made, &client_options);
 	if (status) {
 		k2i_sender_free(made);
 		return status;

@@ -24,22 +24,22 @@ struct input {
 };
 
 /* Sends, if that is for this thread to do, and waits for the input or the receiver. True: there may be input. */
-static bool turn_wait(struct push *push, int descriptor)
+static bool lease_wait(struct push *push, int descriptor)
 {
 	struct pollfd waits[] = {{.fd = descriptor, .events = POLLIN}, {.events = POLLIN}};
-	int turn_ms = k2i_turn_send(&push->turn, k2i_clock_ns(CLOCK_MONOTONIC)), ready;
+	int lease_ms = k2hft_lease_send(&push->lease, k2i_clock_ns(CLOCK_MONOTONIC)), ready;
 
-	waits[1].fd = k2i_turn_descriptor(&push->turn);
-	ready = poll(waits, 2, turn_ms < 0 ? SLICE_MS : turn_ms);
-	k2i_turn_waited(&push->turn);
+	waits[1].fd = k2hft_lease_descriptor(&push->lease);
+	ready = poll(waits, 2, lease_ms < 0 ? SLICE_MS : lease_ms);
+	k2hft_lease_waited(&push->lease);
 	return ready < 0 ? errno != EINTR : waits[0].revents != 0;
 }
 
 /* A file has always something to read. */
 static int file_step(struct push *push)
 {
-	(void)k2i_turn_send(&push->turn, k2i_clock_ns(CLOCK_MONOTONIC));
-	k2i_turn_waited(&push->turn);
+	(void)k2hft_lease_send(&push->lease, k2i_clock_ns(CLOCK_MONOTONIC));
+	k2hft_lease_waited(&push->lease);
 	return push_interrupts() ? -EINTR : 0;
 }
 
@@ -51,7 +51,7 @@ static int readable_wait(struct push *push, int descriptor)
 
 		if (push_interrupts())
 			return -EINTR;
-		ready = turn_wait(push, descriptor);
+		ready = lease_wait(push, descriptor);
 		push_progress(push);
 		if (ready)
 			return 0;
@@ -63,31 +63,31 @@ static int readable_wait(struct push *push, int descriptor)
 /* The ring is full: something must be acknowledged first. */
 static int room_wait(struct push *push)
 {
-	int turn_ms = push->turn.taken ? k2i_turn_send(&push->turn, k2i_clock_ns(CLOCK_MONOTONIC)) : -1;
-	struct pollfd receiver = {.fd = k2i_turn_descriptor(&push->turn), .events = POLLIN};
+	int lease_ms = push->lease.held ? k2hft_lease_send(&push->lease, k2i_clock_ns(CLOCK_MONOTONIC)) : -1;
+	struct pollfd receiver = {.fd = k2hft_lease_descriptor(&push->lease), .events = POLLIN};
 
-	if (push->turn.taken)
-		(void)poll(&receiver, 1, turn_ms);
+	if (push->lease.held)
+		(void)poll(&receiver, 1, lease_ms);
 	else
 		(void)k2hft_ring_space_wait(k2hft_sender_ring(push->sender), SLICE_MS);
-	k2i_turn_waited(&push->turn);
+	k2hft_lease_waited(&push->lease);
 	push_progress(push);
 	return push_connection_check(push);
 }
 
 /*
  * What a file has may have to come from a disk first, or from another machine, which can take any time. While this thread
- * has the turn, acknowledgements and the receiver's PING would wait for that, too.
+ * has the lease, acknowledgements and the receiver's PING would wait for that, too.
  */
 static ssize_t input_read(struct push *push, const struct input *input, void *memory, size_t room)
 {
 	struct iovec place = {.iov_base = memory, .iov_len = room};
 	ssize_t got = -1;
 
-	if (input->is_file && push->turn.taken) {
+	if (input->is_file && push->lease.held) {
 		got = preadv2(input->descriptor, &place, 1, -1, RWF_NOWAIT);
 		if (got <= 0)
-			k2i_turn_end(&push->turn);
+			k2hft_lease_end(&push->lease);
 	}
 	/* 0 need not be the end: Linux 5.9 and 5.10 say it of what is not in memory, too. */
 	return got <= 0 ? read(input->descriptor, memory, room) : got;
@@ -116,7 +116,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(-status));
 	if (got > 0) {
 		push->input_bytes += (uint64_t)got;
-		k2i_turn_committed(&push->turn, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
+		k2hft_lease_committed(&push->lease, (size_t)got, k2i_clock_ns(CLOCK_MONOTONIC));
 		return READ_MORE;
 	}
 	if (got < 0 && saved_errno != EINTR && saved_errno != EAGAIN)
@@ -159,7 +159,7 @@ int push_input(struct push *push, int descriptor, const char *name, const char *
 		status = block_read(push, writer, &input);
 		push_progress(push);
 	} while (status == READ_MORE);
-	k2i_turn_end(&push->turn);
+	k2hft_lease_end(&push->lease);
 	rest = rest_send(push, writer);
 	k2hft_writer_close(writer);
 	return status ? status : rest;

@@ -318,7 +318,7 @@ static int push_run(struct push *push, char **names)
 		k2i_sender_config_ring_failed(&push->config, status, message, sizeof(message));
 		return push_failed(STATUS_FAILED, "%s", message);
 	}
-	push->turn.client = k2hft_sender_client(push->sender);
+	push->lease.client = k2hft_sender_client(push->sender);
 	push->started_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);

@@ -7,7 +7,6 @@
 
 #include <k2hft/sender.h>
 
-#include "client/client.h"
 #include "tools/errors.h"
 #include "tools/numbers.h"
 #include "config/sender.h"
@@ -27,8 +26,8 @@ struct push {
 	struct k2i_sender_config config; /* with options.config_file */
 	char receiver[RECEIVER_ROOM];    /* HOST and PORT of options.receiver */
 	struct k2hft_sender *sender;
-	struct k2i_turn turn; /* to send what is read, if it is much at once */
-	bool show;            /* progress */
+	struct k2hft_lease lease; /* to send what is read, if it is much at once */
+	bool show;                /* progress */
 	uint64_t input_bytes;
 	uint64_t started_ns, shown_ns;
 	uint64_t acked, progress_ns; /* last seen, and when it moved */

@@ -104,7 +104,7 @@ static void clients_are_waited_for_together(void **state)
 	}
 }
 
-/* It asks with the turn, which the end of OpenSSL has not, and can have seen a connection. */
+/* A writer looks without `running`, and can have seen a connection before OpenSSL ended. */
 static void no_writer_goes_on_without_tls(void **state)
 {
 	const struct files *files = *state;
@@ -115,7 +115,7 @@ static void no_writer_goes_on_without_tls(void **state)
 	client = client_with_tls(files, ring);
 	exit_handler();
 	client->state = K2HFT_CLIENT_CONNECTED;
-	assert_false(k2i_client_turn_take(client, 1));
+	assert_false(k2i_lease_take(client, 1));
 	client->state = K2HFT_CLIENT_WAITING;
 	k2hft_client_close(client);
 	k2hft_ring_close(ring);

@@ -42,40 +42,38 @@ static void a_renewed_one_is_seen_within_a_minute(void **state)
 
 	(void)state;
 	file_expires_s = 1000;
-	k2i_client_certificate_watch(client);
-	assert_int_equal(k2i_client_certificate_expires_s(client), 1000);
+	k2i_client_certificate_look(client, 0);
+	assert_int_equal(client->stats.certificate_expires_s, 1000);
 	k2i_client_session_step(client, 100 * K2I_SECOND_NS);
 	file_expires_s = 2000;
 	k2i_client_session_step(client, 159 * K2I_SECOND_NS);
-	assert_int_equal(k2i_client_certificate_expires_s(client), 1000);
+	assert_int_equal(client->stats.certificate_expires_s, 1000);
 	assert_int_equal(looks, 2);
 	k2i_client_session_step(client, 160 * K2I_SECOND_NS);
-	assert_int_equal(k2i_client_certificate_expires_s(client), 2000);
+	assert_int_equal(client->stats.certificate_expires_s, 2000);
 	/* The next connection has the last one then, too. */
 	file_expires_s = 0;
 	k2i_client_session_step(client, 220 * K2I_SECOND_NS);
 	assert_int_equal(looks, 4);
-	assert_int_equal(k2i_client_certificate_expires_s(client), 2000);
+	assert_int_equal(client->stats.certificate_expires_s, 2000);
 }
 
-static void nobody_looks_unasked(void **state)
+static void without_one_nobody_looks(void **state)
 {
-	struct k2hft_client *client = client_make("certificate");
+	struct k2hft_client *client = client_make(NULL);
 
 	(void)state;
-	k2i_client_session_step(client, K2I_SECOND_NS);
-	client = client_make(NULL);
-	k2i_client_certificate_watch(client);
+	k2i_client_certificate_look(client, 0);
 	k2i_client_session_step(client, K2I_SECOND_NS);
 	assert_int_equal(looks, 0);
-	assert_int_equal(k2i_client_certificate_expires_s(client), 0);
+	assert_int_equal(client->stats.certificate_expires_s, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_renewed_one_is_seen_within_a_minute),
-		cmocka_unit_test(nobody_looks_unasked),
+		cmocka_unit_test(without_one_nobody_looks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

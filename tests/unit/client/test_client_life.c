@@ -101,9 +101,8 @@ static uint64_t last_word(struct fixture *f, uint64_t position, bool ring_ends)
 	struct k2hft_frame frame;
 	uint8_t bytes[128];
 
+	f->options.flags = ring_ends ? K2HFT_CLIENT_RING_ENDS : 0;
 	client_open(f);
-	if (ring_ends)
-		k2i_client_ring_ends(f->client);
 	(void)peer_connect(f, position, PEER_WINDOW);
 	push(f, "record\n");
 	(void)peer_data(f);
@@ -138,7 +137,7 @@ static bool sender_ends_its_ring(const struct fixture *f, const char *path, uint
 	bool ends;
 
 	assert_int_equal(k2hft_sender_open(&options, &sender), 0);
-	ends = k2hft_sender_client(sender)->ring_ends;
+	ends = k2hft_sender_client(sender)->options.flags == K2HFT_CLIENT_RING_ENDS;
 	assert_int_equal(k2hft_sender_close(sender, 0), 0);
 	return ends;
 }

@@ -31,6 +31,12 @@ static void options_are_checked(void **state)
 	bad.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_MAX + 1;
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	bad = good;
+	bad.flags = 2;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
+	bad.reserved = 1;
+	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
+	bad = good;
 	bad.host_name = "two\nlines";
 	assert_int_equal(k2hft_client_open(f->ring, &bad, &f->client), -EINVAL);
 	memset(name, 'n', K2HFT_STREAM_HOST_BYTES_MAX + 1);

@@ -143,114 +143,113 @@ static void drain_waits_for_the_acknowledgement(void **state)
 }
 
 /* The client's thread is at work now and then, and gives way to others only when it waits. */
-static void turn_await(struct fixture *f)
+static void lease_await(struct fixture *f)
 {
 
 	for (unsigned time = 0; time < 20000; time++) {
-		if (k2i_client_turn_take(f->client, now()))
+		if (k2i_lease_take(f->client, now()))
 			return;
 		(void)poll(NULL, 0, 1);
 	}
-	fail_msg("no turn in 20 s");
+	fail_msg("no lease in 20 s");
 }
 
-static void turn_is_for_who_is_connected(void **state)
+static void a_lease_is_of_a_connected_client(void **state)
 {
 	struct fixture *f = *state;
 	struct echo echo;
 
 	client_open(f);
-	assert_false(k2i_client_turn_take(f->client, now()));
+	assert_false(k2i_lease_take(f->client, now()));
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
-	assert_false(k2i_client_turn_take(f->client, now()));
+	assert_false(k2i_lease_take(f->client, now()));
 	echo_start(&echo, f);
-	turn_await(f);
-	assert_false(k2i_client_turn_take(f->client, now()));
-	assert_true(k2i_client_turn_suits(f->client, now()));
-	k2i_client_turn_give(f->client);
+	lease_await(f);
+	assert_false(k2i_lease_take(f->client, now()));
+	k2i_lease_give(f->client);
 	echo_end(&echo, f);
 }
 
 /* Nobody else sends meanwhile, and afterwards the thread does, whatever it was told before. */
-static void turn_is_one_at_a_time(void **state)
+static void a_lease_is_for_one_at_a_time(void **state)
 {
 	struct fixture *f = *state;
 	struct echo echo;
 
 	client_start(f);
 	echo_start(&echo, f);
-	turn_await(f);
-	push(f, "in the turn\n");
+	lease_await(f);
+	push(f, "by the lease\n");
 	(void)poll(NULL, 0, 50);
 	assert_int_equal(stats_of(f).sent_records, 0);
 	assert_int_equal(k2hft_client_process(f->client, now()), 0);
 	assert_int_equal(stats_of(f).sent_records, 1);
 	push(f, "sent by the thread\n");
-	k2i_client_turn_give(f->client);
+	k2i_lease_give(f->client);
 	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
 	assert_int_equal(stats_of(f).sent_records, 2);
 	echo_end(&echo, f);
 }
 
-/* The turn lasts while much is committed, and is then the thread's again. */
-static void much_is_sent_by_who_commits_it(void **state)
+/* The lease lasts while commits are large, then the thread sends again. */
+static void large_commits_are_sent_by_their_thread(void **state)
 {
 	struct fixture *f = *state;
-	struct k2i_turn turn = {.client = NULL};
+	struct k2hft_lease lease = {.client = NULL};
 	uint64_t now_ns = now();
 	struct echo echo;
 
 	client_start(f);
-	turn.client = f->client;
+	lease.client = f->client;
 	echo_start(&echo, f);
-	turn_await(f);
-	k2i_client_turn_give(f->client);
-	k2i_turn_committed(&turn, 1000, now_ns);
-	assert_int_equal(k2i_turn_send(&turn, now_ns), -1);
-	assert_int_equal(k2i_turn_descriptor(&turn), -1);
+	lease_await(f);
+	k2i_lease_give(f->client);
+	k2hft_lease_committed(&lease, 1000, now_ns);
+	assert_int_equal(k2hft_lease_send(&lease, now_ns), -1);
+	assert_int_equal(k2hft_lease_descriptor(&lease), -1);
 	/* The thread can be at work yet. */
-	for (unsigned time = 0; time < 20000 && !turn.taken; time++) {
+	for (unsigned time = 0; time < 20000 && !lease.held; time++) {
 		now_ns = now();
-		k2i_turn_committed(&turn, 64 * 1024, now_ns);
-		if (k2i_turn_send(&turn, now_ns) < 0)
+		k2hft_lease_committed(&lease, 64 * 1024, now_ns);
+		if (k2hft_lease_send(&lease, now_ns) < 0)
 			(void)poll(NULL, 0, 1);
 	}
-	assert_true(turn.taken);
-	assert_int_equal(k2i_turn_descriptor(&turn), k2hft_client_descriptor(f->client));
-	k2i_turn_waited(&turn);
-	push(f, "in the turn\n");
+	assert_true(lease.held);
+	assert_int_equal(k2hft_lease_descriptor(&lease), k2hft_client_descriptor(f->client));
+	k2hft_lease_waited(&lease);
+	push(f, "by the lease\n");
 	assert_int_equal(stats_of(f).sent_records, 0);
-	assert_in_range(k2i_turn_send(&turn, now_ns), 0, 2);
+	assert_in_range(k2hft_lease_send(&lease, now_ns), 0, 2);
 	assert_int_equal(stats_of(f).sent_records, 1);
 	push(f, "sent by the thread\n");
-	assert_int_equal(k2i_turn_send(&turn, now_ns + 2000001), -1);
-	assert_false(turn.taken);
+	assert_int_equal(k2hft_lease_send(&lease, now_ns + 2000001), -1);
+	assert_false(lease.held);
 	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
 	assert_int_equal(stats_of(f).sent_records, 2);
-	k2i_turn_end(&turn);
+	k2hft_lease_end(&lease);
 	echo_end(&echo, f);
 }
 
-/* A producer that takes the turn when it can, beside a thread that sends what it can. */
-static void turns_lose_nothing(void **state)
+/* A producer that takes a lease when it can, beside a thread that sends what it can. */
+static void leases_lose_nothing(void **state)
 {
 	struct fixture *f = *state;
 	struct echo echo;
-	unsigned turns = 0;
+	unsigned leases = 0;
 
 	client_start(f);
 	echo_start(&echo, f);
-	turn_await(f);
-	k2i_client_turn_give(f->client);
-	for (unsigned time = 0; time < 2000 || turns == 0; time++) {
-		bool turn = k2i_client_turn_take(f->client, now());
+	lease_await(f);
+	k2i_lease_give(f->client);
+	for (unsigned time = 0; time < 2000 || leases == 0; time++) {
+		bool held = k2i_lease_take(f->client, now());
 
 		push(f, "some\n");
-		if (turn) {
-			turns++;
+		if (held) {
+			leases++;
 			assert_int_equal(k2hft_client_process(f->client, now()), 0);
 			push(f, "more\n");
-			k2i_client_turn_give(f->client);
+			k2i_lease_give(f->client);
 		}
 	}
 	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
@@ -281,19 +280,19 @@ static void asked_start(struct fixture *f, struct asked *asked, struct echo *ech
 	k2i_client_claim_hook_set(f->client, asked_note, asked);
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
 	echo_start(echo, f);
-	turn_await(f);
-	k2i_client_turn_give(f->client);
+	lease_await(f);
+	k2i_lease_give(f->client);
 }
 
-/* A claim in the way makes process call the hook: in this thread, when the turn was lent to it. */
-static void a_turn_is_lent(struct fixture *f, struct asked *asked)
+/* A claim in the way makes process call the hook: in this thread, when it has the lease. */
+static void a_lease_is_taken_once(struct fixture *f, struct asked *asked)
 {
 	void *payload;
 
 	assert_int_equal(k2hft_producer_reserve(f->producer, 100, &payload), 0);
 	for (unsigned time = 0; time < 20000 && !atomic_load(&asked->told); time++) {
 		errno = 1234;
-		k2i_client_turn_once(f->client);
+		k2i_client_send_once(f->client);
 		assert_int_equal(errno, 1234);
 		(void)poll(NULL, 0, 1);
 	}
@@ -301,8 +300,8 @@ static void a_turn_is_lent(struct fixture *f, struct asked *asked)
 	assert_true(atomic_load(&asked->told));
 }
 
-/* Nobody comes after the last loan, and nobody asks for what is left: the thread looks by itself. */
-static void the_thread_goes_on_after_a_loan(void **state)
+/* Nobody comes after the last lease, and nobody asks for what is left: the thread looks by itself. */
+static void the_thread_goes_on_after_a_lease(void **state)
 {
 	struct fixture *f = *state;
 	struct asked asked;
@@ -311,7 +310,7 @@ static void the_thread_goes_on_after_a_loan(void **state)
 	asked_start(f, &asked, &echo);
 	for (uint64_t time = 1; time <= 20; time++) {
 		atomic_store(&asked.told, false);
-		a_turn_is_lent(f, &asked);
+		a_lease_is_taken_once(f, &asked);
 		push(f, "left\n");
 		for (unsigned wait = 0; wait < 20000 && stats_of(f).sent_records < time; wait++)
 			(void)poll(NULL, 0, 1);
@@ -320,8 +319,8 @@ static void the_thread_goes_on_after_a_loan(void **state)
 	echo_end(&echo, f);
 }
 
-/* Interrupts end a standby, however often the turn is lent: a drain, and who finds the ring full and does not wait. */
-static void loans_lose_nothing(void **state)
+/* Interrupts end a standby, however many leases there are: a drain's, and those of a full ring's producer that does not wait. */
+static void leases_for_one_call_lose_nothing(void **state)
 {
 	struct fixture *f = *state;
 	struct asked asked;
@@ -330,7 +329,7 @@ static void loans_lose_nothing(void **state)
 	asked_start(f, &asked, &echo);
 	for (unsigned time = 0; time < 2000; time++) {
 		push(f, "some\n");
-		k2i_client_turn_once(f->client);
+		k2i_client_send_once(f->client);
 		push(f, "more\n");
 		if (time % 3 == 0)
 			k2i_client_standby_end(f->client);
@@ -633,12 +632,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(drain_waits_for_the_acknowledgement),
-		CASE(turn_is_for_who_is_connected),
-		CASE(turn_is_one_at_a_time),
-		CASE(much_is_sent_by_who_commits_it),
-		CASE(turns_lose_nothing),
-		CASE(the_thread_goes_on_after_a_loan),
-		CASE(loans_lose_nothing),
+		CASE(a_lease_is_of_a_connected_client),
+		CASE(a_lease_is_for_one_at_a_time),
+		CASE(large_commits_are_sent_by_their_thread),
+		CASE(leases_lose_nothing),
+		CASE(the_thread_goes_on_after_a_lease),
+		CASE(leases_for_one_call_lose_nothing),
 		CASE(who_waits_for_room_makes_it),
 		CASE(a_wait_for_room_ends_with_a_signal),
 		CASE(a_wait_for_room_that_may_not_poll_is_left_to_the_thread),

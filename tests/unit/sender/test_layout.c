@@ -55,8 +55,9 @@ static void with_a_size_they_grow_behind_the_last_field(void **state)
 	LAST(k2hft_ring_options, reserved, 28);
 	LAST(k2hft_ring_stats, pieces, 240);
 	LAST(k2hft_tls_options, reserved, 44);
-	LAST(k2hft_client_options, tls, 72);
-	LAST(k2hft_client_stats, last_error, 128);
+	LAST(k2hft_client_options, tls, 80);
+	LAST(k2hft_lease, reserved, 20);
+	LAST(k2hft_client_stats, last_error, 136);
 	LAST(k2hft_sender_options, tls, 80);
 	LAST(k2hft_sender_stats, pieces, 48);
 }
