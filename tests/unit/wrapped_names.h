@@ -11,6 +11,8 @@
 #ifdef __USE_FILE_OFFSET64
 #define __real_fopen __real_fopen64
 #define __wrap_fopen __wrap_fopen64
+#define __real_fstat __real_fstat64
+#define __wrap_fstat __wrap_fstat64
 #define __real_fstatat __real_fstatat64
 #define __wrap_fstatat __wrap_fstatat64
 #define __real_ftruncate __real_ftruncate64

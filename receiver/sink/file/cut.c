@@ -7,10 +7,19 @@
 #include "base/clock.h"
 #include "receiver/sink/file/internal.h"
 
+/* A disk that does not tell the length of a file has not moved its descriptor, which stands where the last write ended. */
+static void uncut_set(struct k2i_output_whole *file, off_t end)
+{
+	if (end > (off_t)file->output.length)
+		file->uncut = (uint64_t)end;
+}
+
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
 {
 	struct k2i_output_whole *file = k2i_output_whole(output);
-	struct stat status = {0};
+	struct stat status;
+	bool known = fstat(output->descriptor, &status) == 0;
+	int error;
 
 	output->open_writer = open_writer;
 	output->length = length;
@@ -19,11 +28,12 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 	 * Nothing was written, and a file system that is read-only now would refuse to cut. Or somebody has made room:
 	 * k2i_output_prepare will see that, and here it would become zeros as long as it was.
 	 */
-	if (fstat(output->descriptor, &status) == 0 && (uint64_t)status.st_size <= length)
+	if (known && (uint64_t)status.st_size <= length)
 		return 0;
 	if (ftruncate(output->descriptor, (off_t)length) < 0) {
-		file->uncut = (uint64_t)status.st_size;
-		return -errno;
+		error = -errno;
+		uncut_set(file, known ? status.st_size : lseek(output->descriptor, 0, SEEK_CUR));
+		return error;
 	}
 	file->dirty = true;
 	return 0;

@@ -45,6 +45,18 @@ int __wrap_ftruncate(int descriptor, off_t length)
 	return -1;
 }
 
+static bool length_with_cut; /* fstat(2) fails as ftruncate(2) does */
+
+int __real_fstat(int descriptor, struct stat *status);
+int __wrap_fstat(int descriptor, struct stat *status);
+int __wrap_fstat(int descriptor, struct stat *status)
+{
+	if (!length_with_cut || !cut_error)
+		return __real_fstat(descriptor, status);
+	errno = EIO;
+	return -1;
+}
+
 static int look_error;
 
 int __real_fstatat(int directory, const char *path, struct stat *status, int flags);
@@ -126,6 +138,21 @@ static void test_cut_later(void **state)
 	assert_int_equal(commit_both(place, "3\n"), 0);
 	expect_file(place, "first", "1\n2\n3\n");
 	expect_file(place, "second", "1\n2\n3\n");
+	assert_int_equal(atomic_load(&place->counters.changed_files), 0);
+	expect_uncut(place, 0);
+}
+
+/* Also when the disk did not tell how long the file was: that is not what somebody else has written. */
+static void test_cut_later_of_unknown_length(void **state)
+{
+	struct place *place = *state;
+
+	length_with_cut = true;
+	leave_uncut(place, EIO);
+	length_with_cut = false;
+	cut_error = 0;
+	assert_int_equal(commit_both(place, "2\n"), 0);
+	expect_file(place, "first", "1\n2\n");
 	assert_int_equal(atomic_load(&place->counters.changed_files), 0);
 	expect_uncut(place, 0);
 }
@@ -336,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PLACE_TEST(test_cut_later),
+		PLACE_TEST(test_cut_later_of_unknown_length),
 		PLACE_TEST(test_what_can_never_be_cut_holds_nobody),
 		PLACE_TEST(test_others_are_not_cut),
 		PLACE_TEST(test_cut_after_reopening),
