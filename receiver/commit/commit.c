@@ -141,12 +141,18 @@ static void files_cut(struct k2i_committer *committer, uint32_t file_count)
 	}
 }
 
-static int file_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring,
-		      const struct k2i_group_file *file)
+static int file_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, struct k2i_group_file *file)
 {
-	if (file->error)
-		return k2i_quarantine_put(committer->destination->quarantine, ring->uuid, &committer->group, file);
-	return k2i_output_write(&committer->writer, &committer->group, file);
+	int error = file->error ? 0 : k2i_output_write(&committer->writer, &committer->group, file);
+
+	/* To open a file anew would not tell that it is as long as it can be. */
+	if (error == -EFBIG && !committer->destination->unify_file) {
+		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
+		file->error = error ? 0 : -EFBIG;
+	}
+	if (error || !file->error)
+		return error;
+	return k2i_quarantine_put(committer->destination->quarantine, ring->uuid, &committer->group, file);
 }
 
 static int files_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring)

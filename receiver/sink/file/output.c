@@ -374,6 +374,7 @@ bool k2i_output_error_own(int error)
 	case ENAMETOOLONG:
 	case ETXTBSY:
 	case EOVERFLOW:
+	case EFBIG:
 	case EILSEQ:
 		return true;
 	default:

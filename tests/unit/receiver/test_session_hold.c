@@ -46,7 +46,18 @@ static void test_hold_and_resume(void **state)
 }
 
 static int write_error;
-static const char *write_empties; /* a file, which somebody empties at the same time */
+static const char *write_empties;   /* a file, which somebody empties at the same time */
+static size_t disk_room = SIZE_MAX; /* of a disk that is full behind it */
+
+/* A part of the first vector at least, as long as there is room. */
+static ssize_t write_within_room(int descriptor, const struct iovec *vectors)
+{
+	size_t bytes = vectors->iov_len < disk_room ? vectors->iov_len : disk_room;
+
+	disk_room -= bytes;
+	errno = ENOSPC;
+	return bytes ? write(descriptor, vectors->iov_base, bytes) : -1;
+}
 
 /* Named by the linker: the output files' writes. */
 ssize_t __real_writev(int descriptor, const struct iovec *vectors, int count);
@@ -55,6 +66,8 @@ ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
 {
 	if (write_empties)
 		assert_int_equal(truncate(write_empties, 0), 0);
+	if (disk_room != SIZE_MAX)
+		return write_within_room(descriptor, vectors);
 	errno = write_error;
 	return write_error ? -1 : __real_writev(descriptor, vectors, count);
 }
@@ -229,20 +242,50 @@ static void test_held_in_mid_frame(void **state)
 
 	open_session(world);
 	put_many(world);
-	/* The ledger has its megabyte already. */
-	file_bytes_limit(GROUP_CHUNKS + 100);
+	disk_room = GROUP_CHUNKS + 100;
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(world->session.hold_error, -EFBIG);
+	assert_int_equal(world->session.hold_error, -ENOSPC);
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, GROUP_CHUNKS);
 	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	file_bytes_limit(RLIM_INFINITY);
+	disk_room = SIZE_MAX;
 	expect_taken(world, 4 * 10000 * 40);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, 40000);
 	assert_int_equal(atomic_load(&world->counters.chunks), 40000);
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
+}
+
+/* A file that is as long as it can be holds nobody: its chunks go to the quarantine, the others into their files. */
+static void test_file_at_its_limit(void **state)
+{
+	struct world *world = *state;
+	char file[300], kept[300];
+	struct stat status;
+
+	(void)snprintf(file, sizeof(file), "%s/file", world->base);
+	open_session(world);
+	put_stream(world, 2, "other");
+	put_data(world, 0, 0, 1, "a");
+	expect_taken(world, 40);
+	assert_int_equal(truncate(file, 4095), 0);
+	file_bytes_limit(4096);
+	/* The first of them would fit. */
+	put_data(world, 40, 0, 1, "bc");
+	put_data(world, 120, 0, 2, "d");
+	expect_taken(world, 160);
+	assert_int_equal(stat(file, &status), 0);
+	assert_int_equal(status.st_size, 4095);
+	expect_file(world, "other", "d");
+	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 2);
+	(void)snprintf(kept, sizeof(kept), "%s/state/72696e67-0000-0000-0000-000000000000-%020d", world->root, 80);
+	expect_contents(kept, "c");
+	file_bytes_limit(RLIM_INFINITY);
+	put_data(world, 160, 0, 1, "e");
+	expect_taken(world, 200);
+	assert_int_equal(stat(file, &status), 0);
+	assert_int_equal(status.st_size, 4096);
 }
 
 int main(void)
@@ -257,6 +300,7 @@ int main(void)
 		SESSION_TEST(test_emptied_while_full),
 		SESSION_TEST(test_many_small_chunks),
 		SESSION_TEST(test_held_in_mid_frame),
+		SESSION_TEST(test_file_at_its_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
