@@ -20,6 +20,7 @@
 #include "app/rules/hosts.h"
 #include "receiver/identity.h"
 #include "receiver/listen/listener.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "receiver/connection/loops.h"
 #include "receiver/listen/secure.h"
@@ -348,7 +349,7 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	if (settings->unify_file)
 		unify_make(receiver, settings->unify_file);
 	receiver->status =
-		(struct k2i_status){&receiver->service, receiver->state.destination.outputs, k2i_loop_now_ns()};
+		(struct k2i_status){&receiver->service, receiver->state.destination.outputs, k2i_clock_now_ns()};
 	if (receiver->control && k2i_control_start(receiver->control, &receiver->status))
 		return K2I_EXIT_FAILED;
 	/* Last: whoever can connect is served. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "receiver/connection/loops.h"
+#include "base/clock.h"
 #include "frame/message.h"
 #include "config/path.h"
 #include "receiver/base/text.h"
@@ -270,11 +270,11 @@ void k2i_state_tick(struct k2i_state *state)
 {
 	int result;
 
-	k2i_outputs_tick(state->destination.outputs, k2i_loop_now_ns());
+	k2i_outputs_tick(state->destination.outputs, k2i_clock_now_ns());
 	k2i_quarantine_tick(state->destination.quarantine);
 	result = k2i_ledger_check(state->destination.ledger);
 	if (result < 0)
-		k2i_log_limited(&state->ledger_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&state->ledger_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"ledger: %s does not have it as it was written, and it can't be written again: %s",
 				state->path, k2i_text_error(result));
 	if (result != 1)

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 
-uint64_t k2i_birth(int descriptor, uint64_t device)
+uint64_t k2i_file_birth_ns(int descriptor, uint64_t device)
 {
 	struct statx status;
 
@@ -20,9 +20,9 @@ uint64_t k2i_birth(int descriptor, uint64_t device)
 	return (uint64_t)status.stx_btime.tv_sec * K2I_SECOND_NS + status.stx_btime.tv_nsec;
 }
 
-uint32_t k2i_birth_mark(int descriptor, uint64_t device, uint64_t inode)
+uint32_t k2i_file_identity_hash(int descriptor, uint64_t device, uint64_t inode)
 {
-	const uint64_t known_by[] = {k2i_birth(descriptor, device), inode};
+	const uint64_t known_by[] = {k2i_file_birth_ns(descriptor, device), inode};
 
 	return (uint32_t)k2i_hash(known_by, sizeof(known_by));
 }

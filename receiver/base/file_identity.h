@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_BIRTH_H
-#define K2I_BIRTH_H
+#ifndef K2I_FILE_IDENTITY_H
+#define K2I_FILE_IDENTITY_H
 
 #include <stdint.h>
 
 /*
- * When an open file was made, in ns, or, where its file system does not tell that, `device`, which it is on. With its inode
- * that tells it from all others: devices have other numbers when the machine is started again (btrfs, NFS, LVM), and an
- * inode's number goes to the next file when its own is removed.
+ * The time when an open file was made, in ns, or `device`, the number of its device, where the file system keeps no such
+ * time. Birth and inode together tell a file from all others. Device numbers would not: they change when the machine
+ * starts again (btrfs, NFS, LVM). Nor would the inode alone: its number goes to the next file when the file is removed.
  */
-uint64_t k2i_birth(int descriptor, uint64_t device);
-/* That and the inode in 32 bits. */
-uint32_t k2i_birth_mark(int descriptor, uint64_t device, uint64_t inode);
+uint64_t k2i_file_birth_ns(int descriptor, uint64_t device);
+/* Birth and inode in 32 bits. */
+uint32_t k2i_file_identity_hash(int descriptor, uint64_t device, uint64_t inode);
 
 #endif

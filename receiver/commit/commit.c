@@ -134,7 +134,7 @@ static void files_cut(struct k2i_committer *committer, uint32_t file_count)
 		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
 		if (!error)
 			continue;
-		k2i_log_limited(&committer->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&committer->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back to %" PRIu64
 				" bytes (%s); that is tried again before anything else is written to it",
 				file->output->path, file->length_before, k2i_text_error(error));

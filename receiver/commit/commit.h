@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 #include "receiver/commit/group.h"
 #include "receiver/ledger/ledger.h"
 #include "receiver/sink/file/output.h"

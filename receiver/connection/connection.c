@@ -31,8 +31,8 @@
 #define ROUNDS_MAX 4                     /* of recv(2) before others have their turn */
 
 #define refusal_log(connection, ...)                                                                                   \
-	k2i_refusal_log(&(connection)->loop->shared.refusals, k2i_loop_now_ns(), (connection)->session.host,           \
-			(connection)->peer, __VA_ARGS__)
+	k2i_peer_log_warn(&(connection)->loop->shared.peer_log, k2i_clock_now_ns(), (connection)->session.host,        \
+			  (connection)->peer, __VA_ARGS__)
 
 #define CROWDED "refused: there are as many connections as CONNMAX allows"
 
@@ -181,7 +181,7 @@ static void linger_begin(struct k2i_connection *connection)
 		return;
 	connection->lingering = true;
 	connection->held = false;
-	connection->linger_end_ns = k2i_loop_now_ns() + LINGER_NS;
+	connection->linger_end_ns = k2i_clock_now_ns() + LINGER_NS;
 	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
 	k2i_session_end(&connection->session);
 	k2i_hunger_set(connection, false);
@@ -197,12 +197,12 @@ static void hold_update(struct k2i_connection *connection, enum k2i_session_resu
 
 	if (result == K2I_SESSION_HOLD) {
 		k2i_hold_begin(&connection->hold, session->host, connection->peer, session->hold_place,
-			       session->hold_error, connection->loop->service->counters, k2i_loop_now_ns());
+			       session->hold_error, connection->loop->service->counters, k2i_clock_now_ns());
 		connection->held = true;
 		k2i_session_ack(session);
 	} else if (connection->held) {
 		connection->held = false;
-		connection->heard_ns = k2i_loop_now_ns();
+		connection->heard_ns = k2i_clock_now_ns();
 		if (result == K2I_SESSION_MORE)
 			k2i_hold_end(&connection->hold, session->host, connection->peer, connection->heard_ns);
 	}
@@ -219,11 +219,11 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	result = k2i_session_input(&connection->session, buffer->bytes, buffer->used, &consumed, &connection->wanted);
 	buffer->used -= consumed;
 	if (consumed > 0)
-		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
+		connection->frame_ns = connection->moved_ns = k2i_clock_now_ns();
 	if (connection->session.state == K2I_SESSION_GREETED || connection->session.state == K2I_SESSION_OPEN)
 		stranger_remove(connection);
 	if (connection->session.payload_bytes != payload_bytes) {
-		connection->proved_ns = k2i_loop_now_ns();
+		connection->proved_ns = k2i_clock_now_ns();
 		k2i_peer_wrote(&connection->shown, connection->proved_ns);
 	}
 	if (consumed > 0 && buffer->used > 0)
@@ -298,7 +298,7 @@ static int input_receive(struct k2i_connection *connection)
 	if (room_make(connection))
 		return 0;
 	if (buffer->used == 0)
-		connection->frame_ns = connection->moved_ns = k2i_loop_now_ns();
+		connection->frame_ns = connection->moved_ns = k2i_clock_now_ns();
 	room = receive_room(connection);
 	if (room == 0)
 		return 0;
@@ -310,7 +310,7 @@ static int input_receive(struct k2i_connection *connection)
 	if (got <= 0)
 		return -EPIPE;
 	buffer->used += (size_t)got;
-	connection->heard_ns = k2i_loop_now_ns();
+	connection->heard_ns = k2i_clock_now_ns();
 	k2i_hunger_moved(connection, (size_t)got);
 	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
@@ -335,7 +335,7 @@ static void connection_pump(struct k2i_connection *connection)
 {
 	int more = 1, rounds = 0;
 
-	connection->buffer.proved = connection->proved_ns > 0 && k2i_loop_now_ns() < connection->proved_ns + PROVED_NS;
+	connection->buffer.proved = connection->proved_ns > 0 && k2i_clock_now_ns() < connection->proved_ns + PROVED_NS;
 	k2i_buffer_widen(&connection->loop->buffers, &connection->buffer);
 	while (more > 0 && rounds++ < ROUNDS_MAX)
 		more = connection_round(connection);
@@ -514,7 +514,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 
 	if (!connection) {
 		k2i_count(&loop->service->counters->accept_errors, 1);
-		k2i_refusal_log(&loop->shared.refusals, k2i_loop_now_ns(), "", peer, "refused: no memory");
+		k2i_peer_log_warn(&loop->shared.peer_log, k2i_clock_now_ns(), "", peer, "refused: no memory");
 		(void)close(descriptor);
 		k2i_loop_left(loop);
 		return;
@@ -524,11 +524,12 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	connection->loop = loop;
 	connection->transport.descriptor = descriptor;
 	connection->securing = loop->service->secure != NULL;
-	connection->started_ns = connection->heard_ns = k2i_loop_now_ns();
+	connection->started_ns = connection->heard_ns = k2i_clock_now_ns();
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
 	connection->session.crowded = crowded && !stranger_end(loop);
-	connection->hold.limit = k2i_refusals_limit(&loop->shared.refusals, connection->peer, "hold", K2I_VISIT_LINES);
+	connection->hold.limit =
+		k2i_peer_log_limit(&loop->shared.peer_log, connection->peer, "hold", K2I_PEER_LOG_VISIT_LINES);
 	connection->wanted = 1;
 	connection->next = loop->connections;
 	if (connection->next)

@@ -53,11 +53,6 @@ struct k2i_loops {
 	struct loop_whole *loops;
 };
 
-uint64_t k2i_loop_now_ns(void)
-{
-	return k2i_clock_ns(CLOCK_MONOTONIC);
-}
-
 /* Messages ------------------------------------------------------------------------------------------------------- */
 
 static void message_post(struct loop_whole *whole, struct message *message)
@@ -112,7 +107,7 @@ static struct message *messages_take(struct loop_whole *whole)
 static void loop_stop(struct loop_whole *whole)
 {
 	whole->loop.stopping = true;
-	whole->stop_ns = k2i_loop_now_ns() + STOP_NS;
+	whole->stop_ns = k2i_clock_now_ns() + STOP_NS;
 	connections_each(whole, k2i_connection_finish);
 	connections_each(whole, k2i_connection_bye);
 }
@@ -143,7 +138,7 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 
 static void stop_check(struct loop_whole *whole)
 {
-	if (whole->loop.stopping && (!whole->loop.connections || k2i_loop_now_ns() >= whole->stop_ns))
+	if (whole->loop.stopping && (!whole->loop.connections || k2i_clock_now_ns() >= whole->stop_ns))
 		(void)event_base_loopbreak(whole->loop.base);
 }
 
@@ -178,7 +173,7 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct loop_whole *whole = argument;
 	struct k2i_connection *connection, *next;
-	uint64_t now_ns = k2i_loop_now_ns(), late_ns = 0;
+	uint64_t now_ns = k2i_clock_now_ns(), late_ns = 0;
 
 	(void)descriptor;
 	(void)what;

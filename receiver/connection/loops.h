@@ -10,7 +10,7 @@
 
 #include "receiver/connection/buffer.h"
 #include "receiver/commit/commit.h"
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 #include "receiver/session/peers.h"
 #include "receiver/session/rings.h"
 #include "receiver/session/session.h"
@@ -75,7 +75,6 @@ struct k2i_loop {
 	bool stopping;
 };
 
-uint64_t k2i_loop_now_ns(void);
 /* A connection that was handed to it has ended. */
 void k2i_loop_left(struct k2i_loop *loop);
 

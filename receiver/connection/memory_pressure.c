@@ -43,7 +43,7 @@ static bool all_read(const struct k2i_connection *connection)
 /* Of those that hold memory and could go on, the one of whose frame nothing came for the longest time; NULL: none. */
 static struct k2i_connection *stillest_find(const struct k2i_connection *claimant)
 {
-	uint64_t still_ns = k2i_loop_now_ns() - STILL_NS;
+	uint64_t still_ns = k2i_clock_now_ns() - STILL_NS;
 	struct k2i_connection *other, *stillest = NULL;
 
 	for (other = claimant->loop->connections; other; other = other->next) {

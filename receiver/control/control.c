@@ -23,6 +23,7 @@
 
 #include "receiver/control/http.h"
 #include "receiver/listen/listener.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "receiver/base/text.h"
 #include "base/thread.h"
@@ -84,7 +85,7 @@ static void client_free(struct client *client)
 static void refused(struct k2i_control *control, const char *why)
 {
 	k2i_count(&control->status->service->counters->status_refused, 1);
-	k2i_log_limited(&control->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&control->refused_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"status: a request is refused: %s", why);
 }
 
@@ -223,7 +224,7 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t descripto
 	if (control->client_count >= K2I_CONTROL_CLIENTS_MAX)
 		client_end(control->oldest, "too many at once");
 	client->control = control;
-	client->deadline_ns = k2i_loop_now_ns() + CLIENT_NS;
+	client->deadline_ns = k2i_clock_now_ns() + CLIENT_NS;
 	client->older = control->newest;
 	if (client->older)
 		client->older->newer = client;
@@ -255,7 +256,7 @@ static void on_accept_failed(struct evconnlistener *listener, void *argument)
 
 	(void)listener;
 	k2i_count(&control->status->service->counters->accept_errors, 1);
-	k2i_log_limited(&control->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "status: can't accept: %s",
+	k2i_log_limited(&control->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "status: can't accept: %s",
 			k2i_text_error(error));
 	listeners_enable(control, false);
 }
@@ -263,7 +264,7 @@ static void on_accept_failed(struct evconnlistener *listener, void *argument)
 static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct k2i_control *control = argument;
-	uint64_t now_ns = k2i_loop_now_ns();
+	uint64_t now_ns = k2i_clock_now_ns();
 
 	(void)descriptor;
 	(void)what;

@@ -95,7 +95,7 @@ static void file_report(void *argument, const struct k2i_output_shown *file)
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 {
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
-	uint64_t now_ns = k2i_loop_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
+	uint64_t now_ns = k2i_clock_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
 	struct listing connections = {report, now_ns, 0}, files = {report, now_ns, 0};
 
 	values_get(status, values);
@@ -119,7 +119,7 @@ void k2i_status_metrics(const struct k2i_status *status, struct k2i_report *repo
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT], expires_s = k2i_secure_expires_s(status->service->secure);
 
 	values_get(status, values);
-	k2i_report_metrics_begin(report, &k2i_receiver_counter_table, k2i_loop_now_ns() - status->started_ns);
+	k2i_report_metrics_begin(report, &k2i_receiver_counter_table, k2i_clock_now_ns() - status->started_ns);
 	k2i_report_metrics_certificate(report, &k2i_receiver_counter_table, expires_s);
 	k2i_report_metrics(report, &k2i_receiver_counter_table, values);
 }

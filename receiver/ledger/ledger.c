@@ -89,7 +89,7 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	int error = file < 0 || fstat(file, &status) < 0 ? -errno : 0;
 
 	if (!error) {
-		ledger->header.file = k2i_birth_mark(file, status.st_dev, status.st_ino);
+		ledger->header.file = k2i_file_identity_hash(file, status.st_dev, status.st_ino);
 		error = k2i_snapshot_make(&ledger->known, &ledger->header, &snapshot);
 	}
 	if (!error)

@@ -39,7 +39,7 @@ struct k2i_ledger_ring {
 };
 
 struct k2i_ledger_file {
-	uint64_t birth, inode; /* what it is known by: birth.h */
+	uint64_t birth, inode; /* what it is known by: file_identity.h */
 	uint64_t length;
 	uint64_t open_writer; /* output.h */
 	const char *path;     /* below the base directory; not needed for a commit */

@@ -86,7 +86,7 @@ static int log_load(struct k2i_ledger *ledger, int file, struct k2i_ledger_repor
 		return -ENOMEM;
 	error = read_whole(file, log, (size_t)status.st_size);
 	if (!error)
-		error = log_decode(ledger, k2i_birth_mark(file, status.st_dev, status.st_ino), log,
+		error = log_decode(ledger, k2i_file_identity_hash(file, status.st_dev, status.st_ino), log,
 				   (size_t)status.st_size, report);
 	free(log);
 	return error;

@@ -8,7 +8,7 @@
  * The form of the ledger on disk, as pure functions. Numbers are little-endian.
  *
  *	file	header, then records one behind the other, then zeros that were allocated ahead
- *	header	magic u64, version u32, file u32 (birth.h: a copy has another), receiver uuid 16, boot id 16, checksum u64
+ *	header	magic u64, version u32, file u32 (file_identity.h: a copy has another), receiver uuid 16, boot id 16, checksum u64
  *	record	bytes u32 (all of it, a multiple of 8), type u16, count u16, checksum u64, body
  *	COMMIT	uuid 16, epoch u64, position u64, flags u32, 0 u32, `count` times (birth, inode, length, open writer) u64
  *	OPENED	birth, inode, length, open writer u64, path bytes u32, marks u32, path, zeros up to a multiple of 8

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "receiver/connection/loops.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "net/tls/tls.h"
 
@@ -139,7 +139,7 @@ static void entry_run(struct k2i_admission *admission, struct entry *entry)
 	entry->state = ENTRY_KNOWN;
 	entry->admitted = found.admitted;
 	memcpy(entry->reason, found.reason, sizeof(entry->reason));
-	entry->until_ns = k2i_loop_now_ns() + (clear ? KNOWN_NS : UNCLEAR_NS);
+	entry->until_ns = k2i_clock_now_ns() + (clear ? KNOWN_NS : UNCLEAR_NS);
 	for (waiter = entry->waiters; waiter && admission->tell; waiter = waiter->next)
 		admission->tell(waiter->owner);
 	waiters_free(entry);
@@ -219,7 +219,7 @@ static enum k2i_verdict by_name(struct k2i_admission *admission, const struct so
 	struct entry *entry;
 
 	(void)pthread_mutex_lock(&admission->mutex);
-	entry = entry_of(admission, address, k2i_loop_now_ns());
+	entry = entry_of(admission, address, k2i_clock_now_ns());
 	if (entry && entry->state == ENTRY_KNOWN)
 		verdict = entry->admitted ? K2I_VERDICT_ADMITTED : K2I_VERDICT_REFUSED;
 	else if (entry)

@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 
 #include "app/rules/hosts.h"
+#include "receiver/base/owner.h"
 #include "receiver/listen/lookup.h"
-#include "receiver/session/rings.h"
 
 /*
  * Whether a peer may connect: whether a NAME of the SLVNODE sections is for it. Trusted are, in this order, its address;

@@ -14,6 +14,7 @@
 #include <event2/event.h>
 
 #include "base/address.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "receiver/base/text.h"
 
@@ -262,7 +263,7 @@ static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 	if (!failed)
 		return;
 	/* What the kernel wants for that, memory or one more of a user's watches, can be there later. */
-	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&listener->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"listener: can't accept yet: the kernel does not watch the sockets");
 	k2i_count(&listener->counters->accept_errors, 1);
 	listener_pause(listener);
@@ -277,7 +278,7 @@ static void connection_refused(struct k2i_listener *listener, const struct socka
 
 	(void)getnameinfo(address, address_bytes, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
 	k2i_count(error == -ENOMEM ? &counters->accept_errors : &counters->refused_connections, 1);
-	k2i_log_limited(&listener->refused_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING, "listener: %s is refused: %s",
+	k2i_log_limited(&listener->refused_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING, "listener: %s is refused: %s",
 			peer, error == -ENOMEM ? "no memory" : "there are as many connections as CONNMAX allows");
 }
 
@@ -285,7 +286,7 @@ static void accept_failed(struct k2i_listener *listener, int error)
 {
 	if (error == -EAGAIN || error == -ECONNABORTED || error == -EINTR)
 		return;
-	k2i_log_limited(&listener->failed_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR, "listener: can't accept: %s",
+	k2i_log_limited(&listener->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "listener: can't accept: %s",
 			k2i_text_error(error));
 	k2i_count(&listener->counters->accept_errors, 1);
 	/* Waiting connections keep the socket readable; without a pause this would be a busy loop. */

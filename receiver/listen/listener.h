@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 #include "receiver/connection/loops.h"
 #include "config/settings.h"
 

@@ -16,13 +16,13 @@ void k2i_session_log(struct k2i_session *session, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	k2i_refusal_log(&session->shared->refusals, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), session->host, session->peer,
-			"%s", text);
+	k2i_peer_log_warn(&session->shared->peer_log, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), session->host,
+			  session->peer, "%s", text);
 }
 
 static struct k2i_log_limit *visit_limit(const struct k2i_session *session, const char *kind)
 {
-	return k2i_refusals_limit(&session->shared->refusals, session->peer, kind, K2I_VISIT_LINES);
+	return k2i_peer_log_limit(&session->shared->peer_log, session->peer, kind, K2I_PEER_LOG_VISIT_LINES);
 }
 
 void k2i_session_report_begin(const struct k2i_session *session)

@@ -8,7 +8,7 @@
 
 /* What a session counts and says of itself, and of what is not as it should be. */
 
-/* As k2i_refusal_log, of this session. */
+/* As k2i_peer_log_warn, of this session. */
 void k2i_session_log(struct k2i_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* That it has begun, and what it was when it ends, at most 20 lines of each in ten seconds for one address. */
 void k2i_session_report_begin(const struct k2i_session *session);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "receiver/connection/loops.h"
 #include "receiver/base/table.h"
 #include "base/uuid.h"
 
@@ -127,7 +127,7 @@ static uint64_t uncertain_position(struct k2i_rings *rings, const struct k2i_led
 		return position;
 	(void)k2i_uuid_text(greeting->uuid, uuid);
 	k2i_count(&rings->counters->uncertain_ranges, 1);
-	k2i_log_limited(&rings->uncertain_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&rings->uncertain_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"session: this machine went down, or its disk failed: ring %s goes on at %" PRIu64
 			", the ledger says %" PRIu64 ": records between may be there twice or not at all",
 			uuid, position, ledger->position);
@@ -146,7 +146,7 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 		if (greeting->acked > 0) {
 			k2i_count(&rings->counters->ledger_lost, 1);
 			k2i_log_limited(
-				&rings->lost_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+				&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"session: ring %s is not in the ledger, but was acknowledged further, up to %" PRIu64
 				" and %s: records behind that may come twice",
 				uuid, greeting->acked,
@@ -160,7 +160,7 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 		return ledger->position;
 	if (greeting->acked_here) {
 		k2i_count(&rings->counters->ledger_lost, 1);
-		k2i_log_limited(&rings->lost_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
 				": it is old, records behind the first may come twice",
 				uuid, greeting->acked, ledger->position);

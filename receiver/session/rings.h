@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
+#include "receiver/base/owner.h"
 #include "receiver/ledger/ledger.h"
 
 /*
@@ -16,11 +17,6 @@ struct k2i_rings;
 
 struct k2i_ring {
 	struct k2i_ledger_ring ledger; /* what is committed; guarded by its lock, k2i_ring_enter, but for the uuid */
-};
-
-struct k2i_owner {
-	void *place;
-	uint64_t id; /* not 0 */
 };
 
 /* Called when an owner has lost its ring to another, from that one's thread, without locks. */

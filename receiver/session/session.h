@@ -10,10 +10,10 @@
 #include <k2hft/frame.h>
 
 #include "receiver/commit/commit.h"
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 #include "receiver/session/stall.h"
 #include "base/log.h"
-#include "receiver/connection/refusals.h"
+#include "receiver/base/peer_log.h"
 #include "receiver/session/rings.h"
 #include "receiver/base/table.h"
 
@@ -48,7 +48,7 @@ struct k2i_session_shared { /* by all sessions of a thread */
 	uint8_t *raw; /* of a decompressed frame */
 	size_t raw_room;
 	struct k2i_log_limit discard_limit, duplicate_limit;
-	struct k2i_refusals refusals;
+	struct k2i_peer_log peer_log;
 };
 
 enum k2i_session_result {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 #include "base/log.h"
 
 #define K2I_HOLD_PLACE_BYTES 256u

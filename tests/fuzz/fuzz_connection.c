@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include "base/clock.h"
 #include "receiver/listen/admission.h"
 #include "receiver/connection/connection.h"
 #include "receiver_world.h"
@@ -67,7 +68,7 @@ static void site_open(struct site *site, const uint8_t *control)
 	site->loop.shared = site->world.shared;
 	site->loop.base = event_base_new();
 	fuzz_check(site->loop.base);
-	site->now_ns = k2i_loop_now_ns();
+	site->now_ns = k2i_clock_now_ns();
 }
 
 static void loop_turn(struct site *site)

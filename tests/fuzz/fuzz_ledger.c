@@ -53,7 +53,7 @@ static void place_make(void)
 	fuzz_check(stat(place.file, &status) == 0);
 	file = open(place.file, O_RDONLY | O_CLOEXEC);
 	fuzz_check(file >= 0);
-	place.birth = k2i_birth(file, status.st_dev);
+	place.birth = k2i_file_birth_ns(file, status.st_dev);
 	fuzz_check(close(file) == 0);
 	place.inode = status.st_ino;
 }
@@ -68,7 +68,7 @@ static void header_name(uint8_t *bytes, size_t byte_count, unsigned flags)
 	file = open(place.log, O_RDONLY | O_CLOEXEC);
 	fuzz_check(file >= 0 && fstat(file, &status) == 0);
 	if (!(flags & COPY) && byte_count >= K2I_LEDGER_HEADER_BYTES)
-		k2i_wire_u32_put(bytes + 12, k2i_birth_mark(file, status.st_dev, status.st_ino));
+		k2i_wire_u32_put(bytes + 12, k2i_file_identity_hash(file, status.st_dev, status.st_ino));
 	fuzz_check(close(file) == 0);
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Functions of which a test has its own, by --wrap of the linker; a line for each test. NAME64 is wrapped, too, see
 # tests/unit/wrapped_names.h.
-wrapped_by_test_admission      = pthread_create k2i_loop_now_ns
+wrapped_by_test_admission      = clock_gettime pthread_create
 wrapped_by_test_attach         = inotify_init1
 wrapped_by_test_client_broken  = k2hft_ring_repair
 wrapped_by_test_client_data    = malloc k2i_process_alive

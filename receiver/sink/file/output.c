@@ -199,7 +199,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 		(void)close(descriptor);
 		return -EIO;
 	}
-	birth = k2i_birth(descriptor, status.st_dev);
+	birth = k2i_file_birth_ns(descriptor, status.st_dev);
 	same = birth == output->birth && status.st_ino == output->inode;
 	if (!same || status.st_size == 0)
 		closed_drop(outputs, file, same);

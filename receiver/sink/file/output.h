@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 #include "receiver/ledger/ledger.h"
 #include "app/store/store.h"
 
@@ -31,7 +31,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	const char *path;
 	int descriptor; /* -1: not open */
 	uint64_t device, inode;
-	uint64_t birth; /* birth.h */
+	uint64_t birth; /* file_identity.h */
 	uint64_t length;
 	/* Where what was written last ends: behind `length` if somebody else, or another name of the file, came between. */
 	uint64_t reached;

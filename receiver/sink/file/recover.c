@@ -12,7 +12,7 @@
 #include "receiver/sink/file/confine.h"
 #include "base/crash.h"
 #include "base/log.h"
-#include "receiver/connection/loops.h"
+#include "base/clock.h"
 #include "receiver/sink/file/internal.h"
 #include "receiver/base/text.h"
 
@@ -87,14 +87,14 @@ static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *la
 	error = length_set_waiting(descriptor, label, wanted);
 	if (error) {
 		k2i_count(&outputs->counters->uncut_files, 1);
-		k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&outputs->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice",
 				label, length - wanted, k2i_text_error(error));
 		return;
 	}
 	K2I_CRASH(tail_cut);
 	k2i_count(&outputs->counters->cut_bytes, length - wanted);
-	k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&outputs->recover_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"output: %s cut back by %" PRIu64 " bytes that were not acknowledged; they come again", label,
 			length - wanted);
 }
@@ -104,14 +104,14 @@ static void length_check(struct k2i_outputs *outputs, int descriptor, const char
 {
 	if (length < wanted) {
 		k2i_count(&outputs->counters->short_files, 1);
-		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+		k2i_log_limited(&outputs->recover_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 				"output: %s is %" PRIu64 " bytes shorter than it was committed", label,
 				wanted - length);
 	} else if (length > wanted && cut) {
 		tail_cut(outputs, descriptor, label, wanted, length);
 	} else if (length > wanted) {
 		k2i_count(&outputs->counters->uncertain_bytes, length - wanted);
-		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+		k2i_log_limited(&outputs->recover_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 				"output: %s keeps %" PRIu64 " bytes that may not have been acknowledged", label,
 				length - wanted);
 	}
@@ -132,7 +132,7 @@ static int same_open(const struct k2i_outputs *outputs, const char *path, const 
 	if (descriptor < 0)
 		return descriptor;
 	if (fstat(descriptor, status) == 0 && status->st_ino == file->inode &&
-	    k2i_birth(descriptor, status->st_dev) == file->birth)
+	    k2i_file_birth_ns(descriptor, status->st_dev) == file->birth)
 		return descriptor;
 	(void)close(descriptor);
 	return -ESTALE;
@@ -157,12 +157,12 @@ static void not_found(struct k2i_outputs *outputs, const struct k2i_ledger_file 
 
 	(void)k2i_text_clean(file->path, label, sizeof(label));
 	if (!cut || file->length == 0) {
-		k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_INFO,
+		k2i_log_limited(&outputs->recover_limit, k2i_clock_now_ns(), K2HFT_LOG_INFO,
 				"output: %s is gone, or another file now", label);
 		return;
 	}
 	k2i_count(&outputs->counters->uncut_files, 1);
-	k2i_log_limited(&outputs->recover_limit, k2i_loop_now_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&outputs->recover_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"output: %s is gone, or another file now, and the one of %" PRIu64
 			" bytes is not in its directory: if it is elsewhere, what was not acknowledged in it will be "
 			"there twice; if its disk has lost it, so are its records",
@@ -176,7 +176,7 @@ static void not_opened(struct k2i_outputs *outputs, const struct k2i_ledger_file
 	(void)k2i_text_clean(file->path, label, sizeof(label));
 	if (cut)
 		k2i_count(&outputs->counters->uncut_files, 1);
-	k2i_log_limited(&outputs->uncut_limit, k2i_loop_now_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&outputs->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"output: %s can't be opened (%s): %s", label, k2i_text_error(error),
 			cut ? "what was not acknowledged in it can't be cut off, and will be there twice"
 			    : "how long it is can't be compared");

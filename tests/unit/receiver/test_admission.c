@@ -8,9 +8,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "receiver/listen/admission.h"
 
 /*
@@ -234,11 +236,14 @@ static void test_change(void **state)
 static uint64_t later_ns;
 
 /* Named by the linker. */
-uint64_t __real_k2i_loop_now_ns(void);
-uint64_t __wrap_k2i_loop_now_ns(void);
-uint64_t __wrap_k2i_loop_now_ns(void)
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	return __real_k2i_loop_now_ns() + later_ns;
+	int error = __real_clock_gettime(clock, now);
+
+	now->tv_sec += (time_t)(later_ns / K2I_SECOND_NS);
+	return error;
 }
 
 /* A minute; what the name server did not know, ten seconds. */

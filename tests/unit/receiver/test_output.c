@@ -392,7 +392,7 @@ static void test_only_the_same_file_is_cut(void **state)
 	descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(descriptor, "123", 3), 3);
 	assert_int_equal(fstat(descriptor, &status), 0);
-	file.birth = k2i_birth(descriptor, status.st_dev);
+	file.birth = k2i_file_birth_ns(descriptor, status.st_dev);
 	file.inode = status.st_ino + 1;
 	(void)close(descriptor);
 	k2i_outputs_recover(place->destination.outputs, &file, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_COUNTS_H
-#define K2I_COUNTS_H
+#ifndef K2I_RECEIVER_COUNTERS_H
+#define K2I_RECEIVER_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "base/log.h"
 
 /*
- * What the receiver counts: counters.def. A counter is only ever added to, by any thread; a gauge is set by status.c, when
- * somebody asks.
+ * The receiver's counters, one for each line of counters.def. Any thread adds to a counter, which only ever grows; status.c
+ * sets the gauges when somebody asks.
  */
 struct k2i_counters {
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help) atomic_uint_fast64_t name;
@@ -27,13 +27,13 @@ enum {
 
 static inline void k2i_count(atomic_uint_fast64_t *counter, uint64_t add)
 {
-	/* Nothing else is ordered by a counter. */
+	/* relaxed: a counter orders nothing else. */
 	atomic_fetch_add_explicit(counter, add, memory_order_relaxed);
 }
 
-/* All of them in the order of the table. */
+/* Copies all values in the order of the table. */
 void k2i_counters_copy(struct k2i_counters *counters, uint64_t values[K2I_RECEIVER_COUNTER_COUNT]);
-/* Log lines with all counters; gauges, which stand behind them, are for who asks. */
+/* Writes log lines with all counters. Gauges, which stand behind them in the table, are for the status alone. */
 void k2i_counters_log(struct k2i_counters *counters, enum k2hft_log_level level);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/counts.h"
+#include "receiver/base/counters.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* More than one line if need be: a message has 1,024 bytes at most. */
+/* A message has 1,024 bytes at most, so the counters can take more than one line. */
 #define LINE_BYTES 960u
 #define COUNTER_BYTES_MAX 64u
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/connection/refusals.h"
+#include "receiver/base/peer_log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,21 +9,20 @@
 
 #define LINES 4u
 
-/* Two that share a limiter are told apart by the counters; a table that grew with the addresses could be filled. */
-struct k2i_log_limit *k2i_refusals_limit(struct k2i_refusals *refusals, const char *peer, const char *text,
-					 uint32_t burst)
+/* Two addresses can share a limit: a table that grew with the addresses could be filled by whoever connects. */
+struct k2i_log_limit *k2i_peer_log_limit(struct k2i_peer_log *log, const char *peer, const char *text, uint32_t burst)
 {
 	const char *port = strrchr(peer, ':');
 	size_t address_bytes = port ? (size_t)(port - peer) : strlen(peer);
 	struct k2i_log_limit *limit =
-		&refusals->limits[k2i_hash_pair(peer, address_bytes, text, strlen(text)) % K2I_REFUSALS_LIMITS];
+		&log->limits[k2i_hash_pair(peer, address_bytes, text, strlen(text)) % K2I_PEER_LOG_LIMITS];
 
 	limit->burst = burst;
 	return limit;
 }
 
-void k2i_refusal_log(struct k2i_refusals *refusals, uint64_t now_ns, const char *host, const char *peer,
-		     const char *format, ...)
+void k2i_peer_log_warn(struct k2i_peer_log *log, uint64_t now_ns, const char *host, const char *peer,
+		       const char *format, ...)
 {
 	struct k2i_log_limit *limit;
 	va_list arguments;
@@ -32,7 +31,7 @@ void k2i_refusal_log(struct k2i_refusals *refusals, uint64_t now_ns, const char 
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	limit = k2i_refusals_limit(refusals, peer, text, LINES);
+	limit = k2i_peer_log_limit(log, peer, text, LINES);
 	if (host[0])
 		k2i_log_limited(limit, now_ns, K2HFT_LOG_WARNING, "session: %s (%s) %s", host, peer, text);
 	else
