@@ -224,17 +224,6 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 					 target_text(earlier));
 }
 
-unsigned k2i_settings_port(const struct k2i_settings *settings)
-{
-	return settings->server_count && settings->servers[0].port ? settings->servers[0].port : settings->port;
-}
-
-unsigned k2i_settings_control_port(const struct k2i_settings *settings)
-{
-	return settings->server_count && settings->servers[0].control_port ? settings->servers[0].control_port
-									   : settings->control_port;
-}
-
 static void check_receiver(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;

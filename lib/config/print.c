@@ -87,3 +87,46 @@ int k2i_settings_print(const struct k2i_settings *settings, FILE *output)
 	}
 	return ferror(output) ? -EIO : 0;
 }
+
+/* "mem|temp|file": the words to use, without those of the same meaning and without those that are refused. */
+static void words_print(const struct k2i_word *words, FILE *output)
+{
+	const struct k2i_word *word, *earlier;
+
+	for (word = words; word->text; word++) {
+		for (earlier = words; earlier->value != word->value; earlier++)
+			;
+		if (earlier == word && !word->refused)
+			(void)fprintf(output, "%s%s", word == words ? "" : "|", word->text);
+	}
+}
+
+static void row_print(const struct k2i_setting *setting, FILE *output)
+{
+	static const char *const types[K2I_TYPE_COUNT] = {"text",    "path",   "relative", "target", "output", "file",
+							  "pattern", "filter", "number",   "size",   "mode"};
+	static const char *const effects[] = {"setting", "none", "refused"};
+	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
+
+	(void)fprintf(output, "%s\t%s\t", k2i_section_name(setting->section), setting->name);
+	if (types[setting->type])
+		(void)fputs(types[setting->type], output);
+	else
+		words_print(k2i_type_words(setting->type), output);
+	(void)fprintf(output, "\t%s\t", setting->unit);
+	if (ranged)
+		k2i_value_print_number(setting, setting->minimum, output);
+	(void)fputc('\t', output);
+	if (ranged)
+		k2i_value_print_number(setting, setting->maximum, output);
+	(void)fprintf(output, "\t%s\t%s\t%s\n", setting->default_text, effects[setting->effect], setting->help);
+}
+
+int k2i_settings_table_print(FILE *output)
+{
+	size_t number;
+
+	for (number = 0; number < k2i_settings_table_count; number++)
+		row_print(&k2i_settings_table[number], output);
+	return ferror(output) ? -EIO : 0;
+}

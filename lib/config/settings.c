@@ -1,202 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/settings.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
-#include "config/ini_read.h"
 #include "config/table.h"
-#include "config/yaml_read.h"
-
-struct loader {
-	struct k2i_settings *settings;
-	k2i_settings_report *report;
-	void *argument;
-	int errors;
-	int status; /* -ENOMEM ends the reading */
-	enum k2i_section section;
-	unsigned section_number;
-	struct k2i_place header;
-	struct k2i_places places;
-	unsigned *said_in; /* the section in which a key was said last; indexed as the table */
-};
-
-__attribute__((format(printf, 4, 5))) static void finding(void *argument, enum k2i_finding kind, struct k2i_place place,
-							  const char *format, ...)
-{
-	struct loader *loader = argument;
-	char text[1024];
-	va_list arguments;
-
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	loader->errors += kind == K2I_FINDING_ERROR;
-	loader->report(loader->argument, kind, place.file ? place.file : loader->settings->file, place.line, text);
-}
-
-/* Paths of files live as long as the settings: rules and patterns name the file that they are from. */
-static const char *file_keep(struct loader *loader, const char *file)
-{
-	struct k2i_settings *settings = loader->settings;
-	char **included, *copy;
-	size_t number;
-
-	if (strcmp(file, settings->file) == 0)
-		return settings->file;
-	for (number = 0; number < settings->included_count; number++)
-		if (strcmp(file, settings->included[number]) == 0)
-			return settings->included[number];
-	included = reallocarray(settings->included, settings->included_count + 1, sizeof(*included));
-	if (included)
-		settings->included = included;
-	copy = included ? strdup(file) : NULL;
-	if (!copy) {
-		loader->status = -ENOMEM;
-		return settings->file;
-	}
-	return settings->included[settings->included_count++] = copy;
-}
-
-/* One more element, zeroed, at the end of an array. NULL: no memory. */
-static void *array_add(struct loader *loader, void **array, size_t *count, size_t element_bytes)
-{
-	void *larger = reallocarray(*array, *count + 1, element_bytes);
-	char *element;
-
-	if (!larger) {
-		loader->status = -ENOMEM;
-		return NULL;
-	}
-	*array = larger;
-	element = (char *)larger + *count * element_bytes;
-	memset(element, 0, element_bytes);
-	++*count;
-	return element;
-}
-
-static void rule_add(struct loader *loader)
-{
-	struct k2i_settings *settings = loader->settings;
-	struct k2i_rule *rule =
-		array_add(loader, (void **)&settings->rules, &settings->rule_count, sizeof(*settings->rules));
-
-	if (!rule)
-		return;
-	rule->directory = loader->section == K2I_SECTION_K2HFTFUSE_RULE_DIR;
-	rule->place = loader->header;
-	rule->target = rule->directory ? strdup("") : NULL; /* the whole mount, if nothing else is said */
-	if ((rule->directory && !rule->target) || k2i_values_default(loader->section, rule))
-		loader->status = -ENOMEM;
-}
-
-static void once(struct loader *loader, bool *present)
-{
-	if (*present)
-		finding(loader, K2I_FINDING_ERROR, loader->header, "a second [%s]; a file has one",
-			k2i_section_name(loader->section));
-	*present = true;
-}
-
-static void section_begin(struct loader *loader, const struct k2i_ini_entry *entry)
-{
-	struct k2i_settings *settings = loader->settings;
-	struct k2i_sender_node *sender;
-	struct k2i_node *server;
-	const char *nearest;
-
-	loader->section = k2i_section_find(entry->section);
-	loader->section_number = entry->section_number;
-	loader->header.file = file_keep(loader, entry->file);
-	loader->header.line = entry->line;
-	if (loader->section != K2I_SECTION_COUNT)
-		loader->places.sections[loader->section] = loader->header;
-	switch (loader->section) {
-	case K2I_SECTION_SVRNODE:
-		server = array_add(loader, (void **)&settings->servers, &settings->server_count, sizeof(*server));
-		if (server)
-			server->place = loader->header;
-		break;
-	case K2I_SECTION_SLVNODE:
-		sender = array_add(loader, (void **)&settings->senders, &settings->sender_count, sizeof(*sender));
-		if (sender)
-			sender->place = loader->header;
-		break;
-	case K2I_SECTION_K2HFTFUSE_RULE:
-	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
-		rule_add(loader);
-		break;
-	case K2I_SECTION_K2HFTFUSE:
-		once(loader, &settings->fuse_present);
-		break;
-	case K2I_SECTION_K2HFTFUSESVR:
-		once(loader, &settings->receiver_present);
-		break;
-	case K2I_SECTION_COUNT:
-		nearest = k2i_section_nearest(entry->section);
-		finding(loader, K2I_FINDING_ERROR, loader->header,
-			nearest ? "unknown section [%s]; did you mean [%s]?" : "unknown section [%s]", entry->section,
-			nearest);
-		break;
-	default:
-		break;
-	}
-}
-
-/* The struct that the current section's fields are in. */
-static void *section_object(const struct loader *loader)
-{
-	struct k2i_settings *settings = loader->settings;
-
-	switch (loader->section) {
-	case K2I_SECTION_SVRNODE:
-		return &settings->servers[settings->server_count - 1];
-	case K2I_SECTION_SLVNODE:
-		return &settings->senders[settings->sender_count - 1];
-	case K2I_SECTION_K2HFTFUSE_RULE:
-	case K2I_SECTION_K2HFTFUSE_RULE_DIR:
-		return &settings->rules[settings->rule_count - 1];
-	default:
-		return settings;
-	}
-}
-
-static void key_unknown(struct loader *loader, const struct k2i_ini_entry *entry, struct k2i_place place)
-{
-	const char *section = k2i_section_name(loader->section);
-	const char *nearest = k2i_setting_nearest(loader->section, entry->name);
-	enum k2i_section elsewhere = k2i_setting_elsewhere(entry->name);
-
-	if (elsewhere != K2I_SECTION_COUNT)
-		finding(loader, K2I_FINDING_ERROR, place, "[%s] has no key %s; it belongs in [%s]", section,
-			entry->name, k2i_section_name(elsewhere));
-	else if (nearest)
-		finding(loader, K2I_FINDING_ERROR, place, "unknown key %s in [%s]; did you mean %s?", entry->name,
-			section, nearest);
-	else
-		finding(loader, K2I_FINDING_ERROR, place, "unknown key %s in [%s]", entry->name, section);
-}
-
-static void pattern_add(struct loader *loader, const struct k2i_setting *setting, const char *text,
-			const struct k2i_place *place)
-{
-	struct k2i_rule *rule = section_object(loader);
-	bool allow = setting->field_offset == offsetof(struct k2i_rule, allow);
-	struct k2i_pattern *pattern;
-
-	pattern = array_add(loader, (void **)(allow ? &rule->allow : &rule->deny),
-			    allow ? &rule->allow_count : &rule->deny_count, sizeof(*pattern));
-	if (!pattern)
-		return;
-	pattern->place = *place;
-	pattern->text = strdup(text);
-	if (!pattern->text)
-		loader->status = -ENOMEM;
-}
+#include "net/tls/tls.h"
 
 const char *k2i_place_text(const struct k2i_place *place, const char *file, char *text, size_t room)
 {
@@ -207,228 +16,6 @@ const char *k2i_place_text(const struct k2i_place *place, const char *file, char
 	return text;
 }
 
-/* A key that comes again in its section, or in another that is read as the same, replaces what it said before. */
-static void said_again(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
-{
-	size_t number = (size_t)(setting - k2i_settings_table);
-	struct k2i_place *before = &loader->places.keys[number];
-
-	bool again = before->file &&
-		     (loader->said_in[number] == loader->section_number || section_object(loader) == loader->settings);
-	char text[512];
-
-	/* Only the first receiver counts, and so do the places of its keys. */
-	if (loader->section == K2I_SECTION_SVRNODE && loader->settings->server_count > 1)
-		return;
-	if (again && setting->effect == K2I_EFFECT_SETTING)
-		finding(loader, K2I_FINDING_WITHOUT_EFFECT, *before, "%s has no effect: %s says it again",
-			setting->name, k2i_place_text(place, before->file, text, sizeof(text)));
-	loader->said_in[number] = loader->section_number;
-	*before = *place;
-}
-
-/* These are used by others, who name the place of what is wrong. */
-static void place_keep(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
-{
-	struct k2i_settings *settings = loader->settings;
-	const struct {
-		size_t field_offset;
-		struct k2i_place *place;
-	} kept[] = {
-		{offsetof(struct k2i_settings, queue_file), &settings->queue_place},
-		{offsetof(struct k2i_settings, base_directory), &settings->base_place},
-		{offsetof(struct k2i_settings, state_directory), &settings->state_place},
-		{offsetof(struct k2i_settings, unify_file), &settings->unify_place},
-		{offsetof(struct k2i_settings, format), &settings->format_place},
-		{offsetof(struct k2i_settings, time_format), &settings->time_format_place},
-		{offsetof(struct k2i_settings, run_user), &settings->user_place},
-		{offsetof(struct k2i_settings, run_group), &settings->group_place},
-	};
-
-	if (section_object(loader) != settings)
-		return;
-	for (size_t number = 0; number < sizeof(kept) / sizeof(kept[0]); number++)
-		if (setting->field_offset == kept[number].field_offset)
-			*kept[number].place = *place;
-}
-
-static void without_effect(struct loader *loader, const struct k2i_setting *setting, const struct k2i_place *place)
-{
-	finding(loader, K2I_FINDING_WITHOUT_EFFECT, *place, "%s has no effect: %s", setting->name, setting->help);
-}
-
-/* As in K2HFTFUSE it is the value, and whoever wrote it may have meant to say none. */
-static void comment_like(struct loader *loader, const struct k2i_ini_entry *entry, const struct k2i_place *place)
-{
-	if (!entry->literal && entry->value[0] == '#' && isblank((unsigned char)entry->value[1]))
-		finding(loader, K2I_FINDING_WARNING, *place,
-			"%s has a value that begins with #, which begins a comment only behind a value; put the value "
-			"in "
-			"quotes, or the comment into a line of its own",
-			entry->name);
-}
-
-static void key_read(struct loader *loader, const struct k2i_ini_entry *entry)
-{
-	const struct k2i_setting *setting = k2i_setting_find(loader->section, entry->name);
-	struct k2i_place place = {file_keep(loader, entry->file), entry->line};
-	char message[1024] = "";
-	char *value;
-	int status;
-
-	if (!setting) {
-		key_unknown(loader, entry, place);
-		return;
-	}
-	if (setting->effect == K2I_EFFECT_ACCEPTED) {
-		without_effect(loader, setting, &place);
-		return;
-	}
-	comment_like(loader, entry, &place);
-	if (setting->type == K2I_TYPE_PATTERN) {
-		pattern_add(loader, setting, entry->value, &place);
-		return;
-	}
-	said_again(loader, setting, &place);
-	value = strdup(entry->value);
-	if (!value) {
-		loader->status = -ENOMEM;
-		return;
-	}
-	if (!entry->literal)
-		k2i_ini_unquote(value);
-	status = k2i_value_parse(setting, value, section_object(loader), message, sizeof(message));
-	if (status == -ENOMEM)
-		loader->status = status;
-	else if (status)
-		finding(loader, K2I_FINDING_ERROR, place, "%s", message);
-	else if (setting->type == K2I_TYPE_FILTER && *value)
-		without_effect(loader, setting, &place);
-	else
-		place_keep(loader, setting, &place);
-	free(value);
-}
-
-static void on_entry(void *argument, const struct k2i_ini_entry *entry)
-{
-	struct loader *loader = argument;
-
-	if (loader->status)
-		return;
-	if (!entry->name)
-		section_begin(loader, entry);
-	else if (!entry->section_number)
-		finding(loader, K2I_FINDING_ERROR, (struct k2i_place){entry->file, entry->line},
-			"%s comes before the first [SECTION]; put it into one", entry->name);
-	else if (loader->section != K2I_SECTION_COUNT) /* else one error, of its header, is enough */
-		key_read(loader, entry);
-}
-
-static void on_fault(void *argument, const char *file, unsigned line, const char *text)
-{
-	finding(argument, K2I_FINDING_ERROR, (struct k2i_place){file, line}, "%s", text);
-}
-
-static bool name_ends(const char *name, const char *end)
-{
-	size_t name_bytes = strlen(name), end_bytes = strlen(end);
-
-	return name_bytes >= end_bytes && strcasecmp(name + name_bytes - end_bytes, end) == 0;
-}
-
-static int defaults(struct k2i_settings *settings)
-{
-	int status = k2i_values_default(K2I_SECTION_GLOBAL, settings);
-
-	if (!status)
-		status = k2i_values_default(K2I_SECTION_K2HFTFUSE, settings);
-	if (!status)
-		status = k2i_values_default(K2I_SECTION_K2HFTFUSESVR, settings);
-	return status;
-}
-
-/* What begins so is no path, but the configuration itself; a shell or fstab can have left backslashes in front. */
-static bool is_json(const char *file)
-{
-	return file[strspn(file, " \t\r\n\\")] == '{';
-}
-
-static int read_file(struct loader *loader, const char *file, const char *json)
-{
-	struct k2i_ini_calls calls = {on_entry, on_fault, loader};
-	int status;
-
-	if (json || name_ends(file, ".yaml") || name_ends(file, ".yml") || name_ends(file, ".json"))
-		status = k2i_yaml_read(file, json, &calls);
-	else
-		status = k2i_ini_read(file, &calls);
-	if (!status)
-		status = loader->status;
-	if (!status)
-		k2i_settings_complete(loader->settings, &loader->places, finding, loader);
-	return status;
-}
-
-int k2i_settings_check(const char *file, k2i_settings_report *report, void *argument, struct k2i_settings **settings)
-{
-	struct loader loader = {.report = report, .argument = argument, .section = K2I_SECTION_COUNT};
-	const char *json = is_json(file) ? strchr(file, '{') : NULL;
-	int status = -ENOMEM;
-
-	*settings = NULL;
-	loader.places.keys = calloc(k2i_settings_table_count, sizeof(*loader.places.keys));
-	loader.said_in = calloc(k2i_settings_table_count, sizeof(*loader.said_in));
-	loader.settings = calloc(1, sizeof(*loader.settings));
-	if (loader.places.keys && loader.said_in && loader.settings) {
-		loader.settings->file = strdup(json ? "(JSON)" : file);
-		if (loader.settings->file)
-			status = defaults(loader.settings);
-		if (!status)
-			status = read_file(&loader, loader.settings->file, json);
-	}
-	free(loader.places.keys);
-	free(loader.said_in);
-	if (status) {
-		k2i_settings_free(loader.settings);
-		return status;
-	}
-	*settings = loader.settings;
-	return loader.errors;
-}
-
-struct first_error {
-	char *message;
-	size_t room;
-	bool there;
-};
-
-static void first_error_keep(void *argument, enum k2i_finding kind, const char *file, unsigned line, const char *text)
-{
-	struct first_error *first = argument;
-
-	if (kind != K2I_FINDING_ERROR || first->there)
-		return;
-	first->there = true;
-	if (line)
-		(void)snprintf(first->message, first->room, "%s:%u: %s", file, line, text);
-	else
-		(void)snprintf(first->message, first->room, "%s: %s", file, text);
-}
-
-int k2i_settings_load(const char *file, struct k2i_settings **settings, char *message, size_t message_room)
-{
-	struct first_error first = {message, message_room, false};
-	int status = k2i_settings_check(file, first_error_keep, &first, settings);
-
-	if (status < 0)
-		(void)snprintf(message, message_room, "%s: %s", is_json(file) ? "(JSON)" : file, strerror(-status));
-	if (status <= 0)
-		return status;
-	k2i_settings_free(*settings);
-	*settings = NULL;
-	return -EINVAL;
-}
-
 const char *k2i_settings_place(const struct k2i_settings *settings, const struct k2i_place *place, char *text,
 			       size_t room)
 {
@@ -437,6 +24,57 @@ const char *k2i_settings_place(const struct k2i_settings *settings, const struct
 	else
 		(void)snprintf(text, room, "%s", settings->file);
 	return text;
+}
+
+unsigned k2i_settings_port(const struct k2i_settings *settings)
+{
+	return settings->server_count && settings->servers[0].port ? settings->servers[0].port : settings->port;
+}
+
+unsigned k2i_settings_control_port(const struct k2i_settings *settings)
+{
+	return settings->server_count && settings->servers[0].control_port ? settings->servers[0].control_port
+									   : settings->control_port;
+}
+
+/* One that says nothing, if there is none. */
+static const struct k2i_node *first_node(const struct k2i_settings *settings)
+{
+	static const struct k2i_node none;
+
+	return settings->server_count ? &settings->servers[0] : &none;
+}
+
+enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings)
+{
+	const struct k2i_node *node = first_node(settings);
+
+	return node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
+}
+
+static const char *chosen(const char *of_node, const char *of_all)
+{
+	const char *path = of_node ? of_node : of_all;
+
+	return path && strcasecmp(path, K2I_FILE_NONE) != 0 ? path : NULL;
+}
+
+bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
+{
+	const struct k2i_tls_keys *node = &first_node(settings)->tls, *all = &settings->tls;
+
+	*tls = (struct k2i_tls_settings){
+		.server = server,
+		.verify_peer = (node->verify_peer != K2I_SSL_UNSET ? node : all)->verify_peer == K2I_SSL_YES,
+		.version_min = settings->tls_version_min,
+		.authority = chosen(node->authority, all->authority),
+		.certificate = server ? chosen(node->server_certificate, all->server_certificate)
+				      : chosen(node->sender_certificate, all->sender_certificate),
+		.private_key = server ? chosen(node->server_private_key, all->server_private_key)
+				      : chosen(node->sender_private_key, all->sender_private_key),
+		.shared_key = chosen(node->shared_key, all->shared_key),
+	};
+	return k2i_settings_ssl(settings) == K2I_SSL_YES;
 }
 
 static void patterns_free(struct k2i_pattern *patterns, size_t count)

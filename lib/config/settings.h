@@ -9,8 +9,6 @@
 
 #include <k2hft/sender.h>
 
-#include "app/store/store.h"
-
 /*
  * What a configuration file says, typed. settings.def is the one table of all keys: name, section, type, unit, range,
  * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
@@ -21,7 +19,9 @@
 enum k2i_queue_type { K2I_QUEUE_MEMORY, K2I_QUEUE_TEMPORARY, K2I_QUEUE_FILE };
 enum k2i_write_mode { K2I_WRITE_MODE_UNSET, K2I_WRITE_MODE_AUTO, K2I_WRITE_MODE_CACHED, K2I_WRITE_MODE_DIRECT };
 enum k2i_file_sync { K2I_FILE_SYNC_NONE, K2I_FILE_SYNC_INTERVAL, K2I_FILE_SYNC_ALWAYS };
-enum k2i_output { K2I_OUTPUT_FILE }; /* TYPE */
+enum k2i_store_mode { K2I_STORE_BUFFERED, K2I_STORE_DSYNC, K2I_STORE_SYNC }; /* OPENMODE */
+enum k2i_store_cache { K2I_STORE_DROP, K2I_STORE_KEEP };                     /* CACHE */
+enum k2i_output { K2I_OUTPUT_FILE };                                         /* TYPE */
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
 /*

@@ -4,7 +4,7 @@
 
 #include "config/settings.h"
 
-/* settings.def as data, for the files settings_*.c. */
+/* settings.def as data, for the files of this folder. */
 
 enum k2i_section {
 	K2I_SECTION_GLOBAL,
@@ -113,7 +113,7 @@ typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, stru
 void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
 			   k2i_settings_finding *finding, void *argument);
 
-/* settings_tls.c: the same for all that is about TLS, the files included. */
+/* check_tls.c: the same for all that is about TLS, the files included. */
 void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,
 			    k2i_settings_finding *finding, void *argument);
 

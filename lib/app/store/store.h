@@ -7,13 +7,12 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "config/settings.h"
+
 /*
  * How files get their bytes: the receiver's output files, and those of `k2hft testio`, which measures just this. Files
  * are written from front to back; who writes one opens and closes it.
  */
-enum k2i_store_mode { K2I_STORE_BUFFERED, K2I_STORE_DSYNC, K2I_STORE_SYNC }; /* OPENMODE */
-enum k2i_store_cache { K2I_STORE_DROP, K2I_STORE_KEEP };                     /* CACHE */
-
 #define K2I_STORE_WRITE_BYTES_MIN ((size_t)4096)
 #define K2I_STORE_WRITE_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define K2I_STORE_VECTORS 512u

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
-#include <strings.h>
 
 #include "config/table.h"
 #include "net/tls/tls.h"
@@ -13,48 +12,6 @@ struct checker {
 	void *argument;
 	unsigned errors;
 };
-
-/* One that says nothing, if there is none. */
-static const struct k2i_node *first_node(const struct k2i_settings *settings)
-{
-	static const struct k2i_node none;
-
-	return settings->server_count ? &settings->servers[0] : &none;
-}
-
-enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings)
-{
-	const struct k2i_node *node = first_node(settings);
-
-	return node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
-}
-
-static const char *chosen(const char *of_node, const char *of_all)
-{
-	const char *path = of_node ? of_node : of_all;
-
-	return path && strcasecmp(path, K2I_FILE_NONE) != 0 ? path : NULL;
-}
-
-bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
-{
-	const struct k2i_tls_keys *node = &first_node(settings)->tls, *all = &settings->tls;
-
-	*tls = (struct k2i_tls_settings){
-		.server = server,
-		.verify_peer = (node->verify_peer != K2I_SSL_UNSET ? node : all)->verify_peer == K2I_SSL_YES,
-		.version_min = settings->tls_version_min,
-		.authority = chosen(node->authority, all->authority),
-		.certificate = server ? chosen(node->server_certificate, all->server_certificate)
-				      : chosen(node->sender_certificate, all->sender_certificate),
-		.private_key = server ? chosen(node->server_private_key, all->server_private_key)
-				      : chosen(node->sender_private_key, all->sender_private_key),
-		.shared_key = chosen(node->shared_key, all->shared_key),
-	};
-	return k2i_settings_ssl(settings) == K2I_SSL_YES;
-}
-
-/* Checks --------------------------------------------------------------------------------------------------------- */
 
 /* Where the key is said that counts: in the receiver's section, or for all. */
 static struct k2i_place place(const struct checker *checker, const char *key)
