@@ -5,10 +5,10 @@
 
 #include <k2hft/version.h>
 
-#include "tools/errors.h"
+#include "tools/base/errors.h"
 #include "base/nearest.h"
 #include "app/program/standard.h"
-#include "tools/tools.h"
+#include "tools/base/commands.h"
 
 static int command_help(int argc, char **argv);
 static int command_version(int argc, char **argv);

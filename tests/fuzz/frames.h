@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FUZZ_FRAMES_H
-#define FUZZ_FRAMES_H
+#ifndef K2I_TESTS_FUZZ_FRAMES_H
+#define K2I_TESTS_FUZZ_FRAMES_H
 
 #include <k2hft/frame.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FUZZ_H
-#define FUZZ_H
+#ifndef K2I_TESTS_FUZZ_FUZZ_H
+#define K2I_TESTS_FUZZ_FUZZ_H
 
 #include <ftw.h>
 #include <stdbool.h>

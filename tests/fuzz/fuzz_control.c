@@ -5,7 +5,7 @@
  */
 #include "receiver/control/http.h"
 #include "tools/stat/stat.h"
-#include "tools/terminal.h"
+#include "tools/base/terminal.h"
 #include "fuzz.h"
 
 static void request_run(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FUZZ_QUICK_DISK_H
-#define FUZZ_QUICK_DISK_H
+#ifndef K2I_TESTS_FUZZ_QUICK_DISK_H
+#define K2I_TESTS_FUZZ_QUICK_DISK_H
 
 #include <errno.h>
 #include <sys/types.h>

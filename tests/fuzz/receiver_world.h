@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FUZZ_RECEIVER_WORLD_H
-#define FUZZ_RECEIVER_WORLD_H
+#ifndef K2I_TESTS_FUZZ_RECEIVER_WORLD_H
+#define K2I_TESTS_FUZZ_RECEIVER_WORLD_H
 
 #include <errno.h>
 #include <fcntl.h>

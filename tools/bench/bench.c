@@ -14,8 +14,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "tools/terminal.h"
-#include "tools/tools.h"
+#include "tools/base/terminal.h"
+#include "tools/base/commands.h"
 
 #define KEY_BYTES 32u
 

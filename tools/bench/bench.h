@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BENCH_H
-#define BENCH_H
+#ifndef K2I_TOOLS_BENCH_BENCH_H
+#define K2I_TOOLS_BENCH_BENCH_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
-#include "tools/errors.h"
-#include "tools/numbers.h"
+#include "tools/base/errors.h"
+#include "tools/base/numbers.h"
 
 #define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u

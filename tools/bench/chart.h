@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BENCH_CHART_H
-#define BENCH_CHART_H
+#ifndef K2I_TOOLS_BENCH_CHART_H
+#define K2I_TOOLS_BENCH_CHART_H
 
 #include <stdbool.h>
 #include <stdio.h>

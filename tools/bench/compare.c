@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/bench/chart.h"
-#include "tools/terminal.h"
+#include "tools/base/terminal.h"
 
 struct tally {
 	unsigned compared, worse, better, single;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/json.h"
+#include "tools/base/json.h"
 
 #define FILE_BYTES_MAX (64 * 1024 * 1024)
 #define RESULTS_MAX 100000u

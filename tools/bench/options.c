@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/output.h"
+#include "tools/base/output.h"
 
 #define RECORD_BYTES_MAX (1024u * 1024)
 #define PER_WRITE_MAX 1000000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BENCH_PIPE_H
-#define BENCH_PIPE_H
+#ifndef K2I_TOOLS_BENCH_PIPE_H
+#define K2I_TOOLS_BENCH_PIPE_H
 
 #include <stdint.h>
 

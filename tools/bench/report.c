@@ -19,7 +19,7 @@
 
 #include "tools/bench/chart.h"
 #include "base/log.h"
-#include "tools/output.h"
+#include "tools/base/output.h"
 
 const char *const bench_way_names[] = {"library", "push", "mount", "mount-append", "record", "idle", NULL};
 const char *const bench_format_names[] = {"raw", "json", NULL};

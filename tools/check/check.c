@@ -5,13 +5,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/errors.h"
+#include "tools/base/errors.h"
 #include "app/format/format.h"
 #include "app/rules/hosts.h"
 #include "app/rules/rules.h"
 #include "config/settings.h"
-#include "tools/terminal.h"
-#include "tools/tools.h"
+#include "tools/base/terminal.h"
+#include "tools/base/commands.h"
 
 static const char usage[] =
 	"usage: k2hft check [OPTION...] FILE...\n\n"

@@ -6,7 +6,7 @@
 
 #include "base/nearest.h"
 #include "config/table.h"
-#include "tools/tools.h"
+#include "tools/base/commands.h"
 
 /* So that it fits a terminal of 80 columns, and a page of the manual there. */
 #define TEXT_BYTES 70

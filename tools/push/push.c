@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "frame/message.h"
 #include "sender/sender.h"
-#include "tools/tools.h"
+#include "tools/base/commands.h"
 
 #define TIMEOUT_S_DEFAULT 30
 #define TIMEOUT_S_MAX 86400

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PUSH_H
-#define PUSH_H
+#ifndef K2I_TOOLS_PUSH_PUSH_H
+#define K2I_TOOLS_PUSH_PUSH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <k2hft/sender.h>
 
-#include "tools/errors.h"
-#include "tools/numbers.h"
+#include "tools/base/errors.h"
+#include "tools/base/numbers.h"
 #include "config/sender.h"
 
 struct push_options {

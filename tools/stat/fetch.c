@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/errors.h"
-#include "tools/numbers.h"
+#include "tools/base/errors.h"
+#include "tools/base/numbers.h"
 #include "config/path.h"
 #include "app/program/report.h"
 #include "ring/counts.h"

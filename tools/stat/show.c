@@ -6,7 +6,7 @@
 
 #include "app/program/report.h"
 #include "tools/stat/stat.h"
-#include "tools/terminal.h"
+#include "tools/base/terminal.h"
 
 #define ROWS_MAX 40u /* of connections and of files, for people */
 #define NUMBER_ROOM 32u

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tools/errors.h"
-#include "tools/numbers.h"
-#include "tools/terminal.h"
-#include "tools/tools.h"
+#include "tools/base/errors.h"
+#include "tools/base/numbers.h"
+#include "tools/base/terminal.h"
+#include "tools/base/commands.h"
 
 #define INTERVAL_S_MAX 86400
 #define TIMEOUT_S_MAX 3600

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef STAT_H
-#define STAT_H
+#ifndef K2I_TOOLS_STAT_STAT_H
+#define K2I_TOOLS_STAT_STAT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "app/program/counters.h"
-#include "tools/json.h"
+#include "tools/base/json.h"
 
 /* k2hft stat: where a status comes from, what is in it, how it is shown. */
 #define STAT_TARGET_DEFAULT "127.0.0.1:8021"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/numbers.h"
-#include "tools/output.h"
+#include "tools/base/numbers.h"
+#include "tools/base/output.h"
 
 #define FILE_MB_MAX UINT64_C(100000000)
 #define LIMIT_S_MAX UINT64_C(86400)

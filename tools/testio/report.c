@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/json.h"
-#include "tools/output.h"
+#include "tools/base/json.h"
+#include "tools/base/output.h"
 
 static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
 static const char *const mode_names[] = {"buffered", "dsync", "sync"};

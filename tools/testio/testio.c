@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "tools/tools.h"
+#include "tools/base/commands.h"
 
 /* What one run of a cell writes. */
 static uint64_t cell_bytes(const struct testio_options *options, uint64_t threads)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTIO_H
-#define TESTIO_H
+#ifndef K2I_TOOLS_TESTIO_TESTIO_H
+#define K2I_TOOLS_TESTIO_TESTIO_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tools/errors.h"
+#include "tools/base/errors.h"
 #include "app/store/store.h"
 
 /* `k2hft testio`: how fast files are written and read, over buffer sizes and threads, by the receiver's own code. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VERIFY_GAPS_H
-#define VERIFY_GAPS_H
+#ifndef K2I_TOOLS_VERIFY_GAPS_H
+#define K2I_TOOLS_VERIFY_GAPS_H
 
 #include <stddef.h>
 #include <stdint.h>

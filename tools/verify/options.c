@@ -8,7 +8,7 @@
 
 #include <k2hft/frame.h>
 
-#include "tools/numbers.h"
+#include "tools/base/numbers.h"
 #include "tools/verify/verify.h"
 #include "tools/verify/record.h"
 

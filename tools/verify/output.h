@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VERIFY_OUTPUT_H
-#define VERIFY_OUTPUT_H
+#ifndef K2I_TOOLS_VERIFY_OUTPUT_H
+#define K2I_TOOLS_VERIFY_OUTPUT_H
 
 #include <k2hft/sender.h>
 
-#include "tools/numbers.h"
+#include "tools/base/numbers.h"
 #include "config/sender.h"
 #include "tools/verify/verify.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VERIFY_RECORD_H
-#define VERIFY_RECORD_H
+#ifndef K2I_TOOLS_VERIFY_RECORD_H
+#define K2I_TOOLS_VERIFY_RECORD_H
 
 #include <stdbool.h>
 #include <stddef.h>

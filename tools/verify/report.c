@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "tools/json.h"
-#include "tools/terminal.h"
+#include "tools/base/json.h"
+#include "tools/base/terminal.h"
 #include "tools/verify/tally.h"
 
 static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VERIFY_TALLY_H
-#define VERIFY_TALLY_H
+#ifndef K2I_TOOLS_VERIFY_TALLY_H
+#define K2I_TOOLS_VERIFY_TALLY_H
 
 #include "tools/verify/verify.h"
 #include "tools/verify/gaps.h"

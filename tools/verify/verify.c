@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/numbers.h"
-#include "tools/tools.h"
+#include "tools/base/numbers.h"
+#include "tools/base/commands.h"
 
 static const char help[] =
 	"usage: k2hft verify [OPTION]... FILE...\n"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VERIFY_H
-#define VERIFY_H
+#ifndef K2I_TOOLS_VERIFY_VERIFY_H
+#define K2I_TOOLS_VERIFY_VERIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/errors.h"
+#include "tools/base/errors.h"
 
 struct verify_expectation {
 	uint64_t producer, count;

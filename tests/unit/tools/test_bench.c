@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tools/bench/chart.h"
-#include "tools/json.h"
+#include "tools/base/json.h"
 #include "folder_help.h"
 
 static void near(double got, double wanted)

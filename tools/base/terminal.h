@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TERMINAL_H
-#define TERMINAL_H
+#ifndef K2I_TOOLS_BASE_TERMINAL_H
+#define K2I_TOOLS_BASE_TERMINAL_H
 
 #include <stdbool.h>
 #include <stdio.h>

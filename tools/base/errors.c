@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/errors.h"
+#include "tools/base/errors.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef NUMBERS_H
-#define NUMBERS_H
+#ifndef K2I_TOOLS_BASE_NUMBERS_H
+#define K2I_TOOLS_BASE_NUMBERS_H
 
 #include <stdint.h>
 

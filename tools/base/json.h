@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef JSON_H
-#define JSON_H
+#ifndef K2I_TOOLS_BASE_JSON_H
+#define K2I_TOOLS_BASE_JSON_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ERRORS_H
-#define ERRORS_H
+#ifndef K2I_TOOLS_BASE_ERRORS_H
+#define K2I_TOOLS_BASE_ERRORS_H
 
 #include <k2hft/log.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/json.h"
+#include "tools/base/json.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#ifndef K2I_TOOLS_BASE_OUTPUT_H
+#define K2I_TOOLS_BASE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

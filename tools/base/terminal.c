@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/terminal.h"
+#include "tools/base/terminal.h"
 
 #include "base/log.h"
 

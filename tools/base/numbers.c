@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/numbers.h"
+#include "tools/base/numbers.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/output.h"
+#include "tools/base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TOOLS_H
-#define K2I_TOOLS_H
+#ifndef K2I_TOOLS_BASE_COMMANDS_H
+#define K2I_TOOLS_BASE_COMMANDS_H
 
 /*
  * The subcommands of k2hft, one a file. argv[0] is the name for messages ("k2hft check"); getopt is at its start. The
