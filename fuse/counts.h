@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_MOUNT_COUNTS_H
-#define K2I_MOUNT_COUNTS_H
+#ifndef K2I_FUSE_COUNTS_H
+#define K2I_FUSE_COUNTS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_MOUNT_H
-#define K2I_MOUNT_H
+#ifndef K2I_FUSE_MOUNT_H
+#define K2I_FUSE_MOUNT_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_H
-#define K2I_RECEIVER_H
+#ifndef K2I_RECEIVER_RECEIVER_H
+#define K2I_RECEIVER_RECEIVER_H
 
 #include "receiver/options.h"
 #include "config/settings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SWEEP_H
-#define K2I_SWEEP_H
+#ifndef K2I_FUSE_CACHED_CACHE_DROP_H
+#define K2I_FUSE_CACHED_CACHE_DROP_H
 
 #include <stdint.h>
 

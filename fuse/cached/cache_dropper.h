@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SWEEPER_H
-#define K2I_SWEEPER_H
+#ifndef K2I_FUSE_CACHED_CACHE_DROPPER_H
+#define K2I_FUSE_CACHED_CACHE_DROPPER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CACHED_H
-#define K2I_CACHED_H
+#ifndef K2I_FUSE_CACHED_CACHED_H
+#define K2I_FUSE_CACHED_CACHED_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_MARK_H
-#define K2I_MARK_H
+#ifndef K2I_FUSE_CACHED_TRUNCATE_PROBE_H
+#define K2I_FUSE_CACHED_TRUNCATE_PROBE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_COLLECT_H
-#define K2I_COLLECT_H
+#ifndef K2I_FUSE_CACHED_WRITEBACK_PULL_H
+#define K2I_FUSE_CACHED_WRITEBACK_PULL_H
 
 #include <stdbool.h>
 #include <stdint.h>

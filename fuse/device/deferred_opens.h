@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LATER_H
-#define K2I_LATER_H
+#ifndef K2I_FUSE_DEVICE_DEFERRED_OPENS_H
+#define K2I_FUSE_DEVICE_DEFERRED_OPENS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_DRAIN_H
-#define K2I_DRAIN_H
+#ifndef K2I_FUSE_DEVICE_DRAIN_H
+#define K2I_FUSE_DEVICE_DRAIN_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LOOP_H
-#define K2I_LOOP_H
+#ifndef K2I_FUSE_DEVICE_LOOP_H
+#define K2I_FUSE_DEVICE_LOOP_H
 
 #include <stdint.h>
 

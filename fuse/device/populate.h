@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_POPULATE_H
-#define K2I_POPULATE_H
+#ifndef K2I_FUSE_DEVICE_POPULATE_H
+#define K2I_FUSE_DEVICE_POPULATE_H
 
 #include <stddef.h>
 

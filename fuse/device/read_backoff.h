@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_HOLD_H
-#define K2I_HOLD_H
+#ifndef K2I_FUSE_DEVICE_READ_BACKOFF_H
+#define K2I_FUSE_DEVICE_READ_BACKOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_PARK_H
-#define K2I_PARK_H
+#ifndef K2I_FUSE_INTAKE_QUEUE_H
+#define K2I_FUSE_INTAKE_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OUTLET_H
-#define K2I_OUTLET_H
+#ifndef K2I_FUSE_INTAKE_RECORD_ROUTE_H
+#define K2I_FUSE_INTAKE_RECORD_ROUTE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TEXT_H
-#define K2I_TEXT_H
+#ifndef K2I_FUSE_INTAKE_TEXT_H
+#define K2I_FUSE_INTAKE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

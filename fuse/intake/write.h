@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_WRITE_H
-#define K2I_WRITE_H
+#ifndef K2I_FUSE_INTAKE_WRITE_H
+#define K2I_FUSE_INTAKE_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>

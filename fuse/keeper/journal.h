@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SHARED_H
-#define K2I_SHARED_H
+#ifndef K2I_FUSE_KEEPER_JOURNAL_H
+#define K2I_FUSE_KEEPER_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_KEEPER_H
-#define K2I_KEEPER_H
+#ifndef K2I_FUSE_KEEPER_KEEPER_H
+#define K2I_FUSE_KEEPER_KEEPER_H
 
 struct k2i_mount;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_START_H
-#define K2I_START_H
+#ifndef K2I_FUSE_KEEPER_START_H
+#define K2I_FUSE_KEEPER_START_H
 
 #include <stdbool.h>
 #include <sys/types.h>

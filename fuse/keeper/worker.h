@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_WORKER_H
-#define K2I_WORKER_H
+#ifndef K2I_FUSE_KEEPER_WORKER_H
+#define K2I_FUSE_KEEPER_WORKER_H
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OPS_H
-#define K2I_OPS_H
+#ifndef K2I_FUSE_OPS_OPS_H
+#define K2I_FUSE_OPS_OPS_H
 
 #include <stdint.h>
 #include <sys/stat.h>

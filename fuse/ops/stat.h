@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OPS_STAT_H
-#define K2I_OPS_STAT_H
+#ifndef K2I_FUSE_OPS_STAT_H
+#define K2I_FUSE_OPS_STAT_H
 
 #include <stdint.h>
 #include <sys/types.h>

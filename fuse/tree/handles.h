@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_HANDLES_H
-#define K2I_HANDLES_H
+#ifndef K2I_FUSE_TREE_HANDLES_H
+#define K2I_FUSE_TREE_HANDLES_H
 
 #include <stdbool.h>
 #include <stdint.h>

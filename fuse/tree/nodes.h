@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_NODES_H
-#define K2I_NODES_H
+#ifndef K2I_FUSE_TREE_NODES_H
+#define K2I_FUSE_TREE_NODES_H
 
 #include <stdbool.h>
 #include <stddef.h>

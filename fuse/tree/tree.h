@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TREE_H
-#define K2I_TREE_H
+#ifndef K2I_FUSE_TREE_TREE_H
+#define K2I_FUSE_TREE_TREE_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_ADDRESS_H
-#define K2I_ADDRESS_H
+#ifndef K2I_BASE_ADDRESS_H
+#define K2I_BASE_ADDRESS_H
 
 #include <arpa/inet.h>
 #include <stdbool.h>

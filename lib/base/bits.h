@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_BITS_H
-#define K2I_BITS_H
+#ifndef K2I_BASE_BITS_H
+#define K2I_BASE_BITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CANCEL_H
-#define K2I_CANCEL_H
+#ifndef K2I_BASE_CANCEL_H
+#define K2I_BASE_CANCEL_H
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CLOCK_H
-#define K2I_CLOCK_H
+#ifndef K2I_BASE_CLOCK_H
+#define K2I_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

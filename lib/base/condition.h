@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CONDITION_H
-#define K2I_CONDITION_H
+#ifndef K2I_BASE_CONDITION_H
+#define K2I_BASE_CONDITION_H
 
 #include <pthread.h>
 #include <time.h>

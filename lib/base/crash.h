@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CRASH_H
-#define K2I_CRASH_H
+#ifndef K2I_BASE_CRASH_H
+#define K2I_BASE_CRASH_H
 
 /*
  * Named places (crash.def) at which a process dies as by SIGKILL, in a build that is made with K2I_CRASH_POINTS; in any

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUTEX_H
-#define K2I_FUTEX_H
+#ifndef K2I_BASE_FUTEX_H
+#define K2I_BASE_FUTEX_H
 
 #include <errno.h>
 #include <linux/futex.h>

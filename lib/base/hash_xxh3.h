@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_HASH_XXH3_H
-#define K2I_HASH_XXH3_H
+#ifndef K2I_BASE_HASH_XXH3_H
+#define K2I_BASE_HASH_XXH3_H
 
 #include <stddef.h>
 #include <stdint.h>

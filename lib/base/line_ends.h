@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LINE_ENDS_H
-#define K2I_LINE_ENDS_H
+#ifndef K2I_BASE_LINE_ENDS_H
+#define K2I_BASE_LINE_ENDS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LOG_H
-#define K2I_LOG_H
+#ifndef K2I_BASE_LOG_H
+#define K2I_BASE_LOG_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

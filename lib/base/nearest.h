@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_NEAREST_H
-#define K2I_NEAREST_H
+#ifndef K2I_BASE_NEAREST_H
+#define K2I_BASE_NEAREST_H
 
 #define K2I_NEAREST_NONE 99u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OPTIONS_H
-#define K2I_OPTIONS_H
+#ifndef K2I_BASE_OPTIONS_H
+#define K2I_BASE_OPTIONS_H
 
 #include <errno.h>
 #include <stddef.h>

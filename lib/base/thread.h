@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_THREAD_H
-#define K2I_THREAD_H
+#ifndef K2I_BASE_THREAD_H
+#define K2I_BASE_THREAD_H
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TURNSTILE_H
-#define K2I_TURNSTILE_H
+#ifndef K2I_BASE_TURNSTILE_H
+#define K2I_BASE_TURNSTILE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

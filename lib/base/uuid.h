@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_UUID_H
-#define K2I_UUID_H
+#ifndef K2I_BASE_UUID_H
+#define K2I_BASE_UUID_H
 
 #include <stdint.h>
 

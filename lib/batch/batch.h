@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_BATCH_H
-#define K2I_BATCH_H
+#ifndef K2I_BATCH_BATCH_H
+#define K2I_BATCH_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CLIENT_H
-#define K2I_CLIENT_H
+#ifndef K2I_CLIENT_CLIENT_H
+#define K2I_CLIENT_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_INI_READ_H
-#define K2I_INI_READ_H
+#ifndef K2I_CONFIG_INI_READ_H
+#define K2I_CONFIG_INI_READ_H
 
 #include <stdbool.h>
 

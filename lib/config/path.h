@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_PATH_H
-#define K2I_PATH_H
+#ifndef K2I_CONFIG_PATH_H
+#define K2I_CONFIG_PATH_H
 
 #include <stdbool.h>
 

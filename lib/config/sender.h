@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SENDER_CONFIG_H
-#define K2I_SENDER_CONFIG_H
+#ifndef K2I_CONFIG_SENDER_H
+#define K2I_CONFIG_SENDER_H
 
 #include <k2hft/sender.h>
 

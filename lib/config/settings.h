@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SETTINGS_H
-#define K2I_SETTINGS_H
+#ifndef K2I_CONFIG_SETTINGS_H
+#define K2I_CONFIG_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

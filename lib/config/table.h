@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SETTINGS_TABLE_H
-#define K2I_SETTINGS_TABLE_H
+#ifndef K2I_CONFIG_TABLE_H
+#define K2I_CONFIG_TABLE_H
 
 #include "config/settings.h"
 

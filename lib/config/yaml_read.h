@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_YAML_READ_H
-#define K2I_YAML_READ_H
+#ifndef K2I_CONFIG_YAML_READ_H
+#define K2I_CONFIG_YAML_READ_H
 
 #include "config/ini_read.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_YAML_TREE_H
-#define K2I_YAML_TREE_H
+#ifndef K2I_CONFIG_YAML_TREE_H
+#define K2I_CONFIG_YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

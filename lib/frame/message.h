@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_MESSAGE_H
-#define K2I_MESSAGE_H
+#ifndef K2I_FRAME_MESSAGE_H
+#define K2I_FRAME_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

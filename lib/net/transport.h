@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TRANSPORT_H
-#define K2I_TRANSPORT_H
+#ifndef K2I_NET_TRANSPORT_H
+#define K2I_NET_TRANSPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

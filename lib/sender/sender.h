@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SENDER_H
-#define K2I_SENDER_H
+#ifndef K2I_SENDER_SENDER_H
+#define K2I_SENDER_SENDER_H
 
 #include <pthread.h>
 #include <stdatomic.h>

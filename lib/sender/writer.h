@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_WRITER_H
-#define K2I_WRITER_H
+#ifndef K2I_SENDER_WRITER_H
+#define K2I_SENDER_WRITER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_COUNTERS_H
-#define K2I_RECEIVER_COUNTERS_H
+#ifndef K2I_RECEIVER_BASE_COUNTERS_H
+#define K2I_RECEIVER_BASE_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stdint.h>

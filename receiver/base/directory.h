@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_DIRECTORY_H
-#define K2I_DIRECTORY_H
+#ifndef K2I_RECEIVER_BASE_DIRECTORY_H
+#define K2I_RECEIVER_BASE_DIRECTORY_H
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FILE_IDENTITY_H
-#define K2I_FILE_IDENTITY_H
+#ifndef K2I_RECEIVER_BASE_FILE_IDENTITY_H
+#define K2I_RECEIVER_BASE_FILE_IDENTITY_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OWNER_H
-#define K2I_OWNER_H
+#ifndef K2I_RECEIVER_BASE_OWNER_H
+#define K2I_RECEIVER_BASE_OWNER_H
 
 #include <stdint.h>
 

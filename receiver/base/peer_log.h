@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_PEER_LOG_H
-#define K2I_PEER_LOG_H
+#ifndef K2I_RECEIVER_BASE_PEER_LOG_H
+#define K2I_RECEIVER_BASE_PEER_LOG_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TABLE_H
-#define K2I_TABLE_H
+#ifndef K2I_RECEIVER_BASE_TABLE_H
+#define K2I_RECEIVER_BASE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

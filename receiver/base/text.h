@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TEXT_H
-#define K2I_TEXT_H
+#ifndef K2I_RECEIVER_BASE_TEXT_H
+#define K2I_RECEIVER_BASE_TEXT_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_COMMIT_H
-#define K2I_COMMIT_H
+#ifndef K2I_RECEIVER_COMMIT_COMMIT_H
+#define K2I_RECEIVER_COMMIT_COMMIT_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_GROUP_H
-#define K2I_GROUP_H
+#ifndef K2I_RECEIVER_COMMIT_GROUP_H
+#define K2I_RECEIVER_COMMIT_GROUP_H
 
 #include <stdint.h>
 

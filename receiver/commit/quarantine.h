@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_QUARANTINE_H
-#define K2I_QUARANTINE_H
+#ifndef K2I_RECEIVER_COMMIT_QUARANTINE_H
+#define K2I_RECEIVER_COMMIT_QUARANTINE_H
 
 #include "receiver/commit/group.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SYNCER_H
-#define K2I_SYNCER_H
+#ifndef K2I_RECEIVER_COMMIT_SYNCER_H
+#define K2I_RECEIVER_COMMIT_SYNCER_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_BUFFER_H
-#define K2I_BUFFER_H
+#ifndef K2I_RECEIVER_CONNECTION_BUFFER_H
+#define K2I_RECEIVER_CONNECTION_BUFFER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CONNECTION_H
-#define K2I_CONNECTION_H
+#ifndef K2I_RECEIVER_CONNECTION_CONNECTION_H
+#define K2I_RECEIVER_CONNECTION_CONNECTION_H
 
 #include "receiver/connection/loops.h"
 

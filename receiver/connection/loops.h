@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LOOPS_H
-#define K2I_LOOPS_H
+#ifndef K2I_RECEIVER_CONNECTION_LOOPS_H
+#define K2I_RECEIVER_CONNECTION_LOOPS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CONNECTION_HUNGER_H
-#define K2I_CONNECTION_HUNGER_H
+#ifndef K2I_RECEIVER_CONNECTION_MEMORY_PRESSURE_H
+#define K2I_RECEIVER_CONNECTION_MEMORY_PRESSURE_H
 
 #include "receiver/connection/state.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CONNECTION_STATE_H
-#define K2I_CONNECTION_STATE_H
+#ifndef K2I_RECEIVER_CONNECTION_STATE_H
+#define K2I_RECEIVER_CONNECTION_STATE_H
 
 #include "receiver/connection/connection.h"
 #include "receiver/session/stall.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_CONTROL_H
-#define K2I_CONTROL_H
+#ifndef K2I_RECEIVER_CONTROL_CONTROL_H
+#define K2I_RECEIVER_CONTROL_CONTROL_H
 
 #include "config/settings.h"
 #include "receiver/control/status.h"

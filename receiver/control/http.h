@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_HTTP_H
-#define K2I_HTTP_H
+#ifndef K2I_RECEIVER_CONTROL_HTTP_H
+#define K2I_RECEIVER_CONTROL_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

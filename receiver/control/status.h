@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_STATUS_H
-#define K2I_STATUS_H
+#ifndef K2I_RECEIVER_CONTROL_STATUS_H
+#define K2I_RECEIVER_CONTROL_STATUS_H
 
 #include "receiver/connection/loops.h"
 #include "receiver/sink/file/output.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LEDGER_WHOLE_H
-#define K2I_LEDGER_WHOLE_H
+#ifndef K2I_RECEIVER_LEDGER_INTERNAL_H
+#define K2I_RECEIVER_LEDGER_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

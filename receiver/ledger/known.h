@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LEDGER_KNOWN_H
-#define K2I_LEDGER_KNOWN_H
+#ifndef K2I_RECEIVER_LEDGER_KNOWN_H
+#define K2I_RECEIVER_LEDGER_KNOWN_H
 
 #include "receiver/ledger/log.h"
 #include "receiver/base/table.h"

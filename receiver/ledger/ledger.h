@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LEDGER_H
-#define K2I_LEDGER_H
+#ifndef K2I_RECEIVER_LEDGER_LEDGER_H
+#define K2I_RECEIVER_LEDGER_LEDGER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LEDGER_LOG_H
-#define K2I_LEDGER_LOG_H
+#ifndef K2I_RECEIVER_LEDGER_LOG_H
+#define K2I_RECEIVER_LEDGER_LOG_H
 
 #include "receiver/ledger/ledger.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LEDGER_SNAPSHOT_H
-#define K2I_LEDGER_SNAPSHOT_H
+#ifndef K2I_RECEIVER_LEDGER_SNAPSHOT_H
+#define K2I_RECEIVER_LEDGER_SNAPSHOT_H
 
 #include "receiver/ledger/known.h"
 

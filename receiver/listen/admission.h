@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_ADMISSION_H
-#define K2I_ADMISSION_H
+#ifndef K2I_RECEIVER_LISTEN_ADMISSION_H
+#define K2I_RECEIVER_LISTEN_ADMISSION_H
 
 #include <sys/socket.h>
 

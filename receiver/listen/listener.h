@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LISTENER_H
-#define K2I_LISTENER_H
+#ifndef K2I_RECEIVER_LISTEN_LISTENER_H
+#define K2I_RECEIVER_LISTEN_LISTENER_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_LOOKUP_H
-#define K2I_LOOKUP_H
+#ifndef K2I_RECEIVER_LISTEN_LOOKUP_H
+#define K2I_RECEIVER_LISTEN_LOOKUP_H
 
 #include <stdbool.h>
 #include <sys/socket.h>

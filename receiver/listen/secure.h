@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SECURE_H
-#define K2I_SECURE_H
+#ifndef K2I_RECEIVER_LISTEN_SECURE_H
+#define K2I_RECEIVER_LISTEN_SECURE_H
 
 #include <stdint.h>
 

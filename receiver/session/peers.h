@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_PEERS_H
-#define K2I_PEERS_H
+#ifndef K2I_RECEIVER_SESSION_PEERS_H
+#define K2I_RECEIVER_SESSION_PEERS_H
 
 #include <pthread.h>
 #include <stdatomic.h>

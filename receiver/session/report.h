@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SESSION_REPORT_H
-#define K2I_SESSION_REPORT_H
+#ifndef K2I_RECEIVER_SESSION_REPORT_H
+#define K2I_RECEIVER_SESSION_REPORT_H
 
 #include <stdint.h>
 

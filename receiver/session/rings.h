@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RINGS_H
-#define K2I_RINGS_H
+#ifndef K2I_RECEIVER_SESSION_RINGS_H
+#define K2I_RECEIVER_SESSION_RINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SESSION_H
-#define K2I_SESSION_H
+#ifndef K2I_RECEIVER_SESSION_SESSION_H
+#define K2I_RECEIVER_SESSION_SESSION_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_HOLD_H
-#define K2I_HOLD_H
+#ifndef K2I_RECEIVER_SESSION_STALL_H
+#define K2I_RECEIVER_SESSION_STALL_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SESSION_STREAMS_H
-#define K2I_SESSION_STREAMS_H
+#ifndef K2I_RECEIVER_SESSION_STREAMS_H
+#define K2I_RECEIVER_SESSION_STREAMS_H
 
 #include "receiver/session/session.h"
 

@@ -28,8 +28,17 @@ EXCEPTIONS = (r"lib/app/program/daemon\.c",)  # it prints, exits and logs: that 
 MARKERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
+def guard_of(path):
+    """A header's guard says its path: two headers with one guard hide each other."""
+    inner = re.sub(r"^lib/", "k2i/", path) if path.startswith("lib/") else "k2i/" + path
+    return re.sub(r"\W", "_", re.sub(r"^k2i/include/", "", inner)).upper()
+
+
 def main():
     findings = []
+    for path in sources(".h"):
+        if f"#ifndef {guard_of(path)}\n#define {guard_of(path)}\n" not in text_of(path):
+            findings.append(f"{path}: its guard is not {guard_of(path)}")
     for path in sources(".c", ".h", ".def", folders=PROGRAMS + ("tests",)):
         code = code_of(path)
         for pattern, where, instead in BANNED:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MODEL_H
-#define MODEL_H
+#ifndef K2I_TESTS_MODEL_MODEL_H
+#define K2I_TESTS_MODEL_MODEL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

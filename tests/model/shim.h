@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MODEL_SHIM_H
-#define MODEL_SHIM_H
+#ifndef K2I_TESTS_MODEL_SHIM_H
+#define K2I_TESTS_MODEL_SHIM_H
 
 /*
  * Included in front of each of the ring's sources when they are compiled for the model: every atomic access and every

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MODEL_SHIM_CALLS_H
-#define MODEL_SHIM_CALLS_H
+#ifndef K2I_TESTS_MODEL_SHIM_CALLS_H
+#define K2I_TESTS_MODEL_SHIM_CALLS_H
 
 #include <stdatomic.h>
 #include <stddef.h>

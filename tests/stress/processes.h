@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef STRESS_PROCESSES_H
-#define STRESS_PROCESSES_H
+#ifndef K2I_TESTS_STRESS_PROCESSES_H
+#define K2I_TESTS_STRESS_PROCESSES_H
 
 #include "ring_stress.h"
 

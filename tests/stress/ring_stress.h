@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RING_STRESS_H
-#define RING_STRESS_H
+#ifndef K2I_TESTS_STRESS_RING_STRESS_H
+#define K2I_TESTS_STRESS_RING_STRESS_H
 
 /*
  * One body for all kinds of producer. The program that includes this has three hooks, which start the producers, may

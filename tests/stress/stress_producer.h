@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef STRESS_PRODUCER_H
-#define STRESS_PRODUCER_H
+#ifndef K2I_TESTS_STRESS_STRESS_PRODUCER_H
+#define K2I_TESTS_STRESS_STRESS_PRODUCER_H
 
 /*
  * What a producer does: chunks with its number, its life (how often it was started), a counter and a checksum, in

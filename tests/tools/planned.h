@@ -3,8 +3,8 @@
  * For libraries of preload.inc: what a test has planned, a file of that name in the folder $PLANS. Each time that it is
  * done, the file gets a line.
  */
-#ifndef TEST_PLANNED_H
-#define TEST_PLANNED_H
+#ifndef K2I_TESTS_TOOLS_PLANNED_H
+#define K2I_TESTS_TOOLS_PLANNED_H
 
 #include <fcntl.h>
 #include <stdio.h>

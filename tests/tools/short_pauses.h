@@ -3,8 +3,8 @@
  * For libraries of preload.inc, in place of libc's: the second that the keeper waits before it tries again, and what it
  * waits before that, takes a twentieth of its time or less.
  */
-#ifndef TEST_SHORT_PAUSES_H
-#define TEST_SHORT_PAUSES_H
+#ifndef K2I_TESTS_TOOLS_SHORT_PAUSES_H
+#define K2I_TESTS_TOOLS_SHORT_PAUSES_H
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef BENCH_HELP_H
-#define BENCH_HELP_H
+#ifndef K2I_TESTS_UNIT_BENCH_HELP_H
+#define K2I_TESTS_UNIT_BENCH_HELP_H
 
 /* What tests of k2hft bench have in common: what it says is kept in `said`. */
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread that waits in k2hft_client_drain, for tests of what it waits for. */
-#ifndef TEST_CLIENT_DRAIN_H
-#define TEST_CLIENT_DRAIN_H
+#ifndef K2I_TESTS_UNIT_CLIENT_DRAIN_H
+#define K2I_TESTS_UNIT_CLIENT_DRAIN_H
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TEST_CLIENT_PEER_H
-#define TEST_CLIENT_PEER_H
+#ifndef K2I_TESTS_UNIT_CLIENT_PEER_H
+#define K2I_TESTS_UNIT_CLIENT_PEER_H
 
 #include <errno.h>
 #include <fcntl.h>

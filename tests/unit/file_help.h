@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FILE_HELP_H
-#define FILE_HELP_H
+#ifndef K2I_TESTS_UNIT_FILE_HELP_H
+#define K2I_TESTS_UNIT_FILE_HELP_H
 
 /* For tests that have a folder, or look at what was written to a file. */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FOLDER_HELP_H
-#define FOLDER_HELP_H
+#ifndef K2I_TESTS_UNIT_FOLDER_HELP_H
+#define K2I_TESTS_UNIT_FOLDER_HELP_H
 
 /* A folder of the tests of one program, for the set-up and the tear-down of all of them or of each. */
 #include "file_help.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef LEDGER_FOLDER_H
-#define LEDGER_FOLDER_H
+#ifndef K2I_TESTS_UNIT_LEDGER_FOLDER_H
+#define K2I_TESTS_UNIT_LEDGER_FOLDER_H
 
 /* A ledger in a temporary folder. For one test program, which includes cmocka.h and what it needs before. */
 #include "receiver/ledger/ledger.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MOUNTED_HELP_H
-#define MOUNTED_HELP_H
+#ifndef K2I_TESTS_UNIT_MOUNTED_HELP_H
+#define K2I_TESTS_UNIT_MOUNTED_HELP_H
 
 #include "ring_help.h"
 

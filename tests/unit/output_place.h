@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef OUTPUT_PLACE_H
-#define OUTPUT_PLACE_H
+#ifndef K2I_TESTS_UNIT_OUTPUT_PLACE_H
+#define K2I_TESTS_UNIT_OUTPUT_PLACE_H
 
 /*
  * A destination with its ledger and its quarantine in a temporary folder, and a ring whose chunks are committed there. For

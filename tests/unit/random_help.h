@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RANDOM_HELP_H
-#define RANDOM_HELP_H
+#ifndef K2I_TESTS_UNIT_RANDOM_HELP_H
+#define K2I_TESTS_UNIT_RANDOM_HELP_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef RING_HELP_H
-#define RING_HELP_H
+#ifndef K2I_TESTS_UNIT_RING_HELP_H
+#define K2I_TESTS_UNIT_RING_HELP_H
 
 #include <setjmp.h>
 #include <stdarg.h>

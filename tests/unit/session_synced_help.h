@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_SESSION_SYNCED_HELP_H
-#define K2I_SESSION_SYNCED_HELP_H
+#ifndef K2I_TESTS_UNIT_SESSION_SYNCED_HELP_H
+#define K2I_TESTS_UNIT_SESSION_SYNCED_HELP_H
 
 /* Sessions of level synced. Behind the headers that cmocka.h needs. */
 #include "session_world.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SESSION_WORLD_H
-#define SESSION_WORLD_H
+#ifndef K2I_TESTS_UNIT_SESSION_WORLD_H
+#define K2I_TESTS_UNIT_SESSION_WORLD_H
 
 /*
  * A session with everything behind it in a temporary folder: frames are put in, answers are taken out. For one test

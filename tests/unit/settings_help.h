@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TEST_SETTINGS_HELP_H
-#define TEST_SETTINGS_HELP_H
+#ifndef K2I_TESTS_UNIT_SETTINGS_HELP_H
+#define K2I_TESTS_UNIT_SETTINGS_HELP_H
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef UNCACHED_HELP_H
-#define UNCACHED_HELP_H
+#ifndef K2I_TESTS_UNIT_UNCACHED_HELP_H
+#define K2I_TESTS_UNIT_UNCACHED_HELP_H
 
 /* In place of fuse/collect.c, for one test program: nothing goes through the page cache. */
 #include "fuse/cached/writeback_pull.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WRAPPED_NAMES_H
-#define WRAPPED_NAMES_H
+#ifndef K2I_TESTS_UNIT_WRAPPED_NAMES_H
+#define K2I_TESTS_UNIT_WRAPPED_NAMES_H
 
 /*
  * For tests that have a function of the C library of their own: with _FILE_OFFSET_BITS = 64 glibc calls another one

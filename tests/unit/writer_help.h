@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WRITER_HELP_H
-#define WRITER_HELP_H
+#ifndef K2I_TESTS_UNIT_WRITER_HELP_H
+#define K2I_TESTS_UNIT_WRITER_HELP_H
 
 /* For tests of writers: a sender without a client, and what comes out of its ring. */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FORMAT_PARTS_H
-#define K2I_FORMAT_PARTS_H
+#ifndef K2I_APP_FORMAT_PARTS_H
+#define K2I_APP_FORMAT_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_COUNTERS_TABLE_H
-#define K2I_COUNTERS_TABLE_H
+#ifndef K2I_APP_PROGRAM_COUNTERS_H
+#define K2I_APP_PROGRAM_COUNTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_DAEMON_H
-#define K2I_DAEMON_H
+#ifndef K2I_APP_PROGRAM_DAEMON_H
+#define K2I_APP_PROGRAM_DAEMON_H
 
 #include "base/log.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_REPORT_H
-#define K2I_REPORT_H
+#ifndef K2I_APP_PROGRAM_REPORT_H
+#define K2I_APP_PROGRAM_REPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

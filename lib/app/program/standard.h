@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_STANDARD_H
-#define K2I_STANDARD_H
+#ifndef K2I_APP_PROGRAM_STANDARD_H
+#define K2I_APP_PROGRAM_STANDARD_H
 
 #include <stdio.h>
 

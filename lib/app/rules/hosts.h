@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_HOSTS_H
-#define K2I_HOSTS_H
+#ifndef K2I_APP_RULES_HOSTS_H
+#define K2I_APP_RULES_HOSTS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RULES_MATCH_H
-#define K2I_RULES_MATCH_H
+#ifndef K2I_APP_RULES_MATCH_H
+#define K2I_APP_RULES_MATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_NEEDLES_H
-#define K2I_NEEDLES_H
+#ifndef K2I_APP_RULES_NEEDLES_H
+#define K2I_APP_RULES_NEEDLES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_NEEDLES_BLOCK_H
-#define K2I_NEEDLES_BLOCK_H
+#ifndef K2I_APP_RULES_NEEDLES_BLOCK_H
+#define K2I_APP_RULES_NEEDLES_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_PATTERN_LITERAL_H
-#define K2I_PATTERN_LITERAL_H
+#ifndef K2I_APP_RULES_PATTERN_LITERAL_H
+#define K2I_APP_RULES_PATTERN_LITERAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

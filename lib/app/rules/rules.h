@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RULES_H
-#define K2I_RULES_H
+#ifndef K2I_APP_RULES_RULES_H
+#define K2I_APP_RULES_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

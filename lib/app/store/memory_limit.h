@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_MEMORY_LIMIT_H
-#define K2I_MEMORY_LIMIT_H
+#ifndef K2I_APP_STORE_MEMORY_LIMIT_H
+#define K2I_APP_STORE_MEMORY_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

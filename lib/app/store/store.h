@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_STORE_H
-#define K2I_STORE_H
+#ifndef K2I_APP_STORE_STORE_H
+#define K2I_APP_STORE_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TLS_STATE_H
-#define K2I_TLS_STATE_H
+#ifndef K2I_NET_TLS_STATE_H
+#define K2I_NET_TLS_STATE_H
 
 #include <stdatomic.h>
 

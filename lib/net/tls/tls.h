@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_TLS_H
-#define K2I_TLS_H
+#ifndef K2I_NET_TLS_TLS_H
+#define K2I_NET_TLS_TLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OUTPUT_WHOLE_H
-#define K2I_OUTPUT_WHOLE_H
+#ifndef K2I_RECEIVER_SINK_FILE_INTERNAL_H
+#define K2I_RECEIVER_SINK_FILE_INTERNAL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_OUTPUT_H
-#define K2I_OUTPUT_H
+#ifndef K2I_RECEIVER_SINK_FILE_OUTPUT_H
+#define K2I_RECEIVER_SINK_FILE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
