@@ -22,7 +22,7 @@
 #include "receiver/listen/listener.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "receiver/connection/loops.h"
+#include "receiver/connection/acceptor.h"
 #include "receiver/listen/secure.h"
 #include "receiver/state.h"
 #include "receiver/commit/syncer.h"
@@ -44,6 +44,7 @@ struct k2i_receiver {
 	struct k2i_service service;
 	struct k2i_format *format;
 	struct k2i_listener *listener;
+	struct k2i_acceptor acceptor;
 	struct k2i_loops *loops;
 	struct k2i_control *control;
 	struct k2i_status status;
@@ -319,6 +320,7 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 			  const struct k2i_options *options)
 {
 	struct k2i_listen_choice choice;
+	struct k2i_listen_taker taker;
 	size_t files_max;
 	int status, error;
 
@@ -352,10 +354,10 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 		(struct k2i_status){&receiver->service, receiver->state.destination.outputs, k2i_clock_now_ns()};
 	if (receiver->control && k2i_control_start(receiver->control, &receiver->status))
 		return K2I_EXIT_FAILED;
-	/* Last: whoever can connect is served. */
-	return k2i_listener_start(receiver->listener, receiver->base, receiver->loops, &receiver->counters)
-		       ? K2I_EXIT_FAILED
-		       : 0;
+	/* Last: a peer that can connect is served. */
+	receiver->acceptor = (struct k2i_acceptor){.loops = receiver->loops, .counters = &receiver->counters};
+	taker = (struct k2i_listen_taker){k2i_acceptor_take, &receiver->acceptor, &receiver->counters.accept_errors};
+	return k2i_listener_start(receiver->listener, receiver->base, &taker) ? K2I_EXIT_FAILED : 0;
 }
 
 int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,

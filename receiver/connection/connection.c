@@ -38,42 +38,42 @@
 
 /* Those that have a place and have not greeted, the one that came first in front ----------------------------------- */
 
-static void stranger_add(struct k2i_connection *connection)
+static void ungreeted_add(struct k2i_connection *connection)
 {
 	struct k2i_loop *loop = connection->loop;
 
-	connection->stranger = true;
-	atomic_fetch_add(&loop->stranger_count, 1);
-	connection->stranger_previous = loop->stranger_last;
-	if (loop->stranger_last)
-		loop->stranger_last->stranger_next = connection;
+	connection->ungreeted = true;
+	atomic_fetch_add(&loop->ungreeted_count, 1);
+	connection->ungreeted_previous = loop->ungreeted_last;
+	if (loop->ungreeted_last)
+		loop->ungreeted_last->ungreeted_next = connection;
 	else
-		loop->stranger_first = connection;
-	loop->stranger_last = connection;
+		loop->ungreeted_first = connection;
+	loop->ungreeted_last = connection;
 }
 
-static void stranger_remove(struct k2i_connection *connection)
+static void ungreeted_remove(struct k2i_connection *connection)
 {
 	struct k2i_loop *loop = connection->loop;
 
-	if (!connection->stranger)
+	if (!connection->ungreeted)
 		return;
-	connection->stranger = false;
-	atomic_fetch_sub(&loop->stranger_count, 1);
-	if (connection->stranger_previous)
-		connection->stranger_previous->stranger_next = connection->stranger_next;
+	connection->ungreeted = false;
+	atomic_fetch_sub(&loop->ungreeted_count, 1);
+	if (connection->ungreeted_previous)
+		connection->ungreeted_previous->ungreeted_next = connection->ungreeted_next;
 	else
-		loop->stranger_first = connection->stranger_next;
-	if (connection->stranger_next)
-		connection->stranger_next->stranger_previous = connection->stranger_previous;
+		loop->ungreeted_first = connection->ungreeted_next;
+	if (connection->ungreeted_next)
+		connection->ungreeted_next->ungreeted_previous = connection->ungreeted_previous;
 	else
-		loop->stranger_last = connection->stranger_previous;
+		loop->ungreeted_last = connection->ungreeted_previous;
 }
 
 /* Anybody can connect and say nothing, who may not send, too: that must not keep those out who greet at once. */
-static bool stranger_end(struct k2i_loop *loop)
+static bool ungreeted_end(struct k2i_loop *loop)
 {
-	struct k2i_connection *first = loop->stranger_first;
+	struct k2i_connection *first = loop->ungreeted_first;
 
 	if (!first)
 		return false;
@@ -88,7 +88,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 {
 	struct k2i_loop *loop = connection->loop;
 
-	stranger_remove(connection);
+	ungreeted_remove(connection);
 	k2i_peer_remove(&loop->service->peers, &connection->shown);
 	k2i_session_end(&connection->session);
 	if (connection->readable)
@@ -221,7 +221,7 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	if (consumed > 0)
 		connection->frame_ns = connection->moved_ns = k2i_clock_now_ns();
 	if (connection->session.state == K2I_SESSION_GREETED || connection->session.state == K2I_SESSION_OPEN)
-		stranger_remove(connection);
+		ungreeted_remove(connection);
 	if (connection->session.payload_bytes != payload_bytes) {
 		connection->proved_ns = k2i_clock_now_ns();
 		k2i_peer_wrote(&connection->shown, connection->proved_ns);
@@ -527,7 +527,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	connection->started_ns = connection->heard_ns = k2i_clock_now_ns();
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
-	connection->session.crowded = crowded && !stranger_end(loop);
+	connection->session.crowded = crowded && !ungreeted_end(loop);
 	connection->hold.limit =
 		k2i_peer_log_limit(&loop->shared.peer_log, connection->peer, "hold", K2I_PEER_LOG_VISIT_LINES);
 	connection->wanted = 1;
@@ -541,7 +541,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	if (connection->session.crowded)
 		refusal_log(connection, CROWDED);
 	else
-		stranger_add(connection);
+		ungreeted_add(connection);
 	if (connection_events(connection)) {
 		k2i_count(&loop->service->counters->accept_errors, 1);
 		refusal_log(connection, "refused: no memory");

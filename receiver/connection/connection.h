@@ -2,7 +2,7 @@
 #ifndef K2I_RECEIVER_CONNECTION_CONNECTION_H
 #define K2I_RECEIVER_CONNECTION_CONNECTION_H
 
-#include "receiver/connection/loops.h"
+#include "receiver/connection/loop.h"
 
 /* One connection on its loop; all calls from the loop's thread. */
 #define K2I_PEER_BYTES_MAX 80u

@@ -322,19 +322,13 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 	return error;
 }
 
-void k2i_loop_left(struct k2i_loop *loop)
-{
-	atomic_fetch_sub(&loop->connection_count, 1);
-	atomic_fetch_sub(&loop->service->connections, 1);
-}
-
 /* One too many can only take the place of one that is on its loop. */
 static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than, bool crowded)
 {
-	bool strangers = atomic_load(&loop->stranger_count) > 0;
+	bool ungreeted = atomic_load(&loop->ungreeted_count) > 0;
 
-	if (crowded && strangers != (atomic_load(&than->stranger_count) > 0))
-		return strangers;
+	if (crowded && ungreeted != (atomic_load(&than->ungreeted_count) > 0))
+		return ungreeted;
 	return atomic_load(&loop->connection_count) < atomic_load(&than->connection_count);
 }
 

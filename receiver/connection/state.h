@@ -10,8 +10,8 @@
 struct event;
 struct k2i_connection {
 	struct k2i_connection *next, *previous;
-	struct k2i_connection *stranger_next, *stranger_previous;
-	bool stranger; /* it has a place, has not greeted, and is in the loop's list of those */
+	struct k2i_connection *ungreeted_next, *ungreeted_previous;
+	bool ungreeted; /* it has a place, has not greeted, and is in the loop's list of those */
 	struct k2i_loop *loop;
 	struct k2i_transport transport;
 	bool securing;  /* the TLS handshake is not done, or not begun */

@@ -7,7 +7,6 @@
 #include "receiver/control/control.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
-#include <event2/listener.h>
 
 #include "receiver/control/http.h"
 #include "receiver/listen/listener.h"
@@ -28,7 +26,6 @@
 #include "receiver/base/text.h"
 #include "base/thread.h"
 
-#define BACKLOG 64
 #define CLIENT_NS UINT64_C(10000000000) /* for request and answer */
 #define DRAIN_BYTES_MAX 65536u          /* what may come behind a request that was answered */
 #define POINTER "k2hftfusesvr: /status (JSON), /metrics (Prometheus); see k2hft-stat(1)\n"
@@ -51,14 +48,12 @@ struct k2i_control {
 	const char *names[3]; /* this host's and CTLADDRESS; NULL behind them */
 	bool beyond;          /* other hosts can connect */
 	struct event_base *base;
-	struct evconnlistener *listeners[K2I_LISTEN_SOCKETS_MAX];
-	size_t listener_count;
+	struct k2i_listener *listener;
 	struct event *tick, *stopped;
 	int stop;
 	struct client *oldest, *newest;
 	size_t client_count;
-	bool paused; /* until the next tick */
-	struct k2i_log_limit refused_limit, failed_limit;
+	struct k2i_log_limit refused_limit;
 	pthread_t thread;
 	bool started;
 };
@@ -205,13 +200,12 @@ static void on_end(struct bufferevent *stream, short what, void *argument)
 	client_end(client, "it ended in the middle");
 }
 
-static void on_client(struct evconnlistener *listener, evutil_socket_t descriptor, struct sockaddr *address,
-		      int address_bytes, void *argument)
+/* The `take` of the listener. */
+static void client_take(void *argument, int descriptor, const struct sockaddr *address, socklen_t address_bytes)
 {
 	struct k2i_control *control = argument;
 	struct client *client = calloc(1, sizeof(*client));
 
-	(void)listener;
 	(void)address;
 	(void)address_bytes;
 	if (client)
@@ -237,30 +231,6 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t descripto
 	(void)bufferevent_enable(client->stream, EV_READ | EV_WRITE);
 }
 
-static void listeners_enable(struct k2i_control *control, bool enable)
-{
-	bool failed = false;
-	size_t at;
-
-	for (at = 0; at < control->listener_count; at++)
-		failed |= (enable ? evconnlistener_enable : evconnlistener_disable)(control->listeners[at]) != 0;
-	/* The kernel may have no memory to watch a socket. */
-	control->paused = !enable || failed;
-}
-
-/* Who waits to be accepted keeps the socket readable: without a pause this would be called without end. */
-static void on_accept_failed(struct evconnlistener *listener, void *argument)
-{
-	struct k2i_control *control = argument;
-	int error = -errno;
-
-	(void)listener;
-	k2i_count(&control->status->service->counters->accept_errors, 1);
-	k2i_log_limited(&control->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "status: can't accept: %s",
-			k2i_text_error(error));
-	listeners_enable(control, false);
-}
-
 static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct k2i_control *control = argument;
@@ -268,8 +238,6 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 
 	(void)descriptor;
 	(void)what;
-	if (control->paused)
-		listeners_enable(control, true);
 	while (control->oldest && now_ns >= control->oldest->deadline_ns)
 		client_end(control->oldest, "it took longer than 10 s");
 }
@@ -283,101 +251,12 @@ static void on_stop(evutil_socket_t descriptor, short what, void *argument)
 	(void)event_base_loopbreak(control->base);
 }
 
-/* Sockets -------------------------------------------------------------------------------------------------------- */
-
-/* 0, or the error of the last address. */
-static int addresses_bind(struct k2i_control *control, const struct addrinfo *address)
-{
-	const struct addrinfo *first = address;
-	size_t before = control->listener_count;
-	int error = -EADDRNOTAVAIL, descriptor;
-
-	for (; address; address = address->ai_next) {
-		if (k2i_listen_repeated(first, address))
-			continue;
-		if (control->listener_count == K2I_LISTEN_SOCKETS_MAX)
-			return -E2BIG;
-		descriptor = k2i_listen_bind(address);
-		if (descriptor < 0) {
-			error = descriptor;
-			if (error != -EADDRNOTAVAIL && error != -EAFNOSUPPORT)
-				return error;
-			continue;
-		}
-		control->beyond |= !k2i_listen_loopback(descriptor);
-		control->listeners[control->listener_count] = evconnlistener_new(
-			control->base, on_client, control,
-			LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_DISABLED, 0, descriptor);
-		if (!control->listeners[control->listener_count]) {
-			(void)close(descriptor);
-			return -ENOMEM;
-		}
-		evconnlistener_set_error_cb(control->listeners[control->listener_count++], on_accept_failed);
-	}
-	return control->listener_count > before ? 0 : error;
-}
-
-static int host_bind(struct k2i_control *control, const char *host, unsigned port, bool optional)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
-	char service[16];
-	int error;
-
-	(void)snprintf(service, sizeof(service), "%u", port);
-	error = getaddrinfo(host, service, &hints, &found);
-	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "status: can't find the address of CTLADDRESS = %s: %s", host,
-			gai_strerror(error));
-		return -EADDRNOTAVAIL;
-	}
-	error = addresses_bind(control, found);
-	freeaddrinfo(found);
-	if (error && !optional)
-		k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s port %u (CTLPORT): %s", host, port,
-			k2i_listen_reason(error));
-	return error;
-}
-
-static int control_bind(struct k2i_control *control, const struct k2i_settings *settings, unsigned port)
-{
-	int error;
-
-	control->base = event_base_new();
-	if (!control->base)
-		return -ENOMEM;
-	if (settings->control_address)
-		return host_bind(control, settings->control_address, port, false);
-	error = host_bind(control, "127.0.0.1", port, false);
-	/* A host without IPv6 is none the worse for it. */
-	if (!error)
-		(void)host_bind(control, "::1", port, true);
-	return error;
-}
-
-static int sockets_listen(const struct k2i_control *control)
-{
-	int error = 0, descriptor;
-	char name[80];
-	size_t at;
-
-	for (at = 0; at < control->listener_count && !error; at++) {
-		descriptor = evconnlistener_get_fd(control->listeners[at]);
-		(void)k2i_listen_name(descriptor, name, sizeof(name));
-		if (listen(descriptor, BACKLOG) < 0)
-			error = -errno;
-		if (error)
-			k2i_log(K2HFT_LOG_ERROR, "status: can't listen on %s (CTLPORT): %s", name,
-				k2i_listen_reason(error));
-		else
-			k2i_log(K2HFT_LOG_INFO, "status: answering HTTP on %s", name);
-	}
-	return error;
-}
-
 /* Contract ------------------------------------------------------------------------------------------------------- */
 
 int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control)
 {
+	static const struct k2i_listen_words words = {"status", "CTLADDRESS", " (CTLPORT)", "answering HTTP on"};
+	struct k2i_listen_choice choice = {.words = &words, .loopback = !settings->control_address};
 	unsigned port = k2i_settings_control_port(settings);
 	struct k2i_control *opened;
 	int error;
@@ -392,7 +271,9 @@ int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **c
 	(void)gethostname(opened->host_name, sizeof(opened->host_name) - 1);
 	opened->names[0] = opened->host_name;
 	opened->names[1] = settings->control_address;
-	error = control_bind(opened, settings, port);
+	(void)snprintf(choice.host, sizeof(choice.host), "%s", choice.loopback ? "" : settings->control_address);
+	(void)snprintf(choice.port, sizeof(choice.port), "%u", port);
+	error = k2i_listener_open(&choice, &opened->listener);
 	if (error)
 		k2i_control_close(opened);
 	else
@@ -408,11 +289,13 @@ static void *control_run(void *argument)
 	return NULL;
 }
 
-static int thread_begin(struct k2i_control *control)
+static int events_open(struct k2i_control *control)
 {
 	struct timeval second = {1, 0};
-	int error;
 
+	control->base = event_base_new();
+	if (!control->base)
+		return -ENOMEM;
 	control->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (control->stop < 0)
 		return -errno;
@@ -421,20 +304,21 @@ static int thread_begin(struct k2i_control *control)
 	if (!control->tick || !control->stopped || event_add(control->tick, &second) ||
 	    event_add(control->stopped, NULL))
 		return -ENOMEM;
-	listeners_enable(control, true);
-	error = k2i_thread_start(&control->thread, control_run, control);
-	control->started = !error;
-	return error;
+	return 0;
 }
 
 int k2i_control_start(struct k2i_control *control, const struct k2i_status *status)
 {
-	int error = sockets_listen(control);
+	const struct k2i_listen_taker taker = {client_take, control, &status->service->counters->accept_errors};
+	int error = events_open(control);
 
-	if (error)
-		return error;
 	control->status = status;
-	error = thread_begin(control);
+	control->beyond = k2i_listener_beyond_host(control->listener);
+	if (!error && k2i_listener_start(control->listener, control->base, &taker))
+		return -EIO;
+	if (!error)
+		error = k2i_thread_start(&control->thread, control_run, control);
+	control->started = !error;
 	if (error)
 		k2i_log(K2HFT_LOG_ERROR, "status: can't start: %s", k2i_text_error(error));
 	return error;
@@ -443,7 +327,6 @@ int k2i_control_start(struct k2i_control *control, const struct k2i_status *stat
 void k2i_control_close(struct k2i_control *control)
 {
 	uint64_t one = 1;
-	size_t at;
 
 	if (!control)
 		return;
@@ -451,8 +334,7 @@ void k2i_control_close(struct k2i_control *control)
 		(void)pthread_join(control->thread, NULL);
 	while (control->oldest)
 		client_free(control->oldest);
-	for (at = 0; at < control->listener_count; at++)
-		evconnlistener_free(control->listeners[at]);
+	k2i_listener_close(control->listener);
 	if (control->tick)
 		event_free(control->tick);
 	if (control->stopped)

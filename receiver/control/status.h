@@ -2,7 +2,7 @@
 #ifndef K2I_RECEIVER_CONTROL_STATUS_H
 #define K2I_RECEIVER_CONTROL_STATUS_H
 
-#include "receiver/connection/loops.h"
+#include "receiver/connection/service.h"
 #include "receiver/sink/file/output.h"
 #include "app/program/report.h"
 

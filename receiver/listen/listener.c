@@ -22,16 +22,19 @@
 #define ACCEPTS_MAX 64
 #define PAUSE_S 1
 #define PORT_MAX 65535u
+#define SOCKETS_MAX 8u /* of a name */
 
 struct k2i_listener {
-	int sockets[K2I_LISTEN_SOCKETS_MAX];
-	struct event *events[K2I_LISTEN_SOCKETS_MAX];
+	const struct k2i_listen_words *words;
+	struct k2i_listen_taker taker;
+	int sockets[SOCKETS_MAX];
+	struct event *events[SOCKETS_MAX];
 	size_t socket_count;
 	struct event *pause; /* ends a pause that lack of descriptors made */
-	struct k2i_loops *loops;
-	struct k2i_counters *counters;
-	struct k2i_log_limit refused_limit, failed_limit;
+	struct k2i_log_limit failed_limit;
 };
+
+const struct k2i_listen_words k2i_listen_records = {"listener", "LISTEN", "", "listening on"};
 
 /* Choice --------------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +64,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 	enum k2i_ssl ssl = k2i_settings_ssl(settings);
 
 	memset(choice, 0, sizeof(*choice));
+	choice->words = &k2i_listen_records;
 	choice->unencrypted = ssl != K2I_SSL_YES;
 	choice->anybody = settings->sender_count == 0;
 	if (argument)
@@ -77,7 +81,7 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 
 /* Sockets -------------------------------------------------------------------------------------------------------- */
 
-int k2i_listen_bind(const struct addrinfo *address)
+static int socket_bind(const struct addrinfo *address)
 {
 	int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1, error;
 
@@ -94,7 +98,7 @@ int k2i_listen_bind(const struct addrinfo *address)
 	return error;
 }
 
-const char *k2i_listen_reason(int error)
+static const char *bind_reason(int error)
 {
 	if (error == -EADDRINUSE)
 		return "Address already in use; another program has it, perhaps another receiver";
@@ -103,7 +107,8 @@ const char *k2i_listen_reason(int error)
 	return error == -E2BIG ? "it has more than 8 addresses; name one of them" : k2i_text_error(error);
 }
 
-in_port_t k2i_listen_name(int descriptor, char *text, size_t room)
+/* "ADDRESS:PORT" of a socket; returns its port in network order. */
+static in_port_t socket_name(int descriptor, char *text, size_t room)
 {
 	struct sockaddr_storage address = {0};
 	socklen_t address_bytes = sizeof(address);
@@ -124,7 +129,8 @@ static void port_set(struct sockaddr *address, in_port_t port)
 		((struct sockaddr_in6 *)(void *)address)->sin6_port = port;
 }
 
-bool k2i_listen_repeated(const struct addrinfo *first, const struct addrinfo *address)
+/* Whether one of the list from `first` on is the same: a name that is in /etc/hosts twice has each of its addresses twice. */
+static bool address_repeated(const struct addrinfo *first, const struct addrinfo *address)
 {
 	for (; first != address; first = first->ai_next) {
 		if (first->ai_addrlen == address->ai_addrlen &&
@@ -147,12 +153,12 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 		/* Port 0: the port that the first socket was given is that of all. */
 		if (chosen)
 			port_set(address->ai_addr, chosen);
-		if (k2i_listen_repeated(first, address))
+		if (address_repeated(first, address))
 			continue;
-		descriptor = listener->socket_count < K2I_LISTEN_SOCKETS_MAX ? k2i_listen_bind(address) : -E2BIG;
+		descriptor = listener->socket_count < SOCKETS_MAX ? socket_bind(address) : -E2BIG;
 		if (descriptor >= 0) {
 			listener->sockets[listener->socket_count++] = descriptor;
-			chosen = k2i_listen_name(descriptor, name, sizeof(name));
+			chosen = socket_name(descriptor, name, sizeof(name));
 			port_set(address->ai_addr, chosen);
 			continue;
 		}
@@ -163,8 +169,8 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 	}
 	if (listener->socket_count > 0 && !address)
 		return 0;
-	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "listener: can't listen on %s port %s: %s", host, port,
-		k2i_listen_reason(error));
+	k2i_log(optional ? K2HFT_LOG_DEBUG : K2HFT_LOG_ERROR, "%s: can't listen on %s port %s%s: %s",
+		listener->words->area, host, port, listener->words->port_key, bind_reason(error));
 	return error;
 }
 
@@ -175,8 +181,8 @@ static int name_bind(struct k2i_listener *listener, const char *host, const char
 	int error = getaddrinfo(host, port, &hints, &found);
 
 	if (error) {
-		k2i_log(K2HFT_LOG_ERROR, "listener: can't find the address of LISTEN = %s: %s", shown,
-			gai_strerror(error));
+		k2i_log(K2HFT_LOG_ERROR, "%s: can't find the address of %s = %s: %s", listener->words->area,
+			listener->words->address_key, shown, gai_strerror(error));
 		return -EADDRNOTAVAIL;
 	}
 	error = addresses_bind(listener, found, shown, port, optional);
@@ -194,7 +200,7 @@ static int loopback_bind(struct k2i_listener *listener, const char *port)
 	return error;
 }
 
-bool k2i_listen_loopback(int descriptor)
+static bool socket_loopback(int descriptor)
 {
 	struct sockaddr_storage address = {0};
 	const struct sockaddr_in *address4 = (void *)&address;
@@ -206,12 +212,11 @@ bool k2i_listen_loopback(int descriptor)
 					    : IN6_IS_ADDR_LOOPBACK(&address6->sin6_addr);
 }
 
-/* Whether other hosts can connect. */
-static bool beyond_this_host(const struct k2i_listener *listener)
+bool k2i_listener_beyond_host(const struct k2i_listener *listener)
 {
 	size_t i = 0;
 
-	while (i < listener->socket_count && k2i_listen_loopback(listener->sockets[i]))
+	while (i < listener->socket_count && socket_loopback(listener->sockets[i]))
 		i++;
 	return i < listener->socket_count;
 }
@@ -223,6 +228,7 @@ int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listene
 
 	if (!opened)
 		return -ENOMEM;
+	opened->words = choice->words;
 	if (choice->loopback)
 		error = loopback_bind(opened, choice->port);
 	else
@@ -231,7 +237,7 @@ int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listene
 		k2i_listener_close(opened);
 		return error;
 	}
-	if (choice->unencrypted && beyond_this_host(opened))
+	if (choice->unencrypted && k2i_listener_beyond_host(opened))
 		k2i_log(K2HFT_LOG_WARNING, "listener: without SSL = yes records from other hosts come unencrypted%s",
 			choice->anybody ? ", and any host may send; NAME of [SLVNODE] or LISTEN limits that" : "");
 	*listener = opened;
@@ -250,6 +256,13 @@ static void listener_pause(struct k2i_listener *listener)
 	(void)event_add(listener->pause, &pause);
 }
 
+static void accept_failure_log(struct k2i_listener *listener, const char *why)
+{
+	atomic_fetch_add_explicit(listener->taker.accept_errors, 1, memory_order_relaxed);
+	k2i_log_limited(&listener->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "%s: can't accept%s",
+			listener->words->area, why);
+}
+
 static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 {
 	struct k2i_listener *listener = argument;
@@ -262,33 +275,19 @@ static void on_pause_end(evutil_socket_t descriptor, short what, void *argument)
 		failed |= event_add(listener->events[i], NULL) != 0;
 	if (!failed)
 		return;
-	/* What the kernel wants for that, memory or one more of a user's watches, can be there later. */
-	k2i_log_limited(&listener->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-			"listener: can't accept yet: the kernel does not watch the sockets");
-	k2i_count(&listener->counters->accept_errors, 1);
+	/* The kernel lacks memory, or this user has too many watches: both can change. */
+	accept_failure_log(listener, " yet: the kernel does not watch the sockets");
 	listener_pause(listener);
-}
-
-/* Without memory, or as one of far too many. */
-static void connection_refused(struct k2i_listener *listener, const struct sockaddr *address, socklen_t address_bytes,
-			       int error)
-{
-	struct k2i_counters *counters = listener->counters;
-	char peer[64] = "a connection";
-
-	(void)getnameinfo(address, address_bytes, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
-	k2i_count(error == -ENOMEM ? &counters->accept_errors : &counters->refused_connections, 1);
-	k2i_log_limited(&listener->refused_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING, "listener: %s is refused: %s",
-			peer, error == -ENOMEM ? "no memory" : "there are as many connections as CONNMAX allows");
 }
 
 static void accept_failed(struct k2i_listener *listener, int error)
 {
+	char why[128];
+
 	if (error == -EAGAIN || error == -ECONNABORTED || error == -EINTR)
 		return;
-	k2i_log_limited(&listener->failed_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "listener: can't accept: %s",
-			k2i_text_error(error));
-	k2i_count(&listener->counters->accept_errors, 1);
+	(void)snprintf(why, sizeof(why), ": %s", k2i_text_error(error));
+	accept_failure_log(listener, why);
 	/* Waiting connections keep the socket readable; without a pause this would be a busy loop. */
 	listener_pause(listener);
 }
@@ -298,7 +297,7 @@ static void on_acceptable(evutil_socket_t descriptor, short what, void *argument
 	struct k2i_listener *listener = argument;
 	struct sockaddr_storage address;
 	socklen_t address_bytes;
-	int accepted, error, count = 0;
+	int accepted, count = 0;
 
 	(void)what;
 	while (count++ < ACCEPTS_MAX) {
@@ -309,10 +308,7 @@ static void on_acceptable(evutil_socket_t descriptor, short what, void *argument
 			accept_failed(listener, -errno);
 			return;
 		}
-		k2i_count(&listener->counters->connections, 1);
-		error = k2i_loops_serve(listener->loops, accepted, (struct sockaddr *)&address, address_bytes);
-		if (error)
-			connection_refused(listener, (struct sockaddr *)&address, address_bytes, error);
+		listener->taker.take(listener->taker.argument, accepted, (struct sockaddr *)&address, address_bytes);
 	}
 }
 
@@ -323,28 +319,23 @@ static int sockets_listen(const struct k2i_listener *listener)
 	int error;
 
 	for (i = 0; i < listener->socket_count; i++) {
-		(void)k2i_listen_name(listener->sockets[i], name, sizeof(name));
+		(void)socket_name(listener->sockets[i], name, sizeof(name));
 		/* Two sockets can be bound to one port as long as neither listens. */
 		if (listen(listener->sockets[i], BACKLOG) < 0) {
 			error = -errno;
-			k2i_log(K2HFT_LOG_ERROR, "listener: can't listen on %s: %s", name, k2i_listen_reason(error));
+			k2i_log(K2HFT_LOG_ERROR, "%s: can't listen on %s%s: %s", listener->words->area, name,
+				listener->words->port_key, bind_reason(error));
 			return error;
 		}
-		k2i_log(K2HFT_LOG_INFO, "listener: listening on %s", name);
+		k2i_log(K2HFT_LOG_INFO, "%s: %s %s", listener->words->area, listener->words->ready, name);
 	}
 	return 0;
 }
 
-int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, struct k2i_loops *loops,
-		       struct k2i_counters *counters)
+static int events_add(struct k2i_listener *listener, struct event_base *base)
 {
-	int error = sockets_listen(listener);
 	size_t i;
 
-	if (error)
-		return error;
-	listener->loops = loops;
-	listener->counters = counters;
 	listener->pause = event_new(base, -1, 0, on_pause_end, listener);
 	if (!listener->pause)
 		return -ENOMEM;
@@ -355,6 +346,19 @@ int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, s
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+int k2i_listener_start(struct k2i_listener *listener, struct event_base *base, const struct k2i_listen_taker *taker)
+{
+	int error = sockets_listen(listener);
+
+	if (error)
+		return error;
+	listener->taker = *taker;
+	error = events_add(listener, base);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR, "%s: can't start: %s", listener->words->area, k2i_text_error(error));
+	return error;
 }
 
 void k2i_listener_close(struct k2i_listener *listener)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "receiver/listen/admission.h"
 #include "receiver/connection/connection.h"
+#include "receiver/connection/loops.h"
 #include "receiver_world.h"
 
 #define PEERS 2u

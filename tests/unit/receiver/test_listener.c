@@ -14,8 +14,9 @@
 #include <cmocka.h>
 #include <event2/event.h>
 
-#include "receiver/listen/listener.h"
 #include "base/log.h"
+#include "receiver/connection/acceptor.h"
+#include "receiver/listen/listener.h"
 
 static struct event_base *base;
 static unsigned refused_accepts, refused_adds, served;
@@ -91,8 +92,10 @@ static int connect_to(void)
 /* As lack of descriptors ends by itself, so does lack of what watching a socket takes. */
 static void a_pause_that_can_not_end_is_made_longer(void **state)
 {
-	const struct k2i_listen_choice choice = {.port = "0", .loopback = true};
+	const struct k2i_listen_choice choice = {.words = &k2i_listen_records, .port = "0", .loopback = true};
 	static struct k2i_counters counters;
+	struct k2i_acceptor acceptor = {.counters = &counters};
+	const struct k2i_listen_taker taker = {k2i_acceptor_take, &acceptor, &counters.accept_errors};
 	struct k2i_listener *listener;
 	int descriptor;
 
@@ -101,7 +104,7 @@ static void a_pause_that_can_not_end_is_made_longer(void **state)
 	base = event_base_new();
 	assert_non_null(base);
 	assert_int_equal(k2i_listener_open(&choice, &listener), 0);
-	assert_int_equal(k2i_listener_start(listener, base, NULL, &counters), 0);
+	assert_int_equal(k2i_listener_start(listener, base, &taker), 0);
 	assert_true(port > 0);
 	descriptor = connect_to();
 	refused_accepts = 1;
@@ -119,14 +122,16 @@ static void a_pause_that_can_not_end_is_made_longer(void **state)
 /* One line in ten seconds: each has a listener of its own. */
 static void refused_with(int error, const char *why, const atomic_uint_fast64_t *counter, struct k2i_counters *counters)
 {
-	const struct k2i_listen_choice choice = {.port = "0", .loopback = true};
+	const struct k2i_listen_choice choice = {.words = &k2i_listen_records, .port = "0", .loopback = true};
+	struct k2i_acceptor acceptor = {.counters = counters};
+	const struct k2i_listen_taker taker = {k2i_acceptor_take, &acceptor, &counters->accept_errors};
 	struct k2i_listener *listener;
 	int descriptor;
 
 	base = event_base_new();
 	assert_non_null(base);
 	assert_int_equal(k2i_listener_open(&choice, &listener), 0);
-	assert_int_equal(k2i_listener_start(listener, base, NULL, counters), 0);
+	assert_int_equal(k2i_listener_start(listener, base, &taker), 0);
 	descriptor = connect_to();
 	serve_error = error;
 	(void)event_base_dispatch(base);
