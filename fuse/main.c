@@ -7,7 +7,7 @@
 
 #include "app/program/daemon.h"
 #include "fuse/keeper/keeper.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "app/program/standard.h"
 #include "fuse/keeper/start.h"
 

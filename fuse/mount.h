@@ -10,7 +10,7 @@
 
 #include <k2hft/ring.h>
 
-#include "fuse/counts.h"
+#include "fuse/base/counts.h"
 #include "fuse/device/read_backoff.h"
 #include "base/log.h"
 #include "fuse/tree/nodes.h"
@@ -18,18 +18,18 @@
 #include "app/rules/rules.h"
 #include "config/sender.h"
 #include "config/settings.h"
-#include "fuse/intake/text.h"
+#include "fuse/intake/line_buffer.h"
 
 struct k2i_cached_file;
 struct k2i_mount_options;
-struct k2i_outlet;
-struct k2i_outputs;
+struct k2i_route;
+struct k2i_outputfiles;
 struct k2i_handle;
-struct k2i_mark;
-struct k2i_write_later;
-struct k2i_later;
+struct k2i_truncate_probe;
+struct k2i_deferred_write;
+struct k2i_deferred_open;
 struct k2i_populated;
-struct k2i_sweep_wait;
+struct k2i_cache_drop_wait;
 struct fuse_session;
 
 /* The largest data of a WRITE request. */
@@ -51,15 +51,15 @@ struct k2i_mount {
 	struct k2i_sender_config config;
 	struct k2i_settings *settings; /* config's */
 	struct k2i_rules *rules;
-	struct k2i_outputs *outputs;
+	struct k2i_outputfiles *outputfiles;
 	struct k2i_node_table *nodes;
 	struct fuse_session *session;
 	char *ring_file; /* the ring's absolute path; NULL: memory, or without a name */
 	int ring_fd;     /* the keeper's, which keeps it */
 	pid_t keeper;
-	atomic_int sweeper;   /* its process, see sweeper.h; 0: there is none */
-	bool sweeper_missing; /* it could not be forked */
-	int sweep_fds[2];
+	atomic_int dropper;   /* its process, see sweeper.h; 0: there is none */
+	bool dropper_missing; /* it could not be forked */
+	int dropper_fds[2];
 	dev_t device;     /* of the files below the mount */
 	unsigned workers; /* that were started */
 	uint64_t started_ns;
@@ -70,7 +70,7 @@ struct k2i_mount {
 	size_t init_bytes;
 	char init[K2I_INIT_BYTES_MAX]; /* the kernel's first request */
 	bool swallowing;               /* libfuse's answer to it is not wanted again */
-	pthread_mutex_t marking;       /* robust; of processes that leave a mark, see mark.c */
+	pthread_mutex_t probe_lock;    /* robust; of processes that leave a mark, see mark.c */
 
 	/* The process's own. */
 	struct k2hft_ring *ring;
@@ -82,8 +82,8 @@ struct k2i_mount {
 	int signal_fd;
 	atomic_uint waiting;      /* 1: somebody wants progress_fd */
 	struct k2hft_lease lease; /* to send what is much */
-	struct k2i_hold hold;
-	struct k2i_mark *marks;
+	struct k2i_read_backoff hold;
+	struct k2i_truncate_probe *probes;
 	uint32_t drain_files; /* whose bytes are to be taken before it ends, see k2i_drain_ask */
 	bool asked;           /* to end, by a signal: the next one ends the wait */
 	bool ending;          /* draining: nothing new is accepted */
@@ -96,30 +96,30 @@ struct k2i_mount {
 	size_t chunk_bytes_max; /* payload of one chunk in this ring */
 	unsigned large_ahead;   /* so many requests get room for the largest */
 	unsigned in_a_row;      /* requests that came one behind the other, nothing between */
-	struct k2i_text_limits limits;
+	struct k2i_line_limits limits;
 
 	struct k2i_handle **handles; /* by number; NULL: free */
 	uint32_t handle_room, handle_free, handles_open;
-	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
-	struct k2i_outlet *owing_first;   /* line ends, see k2i_outlet_pay */
-	struct k2i_park park;
+	struct k2i_handle *flushed_first;        /* k2i_handle_in_record, and a close since */
+	struct k2i_route *missing_newline_first; /* line ends, see k2i_routes_terminate */
+	struct k2i_queue queue;
 	struct k2i_cached_file *cached_first;
 	uint32_t cached_count;
-	uint64_t collect_due_ns; /* when the first of them is to be asked about */
+	uint64_t pull_due_ns; /* when the first of them is to be asked about */
 	uint64_t questions_asked;
-	uint64_t sweeps_ordered, sweeps_done;
-	uint64_t sweep_wait_ends_ns;          /* of those who wait for the last of them */
-	uint32_t swept_node;                  /* by the last of them */
-	uint32_t kept_node;                   /* open in the sweeper when that is done; K2I_NODE_NONE */
-	struct k2i_sweep_wait *sweep_waits;   /* the process's own */
-	struct k2i_write_later *writes_later; /* this, too */
-	struct k2i_later *later_first;        /* and these, see later.h */
+	uint64_t drops_ordered, drops_done;
+	uint64_t drop_wait_ends_ns;                 /* of those who wait for the last of them */
+	uint32_t dropped_node;                      /* by the last of them */
+	uint32_t kept_node;                         /* open in the sweeper when that is done; K2I_NODE_NONE */
+	struct k2i_cache_drop_wait *drop_waits;     /* the process's own */
+	struct k2i_deferred_write *deferred_writes; /* this, too */
+	struct k2i_deferred_open *later_first;      /* and these, see later.h */
 	bool later_wanted;
 	uint64_t later_head, later_due_ns;
 	bool resuming; /* the process is new: what waits goes on when the kernel has sent it again */
 
 	struct k2i_log_limit full_limit, long_limit, rule_limit, output_limit, lost_limit, refused_limit, piece_limit,
-		filter_limit, open_limit, wait_limit, sweeper_limit, short_limit;
+		filter_limit, open_limit, wait_limit, dropper_limit, short_limit;
 	struct k2i_mount_counts counts;
 
 	/* .k2hft-stat as it was when it was opened, see ops_stat.h. */

@@ -18,8 +18,8 @@
 /* No close(2) waits for longer, and no other one at all until that sweep is done: the sweeper may have been stopped. */
 #define WAIT_NS UINT64_C(1000000000)
 
-struct k2i_sweep_wait {
-	struct k2i_sweep_wait *next;
+struct k2i_cache_drop_wait {
+	struct k2i_cache_drop_wait *next;
 	fuse_req_t req;
 	uint32_t node;
 	bool ordered; /* the sweep that it came for */
@@ -27,7 +27,7 @@ struct k2i_sweep_wait {
 
 static bool busy(const struct k2i_mount *mount)
 {
-	return mount->sweeps_done < mount->sweeps_ordered;
+	return mount->drops_done < mount->drops_ordered;
 }
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -36,54 +36,55 @@ static uint64_t whole_pages(uint64_t bytes)
 }
 
 /* What is taken of the file up to `end`, and not swept. */
-static uint64_t unswept(const struct k2i_node_entry *entry, uint64_t end)
+static uint64_t undropped(const struct k2i_node_entry *entry, uint64_t end)
 {
 	uint64_t taken = whole_pages(end < entry->size ? end : entry->size);
 
-	return taken > entry->swept ? taken - entry->swept : 0;
+	return taken > entry->dropped ? taken - entry->dropped : 0;
 }
 
 /* Counted before it is sent: a successor who finds it under way waits for more than there is, rather than for less. */
-static bool send_order(struct k2i_mount *mount, struct k2i_sweep_order *order)
+static bool send_order(struct k2i_mount *mount, struct k2i_cache_drop_order *order)
 {
-	size_t bytes = offsetof(struct k2i_sweep_order, path) + strlen(order->path) + 1;
+	size_t bytes = offsetof(struct k2i_cache_drop_order, path) + strlen(order->path) + 1;
 
-	order->number = ++mount->sweeps_ordered;
-	if (send(mount->sweep_fds[K2I_SWEEP_WORKER], order, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)bytes)
+	order->number = ++mount->drops_ordered;
+	if (send(mount->dropper_fds[K2I_CACHE_DROP_WORKER], order, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	    (ssize_t)bytes)
 		return true;
-	mount->sweeps_ordered--;
+	mount->drops_ordered--;
 	return false;
 }
 
 static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, bool keep)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-	struct k2i_sweep_order order = {.node = node, .keep = keep};
-	const uint64_t swept = entry->swept;
+	struct k2i_cache_drop_order order = {.node = node, .keep = keep};
+	const uint64_t dropped = entry->dropped;
 	const uint32_t kept = mount->kept_node;
 
 	/*
 	 * While the ring is full the sweeper would wait for it; what it has open it is to close even so, and in the end nothing
 	 * else comes for it to do.
 	 */
-	if (atomic_load(&mount->sweeper) == 0 || busy(mount) || mount->ending ||
-	    (mount->park.first && !mount->asked && (keep || mount->kept_node != node)))
+	if (atomic_load(&mount->dropper) == 0 || busy(mount) || mount->ending ||
+	    (mount->queue.first && !mount->asked && (keep || mount->kept_node != node)))
 		return false;
-	order.end = swept + unswept(entry, end);
+	order.end = dropped + undropped(entry, end);
 	k2i_node_keep(entry);
-	entry->swept = order.end;
+	entry->dropped = order.end;
 	if (k2i_node_path(mount->nodes, node, NULL, order.path, sizeof(order.path)) <= 0) {
 		/* One that has no name any more can't be opened. */
 		order.path[0] = '\0';
 		if (kept != node)
 			return false;
 	}
-	mount->swept_node = node;
+	mount->dropped_node = node;
 	mount->kept_node = keep ? node : K2I_NODE_NONE;
-	mount->sweep_wait_ends_ns = k2i_mount_clock_ns() + WAIT_NS;
+	mount->drop_wait_ends_ns = k2i_mount_clock_ns() + WAIT_NS;
 	if (send_order(mount, &order))
 		return true;
-	entry->swept = swept;
+	entry->dropped = dropped;
 	mount->kept_node = kept;
 	return false;
 }
@@ -91,63 +92,63 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 /* Whether something is to be done before its writer is gone. */
 static bool has_rest(const struct k2i_mount *mount, uint32_t node)
 {
-	return mount->kept_node == node || unswept(k2i_node_at(mount->nodes, node), UINT64_MAX) >= IDLE_BYTES;
+	return mount->kept_node == node || undropped(k2i_node_at(mount->nodes, node), UINT64_MAX) >= IDLE_BYTES;
 }
 
-void k2i_sweep_inherit(struct k2i_mount *mount)
+void k2i_cache_drop_inherit(struct k2i_mount *mount)
 {
-	struct k2i_sweep_order nothing = {.node = K2I_NODE_NONE};
+	struct k2i_cache_drop_order nothing = {.node = K2I_NODE_NONE};
 
-	mount->sweep_waits = NULL;
+	mount->drop_waits = NULL;
 	/*
 	 * The last order may never have been sent. This one's answer comes after those of all before it; if it can't be sent,
 	 * theirs are not waited for, as they are told from later ones.
 	 */
 	if (busy(mount) && !send_order(mount, &nothing))
-		mount->sweeps_done = mount->sweeps_ordered;
+		mount->drops_done = mount->drops_ordered;
 }
 
-void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end)
+void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end)
 {
-	if (unswept(k2i_node_at(mount->nodes, node), end) >= BUSY_BYTES)
+	if (undropped(k2i_node_at(mount->nodes, node), end) >= BUSY_BYTES)
 		(void)give_order(mount, node, end, true);
 }
 
-void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node)
+void k2i_cache_drop_idle(struct k2i_mount *mount, uint32_t node)
 {
 	if (has_rest(mount, node))
 		(void)give_order(mount, node, UINT64_MAX, false);
 }
 
-void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node)
+void k2i_cache_drop_write_back(struct k2i_mount *mount, uint32_t node)
 {
 	/* Whoever closes a file has the kernel do that. */
 	(void)give_order(mount, node, 0, false);
 }
 
-void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
-	if (entry->swept <= bytes)
+	if (entry->dropped <= bytes)
 		return;
 	k2i_node_keep(entry);
-	entry->swept = bytes;
+	entry->dropped = bytes;
 }
 
 /* ---- who waits for a sweep */
 
 static void answer_first(struct k2i_mount *mount)
 {
-	struct k2i_sweep_wait *wait = mount->sweep_waits;
+	struct k2i_cache_drop_wait *wait = mount->drop_waits;
 
-	mount->sweep_waits = wait->next;
+	mount->drop_waits = wait->next;
 	(void)fuse_reply_err(wait->req, 0);
 	free(wait);
 }
 
 /* Whether its file is swept now: it came before it was, or there is more since. */
-static bool sweeps(struct k2i_mount *mount, struct k2i_sweep_wait *wait)
+static bool sweeps(struct k2i_mount *mount, struct k2i_cache_drop_wait *wait)
 {
 	if (wait->ordered || !has_rest(mount, wait->node))
 		return false;
@@ -168,63 +169,63 @@ static void close_orphan(struct k2i_mount *mount)
 
 static void go_on(struct k2i_mount *mount)
 {
-	while (mount->sweep_waits && !busy(mount) && !sweeps(mount, mount->sweep_waits))
+	while (mount->drop_waits && !busy(mount) && !sweeps(mount, mount->drop_waits))
 		answer_first(mount);
 	close_orphan(mount);
 }
 
-void k2i_sweep_closed(struct k2i_mount *mount)
+void k2i_cache_drop_closed(struct k2i_mount *mount)
 {
 	go_on(mount);
 }
 
 static bool late(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	return busy(mount) && now_ns >= mount->sweep_wait_ends_ns;
+	return busy(mount) && now_ns >= mount->drop_wait_ends_ns;
 }
 
-void k2i_sweep_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req)
+void k2i_cache_drop_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req)
 {
-	bool swept = busy(mount) && mount->swept_node == node;
-	struct k2i_sweep_wait *wait = NULL, **place;
+	bool dropped = busy(mount) && mount->dropped_node == node;
+	struct k2i_cache_drop_wait *wait = NULL, **place;
 
-	if ((swept || has_rest(mount, node)) && !mount->ending && !late(mount, k2i_mount_clock_ns()))
+	if ((dropped || has_rest(mount, node)) && !mount->ending && !late(mount, k2i_mount_clock_ns()))
 		wait = malloc(sizeof(*wait));
 	if (!wait) {
 		(void)fuse_reply_err(req, 0);
 		return;
 	}
-	*wait = (struct k2i_sweep_wait){.req = req, .node = node};
-	for (place = &mount->sweep_waits; *place; place = &(*place)->next)
+	*wait = (struct k2i_cache_drop_wait){.req = req, .node = node};
+	for (place = &mount->drop_waits; *place; place = &(*place)->next)
 		continue;
 	*place = wait;
 	go_on(mount);
 }
 
-void k2i_sweep_heard(struct k2i_mount *mount)
+void k2i_cache_drop_heard(struct k2i_mount *mount)
 {
 	uint64_t number;
 
-	while (recv(mount->sweep_fds[K2I_SWEEP_WORKER], &number, sizeof(number), MSG_DONTWAIT) ==
+	while (recv(mount->dropper_fds[K2I_CACHE_DROP_WORKER], &number, sizeof(number), MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(number))
-		mount->sweeps_done = number > mount->sweeps_done ? number : mount->sweeps_done;
+		mount->drops_done = number > mount->drops_done ? number : mount->drops_done;
 	go_on(mount);
 }
 
-int k2i_sweep_run(struct k2i_mount *mount)
+int k2i_cache_drop_run(struct k2i_mount *mount)
 {
 	uint64_t now_ns;
 
-	if (!mount->sweep_waits)
+	if (!mount->drop_waits)
 		return -1;
 	now_ns = k2i_mount_clock_ns();
 	if (late(mount, now_ns))
-		k2i_sweep_abandon(mount);
-	return mount->sweep_waits ? (int)((mount->sweep_wait_ends_ns - now_ns) / 1000000) + 1 : -1;
+		k2i_cache_drop_abandon(mount);
+	return mount->drop_waits ? (int)((mount->drop_wait_ends_ns - now_ns) / 1000000) + 1 : -1;
 }
 
-void k2i_sweep_abandon(struct k2i_mount *mount)
+void k2i_cache_drop_abandon(struct k2i_mount *mount)
 {
-	while (mount->sweep_waits)
+	while (mount->drop_waits)
 		answer_first(mount);
 }

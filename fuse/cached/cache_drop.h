@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "fuse/fuse_api.h"
+#include "fuse/base/fuse_api.h"
 
 struct k2i_mount;
 
@@ -19,24 +19,24 @@ struct k2i_mount;
  */
 
 /* In place of a process that died. */
-void k2i_sweep_inherit(struct k2i_mount *mount);
+void k2i_cache_drop_inherit(struct k2i_mount *mount);
 /* The kernel has written pages back, up to `end`. */
-void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end);
+void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end);
 /* Nobody appends to it. */
-void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node);
+void k2i_cache_drop_idle(struct k2i_mount *mount, uint32_t node);
 /* The kernel is to write back what it has of the file; where that can't be ordered, it does so in its own time. */
-void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node);
+void k2i_cache_drop_write_back(struct k2i_mount *mount, uint32_t node);
 /* Answers `req`, by which somebody closes a descriptor of a file in the cache. */
-void k2i_sweep_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req);
+void k2i_cache_drop_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req);
 /* The last writer of a file has gone. */
-void k2i_sweep_closed(struct k2i_mount *mount);
+void k2i_cache_drop_closed(struct k2i_mount *mount);
 /* The file has `bytes` now. */
-void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes);
+void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes);
 /* The sweeper says something. */
-void k2i_sweep_heard(struct k2i_mount *mount);
+void k2i_cache_drop_heard(struct k2i_mount *mount);
 /* Answers those that have waited too long. When to come again; -1: that does not depend on time. */
-int k2i_sweep_run(struct k2i_mount *mount);
+int k2i_cache_drop_run(struct k2i_mount *mount);
 /* The mount ends: nobody waits. */
-void k2i_sweep_abandon(struct k2i_mount *mount);
+void k2i_cache_drop_abandon(struct k2i_mount *mount);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/mount.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "fuse/keeper/start.h"
 
 #define SOCKET_FD 3 /* the sweeper's only one */
@@ -28,10 +28,10 @@
 #define END_TRIES 100u
 #define END_PAUSE_NS 10000000
 
-int k2i_sweeper_prepare(struct k2i_mount *mount)
+int k2i_cache_dropper_prepare(struct k2i_mount *mount)
 {
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->sweep_fds))
-		return k2i_start_fail("socketpair", -errno);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->dropper_fds))
+		return k2i_mount_fail("socketpair", -errno);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ static int open_below(const struct k2i_mount *mount, const char *path)
 	int root = open(mount->options->mount_point, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), file = -1;
 	dev_t device = 0;
 
-	if (root >= 0 && k2i_start_device(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
+	if (root >= 0 && k2i_mount_point_device(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
 		file = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (root >= 0)
 		(void)close(root);
@@ -55,36 +55,36 @@ static int open_below(const struct k2i_mount *mount, const char *path)
 }
 
 /* The file that is open, and its node. */
-struct swept {
+struct dropped {
 	int file; /* -1: none */
 	uint32_t node;
 };
 
-static void let_go(struct swept *swept)
+static void let_go(struct dropped *dropped)
 {
-	if (swept->file >= 0)
-		(void)close(swept->file);
-	swept->file = -1;
+	if (dropped->file >= 0)
+		(void)close(dropped->file);
+	dropped->file = -1;
 }
 
-static void sweep(const struct k2i_mount *mount, const struct k2i_sweep_order *order, struct swept *swept)
+static void sweep(const struct k2i_mount *mount, const struct k2i_cache_drop_order *order, struct dropped *dropped)
 {
-	if (swept->node != order->node)
-		let_go(swept);
-	if (swept->file < 0 && order->path[0])
-		swept->file = open_below(mount, order->path);
-	swept->node = order->node;
+	if (dropped->node != order->node)
+		let_go(dropped);
+	if (dropped->file < 0 && order->path[0])
+		dropped->file = open_below(mount, order->path);
+	dropped->node = order->node;
 	/*
 	 * What is still dirty, or on its way to the worker, is passed over: the next order has it, if there is one. A length
 	 * of 0 would be all of the file.
 	 */
-	if (swept->file >= 0 && order->end && !order->keep)
-		(void)sync_file_range(swept->file, 0, (off_t)order->end,
+	if (dropped->file >= 0 && order->end && !order->keep)
+		(void)sync_file_range(dropped->file, 0, (off_t)order->end,
 				      SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
-	if (swept->file >= 0 && order->end)
-		(void)posix_fadvise(swept->file, 0, (off_t)order->end, POSIX_FADV_DONTNEED);
+	if (dropped->file >= 0 && order->end)
+		(void)posix_fadvise(dropped->file, 0, (off_t)order->end, POSIX_FADV_DONTNEED);
 	if (!order->keep)
-		let_go(swept);
+		let_go(dropped);
 }
 
 static void pause_for(long ns)
@@ -98,18 +98,18 @@ static bool begin(struct k2i_mount *mount)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Before it opens anything. */
-	atomic_store(&mount->sweeper, getpid());
+	atomic_store(&mount->dropper, getpid());
 	/* By its number: musl has no function close_range. */
 	return getppid() == mount->keeper && chdir("/") == 0 &&
-	       dup2(mount->sweep_fds[K2I_SWEEP_SWEEPER], SOCKET_FD) == SOCKET_FD &&
+	       dup2(mount->dropper_fds[K2I_CACHE_DROP_DROPPER], SOCKET_FD) == SOCKET_FD &&
 	       syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0) == 0;
 }
 
 /* An order is taken away when it has been answered: who comes after one that was killed does it again. */
 static void run(struct k2i_mount *mount)
 {
-	struct swept swept = {.file = -1};
-	struct k2i_sweep_order order;
+	struct dropped dropped = {.file = -1};
+	struct k2i_cache_drop_order order;
 
 	for (;;) {
 		ssize_t bytes = recv(SOCKET_FD, &order, sizeof(order), MSG_PEEK);
@@ -118,7 +118,7 @@ static void run(struct k2i_mount *mount)
 			continue;
 		if (bytes <= 0)
 			return;
-		sweep(mount, &order, &swept);
+		sweep(mount, &order, &dropped);
 		if (send(SOCKET_FD, &order.number, sizeof(order.number), MSG_NOSIGNAL) < 0)
 			return;
 		(void)!recv(SOCKET_FD, &order, sizeof(order), MSG_DONTWAIT);
@@ -143,62 +143,62 @@ static pid_t fork_as(const char *name)
 
 static void start(struct k2i_mount *mount, long pause_ns)
 {
-	pid_t sweeper = fork_as("k2hftfuse-sweep");
+	pid_t dropper = fork_as("k2hftfuse-sweep");
 
-	if (sweeper == 0) {
+	if (dropper == 0) {
 		if (!begin(mount))
 			_exit(STATUS_CANNOT);
 		pause_for(pause_ns);
 		run(mount);
 		_exit(EXIT_FAILURE);
 	}
-	mount->sweeper_missing = sweeper < 0;
-	atomic_store(&mount->sweeper, sweeper > 0 ? sweeper : 0);
+	mount->dropper_missing = dropper < 0;
+	atomic_store(&mount->dropper, dropper > 0 ? dropper : 0);
 }
 
-void k2i_sweeper_start(struct k2i_mount *mount)
+void k2i_cache_dropper_start(struct k2i_mount *mount)
 {
-	if (atomic_load(&mount->sweeper) == 0 && k2i_collect_possible(mount))
+	if (atomic_load(&mount->dropper) == 0 && k2i_write_mode_any_cached(mount))
 		start(mount, 0);
 }
 
-void k2i_sweeper_check(struct k2i_mount *mount)
+void k2i_cache_dropper_check(struct k2i_mount *mount)
 {
-	pid_t sweeper = atomic_load(&mount->sweeper);
+	pid_t dropper = atomic_load(&mount->dropper);
 	int status;
 
-	if (sweeper == 0 || waitpid(sweeper, &status, WNOHANG) != sweeper)
+	if (dropper == 0 || waitpid(dropper, &status, WNOHANG) != dropper)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT) {
-		atomic_store(&mount->sweeper, 0);
+		atomic_store(&mount->dropper, 0);
 		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: what was sent stays in the page cache "
 					   "until the kernel needs the memory");
 		return;
 	}
-	k2i_log_limited(&mount->sweeper_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&mount->dropper_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
 			"mount: the sweeper died: pages stay in the cache until there is another");
 	start(mount, PAUSE_NS);
 }
 
-void k2i_sweeper_end(struct k2i_mount *mount)
+void k2i_cache_dropper_end(struct k2i_mount *mount)
 {
-	pid_t sweeper = atomic_load(&mount->sweeper);
-	bool gone = sweeper == 0 || kill(sweeper, SIGKILL) != 0;
+	pid_t dropper = atomic_load(&mount->dropper);
+	bool gone = dropper == 0 || kill(dropper, SIGKILL) != 0;
 
 	for (unsigned tries = 0; !gone && tries < END_TRIES; tries++) {
-		gone = waitpid(sweeper, NULL, WNOHANG) != 0;
+		gone = waitpid(dropper, NULL, WNOHANG) != 0;
 		if (!gone)
 			pause_for(END_PAUSE_NS);
 	}
 	if (!gone)
 		k2i_log(K2HFT_LOG_WARNING, "mount: the sweeper does not end yet");
 	for (size_t end = 0; end < 2; end++) {
-		if (mount->sweep_fds[end] >= 0)
-			(void)close(mount->sweep_fds[end]);
+		if (mount->dropper_fds[end] >= 0)
+			(void)close(mount->dropper_fds[end]);
 	}
 }
 
-bool k2i_sweeper_is(const struct k2i_mount *mount, pid_t pid)
+bool k2i_cache_dropper_is(const struct k2i_mount *mount, pid_t pid)
 {
-	return pid > 0 && pid == atomic_load(&mount->sweeper);
+	return pid > 0 && pid == atomic_load(&mount->dropper);
 }

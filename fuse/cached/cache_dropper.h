@@ -20,7 +20,7 @@ struct k2i_mount;
  *
  * The keeper starts it, and again if it dies. The worker gives one order at a time (sweep.h).
  */
-struct k2i_sweep_order {
+struct k2i_cache_drop_order {
 	uint64_t number; /* is sent back when the order is done */
 	uint64_t end;    /* what is before it may go; whole pages */
 	uint32_t node;   /* K2I_NODE_NONE: nothing is swept */
@@ -33,17 +33,17 @@ struct k2i_sweep_order {
 };
 
 /* The socket's ends in mount->sweep_fds. */
-enum { K2I_SWEEP_WORKER, K2I_SWEEP_SWEEPER };
+enum { K2I_CACHE_DROP_WORKER, K2I_CACHE_DROP_DROPPER };
 
 /* When the mount is there. 0 or -errno; logs what is wrong. */
-int k2i_sweeper_prepare(struct k2i_mount *mount);
+int k2i_cache_dropper_prepare(struct k2i_mount *mount);
 /* Unless there is one, or nothing goes through the page cache. */
-void k2i_sweeper_start(struct k2i_mount *mount);
+void k2i_cache_dropper_start(struct k2i_mount *mount);
 /* A child of the keeper died: starts another sweeper if it was that. */
-void k2i_sweeper_check(struct k2i_mount *mount);
+void k2i_cache_dropper_check(struct k2i_mount *mount);
 /* When the keeper's descriptors of /dev/fuse are closed: one that waits for the mount can be ended then. */
-void k2i_sweeper_end(struct k2i_mount *mount);
+void k2i_cache_dropper_end(struct k2i_mount *mount);
 /* Whether a request comes from it: `pid` as the kernel says. */
-bool k2i_sweeper_is(const struct k2i_mount *mount, pid_t pid);
+bool k2i_cache_dropper_is(const struct k2i_mount *mount, pid_t pid);
 
 #endif

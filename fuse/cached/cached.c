@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fuse/keeper/journal.h"
-#include "fuse/intake/text.h"
+#include "fuse/base/journal.h"
+#include "fuse/intake/line_buffer.h"
 
 struct k2i_cached_piece {
 	struct k2i_cached_piece *next;
@@ -17,7 +17,7 @@ struct k2i_cached_piece {
 /* A copy of `bytes` of data between `*place` and what stands there. */
 static int keep(struct k2i_cached_piece **place, uint64_t offset, const char *data, size_t bytes)
 {
-	struct k2i_cached_piece *piece = k2i_shared_alloc(sizeof(*piece) + bytes);
+	struct k2i_cached_piece *piece = k2i_journal_alloc(sizeof(*piece) + bytes);
 
 	if (!piece)
 		return -ENOMEM;
@@ -25,7 +25,7 @@ static int keep(struct k2i_cached_piece **place, uint64_t offset, const char *da
 	piece->offset = offset;
 	piece->bytes = bytes;
 	memcpy(piece->data, data, bytes);
-	K2I_SHARED_KEEP(place);
+	K2I_JOURNAL_KEEP(place);
 	*place = piece;
 	return 0;
 }
@@ -99,9 +99,9 @@ static void drop_first(struct k2i_cached *cached)
 {
 	struct k2i_cached_piece *first = cached->first;
 
-	K2I_SHARED_KEEP(cached);
+	K2I_JOURNAL_KEEP(cached);
 	cached->first = first->next;
-	k2i_shared_free(first);
+	k2i_journal_free(first);
 }
 
 void k2i_cached_advance(struct k2i_cached *cached, uint64_t watermark)
@@ -115,6 +115,6 @@ uint64_t k2i_cached_forget(struct k2i_cached *cached)
 	uint64_t records = 0;
 
 	for (; cached->first; drop_first(cached))
-		records += k2i_text_records(cached->first->data, cached->first->bytes);
+		records += k2i_lines_count(cached->first->data, cached->first->bytes);
 	return records;
 }

@@ -17,17 +17,17 @@
 #include "base/hash.h"
 #include "fuse/mount.h"
 #include "fuse/tree/nodes.h"
-#include "fuse/device/reply.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/reply.h"
+#include "fuse/base/journal.h"
 
 /* The kernel did not take the mark of a cut: only a later request tells that it is done. */
-#define MARK_UNKNOWN UINT8_MAX
+#define PROBE_UNKNOWN UINT8_MAX
 /* A mark that is not there by then is not waited for: its process is killed, and after as long again left. */
-#define MARK_NS UINT64_C(1000000000)
-#define MARK_LOOK_MS 100
+#define PROBE_NS UINT64_C(1000000000)
+#define PROBE_LOOK_MS 100
 #define PAGE_BYTES_MIN 4096u
 
-int k2i_mark_prepare(struct k2i_mount *mount)
+int k2i_truncate_probe_prepare(struct k2i_mount *mount)
 {
 	pthread_mutexattr_t attributes;
 	int status = pthread_mutexattr_init(&attributes);
@@ -37,7 +37,7 @@ int k2i_mark_prepare(struct k2i_mount *mount)
 	if (status == 0)
 		status = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
 	if (status == 0)
-		status = pthread_mutex_init(&mount->marking, &attributes);
+		status = pthread_mutex_init(&mount->probe_lock, &attributes);
 	return -status;
 }
 
@@ -52,117 +52,117 @@ int k2i_mark_prepare(struct k2i_mount *mount)
  * page until that is written back (mmap(2)), and nothing is written back before the cut has its answer. What it writes is
  * in a page that it has not touched, which the kernel gets for no process that has been killed: so then it writes nothing.
  */
-static _Noreturn void store(struct k2i_mount *mount, const struct k2i_mark *mark, pid_t worker)
+static _Noreturn void store(struct k2i_mount *mount, const struct k2i_truncate_probe *probe, pid_t worker)
 {
-	struct fuse_notify_store_out place = {.nodeid = mark->node, .offset = mark->end, .size = mark->bytes};
+	struct fuse_notify_store_out place = {.nodeid = probe->node, .offset = probe->end, .size = probe->bytes};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != worker || dup2(mount->device_fd, STDIN_FILENO) != STDIN_FILENO)
 		_exit(EXIT_FAILURE);
 	/* By its number: musl has no function close_range. */
 	(void)syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
-	if (pthread_mutex_lock(&mount->marking) == EOWNERDEAD)
-		(void)pthread_mutex_consistent(&mount->marking);
+	if (pthread_mutex_lock(&mount->probe_lock) == EOWNERDEAD)
+		(void)pthread_mutex_consistent(&mount->probe_lock);
 	if (!k2i_reply_notify(STDIN_FILENO, FUSE_NOTIFY_STORE,
 			      &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
-			      &(struct iovec){.iov_base = mark->page, .iov_len = mark->bytes}))
+			      &(struct iovec){.iov_base = probe->page, .iov_len = probe->bytes}))
 		_exit(EXIT_FAILURE);
 	_exit(EXIT_SUCCESS);
 }
 
 /* It is there, or not. */
-static void end_mark(struct k2i_mount *mount, struct k2i_mark **place, bool there)
+static void probe_end(struct k2i_mount *mount, struct k2i_truncate_probe **place, bool there)
 {
-	struct k2i_mark *mark = *place;
+	struct k2i_truncate_probe *probe = *place;
 
-	*place = mark->next;
-	if (mark->page != MAP_FAILED)
-		(void)munmap(mark->page, sizeof(mark->value));
+	*place = probe->next;
+	if (probe->page != MAP_FAILED)
+		(void)munmap(probe->page, sizeof(probe->value));
 	if (!there)
-		mark->bytes = MARK_UNKNOWN;
-	mark->then(mount, mark->argument);
+		probe->bytes = PROBE_UNKNOWN;
+	probe->then(mount, probe->argument);
 }
 
 /* In one page, which leaves the cache, and comes again with zeros, as a whole. */
-static uint8_t mark_bytes(uint64_t end, uint64_t gone)
+static uint8_t probe_bytes_of(uint64_t end, uint64_t gone)
 {
 	uint64_t left = PAGE_BYTES_MIN - end % PAGE_BYTES_MIN, most = left < gone ? left : gone;
 
 	return most < sizeof(uint64_t) ? (uint8_t)most : sizeof(uint64_t);
 }
 
-void k2i_mark_leave(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_mark *mark)
+void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_truncate_probe *probe)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
 	pid_t worker = getpid();
 
 	if (!mount->writeback || gone == 0) {
-		mark->then(mount, mark->argument);
+		probe->then(mount, probe->argument);
 		return;
 	}
-	mark->node = node;
-	mark->end = bytes;
-	mark->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
-	mark->bytes = mark_bytes(bytes, gone);
-	mark->page = mmap(NULL, sizeof(mark->value), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (mark->page != MAP_FAILED)
-		*mark->page = mark->value;
-	mark->process = mark->page == MAP_FAILED ? -1 : fork();
-	if (mark->process == 0)
-		store(mount, mark, worker);
-	mark->until_ns = k2i_mount_clock_ns() + MARK_NS;
-	mark->next = mount->marks;
-	mount->marks = mark;
-	if (mark->process < 0)
-		end_mark(mount, &mount->marks, false);
+	probe->node = node;
+	probe->end = bytes;
+	probe->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
+	probe->bytes = probe_bytes_of(bytes, gone);
+	probe->page = mmap(NULL, sizeof(probe->value), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (probe->page != MAP_FAILED)
+		*probe->page = probe->value;
+	probe->process = probe->page == MAP_FAILED ? -1 : fork();
+	if (probe->process == 0)
+		store(mount, probe, worker);
+	probe->until_ns = k2i_mount_clock_ns() + PROBE_NS;
+	probe->next = mount->probes;
+	mount->probes = probe;
+	if (probe->process < 0)
+		probe_end(mount, &mount->probes, false);
 }
 
-void k2i_marks_ended(struct k2i_mount *mount)
+void k2i_truncate_probes_ended(struct k2i_mount *mount)
 {
-	struct k2i_mark **place;
+	struct k2i_truncate_probe **place;
 	pid_t ended;
 	int status;
 
 	while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (place = &mount->marks; *place && (*place)->process != ended; place = &(*place)->next)
+		for (place = &mount->probes; *place && (*place)->process != ended; place = &(*place)->next)
 			continue;
 		if (*place)
-			end_mark(mount, place, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+			probe_end(mount, place, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 	}
 }
 
-int k2i_marks_run(struct k2i_mount *mount)
+int k2i_truncate_probes_run(struct k2i_mount *mount)
 {
-	struct k2i_mark **place = &mount->marks;
+	struct k2i_truncate_probe **place = &mount->probes;
 	uint64_t now_ns;
 
-	if (!mount->marks)
+	if (!mount->probes)
 		return -1;
 	now_ns = k2i_mount_clock_ns();
 	while (*place) {
 		if (now_ns >= (*place)->until_ns)
 			(void)kill((*place)->process, SIGKILL);
-		if (now_ns >= (*place)->until_ns + MARK_NS)
-			end_mark(mount, place, false);
+		if (now_ns >= (*place)->until_ns + PROBE_NS)
+			probe_end(mount, place, false);
 		else
 			place = &(*place)->next;
 	}
-	k2i_shared_step();
-	return mount->marks ? MARK_LOOK_MS : -1;
+	k2i_journal_step();
+	return mount->probes ? PROBE_LOOK_MS : -1;
 }
 
-int k2i_mark_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes)
+int k2i_truncate_probe_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes)
 {
 	const uint64_t zeros = 0;
 
 	/* Another request has told so since. */
-	if (entry->cut_bytes == 0)
+	if (entry->probe_bytes == 0)
 		return 1;
 	if (bytes == 0)
 		return 0;
-	if (entry->cut_bytes == MARK_UNKNOWN ||
-	    (bytes >= entry->cut_bytes && memcmp(data, &zeros, entry->cut_bytes) == 0))
+	if (entry->probe_bytes == PROBE_UNKNOWN ||
+	    (bytes >= entry->probe_bytes && memcmp(data, &zeros, entry->probe_bytes) == 0))
 		return -1;
-	return bytes < entry->cut_bytes || memcmp(data, &entry->cut_mark, entry->cut_bytes) != 0;
+	return bytes < entry->probe_bytes || memcmp(data, &entry->probe_value, entry->probe_bytes) != 0;
 }

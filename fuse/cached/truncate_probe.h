@@ -15,8 +15,8 @@ struct k2i_node_entry;
  * is taken already, and nobody reads a file by its pages. Zero-initialised, it is the mark of a file that does not become
  * shorter.
  */
-struct k2i_mark {
-	struct k2i_mark *next;
+struct k2i_truncate_probe {
+	struct k2i_truncate_probe *next;
 	pid_t process; /* that leaves it */
 	uint32_t node;
 	uint64_t value, *page; /* it alone is in the page */
@@ -27,19 +27,19 @@ struct k2i_mark {
 };
 
 /* Before there is a worker. 0 or -errno */
-int k2i_mark_prepare(struct k2i_mount *mount);
+int k2i_truncate_probe_prepare(struct k2i_mount *mount);
 
 /* Calls `then` with `argument` when the mark is there; requests are served meanwhile. */
-void k2i_mark_leave(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_mark *mark);
+void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_truncate_probe *probe);
 /* A process has ended: goes on with what is there. */
-void k2i_marks_ended(struct k2i_mount *mount);
+void k2i_truncate_probes_ended(struct k2i_mount *mount);
 /* Goes on without those that take too long. When to come again; -1: that does not depend on time. */
-int k2i_marks_run(struct k2i_mount *mount);
+int k2i_truncate_probes_run(struct k2i_mount *mount);
 
 /*
  * Whether what the kernel gives from the end on shows that the cut is done; -1: a page that has left the cache since, and
  * was read again, has zeros.
  */
-int k2i_mark_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes);
+int k2i_truncate_probe_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes);
 
 #endif

@@ -9,15 +9,15 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/intake/queue.h"
-#include "fuse/device/reply.h"
+#include "fuse/base/reply.h"
 #include "app/rules/rules.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/intake/write.h"
 
@@ -32,9 +32,9 @@
 /* What is due so soon is asked now: one wake-up for all. */
 #define TOGETHER_NS K2I_MILLISECOND_NS
 
-struct k2i_collect_wait {
-	struct k2i_collect_wait *next;
-	k2i_collect_then *then;
+struct k2i_pull_wait {
+	struct k2i_pull_wait *next;
+	k2i_pull_then *then;
 	void *argument;
 };
 
@@ -45,9 +45,9 @@ static enum k2i_write_mode mode_of(const struct k2i_mount *mount, const struct k
 	return rule->write_mode == K2I_WRITE_MODE_UNSET ? mount->settings->write_mode : rule->write_mode;
 }
 
-bool k2i_collect_possible(const struct k2i_mount *mount)
+bool k2i_write_mode_any_cached(const struct k2i_mount *mount)
 {
-	bool outside = k2i_outputs_readable(mount->outputs);
+	bool outside = k2i_outputfiles_readable(mount->outputfiles);
 
 	for (size_t number = 0; !mount->settings->binary && number < mount->settings->rule_count; number++) {
 		enum k2i_write_mode mode = mode_of(mount, &mount->settings->rules[number]);
@@ -63,14 +63,15 @@ bool k2i_collect_possible(const struct k2i_mount *mount)
  * read through the descriptor, since pages that were taken have no content here, nor be written past the cache. A file
  * that somebody writes directly stays so: what he has written may not be counted yet.
  */
-bool k2i_collect_wanted(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match, int flags)
+bool k2i_write_mode_is_cached(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match,
+			      int flags)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	enum k2i_write_mode mode = mode_of(mount, k2i_rule_settings(match));
 
-	if (!mount->writeback || mode == K2I_WRITE_MODE_DIRECT || entry->fed)
+	if (!mount->writeback || mode == K2I_WRITE_MODE_DIRECT || entry->is_copy_target)
 		return false;
-	if (mode == K2I_WRITE_MODE_AUTO && k2i_output_outside(mount, match))
+	if (mode == K2I_WRITE_MODE_AUTO && k2i_outputfile_outside(mount, match))
 		return false;
 	if ((flags & O_ACCMODE) != O_WRONLY || !(flags & O_APPEND) || flags & O_DIRECT)
 		return false;
@@ -95,19 +96,19 @@ static uint64_t watermark_of(const struct k2i_mount *mount, const struct k2i_cac
 static void due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
 {
 	file->due_ns = at_ns;
-	if (at_ns < mount->collect_due_ns)
-		mount->collect_due_ns = at_ns;
+	if (at_ns < mount->pull_due_ns)
+		mount->pull_due_ns = at_ns;
 }
 
 static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
 {
-	struct k2i_outlet *outlet = NULL;
-	int status = k2i_outlet_open(mount, path, &outlet);
+	struct k2i_route *route = NULL;
+	int status = k2i_route_open(mount, path, &route);
 
 	if (status == 0)
-		status = k2i_handle_open(mount, node, path, outlet, NULL, stream);
+		status = k2i_handle_open(mount, node, path, route, NULL, stream);
 	if (status) {
-		k2i_outlet_close(mount, outlet);
+		k2i_route_close(mount, route);
 		return status;
 	}
 	(*stream)->stream = true;
@@ -119,7 +120,7 @@ static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path,
 static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_cached_file **file)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-	struct k2i_cached_file *begun = k2i_shared_alloc(sizeof(*begun));
+	struct k2i_cached_file *begun = k2i_journal_alloc(sizeof(*begun));
 	int status = begun ? 0 : -ENOMEM;
 
 	if (status == 0) {
@@ -127,12 +128,12 @@ static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struc
 		status = open_stream(mount, node, path, &begun->stream);
 	}
 	if (status) {
-		k2i_shared_free(begun);
+		k2i_journal_free(begun);
 		return status;
 	}
 	k2i_node_keep(entry);
-	K2I_SHARED_KEEP(&mount->cached_first);
-	K2I_SHARED_KEEP(&mount->cached_count);
+	K2I_JOURNAL_KEEP(&mount->cached_first);
+	K2I_JOURNAL_KEEP(&mount->cached_count);
 	entry->cached = begun;
 	begun->node = node;
 	begun->next = mount->cached_first;
@@ -142,8 +143,7 @@ static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struc
 	return 0;
 }
 
-int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
-		     struct k2i_cached_file **file)
+int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid, struct k2i_cached_file **file)
 {
 	int status = 0;
 
@@ -156,7 +156,7 @@ int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, u
 			*file = NULL; /* no writer more */
 			return status;
 		}
-		K2I_SHARED_KEEP(*file);
+		K2I_JOURNAL_KEEP(*file);
 		if ((*file)->writer_pid != pid)
 			(*file)->writer_pid = 0;
 	} else {
@@ -172,7 +172,7 @@ int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, u
 	return 0;
 }
 
-void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file)
+void k2i_pull_flushed(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	if (file->writers == 1)
 		k2i_handle_flushed(mount, file->stream);
@@ -181,7 +181,7 @@ void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file)
 static void run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	while (file->waits) {
-		struct k2i_collect_wait *wait = file->waits;
+		struct k2i_pull_wait *wait = file->waits;
 
 		file->waits = wait->next;
 		wait->then(mount, wait->argument);
@@ -202,20 +202,20 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 			.bytes = part.bytes,
 		};
 
-		if (k2i_write_park_cached(mount, file->stream, &write)) {
+		if (k2i_write_queue_cached(mount, file->stream, &write)) {
 			k2i_log_limited(&mount->wait_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
 					"mount: no memory: what was written to %s waits until there is some",
 					file->stream->path);
 			return;
 		}
 		k2i_cached_advance(&file->pieces, watermark_of(mount, file));
-		k2i_shared_step();
-		k2i_park_run(mount);
+		k2i_journal_step();
+		k2i_queue_run(mount);
 	}
 	k2i_cached_advance(&file->pieces, watermark_of(mount, file));
 }
 
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
+void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	take_kept(mount, file);
 	while (k2i_cached_begin(&file->pieces) > watermark_of(mount, file) && !file->refused) {
@@ -231,7 +231,7 @@ static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 
 	if (records == 0)
 		return;
-	K2I_SHARED_KEEP(&file->stream->lost);
+	K2I_JOURNAL_KEEP(&file->stream->lost);
 	file->stream->lost = -ENOMEM;
 	k2i_mount_count(&mount->counts.lost_records, records);
 	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
@@ -239,35 +239,35 @@ static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 			file->stream->path);
 }
 
-void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file)
+void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
 	struct k2i_cached_file **place = &mount->cached_first;
 
 	/* In steps of its own, so before anything of this one: a successor gets the request again and finds the file. */
 	if (file->writers == 1) {
-		k2i_collect_pass_hole(mount, file);
+		k2i_pull_pass_hole(mount, file);
 		run_waits(mount, file);
 		(void)k2i_write_end(mount, file->stream);
 	}
-	K2I_SHARED_KEEP(file);
+	K2I_JOURNAL_KEEP(file);
 	if (--file->writers)
 		return;
 	lose_kept(mount, file);
 	while (*place != file)
 		place = &(*place)->next;
-	K2I_SHARED_KEEP(place);
-	K2I_SHARED_KEEP(&mount->cached_count);
+	K2I_JOURNAL_KEEP(place);
+	K2I_JOURNAL_KEEP(&mount->cached_count);
 	k2i_node_keep(entry);
 	*place = file->next;
 	mount->cached_count--;
 	entry->cached = NULL;
 	k2i_write_release(mount, file->stream);
-	k2i_shared_free(file);
-	k2i_sweep_closed(mount);
+	k2i_journal_free(file);
+	k2i_cache_drop_closed(mount);
 }
 
-void k2i_collect_inherit(struct k2i_mount *mount)
+void k2i_pull_inherit(struct k2i_mount *mount)
 {
 	uint64_t now_ns = k2i_mount_clock_ns();
 
@@ -309,20 +309,20 @@ static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const st
 			k2i_reply_written(mount, write->unique, write->answer_bytes);
 	}
 	if (write->unique && (status || watermark_of(mount, file) < watermark + part.bytes)) {
-		K2I_SHARED_KEEP(&file->refused);
+		K2I_JOURNAL_KEEP(&file->refused);
 		file->refused = true;
 	}
-	k2i_shared_step();
+	k2i_journal_step();
 	take_kept(mount, file);
 }
 
-void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write)
+void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write)
 {
 	struct k2i_cached_file *file = file_of(mount, node);
 
 	/* It writes nothing back while a file is being cut. */
-	k2i_collect_cut_done(mount, (uint32_t)node);
-	if (!file || k2i_park_resent(mount, write->unique)) {
+	k2i_pull_cut_done(mount, (uint32_t)node);
+	if (!file || k2i_queue_resent(mount, write->unique)) {
 		k2i_write_give_back(mount, write);
 		if (!file) {
 			k2i_mount_count_refused(mount, -EBADF);
@@ -331,7 +331,7 @@ void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_
 		return;
 	}
 	take(mount, file, write);
-	k2i_sweep_written(mount, file->node, write->offset + write->bytes);
+	k2i_cache_drop_written(mount, file->node, write->offset + write->bytes);
 }
 
 /* ---- what is asked */
@@ -346,7 +346,7 @@ static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_
 	return pause_ms * K2I_MILLISECOND_NS;
 }
 
-bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
 	struct fuse_notify_inval_inode_out attributes = {.ino = file->node, .off = -1};
 
@@ -363,13 +363,13 @@ static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool
 	}
 	file->idle = news ? 0 : file->idle + 1;
 	if (!file->left && file->idle >= LEAVE_AFTER)
-		file->left = k2i_collect_leave(mount, file);
+		file->left = k2i_pull_leave(mount, file);
 	if (file->left)
-		k2i_sweep_idle(mount, file->node);
+		k2i_cache_drop_idle(mount, file->node);
 	due(mount, file, k2i_mount_clock_ns() + pause_ns(mount, file));
 }
 
-void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
+void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	uint64_t at_ns = k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
 
@@ -381,31 +381,31 @@ void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file
 		due(mount, file, at_ns);
 }
 
-bool k2i_collect_left(const struct k2i_node_entry *entry)
+bool k2i_pull_left(const struct k2i_node_entry *entry)
 {
 	return entry->cached && entry->cached->left;
 }
 
-void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_mark *mark)
+void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_truncate_probe *probe)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
-	k2i_sweep_cut(mount, node, bytes);
+	k2i_cache_drop_cut(mount, node, bytes);
 	if (entry->cached)
 		lose_kept(mount, entry->cached);
 	k2i_node_keep(entry);
-	entry->cut_mark = mark->value;
-	entry->cut_bytes = mark->bytes;
+	entry->probe_value = probe->value;
+	entry->probe_bytes = probe->bytes;
 }
 
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
+void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
-	if (!entry || entry->cut_bytes == 0)
+	if (!entry || entry->probe_bytes == 0)
 		return;
 	k2i_node_keep(entry);
-	entry->cut_bytes = 0;
+	entry->probe_bytes = 0;
 }
 
 /* false: there will be no answer. */
@@ -423,7 +423,7 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 		return false;
 	file->asked = question.notify_unique;
 	file->asked_in_time = true;
-	file->probe = k2i_node_at(mount->nodes, file->node)->cut_bytes != 0;
+	file->probe = k2i_node_at(mount->nodes, file->node)->probe_bytes != 0;
 	return true;
 }
 
@@ -438,8 +438,8 @@ static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_
 {
 	answered(mount, file, new_bytes > 0);
 	/* Not sooner: of a page that the kernel copied and dropped the WRITE can wait for the answers to others. */
-	if (file->left && !mount->park.first)
-		k2i_collect_pass_hole(mount, file);
+	if (file->left && !mount->queue.first)
+		k2i_pull_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
 		due(mount, file, 0);
 	wait_on(mount, file, new_bytes == 0);
@@ -449,22 +449,22 @@ static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_
 static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	int cut = k2i_mark_shows_cut(entry, write->data, write->bytes);
+	int cut = k2i_truncate_probe_shows_cut(entry, write->data, write->bytes);
 
 	k2i_write_give_back(mount, write);
 	if (cut > 0)
-		k2i_collect_cut_done(mount, file->node);
+		k2i_pull_cut_done(mount, file->node);
 	else if (cut < 0) /* a WRITE tells */
-		k2i_sweep_write_back(mount, file->node);
+		k2i_cache_drop_write_back(mount, file->node);
 	answered(mount, file, false);
-	if (entry->cut_bytes == 0) {
+	if (entry->probe_bytes == 0) {
 		file->idle = 0;
 		due(mount, file, 0);
 	}
 	wait_on(mount, file, write->bytes == 0);
 }
 
-void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write)
+void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write)
 {
 	struct k2i_cached_file *file = file_of(mount, node);
 	uint64_t before;
@@ -484,11 +484,11 @@ void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number,
 	go_on(mount, file, watermark_of(mount, file) - before);
 }
 
-void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns)
+void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->cached_first || mount->ending || mount->park.first || now_ns < mount->collect_due_ns)
+	if (!mount->cached_first || mount->ending || mount->queue.first || now_ns < mount->pull_due_ns)
 		return;
-	mount->collect_due_ns = UINT64_MAX;
+	mount->pull_due_ns = UINT64_MAX;
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
 		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file)))
 			continue;
@@ -496,26 +496,26 @@ void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns)
 	}
 }
 
-int k2i_collect_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
+int k2i_pull_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->cached_first || mount->ending || mount->park.first || mount->collect_due_ns == UINT64_MAX)
+	if (!mount->cached_first || mount->ending || mount->queue.first || mount->pull_due_ns == UINT64_MAX)
 		return -1;
-	if (mount->collect_due_ns <= now_ns)
+	if (mount->pull_due_ns <= now_ns)
 		return 0;
-	return (int)((mount->collect_due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
+	return (int)((mount->pull_due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
 }
 
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
+void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {
 	struct k2i_cached_file *file = file_of(mount, node);
-	struct k2i_collect_wait *wait, **place;
+	struct k2i_pull_wait *wait, **place;
 
 	wait = file && mount->device_fd >= 0 ? malloc(sizeof(*wait)) : NULL;
 	if (!wait) {
 		then(mount, argument);
 		return;
 	}
-	*wait = (struct k2i_collect_wait){.then = then, .argument = argument};
+	*wait = (struct k2i_pull_wait){.then = then, .argument = argument};
 	for (place = &file->waits; *place; place = &(*place)->next)
 		continue;
 	*place = wait;
@@ -524,7 +524,7 @@ void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then
 		run_waits(mount, file);
 }
 
-void k2i_collect_abandon(struct k2i_mount *mount)
+void k2i_pull_abandon(struct k2i_mount *mount)
 {
 	struct k2i_cached_file *file = mount->cached_first, *next;
 

@@ -10,8 +10,8 @@
 struct k2i_mount;
 struct k2i_handle;
 struct k2i_node_entry;
-struct k2i_collect_wait;
-struct k2i_mark;
+struct k2i_pull_wait;
+struct k2i_truncate_probe;
 struct k2i_rule_match;
 struct k2i_write;
 
@@ -44,60 +44,61 @@ struct k2i_cached_file {
 	bool left;          /* alone: the next append announces itself */
 	bool asked_in_time; /* the question is younger than `waits` */
 	bool probe;         /* it only asks whether a cut is done */
-	struct k2i_collect_wait *waits;
+	struct k2i_pull_wait *waits;
 };
 
 /* Whether a file under `match` that is opened with `flags` is to be written through the cache. */
-bool k2i_collect_wanted(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match, int flags);
+bool k2i_write_mode_is_cached(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match,
+			      int flags);
 /* Whether the mount has a use for the kernel's cache at all. */
-bool k2i_collect_possible(const struct k2i_mount *mount);
+bool k2i_write_mode_any_cached(const struct k2i_mount *mount);
 
-/* Another writer of the file. As k2i_outlet_open. */
-int k2i_collect_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
-		     struct k2i_cached_file **file);
+/* Another writer of the file. As k2i_route_open. */
+int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,
+		  struct k2i_cached_file **file);
 /* A writer's descriptor was closed; all that it wrote has come. */
-void k2i_collect_flushed(struct k2i_mount *mount, struct k2i_cached_file *file);
+void k2i_pull_flushed(struct k2i_mount *mount, struct k2i_cached_file *file);
 /*
  * The kernel has nothing that belongs in front of what it has given: what is missing there is a hole, as who takes O_APPEND
  * away and seeks leaves one, or was refused. A hole is passed over.
  */
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file);
-void k2i_collect_close(struct k2i_mount *mount, struct k2i_cached_file *file);
+void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file);
+void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* In place of a process that died. */
-void k2i_collect_inherit(struct k2i_mount *mount);
+void k2i_pull_inherit(struct k2i_mount *mount);
 
 /* The kernel asks for attributes with a writer's handle: something may be appended as soon as it has them. */
-void k2i_collect_announced(struct k2i_mount *mount, struct k2i_cached_file *file);
+void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file);
 /* Its attributes are not to be believed any longer, so the next append announces itself; its pages stay. false: not told. */
-bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file);
+bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file);
 /* Whether an append to it is to announce itself: attributes that the kernel believes for a while would be in its way. */
-bool k2i_collect_left(const struct k2i_node_entry *entry);
+bool k2i_pull_left(const struct k2i_node_entry *entry);
 
 /* The kernel writes pages back: a WRITE with FUSE_WRITE_CACHE. */
-void k2i_collect_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write);
+void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write);
 /* The kernel's answer to question `number`. */
-void k2i_collect_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write);
+void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write);
 
 /* Asks what is to be asked now. */
-void k2i_collect_run(struct k2i_mount *mount, uint64_t now_ns);
+void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns);
 /* When to do that again; -1: that does not depend on time. */
-int k2i_collect_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns);
+int k2i_pull_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns);
 
 /*
  * Calls `then` when all that was written to `node` before has been taken: at once, if nothing goes through the cache.
  * Requests are served meanwhile. A successor does not know of it: the request that wants it comes again.
  */
-typedef void k2i_collect_then(struct k2i_mount *mount, void *argument);
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument);
+typedef void k2i_pull_then(struct k2i_mount *mount, void *argument);
+void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument);
 
 /*
  * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has
  * acted on it, the pages and the size that it gives are the old ones, and the watermark is the new one.
  */
-void k2i_collect_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_mark *mark);
+void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_truncate_probe *probe);
 /* A request came that the kernel makes when cuts before it are done: under the file's lock, or one of write-back. */
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node);
+void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node);
 /* The kernel answers no more. */
-void k2i_collect_abandon(struct k2i_mount *mount);
+void k2i_pull_abandon(struct k2i_mount *mount);
 
 #endif

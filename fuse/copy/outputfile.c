@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "fuse/mount.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "fuse/tree/tree.h"
 
 /* Without O_NONBLOCK, with which the open of a file fails on which somebody has a lease. A pipe's waits for nobody. */
@@ -29,7 +29,7 @@
 
 enum place_kind { PLACE_NONE, PLACE_FILE, PLACE_DIRECTORY, PLACE_INSIDE, PLACE_INSIDE_DIRECTORY };
 
-struct k2i_output_file {
+struct k2i_outputfile {
 	int fd;
 	unsigned references;
 	int directory_fd; /* the place's: where `name` is looked up */
@@ -43,13 +43,13 @@ struct k2i_output_file {
 /* OUTPUTFILE of one rule. */
 struct place {
 	enum place_kind kind;
-	struct k2i_output_file *file; /* FILE */
-	int directory_fd;             /* DIRECTORY; FILE: of its name, or -1 */
-	const char *inside;           /* INSIDE, INSIDE_DIRECTORY: path below the mount */
-	size_t inside_bytes;          /* without slashes at its end */
+	struct k2i_outputfile *file; /* FILE */
+	int directory_fd;            /* DIRECTORY; FILE: of its name, or -1 */
+	const char *inside;          /* INSIDE, INSIDE_DIRECTORY: path below the mount */
+	size_t inside_bytes;         /* without slashes at its end */
 };
 
-struct k2i_outputs {
+struct k2i_outputfiles {
 	size_t count;
 	bool readable;
 	struct place places[]; /* one a rule */
@@ -57,10 +57,10 @@ struct k2i_outputs {
 
 static const struct place *place_of(const struct k2i_mount *mount, const struct k2i_rule_match *match)
 {
-	return &mount->outputs->places[k2i_rule_settings(match) - mount->settings->rules];
+	return &mount->outputfiles->places[k2i_rule_settings(match) - mount->settings->rules];
 }
 
-static int output_set(struct k2i_output_file *output, int fd)
+static int output_set(struct k2i_outputfile *output, int fd)
 {
 	struct stat info;
 
@@ -75,9 +75,9 @@ static int output_set(struct k2i_output_file *output, int fd)
 	return 0;
 }
 
-static int output_from(int fd, int directory_fd, const char *name, struct k2i_output_file **output)
+static int output_from(int fd, int directory_fd, const char *name, struct k2i_outputfile **output)
 {
-	struct k2i_output_file *made;
+	struct k2i_outputfile *made;
 	int status;
 
 	if (fd < 0)
@@ -99,7 +99,7 @@ static int output_from(int fd, int directory_fd, const char *name, struct k2i_ou
 	return 0;
 }
 
-void k2i_output_put(struct k2i_output_file *output)
+void k2i_outputfile_put(struct k2i_outputfile *output)
 {
 	if (!output || --output->references)
 		return;
@@ -154,8 +154,8 @@ static const char *name_below(const struct k2i_rule *rule, const char *path)
 	return path + bytes + (bytes && path[bytes] == '/');
 }
 
-int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
-		   struct k2i_output_file **output)
+int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+		       struct k2i_outputfile **output)
 {
 	const struct place *place = place_of(mount, match);
 	const char *name;
@@ -171,15 +171,15 @@ int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, 
 	return 0;
 }
 
-bool k2i_output_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
+bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
 {
 	const struct place *place = place_of(mount, match);
 
 	return place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY;
 }
 
-int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path, char *inside,
-		      size_t room)
+int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+			  char *inside, size_t room)
 {
 	const struct place *place = place_of(mount, match);
 	int bytes = 0;
@@ -193,7 +193,7 @@ int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match
 }
 
 /* The next line would be joined to half a one. What somebody else has appended since is not ours to cut. */
-static void take_back(const struct k2i_output_file *output, size_t done)
+static void take_back(const struct k2i_outputfile *output, size_t done)
 {
 	off_t end = lseek(output->fd, 0, SEEK_CUR);
 	struct stat info;
@@ -203,7 +203,7 @@ static void take_back(const struct k2i_output_file *output, size_t done)
 }
 
 /* Whether what is open has its name still. */
-static bool in_place(const struct k2i_output_file *output)
+static bool in_place(const struct k2i_outputfile *output)
 {
 	struct stat info;
 	int fd = open_below(output->directory_fd, output->name, O_PATH, 0);
@@ -216,7 +216,7 @@ static bool in_place(const struct k2i_output_file *output)
 }
 
 /* One that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then. */
-static int open_again(struct k2i_output_file *output, bool make)
+static int open_again(struct k2i_outputfile *output, bool make)
 {
 	int old = output->fd;
 	int fd = make ? make_below(output->directory_fd, output->name)
@@ -231,7 +231,7 @@ static int open_again(struct k2i_output_file *output, bool make)
 }
 
 /* For a line of its own each that costs a fifth of all, so they are looked after with each tick of the clock only. */
-static int look_after(struct k2i_output_file *output, bool make)
+static int look_after(struct k2i_outputfile *output, bool make)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
 	int status;
@@ -246,7 +246,7 @@ static int look_after(struct k2i_output_file *output, bool make)
 }
 
 /* Once only, until something goes there again: everybody on the mount waits as well. */
-static int wait_for_room(struct k2i_output_file *output, uint64_t *until_ns)
+static int wait_for_room(struct k2i_outputfile *output, uint64_t *until_ns)
 {
 	struct pollfd room = {.fd = output->fd, .events = POLLOUT};
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -266,7 +266,7 @@ static int wait_for_room(struct k2i_output_file *output, uint64_t *until_ns)
 }
 
 /* As write(2), or -errno. */
-static ssize_t append_some(struct k2i_output_file *output, const char *data, size_t bytes)
+static ssize_t append_some(struct k2i_outputfile *output, const char *data, size_t bytes)
 {
 	uint64_t until_ns = 0;
 	ssize_t written;
@@ -282,7 +282,7 @@ static ssize_t append_some(struct k2i_output_file *output, const char *data, siz
 	return written;
 }
 
-int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes)
+int k2i_outputfile_append(struct k2i_outputfile *output, const char *data, size_t bytes)
 {
 	size_t done = 0, before = 0;
 	int status = look_after(output, true);
@@ -306,7 +306,7 @@ int k2i_output_append(struct k2i_output_file *output, const char *data, size_t b
 	return 0;
 }
 
-ssize_t k2i_output_read(struct k2i_output_file *output, char *data, size_t bytes, uint64_t offset)
+ssize_t k2i_outputfile_read(struct k2i_outputfile *output, char *data, size_t bytes, uint64_t offset)
 {
 	ssize_t got;
 
@@ -318,7 +318,7 @@ ssize_t k2i_output_read(struct k2i_output_file *output, char *data, size_t bytes
 	return got < 0 ? -errno : got;
 }
 
-int k2i_output_size(struct k2i_mount *mount, const char *path, uint64_t *bytes)
+int k2i_outputfile_size(struct k2i_mount *mount, const char *path, uint64_t *bytes)
 {
 	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
 	const struct place *place = match ? place_of(mount, match) : NULL;
@@ -340,9 +340,9 @@ int k2i_output_size(struct k2i_mount *mount, const char *path, uint64_t *bytes)
 	return 0;
 }
 
-bool k2i_outputs_readable(const struct k2i_outputs *outputs)
+bool k2i_outputfiles_readable(const struct k2i_outputfiles *outputfiles)
 {
-	return outputs->readable;
+	return outputfiles->readable;
 }
 
 /* ---- at the start */
@@ -462,7 +462,7 @@ static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rul
 		match = k2i_rules_find(mount->rules, path);
 		if (!match)
 			return -ENOENT;
-		bytes = k2i_output_inside(mount, match, path, next, sizeof(second));
+		bytes = k2i_outputfile_inside(mount, match, path, next, sizeof(second));
 		if (bytes <= 0)
 			return bytes;
 		former = path;
@@ -485,23 +485,24 @@ static const char *explain(int status, bool inside)
 	return strerror(-status);
 }
 
-int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room)
+int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_room)
 {
 	const struct k2i_settings *settings = mount->settings;
 	int status = 0;
 
-	mount->outputs = calloc(1, sizeof(*mount->outputs) + settings->rule_count * sizeof(struct place));
-	if (!mount->outputs)
+	mount->outputfiles = calloc(1, sizeof(*mount->outputfiles) + settings->rule_count * sizeof(struct place));
+	if (!mount->outputfiles)
 		return -ENOMEM;
-	mount->outputs->count = settings->rule_count;
+	mount->outputfiles->count = settings->rule_count;
 	for (size_t number = 0; status == 0 && number < 2 * settings->rule_count; number++) {
 		const struct k2i_rule *rule = &settings->rules[number % settings->rule_count];
 		bool inside = number >= settings->rule_count;
 
-		status = inside ? check_chain(mount, rule) : open_place(mount, rule, &mount->outputs->places[number]);
-		if (!inside &&
-		    (mount->outputs->places[number].file || mount->outputs->places[number].kind == PLACE_DIRECTORY))
-			mount->outputs->readable = true;
+		status = inside ? check_chain(mount, rule)
+				: open_place(mount, rule, &mount->outputfiles->places[number]);
+		if (!inside && (mount->outputfiles->places[number].file ||
+				mount->outputfiles->places[number].kind == PLACE_DIRECTORY))
+			mount->outputfiles->readable = true;
 		if (status)
 			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->place.file,
 				       rule->place.line, rule->output_file, explain(status, inside));
@@ -511,16 +512,16 @@ int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room
 	return status;
 }
 
-void k2i_outputs_close(struct k2i_outputs *outputs)
+void k2i_outputfiles_close(struct k2i_outputfiles *outputfiles)
 {
-	if (!outputs)
+	if (!outputfiles)
 		return;
-	for (size_t number = 0; number < outputs->count; number++) {
-		struct place *place = &outputs->places[number];
+	for (size_t number = 0; number < outputfiles->count; number++) {
+		struct place *place = &outputfiles->places[number];
 
-		k2i_output_put(place->file);
+		k2i_outputfile_put(place->file);
 		if (place->kind == PLACE_DIRECTORY || (place->kind == PLACE_FILE && place->directory_fd >= 0))
 			(void)close(place->directory_fd);
 	}
-	free(outputs);
+	free(outputfiles);
 }

@@ -15,33 +15,33 @@ struct k2i_rule_match;
  * trailing slash, a directory of files with the names that they have below the rule's directory. Relative, or below the
  * mount point, it is a file of the mount: its own rule takes over there.
  */
-struct k2i_outputs;
-struct k2i_output_file; /* an open file */
+struct k2i_outputfiles;
+struct k2i_outputfile; /* an open file */
 
 /*
  * Before the mount is there: makes and opens what is outside, checks what is inside. -EINVAL what the configuration says
  * can't be; others as open(2); with "FILE:LINE: ..." in message.
  */
-int k2i_outputs_open(struct k2i_mount *mount, char *message, size_t message_room);
-void k2i_outputs_close(struct k2i_outputs *outputs);
+int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_room);
+void k2i_outputfiles_close(struct k2i_outputfiles *outputfiles);
 
 /* The output of the file at `path` under `match`: NULL in `*output` if it has none outside. As open(2). */
-int k2i_output_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
-		   struct k2i_output_file **output);
-void k2i_output_put(struct k2i_output_file *output);
+int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+		       struct k2i_outputfile **output);
+void k2i_outputfile_put(struct k2i_outputfile *output);
 
 /* Whether it has one outside. */
-bool k2i_output_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match);
+bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match);
 /* The path in the mount to which the records of `path` go on: its length, 0: nowhere; -ENAMETOOLONG. */
-int k2i_output_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path, char *inside,
-		      size_t room);
+int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
+			  char *inside, size_t room);
 
 /* All of it. 0 or -errno; then some of it may be there. */
-int k2i_output_append(struct k2i_output_file *output, const char *data, size_t bytes);
-ssize_t k2i_output_read(struct k2i_output_file *output, char *data, size_t bytes, uint64_t offset);
+int k2i_outputfile_append(struct k2i_outputfile *output, const char *data, size_t bytes);
+ssize_t k2i_outputfile_read(struct k2i_outputfile *output, char *data, size_t bytes, uint64_t offset);
 /* Whether any rule has an output outside. */
-bool k2i_outputs_readable(const struct k2i_outputs *outputs);
+bool k2i_outputfiles_readable(const struct k2i_outputfiles *outputfiles);
 /* -ENOENT `path` has no output outside; else its length. */
-int k2i_output_size(struct k2i_mount *mount, const char *path, uint64_t *bytes);
+int k2i_outputfile_size(struct k2i_mount *mount, const char *path, uint64_t *bytes);
 
 #endif

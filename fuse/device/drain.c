@@ -40,8 +40,8 @@ void k2i_drain_ask(struct k2i_mount *mount)
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
 		mount->drain_files++;
 		/* What is appended from here on would never be taken: the kernel asks first, and is told so. */
-		(void)k2i_collect_leave(mount, file);
-		k2i_collect_before(mount, file->node, drain_file, NULL);
+		(void)k2i_pull_leave(mount, file);
+		k2i_pull_before(mount, file->node, drain_file, NULL);
 	}
 	drain_file(mount, NULL);
 }
@@ -50,14 +50,14 @@ void k2i_drain_begin(struct k2i_mount *mount)
 {
 	/* What follows a hole was accepted, too. */
 	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next)
-		k2i_collect_pass_hole(mount, file);
+		k2i_pull_pass_hole(mount, file);
 	if (!mount->ending)
 		mount->deadline_ns = k2i_mount_clock_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
 	mount->ending = true;
-	k2i_sweep_abandon(mount);
+	k2i_cache_drop_abandon(mount);
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
 	if (mount->mounted)
-		k2i_start_unmount(mount);
+		k2i_mount_point_unmount(mount);
 	mount->mounted = false;
 	k2i_write_end_all(mount);
 }
@@ -79,11 +79,11 @@ static bool more_comes(struct k2i_mount *mount)
 
 bool k2i_drain_done(struct k2i_mount *mount)
 {
-	if (!mount->park.first && k2hft_client_drain(mount->client, LOOK_MS) == 0 && k2i_park_empty(mount))
+	if (!mount->queue.first && k2hft_client_drain(mount->client, LOOK_MS) == 0 && k2i_queue_is_empty(mount))
 		return !more_comes(mount);
 	if (k2i_mount_clock_ns() < mount->deadline_ns)
 		return false;
-	k2i_park_abandon(mount, -ECONNABORTED);
+	k2i_queue_abandon(mount, -ECONNABORTED);
 	return true;
 }
 

@@ -20,18 +20,18 @@
 #include "fuse/cached/writeback_pull.h"
 #include "base/crash.h"
 #include "fuse/device/drain.h"
-#include "fuse/fuse_api.h"
+#include "fuse/base/fuse_api.h"
 #include "fuse/device/read_backoff.h"
-#include "fuse/device/deferred_opens.h"
+#include "fuse/ops/deferred_opens.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/mount.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
-#include "fuse/device/reply.h"
+#include "fuse/base/reply.h"
 #include "ring/handle.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/cached/cache_dropper.h"
@@ -109,7 +109,7 @@ static int place_body(struct k2i_mount *mount, struct request *request)
 	request->claim = NULL;
 	request->body = mount->body;
 	request->body_room = K2I_WRITE_BYTES_MAX;
-	if (bytes == 0 || mount->park.first || k2hft_producer_reserve(mount->producer, bytes, &claim))
+	if (bytes == 0 || mount->queue.first || k2hft_producer_reserve(mount->producer, bytes, &claim))
 		return 0;
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
@@ -207,7 +207,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
 	k2hft_lease_committed(&mount->lease, write.bytes, k2i_mount_clock_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
-		k2i_collect_write(mount, request->head.in.nodeid, &write);
+		k2i_pull_write(mount, request->head.in.nodeid, &write);
 	else
 		k2i_write_request(mount, &write);
 }
@@ -223,7 +223,7 @@ static void serve_answer(struct k2i_mount *mount, const struct request *request)
 		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
 	};
 
-	k2i_collect_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);
+	k2i_pull_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);
 }
 
 /* A worker that takes over tells its libfuse what the kernel told this one's. */
@@ -254,7 +254,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	give_back(mount, request);
 	if (request->head.in.opcode == FUSE_INIT)
 		keep_init(mount, request->bytes);
-	k2i_later_serve(mount, &buffer);
+	k2i_deferred_opens_serve(mount, &buffer);
 }
 
 static void serve(struct k2i_mount *mount, struct request *request)
@@ -283,8 +283,8 @@ static void serve(struct k2i_mount *mount, struct request *request)
 		memcpy(&argument, &request->head.write, sizeof(argument));
 		if (request->head.in.opcode == FUSE_FSYNC)
 			k2i_write_sync(mount, request->head.in.unique, argument);
-		else if (!k2i_later_interrupt(mount, argument))
-			k2i_park_interrupt(mount, argument);
+		else if (!k2i_deferred_opens_interrupt(mount, argument))
+			k2i_queue_interrupt(mount, argument);
 		return;
 	}
 	serve_other(mount, request);
@@ -301,7 +301,7 @@ static int serve_one(struct k2i_mount *mount)
 		K2I_CRASH(mount_request_read);
 		serve(mount, &request);
 	}
-	k2i_shared_step();
+	k2i_journal_step();
 	return status < 0 ? status : 0;
 }
 
@@ -312,8 +312,8 @@ static void take_signal(struct k2i_mount *mount)
 	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
 	if (signal.ssi_signo == SIGCHLD) {
-		k2i_marks_ended(mount);
-		k2i_shared_step();
+		k2i_truncate_probes_ended(mount);
+		k2i_journal_step();
 		return;
 	}
 	if ((pid_t)signal.ssi_pid != mount->keeper)
@@ -329,7 +329,7 @@ static void take_signal(struct k2i_mount *mount)
 	k2i_log(K2HFT_LOG_INFO, "mount: %s: ending", strsignal(abs(signal.ssi_int)));
 	if (!mount->ending)
 		k2i_drain_ask(mount);
-	k2i_shared_step();
+	k2i_journal_step();
 }
 
 /*
@@ -341,7 +341,7 @@ static bool is_aborted(const struct k2i_mount *mount)
 	struct timespec pause = {.tv_nsec = ABORTED_LOOK_NS};
 
 	(void)nanosleep(&pause, NULL);
-	return k2i_start_dead(mount->options->mount_point);
+	return k2i_mount_point_is_dead(mount->options->mount_point);
 }
 
 /* Unmounted from outside, or the connection was aborted. */
@@ -353,10 +353,10 @@ static void end_by_kernel(struct k2i_mount *mount, int status)
 		mount->aborted = is_aborted(mount);
 	(void)close(mount->device_fd);
 	mount->device_fd = -1;
-	k2i_collect_abandon(mount);
+	k2i_pull_abandon(mount);
 	if (!mount->ending)
 		k2i_drain_begin(mount);
-	k2i_shared_step();
+	k2i_journal_step();
 }
 
 /* Asks for what is in the page cache; when to come again, or -1. */
@@ -367,8 +367,8 @@ static int collect(struct k2i_mount *mount)
 	if (!mount->cached_first)
 		return -1;
 	now_ns = k2i_mount_clock_ns();
-	k2i_collect_run(mount, now_ns);
-	return k2i_collect_timeout_ms(mount, now_ns);
+	k2i_pull_run(mount, now_ns);
+	return k2i_pull_timeout_ms(mount, now_ns);
 }
 
 /* Of two times to wait, -1 for ever. */
@@ -394,13 +394,13 @@ static bool wants_request(struct k2i_mount *mount)
 	bool room;
 
 	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
-	if (mount->park.bytes > K2I_PARK_BYTES_MAX && !mount->asked)
+	if (mount->queue.bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
 	/* What is to be dropped when the ring is full waits for nothing. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
-	room = !mount->park.first && k2i_producer_room(mount->producer, bytes);
-	return !k2i_hold_wanted(&mount->hold, room, mount->lease.held, k2i_mount_clock_ns());
+	room = !mount->queue.first && k2i_producer_room(mount->producer, bytes);
+	return !k2i_read_backoff_wanted(&mount->hold, room, mount->lease.held, k2i_mount_clock_ns());
 }
 
 /*
@@ -430,33 +430,33 @@ static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_
 static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms, error;
-	bool waiting = !k2i_park_empty(mount) || mount->later_first || mount->ending;
+	bool waiting = !k2i_queue_is_empty(mount) || mount->later_first || mount->ending;
 	uint64_t count;
 
 	/* See k2i_loop_progress. */
 	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
 	if (waiting)
-		k2i_park_run(mount);
-	k2i_shared_step();
-	k2i_outlet_release(mount);
+		k2i_queue_run(mount);
+	k2i_journal_step();
+	k2i_routes_release_streams(mount);
 	if (waiting)
-		k2i_later_run(mount);
+		k2i_deferred_opens_run(mount);
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->lease), .events = POLLIN};
-	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->sweep_fds[K2I_SWEEP_WORKER], .events = POLLIN};
+	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->dropper_fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
 	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
-	timeout_ms = sooner(sooner(timeout_ms, k2i_sweep_run(mount)), k2i_marks_run(mount));
+	timeout_ms = sooner(sooner(timeout_ms, k2i_cache_drop_run(mount)), k2i_truncate_probes_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
-	timeout_ms = mount->ending && !mount->park.first ? 0 : sooner(timeout_ms, sent_ms);
+	timeout_ms = mount->ending && !mount->queue.first ? 0 : sooner(timeout_ms, sent_ms);
 	error = wait_for_any(mount, waits, timeout_ms);
 	if (error)
 		return error;
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->progress_fd, &count, sizeof(count));
 	if (waits[WAIT_SWEEPER].revents)
-		k2i_sweep_heard(mount);
+		k2i_cache_drop_heard(mount);
 	k2hft_lease_waited(&mount->lease);
 	return 0;
 }
@@ -529,7 +529,7 @@ static int serve_again(struct k2i_mount *mount)
 	struct request request;
 	bool came_new = false;
 
-	k2i_park_resume_begin(mount);
+	k2i_queue_resume_begin(mount);
 	while (!came_new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
 		int status = receive(mount, &request);
 
@@ -540,10 +540,10 @@ static int serve_again(struct k2i_mount *mount)
 		came_new = status > 0 && is_new(&request);
 		if (status > 0)
 			serve(mount, &request);
-		k2i_shared_step();
+		k2i_journal_step();
 	}
-	k2i_park_resume_end(mount);
-	k2i_shared_step();
+	k2i_queue_resume_end(mount);
+	k2i_journal_step();
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuse/device/read_backoff.h"
 
-bool k2i_hold_wanted(struct k2i_hold *hold, bool room, bool sending, uint64_t now_ns)
+bool k2i_read_backoff_wanted(struct k2i_read_backoff *hold, bool room, bool sending, uint64_t now_ns)
 {
 	if (room) {
 		hold->full_since_ns = 0;
@@ -9,5 +9,5 @@ bool k2i_hold_wanted(struct k2i_hold *hold, bool room, bool sending, uint64_t no
 	}
 	if (hold->full_since_ns == 0)
 		hold->full_since_ns = now_ns;
-	return sending && now_ns - hold->full_since_ns < K2I_HOLD_NS;
+	return sending && now_ns - hold->full_since_ns < K2I_READ_BACKOFF_NS;
 }

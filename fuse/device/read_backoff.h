@@ -11,13 +11,13 @@
  * is there before long. What is behind it in the kernel's queue waits as well, so the moment is short, and there is one
  * for each time that the ring is full: with a receiver that has stopped, requests are parked.
  */
-#define K2I_HOLD_NS UINT64_C(3000000)
+#define K2I_READ_BACKOFF_NS UINT64_C(3000000)
 
-struct k2i_hold {
+struct k2i_read_backoff {
 	uint64_t full_since_ns; /* 0: there was room */
 };
 
 /* `room`: for the next request's claim, with nothing parked in front of it; `sending`: room can come by this thread. */
-bool k2i_hold_wanted(struct k2i_hold *hold, bool room, bool sending, uint64_t now_ns);
+bool k2i_read_backoff_wanted(struct k2i_read_backoff *hold, bool room, bool sending, uint64_t now_ns);
 
 #endif

@@ -13,17 +13,17 @@ struct k2i_handle;
  * What waits for the ring or for the receiver: first come, first served. While something waits for room, all that comes
  * after it waits behind it. All of it is in shared memory.
  */
-enum k2i_parked_kind {
-	K2I_PARKED_WRITE,  /* data to be taken */
-	K2I_PARKED_END,    /* the handle's last record is ended as it is */
-	K2I_PARKED_SO_FAR, /* what the handle has of its record is sent */
-	K2I_PARKED_REST,   /* what was taken already, by a request that has been answered */
-	K2I_PARKED_SYNC,   /* an answer when all that came before is acknowledged */
+enum k2i_queued_kind {
+	K2I_QUEUED_WRITE,  /* data to be taken */
+	K2I_QUEUED_END,    /* the handle's last record is ended as it is */
+	K2I_QUEUED_SO_FAR, /* what the handle has of its record is sent */
+	K2I_QUEUED_REST,   /* what was taken already, by a request that has been answered */
+	K2I_QUEUED_SYNC,   /* an answer when all that came before is acknowledged */
 };
 
-struct k2i_parked {
-	struct k2i_parked *next;
-	enum k2i_parked_kind kind;
+struct k2i_queued {
+	struct k2i_queued *next;
+	enum k2i_queued_kind kind;
 	uint64_t unique; /* the kernel's number of the request that wants an answer; 0: none */
 	struct k2i_handle *handle;
 	uint32_t writer_pid;
@@ -38,38 +38,38 @@ struct k2i_parked {
 	bool unseen;         /* a successor has not got the request again yet */
 };
 
-struct k2i_park {
-	struct k2i_parked *first, *last; /* for room */
-	struct k2i_parked *syncs;        /* for acknowledgement */
+struct k2i_queue {
+	struct k2i_queued *first, *last; /* for room */
+	struct k2i_queued *syncs;        /* for acknowledgement */
 	size_t bytes;                    /* of parked data */
 	size_t cached_bytes;             /* the same, out of the page cache */
 };
 
 /* Parked data beyond this: no more requests are taken from the kernel. */
-#define K2I_PARK_BYTES_MAX (64u * 1024 * 1024)
+#define K2I_QUEUE_BYTES_MAX (64u * 1024 * 1024)
 /*
  * What comes out of the page cache is answered when it is parked, up to this; the kernel keeps the rest. It has no more
  * than BACKGROUND_MAX (ops.c) requests on their way, and whoever closes such a file can't be killed while it waits for
  * them.
  */
-#define K2I_PARK_CACHED_BYTES_MAX (16u * 1024 * 1024)
+#define K2I_QUEUE_CACHED_BYTES_MAX (16u * 1024 * 1024)
 
 /* Adds a copy of `item`, with a copy of `data` unless that is NULL; -ENOMEM. The handle is kept until it is through. */
-int k2i_park_add(struct k2i_mount *mount, const struct k2i_parked *item, const char *data);
+int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const char *data);
 /* Goes on with what can go on. */
-void k2i_park_run(struct k2i_mount *mount);
+void k2i_queue_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT of request `unique`. */
-void k2i_park_interrupt(struct k2i_mount *mount, uint64_t unique);
+void k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique);
 /* Answers all that wait with `error` and forgets them. What of it had been accepted is lost, and counted. */
-void k2i_park_abandon(struct k2i_mount *mount, int error);
+void k2i_queue_abandon(struct k2i_mount *mount, int error);
 
 /*
  * For a successor: nothing goes on until the kernel has sent again what waits. Those requests are known by
- * k2i_park_resent; who is not known in the end has been answered or has gone.
+ * k2i_queue_resent; who is not known in the end has been answered or has gone.
  */
-void k2i_park_resume_begin(struct k2i_mount *mount);
-bool k2i_park_resent(struct k2i_mount *mount, uint64_t unique);
-void k2i_park_resume_end(struct k2i_mount *mount);
-bool k2i_park_empty(const struct k2i_mount *mount);
+void k2i_queue_resume_begin(struct k2i_mount *mount);
+bool k2i_queue_resent(struct k2i_mount *mount, uint64_t unique);
+void k2i_queue_resume_end(struct k2i_mount *mount);
+bool k2i_queue_is_empty(const struct k2i_mount *mount);
 
 #endif

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 #include "fuse/mount.h"
 #include "fuse/copy/outputfile.h"
 #include "ring/handle.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/tree/tree.h"
 
 /* Files that hand their records on; more is taken for a circle. */
@@ -36,7 +36,7 @@ static bool number_comes(const struct k2i_mount *mount)
 	return comes && mount->settings->full != K2HFT_FULL_DROP && !mount->ending;
 }
 
-static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *path)
+static int declare(struct k2i_mount *mount, struct k2i_route *route, const char *path)
 {
 	struct k2hft_stream stream = {
 		.path = path,
@@ -44,88 +44,88 @@ static int declare(struct k2i_mount *mount, struct k2i_outlet *outlet, const cha
 	};
 	int status;
 
-	if (!outlet->transfer)
+	if (!route->transfer)
 		return 0;
 	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
 		return -ENAMETOOLONG;
-	status = k2hft_stream_declare(mount->ring, &stream, &outlet->stream_id);
+	status = k2hft_stream_declare(mount->ring, &stream, &route->stream_id);
 	if (status == -ENOSPC) /* no number is free */
 		return number_comes(mount) ? -EAGAIN : -ENFILE;
-	outlet->declared = status == 0;
+	route->declared = status == 0;
 	return status;
 }
 
-static int open_one(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet)
+static int open_one(struct k2i_mount *mount, const char *path, struct k2i_route **route)
 {
 	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
-	struct k2i_outlet *opened;
+	struct k2i_route *opened;
 	int status;
 
 	if (!match)
 		return -EPERM;
-	opened = k2i_shared_alloc(sizeof(*opened));
+	opened = k2i_journal_alloc(sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
 	memset(opened, 0, sizeof(*opened));
 	opened->match = match;
 	opened->passes_all = mount->settings->binary || k2i_rule_passes_all(match);
 	opened->transfer = k2i_rule_settings(match)->transfer;
-	opened->path = k2i_shared_text(path);
+	opened->path = k2i_journal_strdup(path);
 	status = opened->path ? 0 : -ENOMEM;
 	if (status == 0 && !opened->passes_all)
 		status = k2i_rule_scratch_create(match, &opened->scratch);
 	if (status == 0)
-		status = k2i_output_get(mount, match, path, &opened->output);
+		status = k2i_outputfile_get(mount, match, path, &opened->output);
 	if (status == 0)
 		status = declare(mount, opened, path);
 	if (status) {
-		k2i_outlet_close(mount, opened);
+		k2i_route_close(mount, opened);
 		return status;
 	}
-	*outlet = opened;
+	*route = opened;
 	return 0;
 }
 
-static int open_next(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *path)
+static int open_next(struct k2i_mount *mount, struct k2i_route *route, const char *path)
 {
 	uint32_t node;
-	int status = open_one(mount, path, &outlet->next);
+	int status = open_one(mount, path, &route->next);
 
 	if (status == 0)
 		status = k2i_tree_file(mount, path, &node);
 	if (status == 0) {
-		outlet->next->node = node;
+		route->next->node = node;
 		k2i_node_opened(mount->nodes, node);
 		k2i_node_keep(k2i_node_at(mount->nodes, node));
-		k2i_node_at(mount->nodes, node)->fed = true;
+		k2i_node_at(mount->nodes, node)->is_copy_target = true;
 	}
 	return status;
 }
 
-int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet)
+int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route **route)
 {
 	char paths[2][K2I_PATH_BYTES_MAX + 1];
-	int status = open_one(mount, path, outlet), length = 0;
+	int status = open_one(mount, path, route), length = 0;
 
 	if (status)
 		return status;
-	for (struct k2i_outlet *last = *outlet; status == 0; last = last->next) {
+	for (struct k2i_route *last = *route; status == 0; last = last->next) {
 		char *inside = paths[length % 2];
 
-		status = k2i_output_inside(mount, last->match, path, inside, sizeof(paths[0]));
+		status = k2i_outputfile_inside(mount, last->match, path, inside, sizeof(paths[0]));
 		if (status <= 0)
 			break;
 		status = ++length > CHAIN_LENGTH_MAX ? -ELOOP : open_next(mount, last, inside);
 		path = inside;
 	}
 	if (status) {
-		k2i_outlet_close(mount, *outlet);
-		*outlet = NULL;
+		k2i_route_close(mount, *route);
+		*route = NULL;
 	}
 	return status;
 }
 
-void k2i_outlet_release(struct k2i_mount *mount)
+void k2i_routes_release_streams(struct k2i_mount *mount)
 {
 	while (release_count) {
 		uint32_t stream_id = releases[--release_count].stream_id;
@@ -138,109 +138,109 @@ void k2i_outlet_release(struct k2i_mount *mount)
 	}
 }
 
-static void free_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
+static void free_one(struct k2i_mount *mount, struct k2i_route *route)
 {
-	if (outlet->declared) {
+	if (route->declared) {
 		if (release_count == RELEASES_MAX)
-			k2i_outlet_release(mount);
-		releases[release_count].stream_id = outlet->stream_id;
-		releases[release_count++].used = outlet->used;
+			k2i_routes_release_streams(mount);
+		releases[release_count].stream_id = route->stream_id;
+		releases[release_count++].used = route->used;
 	}
-	if (outlet->node != K2I_NODE_NONE)
-		k2i_node_closed(mount->nodes, outlet->node);
-	k2i_output_put(outlet->output);
-	k2i_rule_scratch_free(outlet->scratch);
-	k2i_shared_free(outlet->pending);
-	k2i_shared_free(outlet->path);
-	k2i_shared_free(outlet);
+	if (route->node != K2I_NODE_NONE)
+		k2i_node_closed(mount->nodes, route->node);
+	k2i_outputfile_put(route->output);
+	k2i_rule_scratch_free(route->scratch);
+	k2i_journal_free(route->pending);
+	k2i_journal_free(route->path);
+	k2i_journal_free(route);
 }
 
-void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet)
+void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route)
 {
-	while (outlet) {
-		struct k2i_outlet *next = outlet->next;
+	while (route) {
+		struct k2i_route *next = route->next;
 
-		if (outlet->owes_end) {
-			K2I_SHARED_KEEP(outlet);
-			outlet->closed = true;
-			outlet->next = NULL;
+		if (route->missing_newline) {
+			K2I_JOURNAL_KEEP(route);
+			route->closed = true;
+			route->next = NULL;
 		} else {
-			free_one(mount, outlet);
+			free_one(mount, route);
 		}
-		outlet = next;
+		route = next;
 	}
 }
 
 /* The first of those that owe an end does so no more. */
 static void take_owing(struct k2i_mount *mount)
 {
-	struct k2i_outlet *outlet = mount->owing_first;
+	struct k2i_route *route = mount->missing_newline_first;
 
-	K2I_SHARED_KEEP(&mount->owing_first);
-	mount->owing_first = outlet->owing_next;
-	if (outlet->closed)
-		free_one(mount, outlet);
+	K2I_JOURNAL_KEEP(&mount->missing_newline_first);
+	mount->missing_newline_first = route->missing_newline_next;
+	if (route->closed)
+		free_one(mount, route);
 }
 
-void k2i_outlet_forget(struct k2i_mount *mount)
+void k2i_routes_forget(struct k2i_mount *mount)
 {
-	while (mount->owing_first)
+	while (mount->missing_newline_first)
 		take_owing(mount);
-	k2i_outlet_release(mount);
+	k2i_routes_release_streams(mount);
 }
 
-int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet)
+int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 {
 	int status = 0;
 
-	for (; outlet && status == 0; outlet = outlet->next) {
-		outlet->scratch = NULL;
-		outlet->output = NULL;
-		if (!outlet->passes_all)
-			status = k2i_rule_scratch_create(outlet->match, &outlet->scratch);
-		outlet->output_missing =
-			status == 0 && k2i_output_get(mount, outlet->match, outlet->path, &outlet->output);
-		if (outlet->output_missing)
-			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", outlet->path);
+	for (; route && status == 0; route = route->next) {
+		route->scratch = NULL;
+		route->output = NULL;
+		if (!route->passes_all)
+			status = k2i_rule_scratch_create(route->match, &route->scratch);
+		route->output_missing =
+			status == 0 && k2i_outputfile_get(mount, route->match, route->path, &route->output);
+		if (route->output_missing)
+			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
 		/* The ring has forgotten who declared streams, but not their numbers. */
-		if (status == 0 && outlet->declared && mount->ring->streams_forgotten)
-			status = declare(mount, outlet, outlet->path);
+		if (status == 0 && route->declared && mount->ring->streams_forgotten)
+			status = declare(mount, route, route->path);
 	}
 	return status;
 }
 
-static int add_pending(struct k2i_outlet *outlet, const struct k2i_records *records)
+static int add_pending(struct k2i_route *route, const struct k2i_records *records)
 {
-	size_t needed = outlet->pending_bytes + records->bytes;
-	size_t room = outlet->pending_room ? outlet->pending_room : 4096;
+	size_t needed = route->pending_bytes + records->bytes;
+	size_t room = route->pending_room ? route->pending_room : 4096;
 	char *pending;
 
-	if (needed > outlet->pending_room) {
+	if (needed > route->pending_room) {
 		while (room < needed)
 			room *= 2;
-		pending = k2i_shared_alloc(room);
+		pending = k2i_journal_alloc(room);
 		if (!pending)
 			return -ENOMEM;
-		if (outlet->pending_bytes)
-			memcpy(pending, outlet->pending, outlet->pending_bytes);
-		K2I_SHARED_KEEP(outlet);
-		k2i_shared_free(outlet->pending);
-		outlet->pending = pending;
-		outlet->pending_room = room;
+		if (route->pending_bytes)
+			memcpy(pending, route->pending, route->pending_bytes);
+		K2I_JOURNAL_KEEP(route);
+		k2i_journal_free(route->pending);
+		route->pending = pending;
+		route->pending_room = room;
 	}
-	K2I_SHARED_KEEP(outlet);
-	memcpy(outlet->pending + outlet->pending_bytes, records->data, records->bytes);
-	outlet->pending_bytes = needed;
-	outlet->pending_continued = records->continued;
-	outlet->pending_continues = records->continues;
-	outlet->writer_pid = records->writer_pid;
-	outlet->time_ns = records->time_ns;
+	K2I_JOURNAL_KEEP(route);
+	memcpy(route->pending + route->pending_bytes, records->data, records->bytes);
+	route->pending_bytes = needed;
+	route->pending_continued = records->continued;
+	route->pending_continues = records->continues;
+	route->writer_pid = records->writer_pid;
+	route->time_ns = records->time_ns;
 	return 0;
 }
 
-static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outlet, size_t bytes)
+static void account_next(struct k2i_mount *mount, const struct k2i_route *route, size_t bytes)
 {
-	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, outlet->node);
+	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, route->node);
 	uint64_t most;
 
 	if (!entry)
@@ -251,85 +251,85 @@ static void account_next(struct k2i_mount *mount, const struct k2i_outlet *outle
 	k2i_node_grow(entry, entry->cached ? 0 : entry->size + (bytes < most ? bytes : most));
 }
 
-static int append_output(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
+static int append_output(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes)
 {
 	int status = 0;
 
-	if (outlet->output_missing)
-		status = k2i_output_get(mount, outlet->match, outlet->path, &outlet->output);
-	outlet->output_missing = status != 0;
-	if (status == 0 && outlet->output)
-		status = k2i_output_append(outlet->output, data, bytes);
+	if (route->output_missing)
+		status = k2i_outputfile_get(mount, route->match, route->path, &route->output);
+	route->output_missing = status != 0;
+	if (status == 0 && route->output)
+		status = k2i_outputfile_append(route->output, data, bytes);
 	if (status == 0)
 		return 0;
 	k2i_mount_count(&mount->counts.output_errors, 1);
 	k2i_log_limited(&mount->output_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
-			k2i_rule_settings(outlet->match)->output_file, strerror(-status));
+			k2i_rule_settings(route->match)->output_file, strerror(-status));
 	return status;
 }
 
 /* Before a chunk of its stream is committed. */
-static void use(struct k2i_outlet *outlet)
+static void use(struct k2i_route *route)
 {
-	if (outlet->used)
+	if (route->used)
 		return;
-	K2I_SHARED_KEEP(outlet);
-	outlet->used = true;
+	K2I_JOURNAL_KEEP(route);
+	route->used = true;
 }
 
-void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes)
+void k2i_route_copy(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes)
 {
-	use(outlet);
-	(void)append_output(mount, outlet, data, bytes);
+	use(route);
+	(void)append_output(mount, route, data, bytes);
 }
 
 static uint64_t records_of(const struct k2i_mount *mount, const char *data, size_t bytes)
 {
-	return mount->settings->binary ? 1 : k2i_text_records(data, bytes);
+	return mount->settings->binary ? 1 : k2i_lines_count(data, bytes);
 }
 
 /* What a file behind a stream has no memory for. */
-static void lose(struct k2i_mount *mount, const struct k2i_outlet *outlet, const char *data, size_t bytes)
+static void lose(struct k2i_mount *mount, const struct k2i_route *route, const char *data, size_t bytes)
 {
 	k2i_mount_count(&mount->counts.lost_records, records_of(mount, data, bytes));
 	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
-			"mount: no memory: records that %s gets from another file are lost", outlet->path);
+			"mount: no memory: records that %s gets from another file are lost", route->path);
 }
 
-static int hand_on(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records, size_t *taken)
+static int hand_on(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken)
 {
 	int status;
 
-	if (outlet->next) {
-		status = k2i_outlet_take(mount, outlet->next, records, taken);
-		account_next(mount, outlet->next, *taken);
+	if (route->next) {
+		status = k2i_route_take(mount, route->next, records, taken);
+		account_next(mount, route->next, *taken);
 	} else {
-		status = append_output(mount, outlet, records->data, records->bytes);
+		status = append_output(mount, route, records->data, records->bytes);
 		*taken = status ? 0 : records->bytes;
 	}
 	return status;
 }
 
-/* Records that the rule has passed; as k2i_outlet_take. */
-static int deliver(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records, size_t *taken)
+/* Records that the rule has passed; as k2i_route_take. */
+static int deliver(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken)
 {
-	int status = outlet->transfer ? add_pending(outlet, records) : 0;
+	int status = route->transfer ? add_pending(route, records) : 0;
 
 	*taken = 0;
 	if (status || records->bytes == 0)
 		return status;
-	status = hand_on(mount, outlet, records, taken);
-	if (status == 0 || !outlet->transfer)
+	status = hand_on(mount, route, records, taken);
+	if (status == 0 || !route->transfer)
 		return status;
 	/* A stream has them: what fails behind it is no reason to have the writer write them again. */
-	if (status == -ENOMEM && outlet->next)
-		lose(mount, outlet->next, records->data + *taken, records->bytes - *taken);
+	if (status == -ENOMEM && route->next)
+		lose(mount, route->next, records->data + *taken, records->bytes - *taken);
 	*taken = records->bytes;
 	return 0;
 }
 
 /* A replacement of a record whose first piece was judged: it stands for the whole record, so it gets the line end. */
-static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *replaced,
+static int deliver_replaced(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *replaced,
 			    size_t *taken)
 {
 	struct k2i_records whole = *replaced;
@@ -344,25 +344,25 @@ static int deliver_replaced(struct k2i_mount *mount, struct k2i_outlet *outlet, 
 	whole.data = text;
 	whole.bytes = replaced->bytes + 1;
 	whole.continues = false;
-	status = deliver(mount, outlet, &whole, taken);
+	status = deliver(mount, route, &whole, taken);
 	free(text);
 	return status;
 }
 
 /* What a rule has done to records. Those that are not taken are judged again when their writer tries again. */
-static void count_judged(struct k2i_mount *mount, const struct k2i_outlet *outlet, const struct k2i_rule_counts *counts)
+static void count_judged(struct k2i_mount *mount, const struct k2i_route *route, const struct k2i_rule_counts *counts)
 {
 	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);
 	if (counts->filtered)
 		k2i_log_limited(&mount->filter_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
-				"mount: %s: %llu records that its rule does not let pass", outlet->path,
+				"mount: %s: %llu records that its rule does not let pass", route->path,
 				(unsigned long long)counts->filtered);
 	k2i_mount_count(&mount->counts.filtered_records, counts->filtered);
 	k2i_mount_count(&mount->counts.replaced_records, counts->replaced);
 }
 
 /* Whole records, or the first piece of one, through the rule. */
-static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records, size_t *taken)
+static int judge(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken)
 {
 	struct k2i_records passed = *records;
 	struct k2i_rule_counts counts = {0};
@@ -371,156 +371,155 @@ static int judge(struct k2i_mount *mount, struct k2i_outlet *outlet, const struc
 	int verdict, status = 0;
 
 	*taken = 0;
-	k2i_rule_begin(outlet->scratch, records->data, records->bytes);
-	verdict = k2i_rule_next(outlet->scratch, &output);
+	k2i_rule_begin(route->scratch, records->data, records->bytes);
+	verdict = k2i_rule_next(route->scratch, &output);
 	if (verdict >= 0) {
-		K2I_SHARED_KEEP(outlet);
-		outlet->rest_dropped = records->continues && (verdict == 0 || output.replaced);
+		K2I_JOURNAL_KEEP(route);
+		route->rest_dropped = records->continues && (verdict == 0 || output.replaced);
 	}
-	for (; verdict > 0 && status == 0; verdict = status ? status : k2i_rule_next(outlet->scratch, &output)) {
+	for (; verdict > 0 && status == 0; verdict = status ? status : k2i_rule_next(route->scratch, &output)) {
 		passed.data = output.data;
 		passed.bytes = output.bytes;
-		status = outlet->rest_dropped ? deliver_replaced(mount, outlet, &passed, &delivered)
-					      : deliver(mount, outlet, &passed, &delivered);
+		status = route->rest_dropped ? deliver_replaced(mount, route, &passed, &delivered)
+					     : deliver(mount, route, &passed, &delivered);
 		if (delivered == 0)
 			continue;
 		*taken = output.end - (status ? passed.bytes - delivered : 0);
-		counts = k2i_rule_counts(outlet->scratch);
+		counts = k2i_rule_counts(route->scratch);
 	}
 	if (verdict == 0) {
 		*taken = records->bytes;
-		counts = k2i_rule_counts(outlet->scratch);
+		counts = k2i_rule_counts(route->scratch);
 	}
-	count_judged(mount, outlet, &counts);
+	count_judged(mount, route, &counts);
 	return verdict;
 }
 
-int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes)
+int k2i_route_filter_in_place(struct k2i_mount *mount, struct k2i_route *route, char *records, size_t *bytes)
 {
 	struct k2i_rule_output output;
 	struct k2i_rule_counts counts;
 	size_t passed = 0;
 	int verdict;
 
-	if (outlet->passes_all)
+	if (route->passes_all)
 		return 0;
-	k2i_rule_begin(outlet->scratch, records, *bytes);
-	while ((verdict = k2i_rule_next(outlet->scratch, &output)) > 0) {
+	k2i_rule_begin(route->scratch, records, *bytes);
+	while ((verdict = k2i_rule_next(route->scratch, &output)) > 0) {
 		if (output.data != records + passed)
 			memmove(records + passed, output.data, output.bytes);
 		passed += output.bytes;
 	}
 	*bytes = passed;
-	counts = k2i_rule_counts(outlet->scratch);
+	counts = k2i_rule_counts(route->scratch);
 	if (verdict == 0)
-		count_judged(mount, outlet, &counts);
+		count_judged(mount, route, &counts);
 	return verdict;
 }
 
-int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records,
-		    size_t *taken)
+int k2i_route_take(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken)
 {
 	*taken = records->bytes;
 	if (records->continued)
-		return outlet->rest_dropped ? 0 : deliver(mount, outlet, records, taken);
-	if (!outlet->passes_all)
-		return judge(mount, outlet, records, taken);
-	if (outlet->rest_dropped) {
-		K2I_SHARED_KEEP(outlet);
-		outlet->rest_dropped = false;
+		return route->rest_dropped ? 0 : deliver(mount, route, records, taken);
+	if (!route->passes_all)
+		return judge(mount, route, records, taken);
+	if (route->rest_dropped) {
+		K2I_JOURNAL_KEEP(route);
+		route->rest_dropped = false;
 	}
-	return deliver(mount, outlet, records, taken);
+	return deliver(mount, route, records, taken);
 }
 
-static void owe_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
+static void owe_end(struct k2i_mount *mount, struct k2i_route *route)
 {
-	if (!outlet->owes_end) {
-		K2I_SHARED_KEEP(&mount->owing_first);
-		outlet->owing_next = mount->owing_first;
-		mount->owing_first = outlet;
+	if (!route->missing_newline) {
+		K2I_JOURNAL_KEEP(&mount->missing_newline_first);
+		route->missing_newline_next = mount->missing_newline_first;
+		mount->missing_newline_first = route;
 	}
-	outlet->owes_end = true;
-	outlet->owing_pid = outlet->writer_pid;
+	route->missing_newline = true;
+	route->missing_newline_pid = route->writer_pid;
 }
 
-static void drop_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
+static void drop_pending(struct k2i_mount *mount, struct k2i_route *route)
 {
-	const char *data = outlet->pending + outlet->pending_from;
-	size_t bytes = outlet->pending_bytes - outlet->pending_from;
+	const char *data = route->pending + route->pending_from;
+	size_t bytes = route->pending_bytes - route->pending_from;
 	uint64_t records = records_of(mount, data, bytes);
 
-	K2I_SHARED_KEEP(outlet);
-	outlet->rest_dropped = outlet->pending_continues;
-	if (outlet->pending_continued && !mount->settings->binary)
-		owe_end(mount, outlet);
-	outlet->pending_bytes = outlet->pending_from = 0;
+	K2I_JOURNAL_KEEP(route);
+	route->rest_dropped = route->pending_continues;
+	if (route->pending_continued && !mount->settings->binary)
+		owe_end(mount, route);
+	route->pending_bytes = route->pending_from = 0;
 	/* Other records take the place of these. */
-	k2i_shared_step();
+	k2i_journal_step();
 	k2i_ring_count(mount->ring, K2I_RING_dropped_records, records);
 	k2i_log_limited(&mount->full_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
 			"mount: the ring is full: %llu records were dropped", (unsigned long long)records);
 }
 
-void k2i_outlet_count_piece(struct k2i_mount *mount, const struct k2i_outlet *outlet)
+void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *route)
 {
 	k2i_mount_count(&mount->counts.pieces, 1);
 	k2i_log_limited(&mount->piece_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
 			"mount: a record of %s goes in pieces: it is over LINEMAX (%zu bytes), or fsync(2) came in the "
 			"middle of it",
-			outlet->path, mount->limits.piece_bytes_max);
+			route->path, mount->limits.piece_bytes_max);
 }
 
 /* One chunk of what is pending. */
-static int push_one(struct k2i_mount *mount, struct k2i_outlet *outlet)
+static int push_one(struct k2i_mount *mount, struct k2i_route *route)
 {
-	const char *data = outlet->pending + outlet->pending_from;
-	size_t bytes = outlet->pending_bytes - outlet->pending_from, count = bytes;
+	const char *data = route->pending + route->pending_from;
+	size_t bytes = route->pending_bytes - route->pending_from, count = bytes;
 	bool binary = mount->settings->binary, cut = false;
 	struct k2hft_chunk chunk = {
-		.stream_id = outlet->stream_id,
-		.time_ns = outlet->time_ns,
-		.writer_pid = outlet->writer_pid,
+		.stream_id = route->stream_id,
+		.time_ns = route->time_ns,
+		.writer_pid = route->writer_pid,
 	};
 	void *payload;
 	int status;
 
 	if (!binary) {
-		count = k2i_text_chunk(data, bytes, mount->chunk_bytes_max, mount->limits.piece_bytes_max, &cut);
+		count = k2i_lines_chunk(data, bytes, mount->chunk_bytes_max, mount->limits.piece_bytes_max, &cut);
 	} else if (bytes > mount->chunk_bytes_max) {
 		count = mount->chunk_bytes_max;
 		cut = true;
 	}
-	if (cut || (count == bytes && outlet->pending_continues))
+	if (cut || (count == bytes && route->pending_continues))
 		chunk.flags |= K2HFT_CHUNK_CONTINUES;
-	if (outlet->pending_continued)
+	if (route->pending_continued)
 		chunk.flags |= K2HFT_CHUNK_CONTINUED;
 	status = k2hft_producer_reserve(mount->producer, count, &payload);
 	if (status)
 		return status;
 	/* Not sooner: while the ring is full, every request that is served comes by here. */
-	chunk.record_count = binary ? 1 : k2i_text_records(data, count);
+	chunk.record_count = binary ? 1 : k2i_lines_count(data, count);
 	memcpy(payload, data, count);
-	use(outlet);
-	K2I_SHARED_KEEP(outlet);
-	outlet->pending_from += count;
-	outlet->pending_continued = cut;
+	use(route);
+	K2I_JOURNAL_KEEP(route);
+	route->pending_from += count;
+	route->pending_continued = cut;
 	if (cut)
-		k2i_outlet_count_piece(mount, outlet);
-	status = k2i_shared_commit(mount->producer, &chunk, 0, count, false);
+		k2i_route_count_piece(mount, route);
+	status = k2i_journal_commit(mount->producer, &chunk, 0, count, false);
 	if (status) {
-		outlet->pending_from -= count;
+		route->pending_from -= count;
 		(void)k2hft_producer_discard(mount->producer);
 	}
 	return status;
 }
 
-static int push_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
+static int push_end(struct k2i_mount *mount, struct k2i_route *route)
 {
 	struct k2hft_chunk chunk = {
-		.stream_id = outlet->stream_id,
+		.stream_id = route->stream_id,
 		.record_count = 1,
-		.time_ns = outlet->time_ns,
-		.writer_pid = outlet->owing_pid,
+		.time_ns = route->time_ns,
+		.writer_pid = route->missing_newline_pid,
 		.flags = K2HFT_CHUNK_CONTINUED,
 	};
 	void *payload;
@@ -529,89 +528,89 @@ static int push_end(struct k2i_mount *mount, struct k2i_outlet *outlet)
 	if (status)
 		return status;
 	memcpy(payload, "\n", 1);
-	use(outlet);
-	K2I_SHARED_KEEP(outlet);
-	outlet->owes_end = false;
-	status = k2i_shared_commit(mount->producer, &chunk, 0, 1, false);
+	use(route);
+	K2I_JOURNAL_KEEP(route);
+	route->missing_newline = false;
+	status = k2i_journal_commit(mount->producer, &chunk, 0, 1, false);
 	if (status) {
-		outlet->owes_end = true;
+		route->missing_newline = true;
 		(void)k2hft_producer_discard(mount->producer);
 	}
 	return status;
 }
 
-int k2i_outlet_pay(struct k2i_mount *mount)
+int k2i_routes_terminate(struct k2i_mount *mount)
 {
 	int status = 0;
 
-	while (mount->owing_first && status == 0) {
+	while (mount->missing_newline_first && status == 0) {
 		/* A worker can have died between the one and the other. */
-		if (mount->owing_first->owes_end)
-			status = push_end(mount, mount->owing_first);
+		if (mount->missing_newline_first->missing_newline)
+			status = push_end(mount, mount->missing_newline_first);
 		if (status == 0)
 			take_owing(mount);
 	}
 	return status;
 }
 
-static void forget_pending(struct k2i_outlet *outlet)
+static void forget_pending(struct k2i_route *route)
 {
-	K2I_SHARED_KEEP(outlet);
-	outlet->pending_bytes = outlet->pending_from = 0;
-	outlet->pending_continued = outlet->pending_continues = false;
-	if (outlet->pending_room > PENDING_ROOM_KEPT) {
-		k2i_shared_free(outlet->pending);
-		outlet->pending = NULL;
-		outlet->pending_room = 0;
+	K2I_JOURNAL_KEEP(route);
+	route->pending_bytes = route->pending_from = 0;
+	route->pending_continued = route->pending_continues = false;
+	if (route->pending_room > PENDING_ROOM_KEPT) {
+		k2i_journal_free(route->pending);
+		route->pending = NULL;
+		route->pending_room = 0;
 	}
 }
 
-int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet)
+int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route)
 {
-	for (; outlet; outlet = outlet->next) {
-		while (outlet->pending_from < outlet->pending_bytes) {
-			int status = k2i_outlet_pay(mount);
+	for (; route; route = route->next) {
+		while (route->pending_from < route->pending_bytes) {
+			int status = k2i_routes_terminate(mount);
 
 			if (status == 0)
-				status = push_one(mount, outlet);
+				status = push_one(mount, route);
 			if (status == -EAGAIN && mount->settings->full == K2HFT_FULL_DROP)
-				drop_pending(mount, outlet);
+				drop_pending(mount, route);
 			else if (status)
 				return status;
 		}
-		if (outlet->pending_bytes)
-			forget_pending(outlet);
+		if (route->pending_bytes)
+			forget_pending(route);
 	}
 	return 0;
 }
 
-uint64_t k2i_outlet_forget_pending(struct k2i_mount *mount, struct k2i_outlet *outlet)
+uint64_t k2i_route_forget_pending(struct k2i_mount *mount, struct k2i_route *route)
 {
 	uint64_t records = 0;
 
-	for (; outlet; outlet = outlet->next) {
-		if (outlet->pending_from < outlet->pending_bytes)
-			records += records_of(mount, outlet->pending + outlet->pending_from,
-					      outlet->pending_bytes - outlet->pending_from);
-		forget_pending(outlet);
+	for (; route; route = route->next) {
+		if (route->pending_from < route->pending_bytes)
+			records += records_of(mount, route->pending + route->pending_from,
+					      route->pending_bytes - route->pending_from);
+		forget_pending(route);
 	}
 	return records;
 }
 
-bool k2i_outlet_flagged(const struct k2i_outlet *outlet)
+bool k2i_route_has_piece(const struct k2i_route *route)
 {
-	for (; outlet; outlet = outlet->next) {
-		if (outlet->pending_bytes && (outlet->pending_continued || outlet->pending_continues))
+	for (; route; route = route->next) {
+		if (route->pending_bytes && (route->pending_continued || route->pending_continues))
 			return true;
 	}
 	return false;
 }
 
-size_t k2i_outlet_pending(const struct k2i_outlet *outlet)
+size_t k2i_route_pending(const struct k2i_route *route)
 {
 	size_t bytes = 0;
 
-	for (; outlet; outlet = outlet->next)
-		bytes += outlet->pending_bytes - outlet->pending_from;
+	for (; route; route = route->next)
+		bytes += route->pending_bytes - route->pending_from;
 	return bytes;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct k2i_mount;
-struct k2i_output_file;
+struct k2i_outputfile;
 struct k2i_rule_match;
 struct k2i_rule_scratch;
 
@@ -16,7 +16,7 @@ struct k2i_rule_scratch;
  * another file of the mount. What the ring has no room for is pending. It is in shared memory; scratch and output are the
  * process's own.
  */
-struct k2i_outlet {
+struct k2i_route {
 	const struct k2i_rule_match *match;
 	struct k2i_rule_scratch *scratch;
 	bool passes_all; /* no record needs a look */
@@ -25,19 +25,19 @@ struct k2i_outlet {
 	bool used;         /* its stream has had a chunk, or was to have one */
 	bool rest_dropped; /* the rule did not pass the record whose pieces come now, or replaced it as a whole */
 	uint32_t stream_id;
-	uint32_t node;                  /* of a file that gets its records from another one: its size grows too */
-	struct k2i_output_file *output; /* outside of the mount; NULL: none */
-	bool output_missing;            /* there is one, but this process could not open it yet */
-	struct k2i_outlet *next;        /* OUTPUTFILE inside of the mount */
-	char *path;                     /* when it was opened */
+	uint32_t node;                 /* of a file that gets its records from another one: its size grows too */
+	struct k2i_outputfile *output; /* outside of the mount; NULL: none */
+	bool output_missing;           /* there is one, but this process could not open it yet */
+	struct k2i_route *next;        /* OUTPUTFILE inside of the mount */
+	char *path;                    /* when it was opened */
 
 	char *pending;
 	size_t pending_from, pending_bytes, pending_room;
 	bool pending_continued, pending_continues;
-	bool owes_end; /* of a line pieces are out, its rest was dropped: see k2i_outlet_pay */
-	bool closed;   /* and is there for that only */
-	uint32_t writer_pid, owing_pid;
-	struct k2i_outlet *owing_next;
+	bool missing_newline; /* of a line pieces are out, its rest was dropped: see k2i_routes_terminate */
+	bool closed;          /* and is there for that only */
+	uint32_t writer_pid, missing_newline_pid;
+	struct k2i_route *missing_newline_next;
 	uint64_t time_ns;
 };
 
@@ -54,45 +54,44 @@ struct k2i_records {
  * For the file at `path`. -EPERM no rule; -ENFILE no number left for its stream; -EAGAIN one comes; -ENAMETOOLONG;
  * -ELOOP files that are each other's OUTPUTFILE; -ENOMEM; others as open(2) of OUTPUTFILE.
  */
-int k2i_outlet_open(struct k2i_mount *mount, const char *path, struct k2i_outlet **outlet);
-void k2i_outlet_close(struct k2i_mount *mount, struct k2i_outlet *outlet);
+int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route **route);
+void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
 /*
  * Gives the ring the streams of closed outlets back, when the step in which they were closed is done: the ring is not in the
  * journal, and a successor who did that once more would take the stream from others who have the file open. One that is
  * killed in between leaves a stream that is free when nobody has the ring open.
  */
-void k2i_outlet_release(struct k2i_mount *mount);
+void k2i_routes_release_streams(struct k2i_mount *mount);
 /*
  * Ends the lines of which a full ring dropped the rest: without its end the next line of the stream, by whomever, would be
  * the rest of that. So this goes before all else, and an outlet that owes an end outlives its file. -EAGAIN: no room yet.
  */
-int k2i_outlet_pay(struct k2i_mount *mount);
+int k2i_routes_terminate(struct k2i_mount *mount);
 /* The mount ends: closed outlets that owe an end still, and streams. */
-void k2i_outlet_forget(struct k2i_mount *mount);
+void k2i_routes_forget(struct k2i_mount *mount);
 /*
  * In place of a process that died: opens again what was its own; an output that can't be, with a warning, when there is
  * something for it. -ENOMEM
  */
-int k2i_outlet_inherit(struct k2i_mount *mount, struct k2i_outlet *outlet);
+int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route);
 
 /*
  * Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. Even so
  * the first `*taken` bytes, whole records, are taken, and must not come again.
  */
-int k2i_outlet_take(struct k2i_mount *mount, struct k2i_outlet *outlet, const struct k2i_records *records,
-		    size_t *taken);
+int k2i_route_take(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken);
 /* Leaves of whole records those that its rule passes, which must be one that replaces none. -ENOMEM: nothing counts. */
-int k2i_outlet_sift(struct k2i_mount *mount, struct k2i_outlet *outlet, char *records, size_t *bytes);
+int k2i_route_filter_in_place(struct k2i_mount *mount, struct k2i_route *route, char *records, size_t *bytes);
 /* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */
-int k2i_outlet_push(struct k2i_mount *mount, struct k2i_outlet *outlet);
+int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route);
 /* The mount ends, and there was no room for it. How many records that was. */
-uint64_t k2i_outlet_forget_pending(struct k2i_mount *mount, struct k2i_outlet *outlet);
+uint64_t k2i_route_forget_pending(struct k2i_mount *mount, struct k2i_route *route);
 /* The same bytes to OUTPUTFILE only, for records that are to be in the ring already; errors are logged and counted. */
-void k2i_outlet_copy(struct k2i_mount *mount, struct k2i_outlet *outlet, const char *data, size_t bytes);
+void k2i_route_copy(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes);
 /* Counts and logs that a record goes on in another chunk. */
-void k2i_outlet_count_piece(struct k2i_mount *mount, const struct k2i_outlet *outlet);
+void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *route);
 /* Whether what is pending is a piece, which must be alone. */
-bool k2i_outlet_flagged(const struct k2i_outlet *outlet);
-size_t k2i_outlet_pending(const struct k2i_outlet *outlet);
+bool k2i_route_has_piece(const struct k2i_route *route);
+size_t k2i_route_pending(const struct k2i_route *route);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct k2i_mount;
 struct k2i_handle;
-struct k2i_parked;
+struct k2i_queued;
 
 /* What is written to files of the mount, request by request, until it is in the ring or parked (park.h). */
 struct k2i_write {
@@ -50,7 +50,7 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 /*
  * Parks it in any case; does not go on with it, and ends no step behind it unless there is something to answer. -ENOMEM
  */
-int k2i_write_park_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
+int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
 
 /* An FSYNC request: is answered when all that was written before is acknowledged. */
 void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);
@@ -70,6 +70,6 @@ void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle);
 void k2i_write_end_all(struct k2i_mount *mount);
 
 /* What a parked item does next: 0 done, -EAGAIN the ring is full, others: an error for the writer. */
-int k2i_write_advance(struct k2i_mount *mount, struct k2i_parked *item);
+int k2i_write_advance(struct k2i_mount *mount, struct k2i_queued *item);
 
 #endif

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/device/reply.h"
+#include "fuse/base/reply.h"
 #include "app/rules/rules.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 /* Data of fewer bytes is moved within its claim. */
 #define MOVED_BYTES_MAX (128u * 1024)
@@ -44,52 +44,52 @@ static int publish(struct k2i_mount *mount, const struct k2i_write *write, const
 	bool answered = prepare_answer(write);
 
 	if (bytes)
-		return k2i_shared_commit(mount->producer, chunk, (size_t)(begin - write->claim), bytes, answered);
+		return k2i_journal_commit(mount->producer, chunk, (size_t)(begin - write->claim), bytes, answered);
 	(void)k2hft_producer_discard(mount->producer);
 	if (answered)
-		k2i_shared_step_answered();
+		k2i_journal_step_answered();
 	else
-		k2i_shared_step();
+		k2i_journal_step();
 	return 0;
 }
 
 /* Publishes what passes of the first `whole` bytes of the data with what is held in front, and holds the rest. */
 static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
 {
-	struct k2i_text *text = &handle->text;
-	size_t before = text->held_bytes, data_at = settle(write, before), passing = before + whole;
+	struct k2i_line_buffer *line = &handle->line;
+	size_t before = line->held_bytes, data_at = settle(write, before), passing = before + whole;
 	char *begin = write->claim + data_at - before;
 	struct k2hft_chunk chunk = {
-		.stream_id = handle->outlet->stream_id,
+		.stream_id = handle->route->stream_id,
 		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.writer_pid = write->writer_pid,
-		.flags = text->continued ? K2HFT_CHUNK_CONTINUED : 0,
+		.flags = line->continued ? K2HFT_CHUNK_CONTINUED : 0,
 	};
-	int status = k2i_text_room(text, write->bytes - whole);
+	int status = k2i_line_buffer_room(line, write->bytes - whole);
 
 	if (before)
-		memcpy(begin, text->held, before);
+		memcpy(begin, line->held, before);
 	if (status == 0)
-		status = k2i_outlet_sift(mount, handle->outlet, begin, &passing);
+		status = k2i_route_filter_in_place(mount, handle->route, begin, &passing);
 	if (status)
 		return status;
-	k2i_shared_keep(text->held, before);
-	k2i_text_let_go(text);
+	k2i_journal_keep(line->held, before);
+	k2i_line_buffer_let_go(line);
 	/* Before the commit, which gives the rear of the claim back. There is room: what was judged must not fail. */
-	(void)k2i_text_hold(text, write->claim + data_at + whole, write->bytes - whole);
-	text->continued = false;
+	(void)k2i_line_buffer_hold(line, write->claim + data_at + whole, write->bytes - whole);
+	line->continued = false;
 	k2i_handle_grow(mount, handle, write->offset + write->bytes);
 	if (passing < MOVED_BYTES_MAX && begin != write->claim)
 		begin = memmove(write->claim, begin, passing);
-	chunk.record_count = k2i_text_records(begin, passing);
-	k2i_outlet_copy(mount, handle->outlet, begin, passing);
+	chunk.record_count = k2i_lines_count(begin, passing);
+	k2i_route_copy(mount, handle->route, begin, passing);
 	return publish(mount, write, &chunk, begin, passing);
 }
 
 static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
 {
 	struct k2hft_chunk chunk = {
-		.stream_id = handle->outlet->stream_id,
+		.stream_id = handle->route->stream_id,
 		.record_count = 1,
 		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 		.writer_pid = write->writer_pid,
@@ -97,7 +97,7 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 	size_t data_at = settle(write, 0);
 
 	k2i_handle_grow(mount, handle, write->offset + write->bytes);
-	k2i_outlet_copy(mount, handle->outlet, write->claim + data_at, write->bytes);
+	k2i_route_copy(mount, handle->route, write->claim + data_at, write->bytes);
 	return publish(mount, write, &chunk, write->claim + data_at, write->bytes);
 }
 
@@ -105,38 +105,38 @@ static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, 
 static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
 			  size_t *whole)
 {
-	const struct k2i_outlet *outlet = handle->outlet;
-	const struct k2i_text *text = &handle->text;
+	const struct k2i_route *route = handle->route;
+	const struct k2i_line_buffer *line = &handle->line;
 	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 	const char *end;
 
-	if (!outlet->transfer || outlet->next || mount->limits.record_bytes_max)
+	if (!route->transfer || route->next || mount->limits.record_bytes_max)
 		return false;
 	/* What judges records judges whole ones; what replaces them makes them longer. */
-	if (!outlet->passes_all && (text->continued || k2i_rule_replaces(outlet->match)))
+	if (!route->passes_all && (line->continued || k2i_rule_replaces(route->match)))
 		return false;
 	if (write->bytes == 0 || write->synchronous)
 		return false;
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (outlet->rest_dropped || mount->owing_first || write->bytes > mount->limits.piece_bytes_max ||
-	    text->held_bytes + write->bytes > most)
+	if (route->rest_dropped || mount->missing_newline_first || write->bytes > mount->limits.piece_bytes_max ||
+	    line->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
-	if (!end || text->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)
+	if (!end || line->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)
 		return false;
-	*whole = k2i_text_whole(write->data, write->bytes);
+	*whole = k2i_lines_whole(write->data, write->bytes);
 	return true;
 }
 
 /* Nobody knew how long the request would be: where the claim for it had no room, this one may have. */
 static bool claim_late(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_write *write)
 {
-	size_t before = handle->text.held_bytes;
+	size_t before = handle->line.held_bytes;
 	void *claim;
 
-	if (mount->park.first || k2hft_producer_reserve(mount->producer, before + write->bytes, &claim))
+	if (mount->queue.first || k2hft_producer_reserve(mount->producer, before + write->bytes, &claim))
 		return false;
 	write->claim = claim;
 	write->data = memcpy(write->claim + before, write->data, write->bytes);

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "app/program/daemon.h"
 #include "fuse/mount.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/keeper/worker.h"
@@ -70,7 +70,7 @@ static void strangers_reap(const struct k2i_mount *mount, pid_t worker)
 	siginfo_t child = {0};
 
 	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid != 0 &&
-	       child.si_pid != worker && !k2i_sweeper_is(mount, child.si_pid))
+	       child.si_pid != worker && !k2i_cache_dropper_is(mount, child.si_pid))
 		(void)waitpid(child.si_pid, NULL, WNOHANG);
 }
 
@@ -87,11 +87,11 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 
 		if (order)
 			order = forward(worker, order);
-		number = next_signal(signals, order || mount->sweeper_missing);
-		if (mount->sweeper_missing)
-			k2i_sweeper_start(mount);
+		number = next_signal(signals, order || mount->dropper_missing);
+		if (mount->dropper_missing)
+			k2i_cache_dropper_start(mount);
 		if (number == SIGCHLD) {
-			k2i_sweeper_check(mount);
+			k2i_cache_dropper_check(mount);
 			strangers_reap(mount, worker);
 		}
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
@@ -99,7 +99,7 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 		if (number == SIGUSR1) {
 			*ready_ns = k2i_mount_clock_ns();
 			k2i_daemon_ready();
-			k2i_sweeper_start(mount);
+			k2i_cache_dropper_start(mount);
 		}
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
 			order = *asked = number;

@@ -21,13 +21,13 @@
 #include "app/program/daemon.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/ops/ops.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "fuse/copy/outputfile.h"
 #include "ring/counts.h"
 #include "ring/handle.h"
 #include "sender/sender.h"
 #include "config/sender.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/tree/tree.h"
 
@@ -36,7 +36,7 @@ uint64_t k2i_mount_clock_ns(void)
 	return k2i_clock_ns(CLOCK_MONOTONIC);
 }
 
-int k2i_start_fail(const char *what, int status)
+int k2i_mount_fail(const char *what, int status)
 {
 	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
 	return status;
@@ -44,7 +44,7 @@ int k2i_start_fail(const char *what, int status)
 
 /* ---- checks */
 
-int k2i_start_device(int directory_fd, const char *path, int flags, dev_t *device)
+int k2i_mount_point_device(int directory_fd, const char *path, int flags, dev_t *device)
 {
 	struct statx info;
 
@@ -58,7 +58,7 @@ int k2i_start_device(int directory_fd, const char *path, int flags, dev_t *devic
  * The kernel remembers a dead mount's attributes for a while, but not how full it is. By O_PATH, which no automount takes
  * for somebody who comes.
  */
-bool k2i_start_dead(const char *mount_point)
+bool k2i_mount_point_is_dead(const char *mount_point)
 {
 	int place = open(mount_point, O_PATH | O_CLOEXEC);
 	struct statfs info;
@@ -101,7 +101,7 @@ static int check_mount_point(struct k2i_mount_options *options)
 	struct stat info, parent;
 
 	/* As a keeper that is killed leaves it: who may unmount is not kept from beginning anew. */
-	while (k2i_start_dead(options->mount_point)) {
+	while (k2i_mount_point_is_dead(options->mount_point)) {
 		if (umount2(options->mount_point, MNT_DETACH)) {
 			k2i_log(K2HFT_LOG_ERROR,
 				"%s: a mount whose processes ended is there: fusermount3 -u -z %s, then again",
@@ -112,9 +112,9 @@ static int check_mount_point(struct k2i_mount_options *options)
 			options->mount_point);
 	}
 	if (!realpath(options->mount_point, resolved) || stat(resolved, &info))
-		return k2i_start_fail(options->mount_point, -errno);
+		return k2i_mount_fail(options->mount_point, -errno);
 	if (!S_ISDIR(info.st_mode))
-		return k2i_start_fail(resolved, -ENOTDIR);
+		return k2i_mount_fail(resolved, -ENOTDIR);
 	(void)snprintf(above, sizeof(above), "%s/..", resolved);
 	if (strcmp(resolved, "/") == 0 ||
 	    (stat(above, &parent) == 0 && parent.st_dev != info.st_dev && !is_automount(resolved))) {
@@ -168,10 +168,10 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 
 	if (open_log(options))
 		return K2I_STATUS_FAILED;
-	status = k2i_shared_create();
-	made = status ? NULL : k2i_shared_alloc(sizeof(*made));
+	status = k2i_journal_create();
+	made = status ? NULL : k2i_journal_alloc(sizeof(*made));
 	if (!made) {
-		(void)k2i_start_fail("memory", -ENOMEM);
+		(void)k2i_mount_fail("memory", -ENOMEM);
 		return K2I_STATUS_FAILED;
 	}
 	memset(made, 0, sizeof(*made));
@@ -179,7 +179,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made->options = options;
 	made->started_ns = k2i_mount_clock_ns();
 	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
-	made->sweep_fds[0] = made->sweep_fds[1] = -1;
+	made->dropper_fds[0] = made->dropper_fds[1] = -1;
 	status = load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
@@ -188,7 +188,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
 	if (check_mount_point(options))
 		return K2I_STATUS_FAILED;
-	status = k2i_outputs_open(made, message, sizeof(message));
+	status = k2i_outputfiles_open(made, message, sizeof(message));
 	if (status) {
 		k2i_log(K2HFT_LOG_ERROR, "%s", message[0] ? message : strerror(-status));
 		return status == -EINVAL ? K2I_STATUS_USAGE : K2I_STATUS_FAILED;
@@ -202,7 +202,7 @@ int k2i_start_background(struct k2i_mount *mount)
 {
 	int status = mount->options->foreground ? 0 : k2i_daemon_detach();
 
-	return status ? k2i_start_fail("fork", status) : 0;
+	return status ? k2i_mount_fail("fork", status) : 0;
 }
 
 /* Whoever has changed RINGSIZE would otherwise believe that the next outage may last longer. */
@@ -252,7 +252,7 @@ static int make_ring(struct k2i_mount *mount)
 	if (status == 0)
 		(void)k2i_ring_lock_try(mount->ring_fd, K2I_LOCK_KEPT);
 	k2hft_ring_close(ring);
-	return status ? k2i_start_fail(status == -ENOENT ? "/proc, which a mount needs" : link, status) : 0;
+	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : link, status) : 0;
 }
 
 /* libfuse's own messages, some of which come in several pieces: a line ends with LF. */
@@ -286,7 +286,7 @@ static int mount_it(struct k2i_mount *mount)
 	if (!mount->session) /* it has said which option it does not know */
 		return K2I_STATUS_USAGE;
 	if (access("/dev/fuse", F_OK))
-		return k2i_start_fail("/dev/fuse", -errno);
+		return k2i_mount_fail("/dev/fuse", -errno);
 	if (fuse_session_mount(mount->session, mount->options->mount_point)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: can't be mounted", mount->options->mount_point);
 		return -EIO;
@@ -295,12 +295,12 @@ static int mount_it(struct k2i_mount *mount)
 	/* libfuse closes its descriptor before it unmounts; with ours the requests of open files still come. */
 	mount->device_fd = fcntl(fuse_session_fd(mount->session), F_DUPFD_CLOEXEC, 0);
 	if (mount->device_fd < 0)
-		return k2i_start_fail("/dev/fuse", -errno);
+		return k2i_mount_fail("/dev/fuse", -errno);
 	flags = fcntl(mount->device_fd, F_GETFL);
 	if (fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK))
-		return k2i_start_fail("/dev/fuse", -errno);
-	status = k2i_start_device(AT_FDCWD, mount->options->mount_point, 0, &mount->device);
-	return status ? k2i_start_fail(mount->options->mount_point, status) : 0;
+		return k2i_mount_fail("/dev/fuse", -errno);
+	status = k2i_mount_point_device(AT_FDCWD, mount->options->mount_point, 0, &mount->device);
+	return status ? k2i_mount_fail(mount->options->mount_point, status) : 0;
 }
 
 int k2i_start_mount(struct k2i_mount *mount)
@@ -310,15 +310,15 @@ int k2i_start_mount(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
-		status = k2i_mark_prepare(mount);
+		status = k2i_truncate_probe_prepare(mount);
 	if (status == 0)
 		status = mount_it(mount);
 	if (status == 0)
-		status = k2i_sweeper_prepare(mount);
+		status = k2i_cache_dropper_prepare(mount);
 	/* Not before: an automount lets but its own process group get to the directory that is to be mounted. */
 	k2i_daemon_leave();
 	/* All of it stays: workers begin with it. */
-	k2i_shared_step();
+	k2i_journal_step();
 	return status;
 }
 
@@ -343,12 +343,12 @@ static bool is_there(const struct k2i_mount *mount)
 {
 	dev_t device = 0;
 
-	(void)k2i_start_device(AT_FDCWD, mount->options->mount_point, AT_NO_AUTOMOUNT, &device);
+	(void)k2i_mount_point_device(AT_FDCWD, mount->options->mount_point, AT_NO_AUTOMOUNT, &device);
 	return mount->device == 0 || device == mount->device;
 }
 
 /* libfuse unmounts whatever is at the mount point by now. */
-void k2i_start_unmount(struct k2i_mount *mount)
+void k2i_mount_point_unmount(struct k2i_mount *mount)
 {
 	struct pollfd kernel = {.fd = fuse_session_fd(mount->session)};
 
@@ -371,10 +371,10 @@ static void undo_session(struct k2i_mount *mount)
 	const char *mount_point = mount->options->mount_point;
 
 	if (mount->mounted)
-		k2i_start_unmount(mount);
+		k2i_mount_point_unmount(mount);
 	else if (mount->begun)
 		forget_mount(mount->session);
-	if ((mount->mounted || mount->begun) && is_there(mount) && k2i_start_dead(mount_point))
+	if ((mount->mounted || mount->begun) && is_there(mount) && k2i_mount_point_is_dead(mount_point))
 		(void)umount2(mount_point, MNT_DETACH);
 	fuse_session_destroy(mount->session);
 }
@@ -387,14 +387,14 @@ void k2i_start_undo(struct k2i_mount *mount)
 		(void)close(mount->device_fd);
 	if (mount->session)
 		undo_session(mount);
-	k2i_sweeper_end(mount);
+	k2i_cache_dropper_end(mount);
 	if (mount->ring_fd >= 0)
 		(void)close(mount->ring_fd);
 	k2i_nodes_free(mount->nodes);
-	k2i_outputs_close(mount->outputs);
+	k2i_outputfiles_close(mount->outputfiles);
 	k2i_rules_free(mount->rules);
 	if (mount->settings)
 		k2i_sender_config_free(&mount->config);
 	free(mount->ring_file);
-	k2i_shared_destroy();
+	k2i_journal_destroy();
 }

@@ -13,15 +13,15 @@
 
 #include "fuse/cached/writeback_pull.h"
 #include "app/program/daemon.h"
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 #include "fuse/device/loop.h"
 #include "fuse/mount.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
 #include "ring/handle.h"
 #include "sender/sender.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_drop.h"
 
@@ -29,7 +29,7 @@
 
 /*
  * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
- * none of it (see k2i_mark_leave): what two processes have is copied as soon as one of them writes.
+ * none of it (see k2i_truncate_probe_leave): what two processes have is copied as soon as one of them writes.
  */
 static char *request_memory(void)
 {
@@ -55,7 +55,7 @@ static int open_descriptors(struct k2i_mount *mount)
 	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	mount->request = request_memory();
 	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
-		return k2i_start_fail("descriptors", errno ? -errno : -ENOMEM);
+		return k2i_mount_fail("descriptors", errno ? -errno : -ENOMEM);
 	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
@@ -70,13 +70,13 @@ static int open_ring(struct k2i_mount *mount)
 	status = k2hft_ring_open(&options, &mount->ring);
 	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
 	if (status == 0)
-		k2i_shared_settle(mount->ring);
+		k2i_journal_settle(mount->ring);
 	if (status == 0)
 		status = k2hft_producer_open(mount->ring, &mount->producer);
 	if (status == 0)
 		status = k2i_populated_create(mount->ring, &mount->populated);
 	if (status)
-		return k2i_start_fail("ring", status);
+		return k2i_mount_fail("ring", status);
 	mount->chunk_bytes_max = mount->producer->bytes_max;
 	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
 	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
@@ -101,7 +101,7 @@ static int open_client(struct k2i_mount *mount)
 	/* The keeper says so, and not each time. */
 	if (status == -EAGAIN && mount->begun)
 		return status;
-	return status ? k2i_start_fail("client", status) : 0;
+	return status ? k2i_mount_fail("client", status) : 0;
 }
 
 /* What the last one had for itself is not this one's. */
@@ -115,14 +115,14 @@ static void begin(struct k2i_mount *mount)
 	mount->signal_fd = mount->progress_fd = -1;
 	mount->swallowing = mount->resuming = false;
 	mount->lease = (struct k2hft_lease){.client = NULL};
-	mount->hold = (struct k2i_hold){.full_since_ns = 0};
+	mount->hold = (struct k2i_read_backoff){.full_since_ns = 0};
 	mount->in_a_row = 0;
 	mount->drain_files = 0;
 	mount->last_ns = 0;
-	mount->writes_later = NULL;
-	mount->marks = NULL;
+	mount->deferred_writes = NULL;
+	mount->probes = NULL;
 	mount->later_first = NULL;
-	mount->collect_due_ns = UINT64_MAX;
+	mount->pull_due_ns = UINT64_MAX;
 	atomic_store(&mount->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
@@ -135,8 +135,8 @@ static int start(struct k2i_mount *mount)
 		status = open_ring(mount);
 	if (status == 0)
 		status = k2i_handles_inherit(mount);
-	k2i_collect_inherit(mount);
-	k2i_sweep_inherit(mount);
+	k2i_pull_inherit(mount);
+	k2i_cache_drop_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
 	return status ? status : open_client(mount);
@@ -145,7 +145,7 @@ static int start(struct k2i_mount *mount)
 static void end(struct k2i_mount *mount)
 {
 	k2hft_client_close(mount->client);
-	k2i_park_abandon(mount, -ECONNABORTED);
+	k2i_queue_abandon(mount, -ECONNABORTED);
 	k2i_handles_free(mount);
 	k2hft_producer_close(mount->producer);
 	k2i_populated_free(mount->populated);

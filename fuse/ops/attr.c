@@ -12,7 +12,7 @@
 
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/device/drain.h"
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/copy/outputfile.h"
 #include "ring/counts.h"
@@ -56,9 +56,9 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	/* So much some programs gather before they write: no more than elsewhere, or records would wait for it. */
 	info->st_blksize = BLOCK_BYTES;
 	/* What is read is OUTPUTFILE, so that is how long it is. With its cache the kernel knows better. */
-	if (!mount->writeback && S_ISREG(entry->mode) && k2i_outputs_readable(mount->outputs) &&
+	if (!mount->writeback && S_ISREG(entry->mode) && k2i_outputfiles_readable(mount->outputfiles) &&
 	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&
-	    k2i_output_size(mount, path, &bytes) == 0)
+	    k2i_outputfile_size(mount, path, &bytes) == 0)
 		info->st_size = (off_t)bytes;
 	info->st_blocks = (blkcnt_t)(info->st_size / 512 + (info->st_size % 512 != 0));
 	return 0;
@@ -70,7 +70,7 @@ static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 	/* A write takes them away, and the kernel does not hear of it. */
 	bool set_ids = entry && S_ISREG(entry->mode) && entry->mode & (S_ISUID | S_ISGID);
 
-	return set_ids || k2i_drain_wanted(mount) || (entry && k2i_collect_left(entry)) ? 0 : K2I_CACHE_SECONDS;
+	return set_ids || k2i_drain_wanted(mount) || (entry && k2i_pull_left(entry)) ? 0 : K2I_CACHE_SECONDS;
 }
 
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)
@@ -165,7 +165,7 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 			(void)fuse_reply_err(req, ECONNABORTED);
 			return;
 		}
-		k2i_collect_announced(mount, handle->cached);
+		k2i_pull_announced(mount, handle->cached);
 	}
 	reply_stat(req, node);
 }
@@ -189,7 +189,7 @@ struct change {
 	struct stat wanted;
 	int to_set;
 	bool grows; /* fallocate(2): the size is not set back, and attributes are no answer */
-	struct k2i_mark mark;
+	struct k2i_truncate_probe probe;
 };
 
 static void cut(struct k2i_mount *mount, const struct change *change)
@@ -197,7 +197,7 @@ static void cut(struct k2i_mount *mount, const struct change *change)
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
 	uint64_t bytes = (uint64_t)change->wanted.st_size;
 
-	k2i_collect_cut(mount, change->node, bytes, &change->mark);
+	k2i_pull_cut(mount, change->node, bytes, &change->probe);
 	entry->size = bytes;
 	k2i_node_touch(entry);
 }
@@ -231,20 +231,20 @@ static void change_later(struct k2i_mount *mount, void *argument)
 	free(argument);
 }
 
-static void mark_change(struct k2i_mount *mount, void *argument)
+static void probe_change(struct k2i_mount *mount, void *argument)
 {
 	struct change *change = argument;
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
 
 	/* What follows a hole was written before, too. */
 	if (entry && entry->cached)
-		k2i_collect_pass_hole(mount, entry->cached);
-	change->mark.then = change_later;
-	change->mark.argument = change;
+		k2i_pull_pass_hole(mount, entry->cached);
+	change->probe.then = change_later;
+	change->probe.argument = change;
 	if (change->grows)
 		change_later(mount, change);
 	else
-		k2i_mark_leave(mount, change->node, (uint64_t)change->wanted.st_size, &change->mark);
+		k2i_truncate_probe_leave(mount, change->node, (uint64_t)change->wanted.st_size, &change->probe);
 }
 
 static void begin_change(struct k2i_mount *mount, const struct change *change)
@@ -262,8 +262,8 @@ static void begin_change(struct k2i_mount *mount, const struct change *change)
 		return;
 	}
 	*later = *change;
-	k2i_collect_cut_done(mount, change->node);
-	k2i_collect_before(mount, change->node, mark_change, later);
+	k2i_pull_cut_done(mount, change->node);
+	k2i_pull_before(mount, change->node, probe_change, later);
 }
 
 void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)

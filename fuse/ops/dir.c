@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/tree/tree.h"
 
 #ifndef RENAME_NOREPLACE
@@ -129,7 +129,7 @@ static struct opened *opened_of(const struct fuse_file_info *file)
 
 void k2i_op_opendir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
-	struct opened *opened = k2i_shared_alloc(sizeof(*opened));
+	struct opened *opened = k2i_journal_alloc(sizeof(*opened));
 
 	(void)node;
 	if (!opened) {
@@ -139,13 +139,13 @@ void k2i_op_opendir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	opened->order_end = k2i_nodes_order_next(k2i_op_mount(req)->nodes);
 	file->fh = (uintptr_t)opened;
 	if (fuse_reply_open(req, file) == -ENOENT)
-		k2i_shared_free(opened);
+		k2i_journal_free(opened);
 }
 
 void k2i_op_releasedir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	(void)node;
-	k2i_shared_free(opened_of(file));
+	k2i_journal_free(opened_of(file));
 	(void)fuse_reply_err(req, 0);
 }
 
@@ -220,7 +220,7 @@ static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t of
 	}
 	/* It begins, perhaps once more, as by rewinddir(3). */
 	if (offset == 0) {
-		K2I_SHARED_KEEP(opened);
+		K2I_JOURNAL_KEEP(opened);
 		opened->order_end = k2i_nodes_order_next(listing.mount->nodes);
 	}
 	listing.order_end = opened->order_end;

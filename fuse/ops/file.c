@@ -8,8 +8,8 @@
 
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/device/drain.h"
-#include "fuse/tree/handles.h"
-#include "fuse/device/deferred_opens.h"
+#include "fuse/intake/handles.h"
+#include "fuse/ops/deferred_opens.h"
 #include "fuse/ops/stat.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
@@ -59,9 +59,9 @@ void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 /* What is written goes directly to an outlet, or through the page cache. */
 static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
 {
-	if (k2i_collect_wanted(mount, writer->node, k2i_rules_find(mount->rules, path), flags))
-		return k2i_collect_open(mount, writer->node, path, pid, &writer->cached);
-	return k2i_outlet_open(mount, path, &writer->outlet);
+	if (k2i_write_mode_is_cached(mount, writer->node, k2i_rules_find(mount->rules, path), flags))
+		return k2i_pull_open(mount, writer->node, path, pid, &writer->cached);
+	return k2i_route_open(mount, path, &writer->route);
 }
 
 static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
@@ -87,19 +87,19 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	/* Without a rule there is nothing to be read. */
 	match = k2i_rules_find(mount->rules, path);
 	if (status == 0 && match && (flags & O_ACCMODE) != O_WRONLY)
-		status = k2i_output_get(mount, match, path, &wanted.output);
+		status = k2i_outputfile_get(mount, match, path, &wanted.output);
 	if (status == 0)
-		status = k2i_handle_open(mount, node, path, wanted.outlet, wanted.output, handle);
+		status = k2i_handle_open(mount, node, path, wanted.route, wanted.output, handle);
 	if (status == 0) {
 		(*handle)->cached = wanted.cached;
 		return 0;
 	}
 	if (status != -EAGAIN)
 		k2i_op_count_unopened(mount, path, status);
-	k2i_outlet_close(mount, wanted.outlet);
-	k2i_output_put(wanted.output);
+	k2i_route_close(mount, wanted.route);
+	k2i_outputfile_put(wanted.output);
 	if (wanted.cached)
-		k2i_collect_close(mount, wanted.cached);
+		k2i_pull_close(mount, wanted.cached);
 	return status;
 }
 
@@ -115,7 +115,7 @@ static void describe(const struct k2i_mount *mount, struct fuse_file_info *file,
 static void reply_unopened(fuse_req_t req, int status)
 {
 	if (status == -EAGAIN)
-		k2i_later_want(req);
+		k2i_deferred_open_want(req);
 	else
 		(void)fuse_reply_err(req, -status);
 }
@@ -123,7 +123,7 @@ static void reply_unopened(fuse_req_t req, int status)
 static void release(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (handle->cached)
-		k2i_collect_close(mount, handle->cached);
+		k2i_pull_close(mount, handle->cached);
 	k2i_write_release(mount, handle);
 }
 
@@ -177,7 +177,7 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 		k2i_op_open_stat(req, file);
 		return;
 	}
-	if (k2i_sweeper_is(mount, fuse_req_ctx(req)->pid)) {
+	if (k2i_cache_dropper_is(mount, fuse_req_ctx(req)->pid)) {
 		open_for_sweeper(mount, req, file);
 		return;
 	}
@@ -207,7 +207,7 @@ void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, str
 		return;
 	}
 	data = malloc(size ? size : 1);
-	bytes = data ? k2i_output_read(handle->output, data, size, (uint64_t)offset) : -ENOMEM;
+	bytes = data ? k2i_outputfile_read(handle->output, data, size, (uint64_t)offset) : -ENOMEM;
 	if (bytes < 0)
 		(void)fuse_reply_err(req, (int)-bytes);
 	else
@@ -243,15 +243,15 @@ void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 
 	(void)node;
 	if (handle && handle->cached) {
-		k2i_collect_flushed(mount, handle->cached);
+		k2i_pull_flushed(mount, handle->cached);
 		lost = k2i_handle_lost(handle->cached->stream);
 		if (lost)
 			(void)fuse_reply_err(req, -lost);
 		else
-			k2i_sweep_flush(mount, handle->node, req);
+			k2i_cache_drop_flush(mount, handle->node, req);
 		return;
 	}
-	if (handle && handle->outlet)
+	if (handle && handle->route)
 		k2i_handle_flushed(mount, handle);
 	(void)fuse_reply_err(req, 0);
 }

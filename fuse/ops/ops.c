@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuse/cached/writeback_pull.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "config/path.h"
 #include "fuse/tree/tree.h"
 
@@ -31,10 +31,10 @@ static void op_init(void *userdata, struct fuse_conn_info *connection)
 	struct k2i_mount *mount = userdata;
 
 	connection->want &= ~unwanted;
-	mount->writeback = k2i_collect_possible(mount) && connection->capable & FUSE_CAP_WRITEBACK_CACHE;
+	mount->writeback = k2i_write_mode_any_cached(mount) && connection->capable & FUSE_CAP_WRITEBACK_CACHE;
 	if (mount->writeback)
 		connection->want |= FUSE_CAP_WRITEBACK_CACHE;
-	else if (k2i_collect_possible(mount) && mount->workers == 1)
+	else if (k2i_write_mode_any_cached(mount) && mount->workers == 1)
 		k2i_log(K2HFT_LOG_WARNING, "mount: this kernel can't cache what is written: every write comes "
 					   "directly, as with WRITEMODE = direct");
 	if (mount->options->umask_set)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "fuse/fuse_api.h"
+#include "fuse/base/fuse_api.h"
 #include "fuse/mount.h"
 #include "fuse/tree/nodes.h"
 

@@ -8,10 +8,10 @@
 
 #include "fuse/mount.h"
 #include "fuse/ops/ops.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "app/program/report.h"
 #include "ring/counts.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 struct k2i_stat_text {
 	struct k2i_stat_text *next;
@@ -38,7 +38,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	counts.worker_deaths = mount->workers ? mount->workers - 1 : 0;
 	counts.open_files = mount->handles_open - mount->cached_count;
 	counts.names = k2i_nodes_used(mount->nodes);
-	counts.waiting_bytes = mount->park.bytes + mount->park.cached_bytes;
+	counts.waiting_bytes = mount->queue.bytes + mount->queue.cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"
 #undef K2I_MOUNT_COUNTER
@@ -74,7 +74,7 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 	if (mount->stat_count >= K2I_STAT_OPEN_MAX)
 		return -ENFILE;
 	make(mount, &report);
-	opened = report.failed ? NULL : k2i_shared_alloc(sizeof(*opened) + report.bytes);
+	opened = report.failed ? NULL : k2i_journal_alloc(sizeof(*opened) + report.bytes);
 	if (opened) {
 		opened->bytes = report.bytes;
 		memcpy(opened->text, report.text, report.bytes);
@@ -82,9 +82,9 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 	free(report.text);
 	if (!opened)
 		return -ENOMEM;
-	K2I_SHARED_KEEP(&mount->stat_first);
-	K2I_SHARED_KEEP(&mount->stat_next);
-	K2I_SHARED_KEEP(&mount->stat_count);
+	K2I_JOURNAL_KEEP(&mount->stat_first);
+	K2I_JOURNAL_KEEP(&mount->stat_next);
+	K2I_JOURNAL_KEEP(&mount->stat_count);
 	opened->next = mount->stat_first;
 	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat_next++;
 	mount->stat_first = opened;
@@ -131,9 +131,9 @@ void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
 	closed = *place;
 	if (!closed)
 		return;
-	K2I_SHARED_KEEP(place);
-	K2I_SHARED_KEEP(&mount->stat_count);
+	K2I_JOURNAL_KEEP(place);
+	K2I_JOURNAL_KEEP(&mount->stat_count);
 	*place = closed->next;
 	mount->stat_count--;
-	k2i_shared_free(closed);
+	k2i_journal_free(closed);
 }

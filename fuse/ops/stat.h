@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "fuse/fuse_api.h"
+#include "fuse/base/fuse_api.h"
 
 /*
  * .k2hft-stat: JSON, made when it is opened, so that it is whole however it is read. Nothing that makes it waits for the

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/hash.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 #define BUCKET_COUNT (1u << 16)
 
@@ -34,17 +34,17 @@ struct timespec k2i_node_now(void)
 /* What changes of the table with any of its nodes. */
 static void keep_counts(const struct k2i_node_table *table)
 {
-	k2i_shared_keep(table, offsetof(struct k2i_node_table, buckets));
+	k2i_journal_keep(table, offsetof(struct k2i_node_table, buckets));
 }
 
 void k2i_node_keep(const struct k2i_node_entry *entry)
 {
-	K2I_SHARED_KEEP(entry);
+	K2I_JOURNAL_KEEP(entry);
 }
 
 void k2i_node_grow(struct k2i_node_entry *entry, uint64_t end)
 {
-	k2i_shared_keep(&entry->size, offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
+	k2i_journal_keep(&entry->size, offsetof(struct k2i_node_entry, parent) - offsetof(struct k2i_node_entry, size));
 	if (entry->size < end)
 		entry->size = end;
 	k2i_node_touch(entry);
@@ -64,7 +64,7 @@ void k2i_node_drop_set_ids(struct k2i_node_table *table, uint64_t node)
 
 void k2i_node_writers(struct k2i_node_table *table, uint32_t node, int change)
 {
-	K2I_SHARED_KEEP(&table->entries[node].writers);
+	K2I_JOURNAL_KEEP(&table->entries[node].writers);
 	table->entries[node].writers += (uint32_t)change;
 }
 
@@ -160,7 +160,7 @@ static void hash_name(struct k2i_node_table *table, uint32_t node, uint32_t pare
 	uint32_t *bucket = &table->buckets[bucket_of(table, parent, name, name_bytes)];
 
 	k2i_node_keep(entry);
-	K2I_SHARED_KEEP(bucket);
+	K2I_JOURNAL_KEEP(bucket);
 	memcpy(entry->name, name, name_bytes);
 	entry->name[name_bytes] = '\0';
 	entry->name_bytes = (uint8_t)name_bytes;
@@ -176,7 +176,7 @@ static void unhash_name(struct k2i_node_table *table, uint32_t node)
 
 	while (*place != node)
 		place = &table->entries[*place].hash_next;
-	K2I_SHARED_KEEP(place);
+	K2I_JOURNAL_KEEP(place);
 	*place = entry->hash_next;
 }
 
@@ -254,7 +254,7 @@ static void remove_link(struct k2i_node_table *table, uint32_t name)
 	while (*place != name)
 		place = &table->entries[*place].link_next;
 	k2i_node_keep(entry);
-	K2I_SHARED_KEEP(place);
+	K2I_JOURNAL_KEEP(place);
 	*place = table->entries[name].link_next;
 	entry->links--;
 	unlink_name(table, name);
@@ -276,9 +276,9 @@ static void take_link(struct k2i_node_table *table, uint32_t node)
 		place = &table->entries[*place].hash_next;
 	k2i_node_keep(entry);
 	k2i_node_keep(other);
-	K2I_SHARED_KEEP(place);
-	K2I_SHARED_KEEP(before);
-	K2I_SHARED_KEEP(behind);
+	K2I_JOURNAL_KEEP(place);
+	K2I_JOURNAL_KEEP(before);
+	K2I_JOURNAL_KEEP(behind);
 	memcpy(entry->name, other->name, sizeof(entry->name));
 	entry->name_bytes = other->name_bytes;
 	entry->parent = other->parent;
@@ -373,7 +373,7 @@ int k2i_node_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, 
 	/* Behind the others: when the first name goes, the file goes on under the oldest of them. */
 	for (place = &entry->link_next; *place; place = &table->entries[*place].link_next)
 		continue;
-	K2I_SHARED_KEEP(place);
+	K2I_JOURNAL_KEEP(place);
 	*place = made;
 	entry->links++;
 	entry->changed = k2i_node_now();
@@ -512,7 +512,7 @@ int k2i_node_last_path(struct k2i_node_table *table, uint32_t node, char *path, 
 
 void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node)
 {
-	K2I_SHARED_KEEP(&table->entries[node].lookups);
+	K2I_JOURNAL_KEEP(&table->entries[node].lookups);
 	table->entries[node].lookups++;
 }
 
@@ -522,20 +522,20 @@ void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t looku
 
 	if (!entry)
 		return;
-	K2I_SHARED_KEEP(&entry->lookups);
+	K2I_JOURNAL_KEEP(&entry->lookups);
 	entry->lookups -= lookups < entry->lookups ? lookups : entry->lookups;
 	free_if_unused(table, (uint32_t)node);
 }
 
 void k2i_node_opened(struct k2i_node_table *table, uint32_t node)
 {
-	K2I_SHARED_KEEP(&table->entries[node].opens);
+	K2I_JOURNAL_KEEP(&table->entries[node].opens);
 	table->entries[node].opens++;
 }
 
 void k2i_node_closed(struct k2i_node_table *table, uint32_t node)
 {
-	K2I_SHARED_KEEP(&table->entries[node].opens);
+	K2I_JOURNAL_KEEP(&table->entries[node].opens);
 	table->entries[node].opens--;
 	free_if_unused(table, node);
 }

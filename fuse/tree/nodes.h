@@ -27,8 +27,8 @@ struct k2i_node_entry {
 	uint64_t left_generation; /* of left_parent then */
 	uint64_t lookups;         /* that the kernel has not forgotten */
 	uint64_t size;
-	uint64_t swept; /* up to there its pages have left the cache, see sweep.h */
-	uint64_t order; /* among its siblings; the offset of readdir */
+	uint64_t dropped; /* up to there its pages have left the cache, see sweep.h */
+	uint64_t order;   /* among its siblings; the offset of readdir */
 	struct timespec accessed, modified, changed;
 	uint32_t parent;      /* K2I_NODE_NONE: it has no name any more */
 	uint32_t left_parent; /* in which it had the last one, `name` */
@@ -44,10 +44,10 @@ struct k2i_node_entry {
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
-	bool used, implied; /* implied: by a rule; neither removed nor renamed */
-	bool fed;           /* gets records from another file */
-	uint8_t cut_bytes;  /* of cut_mark; 0: no cut is on its way, see k2i_collect_cut */
-	uint64_t cut_mark;
+	bool used, implied;  /* implied: by a rule; neither removed nor renamed */
+	bool is_copy_target; /* gets records from another file */
+	uint8_t probe_bytes; /* of cut_mark; 0: no cut is on its way, see k2i_pull_cut */
+	uint64_t probe_value;
 	uint8_t name_bytes;
 	char name[K2I_NODE_NAME_BYTES_MAX + 1];
 };

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuse/mount.h"
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 
 mode_t k2i_tree_mode(const struct k2i_mount_options *options, mode_t mode)
 {

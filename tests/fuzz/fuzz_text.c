@@ -3,7 +3,7 @@
  * How the mount cuts what is written to a file into records, whatever the writes are: against what the whole of it says.
  * The input: flags, longest piece, longest record (0: any), a number that decides the writes, then the text.
  */
-#include "fuse/intake/text.h"
+#include "fuse/intake/line_buffer.h"
 #include "fuzz.h"
 
 #define PIECES 1u /* what is held goes out as a piece now and then */
@@ -15,32 +15,32 @@ struct taken {
 	unsigned skipped;
 };
 
-static void part_keep(struct taken *taken, enum k2i_text_event event, const struct k2i_text_part *part,
+static void part_keep(struct taken *taken, enum k2i_line_event event, const struct k2i_line_part *part,
 		      size_t piece_max)
 {
 	fuzz_check(part->bytes > 0 && part->bytes <= piece_max);
 	fuzz_check(part->continued == taken->in_record);
 	fuzz_check(!memchr(part->data, '\n', part->bytes - 1));
-	fuzz_check(event == K2I_TEXT_RECORD || part->data[part->bytes - 1] != '\n');
+	fuzz_check(event == K2I_LINE_RECORD || part->data[part->bytes - 1] != '\n');
 	memcpy(taken->bytes + taken->count, part->data, part->bytes);
 	taken->count += part->bytes;
-	taken->in_record = event == K2I_TEXT_PIECE;
+	taken->in_record = event == K2I_LINE_PIECE;
 }
 
-static void write_take(struct k2i_text *text, const struct k2i_text_limits *limits, const char *data, size_t bytes,
+static void write_take(struct k2i_line_buffer *text, const struct k2i_line_limits *limits, const char *data, size_t bytes,
 		       struct taken *taken)
 {
 	size_t part_max = (size_t)(limits->record_bytes_max ? limits->record_bytes_max : limits->piece_bytes_max);
-	struct k2i_text_part part;
+	struct k2i_line_part part;
 	size_t done = 0, length;
 
 	for (size_t rounds = 0; done < bytes; rounds++, done += length) {
-		int event = k2i_text_take(text, limits, data + done, bytes - done, &length, &part);
+		int event = k2i_line_buffer_take(text, limits, data + done, bytes - done, &length, &part);
 
 		fuzz_check(event >= 0 && length <= bytes - done && rounds <= 2 * bytes);
-		taken->skipped += event == K2I_TEXT_TOO_LONG;
-		if (event == K2I_TEXT_RECORD || event == K2I_TEXT_PIECE)
-			part_keep(taken, (enum k2i_text_event)event, &part, part_max);
+		taken->skipped += event == K2I_LINE_TOO_LONG;
+		if (event == K2I_LINE_RECORD || event == K2I_LINE_PIECE)
+			part_keep(taken, (enum k2i_line_event)event, &part, part_max);
 	}
 }
 
@@ -64,16 +64,16 @@ static size_t wanted_make(const char *data, size_t bytes, uint64_t record_max, c
 	return count;
 }
 
-static void writes_run(const struct k2i_text_limits *limits, unsigned flags, uint64_t random, const char *data,
+static void writes_run(const struct k2i_line_limits *limits, unsigned flags, uint64_t random, const char *data,
 		       size_t bytes)
 {
 	struct taken taken = {.bytes = malloc(bytes + 1)};
 	char *wanted = malloc(bytes + 1);
 	size_t at = 0, wanted_bytes;
-	struct k2i_text_part part;
-	struct k2i_text text = {0};
+	struct k2i_line_part part;
+	struct k2i_line_buffer text = {0};
 	unsigned skipped = 0;
-	enum k2i_text_event event;
+	enum k2i_line_event event;
 
 	fuzz_check(taken.bytes && wanted);
 	while (at < bytes) {
@@ -86,13 +86,13 @@ static void writes_run(const struct k2i_text_limits *limits, unsigned flags, uin
 		free(copy);
 		at += step;
 		if (flags & PIECES && !limits->record_bytes_max && fuzz_random(&random) % 4 == 0 &&
-		    k2i_text_so_far(&text, &part) == K2I_TEXT_PIECE)
-			part_keep(&taken, K2I_TEXT_PIECE, &part, limits->piece_bytes_max);
+		    k2i_line_buffer_so_far(&text, &part) == K2I_LINE_PIECE)
+			part_keep(&taken, K2I_LINE_PIECE, &part, limits->piece_bytes_max);
 	}
-	event = k2i_text_end(&text, &part);
-	if (event == K2I_TEXT_RECORD)
+	event = k2i_line_buffer_end(&text, &part);
+	if (event == K2I_LINE_RECORD)
 		part_keep(&taken, event, &part, SIZE_MAX);
-	k2i_text_free(&text);
+	k2i_line_buffer_free(&text);
 	wanted_bytes = wanted_make(data, bytes, limits->record_bytes_max, wanted, &skipped);
 	fuzz_check(taken.count == wanted_bytes && memcmp(taken.bytes, wanted, wanted_bytes) == 0);
 	fuzz_check(taken.skipped == skipped);
@@ -105,12 +105,12 @@ static void chunks_run(const char *data, size_t bytes, size_t bytes_max, size_t 
 {
 	while (bytes) {
 		bool continues;
-		size_t count = k2i_text_chunk(data, bytes, bytes_max, piece_max, &continues);
+		size_t count = k2i_lines_chunk(data, bytes, bytes_max, piece_max, &continues);
 
 		fuzz_check(count > 0 && count <= bytes && count <= bytes_max);
 		fuzz_check(count == bytes || continues != (data[count - 1] == '\n') || count < bytes_max);
-		fuzz_check(k2i_text_records(data, count) > 0 && k2i_text_records(data, count) <= count);
-		fuzz_check(k2i_text_whole(data, count) <= count);
+		fuzz_check(k2i_lines_count(data, count) > 0 && k2i_lines_count(data, count) <= count);
+		fuzz_check(k2i_lines_whole(data, count) <= count);
 		data += count;
 		bytes -= count;
 	}
@@ -118,12 +118,12 @@ static void chunks_run(const char *data, size_t bytes, size_t bytes_max, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct k2i_text_limits limits;
+	struct k2i_line_limits limits;
 	char *text;
 
 	if (size < 4)
 		return 0;
-	limits = (struct k2i_text_limits){.piece_bytes_max = 1u + data[1], .record_bytes_max = data[2]};
+	limits = (struct k2i_line_limits){.piece_bytes_max = 1u + data[1], .record_bytes_max = data[2]};
 	text = (char *)fuzz_copy(data + 4, size - 4);
 	writes_run(&limits, data[0], data[3] | UINT64_C(0x100000000), text, size - 4);
 	chunks_run(text, size - 4, 1u + data[3], limits.piece_bytes_max);

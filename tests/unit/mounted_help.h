@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 #include "fuse/intake/write.h"
 #include "app/rules/pattern.h"
 #include "app/rules/rules.h"
@@ -28,15 +28,15 @@ void k2i_mount_count_refused(struct k2i_mount *mount, int status)
 	mount->counts.refused_writes++;
 }
 
-/* The linker sends k2i_shared_alloc here. */
+/* The linker sends k2i_journal_alloc here. */
 static bool no_memory;
 
-void *__wrap_k2i_shared_alloc(size_t bytes);
-void *__real_k2i_shared_alloc(size_t bytes);
+void *__wrap_k2i_journal_alloc(size_t bytes);
+void *__real_k2i_journal_alloc(size_t bytes);
 
-void *__wrap_k2i_shared_alloc(size_t bytes)
+void *__wrap_k2i_journal_alloc(size_t bytes)
 {
-	return no_memory ? NULL : __real_k2i_shared_alloc(bytes);
+	return no_memory ? NULL : __real_k2i_journal_alloc(bytes);
 }
 
 /* A mount with one file, without a kernel: what it is answered is read from `device`. In memory that workers share. */
@@ -52,27 +52,27 @@ static struct k2i_pattern mounted_pattern = {.text = mounted_expression, .place.
 static struct k2i_rule mounted_rule = {
 	.target = mounted_path, .allow = &mounted_pattern, .allow_count = 1, .transfer = true, .place.file = "f"};
 
-static inline struct k2i_outlet *outlet_make(struct mounted *mounted, const char *path)
+static inline struct k2i_route *route_make(struct mounted *mounted, const char *path)
 {
-	struct k2i_outlet *outlet = k2i_shared_alloc(sizeof(*outlet));
+	struct k2i_route *route = k2i_journal_alloc(sizeof(*route));
 
-	assert_non_null(outlet);
-	memset(outlet, 0, sizeof(*outlet));
-	outlet->match = k2i_rules_find(mounted->mount.rules, mounted_path);
-	outlet->path = k2i_shared_text(path);
-	outlet->transfer = outlet->declared = true;
-	outlet->stream_id = stream_of(mounted->mount.ring, path);
-	assert_int_equal(k2i_rule_scratch_create(outlet->match, &outlet->scratch), 0);
-	return outlet;
+	assert_non_null(route);
+	memset(route, 0, sizeof(*route));
+	route->match = k2i_rules_find(mounted->mount.rules, mounted_path);
+	route->path = k2i_journal_strdup(path);
+	route->transfer = route->declared = true;
+	route->stream_id = stream_of(mounted->mount.ring, path);
+	assert_int_equal(k2i_rule_scratch_create(route->match, &route->scratch), 0);
+	return route;
 }
 
 static inline struct k2i_handle *handle_make(struct mounted *mounted, uint32_t node)
 {
-	struct k2i_outlet *outlet = outlet_make(mounted, mounted_path);
+	struct k2i_route *route = route_make(mounted, mounted_path);
 	struct k2i_handle *handle;
 
-	outlet->passes_all = true;
-	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet, NULL, &handle), 0);
+	route->passes_all = true;
+	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, route, NULL, &handle), 0);
 	return handle;
 }
 
@@ -93,11 +93,11 @@ static inline void mounted_make(struct mounted *mounted)
 	mounted->mount.producer = producer_of(mounted->mount.ring);
 	mounted->mount.chunk_bytes_max = mounted->mount.limits.piece_bytes_max = 4096;
 	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
-	assert_int_equal(k2i_outputs_open(&mounted->mount, message, sizeof(message)), 0);
+	assert_int_equal(k2i_outputfiles_open(&mounted->mount, message, sizeof(message)), 0);
 	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);
 	owner.mode = S_IFREG | 0644;
 	assert_int_equal(k2i_node_make(mounted->mount.nodes, K2I_NODE_ROOT, mounted_path, &owner, &node), 0);
-	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, outlet_make(mounted, mounted_path), NULL,
+	assert_int_equal(k2i_handle_open(&mounted->mount, node, mounted_path, route_make(mounted, mounted_path), NULL,
 					 &mounted->handle),
 			 0);
 }
@@ -105,7 +105,7 @@ static inline void mounted_make(struct mounted *mounted)
 static inline void mounted_end(struct mounted *mounted)
 {
 	k2i_handles_free(&mounted->mount);
-	k2i_outputs_close(mounted->mount.outputs);
+	k2i_outputfiles_close(mounted->mount.outputfiles);
 	k2i_nodes_free(mounted->mount.nodes);
 	k2i_rules_free(mounted->mount.rules);
 	k2hft_producer_close(mounted->mount.producer);
@@ -168,10 +168,10 @@ static inline void assert_sent(const struct mounted *mounted, const char *text)
 
 static inline int mounted_begin(void **state)
 {
-	int status = k2i_shared_create();
+	int status = k2i_journal_create();
 
 	if (status == 0) {
-		*state = k2i_shared_alloc(sizeof(struct mounted));
+		*state = k2i_journal_alloc(sizeof(struct mounted));
 		assert_non_null(*state);
 		mounted_make(*state);
 	}
@@ -181,7 +181,7 @@ static inline int mounted_begin(void **state)
 static inline int mounted_finish(void **state)
 {
 	mounted_end(*state);
-	k2i_shared_destroy();
+	k2i_journal_destroy();
 	return 0;
 }
 

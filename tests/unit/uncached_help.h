@@ -5,19 +5,19 @@
 /* In place of fuse/collect.c, for one test program: nothing goes through the page cache. */
 #include "fuse/cached/writeback_pull.h"
 
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
+void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
 {
 	(void)mount;
 	(void)node;
 }
 
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
+void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	(void)mount;
 	(void)file;
 }
 
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
+void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {
 	(void)node;
 	then(mount, argument);

@@ -8,19 +8,19 @@
 #include "fuse/cached/cache_drop.h"
 #include "uncached_help.h"
 
-bool k2i_collect_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
 	(void)mount;
 	(void)file;
 	return true;
 }
 
-void k2i_sweep_abandon(struct k2i_mount *mount)
+void k2i_cache_drop_abandon(struct k2i_mount *mount)
 {
 	(void)mount;
 }
 
-void k2i_start_unmount(struct k2i_mount *mount)
+void k2i_mount_point_unmount(struct k2i_mount *mount)
 {
 	(void)mount;
 }

@@ -26,7 +26,7 @@ static void numbers_are_used_again(void **state)
 		kept->released = handle->released = true;
 		k2i_handle_free_if_done(&mounted->mount, kept);
 		k2i_handle_free_if_done(&mounted->mount, handle);
-		k2i_shared_step();
+		k2i_journal_step();
 	}
 	assert_int_equal(mounted->mount.handle_room, room);
 	assert_int_equal(mounted->mount.handles_open, 1);
@@ -39,12 +39,12 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 	pid_t worker;
 
 	mounted->handle->lost = -EIO;
-	k2i_shared_step();
+	k2i_journal_step();
 	worker = fork();
 	if (worker == 0)
 		_exit(k2i_handle_lost(mounted->handle) == -EIO ? EXIT_SUCCESS : EXIT_FAILURE);
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_shared_settle(mounted->mount.ring);
+	k2i_journal_settle(mounted->mount.ring);
 	assert_int_equal(k2i_handle_lost(mounted->handle), -EIO);
 	assert_int_equal(k2i_handle_lost(mounted->handle), 0);
 }
@@ -53,24 +53,24 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 static void a_file_that_is_closed_is_taken_over(void **state)
 {
 	struct mounted *mounted = *state;
-	struct k2i_outlet *outlet;
+	struct k2i_route *route;
 
-	outlet = mounted->handle->outlet;
-	outlet->owes_end = true;
-	mounted->mount.owing_first = outlet;
+	route = mounted->handle->route;
+	route->missing_newline = true;
+	mounted->mount.missing_newline_first = route;
 	k2i_write_release(&mounted->mount, mounted->handle);
-	assert_true(outlet->closed);
-	k2i_outlet_release(&mounted->mount);
+	assert_true(route->closed);
+	k2i_routes_release_streams(&mounted->mount);
 	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
-	assert_int_equal(k2i_stream_release_unused(mounted->mount.ring, outlet->stream_id), 0);
-	k2i_rule_scratch_free(outlet->scratch);
-	outlet->scratch = (struct k2i_rule_scratch *)(uintptr_t)1;
-	outlet->output = (struct k2i_output_file *)(uintptr_t)1;
+	assert_int_equal(k2i_stream_release_unused(mounted->mount.ring, route->stream_id), 0);
+	k2i_rule_scratch_free(route->scratch);
+	route->scratch = (struct k2i_rule_scratch *)(uintptr_t)1;
+	route->output = (struct k2i_outputfile *)(uintptr_t)1;
 	assert_int_equal(k2i_handles_inherit(&mounted->mount), 0);
 	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
-	k2i_park_run(&mounted->mount);
-	k2i_outlet_release(&mounted->mount);
-	assert_true(k2i_park_empty(&mounted->mount));
+	k2i_queue_run(&mounted->mount);
+	k2i_routes_release_streams(&mounted->mount);
+	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "\n");
 }
 

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 #include "uncached_help.h"
 
 /* A rule with an OUTPUTFILE, which is open. */
@@ -16,7 +16,7 @@ struct place {
 	struct k2i_settings settings;
 	struct k2i_mount_options options;
 	struct k2i_mount mount;
-	struct k2i_output_file *output;
+	struct k2i_outputfile *output;
 };
 
 static char target[] = "t", nowhere[] = "/nowhere";
@@ -36,9 +36,9 @@ static int place_make(void **state)
 	place.mount.settings = &place.settings;
 	place.mount.options = &place.options;
 	assert_int_equal(k2i_rules_compile(&place.settings, &place.mount.rules, message, sizeof(message)), 0);
-	assert_int_equal(k2i_outputs_open(&place.mount, message, sizeof(message)), 0);
-	assert_int_equal(k2i_output_get(&place.mount, k2i_rules_find(place.mount.rules, target), target, &place.output),
-			 0);
+	assert_int_equal(k2i_outputfiles_open(&place.mount, message, sizeof(message)), 0);
+	assert_int_equal(
+		k2i_outputfile_get(&place.mount, k2i_rules_find(place.mount.rules, target), target, &place.output), 0);
 	*state = &place;
 	return 0;
 }
@@ -47,8 +47,8 @@ static int place_end(void **state)
 {
 	struct place *place = *state;
 
-	k2i_output_put(place->output);
-	k2i_outputs_close(place->mount.outputs);
+	k2i_outputfile_put(place->output);
+	k2i_outputfiles_close(place->mount.outputfiles);
 	k2i_rules_free(place->mount.rules);
 	folder_remove(place->folder);
 	return 0;
@@ -56,7 +56,7 @@ static int place_end(void **state)
 
 static int append(struct place *place, const char *text)
 {
-	return k2i_output_append(place->output, text, strlen(text));
+	return k2i_outputfile_append(place->output, text, strlen(text));
 }
 
 /* Of the writes that follow each takes so many bytes, and then the disk is full. */

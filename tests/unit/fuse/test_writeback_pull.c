@@ -13,25 +13,25 @@
 #include "fuse/cached/cache_drop.h"
 
 /* Pages that have been taken are not this test's concern. */
-void k2i_sweep_written(struct k2i_mount *mount, uint32_t node, uint64_t end_bytes)
+void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end_bytes)
 {
 	(void)mount;
 	(void)node;
 	(void)end_bytes;
 }
 
-void k2i_sweep_idle(struct k2i_mount *mount, uint32_t node)
+void k2i_cache_drop_idle(struct k2i_mount *mount, uint32_t node)
 {
 	(void)mount;
 	(void)node;
 }
 
-void k2i_sweep_closed(struct k2i_mount *mount)
+void k2i_cache_drop_closed(struct k2i_mount *mount)
 {
 	(void)mount;
 }
 
-void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
+void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 {
 	(void)mount;
 	(void)node;
@@ -40,7 +40,7 @@ void k2i_sweep_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 
 static unsigned written_back;
 
-void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node)
+void k2i_cache_drop_write_back(struct k2i_mount *mount, uint32_t node)
 {
 	(void)mount;
 	(void)node;
@@ -49,10 +49,10 @@ void k2i_sweep_write_back(struct k2i_mount *mount, uint32_t node)
 
 static int open_writer(struct mounted *mounted, struct k2i_cached_file **file)
 {
-	int status = k2i_collect_open(&mounted->mount, mounted->handle->node, mounted_path, 1, file);
+	int status = k2i_pull_open(&mounted->mount, mounted->handle->node, mounted_path, 1, file);
 
 	if (status == 0)
-		(*file)->stream->outlet->passes_all = true;
+		(*file)->stream->route->passes_all = true;
 	return status;
 }
 
@@ -76,7 +76,7 @@ static int give(struct mounted *mounted, uint64_t offset, const char *text)
 		.answer_bytes = strlen(text),
 	};
 
-	k2i_collect_write(&mounted->mount, mounted->handle->node, &write);
+	k2i_pull_write(&mounted->mount, mounted->handle->node, &write);
 	return answer_of(mounted, unique);
 }
 
@@ -89,13 +89,13 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 	assert_int_equal(give(mounted, 0, "a1"), -ENOMEM);
 	no_memory = false;
 	assert_int_equal(give(mounted, 3, "a2\na3\n"), 6);
-	k2i_collect_pass_hole(&mounted->mount, file);
+	k2i_pull_pass_hole(&mounted->mount, file);
 	assert_sent(mounted, "");
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_mark){.bytes = 0});
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_truncate_probe){.bytes = 0});
 	assert_int_equal(mounted->mount.counts.lost_records, 2);
 	assert_int_equal(k2i_handle_lost(file->stream), -ENOMEM);
 	assert_int_equal(give(mounted, 3, "a4\n"), 3);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 	assert_int_equal(mounted->mount.counts.lost_records, 3);
 	assert_sent(mounted, "");
 }
@@ -109,10 +109,10 @@ static void what_is_kept_behind_a_hole_is_sent(void **state)
 	assert_int_equal(give(mounted, 10, "a1\n"), 3);
 	assert_int_equal(give(mounted, 20, "a2\n"), 3);
 	assert_sent(mounted, "");
-	k2i_collect_pass_hole(&mounted->mount, file);
+	k2i_pull_pass_hole(&mounted->mount, file);
 	assert_sent(mounted, "a1\na2\n");
 	assert_int_equal(give(mounted, 30, "a3\n"), 3);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 	assert_sent(mounted, "a3\n");
 	assert_int_equal(mounted->mount.counts.lost_records, 0);
 }
@@ -128,7 +128,7 @@ static void what_waits_for_memory_goes_when_its_file_is_closed(void **state)
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
 	no_memory = false;
 	assert_sent(mounted, "a1\n");
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 	assert_sent(mounted, "a2\n");
 	assert_int_equal(mounted->mount.counts.lost_records, 0);
 }
@@ -142,7 +142,7 @@ static void what_is_refused_is_not_kept(void **state)
 	mounted->mount.ending = true;
 	assert_int_equal(give(mounted, 3, "a2\n"), -ECONNABORTED);
 	assert_int_equal(mounted->mount.counts.refused_writes, 1);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 	assert_int_equal(mounted->mount.counts.lost_records, 0);
 }
 
@@ -154,7 +154,7 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 
 	file = writer_open(mounted);
 	assert_int_equal(give(mounted, 0, "a1"), 2);
-	k2i_collect_flushed(&mounted->mount, file);
+	k2i_pull_flushed(&mounted->mount, file);
 	no_memory = true;
 	assert_int_equal(open_writer(mounted, &second), -ENOMEM);
 	no_memory = false;
@@ -163,8 +163,8 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 	second = writer_open(mounted);
 	assert_ptr_equal(second, file);
 	assert_sent(mounted, "a1");
-	k2i_collect_close(&mounted->mount, file);
-	k2i_collect_close(&mounted->mount, second);
+	k2i_pull_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, second);
 }
 
 /* Two writers who do not append would overwrite each other there; what a direct one has written may not be counted yet. */
@@ -179,24 +179,24 @@ static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(vo
 	uint32_t node;
 
 	node = mounted->handle->node;
-	match = mounted->handle->outlet->match;
+	match = mounted->handle->route->match;
 	entry = k2i_node_at(mounted->mount.nodes, node);
 	mounted->settings.write_mode = K2I_WRITE_MODE_AUTO;
-	assert_false(k2i_collect_wanted(&mounted->mount, node, match, append));
+	assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
 	mounted->mount.writeback = true;
-	assert_false(k2i_collect_wanted(&mounted->mount, node, match, append));
+	assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
 	entry->writers = 0;
-	assert_true(k2i_collect_wanted(&mounted->mount, node, match, append));
+	assert_true(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
 	file = writer_open(mounted);
-	k2i_collect_close(&mounted->mount, file);
-	assert_true(k2i_collect_wanted(&mounted->mount, node, match, append));
+	k2i_pull_close(&mounted->mount, file);
+	assert_true(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
 	for (size_t at = 0; at < sizeof(others) / sizeof(others[0]); at++)
-		assert_false(k2i_collect_wanted(&mounted->mount, node, match, others[at]));
-	entry->fed = true;
-	assert_false(k2i_collect_wanted(&mounted->mount, node, match, append));
-	entry->fed = false;
+		assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, others[at]));
+	entry->is_copy_target = true;
+	assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
+	entry->is_copy_target = false;
 	mounted->settings.write_mode = K2I_WRITE_MODE_DIRECT;
-	assert_false(k2i_collect_wanted(&mounted->mount, node, match, append));
+	assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
 }
 
 /* It ends what the last of them leaves, and has its process if it is the only one. */
@@ -208,8 +208,8 @@ static void several_write_to_a_file(void **state)
 	(void)writer_open(mounted);
 	assert_int_equal(give(mounted, 0, "a1"), 2);
 	assert_int_equal(file->stream->writer_pid, 1);
-	k2i_collect_flushed(&mounted->mount, file);
-	assert_int_equal(k2i_collect_open(&mounted->mount, mounted->handle->node, mounted_path, 2, &third), 0);
+	k2i_pull_flushed(&mounted->mount, file);
+	assert_int_equal(k2i_pull_open(&mounted->mount, mounted->handle->node, mounted_path, 2, &third), 0);
 	assert_ptr_equal(third, file);
 	assert_sent(mounted, "");
 	assert_int_equal(give(mounted, 2, "\n"), 1);
@@ -217,7 +217,7 @@ static void several_write_to_a_file(void **state)
 	assert_sent(mounted, "a1\n");
 	for (int writers = 3; writers > 0; writers--) {
 		assert_ptr_equal(mounted->mount.cached_first, file);
-		k2i_collect_close(&mounted->mount, file);
+		k2i_pull_close(&mounted->mount, file);
 	}
 	assert_null(mounted->mount.cached_first);
 }
@@ -235,15 +235,15 @@ static void what_the_next_writer_appends_is_no_rest(void **state)
 		file = writer_open(mounted);
 		assert_int_equal(give(mounted, 0, "too long"), 8);
 		assert_int_equal(k2i_write_add_sync(&mounted->mount, mounted->handle, 0, 0), 0);
-		k2i_park_run(&mounted->mount);
-		k2i_collect_flushed(&mounted->mount, file);
+		k2i_queue_run(&mounted->mount);
+		k2i_pull_flushed(&mounted->mount, file);
 		second = writer_open(mounted);
-		assert_false(file->stream->text.continued);
+		assert_false(file->stream->line.continued);
 		assert_int_equal(give(mounted, 8, "a1\n"), 3);
 		assert_sent(mounted, sent ? "too longa1\n" : "a1\n");
 		assert_int_equal(mounted->mount.counts.long_records, !sent);
-		k2i_collect_close(&mounted->mount, file);
-		k2i_collect_close(&mounted->mount, second);
+		k2i_pull_close(&mounted->mount, file);
+		k2i_pull_close(&mounted->mount, second);
 	}
 }
 
@@ -254,11 +254,11 @@ static void an_append_after_a_pause_is_asked_for_at_once(void **state)
 
 	file->left = true;
 	file->due_ns = UINT64_MAX;
-	k2i_collect_announced(&mounted->mount, file);
+	k2i_pull_announced(&mounted->mount, file);
 	assert_false(file->left);
 	assert_int_equal(file->due_ns, 0);
 	assert_int_equal(mounted->mount.counts.announced_appends, 1);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 /* Where the file ended when it was cut is no end of it any more; and what is too much is answered when it is through. */
@@ -272,19 +272,19 @@ static void what_is_parked_counts_once(void **state)
 	mounted->mount.resuming = true;
 	assert_int_equal(give(mounted, 0, "a"), 1);
 	assert_int_equal(give(mounted, 1, "1 and more\n"), 11);
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_mark){.bytes = 0});
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_truncate_probe){.bytes = 0});
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 0;
-	mounted->mount.park.cached_bytes += K2I_PARK_CACHED_BYTES_MAX;
-	k2i_collect_write(&mounted->mount, mounted->handle->node, &write);
+	mounted->mount.queue.cached_bytes += K2I_QUEUE_CACHED_BYTES_MAX;
+	k2i_pull_write(&mounted->mount, mounted->handle->node, &write);
 	assert_int_equal(recv(mounted->device, &byte, sizeof(byte), MSG_DONTWAIT), -1);
 	mounted->mount.resuming = false;
-	k2i_park_run(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 1000), 3);
-	mounted->mount.park.cached_bytes -= K2I_PARK_CACHED_BYTES_MAX;
-	assert_int_equal(mounted->mount.park.cached_bytes, 0);
+	mounted->mount.queue.cached_bytes -= K2I_QUEUE_CACHED_BYTES_MAX;
+	assert_int_equal(mounted->mount.queue.cached_bytes, 0);
 	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size, 3);
 	assert_sent(mounted, "a1 and more\na2\n");
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 /* The kernel is asked what it has behind the watermark, and answers. */
@@ -294,9 +294,9 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 	struct k2i_write answer = {.offset = 0, .data = data, .bytes = bytes};
 	char question[128];
 
-	k2i_collect_run(mount, UINT64_MAX / 2);
+	k2i_pull_run(mount, UINT64_MAX / 2);
 	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
-	k2i_collect_answer(mount, mounted->handle->node, mount->questions_asked, &answer);
+	k2i_pull_answer(mount, mounted->handle->node, mount->questions_asked, &answer);
 }
 
 /*
@@ -306,24 +306,24 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 {
 	struct mounted *mounted = *state;
-	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	const struct k2i_truncate_probe probe = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(probe.value)};
 	const char zeros[64] = "";
 	struct k2i_cached_file *file = writer_open(mounted);
 
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &mark);
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
 	written_back = 0;
-	ask_and_answer(mounted, (const char *)&mark.value, sizeof(mark.value));
+	ask_and_answer(mounted, (const char *)&probe.value, sizeof(probe.value));
 	assert_int_equal(written_back, 0);
 	ask_and_answer(mounted, zeros, sizeof(zeros));
 	ask_and_answer(mounted, zeros, 0);
 	assert_int_equal(written_back, 1);
-	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->cut_bytes, sizeof(mark.value));
+	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->probe_bytes, sizeof(probe.value));
 	assert_sent(mounted, "");
 	ask_and_answer(mounted, "a1\na2\na3\n", 9);
-	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->cut_bytes, 0);
+	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->probe_bytes, 0);
 	ask_and_answer(mounted, "a1\na2\na3\n", 9);
 	assert_sent(mounted, "a1\na2\na3\n");
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 static void go_on(struct k2i_mount *mount, void *gone_on)
@@ -336,7 +336,7 @@ static void answer(struct mounted *mounted, uint64_t number, const char *text)
 {
 	struct k2i_write write = {.offset = 0, .data = text, .bytes = strlen(text)};
 
-	k2i_collect_answer(&mounted->mount, mounted->handle->node, number, &write);
+	k2i_pull_answer(&mounted->mount, mounted->handle->node, number, &write);
 }
 
 /* An answer to a question that is older than the wait may not have all. */
@@ -347,8 +347,8 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 	struct k2i_cached_file *file = writer_open(mounted);
 	struct k2i_mount *mount = &mounted->mount;
 
-	k2i_collect_run(mount, UINT64_MAX / 2);
-	k2i_collect_before(mount, mounted->handle->node, go_on, &gone_on[0]);
+	k2i_pull_run(mount, UINT64_MAX / 2);
+	k2i_pull_before(mount, mounted->handle->node, go_on, &gone_on[0]);
 	assert_int_equal(mount->questions_asked, 1);
 	answer(mounted, 1, "");
 	assert_false(gone_on[0]);
@@ -359,11 +359,11 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 	assert_true(gone_on[0]);
 	assert_sent(mounted, "a1\n");
 	/* Or when there is nobody any more to ask, or nobody who writes. */
-	k2i_collect_before(mount, mounted->handle->node, go_on, &gone_on[1]);
-	k2i_collect_abandon(mount);
+	k2i_pull_before(mount, mounted->handle->node, go_on, &gone_on[1]);
+	k2i_pull_abandon(mount);
 	assert_true(gone_on[1]);
-	k2i_collect_before(mount, mounted->handle->node, go_on, &gone_on[2]);
-	k2i_collect_close(mount, file);
+	k2i_pull_before(mount, mounted->handle->node, go_on, &gone_on[2]);
+	k2i_pull_close(mount, file);
 	assert_true(gone_on[2]);
 }
 
@@ -371,46 +371,45 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 {
 	struct mounted *mounted = *state;
-	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
+	const struct k2i_truncate_probe probe = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(probe.value)};
 	struct k2i_cached_file *file = writer_open(mounted);
 	struct k2i_node_entry *entry;
 	char question[128];
 
 	entry = k2i_node_at(mounted->mount.nodes, mounted->handle->node);
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &mark);
-	assert_int_equal(entry->cut_bytes, sizeof(mark.value));
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
+	assert_int_equal(entry->probe_bytes, sizeof(probe.value));
 	written_back = 0;
-	k2i_collect_run(&mounted->mount, UINT64_MAX / 2);
+	k2i_pull_run(&mounted->mount, UINT64_MAX / 2);
 	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
-	assert_int_equal(entry->cut_bytes, 0);
+	assert_int_equal(entry->probe_bytes, 0);
 	/* What was asked before has nothing to clear up any more. */
 	answer(mounted, mounted->mount.questions_asked, "a1\n");
 	assert_int_equal(written_back, 0);
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &mark);
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
 	k2i_write_sync(&mounted->mount, 1000, mounted->handle->number);
-	assert_int_equal(entry->cut_bytes, 0);
-	k2i_collect_close(&mounted->mount, file);
+	assert_int_equal(entry->probe_bytes, 0);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 /* Nothing is appended any more that would make the kernel show that the cut is done. */
 static void who_waits_behind_a_cut_goes_on(void **state)
 {
 	struct mounted *mounted = *state;
-	const struct k2i_mark mark = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(mark.value)};
-	struct k2i_write answers[] = {{.data = (const char *)&mark.value, .bytes = sizeof(mark.value)}, {.bytes = 0}};
+	const struct k2i_truncate_probe probe = {.value = UINT64_C(0x0102030405060708), .bytes = sizeof(probe.value)};
+	struct k2i_write answers[] = {{.data = (const char *)&probe.value, .bytes = sizeof(probe.value)}, {.bytes = 0}};
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
 
-	k2i_collect_cut(&mounted->mount, mounted->handle->node, 0, &mark);
-	k2i_collect_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
+	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
 	for (size_t at = 0; at < 2; at++) {
 		assert_false(gone_on);
-		k2i_collect_answer(&mounted->mount, mounted->handle->node, mounted->mount.questions_asked,
-				   &answers[at]);
+		k2i_pull_answer(&mounted->mount, mounted->handle->node, mounted->mount.questions_asked, &answers[at]);
 	}
 	assert_true(gone_on);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 /*
@@ -436,7 +435,7 @@ static void a_hole_is_passed_when_the_file_is_left(void **state)
 	assert_true(recv(mounted->device, &told, sizeof(told), MSG_DONTWAIT) > 0);
 	assert_int_equal(told.error, FUSE_NOTIFY_INVAL_INODE);
 	assert_sent(mounted, "a2\n");
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 /* There is no room for an answer; and what waits for one is unknown to a successor, since its request comes again. */
@@ -448,16 +447,16 @@ static void nothing_is_asked_while_something_is_parked(void **state)
 
 	mounted->mount.resuming = true;
 	assert_int_equal(give(mounted, 0, "a1"), 2);
-	k2i_collect_run(&mounted->mount, UINT64_MAX / 2);
+	k2i_pull_run(&mounted->mount, UINT64_MAX / 2);
 	assert_int_equal(mounted->mount.questions_asked, 0);
-	assert_int_equal(k2i_collect_timeout_ms(&mounted->mount, UINT64_MAX / 2), -1);
+	assert_int_equal(k2i_pull_timeout_ms(&mounted->mount, UINT64_MAX / 2), -1);
 	mounted->mount.resuming = false;
-	k2i_park_run(&mounted->mount);
-	k2i_collect_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
+	k2i_queue_run(&mounted->mount);
+	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
 	assert_int_equal(mounted->mount.questions_asked, 1);
 	free(file->waits);
-	k2i_collect_inherit(&mounted->mount);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_inherit(&mounted->mount);
+	k2i_pull_close(&mounted->mount, file);
 	assert_false(gone_on);
 	assert_sent(mounted, "a1");
 }
@@ -466,19 +465,19 @@ static void nothing_is_asked_while_something_is_parked(void **state)
 static void what_another_file_brings_is_not_counted(void **state)
 {
 	struct mounted *mounted = *state;
-	struct k2i_parked item = {.kind = K2I_PARKED_WRITE, .bytes = 3, .cached = true, .handle = mounted->handle};
+	struct k2i_queued item = {.kind = K2I_QUEUED_WRITE, .bytes = 3, .cached = true, .handle = mounted->handle};
 	struct k2i_cached_file *file = writer_open(mounted);
 
-	mounted->handle->outlet->passes_all = true;
-	mounted->handle->outlet->next = outlet_make(mounted, "next");
-	mounted->handle->outlet->next->passes_all = true;
-	mounted->handle->outlet->next->node = file->node;
+	mounted->handle->route->passes_all = true;
+	mounted->handle->route->next = route_make(mounted, "next");
+	mounted->handle->route->next->passes_all = true;
+	mounted->handle->route->next->node = file->node;
 	k2i_node_opened(mounted->mount.nodes, file->node);
-	assert_int_equal(k2i_park_add(&mounted->mount, &item, "a1\n"), 0);
-	k2i_park_run(&mounted->mount);
+	assert_int_equal(k2i_queue_add(&mounted->mount, &item, "a1\n"), 0);
+	k2i_queue_run(&mounted->mount);
 	assert_int_equal(k2i_node_at(mounted->mount.nodes, file->node)->size, 0);
 	assert_int_equal(give(mounted, 0, "a2\n"), 3);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_pull_close(&mounted->mount, file);
 }
 
 /* Its record is sent then, and who comes next gets the request again. */
@@ -491,14 +490,14 @@ static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 	assert_int_equal(give(mounted, 0, "a1"), 2);
 	worker = fork();
 	if (worker == 0) {
-		k2i_collect_close(&mounted->mount, file);
+		k2i_pull_close(&mounted->mount, file);
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_shared_settle(mounted->mount.ring);
+	k2i_journal_settle(mounted->mount.ring);
 	assert_int_equal(file->writers, 1);
-	k2i_park_run(&mounted->mount);
-	k2i_collect_close(&mounted->mount, file);
+	k2i_queue_run(&mounted->mount);
+	k2i_pull_close(&mounted->mount, file);
 	assert_null(mounted->mount.cached_first);
 	assert_int_equal(mounted->mount.handles_open, 1);
 	assert_sent(mounted, "a1");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/tree/handles.h"
+#include "fuse/intake/handles.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,18 +7,18 @@
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 #define HANDLE_COUNT_MAX (1u << 20)
 
 /* Numbers and lists of the handles. */
 static void keep_lists(struct k2i_mount *mount)
 {
-	K2I_SHARED_KEEP(&mount->handles);
-	K2I_SHARED_KEEP(&mount->handle_room);
-	K2I_SHARED_KEEP(&mount->handle_free);
-	K2I_SHARED_KEEP(&mount->handles_open);
-	K2I_SHARED_KEEP(&mount->flushed_first);
+	K2I_JOURNAL_KEEP(&mount->handles);
+	K2I_JOURNAL_KEEP(&mount->handle_room);
+	K2I_JOURNAL_KEEP(&mount->handle_free);
+	K2I_JOURNAL_KEEP(&mount->handles_open);
+	K2I_JOURNAL_KEEP(&mount->flushed_first);
 }
 
 static int make_room(struct k2i_mount *mount)
@@ -28,13 +28,13 @@ static int make_room(struct k2i_mount *mount)
 
 	if (room > HANDLE_COUNT_MAX)
 		return -ENFILE;
-	handles = k2i_shared_alloc(room * sizeof(*handles));
+	handles = k2i_journal_alloc(room * sizeof(*handles));
 	if (!handles)
 		return -ENOMEM;
 	if (mount->handle_room)
 		memcpy(handles, mount->handles, mount->handle_room * sizeof(*handles));
 	keep_lists(mount);
-	k2i_shared_free(mount->handles);
+	k2i_journal_free(mount->handles);
 	for (uint32_t number = mount->handle_room; number < room; number++)
 		handles[number] = NULL;
 	mount->handles = handles;
@@ -43,8 +43,8 @@ static int make_room(struct k2i_mount *mount)
 	return 0;
 }
 
-int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_outlet *outlet,
-		    struct k2i_output_file *output, struct k2i_handle **handle)
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_route *route,
+		    struct k2i_outputfile *output, struct k2i_handle **handle)
 {
 	struct k2i_handle *opened;
 	uint32_t number = mount->handle_free;
@@ -58,26 +58,26 @@ int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, st
 			return status;
 		number = mount->handle_free;
 	}
-	opened = k2i_shared_alloc(sizeof(*opened));
+	opened = k2i_journal_alloc(sizeof(*opened));
 	if (!opened)
 		return -ENOMEM;
 	memset(opened, 0, sizeof(*opened));
-	opened->path = k2i_shared_text(path);
+	opened->path = k2i_journal_strdup(path);
 	if (!opened->path) {
-		k2i_shared_free(opened);
+		k2i_journal_free(opened);
 		return -ENOMEM;
 	}
 	keep_lists(mount);
-	K2I_SHARED_KEEP(&mount->handles[number]);
+	K2I_JOURNAL_KEEP(&mount->handles[number]);
 	opened->number = number;
 	opened->node = node;
-	opened->outlet = outlet;
+	opened->route = route;
 	opened->output = output;
 	mount->handles[number] = opened;
 	mount->handle_free = number + 1;
 	mount->handles_open++;
 	k2i_node_opened(mount->nodes, node);
-	if (outlet)
+	if (route)
 		k2i_node_writers(mount->nodes, node, 1);
 	*handle = opened;
 	return 0;
@@ -95,19 +95,19 @@ void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, u
 
 bool k2i_handle_holds(const struct k2i_handle *handle)
 {
-	return handle->text.held_bytes || (handle->parked && handle->unended);
+	return handle->line.held_bytes || (handle->queued && handle->unended);
 }
 
 bool k2i_handle_in_record(const struct k2i_handle *handle)
 {
-	return handle->text.continued || handle->text.skipping || k2i_handle_holds(handle);
+	return handle->line.continued || handle->line.skipping || k2i_handle_holds(handle);
 }
 
 int k2i_handle_lost(struct k2i_handle *handle)
 {
 	int status = handle->lost;
 
-	K2I_SHARED_KEEP(&handle->lost);
+	K2I_JOURNAL_KEEP(&handle->lost);
 	handle->lost = 0;
 	return status;
 }
@@ -117,12 +117,12 @@ void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 	if (handle->flushed || !k2i_handle_in_record(handle))
 		return;
 	keep_lists(mount);
-	K2I_SHARED_KEEP(handle);
+	K2I_JOURNAL_KEEP(handle);
 	handle->flushed = true;
 	handle->flushed_previous = NULL;
 	handle->flushed_next = mount->flushed_first;
 	if (handle->flushed_next) {
-		K2I_SHARED_KEEP(handle->flushed_next);
+		K2I_JOURNAL_KEEP(handle->flushed_next);
 		handle->flushed_next->flushed_previous = handle;
 	}
 	mount->flushed_first = handle;
@@ -133,11 +133,11 @@ void k2i_handle_not_flushed(struct k2i_mount *mount, struct k2i_handle *handle)
 	if (!handle->flushed)
 		return;
 	keep_lists(mount);
-	K2I_SHARED_KEEP(handle);
+	K2I_JOURNAL_KEEP(handle);
 	if (handle->flushed_previous)
-		K2I_SHARED_KEEP(handle->flushed_previous);
+		K2I_JOURNAL_KEEP(handle->flushed_previous);
 	if (handle->flushed_next)
-		K2I_SHARED_KEEP(handle->flushed_next);
+		K2I_JOURNAL_KEEP(handle->flushed_next);
 	handle->flushed = false;
 	if (handle->flushed_previous)
 		handle->flushed_previous->flushed_next = handle->flushed_next;
@@ -151,24 +151,24 @@ static void free_handle(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	k2i_handle_not_flushed(mount, handle);
 	keep_lists(mount);
-	K2I_SHARED_KEEP(&mount->handles[handle->number]);
+	K2I_JOURNAL_KEEP(&mount->handles[handle->number]);
 	mount->handles[handle->number] = NULL;
 	if (handle->number < mount->handle_free)
 		mount->handle_free = handle->number;
 	mount->handles_open--;
-	if (handle->outlet && !handle->stream)
+	if (handle->route && !handle->stream)
 		k2i_node_writers(mount->nodes, handle->node, -1);
 	k2i_node_closed(mount->nodes, handle->node);
-	k2i_outlet_close(mount, handle->outlet);
-	k2i_output_put(handle->output);
-	k2i_text_free(&handle->text);
-	k2i_shared_free(handle->path);
-	k2i_shared_free(handle);
+	k2i_route_close(mount, handle->route);
+	k2i_outputfile_put(handle->output);
+	k2i_line_buffer_free(&handle->line);
+	k2i_journal_free(handle->path);
+	k2i_journal_free(handle);
 }
 
 void k2i_handle_free_if_done(struct k2i_mount *mount, struct k2i_handle *handle)
 {
-	if (handle->released && handle->parked == 0)
+	if (handle->released && handle->queued == 0)
 		free_handle(mount, handle);
 }
 
@@ -176,9 +176,10 @@ int k2i_handles_inherit(struct k2i_mount *mount)
 {
 	int status = 0;
 
-	for (struct k2i_outlet *outlet = mount->owing_first; status == 0 && outlet; outlet = outlet->owing_next) {
-		if (outlet->closed)
-			status = k2i_outlet_inherit(mount, outlet);
+	for (struct k2i_route *route = mount->missing_newline_first; status == 0 && route;
+	     route = route->missing_newline_next) {
+		if (route->closed)
+			status = k2i_route_inherit(mount, route);
 	}
 	for (uint32_t number = 0; status == 0 && number < mount->handle_room; number++) {
 		struct k2i_handle *handle = mount->handles[number];
@@ -186,12 +187,12 @@ int k2i_handles_inherit(struct k2i_mount *mount)
 
 		if (!handle)
 			continue;
-		status = k2i_outlet_inherit(mount, handle->outlet);
+		status = k2i_route_inherit(mount, handle->route);
 		if (!handle->output)
 			continue;
 		match = k2i_rules_find(mount->rules, handle->path);
 		handle->output = NULL;
-		if (!match || k2i_output_get(mount, match, handle->path, &handle->output))
+		if (!match || k2i_outputfile_get(mount, match, handle->path, &handle->output))
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s can't be read any more", handle->path);
 	}
 	return status;
@@ -203,8 +204,8 @@ void k2i_handles_free(struct k2i_mount *mount)
 		if (mount->handles[number])
 			free_handle(mount, mount->handles[number]);
 	}
-	k2i_outlet_forget(mount);
-	k2i_shared_free(mount->handles);
+	k2i_routes_forget(mount);
+	k2i_journal_free(mount->handles);
 	mount->handles = NULL;
 	mount->handle_room = 0;
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "fuse/intake/text.h"
+#include "fuse/intake/line_buffer.h"
 
 /* What came out of a text: parts in brackets, "<" continued, ">" continues, "!" too long. */
 struct seen {
@@ -19,29 +19,29 @@ struct seen {
 	char plain[4096]; /* without the marks */
 };
 
-static void see(struct seen *seen, int event, const struct k2i_text_part *part)
+static void see(struct seen *seen, int event, const struct k2i_line_part *part)
 {
 	size_t at = strlen(seen->text);
 
 	assert_true(event >= 0);
-	if (event == K2I_TEXT_TOO_LONG)
+	if (event == K2I_LINE_TOO_LONG)
 		strncat(seen->text, "!", sizeof(seen->text) - at - 1);
-	if (event != K2I_TEXT_RECORD && event != K2I_TEXT_PIECE)
+	if (event != K2I_LINE_RECORD && event != K2I_LINE_PIECE)
 		return;
 	snprintf(seen->text + at, sizeof(seen->text) - at, "[%s%.*s%s]", part->continued ? "<" : "", (int)part->bytes,
-		 part->data, event == K2I_TEXT_PIECE ? ">" : "");
+		 part->data, event == K2I_LINE_PIECE ? ">" : "");
 	at = strlen(seen->plain);
 	snprintf(seen->plain + at, sizeof(seen->plain) - at, "%.*s", (int)part->bytes, part->data);
 }
 
-static void feed(struct k2i_text *text, const struct k2i_text_limits *limits, const char *data, size_t bytes,
+static void feed(struct k2i_line_buffer *text, const struct k2i_line_limits *limits, const char *data, size_t bytes,
 		 struct seen *seen)
 {
-	struct k2i_text_part part;
+	struct k2i_line_part part;
 	size_t done = 0, taken;
 
 	while (done < bytes) {
-		int event = k2i_text_take(text, limits, data + done, bytes - done, &taken, &part);
+		int event = k2i_line_buffer_take(text, limits, data + done, bytes - done, &taken, &part);
 
 		see(seen, event, &part);
 		assert_true(taken <= bytes - done);
@@ -49,18 +49,18 @@ static void feed(struct k2i_text *text, const struct k2i_text_limits *limits, co
 	}
 }
 
-static void finish(struct k2i_text *text, struct seen *seen)
+static void finish(struct k2i_line_buffer *text, struct seen *seen)
 {
-	struct k2i_text_part part;
+	struct k2i_line_part part;
 
-	see(seen, (int)k2i_text_end(text, &part), &part);
-	k2i_text_free(text);
+	see(seen, (int)k2i_line_buffer_end(text, &part), &part);
+	k2i_line_buffer_free(text);
 }
 
 static void lines_come_one_by_one(void **state)
 {
-	const struct k2i_text_limits limits = {.piece_bytes_max = 100};
-	struct k2i_text text = {0};
+	const struct k2i_line_limits limits = {.piece_bytes_max = 100};
+	struct k2i_line_buffer text = {0};
 	struct seen seen = {0};
 
 	(void)state;
@@ -73,8 +73,8 @@ static void lines_come_one_by_one(void **state)
 
 static void long_lines_go_in_pieces(void **state)
 {
-	const struct k2i_text_limits limits = {.piece_bytes_max = 4};
-	struct k2i_text text = {0};
+	const struct k2i_line_limits limits = {.piece_bytes_max = 4};
+	struct k2i_line_buffer text = {0};
 	struct seen seen = {0};
 
 	(void)state;
@@ -90,8 +90,8 @@ static void limits_and_sizes_of_writes_do_not_matter(void **state)
 	(void)state;
 	for (size_t piece = 1; piece < 40; piece++) {
 		for (size_t step = 1; step < sizeof(data); step++) {
-			const struct k2i_text_limits limits = {.piece_bytes_max = piece};
-			struct k2i_text text = {0};
+			const struct k2i_line_limits limits = {.piece_bytes_max = piece};
+			struct k2i_line_buffer text = {0};
 			struct seen seen = {0};
 
 			for (size_t at = 0; at < sizeof(data) - 1; at += step)
@@ -105,8 +105,8 @@ static void limits_and_sizes_of_writes_do_not_matter(void **state)
 
 static void records_over_the_limit_are_skipped(void **state)
 {
-	const struct k2i_text_limits limits = {.piece_bytes_max = 4, .record_bytes_max = 6};
-	struct k2i_text text = {0};
+	const struct k2i_line_limits limits = {.piece_bytes_max = 4, .record_bytes_max = 6};
+	struct k2i_line_buffer text = {0};
 	struct seen seen = {0};
 
 	(void)state;
@@ -122,16 +122,16 @@ static void records_over_the_limit_are_skipped(void **state)
 
 static void what_is_held_can_go_ahead(void **state)
 {
-	const struct k2i_text_limits limits = {.piece_bytes_max = 100};
-	struct k2i_text text = {0};
-	struct k2i_text_part part;
+	const struct k2i_line_limits limits = {.piece_bytes_max = 100};
+	struct k2i_line_buffer text = {0};
+	struct k2i_line_part part;
 	struct seen seen = {0};
 
 	(void)state;
-	see(&seen, (int)k2i_text_so_far(&text, &part), &part);
+	see(&seen, (int)k2i_line_buffer_so_far(&text, &part), &part);
 	feed(&text, &limits, "abc", 3, &seen);
-	see(&seen, (int)k2i_text_so_far(&text, &part), &part);
-	see(&seen, (int)k2i_text_so_far(&text, &part), &part);
+	see(&seen, (int)k2i_line_buffer_so_far(&text, &part), &part);
+	see(&seen, (int)k2i_line_buffer_so_far(&text, &part), &part);
 	feed(&text, &limits, "d\ne\n", 4, &seen);
 	finish(&text, &seen);
 	assert_string_equal(seen.text, "[abc>][<d\n][e\n]");
@@ -140,30 +140,30 @@ static void what_is_held_can_go_ahead(void **state)
 static void room_is_for_what_is_held_next(void **state)
 {
 	const char line[] = "the beginning of a line", rest[1000] = "and the rest";
-	struct k2i_text text = {0};
+	struct k2i_line_buffer text = {0};
 	const char *held;
 
 	(void)state;
-	assert_int_equal(k2i_text_hold(&text, line, sizeof(line)), 0);
-	assert_int_equal(k2i_text_room(&text, sizeof(rest)), 0);
+	assert_int_equal(k2i_line_buffer_hold(&text, line, sizeof(line)), 0);
+	assert_int_equal(k2i_line_buffer_room(&text, sizeof(rest)), 0);
 	assert_int_equal(text.held_bytes, sizeof(line));
 	held = text.held;
-	assert_int_equal(k2i_text_hold(&text, rest, sizeof(rest)), 0);
+	assert_int_equal(k2i_line_buffer_hold(&text, rest, sizeof(rest)), 0);
 	assert_ptr_equal(text.held, held);
 	assert_memory_equal(held, line, sizeof(line));
 	assert_memory_equal(held + sizeof(line), rest, sizeof(rest));
-	k2i_text_free(&text);
+	k2i_line_buffer_free(&text);
 }
 
 static void records_are_counted(void **state)
 {
 	(void)state;
-	assert_int_equal(k2i_text_records("a\nb\n", 4), 2);
-	assert_int_equal(k2i_text_records("a\nb", 3), 2);
-	assert_int_equal(k2i_text_records("\n\n\n", 3), 3);
-	assert_int_equal(k2i_text_records("a", 1), 1);
-	assert_int_equal(k2i_text_whole("a\nb", 3), 2);
-	assert_int_equal(k2i_text_whole("ab", 2), 0);
+	assert_int_equal(k2i_lines_count("a\nb\n", 4), 2);
+	assert_int_equal(k2i_lines_count("a\nb", 3), 2);
+	assert_int_equal(k2i_lines_count("\n\n\n", 3), 3);
+	assert_int_equal(k2i_lines_count("a", 1), 1);
+	assert_int_equal(k2i_lines_whole("a\nb", 3), 2);
+	assert_int_equal(k2i_lines_whole("ab", 2), 0);
 }
 
 static void chunks_hold_whole_records_where_they_can(void **state)
@@ -171,13 +171,13 @@ static void chunks_hold_whole_records_where_they_can(void **state)
 	bool continues;
 
 	(void)state;
-	assert_int_equal(k2i_text_chunk("ab\ncd\nef", 8, 8, 4, &continues), 8);
+	assert_int_equal(k2i_lines_chunk("ab\ncd\nef", 8, 8, 4, &continues), 8);
 	assert_false(continues);
-	assert_int_equal(k2i_text_chunk("ab\ncd\nef", 8, 7, 4, &continues), 6);
+	assert_int_equal(k2i_lines_chunk("ab\ncd\nef", 8, 7, 4, &continues), 6);
 	assert_false(continues);
-	assert_int_equal(k2i_text_chunk("abcdefgh", 8, 6, 4, &continues), 4);
+	assert_int_equal(k2i_lines_chunk("abcdefgh", 8, 6, 4, &continues), 4);
 	assert_true(continues);
-	assert_int_equal(k2i_text_chunk("abcdefgh", 8, 6, 100, &continues), 6);
+	assert_int_equal(k2i_lines_chunk("abcdefgh", 8, 6, 100, &continues), 6);
 	assert_true(continues);
 }
 

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "fuse/keeper/journal.h"
-#include "fuse/intake/text.h"
+#include "fuse/base/journal.h"
+#include "fuse/intake/line_buffer.h"
 #include "random_help.h"
 
 #define MEBI ((size_t)1 << 20)
@@ -25,7 +25,7 @@ struct places {
 	void *allocated;
 	uint64_t random;
 	char expected[AREA_BYTES];
-	struct k2i_text text;
+	struct k2i_line_buffer text;
 };
 static struct places *places; /* in the shared memory */
 
@@ -65,62 +65,62 @@ static struct k2hft_ring *nothing_sent(void)
 static int create(void **state)
 {
 	(void)state;
-	if (k2i_shared_create())
+	if (k2i_journal_create())
 		return -1;
-	places = k2i_shared_alloc(sizeof(*places));
+	places = k2i_journal_alloc(sizeof(*places));
 	memset(places, 0, sizeof(*places));
-	places->one = k2i_shared_alloc(AREA_BYTES);
-	places->other = k2i_shared_alloc(AREA_BYTES);
+	places->one = k2i_journal_alloc(AREA_BYTES);
+	places->other = k2i_journal_alloc(AREA_BYTES);
 	memset(places->one, 'a', AREA_BYTES);
 	memset(places->other, 'A', AREA_BYTES);
-	k2i_shared_step();
+	k2i_journal_step();
 	return 0;
 }
 
 static int destroy(void **state)
 {
 	(void)state;
-	k2i_shared_destroy();
+	k2i_journal_destroy();
 	return 0;
 }
 
-/* Without k2i_shared_create it is memory as any other. */
+/* Without k2i_journal_create it is memory as any other. */
 static void of_its_own(void **state)
 {
 	char answer[] = "answer";
 	const struct iovec part = {answer, sizeof(answer)};
 	size_t bytes;
-	char *text = k2i_shared_text("text");
+	char *text = k2i_journal_strdup("text");
 
 	(void)state;
 	assert_string_equal(text, "text");
-	k2i_shared_keep(text, 5);
-	k2i_shared_step();
-	assert_false(k2i_shared_answer(&part, 1));
-	k2i_shared_step_answered();
-	assert_null(k2i_shared_last_answer(&bytes));
-	k2i_shared_free(text);
-	k2i_shared_free(NULL);
-	text = k2i_shared_alloc(0);
+	k2i_journal_keep(text, 5);
+	k2i_journal_step();
+	assert_false(k2i_journal_answer(&part, 1));
+	k2i_journal_step_answered();
+	assert_null(k2i_journal_last_answer(&bytes));
+	k2i_journal_free(text);
+	k2i_journal_free(NULL);
+	text = k2i_journal_alloc(0);
 	assert_non_null(text);
-	k2i_shared_free(text);
+	k2i_journal_free(text);
 }
 
 /* ---- steps */
 
 static void one_step_and_a_half(void)
 {
-	k2i_shared_keep(places->one, 3);
+	k2i_journal_keep(places->one, 3);
 	memcpy(places->one, "new", 3);
-	k2i_shared_step();
-	k2i_shared_keep(places->one + 1, 1);
+	k2i_journal_step();
+	k2i_journal_keep(places->one + 1, 1);
 	places->one[1] = 'X';
-	k2i_shared_keep(places->other, 8);
+	k2i_journal_keep(places->other, 8);
 	memset(places->other, 'X', 8);
 	/* Again, and more of it: what counts is how it was when the step began. */
-	k2i_shared_keep(places->one, 16);
+	k2i_journal_keep(places->one, 16);
 	memset(places->one, 'Y', 16);
-	k2i_shared_keep(places->other, 8);
+	k2i_journal_keep(places->other, 8);
 	memset(places->other, 'Z', 8);
 }
 
@@ -128,7 +128,7 @@ static void settle(void)
 {
 	struct k2hft_ring *ring = nothing_sent();
 
-	k2i_shared_settle(ring);
+	k2i_journal_settle(ring);
 	k2hft_ring_close(ring);
 }
 
@@ -157,12 +157,12 @@ static void anything(void)
 		size_t at = below(AREA_BYTES), bytes = 1 + below(64);
 
 		if (below(32) == 0) {
-			k2i_shared_step();
+			k2i_journal_step();
 			memcpy(places->expected, places->one, AREA_BYTES);
 		}
 		if (bytes > AREA_BYTES - at)
 			bytes = AREA_BYTES - at;
-		k2i_shared_keep(places->one + at, bytes);
+		k2i_journal_keep(places->one + at, bytes);
 		memset(places->one + at, (int)below(256), bytes);
 	}
 }
@@ -183,16 +183,16 @@ static void whatever_is_changed_is_put_back(void **state)
 
 static void too_much_for_a_journal(void)
 {
-	char *large = k2i_shared_alloc(10 * MEBI), *larger = k2i_shared_alloc(10 * MEBI);
+	char *large = k2i_journal_alloc(10 * MEBI), *larger = k2i_journal_alloc(10 * MEBI);
 
 	MUST(large && larger);
 	places->one = large;
 	places->other = larger;
 	large[0] = larger[0] = 'a';
-	k2i_shared_step();
-	k2i_shared_keep(large, 10 * MEBI);
+	k2i_journal_step();
+	k2i_journal_keep(large, 10 * MEBI);
 	large[0] = 'b';
-	k2i_shared_keep(larger, 10 * MEBI);
+	k2i_journal_keep(larger, 10 * MEBI);
 	larger[0] = 'b';
 }
 
@@ -209,13 +209,13 @@ static void a_journal_that_is_full_ends_the_step(void **state)
 /* Of a line that no journal has room for. */
 static void long_line_goes_on(void)
 {
-	const char *line = k2i_shared_alloc(20 * MEBI);
-	struct k2i_text_part part;
+	const char *line = k2i_journal_alloc(20 * MEBI);
+	struct k2i_line_part part;
 
-	MUST(line && k2i_text_hold(&places->text, memset(places->one, 'l', AREA_BYTES), AREA_BYTES) == 0);
-	MUST(k2i_text_hold(&places->text, line, 20 * MEBI) == 0);
-	k2i_shared_step();
-	MUST(k2i_text_so_far(&places->text, &part) == K2I_TEXT_PIECE && part.bytes == AREA_BYTES + 20 * MEBI);
+	MUST(line && k2i_line_buffer_hold(&places->text, memset(places->one, 'l', AREA_BYTES), AREA_BYTES) == 0);
+	MUST(k2i_line_buffer_hold(&places->text, line, 20 * MEBI) == 0);
+	k2i_journal_step();
+	MUST(k2i_line_buffer_so_far(&places->text, &part) == K2I_LINE_PIECE && part.bytes == AREA_BYTES + 20 * MEBI);
 	MUST(places->text.held_bytes == 0);
 }
 
@@ -233,10 +233,10 @@ static void what_is_held_is_so_again(void **state)
 
 static void allocated_in_half_a_step(void)
 {
-	k2i_shared_free(places->one);
-	MUST(k2i_shared_alloc(AREA_BYTES) != places->one);
+	k2i_journal_free(places->one);
+	MUST(k2i_journal_alloc(AREA_BYTES) != places->one);
 	/* Not kept: how the successor learns of it. */
-	places->allocated = k2i_shared_alloc(AREA_BYTES);
+	places->allocated = k2i_journal_alloc(AREA_BYTES);
 	memset(places->allocated, 'x', AREA_BYTES);
 }
 
@@ -245,8 +245,8 @@ static void settled_and_allocated(void)
 	char *first, *second;
 
 	settle();
-	first = k2i_shared_alloc(AREA_BYTES);
-	second = k2i_shared_alloc(AREA_BYTES);
+	first = k2i_journal_alloc(AREA_BYTES);
+	second = k2i_journal_alloc(AREA_BYTES);
 	MUST(second == places->allocated);
 	MUST(first != places->one && first != places->other);
 }
@@ -262,11 +262,11 @@ static void memory_goes_with_its_step(void **state)
 
 static void freed_in_a_step(void)
 {
-	k2i_shared_free(places->one);
-	k2i_shared_step();
-	MUST(k2i_shared_alloc(AREA_BYTES) == places->one);
-	k2i_shared_free(NULL);
-	MUST(strcmp(k2i_shared_text("some text"), "some text") == 0);
+	k2i_journal_free(places->one);
+	k2i_journal_step();
+	MUST(k2i_journal_alloc(AREA_BYTES) == places->one);
+	k2i_journal_free(NULL);
+	MUST(strcmp(k2i_journal_strdup("some text"), "some text") == 0);
 }
 
 static void freed_memory_is_used_again(void **state)
@@ -281,17 +281,17 @@ static void many_large_ones(void)
 	unsigned kept = 0;
 
 	/* In front of them, so that none begins where a page does. */
-	MUST(k2i_shared_text("short") != NULL);
+	MUST(k2i_journal_strdup("short") != NULL);
 	for (unsigned at = 0; at < 6; at++) {
-		large[at] = k2i_shared_alloc(MEBI);
+		large[at] = k2i_journal_alloc(MEBI);
 		MUST(large[at] != NULL);
 		memset(large[at], 'x', MEBI);
 	}
 	for (unsigned at = 0; at < 6; at++)
-		k2i_shared_free(large[at]);
-	k2i_shared_step();
+		k2i_journal_free(large[at]);
+	k2i_journal_step();
 	for (unsigned at = 0; at < 6; at++) {
-		large[at] = k2i_shared_alloc(MEBI);
+		large[at] = k2i_journal_alloc(MEBI);
 		kept += large[at][MEBI / 2] == 'x';
 		for (unsigned other = 0; other < at; other++)
 			MUST(large[other] != large[at]);
@@ -308,13 +308,13 @@ static void large_memory_is_given_back(void **state)
 
 static void one_that_is_rare(void)
 {
-	char *rare = k2i_shared_alloc(5 * MEBI);
+	char *rare = k2i_journal_alloc(5 * MEBI);
 
 	MUST(rare != NULL);
 	memset(rare, 'x', 5 * MEBI);
-	k2i_shared_free(rare);
-	k2i_shared_step();
-	MUST(k2i_shared_alloc(5 * MEBI) == rare);
+	k2i_journal_free(rare);
+	k2i_journal_step();
+	MUST(k2i_journal_alloc(5 * MEBI) == rare);
 	MUST(rare[2 * MEBI] == '\0');
 }
 
@@ -326,10 +326,10 @@ static void what_is_rare_is_given_back_at_once(void **state)
 
 static void more_than_there_is(void)
 {
-	MUST(k2i_shared_alloc(SIZE_MAX / 2) == NULL);
-	MUST(k2i_shared_alloc(PART_BYTES) != NULL);
-	MUST(k2i_shared_alloc(PART_BYTES) == NULL);
-	MUST(k2i_shared_alloc(AREA_BYTES) != NULL);
+	MUST(k2i_journal_alloc(SIZE_MAX / 2) == NULL);
+	MUST(k2i_journal_alloc(PART_BYTES) != NULL);
+	MUST(k2i_journal_alloc(PART_BYTES) == NULL);
+	MUST(k2i_journal_alloc(AREA_BYTES) != NULL);
 }
 
 static void there_is_an_end(void **state)
@@ -345,21 +345,21 @@ static bool answer(const char *first, const char *second)
 	const struct iovec parts[] = {{(char *)(uintptr_t)first, strlen(first)},
 				      {(char *)(uintptr_t)second, strlen(second)}};
 
-	return k2i_shared_answer(parts, 2);
+	return k2i_journal_answer(parts, 2);
 }
 
 static void answered(void)
 {
-	k2i_shared_keep(places->one, 3);
+	k2i_journal_keep(places->one, 3);
 	memcpy(places->one, "new", 3);
 	MUST(answer("first ", "answer"));
-	k2i_shared_step_answered();
+	k2i_journal_step_answered();
 }
 
 static void answered_twice_in_half(void)
 {
 	answered();
-	k2i_shared_keep(places->one, 3);
+	k2i_journal_keep(places->one, 3);
 	memcpy(places->one, "odd", 3);
 	MUST(answer("second ", "answer"));
 }
@@ -370,11 +370,11 @@ static void the_answer_is_there(void)
 	size_t bytes = 0;
 
 	settle();
-	last = k2i_shared_last_answer(&bytes);
+	last = k2i_journal_last_answer(&bytes);
 	MUST(last && bytes == 12 && memcmp(last, "first answer", 12) == 0);
 	/* It is given, and the next is on its way: it may not be taken for that. */
 	MUST(answer("x", ""));
-	MUST(k2i_shared_last_answer(&bytes) == NULL);
+	MUST(k2i_journal_last_answer(&bytes) == NULL);
 }
 
 static void no_answer_is_there(void)
@@ -384,8 +384,8 @@ static void no_answer_is_there(void)
 	size_t bytes;
 
 	settle();
-	MUST(k2i_shared_last_answer(&bytes) == NULL);
-	MUST(!k2i_shared_answer(&part, 1));
+	MUST(k2i_journal_last_answer(&bytes) == NULL);
+	MUST(!k2i_journal_answer(&part, 1));
 	free(large);
 }
 
@@ -427,7 +427,7 @@ static struct k2hft_producer *claim(struct k2hft_ring *ring)
 	MUST(k2hft_producer_open(ring, &producer) == 0);
 	MUST(k2hft_producer_reserve(producer, 4, &payload) == 0);
 	memcpy(payload, "text", 4);
-	k2i_shared_keep(places->one, 3);
+	k2i_journal_keep(places->one, 3);
 	memcpy(places->one, "new", 3);
 	return producer;
 }
@@ -440,7 +440,7 @@ static void commit_shared(size_t offset, int status, bool with_answer)
 
 	if (with_answer)
 		MUST(answer("first ", "answer"));
-	MUST(k2i_shared_commit(producer, &chunk, offset, 4, with_answer) == status);
+	MUST(k2i_journal_commit(producer, &chunk, offset, 4, with_answer) == status);
 }
 
 static void committed(void)
@@ -470,8 +470,8 @@ static void inherit(unsigned chunks, bool with_answer)
 	struct k2hft_span span;
 	size_t bytes;
 
-	k2i_shared_settle(ring);
-	MUST((k2i_shared_last_answer(&bytes) != NULL) == with_answer);
+	k2i_journal_settle(ring);
+	MUST((k2i_journal_last_answer(&bytes) != NULL) == with_answer);
 	MUST(k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL) == (int)chunks);
 	k2hft_ring_close(ring);
 }

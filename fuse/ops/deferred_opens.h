@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_DEVICE_DEFERRED_OPENS_H
-#define K2I_FUSE_DEVICE_DEFERRED_OPENS_H
+#ifndef K2I_FUSE_OPS_DEFERRED_OPENS_H
+#define K2I_FUSE_OPS_DEFERRED_OPENS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fuse/fuse_api.h"
+#include "fuse/base/fuse_api.h"
 
 struct k2i_mount;
 
@@ -16,12 +16,12 @@ struct k2i_mount;
  */
 
 /* The request is not answered now: whoever serves it keeps a copy. */
-void k2i_later_want(fuse_req_t req);
+void k2i_deferred_open_want(fuse_req_t req);
 /* Serves a request by libfuse; keeps it if that is wanted. */
-void k2i_later_serve(struct k2i_mount *mount, const struct fuse_buf *buffer);
+void k2i_deferred_opens_serve(struct k2i_mount *mount, const struct fuse_buf *buffer);
 /* Serves again what waits, if something was acknowledged since, or after a while. */
-void k2i_later_run(struct k2i_mount *mount);
+void k2i_deferred_opens_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT. false: no such request waits. */
-bool k2i_later_interrupt(struct k2i_mount *mount, uint64_t unique);
+bool k2i_deferred_opens_interrupt(struct k2i_mount *mount, uint64_t unique);
 
 #endif

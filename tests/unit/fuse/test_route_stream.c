@@ -17,17 +17,17 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 
 	closed = mounted->handle;
 	mounted->handle = handle_make(mounted, closed->node);
-	k2i_shared_step();
+	k2i_journal_step();
 	worker = fork();
 	if (worker == 0) {
 		k2i_write_release(&mounted->mount, closed);
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_shared_settle(mounted->mount.ring);
+	k2i_journal_settle(mounted->mount.ring);
 	k2i_write_release(&mounted->mount, closed);
-	k2i_shared_step();
-	k2i_outlet_release(&mounted->mount);
+	k2i_journal_step();
+	k2i_routes_release_streams(&mounted->mount);
 	assert_int_equal(mounted->mount.handles_open, 1);
 	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
 }
@@ -38,7 +38,7 @@ static void the_number_of_a_closed_file_is_waited_for(void **state)
 	struct mounted *mounted = *state;
 	static char all[] = "";
 	char path[16];
-	struct k2i_outlet *outlet;
+	struct k2i_route *route;
 
 	mounted_rule.directory = true;
 	mounted_rule.target = all;
@@ -47,13 +47,13 @@ static void the_number_of_a_closed_file_is_waited_for(void **state)
 		(void)snprintf(path, sizeof(path), "%u", stream);
 		(void)stream_of(mounted->mount.ring, path);
 	}
-	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), -ENFILE);
+	assert_int_equal(k2i_route_open(&mounted->mount, "other", &route), -ENFILE);
 	k2i_write_release(&mounted->mount, mounted->handle);
-	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), -EAGAIN);
-	k2i_shared_step();
-	k2i_outlet_release(&mounted->mount);
-	assert_int_equal(k2i_outlet_open(&mounted->mount, "other", &outlet), 0);
-	k2i_outlet_close(&mounted->mount, outlet);
+	assert_int_equal(k2i_route_open(&mounted->mount, "other", &route), -EAGAIN);
+	k2i_journal_step();
+	k2i_routes_release_streams(&mounted->mount);
+	assert_int_equal(k2i_route_open(&mounted->mount, "other", &route), 0);
+	k2i_route_close(&mounted->mount, route);
 	mounted_rule.directory = false;
 	mounted_rule.target = mounted_path;
 }

@@ -24,7 +24,7 @@ struct place {
 	struct k2i_mount mount;
 	uint32_t node, other;
 	struct k2i_cached_file cached;
-	struct k2i_sweep_order order; /* the last one */
+	struct k2i_cache_drop_order order; /* the last one */
 };
 
 static uint64_t now_ns;
@@ -56,8 +56,8 @@ static int place_make(void **state)
 
 	assert_non_null(place);
 	*state = place;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.sweep_fds), 0);
-	place->mount.sweeper = getpid();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.dropper_fds), 0);
+	place->mount.dropper = getpid();
 	assert_int_equal(k2i_nodes_create(&owner, &place->mount.nodes), 0);
 	owner.mode = S_IFREG | 0644;
 	assert_int_equal(k2i_node_make(place->mount.nodes, K2I_NODE_ROOT, "a", &owner, &place->node), 0);
@@ -73,21 +73,21 @@ static int place_end(void **state)
 	struct place *place = *state;
 
 	k2i_nodes_free(place->mount.nodes);
-	assert_int_equal(close(place->mount.sweep_fds[0]), 0);
-	assert_int_equal(close(place->mount.sweep_fds[1]), 0);
+	assert_int_equal(close(place->mount.dropper_fds[0]), 0);
+	assert_int_equal(close(place->mount.dropper_fds[1]), 0);
 	free(place);
 	return 0;
 }
 
 /* The sweeper's next order; false: there is none. */
-static bool take_order(struct place *place, struct k2i_sweep_order *order)
+static bool take_order(struct place *place, struct k2i_cache_drop_order *order)
 {
-	return recv(place->mount.sweep_fds[K2I_SWEEP_SWEEPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
+	return recv(place->mount.dropper_fds[K2I_CACHE_DROP_DROPPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
 }
 
 static bool nothing_ordered(struct place *place)
 {
-	struct k2i_sweep_order order;
+	struct k2i_cache_drop_order order;
 
 	return !take_order(place, &order);
 }
@@ -108,8 +108,9 @@ static void done(struct place *place)
 {
 	const uint64_t number = place->order.number;
 
-	assert_int_equal(send(place->mount.sweep_fds[K2I_SWEEP_SWEEPER], &number, sizeof(number), 0), sizeof(number));
-	k2i_sweep_heard(&place->mount);
+	assert_int_equal(send(place->mount.dropper_fds[K2I_CACHE_DROP_DROPPER], &number, sizeof(number), 0),
+			 sizeof(number));
+	k2i_cache_drop_heard(&place->mount);
 }
 
 static void expect_done(struct place *place, const char *path, uint64_t end, bool keep)
@@ -123,22 +124,22 @@ static void test_a_file_is_swept_in_stretches(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = 40 * MIB + 5;
-	k2i_sweep_written(&place->mount, place->node, 31 * MIB);
+	k2i_cache_drop_written(&place->mount, place->node, 31 * MIB);
 	assert_true(nothing_ordered(place));
-	k2i_sweep_written(&place->mount, place->node, 33 * MIB + 7);
+	k2i_cache_drop_written(&place->mount, place->node, 33 * MIB + 7);
 	expect_order(place, "a", 33 * MIB, KEEPS);
 	/* One at a time; nobody waits who closes another file, which has little. */
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	assert_true(nothing_ordered(place));
-	k2i_sweep_flush(&place->mount, place->other, NULL);
+	k2i_cache_drop_flush(&place->mount, place->other, NULL);
 	assert_int_equal(answers, 1);
 	done(place);
 	/* No further than what is taken. */
-	k2i_sweep_written(&place->mount, place->node, 80 * MIB);
+	k2i_cache_drop_written(&place->mount, place->node, 80 * MIB);
 	assert_true(nothing_ordered(place));
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_done(place, "a", 40 * MIB, CLOSES);
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	assert_true(nothing_ordered(place));
 }
 
@@ -147,11 +148,11 @@ static void test_a_cut_file_is_swept_anew(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = 50 * MIB;
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_done(place, "a", 50 * MIB, CLOSES);
-	k2i_sweep_cut(&place->mount, place->node, 0);
+	k2i_cache_drop_cut(&place->mount, place->node, 0);
 	entry_of(place, place->node)->size = 2 * MIB;
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_order(place, "a", 2 * MIB, CLOSES);
 }
 
@@ -161,9 +162,9 @@ static void test_a_close_waits_for_its_sweep(void **state)
 
 	entry_of(place, place->node)->size = MIB;
 	entry_of(place, place->other)->size = 3 * MIB;
-	k2i_sweep_flush(&place->mount, place->node, NULL);
-	k2i_sweep_flush(&place->mount, place->node, NULL);
-	k2i_sweep_flush(&place->mount, place->other, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->other, NULL);
 	assert_int_equal(answers, 0);
 	expect_order(place, "a", MIB, CLOSES);
 	assert_true(nothing_ordered(place));
@@ -172,12 +173,12 @@ static void test_a_close_waits_for_its_sweep(void **state)
 	expect_order(place, "b", 3 * MIB, CLOSES);
 	/* What comes meanwhile is one sweep more. */
 	entry_of(place, place->other)->size = 5 * MIB;
-	k2i_sweep_flush(&place->mount, place->other, NULL);
+	k2i_cache_drop_flush(&place->mount, place->other, NULL);
 	done(place);
 	assert_int_equal(answers, 3);
 	expect_done(place, "b", 5 * MIB, CLOSES);
 	assert_int_equal(answers, 4);
-	assert_int_equal(k2i_sweep_run(&place->mount), -1);
+	assert_int_equal(k2i_cache_drop_run(&place->mount), -1);
 }
 
 static void test_no_close_waits_longer_than_a_second(void **state)
@@ -185,22 +186,22 @@ static void test_no_close_waits_longer_than_a_second(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = entry_of(place, place->other)->size = MIB;
-	k2i_sweep_flush(&place->mount, place->node, NULL);
-	k2i_sweep_flush(&place->mount, place->other, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->other, NULL);
 	now_ns += SECOND_NS - 1;
-	assert_int_equal(k2i_sweep_run(&place->mount), 1);
+	assert_int_equal(k2i_cache_drop_run(&place->mount), 1);
 	assert_int_equal(answers, 0);
 	now_ns++;
-	assert_int_equal(k2i_sweep_run(&place->mount), -1);
+	assert_int_equal(k2i_cache_drop_run(&place->mount), -1);
 	assert_int_equal(answers, 2);
 	/* Who comes then does not wait at all. */
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 3);
 	expect_done(place, "a", MIB, CLOSES);
-	k2i_sweep_flush(&place->mount, place->other, NULL);
+	k2i_cache_drop_flush(&place->mount, place->other, NULL);
 	assert_int_equal(answers, 3);
 	expect_order(place, "b", MIB, CLOSES);
-	k2i_sweep_abandon(&place->mount);
+	k2i_cache_drop_abandon(&place->mount);
 	assert_int_equal(answers, 4);
 }
 
@@ -210,27 +211,27 @@ static void test_what_is_kept_open_is_closed_in_the_end(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = entry_of(place, place->other)->size = 40 * MIB;
-	k2i_sweep_written(&place->mount, place->node, UINT64_MAX);
+	k2i_cache_drop_written(&place->mount, place->node, UINT64_MAX);
 	expect_order(place, "a", 40 * MIB, KEEPS);
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	done(place);
 	assert_int_equal(answers, 0);
 	expect_done(place, "a", 40 * MIB, CLOSES);
 	assert_int_equal(answers, 1);
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 2);
 
 	/* Also one that nobody appends to; and one whose last writer goes without a close, while the ring is full. */
-	k2i_sweep_written(&place->mount, place->other, UINT64_MAX);
+	k2i_cache_drop_written(&place->mount, place->other, UINT64_MAX);
 	expect_done(place, "b", 40 * MIB, KEEPS);
-	k2i_sweep_idle(&place->mount, place->other);
+	k2i_cache_drop_idle(&place->mount, place->other);
 	expect_done(place, "b", 40 * MIB, CLOSES);
 	entry_of(place, place->other)->size = 80 * MIB;
-	k2i_sweep_written(&place->mount, place->other, UINT64_MAX);
+	k2i_cache_drop_written(&place->mount, place->other, UINT64_MAX);
 	expect_done(place, "b", 80 * MIB, KEEPS);
 	entry_of(place, place->other)->cached = NULL;
-	place->mount.park.first = (struct k2i_parked *)place;
-	k2i_sweep_closed(&place->mount);
+	place->mount.queue.first = (struct k2i_queued *)place;
+	k2i_cache_drop_closed(&place->mount);
 	expect_order(place, "b", 80 * MIB, CLOSES);
 }
 
@@ -239,10 +240,10 @@ static void test_nothing_is_swept_while_the_ring_is_full(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = 40 * MIB;
-	place->mount.park.first = (struct k2i_parked *)place;
-	k2i_sweep_written(&place->mount, place->node, UINT64_MAX);
-	k2i_sweep_idle(&place->mount, place->node);
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	place->mount.queue.first = (struct k2i_queued *)place;
+	k2i_cache_drop_written(&place->mount, place->node, UINT64_MAX);
+	k2i_cache_drop_idle(&place->mount, place->node);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 1);
 	assert_true(nothing_ordered(place));
 }
@@ -254,22 +255,22 @@ static void test_a_file_without_name_is_not_swept(void **state)
 	k2i_node_opened(place->mount.nodes, place->node);
 	assert_int_equal(k2i_node_remove(place->mount.nodes, place->node), 0);
 	entry_of(place, place->node)->size = 2 * MIB;
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 1);
 	assert_true(nothing_ordered(place));
 }
 
 static void socket_fill(struct place *place)
 {
-	struct k2i_sweep_order order = {.number = 0};
+	struct k2i_cache_drop_order order = {.number = 0};
 
-	while (send(place->mount.sweep_fds[K2I_SWEEP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
+	while (send(place->mount.dropper_fds[K2I_CACHE_DROP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
 		continue;
 }
 
 static void socket_empty(struct place *place)
 {
-	struct k2i_sweep_order order;
+	struct k2i_cache_drop_order order;
 
 	while (take_order(place, &order))
 		assert_int_equal(order.number, 0);
@@ -279,17 +280,17 @@ static void socket_empty(struct place *place)
 static void test_writing_back_sweeps_nothing(void **state)
 {
 	struct place *place = *state;
-	struct k2i_parked parked = {.next = NULL};
+	struct k2i_queued queued = {.next = NULL};
 
 	entry_of(place, place->node)->size = 40 * MIB;
-	k2i_sweep_write_back(&place->mount, place->node);
+	k2i_cache_drop_write_back(&place->mount, place->node);
 	expect_done(place, "a", 0, CLOSES);
-	assert_int_equal(entry_of(place, place->node)->swept, 0);
-	place->mount.park.first = &parked;
-	k2i_sweep_write_back(&place->mount, place->node);
+	assert_int_equal(entry_of(place, place->node)->dropped, 0);
+	place->mount.queue.first = &queued;
+	k2i_cache_drop_write_back(&place->mount, place->node);
 	assert_true(nothing_ordered(place));
 	place->mount.asked = true;
-	k2i_sweep_write_back(&place->mount, place->node);
+	k2i_cache_drop_write_back(&place->mount, place->node);
 	expect_order(place, "a", 0, CLOSES);
 }
 
@@ -299,29 +300,29 @@ static void test_an_order_that_was_not_sent_is_none(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = entry_of(place, place->other)->size = 40 * MIB;
-	k2i_sweep_written(&place->mount, place->node, UINT64_MAX);
+	k2i_cache_drop_written(&place->mount, place->node, UINT64_MAX);
 	expect_done(place, "a", 40 * MIB, KEEPS);
 	socket_fill(place);
-	k2i_sweep_written(&place->mount, place->other, UINT64_MAX);
-	k2i_sweep_idle(&place->mount, place->other);
-	k2i_sweep_flush(&place->mount, place->other, NULL);
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_written(&place->mount, place->other, UINT64_MAX);
+	k2i_cache_drop_idle(&place->mount, place->other);
+	k2i_cache_drop_flush(&place->mount, place->other, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 2);
 	socket_empty(place);
 	/* What the sweeper has open is still to be closed. */
-	k2i_sweep_flush(&place->mount, place->node, NULL);
+	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 2);
 	expect_done(place, "a", 40 * MIB, CLOSES);
 	assert_int_equal(answers, 3);
-	k2i_sweep_idle(&place->mount, place->other);
+	k2i_cache_drop_idle(&place->mount, place->other);
 	expect_order(place, "b", 40 * MIB, CLOSES);
 
 	/* Nor what a successor is to find out by. */
 	socket_fill(place);
-	k2i_sweep_inherit(&place->mount);
+	k2i_cache_drop_inherit(&place->mount);
 	socket_empty(place);
-	k2i_sweep_cut(&place->mount, place->node, 0);
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_cut(&place->mount, place->node, 0);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_order(place, "a", 40 * MIB, CLOSES);
 }
 
@@ -331,13 +332,13 @@ static void test_a_successor_finds_out_what_was_ordered(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = 2 * MIB;
-	k2i_sweep_inherit(&place->mount);
+	k2i_cache_drop_inherit(&place->mount);
 	assert_true(nothing_ordered(place));
-	place->mount.sweeps_ordered++;
-	k2i_sweep_inherit(&place->mount);
-	k2i_sweep_idle(&place->mount, place->node);
+	place->mount.drops_ordered++;
+	k2i_cache_drop_inherit(&place->mount);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_done(place, "", 0, CLOSES);
-	k2i_sweep_idle(&place->mount, place->node);
+	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_order(place, "a", 2 * MIB, CLOSES);
 }
 

@@ -11,10 +11,10 @@
 #define LINES "a1\na2\n"
 
 /* Data that waits, as if the first `taken` bytes had been sent. */
-static void park_text(struct mounted *mounted, uint64_t unique, bool cached, size_t taken, const char *text)
+static void queue_text(struct mounted *mounted, uint64_t unique, bool cached, size_t taken, const char *text)
 {
-	const struct k2i_parked item = {
-		.kind = K2I_PARKED_WRITE,
+	const struct k2i_queued item = {
+		.kind = K2I_QUEUED_WRITE,
 		.unique = unique,
 		.handle = mounted->handle,
 		.cached = cached,
@@ -22,13 +22,13 @@ static void park_text(struct mounted *mounted, uint64_t unique, bool cached, siz
 		.taken = taken,
 	};
 
-	mounted->handle->outlet->passes_all = true;
-	assert_int_equal(k2i_park_add(&mounted->mount, &item, text), 0);
+	mounted->handle->route->passes_all = true;
+	assert_int_equal(k2i_queue_add(&mounted->mount, &item, text), 0);
 }
 
-static void park_lines(struct mounted *mounted, uint64_t unique, bool cached, size_t taken)
+static void queue_lines(struct mounted *mounted, uint64_t unique, bool cached, size_t taken)
 {
-	park_text(mounted, unique, cached, taken, LINES);
+	queue_text(mounted, unique, cached, taken, LINES);
 }
 
 /* The chunks that are in the ring since it was looked into, each in brackets, "<" continued, ">" continues. */
@@ -51,7 +51,7 @@ static void assert_chunks(const struct mounted *mounted, const char *wanted)
 
 static void fill(const struct mounted *mounted)
 {
-	while (push(mounted->mount.producer, mounted->handle->outlet->stream_id, "\n") == 0)
+	while (push(mounted->mount.producer, mounted->handle->route->stream_id, "\n") == 0)
 		continue;
 }
 
@@ -60,15 +60,15 @@ static void who_is_interrupted_is_told_what_was_taken(void **state)
 {
 	struct mounted *mounted = *state;
 
-	park_lines(mounted, 1, false, 3);
-	k2i_park_interrupt(&mounted->mount, 1);
+	queue_lines(mounted, 1, false, 3);
+	k2i_queue_interrupt(&mounted->mount, 1);
 	assert_int_equal(answer_of(mounted, 1), 3);
 	assert_int_equal(mounted->mount.counts.refused_writes, 0);
-	park_lines(mounted, 2, false, 0);
-	k2i_park_interrupt(&mounted->mount, 2);
+	queue_lines(mounted, 2, false, 0);
+	k2i_queue_interrupt(&mounted->mount, 2);
 	assert_int_equal(answer_of(mounted, 2), -EINTR);
 	assert_int_equal(mounted->mount.counts.refused_writes, 1);
-	k2i_park_run(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_sent(mounted, "");
 }
 
@@ -77,18 +77,18 @@ static void what_the_page_cache_gave_is_sent(void **state)
 {
 	struct mounted *mounted = *state;
 
-	park_lines(mounted, 1, true, 0);
-	k2i_park_interrupt(&mounted->mount, 1);
+	queue_lines(mounted, 1, true, 0);
+	k2i_queue_interrupt(&mounted->mount, 1);
 	assert_int_equal(answer_of(mounted, 1), -EINTR);
 	assert_int_equal(mounted->mount.counts.refused_writes, 0);
-	k2i_park_run(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_sent(mounted, LINES);
-	park_lines(mounted, 2, true, 0);
-	park_lines(mounted, 3, false, 0);
+	queue_lines(mounted, 2, true, 0);
+	queue_lines(mounted, 3, false, 0);
 	/* Neither comes again. */
-	k2i_park_resume_begin(&mounted->mount);
-	k2i_park_resume_end(&mounted->mount);
-	k2i_park_run(&mounted->mount);
+	k2i_queue_resume_begin(&mounted->mount);
+	k2i_queue_resume_end(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_sent(mounted, LINES);
 }
 
@@ -98,9 +98,9 @@ static void what_has_no_memory_is_lost_if_it_was_accepted(void **state)
 	struct mounted *mounted = *state;
 
 	for (int cached = 0; cached < 2; cached++) {
-		park_lines(mounted, 1, cached, 0);
+		queue_lines(mounted, 1, cached, 0);
 		no_memory = true;
-		k2i_park_run(&mounted->mount);
+		k2i_queue_run(&mounted->mount);
 		no_memory = false;
 		assert_int_equal(answer_of(mounted, 1), -ENOMEM);
 		assert_int_equal(mounted->mount.counts.lost_records, cached ? 2 : 0);
@@ -120,17 +120,17 @@ static void what_was_accepted_is_lost_with_the_mount(void **state)
 
 	for (unsigned held = 0; held < 2; held++) {
 		mounted_anew(mounted);
-		mounted->handle->outlet->passes_all = true;
+		mounted->handle->route->passes_all = true;
 		if (held)
 			assert_int_equal(write_text(mounted, "a1"), 2);
 		fill(mounted);
 		if (!held) {
-			park_lines(mounted, 1000, false, 0);
-			park_lines(mounted, 1001, false, 0);
+			queue_lines(mounted, 1000, false, 0);
+			queue_lines(mounted, 1001, false, 0);
 		}
 		k2i_write_release(&mounted->mount, mounted->handle);
-		assert_false(k2i_park_empty(&mounted->mount));
-		k2i_park_abandon(&mounted->mount, -ECONNABORTED);
+		assert_false(k2i_queue_is_empty(&mounted->mount));
+		k2i_queue_abandon(&mounted->mount, -ECONNABORTED);
 		if (!held) {
 			assert_int_equal(answer_of(mounted, 1000), sizeof(LINES) - 1);
 			assert_int_equal(answer_of(mounted, 1001), -ECONNABORTED);
@@ -146,9 +146,9 @@ static void pieces_of_a_record_have_chunks_of_their_own(void **state)
 	struct mounted *mounted = *state;
 
 	mounted->mount.limits.piece_bytes_max = 4;
-	park_text(mounted, 0, true, 0, "a1\nlong line\nb1\nb2\nlong");
-	park_text(mounted, 0, true, 0, " line\nc1\n");
-	k2i_park_run(&mounted->mount);
+	queue_text(mounted, 0, true, 0, "a1\nlong line\nb1\nb2\nlong");
+	queue_text(mounted, 0, true, 0, " line\nc1\n");
+	k2i_queue_run(&mounted->mount);
 	assert_chunks(mounted, "[a1\n][long>][< lin>][<e\n][b1\nb2\n][long>][< lin>][<e\n][c1\n]");
 	assert_int_equal(mounted->mount.counts.pieces, 4);
 }
@@ -160,12 +160,12 @@ static void the_begin_of_a_record_stays_if_its_end_fails(void **state)
 
 	for (int continued = 0; continued < 2; continued++) {
 		mounted_anew(mounted);
-		mounted->handle->outlet->passes_all = true;
+		mounted->handle->route->passes_all = true;
 		assert_int_equal(write_text(mounted, "a"), 1);
-		mounted->handle->text.continued = continued;
-		park_text(mounted, 1000, false, 0, "1\n");
+		mounted->handle->line.continued = continued;
+		queue_text(mounted, 1000, false, 0, "1\n");
 		no_memory = true;
-		k2i_park_run(&mounted->mount);
+		k2i_queue_run(&mounted->mount);
 		no_memory = false;
 		assert_int_equal(answer_of(mounted, 1000), -ENOMEM);
 		assert_int_equal(write_text(mounted, "1\na2\n"), 5);
@@ -178,7 +178,7 @@ static void what_fails_in_its_claim_leaves_none(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	no_memory = true;
 	assert_int_equal(write_text(mounted, "a1\nrest"), -ENOMEM);
 	no_memory = false;
@@ -194,7 +194,7 @@ static void what_does_not_fit_into_its_claim_goes_elsewhere(void **state)
 	char begin_of_line[201], line[260];
 	void *claim;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	(void)snprintf(begin_of_line, sizeof(begin_of_line), "%0200d", 0);
 	assert_int_equal(write_text(mounted, begin_of_line), 200);
 	assert_int_equal(k2hft_producer_reserve(mounted->mount.producer, write.claim_bytes, &claim), 0);
@@ -212,14 +212,14 @@ static void limits_are_for_what_is_held_too(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	mounted->mount.limits.piece_bytes_max = 8;
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "line\n"), 5);
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "lin\n"), 4);
 	assert_chunks(mounted, "[longline>][<\n][longlin\n]");
-	mounted->mount.limits = (struct k2i_text_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
+	mounted->mount.limits = (struct k2i_line_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
 	assert_int_equal(write_text(mounted, "a1\nlong\na2\n"), 11);
 	assert_chunks(mounted, "[a1\na2\n]");
 	assert_int_equal(mounted->mount.counts.long_records, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_FUSE_API_H
-#define K2I_FUSE_FUSE_API_H
+#ifndef K2I_FUSE_BASE_FUSE_API_H
+#define K2I_FUSE_BASE_FUSE_API_H
 
 /* libfuse 3.14 (Debian 12), in one place. */
 #define FUSE_USE_VERSION 314

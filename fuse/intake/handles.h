@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_TREE_HANDLES_H
-#define K2I_FUSE_TREE_HANDLES_H
+#ifndef K2I_FUSE_INTAKE_HANDLES_H
+#define K2I_FUSE_INTAKE_HANDLES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fuse/intake/text.h"
+#include "fuse/intake/line_buffer.h"
 
 struct k2i_cached_file;
 struct k2i_mount;
-struct k2i_outlet;
-struct k2i_output_file;
+struct k2i_route;
+struct k2i_outputfile;
 
 /* An open file, in shared memory. */
 struct k2i_handle {
 	uint32_t number; /* what the kernel knows it by */
 	uint32_t node;
-	uint32_t parked;     /* things that wait and need it */
+	uint32_t queued;     /* things that wait and need it */
 	bool unended;        /* of those the last that counts is data: it can leave a record without its end */
 	uint32_t writer_pid; /* of the last write */
 	bool released;       /* by the kernel */
@@ -24,16 +24,16 @@ struct k2i_handle {
 	int lost;            /* why a record was that had been accepted; 0: none, or it was told */
 	struct k2i_handle *flushed_next, *flushed_previous;
 	char *path;                     /* when it was opened */
-	struct k2i_outlet *outlet;      /* NULL: not open for writing, or cached */
+	struct k2i_route *route;        /* NULL: not open for writing, or cached */
 	struct k2i_cached_file *cached; /* what it writes goes through the page cache */
 	bool stream;                    /* the kernel does not know it, see collect.h */
-	struct k2i_output_file *output; /* what is read; NULL: nothing */
-	struct k2i_text text;
+	struct k2i_outputfile *output;  /* what is read; NULL: nothing */
+	struct k2i_line_buffer line;
 };
 
 /* -ENOMEM, -ENFILE. The handle takes `outlet` and `output` over. */
-int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_outlet *outlet,
-		    struct k2i_output_file *output, struct k2i_handle **handle);
+int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_route *route,
+		    struct k2i_outputfile *output, struct k2i_handle **handle);
 /* In place of a process that died: opens again what was its own. -ENOMEM */
 int k2i_handles_inherit(struct k2i_mount *mount);
 /* NULL: no such number. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_DEVICE_REPLY_H
-#define K2I_FUSE_DEVICE_REPLY_H
+#ifndef K2I_FUSE_BASE_REPLY_H
+#define K2I_FUSE_BASE_REPLY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/device/reply.h"
+#include "fuse/base/reply.h"
 
 #include <errno.h>
 #include <linux/fuse.h>
@@ -9,14 +9,14 @@
 
 #include "base/crash.h"
 #include "fuse/mount.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 ssize_t k2i_reply_parts(struct k2i_mount *mount, const struct iovec *parts, int count)
 {
-	if (k2i_shared_answer(parts, count))
-		k2i_shared_step_answered();
+	if (k2i_journal_answer(parts, count))
+		k2i_journal_step_answered();
 	else
-		k2i_shared_step();
+		k2i_journal_step();
 	if (mount->device_fd < 0) {
 		errno = ENODEV;
 		return -1;
@@ -49,13 +49,13 @@ void k2i_reply_prepare_written(uint64_t unique, size_t bytes)
 		{.iov_base = &written, .iov_len = sizeof(written)},
 	};
 
-	(void)k2i_shared_answer(parts, 2);
+	(void)k2i_journal_answer(parts, 2);
 }
 
 void k2i_reply_prepared(struct k2i_mount *mount)
 {
 	size_t bytes;
-	const void *answer = k2i_shared_last_answer(&bytes);
+	const void *answer = k2i_journal_last_answer(&bytes);
 
 	K2I_CRASH(mount_answer_before);
 	if (answer && mount->device_fd >= 0)
@@ -68,7 +68,7 @@ void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes)
 	if (unique == 0)
 		return;
 	k2i_reply_prepare_written(unique, bytes);
-	k2i_shared_step_answered();
+	k2i_journal_step_answered();
 	k2i_reply_prepared(mount);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 #include <errno.h>
 #include <stdalign.h>
@@ -71,7 +71,7 @@ static struct {
 } known[KNOWN_COUNT];
 static uint64_t step_number = 1;
 
-int k2i_shared_create(void)
+int k2i_journal_create(void)
 {
 	uint64_t bytes = STORE_BYTES_MAX;
 	void *mapped = MAP_FAILED;
@@ -87,7 +87,7 @@ int k2i_shared_create(void)
 	return 0;
 }
 
-void k2i_shared_destroy(void)
+void k2i_journal_destroy(void)
 {
 	if (store)
 		(void)munmap(store, (size_t)store->bytes);
@@ -138,7 +138,7 @@ static bool is_known(const void *memory, size_t bytes)
 	return false;
 }
 
-void k2i_shared_keep(const void *memory, size_t bytes)
+void k2i_journal_keep(const void *memory, size_t bytes)
 {
 	uint64_t padded = k2i_align_up(bytes, 8), used;
 	struct kept kept = {.memory = (void *)(uintptr_t)memory, .bytes = bytes};
@@ -148,7 +148,7 @@ void k2i_shared_keep(const void *memory, size_t bytes)
 	used = word_get() & ~WORD_ANSWERED;
 	/* Cannot be, by its size; then better a step too early than a journal that tells half of it. */
 	if (used + padded + sizeof(kept) > JOURNAL_BYTES) {
-		k2i_shared_step();
+		k2i_journal_step();
 		used = 0;
 		if (padded + sizeof(kept) > JOURNAL_BYTES)
 			return;
@@ -213,13 +213,13 @@ static void step_end(uint64_t word)
 		blocks_free();
 }
 
-void k2i_shared_step(void)
+void k2i_journal_step(void)
 {
 	if (store && (word_get() & ~WORD_ANSWERED || freed_first))
 		step_end(0);
 }
 
-bool k2i_shared_answer(const struct iovec *parts, int count)
+bool k2i_journal_answer(const struct iovec *parts, int count)
 {
 	size_t bytes = 0;
 
@@ -238,13 +238,13 @@ bool k2i_shared_answer(const struct iovec *parts, int count)
 	return true;
 }
 
-void k2i_shared_step_answered(void)
+void k2i_journal_step_answered(void)
 {
 	if (store)
 		step_end(WORD_ANSWERED);
 }
 
-const void *k2i_shared_last_answer(size_t *bytes)
+const void *k2i_journal_last_answer(size_t *bytes)
 {
 	if (!store || word_get() != WORD_ANSWERED)
 		return NULL;
@@ -252,8 +252,8 @@ const void *k2i_shared_last_answer(size_t *bytes)
 	return store->answer;
 }
 
-int k2i_shared_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
-		      bool answered)
+int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
+		       bool answered)
 {
 	int status;
 
@@ -271,7 +271,7 @@ int k2i_shared_commit(struct k2hft_producer *producer, const struct k2hft_chunk 
 	return status;
 }
 
-void k2i_shared_settle(const struct k2hft_ring *ring)
+void k2i_journal_settle(const struct k2hft_ring *ring)
 {
 	uint64_t position = position_get();
 
@@ -294,7 +294,7 @@ static unsigned class_of(size_t bytes)
 	return shift;
 }
 
-void *k2i_shared_alloc(size_t bytes)
+void *k2i_journal_alloc(size_t bytes)
 {
 	unsigned class = class_of(bytes + sizeof(struct block));
 	struct block *block;
@@ -305,7 +305,7 @@ void *k2i_shared_alloc(size_t bytes)
 		return NULL;
 	block = store->free_first[class];
 	if (block) {
-		K2I_SHARED_KEEP(&store->free_first[class]);
+		K2I_JOURNAL_KEEP(&store->free_first[class]);
 		store->free_first[class] = block->next;
 		if (store->free_count[class])
 			store->free_count[class]--;
@@ -315,12 +315,12 @@ void *k2i_shared_alloc(size_t bytes)
 		return NULL;
 	block = (struct block *)(void *)store->fresh;
 	block->class = class;
-	K2I_SHARED_KEEP(&store->fresh);
+	K2I_JOURNAL_KEEP(&store->fresh);
 	store->fresh += UINT64_C(1) << class;
 	return block + 1;
 }
 
-void k2i_shared_free(void *memory)
+void k2i_journal_free(void *memory)
 {
 	struct block *block;
 
@@ -335,10 +335,10 @@ void k2i_shared_free(void *memory)
 	freed_first = block;
 }
 
-char *k2i_shared_text(const char *text)
+char *k2i_journal_strdup(const char *text)
 {
 	size_t bytes = strlen(text) + 1;
-	char *copy = k2i_shared_alloc(bytes);
+	char *copy = k2i_journal_alloc(bytes);
 
 	return copy ? memcpy(copy, text, bytes) : NULL;
 }

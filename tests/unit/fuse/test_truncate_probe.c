@@ -21,7 +21,7 @@ static void go_on(struct k2i_mount *mount, void *gone_on)
 static void marks_prepare(struct k2i_mount *mount)
 {
 	mount->writeback = true;
-	assert_int_equal(k2i_mark_prepare(mount), 0);
+	assert_int_equal(k2i_truncate_probe_prepare(mount), 0);
 }
 
 /* Of two pages one can be dropped: what is there of the mark would be taken for a record. */
@@ -35,20 +35,20 @@ static void the_mark_of_a_cut_is_in_one_page(void **state)
 		struct fuse_out_header header;
 		struct fuse_notify_store_out place;
 		char bytes[8];
-	} mark;
+	} probe;
 
 	marks_prepare(&mounted->mount);
 	for (size_t at = 0; at < sizeof(cuts) / sizeof(cuts[0]); at++) {
 		bool gone_on = false;
-		struct k2i_mark cut = {.then = go_on, .argument = &gone_on};
+		struct k2i_truncate_probe cut = {.then = go_on, .argument = &gone_on};
 
 		k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = cuts[at].before;
-		k2i_mark_leave(&mounted->mount, mounted->handle->node, cuts[at].after, &cut);
-		assert_true(recv(mounted->device, &mark, sizeof(mark), 0) > 0);
-		assert_int_equal(mark.place.offset, cuts[at].after);
-		assert_int_equal(mark.place.size, cuts[at].bytes);
+		k2i_truncate_probe_leave(&mounted->mount, mounted->handle->node, cuts[at].after, &cut);
+		assert_true(recv(mounted->device, &probe, sizeof(probe), 0) > 0);
+		assert_int_equal(probe.place.offset, cuts[at].after);
+		assert_int_equal(probe.place.size, cuts[at].bytes);
 		while (!gone_on)
-			k2i_marks_ended(&mounted->mount);
+			k2i_truncate_probes_ended(&mounted->mount);
 		assert_int_equal(cut.bytes, cuts[at].bytes);
 	}
 }
@@ -72,21 +72,21 @@ static void a_mark_that_takes_too_long_is_not_waited_for(void **state)
 	stop_device(mounted);
 	for (int can_be_killed = 1; can_be_killed >= 0; can_be_killed--) {
 		bool gone_on = false;
-		struct k2i_mark cut = {.then = go_on, .argument = &gone_on};
+		struct k2i_truncate_probe cut = {.then = go_on, .argument = &gone_on};
 
 		k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 8;
-		k2i_mark_leave(&mounted->mount, mounted->handle->node, 0, &cut);
-		assert_true(k2i_marks_run(&mounted->mount) > 0);
-		k2i_marks_ended(&mounted->mount);
+		k2i_truncate_probe_leave(&mounted->mount, mounted->handle->node, 0, &cut);
+		assert_true(k2i_truncate_probes_run(&mounted->mount) > 0);
+		k2i_truncate_probes_ended(&mounted->mount);
 		assert_false(gone_on);
 		/* The clock stands still here. */
 		cut.until_ns = can_be_killed ? 0 : UINT64_MAX - UINT64_C(999999999);
-		(void)k2i_marks_run(&mounted->mount);
+		(void)k2i_truncate_probes_run(&mounted->mount);
 		while (can_be_killed && !gone_on)
-			k2i_marks_ended(&mounted->mount);
+			k2i_truncate_probes_ended(&mounted->mount);
 		assert_true(gone_on);
 		assert_int_equal(cut.bytes, UINT8_MAX);
-		assert_int_equal(k2i_marks_run(&mounted->mount), -1);
+		assert_int_equal(k2i_truncate_probes_run(&mounted->mount), -1);
 		if (!can_be_killed) {
 			assert_int_equal(kill(cut.process, SIGKILL), 0);
 			assert_int_equal(waitpid(cut.process, NULL, 0), cut.process);
@@ -99,7 +99,8 @@ static void a_mark_waits_for_those_before(void **state)
 {
 	struct mounted *mounted = *state;
 	bool gone_on[2] = {false, false};
-	struct k2i_mark cuts[2] = {{.then = go_on, .argument = &gone_on[0]}, {.then = go_on, .argument = &gone_on[1]}};
+	struct k2i_truncate_probe cuts[2] = {{.then = go_on, .argument = &gone_on[0]},
+					     {.then = go_on, .argument = &gone_on[1]}};
 	struct k2i_mount *mount = &mounted->mount;
 	struct pollfd device = {.events = POLLIN};
 	int ends[2];
@@ -109,16 +110,16 @@ static void a_mark_waits_for_those_before(void **state)
 	device.fd = ends[1];
 	k2i_node_at(mount->nodes, mounted->handle->node)->size = 8;
 	stop_device(mounted);
-	k2i_mark_leave(mount, mounted->handle->node, 0, &cuts[0]);
-	while (pthread_mutex_trylock(&mount->marking) == 0)
-		assert_int_equal(pthread_mutex_unlock(&mount->marking), 0);
+	k2i_truncate_probe_leave(mount, mounted->handle->node, 0, &cuts[0]);
+	while (pthread_mutex_trylock(&mount->probe_lock) == 0)
+		assert_int_equal(pthread_mutex_unlock(&mount->probe_lock), 0);
 	assert_int_equal(dup2(ends[0], mount->device_fd), mount->device_fd);
 	assert_int_equal(close(ends[0]), 0);
-	k2i_mark_leave(mount, mounted->handle->node, 0, &cuts[1]);
+	k2i_truncate_probe_leave(mount, mounted->handle->node, 0, &cuts[1]);
 	assert_int_equal(poll(&device, 1, 50), 0);
 	assert_int_equal(kill(cuts[0].process, SIGKILL), 0);
 	while (!gone_on[0] || !gone_on[1])
-		k2i_marks_ended(mount);
+		k2i_truncate_probes_ended(mount);
 	assert_int_equal(cuts[0].bytes, UINT8_MAX);
 	assert_int_equal(cuts[1].bytes, 8);
 	assert_int_equal(poll(&device, 1, 0), 1);

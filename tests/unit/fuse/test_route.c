@@ -19,26 +19,26 @@
 struct place {
 	struct k2i_settings settings;
 	struct k2i_mount mount;
-	struct k2i_outlet outlet;
+	struct k2i_route route;
 };
 
-void k2i_collect_cut_done(struct k2i_mount *mount, uint32_t node)
+void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
 {
 	(void)mount;
 	(void)node;
 }
 
-void k2i_collect_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
+void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	(void)mount;
 	(void)file;
 }
 
 /* What the kernel's page cache has is to be taken first. */
-static k2i_collect_then *collected;
+static k2i_pull_then *collected;
 static void *collected_argument;
 
-void k2i_collect_before(struct k2i_mount *mount, uint32_t node, k2i_collect_then *then, void *argument)
+void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {
 	(void)mount;
 	(void)node;
@@ -74,10 +74,10 @@ static int place_make(void **state)
 	place->mount.ring = memory_ring();
 	place->mount.producer = producer_of(place->mount.ring);
 	place->mount.chunk_bytes_max = place->mount.limits.piece_bytes_max = PENDING_BYTES;
-	place->outlet.transfer = place->outlet.passes_all = true;
-	place->outlet.stream_id = stream_of(place->mount.ring, "file");
-	place->outlet.pending = page;
-	place->outlet.pending_bytes = place->outlet.pending_room = PENDING_BYTES;
+	place->route.transfer = place->route.passes_all = true;
+	place->route.stream_id = stream_of(place->mount.ring, "file");
+	place->route.pending = page;
+	place->route.pending_bytes = place->route.pending_room = PENDING_BYTES;
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int place_end(void **state)
 {
 	struct place *place = *state;
 
-	assert_int_equal(munmap(place->outlet.pending, PENDING_BYTES), 0);
+	assert_int_equal(munmap(place->route.pending, PENDING_BYTES), 0);
 	k2hft_producer_close(place->mount.producer);
 	k2hft_ring_close(place->mount.ring);
 	free(place);
@@ -97,12 +97,12 @@ static void a_full_ring_costs_no_look_at_what_is_pending(void **state)
 {
 	struct place *place = *state;
 
-	fill(&place->mount, place->outlet.stream_id);
-	assert_int_equal(mprotect(place->outlet.pending, PENDING_BYTES, PROT_NONE), 0);
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), -EAGAIN);
+	fill(&place->mount, place->route.stream_id);
+	assert_int_equal(mprotect(place->route.pending, PENDING_BYTES, PROT_NONE), 0);
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), -EAGAIN);
 	place->settings.binary = true;
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), -EAGAIN);
-	assert_int_equal(k2i_outlet_pending(&place->outlet), PENDING_BYTES);
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), -EAGAIN);
+	assert_int_equal(k2i_route_pending(&place->route), PENDING_BYTES);
 }
 
 static void what_is_pending_goes_with_its_number_of_records(void **state)
@@ -112,12 +112,12 @@ static void what_is_pending_goes_with_its_number_of_records(void **state)
 	struct k2hft_span span;
 	size_t offset = 0;
 
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), 0);
-	assert_int_equal(k2i_outlet_pending(&place->outlet), 0);
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
+	assert_int_equal(k2i_route_pending(&place->route), 0);
 	assert_int_equal(k2hft_ring_read(place->mount.ring, SIZE_MAX, 0, &span, NULL), 1);
 	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
 	assert_int_equal(view.payload_bytes, PENDING_BYTES);
-	assert_memory_equal(view.payload, place->outlet.pending, PENDING_BYTES);
+	assert_memory_equal(view.payload, place->route.pending, PENDING_BYTES);
 	assert_int_equal(view.chunk.record_count, LINES);
 }
 
@@ -146,22 +146,22 @@ static void a_dropped_rest_ends_its_line(void **state)
 	struct k2hft_ring_stats stats;
 
 	place->settings.full = K2HFT_FULL_DROP;
-	place->outlet.pending_continues = true;
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), 0);
-	fill(&place->mount, place->outlet.stream_id);
+	place->route.pending_continues = true;
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
+	fill(&place->mount, place->route.stream_id);
 	stats = stats_of(place->mount.ring);
 	for (int i = 0; i < 2; i++) {
-		place->outlet.pending_bytes = PENDING_BYTES;
-		place->outlet.pending_continued = i == 0;
-		place->outlet.writer_pid = i == 0 ? 5 : 1;
-		assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), 0);
+		place->route.pending_bytes = PENDING_BYTES;
+		place->route.pending_continued = i == 0;
+		place->route.writer_pid = i == 0 ? 5 : 1;
+		assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	}
 	assert_int_equal(stats_of(place->mount.ring).dropped_records - stats.dropped_records, 2 * LINES);
 	assert_next(place->mount.ring, K2HFT_CHUNK_CONTINUES, NULL);
 	while (stats_of(place->mount.ring).acked < stats.tail)
 		assert_next(place->mount.ring, 0, NULL);
-	place->outlet.pending_bytes = sizeof(LINE);
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), 0);
+	place->route.pending_bytes = sizeof(LINE);
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	assert_next(place->mount.ring, K2HFT_CHUNK_CONTINUED, "\n");
 	assert_next(place->mount.ring, 0, LINE "\n");
 }
@@ -173,13 +173,13 @@ static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
 
 	place->settings = (struct k2i_settings){.full = K2HFT_FULL_DROP, .binary = true};
 	place->mount.chunk_bytes_max = PENDING_BYTES / 2;
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), 0);
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	assert_int_equal(place->mount.counts.pieces, 1);
-	fill(&place->mount, place->outlet.stream_id);
-	place->outlet.pending_bytes = PENDING_BYTES;
-	place->outlet.pending_continued = true;
-	assert_int_equal(k2i_outlet_push(&place->mount, &place->outlet), 0);
-	assert_null(place->mount.owing_first);
+	fill(&place->mount, place->route.stream_id);
+	place->route.pending_bytes = PENDING_BYTES;
+	place->route.pending_continued = true;
+	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
+	assert_null(place->mount.missing_newline_first);
 }
 
 /* Of the calls that the linker sends here, the one after so many fails; -1: none. */
@@ -209,25 +209,25 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 	struct k2i_rule rule = {.target = target, .allow = &pattern, .allow_count = 1, .place.file = "f"};
 	struct k2i_settings settings = {.rules = &rule, .rule_count = 1};
 	struct k2i_mount mount = {.settings = &settings};
-	struct k2i_outlet outlet = {.path = target};
+	struct k2i_route route = {.path = target};
 	struct k2i_rules *rules;
 	size_t bytes = sizeof(MIXED) - 1;
 
 	(void)state;
 	assert_int_equal(k2i_rules_compile(&settings, &rules, message, sizeof(message)), 0);
-	outlet.match = k2i_rules_find(rules, "t");
-	assert_int_equal(k2i_rule_scratch_create(outlet.match, &outlet.scratch), 0);
+	route.match = k2i_rules_find(rules, "t");
+	assert_int_equal(k2i_rule_scratch_create(route.match, &route.scratch), 0);
 	matches_before_failure = 2;
-	assert_int_equal(k2i_outlet_sift(&mount, &outlet, text, &bytes), -ENOMEM);
+	assert_int_equal(k2i_route_filter_in_place(&mount, &route, text, &bytes), -ENOMEM);
 	assert_int_equal(matches_before_failure, -1);
 	assert_int_equal(mount.counts.filtered_records, 0);
 	memcpy(text, MIXED, sizeof(text));
 	bytes = sizeof(MIXED) - 1;
-	assert_int_equal(k2i_outlet_sift(&mount, &outlet, text, &bytes), 0);
+	assert_int_equal(k2i_route_filter_in_place(&mount, &route, text, &bytes), 0);
 	assert_int_equal(bytes, sizeof(PASSING) - 1);
 	assert_memory_equal(text, PASSING, bytes);
 	assert_int_equal(mount.counts.filtered_records, 3);
-	k2i_rule_scratch_free(outlet.scratch);
+	k2i_rule_scratch_free(route.scratch);
 	k2i_rules_free(rules);
 }
 
@@ -271,8 +271,8 @@ static void what_another_file_has_no_memory_for_is_counted(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->handle->outlet->passes_all = true;
-	mounted->handle->outlet->next = outlet_make(mounted, "next");
+	mounted->handle->route->passes_all = true;
+	mounted->handle->route->next = route_make(mounted, "next");
 	matches_before_failure = 2;
 	assert_int_equal(write_text(mounted, "a1\n" REST), sizeof("a1\n" REST) - 1);
 	assert_sent(mounted, "a1\n" REST "b1\n");
@@ -284,16 +284,16 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->handle->outlet->passes_all = true;
-	mounted->handle->outlet->owes_end = true;
-	mounted->mount.owing_first = mounted->handle->outlet;
+	mounted->handle->route->passes_all = true;
+	mounted->handle->route->missing_newline = true;
+	mounted->mount.missing_newline_first = mounted->handle->route;
 	assert_int_equal(write_text(mounted, "a1\n"), sizeof("a1\n") - 1);
 	assert_int_equal(write_text(mounted, "a2\n"), sizeof("a2\n") - 1);
 	assert_sent(mounted, "\na1\na2\n");
 	/* A worker can have died when it was sent, and was not forgotten. */
-	mounted->mount.owing_first = mounted->handle->outlet;
-	k2i_park_run(&mounted->mount);
-	assert_true(k2i_park_empty(&mounted->mount));
+	mounted->mount.missing_newline_first = mounted->handle->route;
+	k2i_queue_run(&mounted->mount);
+	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "");
 }
 
@@ -305,9 +305,9 @@ static void break_line(struct mounted *mounted)
 	memset(begin_of_line, 'l', sizeof(begin_of_line) - 1);
 	begin_of_line[sizeof(begin_of_line) - 1] = '\0';
 	mounted->settings.full = K2HFT_FULL_DROP;
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, begin_of_line), sizeof(begin_of_line) - 1);
-	fill(&mounted->mount, mounted->handle->outlet->stream_id);
+	fill(&mounted->mount, mounted->handle->route->stream_id);
 	assert_int_equal(write_text(mounted, "\n"), 1);
 }
 
@@ -333,20 +333,20 @@ static void a_line_end_that_is_owed_outlives_its_file(void **state)
 		break_line(mounted);
 		k2i_write_release(&mounted->mount, mounted->handle);
 		assert_int_equal(mounted->mount.handles_open, 0);
-		k2i_park_run(&mounted->mount);
-		assert_false(k2i_park_empty(&mounted->mount));
-		k2i_outlet_release(&mounted->mount);
+		k2i_queue_run(&mounted->mount);
+		assert_false(k2i_queue_is_empty(&mounted->mount));
+		k2i_routes_release_streams(&mounted->mount);
 		assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
 		take_all(mounted->mount.ring);
 		if (followed[way]) {
 			mounted->handle = handle_make(mounted, node);
 			assert_int_equal(write_text(mounted, followed[way]), strlen(followed[way]));
 		} else {
-			k2i_park_run(&mounted->mount);
-			k2i_outlet_release(&mounted->mount);
+			k2i_queue_run(&mounted->mount);
+			k2i_routes_release_streams(&mounted->mount);
 			assert_int_equal(stats_of(mounted->mount.ring).streams, 0);
 		}
-		assert_true(k2i_park_empty(&mounted->mount));
+		assert_true(k2i_queue_is_empty(&mounted->mount));
 		assert_sent(mounted, followed[way] ? "\na1\n" : "\n");
 	}
 }
@@ -369,16 +369,16 @@ static void the_rest_of_a_dropped_line_is_no_line(void **state)
 	memset(rest, 'l', sizeof(rest) - 1);
 	rest[sizeof(rest) - 1] = '\0';
 	mounted->settings.full = K2HFT_FULL_DROP;
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, rest), sizeof(rest) - 1);
-	fill(&mounted->mount, mounted->handle->outlet->stream_id);
+	fill(&mounted->mount, mounted->handle->route->stream_id);
 	assert_int_equal(write_text(mounted, rest), sizeof(rest) - 1);
 	take_all(mounted->mount.ring);
-	k2i_park_run(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_int_equal(write_text(mounted, "rest\n"), 5);
 	assert_int_equal(write_text(mounted, "a1\n"), 3);
 	assert_sent(mounted, "\na1\n");
-	assert_false(mounted->handle->outlet->rest_dropped);
+	assert_false(mounted->handle->route->rest_dropped);
 }
 
 /* What fsync(2) sends is of its file only. */
@@ -390,7 +390,7 @@ static void a_record_is_continued_until_its_end(void **state)
 	uint32_t node;
 
 	first = mounted->handle;
-	first->outlet->passes_all = true;
+	first->route->passes_all = true;
 	assert_int_equal(k2i_node_make(mounted->mount.nodes, K2I_NODE_ROOT, "other", &owner, &node), 0);
 	mounted->handle = handle_make(mounted, node);
 	assert_int_equal(write_text(mounted, "o"), 1);
@@ -411,7 +411,7 @@ static void what_makes_a_line_too_long_cuts_it(void **state)
 
 	memset(begin_of_line, 'l', sizeof(begin_of_line) - 1);
 	begin_of_line[sizeof(begin_of_line) - 1] = '\0';
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, begin_of_line), sizeof(begin_of_line) - 1);
 	begin_of_line[100] = '\n';
 	begin_of_line[101] = '\0';
@@ -441,7 +441,7 @@ static void what_was_left_in_a_stream_ends_whatever_its_file_is(void **state)
 	const struct k2i_node_owner owner = {.mode = S_IFREG | 0644};
 	uint32_t node;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1"), 2);
 	k2i_handle_flushed(&mounted->mount, mounted->handle);
 	assert_int_equal(k2i_node_make(mounted->mount.nodes, K2I_NODE_ROOT, "new", &owner, &node), 0);
@@ -464,16 +464,16 @@ static void fsync_waits_for_no_claim_that_is_given_back(void **state)
 	struct k2hft_producer *other;
 	void *claim;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1\n"), 3);
 	other = producer_of(mounted->mount.ring);
 	assert_int_equal(k2hft_producer_reserve(other, 1000, &claim), 0);
 	k2i_write_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(k2hft_producer_discard(other), 0);
-	k2i_park_run(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_unanswered(mounted);
 	take_all(mounted->mount.ring);
-	k2i_park_run(&mounted->mount);
+	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 100), 0);
 	k2hft_producer_close(other);
 }
@@ -487,27 +487,27 @@ static void what_waited_for_a_worker_that_died_goes_on(void **state)
 	struct mounted *mounted = *state;
 	struct k2i_mount *mount = &mounted->mount;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a0\n"), 3);
 	k2i_write_sync(mount, 100, mounted->handle->number);
-	fill(mount, mounted->handle->outlet->stream_id);
+	fill(mount, mounted->handle->route->stream_id);
 	request(mounted, 101, "a1\n");
 	request(mounted, 102, "a2\n");
 	request(mounted, 103, "a3\n");
 	take_all(mount->ring);
-	k2i_park_resume_begin(mount);
-	k2i_park_run(mount);
+	k2i_queue_resume_begin(mount);
+	k2i_queue_run(mount);
 	for (uint64_t unique = 100; unique < 104; unique++)
-		k2i_park_interrupt(mount, unique);
+		k2i_queue_interrupt(mount, unique);
 	request(mounted, 104, "a4\n");
 	assert_unanswered(mounted);
 	for (uint64_t unique = 100; unique < 103; unique++)
-		assert_true(k2i_park_resent(mount, unique | K2I_UNIQUE_RESENT));
-	assert_false(k2i_park_resent(mount, 105 | K2I_UNIQUE_RESENT));
-	k2i_park_interrupt(mount, 102 | K2I_UNIQUE_RESENT);
+		assert_true(k2i_queue_resent(mount, unique | K2I_UNIQUE_RESENT));
+	assert_false(k2i_queue_resent(mount, 105 | K2I_UNIQUE_RESENT));
+	k2i_queue_interrupt(mount, 102 | K2I_UNIQUE_RESENT);
 	assert_int_equal(answer_of(mounted, 102 | K2I_UNIQUE_RESENT), -EINTR);
-	k2i_park_resume_end(mount);
-	k2i_park_run(mount);
+	k2i_queue_resume_end(mount);
+	k2i_queue_run(mount);
 	assert_int_equal(answer_of(mounted, 101 | K2I_UNIQUE_RESENT), 3);
 	assert_int_equal(answer_of(mounted, 104), 3);
 	assert_int_equal(answer_of(mounted, 100 | K2I_UNIQUE_RESENT), 0);
@@ -520,7 +520,7 @@ static void what_fsync_has_no_memory_for_is_not_lost(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1"), 2);
 	no_memory = true;
 	k2i_write_sync(&mounted->mount, 100, mounted->handle->number);
@@ -538,7 +538,7 @@ static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 	struct k2i_handle *closed;
 
 	closed = mounted->handle;
-	closed->outlet->passes_all = true;
+	closed->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1"), 2);
 	k2i_handle_flushed(&mounted->mount, closed);
 	mounted->handle = handle_make(mounted, closed->node);
@@ -563,15 +563,15 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	struct mounted *mounted = *state;
 	struct k2i_cached_file file = {.next = NULL};
 
-	mounted->handle->outlet->passes_all = true;
+	mounted->handle->route->passes_all = true;
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->cached = &file;
 	request(mounted, 1, "a1\n");
-	k2i_park_interrupt(&mounted->mount, 2);
+	k2i_queue_interrupt(&mounted->mount, 2);
 	collected(&mounted->mount, collected_argument);
 	assert_int_equal(answer_of(mounted, 1), sizeof("a1\n") - 1);
 	assert_sent(mounted, "a1\n");
 	request(mounted, 3, "a2\n");
-	k2i_park_interrupt(&mounted->mount, 3);
+	k2i_queue_interrupt(&mounted->mount, 3);
 	collected(&mounted->mount, collected_argument);
 	assert_int_equal(answer_of(mounted, 3), -EINTR);
 	assert_sent(mounted, "");
@@ -583,11 +583,11 @@ static void what_was_taken_is_counted_when_there_is_no_room_in_the_end(void **st
 	struct mounted *mounted = *state;
 	const struct k2i_write write = {.unique = 1, .data = "a1\na2", .bytes = 5, .answer_bytes = 5};
 
-	mounted->handle->outlet->passes_all = true;
-	fill(&mounted->mount, mounted->handle->outlet->stream_id);
+	mounted->handle->route->passes_all = true;
+	fill(&mounted->mount, mounted->handle->route->stream_id);
 	k2i_write_cached(&mounted->mount, mounted->handle, &write);
 	k2i_write_end_all(&mounted->mount);
-	k2i_park_abandon(&mounted->mount, -ECONNABORTED);
+	k2i_queue_abandon(&mounted->mount, -ECONNABORTED);
 	assert_int_equal(mounted->mount.counts.lost_records, 2);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_OPTIONS_H
-#define K2I_FUSE_OPTIONS_H
+#ifndef K2I_FUSE_BASE_OPTIONS_H
+#define K2I_FUSE_BASE_OPTIONS_H
 
 #include <stdbool.h>
 
-#include "fuse/fuse_api.h"
+#include "fuse/base/fuse_api.h"
 #include "base/log.h"
 
 /* The command line of k2hftfuse(8): its own options, and what libfuse takes. */

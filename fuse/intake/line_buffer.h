@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_INTAKE_TEXT_H
-#define K2I_FUSE_INTAKE_TEXT_H
+#ifndef K2I_FUSE_INTAKE_LINE_BUFFER_H
+#define K2I_FUSE_INTAKE_LINE_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,60 +9,60 @@
 /*
  * Cuts what is written to one open file into records, whatever the pieces in which it comes. A record ends with its LF;
  * the beginning of one that has not ended is held, in shared memory (shared.h), which the struct is in too.
- * Zero-initialised; k2i_text_free, and then no more.
+ * Zero-initialised; k2i_line_buffer_free, and then no more.
  */
-struct k2i_text {
+struct k2i_line_buffer {
 	char *held;
 	size_t held_bytes, held_room;
 	bool continued; /* pieces of the current record went before */
 	bool skipping;  /* the rest of the current record is not wanted */
 };
 
-struct k2i_text_limits {
+struct k2i_line_limits {
 	size_t piece_bytes_max;    /* a record goes on in pieces of this size when it is longer */
 	uint64_t record_bytes_max; /* LF included; a longer one is not wanted at all; 0: any length */
 };
 
-enum k2i_text_event {
-	K2I_TEXT_NOTHING,  /* all was taken, no record ended */
-	K2I_TEXT_RECORD,   /* a record, or the last piece of one */
-	K2I_TEXT_PIECE,    /* a piece that is followed by another */
-	K2I_TEXT_TOO_LONG, /* a record over record_bytes_max: it is skipped */
+enum k2i_line_event {
+	K2I_LINE_NOTHING,  /* all was taken, no record ended */
+	K2I_LINE_RECORD,   /* a record, or the last piece of one */
+	K2I_LINE_PIECE,    /* a piece that is followed by another */
+	K2I_LINE_TOO_LONG, /* a record over record_bytes_max: it is skipped */
 };
 
-struct k2i_text_part {
+struct k2i_line_part {
 	const char *data; /* in what was given or in `held`; until the next call */
 	size_t bytes;
 	bool continued; /* its record began in an earlier part */
 };
 
 /*
- * Takes the next `*taken` bytes of `data`. Returns a k2i_text_event or -ENOMEM, then nothing is taken. A part that is
+ * Takes the next `*taken` bytes of `data`. Returns a k2i_line_event or -ENOMEM, then nothing is taken. A part that is
  * followed by another is never the end of the data: a record's last piece is not empty.
  */
-int k2i_text_take(struct k2i_text *text, const struct k2i_text_limits *limits, const char *data, size_t bytes,
-		  size_t *taken, struct k2i_text_part *part);
+int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
+			 size_t bytes, size_t *taken, struct k2i_line_part *part);
 
 /* What is held, as the record's end: RECORD or NOTHING. */
-enum k2i_text_event k2i_text_end(struct k2i_text *text, struct k2i_text_part *part);
+enum k2i_line_event k2i_line_buffer_end(struct k2i_line_buffer *line, struct k2i_line_part *part);
 /* What is held, as a piece that is followed by another: PIECE or NOTHING. */
-enum k2i_text_event k2i_text_so_far(struct k2i_text *text, struct k2i_text_part *part);
+enum k2i_line_event k2i_line_buffer_so_far(struct k2i_line_buffer *line, struct k2i_line_part *part);
 /* Ends the holding: what was held is another's now, who has copied it. */
-void k2i_text_let_go(struct k2i_text *text);
+void k2i_line_buffer_let_go(struct k2i_line_buffer *line);
 /* Memory for so much more, which is not held yet; -ENOMEM. */
-int k2i_text_room(struct k2i_text *text, size_t bytes);
+int k2i_line_buffer_room(struct k2i_line_buffer *line, size_t bytes);
 /* Holds `bytes` more of the current record; -ENOMEM, but not if there is room. */
-int k2i_text_hold(struct k2i_text *text, const char *data, size_t bytes);
-void k2i_text_free(struct k2i_text *text);
+int k2i_line_buffer_hold(struct k2i_line_buffer *line, const char *data, size_t bytes);
+void k2i_line_buffer_free(struct k2i_line_buffer *line);
 
 /* Bytes of `data` up to its last LF; 0: it has none. */
-size_t k2i_text_whole(const char *data, size_t bytes);
+size_t k2i_lines_whole(const char *data, size_t bytes);
 /* Records of a chunk: its LFs, and one more for what follows the last. */
-uint32_t k2i_text_records(const char *data, size_t bytes);
+uint32_t k2i_lines_count(const char *data, size_t bytes);
 /*
  * How much of `data` goes into a chunk of at most `bytes_max`: all, or whole records, or `piece_bytes_max` of one that
  * is longer (then `*continues`).
  */
-size_t k2i_text_chunk(const char *data, size_t bytes, size_t bytes_max, size_t piece_bytes_max, bool *continues);
+size_t k2i_lines_chunk(const char *data, size_t bytes, size_t bytes_max, size_t piece_bytes_max, bool *continues);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_COUNTS_H
-#define K2I_FUSE_COUNTS_H
+#ifndef K2I_FUSE_BASE_COUNTS_H
+#define K2I_FUSE_BASE_COUNTS_H
 
 #include <stdint.h>
 
 #include "app/program/counters.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 /*
  * What the mount counts: counters.def. It is in the memory that outlives a worker, and what a step has counted that is not
@@ -29,7 +29,7 @@ static inline void k2i_mount_count(uint64_t *counter, uint64_t add)
 {
 	if (add == 0)
 		return;
-	K2I_SHARED_KEEP(counter);
+	K2I_JOURNAL_KEEP(counter);
 	*counter += add;
 }
 

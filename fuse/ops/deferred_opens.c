@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/device/deferred_opens.h"
+#include "fuse/ops/deferred_opens.h"
 
 #include <errno.h>
 #include <linux/fuse.h>
@@ -7,20 +7,20 @@
 #include <string.h>
 
 #include "fuse/mount.h"
-#include "fuse/device/reply.h"
+#include "fuse/base/reply.h"
 #include "ring/counts.h"
-#include "fuse/keeper/journal.h"
+#include "fuse/base/journal.h"
 
 /* A file that is closed with nothing to be acknowledged gives its number back unheard. */
 #define PAUSE_NS UINT64_C(100000000)
 
-struct k2i_later {
-	struct k2i_later *next;
+struct k2i_deferred_open {
+	struct k2i_deferred_open *next;
 	size_t bytes;
 	struct fuse_in_header request[]; /* its begin */
 };
 
-void k2i_later_want(fuse_req_t req)
+void k2i_deferred_open_want(fuse_req_t req)
 {
 	struct k2i_mount *mount = fuse_req_userdata(req);
 
@@ -30,7 +30,7 @@ void k2i_later_want(fuse_req_t req)
 
 static void keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
 {
-	struct k2i_later **place = &mount->later_first, *later = malloc(sizeof(*later) + bytes);
+	struct k2i_deferred_open **place = &mount->later_first, *later = malloc(sizeof(*later) + bytes);
 
 	if (!later) {
 		k2i_reply_status(mount, request->unique, -ENOMEM);
@@ -52,15 +52,15 @@ static bool serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 	return !mount->later_wanted;
 }
 
-void k2i_later_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
+void k2i_deferred_opens_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 {
 	if (!serve(mount, buffer))
 		keep(mount, buffer->mem, buffer->size);
 }
 
-static void drop(struct k2i_later **place)
+static void drop(struct k2i_deferred_open **place)
 {
-	struct k2i_later *later = *place;
+	struct k2i_deferred_open *later = *place;
 
 	*place = later->next;
 	free(later);
@@ -68,16 +68,16 @@ static void drop(struct k2i_later **place)
 
 static bool serve_first(struct k2i_mount *mount)
 {
-	struct k2i_later *first = mount->later_first;
+	struct k2i_deferred_open *first = mount->later_first;
 	bool answered = serve(mount, &(struct fuse_buf){.size = first->bytes, .mem = first->request});
 
-	k2i_shared_step();
+	k2i_journal_step();
 	if (answered)
 		drop(&mount->later_first);
 	return answered;
 }
 
-void k2i_later_run(struct k2i_mount *mount)
+void k2i_deferred_opens_run(struct k2i_mount *mount)
 {
 	uint64_t now_ns, head;
 
@@ -93,9 +93,9 @@ void k2i_later_run(struct k2i_mount *mount)
 		continue;
 }
 
-bool k2i_later_interrupt(struct k2i_mount *mount, uint64_t unique)
+bool k2i_deferred_opens_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_later **place = &mount->later_first;
+	struct k2i_deferred_open **place = &mount->later_first;
 
 	while (*place && (*place)->request->unique != unique)
 		place = &(*place)->next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_FUSE_KEEPER_JOURNAL_H
-#define K2I_FUSE_KEEPER_JOURNAL_H
+#ifndef K2I_FUSE_BASE_JOURNAL_H
+#define K2I_FUSE_BASE_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,38 +12,38 @@
  * Memory that outlives the process which serves the mount, at the same addresses in its successor, and a journal that
  * makes what is in it whole: whoever changes it keeps what was there before, and what was kept is put back if the
  * process dies before its step is done. A step ends at a point from which the successor can go on: an answer, or a
- * commit to the ring, which decides together with its step. One thread; without k2i_shared_create, as in tests of
+ * commit to the ring, which decides together with its step. One thread; without k2i_journal_create, as in tests of
  * single parts, the memory is the process's own and nothing is kept.
  */
-int k2i_shared_create(void); /* -ENOMEM */
-void k2i_shared_destroy(void);
+int k2i_journal_create(void); /* -ENOMEM */
+void k2i_journal_destroy(void);
 
 /* Memory of any content; NULL. What is freed stays as it is until the step is done. */
-void *k2i_shared_alloc(size_t bytes);
-void k2i_shared_free(void *memory);
+void *k2i_journal_alloc(size_t bytes);
+void k2i_journal_free(void *memory);
 /* A copy of `text`; NULL. */
-char *k2i_shared_text(const char *text);
+char *k2i_journal_strdup(const char *text);
 
 /* To be called before `bytes` of shared memory are changed, if they were there before this step. */
-void k2i_shared_keep(const void *memory, size_t bytes);
-#define K2I_SHARED_KEEP(object) k2i_shared_keep((object), sizeof(*(object)))
+void k2i_journal_keep(const void *memory, size_t bytes);
+#define K2I_JOURNAL_KEEP(object) k2i_journal_keep((object), sizeof(*(object)))
 
 /* The step is done: what has changed stays. */
-void k2i_shared_step(void);
+void k2i_journal_step(void);
 
 /*
  * The answer to the request that is being served, for a successor who can't know whether it was given. It counts from
  * the end of the step with it. false: it is too large to be worth it.
  */
-bool k2i_shared_answer(const struct iovec *parts, int count);
-void k2i_shared_step_answered(void);
-const void *k2i_shared_last_answer(size_t *bytes);
+bool k2i_journal_answer(const struct iovec *parts, int count);
+void k2i_journal_step_answered(void);
+const void *k2i_journal_last_answer(size_t *bytes);
 
 /* k2hft_producer_commit as the end of a step: both are, or neither is. `answered`: with the answer. */
-int k2i_shared_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
-		      bool answered);
+int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
+		       bool answered);
 
 /* What a successor does first, with the ring open and nothing released since. */
-void k2i_shared_settle(const struct k2hft_ring *ring);
+void k2i_journal_settle(const struct k2hft_ring *ring);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fuse/options.h"
+#include "fuse/base/options.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/intake/line_buffer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "fuse/base/journal.h"
+#include "base/line_ends.h"
+
+/* Memory that a long line needed is given back when the line has ended. */
+#define HELD_ROOM_KEPT (64u * 1024)
+
+int k2i_line_buffer_room(struct k2i_line_buffer *line, size_t bytes)
+{
+	size_t needed = line->held_bytes + bytes, room = line->held_room ? line->held_room : 256;
+	char *held;
+
+	if (needed <= line->held_room)
+		return 0;
+	while (room < needed)
+		room *= 2;
+	held = k2i_journal_alloc(room);
+	if (!held)
+		return -ENOMEM;
+	if (line->held_bytes)
+		memcpy(held, line->held, line->held_bytes);
+	K2I_JOURNAL_KEEP(line);
+	k2i_journal_free(line->held);
+	line->held = held;
+	line->held_room = room;
+	return 0;
+}
+
+int k2i_line_buffer_hold(struct k2i_line_buffer *line, const char *data, size_t bytes)
+{
+	if (k2i_line_buffer_room(line, bytes))
+		return -ENOMEM;
+	K2I_JOURNAL_KEEP(line);
+	if (bytes)
+		memcpy(line->held + line->held_bytes, data, bytes);
+	line->held_bytes += bytes;
+	return 0;
+}
+
+void k2i_line_buffer_free(struct k2i_line_buffer *line)
+{
+	k2i_journal_free(line->held);
+}
+
+/*
+ * Nothing is held any more; the memory still has it, so that a step that is not done gets it back: who holds something
+ * new in that step keeps it. With BYTELIMIT it can be longer than what a journal holds.
+ */
+void k2i_line_buffer_let_go(struct k2i_line_buffer *line)
+{
+	K2I_JOURNAL_KEEP(line);
+	line->held_bytes = 0;
+}
+
+/* The part is what is held with `bytes` of data behind it. Nothing is held then, but the memory still has it. */
+static int make_part(struct k2i_line_buffer *line, const char *data, size_t bytes, struct k2i_line_part *part)
+{
+	*part = (struct k2i_line_part){.data = data, .bytes = bytes, .continued = line->continued};
+	K2I_JOURNAL_KEEP(line);
+	if (line->held_bytes == 0)
+		return 0;
+	if (k2i_line_buffer_hold(line, data, bytes))
+		return -ENOMEM;
+	part->data = line->held;
+	part->bytes = line->held_bytes;
+	line->held_bytes = 0;
+	return 0;
+}
+
+static int skip_rest(struct k2i_line_buffer *line, const char *data, size_t bytes, size_t *taken)
+{
+	const char *end = memchr(data, '\n', bytes);
+
+	*taken = end ? (size_t)(end - data) + 1 : bytes;
+	K2I_JOURNAL_KEEP(line);
+	if (end)
+		line->skipping = line->continued = false;
+	return K2I_LINE_NOTHING;
+}
+
+static int too_long(struct k2i_line_buffer *line, bool ended)
+{
+	k2i_line_buffer_let_go(line);
+	line->skipping = !ended;
+	return K2I_LINE_TOO_LONG;
+}
+
+static void trim(struct k2i_line_buffer *line)
+{
+	if (line->held_bytes == 0 && line->held_room > HELD_ROOM_KEPT) {
+		K2I_JOURNAL_KEEP(line);
+		k2i_journal_free(line->held);
+		line->held = NULL;
+		line->held_room = 0;
+	}
+}
+
+int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
+			 size_t bytes, size_t *taken, struct k2i_line_part *part)
+{
+	const char *end;
+	size_t length;
+	int status;
+
+	*taken = 0;
+	trim(line);
+	if (bytes == 0)
+		return K2I_LINE_NOTHING;
+	if (line->skipping)
+		return skip_rest(line, data, bytes, taken);
+	end = memchr(data, '\n', bytes);
+	length = end ? (size_t)(end - data) + 1 : bytes;
+	if (limits->record_bytes_max && line->held_bytes + length > limits->record_bytes_max) {
+		*taken = length;
+		return too_long(line, end != NULL);
+	}
+	if (!limits->record_bytes_max && line->held_bytes + length > limits->piece_bytes_max) {
+		length = limits->piece_bytes_max - line->held_bytes;
+		status = make_part(line, data, length, part);
+		if (status == 0)
+			line->continued = true;
+	} else if (end) {
+		status = make_part(line, data, length, part);
+		if (status == 0)
+			line->continued = false;
+	} else {
+		status = k2i_line_buffer_hold(line, data, length);
+	}
+	if (status)
+		return status;
+	*taken = length;
+	if (line->held_bytes)
+		return K2I_LINE_NOTHING;
+	return line->continued ? K2I_LINE_PIECE : K2I_LINE_RECORD;
+}
+
+enum k2i_line_event k2i_line_buffer_end(struct k2i_line_buffer *line, struct k2i_line_part *part)
+{
+	size_t bytes = line->held_bytes;
+
+	*part = (struct k2i_line_part){.data = line->held, .bytes = bytes, .continued = line->continued};
+	k2i_line_buffer_let_go(line);
+	line->continued = line->skipping = false;
+	return bytes ? K2I_LINE_RECORD : K2I_LINE_NOTHING;
+}
+
+enum k2i_line_event k2i_line_buffer_so_far(struct k2i_line_buffer *line, struct k2i_line_part *part)
+{
+	size_t bytes = line->held_bytes;
+
+	*part = (struct k2i_line_part){.data = line->held, .bytes = bytes, .continued = line->continued};
+	if (bytes == 0)
+		return K2I_LINE_NOTHING;
+	k2i_line_buffer_let_go(line);
+	line->continued = true;
+	return K2I_LINE_PIECE;
+}
+
+size_t k2i_lines_whole(const char *data, size_t bytes)
+{
+	const char *end = memrchr(data, '\n', bytes);
+
+	return end ? (size_t)(end - data) + 1 : 0;
+}
+
+uint32_t k2i_lines_count(const char *data, size_t bytes)
+{
+	uint64_t ends = k2i_line_ends_count((const uint8_t *)data, bytes);
+
+	return (uint32_t)(bytes && data[bytes - 1] != '\n' ? ends + 1 : ends);
+}
+
+size_t k2i_lines_chunk(const char *data, size_t bytes, size_t bytes_max, size_t piece_bytes_max, bool *continues)
+{
+	size_t whole;
+
+	*continues = false;
+	if (bytes <= bytes_max)
+		return bytes;
+	whole = k2i_lines_whole(data, bytes_max);
+	if (whole)
+		return whole;
+	*continues = true;
+	return piece_bytes_max < bytes_max ? piece_bytes_max : bytes_max;
+}
