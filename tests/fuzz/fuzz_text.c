@@ -27,8 +27,8 @@ static void part_keep(struct taken *taken, enum k2i_line_event event, const stru
 	taken->in_record = event == K2I_LINE_PIECE;
 }
 
-static void write_take(struct k2i_line_buffer *text, const struct k2i_line_limits *limits, const char *data, size_t bytes,
-		       struct taken *taken)
+static void write_take(struct k2i_line_buffer *text, const struct k2i_line_limits *limits, const char *data,
+		       size_t bytes, struct taken *taken)
 {
 	size_t part_max = (size_t)(limits->record_bytes_max ? limits->record_bytes_max : limits->piece_bytes_max);
 	struct k2i_line_part part;
