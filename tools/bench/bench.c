@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +17,6 @@
 #include "tools/base/commands.h"
 
 #define KEY_BYTES 32u
-
-static atomic_int interrupts;
-
-static void interrupted(int number)
-{
-	if (number != SIGALRM)
-		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
-	/* Again and again: one that comes just before a call that waits would not end it. */
-	(void)alarm(1);
-}
-
-int bench_interrupted(void)
-{
-	return atomic_load_explicit(&interrupts, memory_order_relaxed);
-}
 
 static uint64_t writer_records(const struct bench_run *run)
 {
@@ -306,21 +290,6 @@ static int work_do(struct bench_run *run, struct bench_report *report)
 	return status;
 }
 
-static void signals_catch(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
-	/* Not SA_RESTART: what waits is to end. */
-	struct sigaction action = {.sa_handler = interrupted}, before;
-	unsigned number;
-
-	/* What nohup(1) has turned off stays so. */
-	for (number = 0; number < sizeof(numbers) / sizeof(numbers[0]); number++)
-		if (sigaction(numbers[number], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			(void)sigaction(numbers[number], &action, NULL);
-	/* A sender that is gone must not end this process. */
-	(void)signal(SIGPIPE, SIG_IGN);
-}
-
 static int measure(const struct bench_options *options, struct bench_report *report)
 {
 	const char *temporary = getenv("TMPDIR");
@@ -328,7 +297,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	char root[PATH_MAX], work[PATH_MAX + 32];
 	int status;
 
-	signals_catch();
+	bench_signals_catch();
 	/* Where this was called is not where those that are started look for it. */
 	if (!realpath(temporary && *temporary ? temporary : "/tmp", root))
 		(void)snprintf(root, sizeof(root), "%s", temporary ? temporary : "/tmp");

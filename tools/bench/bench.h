@@ -34,7 +34,7 @@ struct bench_list {
 enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_APPEND, BENCH_RECORD, BENCH_IDLE, BENCH_TMPFS };
 extern const char *const bench_way_names[], *const bench_format_names[];
 
-/* What is measured: all that tells one line of the table from another. bench_report.c has their names. */
+/* A point that is measured: all that tells one line of the table from another. point.c has the names of its fields. */
 struct bench_point {
 	uint64_t way, size, senders;      /* size: 0 with `input` */
 	uint64_t writers;                 /* of each sender */
@@ -64,8 +64,15 @@ uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
 #define BENCH_WRITE_BYTES (256u * 1024)
 /* 0: of lines of a log, as many as BENCH_WRITE_BYTES hold. */
 uint64_t bench_per_write(const struct bench_point *point);
-/* Of a way's ring, where --ring does not say it. */
+/* The size of a way's ring, where --ring does not say it. */
 uint64_t bench_ring_bytes(uint64_t way);
+bool bench_way_mounts(uint64_t way);
+bool bench_point_equal(const struct bench_point *a, const struct bench_point *b);
+uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);
+/* "library, 10 bytes, -g 3", and other values that are not the default. */
+void bench_point_text(const struct bench_point *point, char *text, size_t room);
+/* Appends to a text, as far as there is room. */
+void bench_text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* What one run gives; NAN: was not measured. */
 enum bench_metric {
@@ -200,17 +207,16 @@ struct bench_run {
 	uint64_t renamed_bytes; /* of files that the receiver has written to and that have another name since */
 };
 
-/* bench_options.c: STATUS_OK, or STATUS_WRONG with the message. */
+/* options.c: STATUS_OK, or STATUS_WRONG with the message. */
 int bench_options_parse(struct bench_options *options, int argc, char **argv);
 
-/* bench_plan.c: fills in results and rows, not measured yet. -1 with the message. */
+/* plan.c: fills in results and rows, not measured yet. -1 with the message. */
 int bench_plan_make(struct bench_report *report, const struct bench_options *options);
-bool bench_way_mounts(uint64_t way);
 uint64_t bench_list_most(const struct bench_list *list);
 /* The file with log lines that is used when none is given; NULL: there is none. */
 const char *bench_input_find(void);
 
-/* bench_figures.c: pure. */
+/* figures.c: pure. */
 double bench_median(double *values, uint64_t count);
 /* Which of `count` values in order, from 0, is the lowest that so many thousandths of them do not exceed. */
 uint64_t bench_rank(uint64_t count, unsigned thousandths);
@@ -232,10 +238,11 @@ unsigned bench_knee(const struct bench_report *report, unsigned first, enum benc
 		    unsigned *knee);
 bool bench_sweep_has(const struct bench_report *report, unsigned first, unsigned number, enum bench_axis axis);
 #define BENCH_KNEE_SHARE 0.9
-bool bench_point_equal(const struct bench_point *a, const struct bench_point *b);
 
-/* bench_report.c: tables, and the files; STATUS_FAILED with the message. */
+/* machine.c */
 void bench_machine_take(struct bench_report *report, const struct bench_options *options, int argc, char **argv);
+
+/* table.c: the tables on the terminal. */
 void bench_table_head(const struct bench_report *report);
 void bench_table_line(const struct bench_report *report, const struct bench_result *result);
 /* The bullet of a list's next line: the empty line before the list comes with the first. */
@@ -243,15 +250,14 @@ const char *bench_bullet(const char **bullet);
 /* A line for each, behind its bullet. */
 void bench_knees_print(FILE *output, const char **bullet, const struct bench_report *report);
 void bench_row_print(const struct bench_row *row);
+
+/* files.c: STATUS_FAILED with the message. */
 /* Again and again: each time the whole. `once`, in the end: what is no file of its own, a pipe say. */
 int bench_files_write(const struct bench_options *options, const struct bench_report *report, bool once);
 /* Before anything is measured: whether the files that options name can be written. */
 int bench_files_check(const struct bench_options *options);
-/* "library, 10 bytes, -g 3", and what else is not the default. */
-void bench_point_text(const struct bench_point *point, char *text, size_t room);
-uint64_t bench_parameter_get(const struct bench_point *point, unsigned number);
 
-/* bench_json.c: what a report has beside its results. */
+/* json.c: what a report has beside its results. */
 struct bench_text {
 	const char *name;
 	size_t offset;
@@ -268,58 +274,62 @@ const char *bench_report_differs(const struct bench_report *a, const struct benc
 /* -1 with the message. bench_report_free in every case. */
 int bench_json_read(const char *path, struct bench_report *report);
 void bench_report_free(struct bench_report *report);
-/* bench_markdown.c, bench_html.c */
+/* markdown.c, html.c */
 void bench_markdown_write(FILE *output, const struct bench_report *report);
 void bench_html_write(FILE *output, const struct bench_report *report);
-/* bench_compare.c: exit status, STATUS_FOUND if a figure got worse. */
+/* compare.c: exit status, STATUS_FOUND if a figure got worse. */
 int bench_compare(const struct bench_options *options);
 
-/* bench_block.c: the file that senders take their records from; 0, -1 with the message. */
+/* block.c: the file that senders take their records from; 0, -1 with the message. */
 int bench_block_make(struct bench_run *run);
-/* bench_run.c: 0; -1 with the message. */
+/* run.c: 0; -1 with the message. */
 int bench_run(struct bench_run *run, double metrics[BENCH_METRICS]);
-/* Whether one of them has not ended. */
-bool bench_senders_run(const struct bench_run *run);
-/* How many streams there are: each writer of each sender has its own. */
+
+/* streams.c: how many streams there are: each writer of each sender has its own. */
 unsigned bench_stream_count(const struct bench_point *point);
 void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM]);
 void bench_received_path(const struct bench_run *run, unsigned stream, char path[BENCH_PATH_ROOM]);
 /* How many files of the receiver there are. */
 unsigned bench_received_count(const struct bench_run *run);
-/* bench_process.c */
+/* When a record is due, in nanoseconds from the start. */
+uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record);
+
+/* process.c */
 int bench_receiver_start(struct bench_run *run);
 int bench_mount_start(struct bench_run *run);
 /* Asks it to end, and takes what it used. -1 with the message: it failed. */
 int bench_process_stop(struct bench_run *run, struct bench_process *process, const char *name);
 /* Whether a child has, and how; it is still to be waited for. */
 bool bench_ended(pid_t process, siginfo_t *how);
+/* Whether one of the senders has not ended. */
+bool bench_senders_run(const struct bench_run *run);
 /* What no run gets over, with the message: a program that it needs has ended, or there is no room for its files. */
 bool bench_trouble(const struct bench_run *run);
 /* The path of one of the project's programs: beside this one, else its name, for PATH. */
 void bench_program_find(const char *name, char *path, size_t room);
-/* bench_link.c: a process between sender and receiver that lets so much through; changes the port. */
+/* link.c: a process between sender and receiver that lets so much through; changes the port. */
 int bench_link_start(struct bench_run *run);
-/* bench_send.c: a sender process; never returns. It waits until `gate` ends. */
+/* send.c: a sender process; never returns. It waits until `gate` ends. */
 _Noreturn void bench_send(struct bench_run *run, unsigned number, int ready, int gate);
-/* bench_still.c: what is not a rate: the cost of one record, and what is used while nothing goes. -errno. */
+/* still.c: figures that are no rates: the cost of one record, and the use of idle processes. -errno. */
 int bench_record_cost(struct bench_run *run, const char *block, struct bench_slot *slot);
 int bench_idle_use(struct bench_run *run, struct bench_slot *slot);
-/* bench_send.c */
+/* library.c */
 struct k2hft_sender;
 int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender);
-/* bench_latency.c: looks at the receiver's files until every record is there. -1 with the message. */
+/* latency.c: looks at the receiver's files until every record is there. -1 with the message. */
 int bench_latency_watch(struct bench_run *run);
-/* When the record is due, in nanoseconds from the start. */
-uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record);
-/* bench_sustain.c: looks at the receiver's files each second until the senders are done. -1 with the message. */
+/* sustain.c: looks at the receiver's files each second until the senders are done. -1 with the message. */
 int bench_sustain_watch(struct bench_run *run);
-/* bench_memory.c: this process and those that it starts have so much memory from now on. -errno, and why not. */
+/* memory.c: this process and those that it starts have so much memory from now on. -errno, and why not. */
 int bench_memory_limit(uint64_t bytes, char why[BENCH_TEXT_ROOM]);
 void bench_memory_release(void);
 
+/* interrupt.c: signals that end a run, in order: how many came. */
+void bench_signals_catch(void);
+int bench_interrupted(void);
+
 #define bench_error(...) command_error("bench", __VA_ARGS__)
 #define bench_failed(status, ...) command_failed(status, "bench", __VA_ARGS__)
-/* How often. */
-int bench_interrupted(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "tools/bench/bench.h"
 
-/* Charts as inline SVG, in the colours of the page that they are in (bench_html.c has its style). */
+/* Charts as inline SVG, in the colours of the page that they are in (html.c has its style). */
 
 /* A bar with what the runs ranged over, and a mark such as what the pipe did. NAN: there is none. */
 struct bench_bar {

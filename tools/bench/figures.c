@@ -122,47 +122,6 @@ int bench_judge(enum bench_metric metric, const struct bench_result *a, const st
 	return more * better;
 }
 
-bool bench_point_equal(const struct bench_point *a, const struct bench_point *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
-}
-
-uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis)
-{
-	switch (axis) {
-	case BENCH_SENDERS:
-		return &point->senders;
-	case BENCH_WRITERS:
-		return &point->writers;
-	case BENCH_PER_WRITE:
-		return &point->per_write;
-	default:
-		return &point->ring_bytes;
-	}
-}
-
-enum bench_metric bench_against_metric(const struct bench_point *point)
-{
-	return point->way == BENCH_APPEND ? BENCH_TMPFS_MB : point->link_mbit ? BENCH_LINE_MB : BENCH_PIPE_MB;
-}
-
-enum bench_metric bench_ratio_metric(const struct bench_point *point)
-{
-	return point->way == BENCH_APPEND ? BENCH_OF_TMPFS : point->link_mbit ? BENCH_OF_LINE : BENCH_RATIO;
-}
-
-uint64_t bench_per_write(const struct bench_point *point)
-{
-	uint64_t records = point->size ? BENCH_WRITE_BYTES / point->size : 0;
-
-	if (point->per_write)
-		return point->per_write;
-	if (point->way == BENCH_LIBRARY || point->way == BENCH_APPEND || point->way == BENCH_TMPFS || point->rate ||
-	    (records == 0 && point->size))
-		return 1;
-	return records;
-}
-
 /* 0 records in one write stands for many; of a log nobody knows how many, but more than a list is likely to name. */
 static uint64_t knee_order(struct bench_point *point, enum bench_axis axis)
 {

@@ -65,20 +65,6 @@ static uint64_t part_of(const struct plan *plan, uint64_t whole)
 	return plan->options->brief && whole > BRIEF_PART ? whole / BRIEF_PART : whole;
 }
 
-bool bench_way_mounts(uint64_t way)
-{
-	return way == BENCH_MOUNT || way == BENCH_APPEND || way == BENCH_IDLE;
-}
-
-/*
- * What a small ring is written into is still in the processor's cache from the time around before. The mount fetches 5 ms
- * of small appends at once.
- */
-uint64_t bench_ring_bytes(uint64_t way)
-{
-	return UINT64_C(1) << (way == BENCH_APPEND ? 23 : 21);
-}
-
 static void ring_fit(struct bench_point *point)
 {
 	if (point->ring_bytes == 0)

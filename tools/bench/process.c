@@ -318,6 +318,17 @@ bool bench_ended(pid_t process, siginfo_t *how)
 	return process && waitid(P_PID, (id_t)process, how, WEXITED | WNOHANG | WNOWAIT) == 0 && how->si_pid != 0;
 }
 
+bool bench_senders_run(const struct bench_run *run)
+{
+	unsigned number;
+	siginfo_t how;
+
+	for (number = 0; number < run->point.senders; number++)
+		if (!bench_ended(run->senders[number], &how))
+			return true;
+	return false;
+}
+
 /* One that has ended by itself has said why. */
 static bool sender_failed(const struct bench_run *run)
 {

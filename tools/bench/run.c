@@ -120,35 +120,6 @@ static int senders_wait(struct bench_run *run, bool stop)
 	return failed ? -1 : 0;
 }
 
-unsigned bench_stream_count(const struct bench_point *point)
-{
-	return (unsigned)(point->senders * point->writers);
-}
-
-void bench_stream_name(const struct bench_point *point, unsigned stream, char name[BENCH_STREAM_ROOM])
-{
-	unsigned writers = (unsigned)point->writers;
-
-	if (writers > 1)
-		(void)snprintf(name, BENCH_STREAM_ROOM, "bench/%u.%u", stream / writers, stream % writers);
-	else
-		(void)snprintf(name, BENCH_STREAM_ROOM, "bench/%u", stream);
-}
-
-unsigned bench_received_count(const struct bench_run *run)
-{
-	return run->point.unify ? 1 : bench_stream_count(&run->point);
-}
-
-void bench_received_path(const struct bench_run *run, unsigned stream, char path[BENCH_PATH_ROOM])
-{
-	char name[BENCH_STREAM_ROOM] = "unify.log";
-
-	if (!run->point.unify)
-		bench_stream_name(&run->point, stream, name);
-	(void)snprintf(path, BENCH_PATH_ROOM, "%s/received/%s", run->work, name);
-}
-
 /* What the receiver's files have, against what was sent. */
 static int received_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
@@ -211,17 +182,6 @@ static int parts_stop(struct bench_run *run)
 		run->link.pid = 0;
 	}
 	return mount || receiver ? -1 : 0;
-}
-
-bool bench_senders_run(const struct bench_run *run)
-{
-	unsigned number;
-	siginfo_t how;
-
-	for (number = 0; number < run->point.senders; number++)
-		if (!bench_ended(run->senders[number], &how))
-			return true;
-	return false;
 }
 
 /* Who sends to nobody, or to one whose disk is full, waits for ever. */

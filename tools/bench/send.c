@@ -48,28 +48,6 @@ struct sending {
 	uint64_t produced_ns, bytes, records;
 };
 
-uint64_t bench_due_ns(const struct bench_run *run, unsigned stream, uint64_t record)
-{
-	uint64_t per_write = run->point.per_write ? run->point.per_write : 1;
-	double first = (double)(record - record % per_write) * bench_stream_count(&run->point) + stream;
-
-	return (uint64_t)(first * 1e9 / (double)run->point.rate);
-}
-
-int bench_library_open(const struct bench_run *run, struct k2hft_sender **sender)
-{
-	const struct k2hft_tls_options tls = {.size = sizeof(tls), .shared_key_path = run->shared_key};
-	struct k2hft_sender_options options = {.size = sizeof(options),
-					       .host = run->host,
-					       .port = run->port,
-					       .ring_bytes = run->point.ring_bytes,
-					       .level = K2HFT_LEVEL_RECEIVED + (uint32_t)run->point.level,
-					       .compress = (uint32_t)run->point.compress,
-					       .tls = run->point.tls ? &tls : NULL};
-
-	return k2hft_sender_open(&options, sender);
-}
-
 static int library_open(struct sending *sending)
 {
 	/* Another's can be away for long, and whoever waits wants to know. */

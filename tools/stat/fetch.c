@@ -17,29 +17,9 @@
 #include "ring/counts.h"
 #include "tools/stat/stat.h"
 
-#define ROOM_FIRST ((size_t)64 * 1024)
-#define ROOM_MAX ((size_t)16 * 1024 * 1024)
-
 static void complain(const char *target, const char *reason)
 {
 	command_error("stat", "%s: %s", target, reason);
-}
-
-int stat_room_make(char **text, size_t bytes, size_t *room)
-{
-	size_t wanted = *room ? *room * 2 : ROOM_FIRST;
-	char *grown;
-
-	if (bytes + 1 < *room)
-		return 0;
-	if (wanted > ROOM_MAX)
-		return -EFBIG;
-	grown = realloc(*text, wanted);
-	if (!grown)
-		return -ENOMEM;
-	*text = grown;
-	*room = wanted;
-	return 0;
 }
 
 /* Up to the end of a file or pipe. NULL with errno. */

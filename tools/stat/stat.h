@@ -20,7 +20,7 @@
 char *stat_fetch(const char *target, int timeout_ms);
 /* The same of a receiver: -errno with a reason. */
 char *stat_http_get(const char *host, const char *port, int timeout_ms, char *reason, size_t room);
-/* Of what is read: room for more behind `bytes`, and for its end. 0, -EFBIG or -ENOMEM; `*text` is to be free()d in any case. */
+/* Makes room behind `bytes` for more, and for its end. 0, -EFBIG or -ENOMEM; `*text` is to be free()d in any case. */
 int stat_room_make(char **text, size_t bytes, size_t *room);
 
 /* Whether this status has the table. */

@@ -84,7 +84,7 @@ int verify_tally_long_line(struct verify_tally *tally, const struct verify_line 
 /* Adds up, and compares with what is expected. 0 or -ENOMEM. */
 int verify_tally_end(struct verify_tally *tally);
 
-/* verify_report.c */
+/* report.c */
 void verify_report(const struct verify_tally *tally, double seconds);
 
 #endif

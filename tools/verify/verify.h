@@ -43,10 +43,10 @@ struct verify_options {
 };
 #define VERIFY_ANY_NUMBER UINT64_MAX
 
-/* verify_options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected` is the caller's to free. */
+/* options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected` is the caller's to free. */
 int verify_options_parse(struct verify_options *options, int argc, char **argv);
 
-/* verify_make.c, verify_read.c: exit status, with the message. */
+/* make.c, read.c: exit status, with the message. */
 int verify_make(const struct verify_options *options);
 int verify_read(const struct verify_options *options);
 
