@@ -18,6 +18,7 @@
 #include "app/program/daemon.h"
 #include "receiver/base/directory.h"
 #include "app/rules/hosts.h"
+#include "receiver/housekeeper.h"
 #include "receiver/identity.h"
 #include "receiver/listen/listener.h"
 #include "base/clock.h"
@@ -41,6 +42,7 @@ static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 struct k2i_receiver {
 	struct k2i_counters counters;
 	struct k2i_state state;
+	struct k2i_housekeeper housekeeper;
 	struct k2i_service service;
 	struct k2i_format *format;
 	struct k2i_listener *listener;
@@ -49,7 +51,7 @@ struct k2i_receiver {
 	struct k2i_control *control;
 	struct k2i_status status;
 	struct event_base *base;
-	struct event *signals[SIGNAL_COUNT], *tick;
+	struct event *signals[SIGNAL_COUNT];
 	const char *config; /* as the command line has it */
 	bool started;
 };
@@ -99,7 +101,7 @@ static void admission_reload(struct k2i_receiver *receiver)
 	k2i_admission_change(receiver->service.admission, hosts);
 }
 
-/* Signals and time ----------------------------------------------------------------------------------------------- */
+/* Signals -------------------------------------------------------------------------------------------------------- */
 
 static void on_signal(evutil_socket_t number, short what, void *argument)
 {
@@ -109,7 +111,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	switch (number) {
 	case SIGHUP:
 		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
-		k2i_outputs_reopen(receiver->state.destination.outputs);
+		k2i_housekeeper_reopen(&receiver->housekeeper);
 		k2i_secure_reload(receiver->service.secure);
 		admission_reload(receiver);
 		break;
@@ -120,15 +122,6 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	default:
 		(void)event_base_loopbreak(receiver->base);
 	}
-}
-
-static void on_tick(evutil_socket_t descriptor, short what, void *argument)
-{
-	struct k2i_receiver *receiver = argument;
-
-	(void)descriptor;
-	(void)what;
-	k2i_state_tick(&receiver->state);
 }
 
 /*
@@ -146,7 +139,6 @@ static void signals_ignore(void)
 
 static int events_open(struct k2i_receiver *receiver)
 {
-	struct timeval second = {1, 0};
 	unsigned i;
 
 	receiver->base = event_base_new();
@@ -157,8 +149,7 @@ static int events_open(struct k2i_receiver *receiver)
 		if (!receiver->signals[i] || event_add(receiver->signals[i], NULL))
 			return -ENOMEM;
 	}
-	receiver->tick = event_new(receiver->base, -1, EV_PERSIST, on_tick, receiver);
-	return receiver->tick && event_add(receiver->tick, &second) == 0 ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* Configuration -------------------------------------------------------------------------------------------------- */
@@ -344,6 +335,8 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 	error = events_open(receiver);
 	if (!error)
 		error = service_open(receiver, settings);
+	if (!error)
+		error = k2i_housekeeper_start(&receiver->housekeeper, &receiver->state);
 	if (error) {
 		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", k2i_text_error(error));
 		return K2I_EXIT_FAILED;
@@ -408,6 +401,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	k2i_listener_close(receiver->listener);
 	k2i_admission_stop(receiver->service.admission);
 	k2i_loops_stop(receiver->loops);
+	k2i_housekeeper_stop(&receiver->housekeeper);
 	k2i_admission_free(receiver->service.admission);
 	k2i_syncer_stop(receiver->service.syncer);
 	k2i_secure_free(receiver->service.secure);
@@ -421,8 +415,6 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		if (receiver->signals[i])
 			event_free(receiver->signals[i]);
 	}
-	if (receiver->tick)
-		event_free(receiver->tick);
 	if (receiver->base)
 		event_base_free(receiver->base);
 	free(receiver);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RECEIVER_HOUSEKEEPER_H
+#define K2I_RECEIVER_HOUSEKEEPER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "receiver/state.h"
+
+/*
+ * A thread for disk work that no connection asks for: k2i_state_tick once a second, and output files that SIGHUP closes.
+ * A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
+ */
+struct k2i_housekeeper {
+	struct k2i_state *state;
+	pthread_t thread;
+	bool started;
+	pthread_cond_t wake;
+	pthread_mutex_t mutex; /* guards what follows */
+	bool reopen, stopping;
+};
+
+/* `state` must outlive it. Errors as pthread_create(3). */
+int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state);
+/* Has output files opened anew, as k2i_outputs_reopen, and returns at once. */
+void k2i_housekeeper_reopen(struct k2i_housekeeper *housekeeper);
+/* Ends the thread, and waits for the disk if the thread does. Nothing happens if it was not started. */
+void k2i_housekeeper_stop(struct k2i_housekeeper *housekeeper);
+
+#endif
