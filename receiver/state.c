@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "frame/message.h"
 #include "config/path.h"
 #include "receiver/base/text.h"
 #include "base/uuid.h"
@@ -125,7 +124,7 @@ static int ledger_open(struct k2i_state *state, const struct k2i_settings *setti
 	int error = k2i_boot_id(boot_id);
 
 	/* Without it each start would be one of the same machine run. */
-	if (error || k2i_message_uuid_zero(boot_id)) {
+	if (error || k2i_uuid_zero(boot_id)) {
 		k2i_log(K2HFT_LOG_ERROR, "ledger: /proc/sys/kernel/random/boot_id can't be read: the receiver needs "
 					 "/proc, and all of it "
 					 "(no subset=pid, or ProcSubset= of a unit)");

@@ -7,29 +7,10 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #define TEXT_BYTES 1024u
 #define LIMIT_INTERVAL_NS (10 * K2I_SECOND_NS)
-
-/* A path or a peer's text can hold a line end, and what follows it would look like a message of its own. */
-unsigned k2i_log_control_bytes(const char *text)
-{
-	unsigned char byte = (unsigned char)text[0];
-
-	if (byte < 0x20 || byte == 0x7f)
-		return 1;
-	return text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
-}
-
-void k2i_log_clean(char *text)
-{
-	for (; *text; text++) {
-		unsigned control = k2i_log_control_bytes(text);
-
-		if (control)
-			text[0] = text[control - 1] = '?';
-	}
-}
 
 void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
@@ -40,7 +21,7 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	k2i_log_clean(text);
+	k2i_text_controls_mask(text);
 	k2hft_log_write(level, text);
 	errno = kept;
 }

@@ -14,11 +14,6 @@
  */
 void k2i_log(enum k2hft_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* How many bytes of a text are a control character, of ASCII or of U+0080 to U+009F, which some terminals obey, too. */
-unsigned k2i_log_control_bytes(const char *text);
-/* Has ? for each byte of those, as a message has. */
-void k2i_log_clean(char *text);
-
 /*
  * For events that can come by the thousand, and that a counter counts: one limiter for one place in the code, zero at
  * first, for any number of threads. `now_ns`: CLOCK_MONOTONIC.

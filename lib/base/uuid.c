@@ -21,6 +21,13 @@ const char *k2i_uuid_text(const uint8_t uuid[16], char text[K2I_UUID_TEXT_BYTES]
 	return text;
 }
 
+bool k2i_uuid_zero(const uint8_t uuid[16])
+{
+	static const uint8_t zeros[16];
+
+	return memcmp(uuid, zeros, sizeof(zeros)) == 0;
+}
+
 int k2i_boot_id(uint8_t boot_id[16])
 {
 	char text[64] = "";

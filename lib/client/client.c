@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/hash.h"
-#include "frame/message.h"
 #include "base/options.h"
+#include "base/text.h"
 #include "ring/counts.h"
 #include "ring/handle.h"
 
@@ -41,7 +41,7 @@ static int texts_check(const struct k2hft_client_options *options)
 	if (!is_port(options->port))
 		return k2i_option_refuse("port = \"%s\" is no port", options->port);
 	if (options->host_name &&
-	    (strlen(options->host_name) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_message_text_valid(options->host_name)))
+	    (strlen(options->host_name) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_text_plain(options->host_name)))
 		return k2i_option_refuse("host_name = \"%s\" has more than %u bytes, or a control character",
 					 options->host_name, (unsigned)K2HFT_STREAM_HOST_BYTES_MAX);
 	return 0;
@@ -76,7 +76,7 @@ static void own_name(char *name, size_t room)
 {
 	if (gethostname(name, room - 1) < 0)
 		name[0] = '\0';
-	k2i_message_text_clean(name, room);
+	k2i_text_controls_mask(name);
 }
 
 static int names_copy(struct k2hft_client *client)

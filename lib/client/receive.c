@@ -5,6 +5,7 @@
 
 #include "client/state.h"
 #include "base/crash.h"
+#include "base/text.h"
 
 /* A receiver that sends without end must not keep the ring, or a program's loop, waiting. */
 #define READS_MAX 16u
@@ -108,7 +109,7 @@ static void take_error(struct k2hft_client *client, const uint8_t *body, size_t 
 		return;
 	}
 	/* Whoever asks for the last error shows it. */
-	k2i_log_clean(error.text);
+	k2i_text_controls_mask(error.text);
 	client->stats.refusals++;
 	if (error.code == K2HFT_ERROR_FENCED && client->state == K2HFT_CLIENT_GREETING)
 		k2i_client_fenced(client, now_ns);

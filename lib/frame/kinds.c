@@ -3,8 +3,11 @@
 #include <k2hft/frame.h>
 
 #include <errno.h>
+#include <string.h>
 
 #include "frame/message.h"
+#include "base/text.h"
+#include "base/uuid.h"
 
 static bool level_valid(uint8_t level)
 {
@@ -18,9 +21,9 @@ static bool hello_valid(const void *message)
 	const struct k2hft_hello *hello = message;
 
 	return hello->version_min >= 1 && hello->version_max >= hello->version_min && level_valid(hello->level) &&
-	       !k2i_message_uuid_zero(hello->ring_uuid) && hello->acked % 8 == 0 && hello->frame_bytes_max >= 1 &&
-	       hello->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_message_text_valid(hello->host) &&
-	       k2i_message_text_valid(hello->software);
+	       !k2i_uuid_zero(hello->ring_uuid) && hello->acked % 8 == 0 && hello->frame_bytes_max >= 1 &&
+	       hello->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_text_plain(hello->host) &&
+	       k2i_text_plain(hello->software);
 }
 
 static const struct k2i_message hello_kind = {
@@ -62,9 +65,9 @@ static bool welcome_valid(const void *message)
 	const struct k2hft_welcome *welcome = message;
 
 	return welcome->version >= 1 && level_valid(welcome->level) && !(welcome->flags & ~K2HFT_WELCOME_KNOWN) &&
-	       !k2i_message_uuid_zero(welcome->receiver_uuid) && welcome->position % 8 == 0 &&
+	       !k2i_uuid_zero(welcome->receiver_uuid) && welcome->position % 8 == 0 &&
 	       welcome->window_end >= welcome->position && welcome->frame_bytes_max >= K2HFT_FRAME_BODY_BYTES_MIN &&
-	       welcome->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_message_text_valid(welcome->software);
+	       welcome->frame_bytes_max <= K2HFT_FRAME_BODY_BYTES_MAX && k2i_text_plain(welcome->software);
 }
 
 static const struct k2i_message welcome_kind = {
@@ -168,7 +171,7 @@ static bool error_valid(const void *message)
 {
 	const struct k2hft_error_message *error = message;
 
-	return error->code != 0 && k2i_message_text_valid(error->text);
+	return error->code != 0 && k2i_text_plain(error->text);
 }
 
 static const struct k2i_message error_kind = {
@@ -182,7 +185,8 @@ int k2hft_error_encode(const struct k2hft_error_message *error, uint8_t *bytes, 
 	struct k2hft_error_message clean = *error;
 
 	/* The text can quote a peer, and an ERROR must get out: what may not be in it is replaced, not refused. */
-	k2i_message_text_clean(clean.text, sizeof(clean.text));
+	if (memchr(clean.text, '\0', sizeof(clean.text)))
+		k2i_text_controls_mask(clean.text);
 	return k2i_message_encode(&error_kind, K2HFT_FRAME_ERROR, &clean, bytes, frame_room);
 }
 

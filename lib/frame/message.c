@@ -106,29 +106,3 @@ int k2i_message_decode(const struct k2i_message *kind, const void *body, size_t 
 		return -EBADMSG;
 	return !kind->valid || kind->valid(message) ? 0 : -EBADMSG;
 }
-
-static bool is_control(char character)
-{
-	return (unsigned char)character < 32 || character == 127;
-}
-
-bool k2i_message_text_valid(const char *text)
-{
-	while (*text && !is_control(*text))
-		text++;
-	return !*text;
-}
-
-void k2i_message_text_clean(char *text, size_t room)
-{
-	for (size_t at = 0; at < room && text[at]; at++)
-		if (is_control(text[at]))
-			text[at] = '?';
-}
-
-bool k2i_message_uuid_zero(const uint8_t uuid[16])
-{
-	static const uint8_t zeros[16];
-
-	return memcmp(uuid, zeros, sizeof(zeros)) == 0;
-}

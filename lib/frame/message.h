@@ -43,10 +43,4 @@ int k2i_message_encode(const struct k2i_message *kind, uint8_t type, const void 
 		       size_t frame_room);
 int k2i_message_decode(const struct k2i_message *kind, const void *body, size_t body_bytes, void *message);
 
-/* No control characters. `text` is terminated. */
-bool k2i_message_text_valid(const char *text);
-/* Has '?' for each of them, up to its terminator or the end of its array. */
-void k2i_message_text_clean(char *text, size_t room);
-bool k2i_message_uuid_zero(const uint8_t uuid[16]);
-
 #endif

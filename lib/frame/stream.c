@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame/message.h"
+#include "base/text.h"
 
 #define PART_BYTES_MAX 255u
 
@@ -38,7 +39,7 @@ static bool stream_valid(const void *message)
 	const struct k2hft_stream_message *stream = message;
 
 	return (stream->mode == K2HFT_STREAM_TEXT || stream->mode == K2HFT_STREAM_BINARY) &&
-	       k2hft_stream_path_check(stream->path, strlen(stream->path)) == 0 && k2i_message_text_valid(stream->host);
+	       k2hft_stream_path_check(stream->path, strlen(stream->path)) == 0 && k2i_text_plain(stream->host);
 }
 
 static const struct k2i_message stream_kind = {

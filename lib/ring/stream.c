@@ -8,7 +8,7 @@
 #include <k2hft/frame.h>
 
 #include "base/hash.h"
-#include "frame/message.h"
+#include "base/text.h"
 
 /*
  * The table of streams in the ring. Declarers exclude each other, threads by the handle's mutex and processes by a lock
@@ -260,7 +260,7 @@ static int stream_check(const struct k2hft_stream *given, struct k2hft_stream *s
 		stream->host = "";
 	if (!stream->path || stream->mode > K2HFT_STREAM_BINARY || stream->reserved ||
 	    strnlen(stream->host, K2HFT_STREAM_HOST_BYTES_MAX + 1) > K2HFT_STREAM_HOST_BYTES_MAX ||
-	    !k2i_message_text_valid(stream->host))
+	    !k2i_text_plain(stream->host))
 		return -EINVAL;
 	return k2hft_stream_path_check(stream->path, strnlen(stream->path, K2HFT_STREAM_PATH_BYTES_MAX + 1));
 }

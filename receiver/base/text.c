@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/log.h"
+#include "base/text.h"
 
 const char *k2i_text_error(int error)
 {
@@ -16,6 +16,6 @@ const char *k2i_text_clean(const char *input, char *output, size_t room)
 
 	memmove(output, input, bytes);
 	output[bytes] = '\0';
-	k2i_log_clean(output);
+	k2i_text_controls_mask(output);
 	return output;
 }

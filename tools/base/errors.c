@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
 #define LINE_ROOM 512
 #define MESSAGE_ROOM 8192 /* two paths */
@@ -49,7 +50,7 @@ __attribute__((format(printf, 2, 0))) static void line_write(const char *command
 	char text[MESSAGE_ROOM];
 
 	(void)vsnprintf(text, sizeof(text), format, arguments);
-	k2i_log_clean(text);
+	k2i_text_controls_mask(text);
 	flockfile(stderr);
 	progress_clear();
 	(void)fprintf(stderr, "k2hft %s: %s\n", command, text);

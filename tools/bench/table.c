@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/bench/chart.h"
-#include "base/log.h"
+#include "base/text.h"
 
 /* Gives up digits rather than its column. */
 static void number_print(int width, int digits, double number)
@@ -264,9 +264,9 @@ void bench_row_print(const struct bench_row *row)
 	struct bench_row shown = *row;
 
 	/* It can come from a file. */
-	k2i_log_clean(shown.what);
-	k2i_log_clean(shown.unit);
-	k2i_log_clean(shown.against_what);
+	k2i_text_controls_mask(shown.what);
+	k2i_text_controls_mask(shown.unit);
+	k2i_text_controls_mask(shown.against_what);
 	(void)printf("%-56s %11s %s\n    ", shown.what, bench_figure_text(row->value, value), shown.unit);
 	if (!isnan(row->ratio))
 		(void)printf("%.3f of %s %s ", row->ratio, shown.against_what,

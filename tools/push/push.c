@@ -17,7 +17,7 @@
 #include <k2hft/frame.h>
 
 #include "base/clock.h"
-#include "frame/message.h"
+#include "base/text.h"
 #include "sender/sender.h"
 #include "tools/base/commands.h"
 
@@ -149,7 +149,7 @@ static int options_check(const struct push_options *options)
 				   "-t %s: a stream's name is a relative path without empty, \".\" and \"..\" parts, "
 				   "of at most %u bytes",
 				   options->path, K2HFT_STREAM_PATH_BYTES_MAX);
-	if (host && (!*host || strlen(host) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_message_text_valid(host)))
+	if (host && (!*host || strlen(host) > K2HFT_STREAM_HOST_BYTES_MAX || !k2i_text_plain(host)))
 		return push_failed(STATUS_WRONG, "--host: a name of 1 to %u bytes without control characters is needed",
 				   K2HFT_STREAM_HOST_BYTES_MAX);
 	return -1;
