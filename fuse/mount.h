@@ -75,6 +75,7 @@ struct k2i_mount {
 	/* The process's own. */
 	struct k2hft_ring *ring;
 	struct k2hft_producer *producer;
+	bool streams_forgotten; /* when this worker opened the ring: no declaration of the one before counts */
 	struct k2hft_client *client;
 	struct k2i_populated *populated;
 	int device_fd;   /* /dev/fuse; -1 when the kernel has ended the mount */

@@ -11,7 +11,6 @@
 
 #include "base/bits.h"
 #include "base/crash.h"
-#include "ring/handle.h"
 
 /* Addresses only: a page takes memory when it is first written. Where they have 32 bits the ring wants some, too. */
 #define STORE_BYTES_MAX (sizeof(void *) > 4 ? UINT64_C(8) << 30 : UINT64_C(512) << 20)
@@ -258,7 +257,7 @@ int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk
 	int status;
 
 	if (store)
-		position_set(producer->position | POSITION_SET | (answered ? POSITION_ANSWERED : 0));
+		position_set(k2hft_producer_position(producer) | POSITION_SET | (answered ? POSITION_ANSWERED : 0));
 	K2I_CRASH(mount_commit_before);
 	status = k2hft_producer_commit(producer, chunk, offset, bytes);
 	if (!store)
@@ -275,7 +274,7 @@ void k2i_journal_settle(const struct k2hft_ring *ring)
 {
 	uint64_t position = position_get();
 
-	if (position & POSITION_SET && k2i_ring_committed(ring, position & ~(POSITION_SET | POSITION_ANSWERED)))
+	if (position & POSITION_SET && k2hft_ring_committed(ring, position & ~(POSITION_SET | POSITION_ANSWERED)) == 1)
 		word_set(position & POSITION_ANSWERED ? WORD_ANSWERED : 0);
 	position_set(0);
 	if (word_get() & ~WORD_ANSWERED)

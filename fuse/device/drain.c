@@ -111,7 +111,7 @@ int k2i_drain_report(struct k2i_mount *mount)
 		k2i_log(K2HFT_LOG_WARNING,
 			"mount: %" PRIu64 " records were dropped since the ring was made: it was full",
 			stats.dropped_records);
-	records = k2i_ring_unacked(&stats);
+	records = stats.unacked_records;
 	if (records == 0) {
 		uint64_t given_up = stats.expired_records + stats.unknown_records;
 

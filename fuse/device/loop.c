@@ -30,7 +30,6 @@
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
 #include "fuse/base/reply.h"
-#include "ring/handle.h"
 #include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_drop.h"
@@ -399,7 +398,7 @@ static bool wants_request(struct k2i_mount *mount)
 	/* What is to be dropped when the ring is full waits for nothing. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
-	room = !mount->queue.first && k2i_producer_room(mount->producer, bytes);
+	room = !mount->queue.first && k2hft_ring_space_wait(mount->ring, bytes, 0) == 0;
 	return !k2i_read_backoff_wanted(&mount->hold, room, mount->lease.held, k2i_mount_clock_ns());
 }
 

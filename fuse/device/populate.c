@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "ring/handle.h"
+#include <k2hft/ring.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -22,12 +22,13 @@ struct k2i_populated {
 
 int k2i_populated_create(const struct k2hft_ring *ring, struct k2i_populated **populated)
 {
-	size_t bytes = 2 * (size_t)ring->capacity;
+	size_t bytes;
+	char *data = k2hft_ring_memory(ring, &bytes);
 	struct k2i_populated *created = calloc(1, sizeof(*created) + bytes / PART_BYTES + 1);
 
 	if (!created)
 		return -ENOMEM;
-	created->data = (char *)ring->data;
+	created->data = data;
 	created->bytes = bytes;
 	*populated = created;
 	return 0;

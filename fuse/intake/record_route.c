@@ -8,7 +8,6 @@
 #include "fuse/intake/handles.h"
 #include "fuse/mount.h"
 #include "fuse/copy/outputfile.h"
-#include "ring/handle.h"
 #include "fuse/base/journal.h"
 #include "fuse/tree/tree.h"
 
@@ -26,10 +25,18 @@ static struct {
 } releases[RELEASES_MAX];
 static unsigned release_count;
 
+static uint32_t mount_streams(const struct k2i_mount *mount)
+{
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
+
+	(void)k2hft_ring_stats(mount->ring, &stats);
+	return stats.streams;
+}
+
 /* Whether one comes free by itself: of a file that is closed, when its records have been taken and are acknowledged. */
 static bool number_comes(const struct k2i_mount *mount)
 {
-	bool comes = release_count || k2i_streams_declared(mount->ring) < K2I_STREAM_COUNT;
+	bool comes = release_count || mount_streams(mount) < K2HFT_STREAM_COUNT_MAX;
 
 	for (uint32_t at = 0; !comes && at < mount->handle_room; at++)
 		comes = mount->handles[at] && mount->handles[at]->released;
@@ -51,6 +58,8 @@ static int declare(struct k2i_mount *mount, struct k2i_route *route, const char 
 	status = k2hft_stream_declare(mount->ring, &stream, &route->stream_id);
 	if (status == -ENOSPC) /* no number is free */
 		return number_comes(mount) ? -EAGAIN : -ENFILE;
+	if (status == -EBUSY) /* an attached process is stopped while it declares */
+		return -EAGAIN;
 	route->declared = status == 0;
 	return status;
 }
@@ -134,7 +143,7 @@ void k2i_routes_release_streams(struct k2i_mount *mount)
 		if (releases[release_count].used)
 			(void)k2hft_stream_release(mount->ring, stream_id);
 		else
-			(void)k2i_stream_release_unused(mount->ring, stream_id);
+			(void)k2hft_stream_withdraw(mount->ring, stream_id);
 	}
 }
 
@@ -203,7 +212,7 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 		if (route->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
 		/* The ring has forgotten who declared streams, but not their numbers. */
-		if (status == 0 && route->declared && mount->ring->streams_forgotten)
+		if (status == 0 && route->declared && mount->streams_forgotten)
 			status = declare(mount, route, route->path);
 	}
 	return status;
@@ -455,7 +464,7 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_route *route)
 	route->pending_bytes = route->pending_from = 0;
 	/* Other records take the place of these. */
 	k2i_journal_step();
-	k2i_ring_count(mount->ring, K2I_RING_dropped_records, records);
+	k2hft_producer_drop(mount->producer, records);
 	k2i_log_limited(&mount->full_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
 			"mount: the ring is full: %llu records were dropped", (unsigned long long)records);
 }

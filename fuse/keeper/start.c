@@ -24,7 +24,6 @@
 #include "fuse/base/options.h"
 #include "fuse/copy/outputfile.h"
 #include "ring/counts.h"
-#include "ring/handle.h"
 #include "sender/sender.h"
 #include "config/sender.h"
 #include "fuse/base/journal.h"
@@ -219,6 +218,18 @@ static void warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_rin
 			options->path, (unsigned long long)stats.ring_bytes);
 }
 
+/* Records in a file that is about to be begun afresh, which loses them. 0: none that is known. */
+static uint64_t records_waiting(const struct k2hft_ring_options *options)
+{
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
+	int served;
+
+	if (options->path && options->flags == K2HFT_RING_FRESH &&
+	    k2hft_ring_observe(options->path, &stats, &served) == 0 && !served)
+		return stats.unacked_records;
+	return 0;
+}
+
 /*
  * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
  * mounted.
@@ -227,8 +238,8 @@ static int make_ring(struct k2i_mount *mount)
 {
 	const struct k2hft_ring_options options = k2i_sender_ring_options(&mount->config.options);
 	struct k2hft_ring *ring;
-	char link[32], message[1024];
-	uint64_t waiting = k2i_ring_waiting(&options);
+	char message[1024];
+	uint64_t waiting = records_waiting(&options);
 	int status = k2hft_ring_open(&options, &ring);
 
 	if (status) {
@@ -245,14 +256,11 @@ static int make_ring(struct k2i_mount *mount)
 		mount->ring_file = realpath(options.path, NULL);
 		warn_kept_size(ring, &options);
 	}
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", k2hft_ring_descriptor(ring));
-	mount->ring_fd = open(link, O_RDWR | O_CLOEXEC | O_NOCTTY);
-	status = mount->ring_fd < 0 ? -errno : 0;
 	/* Processes that are attached wait for the next worker then. */
-	if (status == 0)
-		(void)k2i_ring_lock_try(mount->ring_fd, K2I_LOCK_KEPT);
+	mount->ring_fd = k2hft_ring_keep(ring);
+	status = mount->ring_fd < 0 ? mount->ring_fd : 0;
 	k2hft_ring_close(ring);
-	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : link, status) : 0;
+	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : "/proc/self/fd", status) : 0;
 }
 
 /* libfuse's own messages, some of which come in several pieces: a line ends with LF. */

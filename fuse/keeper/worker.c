@@ -19,7 +19,6 @@
 #include "fuse/base/options.h"
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
-#include "ring/handle.h"
 #include "sender/sender.h"
 #include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
@@ -64,10 +63,15 @@ static int open_ring(struct k2i_mount *mount)
 {
 	char path[32];
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 	int status;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->ring_fd);
 	status = k2hft_ring_open(&options, &mount->ring);
+	if (status == 0)
+		(void)k2hft_ring_stats(mount->ring, &stats);
+	/* The numbers of a dead worker's streams count no longer if nobody else was attached. */
+	mount->streams_forgotten = stats.streams == 0;
 	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
 	if (status == 0)
 		k2i_journal_settle(mount->ring);
@@ -77,7 +81,7 @@ static int open_ring(struct k2i_mount *mount)
 		status = k2i_populated_create(mount->ring, &mount->populated);
 	if (status)
 		return k2i_mount_fail("ring", status);
-	mount->chunk_bytes_max = mount->producer->bytes_max;
+	mount->chunk_bytes_max = stats.payload_bytes_max;
 	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
 	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
 	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)

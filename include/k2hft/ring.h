@@ -38,8 +38,8 @@ struct k2hft_producer;
 #define K2HFT_RING_BYTES_MIN (64u * 1024)
 #define K2HFT_RING_BYTES_MAX (UINT64_C(1) << 40)
 #define K2HFT_RING_BYTES_DEFAULT (64u * 1024 * 1024)
-#define K2HFT_STREAM_PATH_BYTES_MAX 1023u
-#define K2HFT_STREAM_HOST_BYTES_MAX 255u
+
+/* ---- a ring: made, found, and what all may ask it */
 
 /* Flags of k2hft_ring_options. */
 #define K2HFT_RING_FRESH 1u     /* replaces a file that exists by an empty ring with a new uuid */
@@ -54,62 +54,47 @@ struct k2hft_ring_options {
 	uint32_t reserved; /* 0 */
 };
 
-/* Flags of k2hft_chunk. */
-#define K2HFT_CHUNK_CONTINUES 1u /* the last record goes on in the next chunk of this stream and writer */
-#define K2HFT_CHUNK_CONTINUED 2u /* the first record began in an earlier chunk of this stream and writer */
+/* An initialiser with the size set and all else as 0. */
+#define K2HFT_RING_OPTIONS_INIT                                                                                        \
+	{                                                                                                              \
+		sizeof(struct k2hft_ring_options), NULL, 0, 0, 0                                                       \
+	}
 
-struct k2hft_chunk {
-	uint32_t stream_id;    /* from k2hft_stream_declare */
-	uint32_t record_count; /* records that end in this chunk, plus 1 if it CONTINUES */
-	uint64_t time_ns;      /* when they were written; CLOCK_REALTIME */
-	uint32_t writer_pid;   /* 0: not known */
-	uint16_t flags;        /* K2HFT_CHUNK_* */
-	uint16_t reserved;     /* 0 */
-};
-
-#define K2HFT_STREAM_TEXT 0u
-#define K2HFT_STREAM_BINARY 1u
-
-struct k2hft_stream {
-	const char *path;  /* relative, 1 to 1023 bytes; k2hft_stream_path_check has the rules */
-	const char *host;  /* up to 255 bytes without control characters; "" or NULL: the sending host */
-	uint32_t mode;     /* K2HFT_STREAM_TEXT: a record ends at LF; K2HFT_STREAM_BINARY: a chunk is a record */
-	uint32_t reserved; /* 0 */
-};
-
-/* A run of committed chunks, contiguous in memory and without gaps; k2hft_chunk_next takes it apart. */
-struct k2hft_span {
-	const void *data;
-	size_t bytes;
-	uint64_t position;     /* of the first chunk */
-	uint64_t record_count; /* the sum of the chunks' */
-	uint32_t chunk_count;
-	uint32_t gap_bytes; /* bytes of the ring just before `position` without records */
-};
-
+/*
+ * Positions and counters of a ring. From dropped_records on they tell what became of records since the ring was made,
+ * whichever processes wrote and sent them; a later version adds its own at the end.
+ */
 struct k2hft_ring_stats {
 	size_t size; /* sizeof, set by the caller */
 	uint8_t uuid[16];
 	uint64_t epoch; /* how often a consumer has opened this ring */
 	uint64_t ring_bytes;
+	uint64_t payload_bytes_max; /* of one chunk of this ring; k2hft_producer_reserve takes no more */
 	uint64_t tail, read, acked, head;
 	uint64_t committed_records, committed_bytes; /* payload, since the ring was made */
 	uint64_t acked_records;
+	uint64_t unacked_records;  /* committed, not acknowledged, and not given up */
 	uint64_t discarded_claims; /* of producers that died before they committed them */
 	uint64_t damaged_bytes;    /* skipped because no valid entry was there */
 	uint32_t producers;        /* open now; those of a killed process count until the next one attaches */
 	uint32_t streams;          /* declared now */
-	/* What became of records since the ring was made, whichever processes wrote and sent them. */
-	uint64_t dropped_records; /* not accepted: the ring was full, and K2HFT_FULL_DROP */
-	uint64_t expired_records; /* given up: k2hft_client_options.expire_s */
-	uint64_t unknown_records; /* given up: their stream is not declared */
-	uint64_t repaired_places; /* that k2hft_ring_repair mended */
+	uint64_t dropped_records;  /* not accepted: the ring was full, and K2HFT_FULL_DROP */
+	uint64_t expired_records;  /* given up: k2hft_client_options.expire_s */
+	uint64_t unknown_records;  /* given up: their stream is not declared */
+	uint64_t repaired_places;  /* that k2hft_ring_repair mended */
 	/* As in struct k2hft_client_stats, for all clients that the ring has had. */
 	uint64_t connects, connect_failures, refusals, ledger_lost;
 	uint64_t discarded_ranges, sent_frames, sent_records, sent_bytes, resent_frames, compressed_frames;
 	uint64_t refused_writes; /* calls of k2hft_writer_write and _lines that returned an error */
 	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
 };
+
+/* An initialiser with the size set and all else as 0. */
+#define K2HFT_RING_STATS_INIT                                                                                          \
+	{                                                                                                              \
+		sizeof(struct k2hft_ring_stats), {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                                   \
+	}
 
 /*
  * Makes a ring, or opens the ring file at `path`, whose uuid, positions and streams it then keeps; claims of producers
@@ -151,42 +136,50 @@ K2HFT_API int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_
 K2HFT_API int k2hft_ring_descriptor(const struct k2hft_ring *ring);
 
 /*
- * Writes the state of the ring and a line for each entry, for people to read. Any thread, also while the ring is in
- * use: an entry that is being written then can show as none, and formally that is a data race. -EIO the output failed.
- * Since 0.1.0.
+ * Returns the memory in which each address of k2hft_producer_reserve lies, for calls such as mlock(2) and madvise(2),
+ * and its length in `*bytes`: twice ring_bytes, since the data are mapped twice in a row. Any thread. Since 0.1.0.
  */
-K2HFT_API int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output);
+K2HFT_API void *k2hft_ring_memory(const struct k2hft_ring *ring, size_t *bytes);
 
-/*
- * Looks at the entries from head to tail without changing them. Returns the number of places without a valid entry; a
- * claim is valid, and nothing is looked at behind that of a live producer. Either the consumer calls it, or nobody
- * else uses the ring meanwhile. Since 0.1.0.
- */
-K2HFT_API int k2hft_ring_validate(const struct k2hft_ring *ring);
+/* ---- streams: declared by producers, found by the consumer */
 
-/*
- * Turns each place that k2hft_ring_validate counts into a gap, and discards the claims of dead producers. Returns how
- * many places it mended, claims included; k2hft_ring_stats counts the bytes. Consumer only. Since 0.1.0.
- */
-K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
+#define K2HFT_STREAM_COUNT_MAX 4096u
+#define K2HFT_STREAM_PATH_BYTES_MAX 1023u
+#define K2HFT_STREAM_HOST_BYTES_MAX 255u
+#define K2HFT_STREAM_TEXT 0u
+#define K2HFT_STREAM_BINARY 1u
+
+struct k2hft_stream {
+	const char *path;  /* relative, 1 to 1023 bytes; k2hft_stream_path_check has the rules */
+	const char *host;  /* up to 255 bytes without control characters; "" or NULL: the sending host */
+	uint32_t mode;     /* K2HFT_STREAM_TEXT: a record ends at LF; K2HFT_STREAM_BINARY: a chunk is a record */
+	uint32_t reserved; /* 0 */
+};
 
 /*
  * Gives the stream a number, which is not 0, for chunks to carry. The same path, host and mode get the same number, in
  * every process. Release each declaration once; those of an attached process that has ended are taken back when the
- * table is full. Any thread; declarers wait for each other for a moment, and for nobody else.
+ * table is full. Any thread; declarers wait for each other.
  *
  * -EINVAL the path is not allowed (see k2hft_stream_path_check), the host has more than 255 bytes or control
- * characters, the mode is neither of the two, or reserved is not 0; -ENOSPC 4096 streams are in use; others as fcntl(2)
- * for a lock on the file. Since 0.1.0.
+ * characters, the mode is neither of the two, or reserved is not 0; -ENOSPC K2HFT_STREAM_COUNT_MAX streams are in use;
+ * -EBUSY an attached process that was stopped while it declared kept the table for 20 ms (asked from an attached
+ * process: for 1 s). Since 0.1.0.
  */
 K2HFT_API int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *stream, uint32_t *stream_id);
 
 /*
  * Takes back one declaration. After the last one no chunk can be committed with the number, and it can be given to
- * another stream once those that were are acknowledged. Any thread. -EINVAL the number is not declared; others as
- * k2hft_stream_declare. Since 0.1.0.
+ * another stream once those that were are acknowledged. Any thread; waits for nobody. -EINVAL the number is not
+ * declared. Since 0.1.0.
  */
 K2HFT_API int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id);
+
+/*
+ * Takes back a declaration of a caller that has committed no chunk with the number: after the last one it waits only
+ * for chunks of others. Any thread. -EINVAL the number is not declared. Since 0.1.0.
+ */
+K2HFT_API int k2hft_stream_withdraw(struct k2hft_ring *ring, uint32_t stream_id);
 
 /*
  * Gives what was declared, as copies that other processes can't change. The strings live until the number is given to
@@ -195,6 +188,21 @@ K2HFT_API int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id);
  */
 K2HFT_API int k2hft_stream_find(struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_stream *stream,
 				uint32_t *generation);
+
+/* ---- producers */
+
+/* Flags of k2hft_chunk. */
+#define K2HFT_CHUNK_CONTINUES 1u /* the last record goes on in the next chunk of this stream and writer */
+#define K2HFT_CHUNK_CONTINUED 2u /* the first record began in an earlier chunk of this stream and writer */
+
+struct k2hft_chunk {
+	uint32_t stream_id;    /* from k2hft_stream_declare */
+	uint32_t record_count; /* records that end in this chunk, plus 1 if it CONTINUES */
+	uint64_t time_ns;      /* when they were written; CLOCK_REALTIME */
+	uint32_t writer_pid;   /* 0: not known */
+	uint16_t flags;        /* K2HFT_CHUNK_* */
+	uint16_t reserved;     /* 0 */
+};
 
 /*
  * Opens a producer, through which one thread at a time writes into the ring. Any thread may open one; each has its
@@ -240,15 +248,37 @@ K2HFT_API int k2hft_producer_push(struct k2hft_producer *producer, const struct 
 				  size_t bytes);
 
 /*
- * Waits, at most `timeout_ms` milliseconds (-1: no limit), until more room is free than when a reserve of this thread
- * last returned -EAGAIN; if none of this thread has, one of this process; if there was none, until there is any room.
- * It need not be enough: reserve again, and wait again. Any thread, also of a process that is attached.
- *
- * -ETIMEDOUT; -EINTR a signal handler ran, whether it was installed with SA_RESTART or not; -EIO a filter of system
- * calls refuses futex(2); -EPIPE the ring was attached to, its consumer is gone and none can take its place: it is in
- * memory, or its file was removed or replaced, and no mount keeps it. Since 0.1.0.
+ * Returns the position at which the claim begins, or at which the last one began. A program that notes it before the
+ * commit can find out after its own death, with k2hft_ring_committed, whether the commit took place. Since 0.1.0.
  */
-K2HFT_API int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms);
+K2HFT_API uint64_t k2hft_producer_position(const struct k2hft_producer *producer);
+
+/* Adds to dropped_records: the program gave `record_count` records up, since the ring was full. Since 0.1.0. */
+K2HFT_API void k2hft_producer_drop(struct k2hft_producer *producer, uint64_t record_count);
+
+/*
+ * Waits, at most `timeout_ms` milliseconds (-1: no limit; 0: only looks), until a reserve of `bytes` bytes of payload
+ * would find room. Other producers can be faster: reserve again, and wait again. Any thread, also of a process that is
+ * attached.
+ *
+ * -ETIMEDOUT; -EMSGSIZE a reserve of so much never finds room; -EINTR a signal handler ran, whether it was installed
+ * with SA_RESTART or not; -EIO a filter of system calls refuses futex(2); -EPIPE the ring was attached to, its consumer
+ * is gone and none can take its place: it is in memory, or its file was removed or replaced, and nobody keeps it
+ * (k2hft_ring_keep). Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_space_wait(struct k2hft_ring *ring, size_t bytes, int timeout_ms);
+
+/* ---- the consumer */
+
+/* A run of committed chunks, contiguous in memory and without gaps; k2hft_chunk_next takes it apart. */
+struct k2hft_span {
+	const void *data;
+	size_t bytes;
+	uint64_t position;     /* of the first chunk */
+	uint64_t record_count; /* the sum of the chunks' */
+	uint32_t chunk_count;
+	uint32_t gap_bytes; /* bytes of the ring just before `position` without records */
+};
 
 /*
  * Gives the next committed chunks as one span and moves the read position behind them. The span has at most
@@ -282,6 +312,13 @@ K2HFT_API int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position);
 K2HFT_API int k2hft_ring_recover(struct k2hft_ring *ring);
 
 /*
+ * Returns 1 if the claim that a producer, dead since, had at `position` (k2hft_producer_position) was committed, else 0.
+ * Consumer only, before it reads anything and before it opens producers: a position that was given back can become
+ * that of another claim. Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_committed(const struct k2hft_ring *ring, uint64_t position);
+
+/*
  * Returns a descriptor that becomes readable (POLLIN) when something is committed after k2hft_ring_sleep. It stays the
  * same and belongs to the ring. Consumer only. Since 0.1.0.
  */
@@ -296,6 +333,46 @@ K2HFT_API int k2hft_ring_sleep(struct k2hft_ring *ring);
 
 /* Call it after each wait: the wake descriptor is not readable any more. Consumer only. Since 0.1.0. */
 K2HFT_API void k2hft_ring_awake(struct k2hft_ring *ring);
+
+/* ---- operators: what looks at a ring, keeps it and mends it */
+
+/*
+ * k2hft_ring_stats of a ring that is not open here, by its file or a link to it: needs the right to read it, changes
+ * nothing, and takes no place. `*served` (unless `served` is NULL) is 1 if the ring has a consumer, else 0. Any thread.
+ *
+ * -EINVAL as k2hft_ring_stats; -EPROTO the file is not a ring, or has a layout that this version does not know;
+ * -ENOMEM; others as open(2) and read(2). Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stats, int *served);
+
+/*
+ * Returns a new descriptor of the ring's memory or file, which keeps the ring for its next consumer: as long as it, or
+ * a copy that a child inherited, is open, attached processes wait for one, though the file may have no name. The next
+ * consumer opens /proc/self/fd/NUMBER. The ring can be closed before. Close it with close(2). Any thread.
+ *
+ * -ENOENT there is no /proc; others as open(2). Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_keep(const struct k2hft_ring *ring);
+
+/*
+ * Writes the state of the ring and a line for each entry, for people to read. Any thread, also while the ring is in
+ * use: an entry that is being written then can show as none, and formally that is a data race. -EIO the output failed.
+ * Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output);
+
+/*
+ * Looks at the entries from head to tail without changing them. Returns the number of places without a valid entry; a
+ * claim is valid, and nothing is looked at behind that of a live producer. Either the consumer calls it, or nobody
+ * else uses the ring meanwhile. Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_validate(const struct k2hft_ring *ring);
+
+/*
+ * Turns each place that k2hft_ring_validate counts into a gap, and discards the claims of dead producers. Returns how
+ * many places it mended, claims included; k2hft_ring_stats counts the bytes. Consumer only. Since 0.1.0.
+ */
+K2HFT_API int k2hft_ring_repair(struct k2hft_ring *ring);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -32,10 +32,10 @@ void k2i_lease_give(struct k2hft_client *client);
 /* Sends what is committed on this thread, if a lease for that is to be had. */
 void k2i_client_send_once(struct k2hft_client *client);
 /*
- * Waits for room in a ring that is full, and runs the client meanwhile. 0 there may be room; -EINTR; -EBUSY a lease, or a
+ * Waits for room for `bytes` of payload in a ring that is full, and runs the client meanwhile. 0 there may be room; -EINTR; -EBUSY a lease, or a
  * wait with it, is not to be had, and others make room.
  */
-int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms);
+int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms);
 /* For a caller that finds the ring full and does not wait: the client's thread goes on at once, if it stands by. */
 void k2i_client_standby_end(struct k2hft_client *client);
 

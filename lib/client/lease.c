@@ -155,14 +155,14 @@ static int events_wait(struct k2hft_client *client, uint64_t now_ns, uint64_t un
 	return errno == EINTR ? -EINTR : -EBUSY;
 }
 
-static int room_wait(struct k2hft_client *client, int timeout_ms, uint64_t seen)
+static int room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC), until_ns = now_ns + (uint64_t)timeout_ms * K2I_MILLISECOND_NS;
 	int status = 0;
 
 	while (status == 0) {
 		if (k2hft_client_process(client, now_ns) || !lease_suits(client, now_ns) ||
-		    k2i_ring_free_bytes(client->ring) > seen || now_ns >= until_ns)
+		    k2i_ring_room(client->ring, bytes) || now_ns >= until_ns)
 			return 0;
 		status = events_wait(client, now_ns, until_ns);
 		now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
@@ -170,15 +170,14 @@ static int room_wait(struct k2hft_client *client, int timeout_ms, uint64_t seen)
 	return status;
 }
 
-int k2i_client_room_wait(struct k2hft_client *client, int timeout_ms)
+int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms)
 {
-	uint64_t seen = k2i_full_seen(client->ring);
 	struct kept kept;
 	int status;
 
 	if (!once_take(client, &kept))
 		return -EBUSY;
-	status = room_wait(client, timeout_ms, seen);
+	status = room_wait(client, bytes, timeout_ms);
 	once_give(client, &kept);
 	return status;
 }

@@ -11,7 +11,7 @@ struct k2i_client_streams {
 	uint32_t connection; /* counts connections, so that a new one forgets all at once; 0 before the first */
 	struct k2i_client_stream {
 		uint32_t connection, generation;
-	} declared[K2I_STREAM_COUNT]; /* number 1 is the first */
+	} declared[K2HFT_STREAM_COUNT_MAX]; /* number 1 is the first */
 };
 
 void k2i_client_streams_reset(struct k2i_client_streams *streams);

@@ -200,15 +200,17 @@ int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position)
 	return 0;
 }
 
-bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position)
+int k2hft_ring_committed(const struct k2hft_ring *ring, uint64_t position)
 {
 	uint64_t size;
 	unsigned kind;
 
+	if (!ring->consumer)
+		return -EINVAL;
 	if (position < ring->head)
-		return true;
+		return 1;
 	if (position >= k2i_tail_load(ring))
-		return false;
+		return 0;
 	/* A1. A gap at a claim's begin is what the commit left in front of its chunk. */
 	kind = k2i_mark_read(ring, position,
 			     atomic_load_explicit(&k2i_entry_at(ring, position)->mark, memory_order_acquire), &size);

@@ -38,23 +38,6 @@ static inline struct k2hft_ring_stats k2i_ring_stats(const struct k2hft_ring *ri
 /* Any thread of any process. */
 void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add);
 
-/*
- * k2hft_ring_stats of a ring that is not opened, by its file or a link to it: needs the right to read it, changes nothing
- * and takes no place. `*served`: its consumer is there. -EPROTO it is not a ring; -ENOMEM; others as open(2) and read(2).
- */
-int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *served);
-
-/*
- * Records that are not acknowledged. An empty ring has none, whatever the counters say: those that were damaged are never
- * acknowledged, nor is what a producer has counted that died before it had published it.
- */
-static inline uint64_t k2i_ring_unacked(const struct k2hft_ring_stats *stats)
-{
-	if (stats->head >= stats->tail || stats->committed_records <= stats->acked_records)
-		return 0;
-	return stats->committed_records - stats->acked_records;
-}
-
 /* Records that wait in a file which is about to be begun afresh, and are lost with that. 0: none that is known. */
 uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options);
 

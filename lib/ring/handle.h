@@ -17,7 +17,6 @@ struct k2i_process {
 
 /* A process's own side of a ring: nothing here is shared with other processes. */
 struct k2hft_ring {
-	uint64_t number; /* no other handle has, or will have, it */
 	struct k2i_ring_header *header;
 	struct k2i_slot *slots;
 	struct k2i_stream *streams;
@@ -41,7 +40,6 @@ struct k2hft_ring {
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
-	_Atomic uint64_t free_seen;   /* when a reserve of any thread last gave -EAGAIN, see ring_full.c */
 	_Atomic bool sent;            /* a client has it */
 	_Atomic bool abandoned;       /* once k2i_ring_abandoned has found it so */
 	pthread_mutex_t stream_mutex; /* of declarers in this process, and while stream_copies changes */
@@ -56,6 +54,13 @@ struct k2hft_producer {
 	uint64_t head_seen;
 	uint64_t committed_records, committed_bytes;
 };
+
+static inline size_t k2i_payload_bytes_max(const struct k2hft_ring *ring)
+{
+	uint64_t quarter = ring->capacity / 4;
+
+	return (size_t)(quarter < K2HFT_CHUNK_BYTES_MAX ? quarter : K2HFT_CHUNK_BYTES_MAX) - K2HFT_CHUNK_HEADER_BYTES;
+}
 
 static inline struct k2i_entry *k2i_entry_at(const struct k2hft_ring *ring, uint64_t position)
 {
@@ -101,6 +106,8 @@ struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring);
 void k2i_slot_free(struct k2i_slot *slot);
 unsigned k2i_slots_used(const struct k2hft_ring *ring);
 unsigned k2i_slots_live(const struct k2hft_ring *ring);
+/* Whether a process that is `owner`, and alive, has a slot. */
+bool k2i_slot_held_by(const struct k2hft_ring *ring, uint64_t owner);
 void k2i_slots_sweep(struct k2hft_ring *ring);
 /* For a new consumer: places of processes that are gone, or of the consumer before, are marked so for good. */
 void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before, bool rebooted);
@@ -110,16 +117,8 @@ enum k2i_owner { K2I_OWNER_NONE, K2I_OWNER_DEAD, K2I_OWNER_LIVE };
 /* `*dead` tells one set of dead owners from another; 0: none. */
 enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, uint64_t *dead);
 bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
-/* ring_producer.c: whether a claim of `bytes` would find room now; `bytes` is no more than a claim may have. */
-bool k2i_producer_room(struct k2hft_producer *producer, size_t bytes);
 /* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
 uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);
-
-/*
- * ring_consumer.c: whether a claim that a dead producer made at `position` was committed. Of a consumer that has read
- * nothing yet.
- */
-bool k2i_ring_committed(const struct k2hft_ring *ring, uint64_t position);
 
 /* ring_repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
 void k2i_free_room_clear(struct k2hft_ring *ring);
@@ -148,10 +147,6 @@ void k2i_ring_known(struct k2hft_ring *ring);
 /* ring_map.c: gives another uuid to a ring that is a copy: its positions name other chunks than the original's. 0 or -EIO */
 int k2i_ring_rename(struct k2hft_ring *ring);
 
-/* ring_full.c: the free bytes when a reserve gave -EAGAIN, of this thread if there was one. */
-void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes);
-uint64_t k2i_full_seen(const struct k2hft_ring *ring);
-
 /* ring_wake.c: open takes what is needed, before there is a file; watch is for when there is one. 0 or -errno. */
 int k2i_wake_open(struct k2hft_ring *ring);
 int k2i_wake_watch(struct k2hft_ring *ring);
@@ -162,6 +157,8 @@ void k2i_consumer_wake(struct k2hft_ring *ring);
 void k2i_consumer_stir(struct k2hft_ring *ring);
 /* Room behind the tail. */
 uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring);
+/* Whether a claim of so much payload would find room. */
+bool k2i_ring_room(const struct k2hft_ring *ring, size_t bytes);
 void k2i_space_wake(struct k2hft_ring *ring);
 
 /* ring_lock.c: locks in the file, which end with the process. 0 or -errno. */
@@ -171,15 +168,16 @@ void k2i_ring_unlock(int descriptor, unsigned lock);
 bool k2i_ring_locked(int descriptor, unsigned lock);
 #define K2I_LOCK_CONSUMER 0u /* for as long as it is the consumer */
 #define K2I_LOCK_OPEN 1u     /* while becoming it */
-#define K2I_LOCK_STREAMS 2u  /* while declaring */
-#define K2I_LOCK_KEPT 3u     /* by whoever has the ring open to give it another consumer should one die */
+#define K2I_LOCK_KEPT 3u     /* k2hft_ring_keep */
+
+/* table_lock.c: excludes other declarers. 0; -EBUSY one of them is stopped. */
+int k2i_table_lock(struct k2hft_ring *ring);
+void k2i_table_unlock(struct k2hft_ring *ring);
 
 /* ring_stream.c: whether it ever was: so are those of chunks; and whether somebody has it now: so is a producer's. */
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
 bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id);
 unsigned k2i_streams_declared(const struct k2hft_ring *ring);
-/* k2hft_stream_release by who has committed no chunk of the stream: it waits for those of the others only. */
-int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id);
 void k2i_streams_forget(struct k2hft_ring *ring);
 /* For a new consumer: what the one before has declared is not taken back, since this one may go on with it. */
 void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *before);

@@ -22,7 +22,6 @@
 #define K2I_RING_LAYOUT 1u
 #define K2I_RING_FEATURE_COUNTS UINT64_C(1) /* of the compatible ones */
 #define K2I_SLOT_COUNT 1024u
-#define K2I_STREAM_COUNT 4096u
 
 /* Two lines of 64 bytes: processors fetch them in pairs, so one line alone does not keep writers apart. */
 #define K2I_LINE_BYTES 128
@@ -76,6 +75,7 @@ struct k2i_ring_header {
 
 	/* The table of streams; changed under its lock. */
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t streams_used; /* no stream from here on was ever declared */
+	_Atomic uint64_t streams_locked;                       /* by a process, as k2i_slot.owner; 0: by none */
 
 	/* K2I_RING_FEATURE_COUNTS: only ever added to, by anybody. A version without it leaves them as they are. */
 	alignas(K2I_LINE_BYTES) _Atomic uint64_t counts[K2I_RING_COUNT_ROOM];
@@ -123,7 +123,7 @@ struct k2i_entry {
 #define K2I_STREAMS_AT (K2I_SLOTS_AT + K2I_SLOT_COUNT * sizeof(struct k2i_slot))
 #define K2I_PAGE_BYTES_MAX 65536u /* the data begin at a page of any system */
 #define K2I_DATA_AT                                                                                                    \
-	((K2I_STREAMS_AT + K2I_STREAM_COUNT * sizeof(struct k2i_stream) + K2I_PAGE_BYTES_MAX - 1) &                    \
+	((K2I_STREAMS_AT + K2HFT_STREAM_COUNT_MAX * sizeof(struct k2i_stream) + K2I_PAGE_BYTES_MAX - 1) &              \
 	 ~(uint64_t)(K2I_PAGE_BYTES_MAX - 1))
 
 /* A longer run of gap is a row of entries. */

@@ -9,17 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of all handles that there ever were in this process. */
-static _Atomic uint64_t numbers;
-
 struct k2hft_ring *k2i_ring_new(void)
 {
 	struct k2hft_ring *ring = calloc(1, sizeof(*ring));
 
 	if (!ring)
 		return NULL;
-	/* relaxed: only that no two are the same counts. */
-	ring->number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
 	ring->descriptor = ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
 	(void)pthread_mutex_init(&ring->stream_mutex, NULL);
 	return ring;
@@ -129,7 +124,7 @@ int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed)
 		.slot_count = K2I_SLOT_COUNT,
 		.capacity = capacity,
 		.data_at = K2I_DATA_AT,
-		.stream_count = K2I_STREAM_COUNT,
+		.stream_count = K2HFT_STREAM_COUNT_MAX,
 		.stream_bytes = sizeof(struct k2i_stream),
 	};
 	int error = uuid_make(header.uuid);
@@ -151,7 +146,7 @@ static bool identity_valid(const struct k2i_ring_header *header)
 {
 	return header->magic == K2I_RING_MAGIC && header->layout == K2I_RING_LAYOUT &&
 	       header->features_incompatible == 0 && header->slot_count == K2I_SLOT_COUNT &&
-	       header->stream_count == K2I_STREAM_COUNT && header->stream_bytes == sizeof(struct k2i_stream) &&
+	       header->stream_count == K2HFT_STREAM_COUNT_MAX && header->stream_bytes == sizeof(struct k2i_stream) &&
 	       header->data_at == K2I_DATA_AT && k2i_power_of_two(header->capacity) &&
 	       header->capacity >= K2HFT_RING_BYTES_MIN && header->capacity <= K2HFT_RING_BYTES_MAX;
 }

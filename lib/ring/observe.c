@@ -25,7 +25,7 @@ static int front_read(int descriptor, uint8_t *front)
 	return 0;
 }
 
-static int observe(int descriptor, struct k2hft_ring_stats *stats, bool *served)
+static int observe(int descriptor, struct k2hft_ring_stats *stats, int *served)
 {
 	struct k2i_ring_header header;
 	struct k2hft_ring seen = {.descriptor = descriptor};
@@ -44,33 +44,31 @@ static int observe(int descriptor, struct k2hft_ring_stats *stats, bool *served)
 		seen.streams = (struct k2i_stream *)(void *)(front + K2I_STREAMS_AT);
 		seen.capacity = header.capacity;
 		error = k2hft_ring_stats(&seen, stats);
-		*served = k2i_consumer_alive(descriptor, &header);
+		if (served)
+			*served = k2i_consumer_alive(descriptor, &header);
 	}
 	free(front);
 	return error;
 }
 
-int k2i_ring_observe(const char *path, struct k2hft_ring_stats *stats, bool *served)
+int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stats, int *served)
 {
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), error;
+	int kept = errno, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int error = descriptor < 0 ? -errno : observe(descriptor, stats, served);
 
-	if (descriptor < 0)
-		return -errno;
-	error = observe(descriptor, stats, served);
-	(void)close(descriptor);
+	if (descriptor >= 0)
+		(void)close(descriptor);
+	errno = kept;
 	return error;
 }
 
 uint64_t k2i_ring_waiting(const struct k2hft_ring_options *options)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
-	uint64_t waiting = 0;
-	int kept = errno;
-	bool served;
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
+	int served;
 
 	if (options->path && (options->flags & (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)) == K2HFT_RING_FRESH &&
-	    k2i_ring_observe(options->path, &stats, &served) == 0 && !served)
-		waiting = k2i_ring_unacked(&stats);
-	errno = kept;
-	return waiting;
+	    k2hft_ring_observe(options->path, &stats, &served) == 0 && !served)
+		return stats.unacked_records;
+	return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -147,7 +148,7 @@ static int consumer_make(struct k2hft_ring **ring)
 	if (!made)
 		return -ENOMEM;
 	made->consumer = true;
-	made->stream_copies = calloc(K2I_STREAM_COUNT, sizeof(*made->stream_copies));
+	made->stream_copies = calloc(K2HFT_STREAM_COUNT_MAX, sizeof(*made->stream_copies));
 	error = made->stream_copies ? k2i_wake_open(made) : -ENOMEM;
 	if (error)
 		k2i_ring_delete(made);
@@ -329,4 +330,33 @@ void k2hft_ring_close(struct k2hft_ring *ring)
 int k2hft_ring_descriptor(const struct k2hft_ring *ring)
 {
 	return ring->descriptor;
+}
+
+/* A descriptor with a lock of its own: the ring's would give up its lock with the ring. */
+static int ring_keep(const struct k2hft_ring *ring)
+{
+	char link[32];
+	int descriptor;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", ring->descriptor);
+	descriptor = open(link, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (descriptor < 0)
+		return -errno;
+	/* A lock that somebody else has keeps the ring as well. */
+	(void)k2i_ring_lock_try(descriptor, K2I_LOCK_KEPT);
+	return descriptor;
+}
+
+int k2hft_ring_keep(const struct k2hft_ring *ring)
+{
+	int kept = errno, status = ring_keep(ring);
+
+	errno = kept;
+	return status;
+}
+
+void *k2hft_ring_memory(const struct k2hft_ring *ring, size_t *bytes)
+{
+	*bytes = (size_t)(2 * ring->capacity);
+	return ring->data;
 }

@@ -9,8 +9,6 @@
 
 int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **producer)
 {
-	uint64_t chunk_bytes_max =
-		ring->capacity / 4 < K2HFT_CHUNK_BYTES_MAX ? ring->capacity / 4 : K2HFT_CHUNK_BYTES_MAX;
 	int kept = errno;
 	struct k2hft_producer *opened = calloc(1, sizeof(*opened));
 
@@ -23,7 +21,7 @@ int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **produce
 		return -ENOSPC;
 	}
 	opened->ring = ring;
-	opened->bytes_max = (size_t)chunk_bytes_max - K2HFT_CHUNK_HEADER_BYTES;
+	opened->bytes_max = k2i_payload_bytes_max(ring);
 	/* relaxed: A8 in k2i_slot_take made them this producer's own. */
 	opened->committed_records = atomic_load_explicit(&opened->slot->committed_records, memory_order_relaxed);
 	opened->committed_bytes = atomic_load_explicit(&opened->slot->committed_bytes, memory_order_relaxed);
@@ -47,25 +45,10 @@ static bool room_for(const struct k2hft_producer *producer, uint64_t tail, uint6
 	return tail - producer->head_seen <= producer->ring->capacity - size && tail % 8 == 0;
 }
 
-bool k2i_producer_room(struct k2hft_producer *producer, size_t bytes)
+static int full(struct k2hft_producer *producer)
 {
-	struct k2i_ring_header *header = producer->ring->header;
-	uint64_t size = k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + bytes, 8);
-
-	/* A4: as for a claim. relaxed: both are a guess that the claim checks. */
-	if (room_for(producer, atomic_load_explicit(&header->tail, memory_order_relaxed), size))
-		return true;
-	producer->head_seen = atomic_load_explicit(&header->head, memory_order_acquire);
-	return room_for(producer, atomic_load_explicit(&header->tail, memory_order_relaxed), size);
-}
-
-static int full(struct k2hft_producer *producer, uint64_t tail)
-{
-	uint64_t used = tail - producer->head_seen, capacity = producer->ring->capacity;
-
 	/* R3: a claim that was about to be made is none. */
 	atomic_store_explicit(&producer->slot->claim, 0, memory_order_release);
-	k2i_full_tell(producer->ring, used < capacity ? capacity - used : 0);
 	return -EAGAIN;
 }
 
@@ -83,7 +66,7 @@ static int claim(struct k2hft_producer *producer, uint64_t size)
 			/* relaxed: as above; again, since the old one can be older than this head. */
 			tail = atomic_load_explicit(&header->tail, memory_order_relaxed);
 			if (!room_for(producer, tail, size))
-				return full(producer, tail);
+				return full(producer);
 		}
 		/* R3: R2 below publishes it, but a search for the last claim's owner that finds it must find that mark. */
 		atomic_store_explicit(&producer->slot->claim, tail | 1, memory_order_release);
@@ -266,6 +249,16 @@ int k2hft_producer_discard(struct k2hft_producer *producer)
 		publish(ring, producer->position, K2I_KIND_DISCARDED, producer->size);
 	claim_end(producer);
 	return 0;
+}
+
+uint64_t k2hft_producer_position(const struct k2hft_producer *producer)
+{
+	return producer->position;
+}
+
+void k2hft_producer_drop(struct k2hft_producer *producer, uint64_t record_count)
+{
+	k2i_ring_count(producer->ring, K2I_RING_dropped_records, record_count);
 }
 
 int k2hft_producer_push(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, const void *data,

@@ -44,6 +44,7 @@
  *	10   header.consumer    open, close                  attach                     that the ring is ready
  *	11   space_sequence     wake                         wait                       what was freed
  *	12   stream.references  release of a stream          find; declare              the tail of that moment
+ *	13   streams_locked     end of a declaration         declare                    the table
  *
  * 6 and 7 are sequentially consistent accesses on both sides, not fences: a commit's mark and its look at `sleeping`
  * can't pass each other, nor can the consumer's store and its look at the mark.

@@ -153,6 +153,19 @@ unsigned k2i_slots_live(const struct k2hft_ring *ring)
 	return live;
 }
 
+bool k2i_slot_held_by(const struct k2hft_ring *ring, uint64_t owner)
+{
+	unsigned used = k2i_slots_used(ring);
+
+	for (unsigned at = 0; at < used; at++) {
+		/* A8: as in slot_take_back. */
+		if (atomic_load_explicit(&ring->slots[at].owner, memory_order_acquire) == owner &&
+		    slot_alive(ring, &ring->slots[at], owner))
+			return true;
+	}
+	return false;
+}
+
 static bool slot_claims(struct k2i_slot *slot, uint64_t position)
 {
 	/* A3: a slot that no longer says so shows what became of the claim. */

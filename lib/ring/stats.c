@@ -27,6 +27,17 @@ static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *
 	}
 }
 
+/*
+ * An empty ring has none, whatever the counters say: records that were damaged are never acknowledged, nor is a chunk
+ * that its producer counted and did not live to publish.
+ */
+static uint64_t unacked(const struct k2hft_ring_stats *stats)
+{
+	if (stats->head >= stats->tail || stats->committed_records <= stats->acked_records)
+		return 0;
+	return stats->committed_records - stats->acked_records;
+}
+
 void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add)
 {
 	if (add)
@@ -40,6 +51,7 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 		.size = sizeof(now),
 		.epoch = word(&header->epoch),
 		.ring_bytes = ring->capacity,
+		.payload_bytes_max = k2i_payload_bytes_max(ring),
 		.tail = word(&header->tail),
 		.read = word(&header->read),
 		.acked = word(&header->acked),
@@ -55,6 +67,7 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 #undef K2I_RING_COUNT_READ
 	memcpy(now.uuid, (const uint64_t[]){word(&header->uuid[0]), word(&header->uuid[1])}, sizeof(now.uuid));
 	slots_count(ring, &now);
+	now.unacked_records = unacked(&now);
 	return k2i_stats_copy(stats, &now, sizeof(now));
 }
 

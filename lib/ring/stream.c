@@ -11,8 +11,8 @@
 #include "base/text.h"
 
 /*
- * The table of streams in the ring. Declarers exclude each other, threads by the handle's mutex and processes by a lock
- * in the file; the consumer looks up without either. A stream that nobody has declared any more keeps its number until
+ * The table of streams in the ring. Declarers exclude each other (table_lock.c). A release takes no lock, so it waits for
+ * nobody, nor does the consumer's look at a stream. A stream that nobody has declared any more keeps its number until
  * the head has passed the tail of that moment, or come to the tail: then none of its chunks is left.
  *
  * A process that is attached can end without releasing: what it alone had declared is taken back when a number is wanted
@@ -31,7 +31,7 @@ static uint32_t streams_used(const struct k2hft_ring *ring)
 	/* relaxed: a stream that is in a chunk was declared before, and R1 of the chunk shows all of that. */
 	uint32_t used = atomic_load_explicit(&ring->header->streams_used, memory_order_relaxed);
 
-	return used < K2I_STREAM_COUNT ? used : K2I_STREAM_COUNT;
+	return used < K2HFT_STREAM_COUNT_MAX ? used : K2HFT_STREAM_COUNT_MAX;
 }
 
 static uint32_t references(struct k2i_stream *stream)
@@ -59,7 +59,7 @@ static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream
 
 bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
 {
-	if (stream_id == 0 || stream_id > K2I_STREAM_COUNT)
+	if (stream_id == 0 || stream_id > K2HFT_STREAM_COUNT_MAX)
 		return false;
 	/* relaxed: asked for the stream of a chunk, which was declared before R1 of that chunk. */
 	return atomic_load_explicit(&ring->streams[stream_id - 1].declared, memory_order_relaxed) == 1;
@@ -67,7 +67,7 @@ bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
 
 bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id)
 {
-	return stream_id != 0 && stream_id <= K2I_STREAM_COUNT && references(&ring->streams[stream_id - 1]) != 0;
+	return stream_id != 0 && stream_id <= K2HFT_STREAM_COUNT_MAX && references(&ring->streams[stream_id - 1]) != 0;
 }
 
 unsigned k2i_streams_declared(const struct k2hft_ring *ring)
@@ -80,20 +80,36 @@ unsigned k2i_streams_declared(const struct k2hft_ring *ring)
 	return declared;
 }
 
-static void references_drop(struct k2i_stream *stream, uint32_t count)
+/* false: there are not so many. */
+static bool references_drop(struct k2i_stream *stream, uint32_t count)
 {
-	/* R12 */
-	(void)atomic_fetch_sub_explicit(&stream->references, count, memory_order_release);
+	uint32_t before = references(stream);
+
+	do {
+		if (before < count)
+			return false;
+		/* R12. relaxed on failure: tried again with what is there. */
+	} while (!atomic_compare_exchange_weak_explicit(&stream->references, &before, before - count,
+							memory_order_release, memory_order_relaxed));
+	return true;
 }
 
-static void references_end(struct k2hft_ring *ring, struct k2i_stream *stream, uint32_t count)
+/* Several release at once: the furthest tail counts. */
+static void released_at_raise(struct k2i_stream *stream, uint64_t tail)
+{
+	/* relaxed: R12 follows, and is one word for all who release. */
+	uint64_t before = atomic_load_explicit(&stream->released_at, memory_order_relaxed);
+
+	while (before < tail && !atomic_compare_exchange_weak_explicit(&stream->released_at, &before, tail,
+								       memory_order_relaxed, memory_order_relaxed))
+		continue;
+}
+
+static bool references_end(struct k2hft_ring *ring, struct k2i_stream *stream, uint32_t count)
 {
 	/* A2: not before any chunk that those who had it have committed. */
-	uint64_t tail = atomic_load_explicit(&ring->header->tail, memory_order_acquire);
-
-	/* relaxed: R12 follows, for the consumer, who has no lock. */
-	atomic_store_explicit(&stream->released_at, tail, memory_order_relaxed);
-	references_drop(stream, count);
+	released_at_raise(stream, atomic_load_explicit(&ring->header->tail, memory_order_acquire));
+	return references_drop(stream, count);
 }
 
 void k2i_streams_forget(struct k2hft_ring *ring)
@@ -105,25 +121,8 @@ void k2i_streams_forget(struct k2hft_ring *ring)
 		uint32_t all = references(&ring->streams[at]);
 
 		if (all)
-			references_end(ring, &ring->streams[at], all);
+			(void)references_end(ring, &ring->streams[at], all);
 	}
-}
-
-static int table_lock(struct k2hft_ring *ring)
-{
-	int status;
-
-	(void)pthread_mutex_lock(&ring->stream_mutex);
-	status = k2i_ring_lock(ring->descriptor, K2I_LOCK_STREAMS);
-	if (status)
-		(void)pthread_mutex_unlock(&ring->stream_mutex);
-	return status;
-}
-
-static void table_unlock(struct k2hft_ring *ring)
-{
-	k2i_ring_unlock(ring->descriptor, K2I_LOCK_STREAMS);
-	(void)pthread_mutex_unlock(&ring->stream_mutex);
 }
 
 /* Odd while it is being written; so it stays if the writer dies. */
@@ -173,8 +172,10 @@ void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *befo
 	for (uint32_t at = 0; at < used; at++) {
 		struct k2i_process process = declarer(&ring->streams[at]);
 
+		/* relaxed: as above. Exchanged, since an attached process can be giving the number to its own stream. */
 		if (process.owner && same_process(&process, before))
-			declarer_set(&ring->streams[at], &several);
+			(void)atomic_compare_exchange_strong_explicit(&ring->streams[at].declarer, &process.owner, 0,
+								      memory_order_relaxed, memory_order_relaxed);
 	}
 }
 
@@ -196,28 +197,28 @@ static void references_add(struct k2hft_ring *ring, struct k2i_stream *stream)
 
 	if (!same_process(&process, &ring->process)) {
 		if (stream_left(ring, stream))
-			references_end(ring, stream, references(stream));
+			(void)references_end(ring, stream, references(stream));
 		declarer_set(stream, references(stream) ? &several : &ring->process);
 	}
 	/* relaxed: under the lock. */
 	(void)atomic_fetch_add_explicit(&stream->references, 1, memory_order_relaxed);
 }
 
-/* A place that becomes free since who had it is gone; K2I_STREAM_COUNT: none. */
+/* A place that becomes free since who had it is gone; K2HFT_STREAM_COUNT_MAX: none. */
 static uint32_t place_take_back(struct k2hft_ring *ring)
 {
-	uint32_t place = K2I_STREAM_COUNT;
+	uint32_t place = K2HFT_STREAM_COUNT_MAX;
 
-	for (uint32_t at = 0; at < K2I_STREAM_COUNT; at++) {
+	for (uint32_t at = 0; at < K2HFT_STREAM_COUNT_MAX; at++) {
 		if (stream_left(ring, &ring->streams[at]))
-			references_end(ring, &ring->streams[at], references(&ring->streams[at]));
-		if (place == K2I_STREAM_COUNT && stream_free(ring, &ring->streams[at]))
+			(void)references_end(ring, &ring->streams[at], references(&ring->streams[at]));
+		if (place == K2HFT_STREAM_COUNT_MAX && stream_free(ring, &ring->streams[at]))
 			place = at;
 	}
 	return place;
 }
 
-/* The stream's place, else a free one; K2I_STREAM_COUNT: neither. */
+/* The stream's place, else a free one; K2HFT_STREAM_COUNT_MAX: neither. */
 static uint32_t place_find(const struct k2hft_ring *ring, const struct k2hft_stream *stream, uint64_t hash)
 {
 	uint32_t used = streams_used(ring), place = used;
@@ -239,6 +240,8 @@ static void place_fill(struct k2hft_ring *ring, uint32_t place, const struct k2h
 
 	/* relaxed: nobody looks for the number before it is in a chunk, R1. */
 	atomic_store_explicit(&filled->generation, generation, memory_order_relaxed);
+	/* relaxed: under the lock; no reference is left that could be released now. */
+	atomic_store_explicit(&filled->released_at, 0, memory_order_relaxed);
 	filled->hash = hash;
 	filled->mode = stream->mode;
 	memset(filled->path, 0, sizeof(filled->path));
@@ -275,51 +278,39 @@ int k2hft_stream_declare(struct k2hft_ring *ring, const struct k2hft_stream *giv
 	if (status)
 		return status;
 	hash = k2i_hash_pair(stream.path, strlen(stream.path), stream.host, strlen(stream.host)) + stream.mode;
-	status = table_lock(ring);
+	status = k2i_table_lock(ring);
 	if (status)
 		return status;
 	place = place_find(ring, &stream, hash);
-	if (place == K2I_STREAM_COUNT)
+	if (place == K2HFT_STREAM_COUNT_MAX)
 		place = place_take_back(ring);
-	if (place < K2I_STREAM_COUNT) {
+	if (place < K2HFT_STREAM_COUNT_MAX) {
 		if (place == streams_used(ring) || !stream_same(&ring->streams[place], &stream, hash))
 			place_fill(ring, place, &stream, hash);
 		references_add(ring, &ring->streams[place]);
 		*stream_id = place + 1;
 	}
-	table_unlock(ring);
-	return place < K2I_STREAM_COUNT ? 0 : -ENOSPC;
+	k2i_table_unlock(ring);
+	return place < K2HFT_STREAM_COUNT_MAX ? 0 : -ENOSPC;
 }
 
-static int release(struct k2hft_ring *ring, uint32_t stream_id, bool used)
+static struct k2i_stream *stream_at(const struct k2hft_ring *ring, uint32_t stream_id)
 {
-	struct k2i_stream *stream;
-	int status;
-
-	if (stream_id == 0 || stream_id > K2I_STREAM_COUNT)
-		return -EINVAL;
-	stream = &ring->streams[stream_id - 1];
-	status = table_lock(ring);
-	if (status)
-		return status;
-	if (!references(stream))
-		status = -EINVAL;
-	else if (used)
-		references_end(ring, stream, 1);
-	else
-		references_drop(stream, 1);
-	table_unlock(ring);
-	return status;
+	return stream_id != 0 && stream_id <= K2HFT_STREAM_COUNT_MAX ? &ring->streams[stream_id - 1] : NULL;
 }
 
 int k2hft_stream_release(struct k2hft_ring *ring, uint32_t stream_id)
 {
-	return release(ring, stream_id, true);
+	struct k2i_stream *stream = stream_at(ring, stream_id);
+
+	return stream && references(stream) && references_end(ring, stream, 1) ? 0 : -EINVAL;
 }
 
-int k2i_stream_release_unused(struct k2hft_ring *ring, uint32_t stream_id)
+int k2hft_stream_withdraw(struct k2hft_ring *ring, uint32_t stream_id)
 {
-	return release(ring, stream_id, false);
+	struct k2i_stream *stream = stream_at(ring, stream_id);
+
+	return stream && references_drop(stream, 1) ? 0 : -EINVAL;
 }
 
 /* Copies what was declared, under the mutex only: another process's changes are found by checking the copy. */
@@ -380,7 +371,7 @@ int k2hft_stream_find(struct k2hft_ring *ring, uint32_t stream_id, struct k2hft_
 
 void k2i_stream_copies_free(struct k2hft_ring *ring)
 {
-	for (uint32_t at = 0; ring->stream_copies && at < K2I_STREAM_COUNT; at++)
+	for (uint32_t at = 0; ring->stream_copies && at < K2HFT_STREAM_COUNT_MAX; at++)
 		free(ring->stream_copies[at]);
 	free(ring->stream_copies);
 }

@@ -22,7 +22,7 @@
  */
 #define POLL_INTERVAL_NS 5000000
 /* A wait for room looks around at least this often. */
-#define TURN_MS 1000
+#define TURN_NS K2I_SECOND_NS
 
 static int epoll_add(int epoll, int descriptor)
 {
@@ -164,6 +164,11 @@ uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring)
 	return used < ring->capacity ? ring->capacity - used : 0;
 }
 
+bool k2i_ring_room(const struct k2hft_ring *ring, size_t bytes)
+{
+	return k2i_ring_free_bytes(ring) >= k2i_align_up(K2HFT_CHUNK_HEADER_BYTES + (uint64_t)bytes, 8);
+}
+
 static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct timespec *deadline)
 {
 	/* A11 */
@@ -177,36 +182,43 @@ static int wait_changed(struct k2hft_ring *ring, uint32_t sequence, const struct
 }
 
 /* In turns: after each it asks whether there still is anybody who could free room. */
-static int wait_served(struct k2hft_ring *ring, uint32_t sequence, int timeout_ms)
+static int room_wait(struct k2hft_ring *ring, size_t bytes, uint64_t until_ns)
 {
-	int left_ms = timeout_ms, turn_ms, status;
+	int status;
 
 	do {
-		turn_ms = left_ms < 0 || left_ms > TURN_MS ? TURN_MS : left_ms;
-		struct timespec deadline = k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)turn_ms * 1000000);
+		/* A11: read before the positions are: they show what was freed for this value, and a later one ends the wait. */
+		uint32_t sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
+		uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC), turn_ns = now_ns + TURN_NS;
+		struct timespec deadline = k2i_timespec(turn_ns < until_ns ? turn_ns : until_ns);
 
+		if (k2i_ring_room(ring, bytes))
+			return 0;
 		status = wait_changed(ring, sequence, &deadline);
-		left_ms -= left_ms < 0 ? 0 : turn_ms;
 		if (status == -ETIMEDOUT && k2i_ring_abandoned(ring))
 			return -EPIPE;
-	} while (status == -ETIMEDOUT && left_ms != 0);
+		if (status == -ETIMEDOUT && turn_ns < until_ns)
+			status = 0;
+	} while (status == 0);
 	return status;
 }
 
-int k2hft_ring_space_wait(struct k2hft_ring *ring, int timeout_ms)
+int k2hft_ring_space_wait(struct k2hft_ring *ring, size_t bytes, int timeout_ms)
 {
-	uint64_t seen = k2i_full_seen(ring);
-	int status = 0, kept = errno;
-	uint32_t sequence;
+	uint64_t until_ns = UINT64_MAX;
+	int status, kept = errno;
 
+	if (bytes > k2i_payload_bytes_max(ring))
+		return -EMSGSIZE;
 	if (k2i_ring_abandoned_known(ring))
 		return -EPIPE;
+	if (k2i_ring_room(ring, bytes))
+		return 0;
+	if (timeout_ms >= 0)
+		until_ns = k2i_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * K2I_MILLISECOND_NS;
 	/* R7 */
 	(void)atomic_fetch_add_explicit(&ring->header->space_waiters, 1, memory_order_seq_cst);
-	/* A11: read before the positions are: what was freed for this value is seen in them, a later value ends the wait. */
-	sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
-	if (k2i_ring_free_bytes(ring) <= seen)
-		status = wait_served(ring, sequence, timeout_ms);
+	status = room_wait(ring, bytes, until_ns);
 	/* relaxed: the consumer may wake once in vain. */
 	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);
 	errno = kept;

@@ -131,18 +131,18 @@ static int full_refuse(const struct k2hft_sender *sender, int status)
 }
 
 /* For room, or for the turn to wait for it; that it was waited for may have brought both. */
-static int room_wait(struct k2hft_sender *sender, struct k2i_turnstile_place *place)
+static int room_wait(struct k2hft_sender *sender, struct k2i_turnstile_place *place, size_t bytes)
 {
 	int status = k2i_turnstile_enter(&sender->room, place);
 
 	if (status)
 		return status < 0 ? status : 0;
-	status = sender->client ? k2i_client_room_wait(sender->client, ROOM_WAIT_MS) : -EBUSY;
-	return status == -EBUSY ? k2hft_ring_space_wait(sender->ring, ROOM_WAIT_MS) : status;
+	status = sender->client ? k2i_client_room_wait(sender->client, bytes, ROOM_WAIT_MS) : -EBUSY;
+	return status == -EBUSY ? k2hft_ring_space_wait(sender->ring, bytes, ROOM_WAIT_MS) : status;
 }
 
 /* The ring is full. 0: try again; else what the caller gives to its own, -ENOBUFS for K2HFT_FULL_DROP. */
-static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *place, bool finish)
+static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *place, size_t needed, bool finish)
 {
 	struct k2hft_sender *sender = writer->sender;
 	int status;
@@ -153,7 +153,7 @@ static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *pl
 		return full_refuse(sender, -ENOBUFS);
 	/* There is no open chunk now, and this can take long: a flush must not wait for the end of the call. */
 	k2i_writer_leave(writer);
-	status = room_wait(sender, place);
+	status = room_wait(sender, place, needed);
 	k2i_writer_enter(writer);
 	/* Nobody will make any. */
 	if (sender->client && k2i_client_failed(sender->client))
@@ -195,7 +195,7 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 	if (status == 0)
 		status = reserve(writer, needed, wanted, memory, bytes);
 	while (status == -EAGAIN && waited == 0) {
-		waited = full_wait(writer, &place, finish);
+		waited = full_wait(writer, &place, needed, finish);
 		if (waited == 0)
 			status = reserve(writer, needed, wanted, memory, bytes);
 	}

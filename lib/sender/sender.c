@@ -289,7 +289,7 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
 	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
 	ring = k2i_ring_stats(sender->ring);
-	known.unacked_records = open_records + k2i_ring_unacked(&ring);
+	known.unacked_records = open_records + ring.unacked_records;
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 

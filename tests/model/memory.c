@@ -510,34 +510,9 @@ void *model_malloc(size_t bytes)
 	return world.copies[world.copies_used++];
 }
 
-/* No two of the model's threads declare or release the same stream. */
-int k2i_ring_lock(int descriptor, unsigned lock)
-{
-	(void)descriptor;
-	(void)lock;
-	return 0;
-}
-
-void k2i_ring_unlock(int descriptor, unsigned lock)
-{
-	(void)descriptor;
-	(void)lock;
-}
-
 void model_free(const void *memory)
 {
 	(void)memory;
-}
-
-/* Each of the model's threads has a handle of its own, which is put back with the rest. */
-void k2i_full_tell(struct k2hft_ring *ring, uint64_t free_bytes)
-{
-	atomic_store_explicit(&ring->free_seen, free_bytes, memory_order_relaxed);
-}
-
-uint64_t k2i_full_seen(const struct k2hft_ring *ring)
-{
-	return atomic_load_explicit(&ring->free_seen, memory_order_relaxed);
 }
 
 /* All of the model's threads have the consumer's memory: nobody waits for one that is gone. */

@@ -58,7 +58,7 @@ static uint64_t *reserved(unsigned thread, size_t bytes)
 	int status;
 
 	while ((status = k2hft_producer_reserve(producer_of(thread), bytes, &payload)) == -EAGAIN)
-		must(k2hft_ring_space_wait(&world.rings[thread], -1) == 0, "waiting for room fails");
+		must(k2hft_ring_space_wait(&world.rings[thread], bytes, -1) == 0, "waiting for room fails");
 	must(status == 0, "a reserve fails");
 	return payload;
 }

@@ -126,7 +126,7 @@ static inline void produce(struct k2hft_ring *ring, const struct worker *worker)
 
 		REQUIRE(status == 0 || status == -EAGAIN);
 		if (status == -EAGAIN) {
-			status = k2hft_ring_space_wait(ring, 100);
+			status = k2hft_ring_space_wait(ring, PAYLOAD_BYTES_MAX + 2100, 100);
 			REQUIRE(status == 0 || status == -ETIMEDOUT || status == -EINTR);
 		}
 	}

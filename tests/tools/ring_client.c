@@ -50,7 +50,7 @@ static int line_push(struct k2hft_ring *ring, struct k2hft_producer *producer, u
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	chunk.time_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 	while ((status = k2hft_producer_push(producer, &chunk, line, strlen(line))) == -EAGAIN) {
-		status = k2hft_ring_space_wait(ring, -1);
+		status = k2hft_ring_space_wait(ring, strlen(line), -1);
 		if (status)
 			return status;
 	}
@@ -73,7 +73,7 @@ static int reserve(struct k2hft_ring *ring, struct k2hft_producer *producer)
 	int status;
 
 	while ((status = k2hft_producer_reserve(producer, HELD_BYTES, &payload)) == -EAGAIN)
-		(void)k2hft_ring_space_wait(ring, -1);
+		(void)k2hft_ring_space_wait(ring, HELD_BYTES, -1);
 	if (status)
 		return failed("reserve", status);
 	memset(payload, 'x', HELD_BYTES / 2);

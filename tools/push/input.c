@@ -65,11 +65,13 @@ static int room_wait(struct push *push)
 {
 	int lease_ms = push->lease.held ? k2hft_lease_send(&push->lease, k2i_clock_ns(CLOCK_MONOTONIC)) : -1;
 	struct pollfd receiver = {.fd = k2hft_lease_descriptor(&push->lease), .events = POLLIN};
+	struct k2hft_ring *ring = k2hft_sender_ring(push->sender);
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 
 	if (push->lease.held)
 		(void)poll(&receiver, 1, lease_ms);
-	else
-		(void)k2hft_ring_space_wait(k2hft_sender_ring(push->sender), SLICE_MS);
+	else if (k2hft_ring_stats(ring, &stats) == 0)
+		(void)k2hft_ring_space_wait(ring, stats.payload_bytes_max, SLICE_MS);
 	k2hft_lease_waited(&push->lease);
 	push_progress(push);
 	return push_connection_check(push);

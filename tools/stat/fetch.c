@@ -14,7 +14,6 @@
 #include "tools/base/numbers.h"
 #include "config/path.h"
 #include "app/program/report.h"
-#include "ring/counts.h"
 #include "tools/stat/stat.h"
 
 static void complain(const char *target, const char *reason)
@@ -65,10 +64,9 @@ static char *mount_read(const char *directory, const char **reason)
 
 static char *ring_read(const char *path, const char **reason)
 {
-	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
+	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 	struct k2i_report report = {0};
-	bool served = false;
-	int error = k2i_ring_observe(path, &stats, &served);
+	int served, error = k2hft_ring_observe(path, &stats, &served);
 
 	if (error) {
 		*reason = error == -EPROTO ? "it is not a ring that this version knows" : strerror(-error);

@@ -483,7 +483,7 @@ static void every_stream_is_told_of_once(void **state)
 	char path[16];
 
 	client_open(f);
-	while (stream_id < K2I_STREAM_COUNT) {
+	while (stream_id < K2HFT_STREAM_COUNT_MAX) {
 		(void)snprintf(path, sizeof(path), "%u", (unsigned)stream_id);
 		stream_id = stream_declare(f, path);
 	}

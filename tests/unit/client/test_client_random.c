@@ -28,7 +28,7 @@ struct world {
 	/* The receiver. */
 	unsigned count; /* of records that it has, or was told of that they are given up */
 	uint64_t expected, told, window_end;
-	char paths[K2I_STREAM_COUNT + 1][PATH_ROOM]; /* as declared on this connection; "": it was not */
+	char paths[K2HFT_STREAM_COUNT_MAX + 1][PATH_ROOM]; /* as declared on this connection; "": it was not */
 };
 
 static unsigned any(struct world *world, unsigned below)
@@ -137,7 +137,7 @@ static void frame_take(struct world *world, const struct k2hft_frame *frame, con
 		discard_take(world, &discard);
 	} else if (frame->type == K2HFT_FRAME_STREAM) {
 		assert_int_equal(k2hft_stream_decode(body, frame->body_bytes, &message), 0);
-		assert_true(message.stream_id <= K2I_STREAM_COUNT);
+		assert_true(message.stream_id <= K2HFT_STREAM_COUNT_MAX);
 		(void)snprintf(world->paths[message.stream_id], PATH_ROOM, "%.20s", message.path);
 	} else if (frame->flags & K2HFT_FRAME_LZ4) {
 		assert_int_equal(k2hft_frame_decompress(body, frame->body_bytes, world->f->raw, frame->raw_bytes), 0);

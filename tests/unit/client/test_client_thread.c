@@ -353,7 +353,7 @@ static void who_waits_for_room_makes_it(void **state)
 	struct echo echo;
 
 	client_open(f);
-	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EBUSY);
+	assert_int_equal(k2i_client_room_wait(f->client, 1000000, 20000), -EBUSY);
 	echo_start(&echo, f);
 	for (unsigned time = 0; time < 20000 && stats_of(f).state != K2HFT_CLIENT_CONNECTED; time++) {
 		assert_int_equal(k2hft_client_process(f->client, now()), 0);
@@ -363,7 +363,7 @@ static void who_waits_for_room_makes_it(void **state)
 		int error;
 
 		for (; (error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN; waits++)
-			assert_int_equal(k2i_client_room_wait(f->client, 20000), 0);
+			assert_int_equal(k2i_client_room_wait(f->client, 100000, 20000), 0);
 		assert_int_equal(error, 0);
 	}
 	assert_in_range(waits, 1, 1000);
@@ -389,11 +389,11 @@ static void a_wait_for_room_ends_with_a_signal(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
 		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
-	assert_int_equal(k2i_client_room_wait(f->client, 1), 0);
+	assert_int_equal(k2i_client_room_wait(f->client, 1000000, 1), 0);
 	assert_int_equal(sigaction(SIGALRM, &caught, NULL), 0);
 	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
 	errno = 77;
-	assert_int_equal(k2i_client_room_wait(f->client, 20000), -EINTR);
+	assert_int_equal(k2i_client_room_wait(f->client, 1000000, 20000), -EINTR);
 	assert_int_equal(errno, 77);
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
@@ -412,9 +412,9 @@ static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	while (k2hft_producer_reserve(f->producer, 1000000, &payload) == 0)
 		assert_int_equal(k2hft_producer_commit(f->producer, &chunk, 0, 1000000), 0);
-	assert_int_equal(k2i_client_room_wait(f->client, 1), 0);
+	assert_int_equal(k2i_client_room_wait(f->client, 1000000, 1), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_max = before.rlim_max}), 0);
-	status = k2i_client_room_wait(f->client, 20000);
+	status = k2i_client_room_wait(f->client, 1000000, 20000);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(status, -EBUSY);
 }
@@ -529,7 +529,7 @@ static void a_thread_moves_a_full_ring(void **state)
 		int error;
 
 		while ((error = k2hft_producer_push(f->producer, &chunk, block, 100000)) == -EAGAIN)
-			assert_int_equal(k2hft_ring_space_wait(f->ring, 20000), 0);
+			assert_int_equal(k2hft_ring_space_wait(f->ring, 100000, 20000), 0);
 		assert_int_equal(error, 0);
 	}
 	assert_int_equal(k2hft_client_drain(f->client, 20000), 0);

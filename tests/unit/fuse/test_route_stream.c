@@ -43,7 +43,7 @@ static void the_number_of_a_closed_file_is_waited_for(void **state)
 	mounted_rule.directory = true;
 	mounted_rule.target = all;
 	mounted_anew(mounted);
-	for (unsigned stream = 1; stream < K2I_STREAM_COUNT; stream++) {
+	for (unsigned stream = 1; stream < K2HFT_STREAM_COUNT_MAX; stream++) {
 		(void)snprintf(path, sizeof(path), "%u", stream);
 		(void)stream_of(mounted->mount.ring, path);
 	}

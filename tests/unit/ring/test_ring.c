@@ -389,7 +389,7 @@ static void *space_waiter(void *argument)
 	memset(text, 'w', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	while ((pushed = push(waiter->producer, 1, text)) == -EAGAIN) {
-		int status = k2hft_ring_space_wait(waiter->ring, -1);
+		int status = k2hft_ring_space_wait(waiter->ring, sizeof(text) - 1, -1);
 
 		if (status)
 			return (void *)(intptr_t)status;
@@ -410,7 +410,7 @@ static void space_wait_ends_with_room(void **state)
 	for (int round = 0; round < 20; round++) {
 		while (push(other, stream_id, "filler") == 0)
 			continue;
-		assert_int_equal(k2hft_ring_space_wait(ring, 1), -ETIMEDOUT);
+		assert_int_equal(k2hft_ring_space_wait(ring, 8, 1), -ETIMEDOUT);
 		assert_int_equal(pthread_create(&thread, NULL, space_waiter, &waiter), 0);
 		while (k2hft_ring_read(ring, 1000, 0, &span, NULL) > 0)
 			assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
@@ -433,71 +433,12 @@ static void space_wait_ends_with_room(void **state)
 	k2hft_producer_close(other);
 }
 
-/* Finds that there is not room enough, and waits for more: how that ends. */
-static void *full_waiter(void *argument)
-{
-	struct waiter *waiter = argument;
-	void *payload;
-	int status = k2hft_producer_reserve(waiter->producer, SMALL / 4 - 32, &payload);
-
-	return (void *)(intptr_t)(status == -EAGAIN ? k2hft_ring_space_wait(waiter->ring, 1) : status);
-}
-
-static void *idle_waiter(void *argument)
-{
-	struct waiter *waiter = argument;
-
-	return (void *)(intptr_t)k2hft_ring_space_wait(waiter->ring, 1);
-}
-
-/* What a ring had free says nothing of another one that has its address when it is closed. */
-static void a_ring_at_the_place_of_another_has_its_own_room(void **state)
-{
-	struct k2hft_ring_options options = {.size = sizeof(options), .ring_bytes = 16 * SMALL};
-	struct k2hft_ring *rings[64];
-	struct k2hft_producer *producer;
-	unsigned count = 0;
-	uintptr_t place;
-	void *payload;
-
-	(void)state;
-	assert_int_equal(k2hft_ring_open(&options, &rings[0]), 0);
-	place = (uintptr_t)rings[0];
-	producer = producer_of(rings[0]);
-	for (unsigned chunks = 0; chunks < 3; chunks++) {
-		(void)reserve(producer, 4 * SMALL - 64);
-		assert_int_equal(commit(producer, stream_of(rings[0], "s"), 0, 4 * SMALL - 64), 0);
-	}
-	(void)reserve(producer, SMALL);
-	assert_int_equal(commit(producer, stream_of(rings[0], "s"), 0, SMALL), 0);
-	assert_int_equal(k2hft_producer_reserve(producer, 4 * SMALL - 64, &payload), -EAGAIN);
-	k2hft_producer_close(producer);
-	k2hft_ring_close(rings[0]);
-	do {
-		rings[count] = memory_ring();
-		assert_int_equal(k2hft_ring_space_wait(rings[count], 0), 0);
-	} while ((uintptr_t)rings[count++] != place && count < sizeof(rings) / sizeof(rings[0]));
-	while (count > 0)
-		k2hft_ring_close(rings[--count]);
-}
-
-static void waits_in_vain(void *(*run)(void *), struct waiter *waiter)
-{
-	pthread_t thread;
-	void *result;
-
-	assert_int_equal(pthread_create(&thread, NULL, run, waiter), 0);
-	assert_int_equal(pthread_join(thread, &result), 0);
-	assert_int_equal((intptr_t)result, -ETIMEDOUT);
-}
-
-/* Not longer: by then there may be enough for it, though not for another one, who found the ring full later. */
-static void a_wait_is_for_more_than_its_thread_saw(void **state)
+/* Several rings, several threads: what was free when somebody else found too little changes nothing. */
+static void a_wait_is_for_what_is_asked(void **state)
 {
 	static const size_t fills[] = {SMALL / 16, SMALL / 4, SMALL / 4, SMALL / 4, SMALL / 16};
-	struct k2hft_ring *ring = *state;
-	struct k2hft_producer *producer = producer_of(ring);
-	struct waiter other = {ring, producer_of(ring)};
+	struct k2hft_ring *ring = *state, *other = memory_ring();
+	struct k2hft_producer *producer = producer_of(ring), *others = producer_of(other);
 	uint32_t stream_id = stream_of(ring, "s");
 	struct k2hft_span span;
 	void *payload;
@@ -507,16 +448,21 @@ static void a_wait_is_for_more_than_its_thread_saw(void **state)
 		assert_int_equal(commit(producer, stream_id, 0, fills[at] - 32), 0);
 	}
 	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 6, &payload), -EAGAIN);
-	assert_int_equal(k2hft_ring_space_wait(ring, 1), -ETIMEDOUT);
+	while (push(others, stream_of(other, "s"), "filler") == 0)
+		continue;
+	assert_int_equal(k2hft_ring_space_wait(other, 8, 0), -ETIMEDOUT);
+	assert_int_equal(k2hft_ring_space_wait(ring, SMALL / 6, 1), -ETIMEDOUT);
+	assert_int_equal(k2hft_ring_space_wait(ring, SMALL / 8 - 32, 0), 0);
+	assert_int_equal(k2hft_ring_space_wait(ring, SMALL / 8 - 31, 0), -ETIMEDOUT);
 	assert_int_equal(k2hft_ring_read(ring, SMALL / 16, 0, &span, NULL), 1);
 	assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
-	waits_in_vain(full_waiter, &other);
-	assert_int_equal(k2hft_ring_space_wait(ring, 1000), 0);
-	/* Whoever has found nothing full waits for the last one that has. */
-	waits_in_vain(idle_waiter, &other);
+	assert_int_equal(k2hft_ring_space_wait(ring, SMALL / 4 - 32, 1), -ETIMEDOUT);
+	assert_int_equal(k2hft_ring_space_wait(ring, SMALL / 4 - 31, 1), -EMSGSIZE);
+	assert_int_equal(k2hft_ring_space_wait(ring, SMALL / 6, 1000), 0);
 	assert_int_equal(k2hft_producer_reserve(producer, SMALL / 6, &payload), 0);
 	k2hft_producer_close(producer);
-	k2hft_producer_close(other.producer);
+	k2hft_producer_close(others);
+	k2hft_ring_close(other);
 }
 
 static void *dump(void *argument)
@@ -614,6 +560,40 @@ static void options_are_checked(void **state)
 	k2hft_ring_close(ring);
 }
 
+static void drops_are_counted(void **state)
+{
+	struct k2hft_ring *ring = *state;
+	struct k2hft_producer *producer = producer_of(ring);
+
+	k2hft_producer_drop(producer, 5);
+	k2hft_producer_drop(producer, 0);
+	assert_int_equal(stats_of(ring).dropped_records, 5);
+	k2hft_producer_close(producer);
+}
+
+static void all_payload_lies_in_the_rings_memory(void **state)
+{
+	struct k2hft_ring *ring = *state;
+	struct k2hft_producer *producer = producer_of(ring);
+	size_t bytes, payload_bytes = (size_t)stats_of(ring).payload_bytes_max;
+	char *memory = k2hft_ring_memory(ring, &bytes);
+	struct k2hft_span span;
+	void *payload;
+
+	assert_int_equal(bytes, 2 * SMALL);
+	assert_int_equal(k2hft_producer_reserve(producer, payload_bytes + 1, &payload), -EMSGSIZE);
+	for (unsigned lap = 0; lap < 9; lap++) {
+		payload = reserve(producer, payload_bytes);
+		assert_true((char *)payload >= memory && (char *)payload + payload_bytes <= memory + bytes);
+		assert_int_equal(commit(producer, stream_of(ring, "s"), 0, payload_bytes), 0);
+		assert_int_equal(stats_of(ring).unacked_records, 1);
+		assert_int_equal(k2hft_ring_read(ring, 0, 0, &span, NULL), 1);
+		assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
+	}
+	assert_int_equal(stats_of(ring).unacked_records, 0);
+	k2hft_producer_close(producer);
+}
+
 static void space_wait_takes_its_time(void **state)
 {
 	struct k2hft_ring *ring = *state;
@@ -624,7 +604,7 @@ static void space_wait_takes_its_time(void **state)
 	while (push(producer, stream_id, "filler") == 0)
 		continue;
 	begin_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	assert_int_equal(k2hft_ring_space_wait(ring, 20), -ETIMEDOUT);
+	assert_int_equal(k2hft_ring_space_wait(ring, 8, 20), -ETIMEDOUT);
 	assert_true(k2i_clock_ns(CLOCK_MONOTONIC) - begin_ns >= 20 * UINT64_C(1000000));
 	k2hft_producer_close(producer);
 }
@@ -647,8 +627,9 @@ int main(void)
 		RING_TEST(commit_wakes_the_sleeper),
 		RING_TEST(sleep_waits_for_known_claims_only),
 		RING_TEST(space_wait_ends_with_room),
-		cmocka_unit_test(a_ring_at_the_place_of_another_has_its_own_room),
-		RING_TEST(a_wait_is_for_more_than_its_thread_saw),
+		RING_TEST(a_wait_is_for_what_is_asked),
+		RING_TEST(drops_are_counted),
+		RING_TEST(all_payload_lies_in_the_rings_memory),
 		RING_TEST(any_thread_dumps),
 		RING_TEST(counts_survive_producers),
 		RING_TEST(space_wait_takes_its_time),

@@ -420,7 +420,7 @@ static void spoiled_header(void **state)
 		(void)k2hft_ring_read(ring, SIZE_MAX, 0, &span, NULL);
 		(void)k2hft_ring_release(ring, 40);
 		(void)k2hft_ring_rewind(ring, 40);
-		(void)k2hft_ring_space_wait(ring, 0);
+		(void)k2hft_ring_space_wait(ring, 100, 0);
 		(void)k2hft_ring_dump(ring, nowhere);
 		(void)fclose(nowhere);
 		k2hft_producer_close(producer);

@@ -349,7 +349,7 @@ static void errno_is_not_touched(void **state)
 	(void)take(ring, "x");
 	(void)reserve(producer, 8);
 	assert_int_equal(k2hft_ring_recover(ring), 0);
-	assert_int_equal(k2hft_ring_space_wait(ring, 1), 0);
+	assert_int_equal(k2hft_ring_space_wait(ring, 1, 1), 0);
 	k2hft_producer_close(producer);
 	k2hft_ring_close(attached);
 	k2hft_ring_close(ring);

@@ -157,12 +157,12 @@ static void number_of_which_nothing_came_is_given_away_at_once(void **state)
 	uint32_t used = stream_of(ring, "used"), unused = stream_of(ring, "unused");
 
 	assert_int_equal(push(producer, used, "x"), 0);
-	assert_int_equal(k2i_stream_release_unused(ring, unused), 0);
-	assert_int_equal(k2i_stream_release_unused(ring, unused), -EINVAL);
+	assert_int_equal(k2hft_stream_withdraw(ring, unused), 0);
+	assert_int_equal(k2hft_stream_withdraw(ring, unused), -EINVAL);
 	assert_int_equal(stream_of(ring, "other"), unused);
 	assert_int_equal(stream_of(ring, "used"), used);
 	assert_int_equal(k2hft_stream_release(ring, used), 0);
-	assert_int_equal(k2i_stream_release_unused(ring, used), 0);
+	assert_int_equal(k2hft_stream_withdraw(ring, used), 0);
 	assert_int_not_equal(stream_of(ring, "new"), used);
 	(void)take(ring, "x");
 	assert_int_equal(stream_of(ring, "newer"), used);

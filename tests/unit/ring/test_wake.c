@@ -93,7 +93,7 @@ static void without_a_limit_it_waits_on(void **state)
 	pthread_t thread;
 
 	assert_int_equal(pthread_create(&thread, NULL, room_make_late, ring), 0);
-	assert_int_equal(k2hft_ring_space_wait(ring, -1), 0);
+	assert_int_equal(k2hft_ring_space_wait(ring, 1000, -1), 0);
 	assert_int_equal(atomic_load(&ring->header->space_waiters), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	k2hft_producer_close(producer);
