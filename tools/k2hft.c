@@ -87,7 +87,7 @@ static bool asks_help(const char *argument)
 	return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-/* Of a command without options, about the first argument that it does not take. */
+/* Refuses the first argument that a command without options does not take. */
 static int surplus(const char *command, const char *argument, const char *needed)
 {
 	command_error(command, "%s: %s", argument, needed);
@@ -144,6 +144,6 @@ int main(int argc, char **argv)
 {
 	int status = k2i_standard_keep() ? STATUS_FAILED : any_run(argc, argv);
 
-	/* Whatever it found: nobody has it. */
+	/* A result that could not be written is nobody's. */
 	return k2i_standard_flush(stdout, "k2hft") ? STATUS_FAILED : status;
 }

@@ -14,7 +14,7 @@
 #define LINE_ROOM 512
 #define MESSAGE_ROOM 8192 /* two paths */
 
-/* Whoever locks stderr has it. relaxed, all of it: that lock orders it, but no sanitizer knows of such locks. */
+/* The lock of stderr guards it. relaxed, all of it: that lock orders it, but no sanitizer knows of such locks. */
 static atomic_bool progress_stands;
 
 /* A line that wraps could not be written over: the terminal's width is all that is shown of it. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A JSON text as a tree, of results that were saved and of a status. What it was made from is hostile until it is looked at. */
+/* A JSON text as a tree, of results that were saved and of a status. The text is hostile until it is looked at. */
 enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json_value {

@@ -6,7 +6,7 @@
 
 #define RECEIVER_PORT_DEFAULT "8020"
 
-/* What several subcommands read from their arguments. -EINVAL: it is something else. */
+/* Readers of arguments that several subcommands have. -EINVAL: the text is something else. */
 
 /* A decimal number, nothing before or behind it. */
 int number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *number);

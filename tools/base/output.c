@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the program was started with: a file of its own can take the place of none of them. */
+/* Descriptors that the program was started with: a file of its own can take the place of none of them. */
 #define GIVEN_DESCRIPTORS 10
 
 /* Standard output, when it is kept. */
@@ -33,7 +33,7 @@ size_t output_standard_count(const char *const *paths, size_t path_count)
 
 int output_standard_keep(void)
 {
-	/* One that was closed can't be written to now: what nobody can see must not count as lost. */
+	/* Standard error that was closed can't be written to: text that nobody can see must not count as lost. */
 	bool closed = (fcntl(STDERR_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY;
 	int instead = closed ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDERR_FILENO, error = 0;
 

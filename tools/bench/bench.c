@@ -41,7 +41,7 @@ static void progress(const struct bench_report *report, const struct bench_resul
 	if (options->quiet || !isatty(STDERR_FILENO))
 		return;
 	bench_point_text(&result->point, text, sizeof(text));
-	/* What moves comes first: of a narrow terminal's line the end is cut off. */
+	/* The numbers that move come first: a narrow terminal cuts off the end of a line. */
 	progress_show("[%u of %u] run %llu of %llu: %s", (unsigned)(result - report->results) + 1, report->count,
 		      (unsigned long long)number, (unsigned long long)options->runs, text);
 }
@@ -108,7 +108,7 @@ static int group_measure(struct bench_run *run, struct bench_report *report, uns
 	return status;
 }
 
-/* What an earlier run of the same plan has, if it has all of the group. */
+/* Takes the results of an earlier run of the same plan, if it has all of the group. */
 static void group_resume(struct bench_report *report, struct bench_report *earlier, unsigned first, unsigned count,
 			 uint64_t runs)
 {
@@ -184,7 +184,7 @@ static int groups_measure(struct bench_run *run, struct bench_report *report)
 		if (status)
 			break;
 		group_print(report, first, count);
-		/* After each, so that an interrupt costs one group only. Who no longer reads has had enough. */
+		/* After each, so that an interrupt costs one group only. A reader that is gone has had enough. */
 		if (bench_files_write(run->options, report, false) || ferror(stdout))
 			status = -1;
 	}
@@ -243,7 +243,7 @@ static int key_make(struct bench_run *run)
 	return written ? 0 : -1;
 }
 
-/* What is gone on from: nothing, if there is no such file, or if it is of something else. */
+/* Reads the results to go on from: none, if there is no such file, or if it is of something else. */
 static int earlier_read(const struct bench_options *options, struct bench_report *report, struct bench_report *earlier)
 {
 	const char *differs;
@@ -319,7 +319,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	return status ? STATUS_FAILED : STATUS_OK;
 }
 
-/* Of saved results: the same tables and files, nothing measured. */
+/* Saved results become the same tables and files, nothing is measured. */
 static int report_again(const struct bench_options *options, struct bench_report *report)
 {
 	const char *bullet = "";

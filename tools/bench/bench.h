@@ -22,7 +22,7 @@
 #define BENCH_RULES_MAX 16u
 #define BENCH_RUNS_MAX 1000u
 #define BENCH_TEXT_ROOM 256u
-/* Of a file in the temporary directory. */
+/* Room for the path of a file in the temporary directory. */
 #define BENCH_PATH_ROOM 4200u
 
 struct bench_list {
@@ -57,10 +57,10 @@ struct bench_parameter {
 };
 extern const struct bench_parameter bench_parameters[BENCH_PARAMETERS];
 
-/* What a sweep goes along. */
+/* The parameters that a sweep goes along. */
 enum bench_axis { BENCH_SENDERS, BENCH_WRITERS, BENCH_PER_WRITE, BENCH_RINGS, BENCH_AXES };
 uint64_t *bench_axis_value(struct bench_point *point, enum bench_axis axis);
-/* What a write takes where -c does not say it. */
+/* The size of a write where -c does not say it. */
 #define BENCH_WRITE_BYTES (256u * 1024)
 /* 0: of lines of a log, as many as BENCH_WRITE_BYTES hold. */
 uint64_t bench_per_write(const struct bench_point *point);
@@ -74,7 +74,7 @@ void bench_point_text(const struct bench_point *point, char *text, size_t room);
 /* Appends to a text, as far as there is room. */
 void bench_text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* What one run gives; NAN: was not measured. */
+/* Figures of a run; NAN: was not measured. */
 enum bench_metric {
 	BENCH_BYTES,
 	BENCH_PRODUCED_RECORDS,
@@ -114,7 +114,7 @@ struct bench_metric_name {
 	int better; /* 1: more is; -1: less is; 0: neither */
 };
 extern const struct bench_metric_name bench_metrics[BENCH_METRICS];
-/* What the table sets a point's rate against, and the ratio of both. */
+/* The figure that the table sets a point's rate against, and the ratio of both. */
 enum bench_metric bench_against_metric(const struct bench_point *point);
 enum bench_metric bench_ratio_metric(const struct bench_point *point);
 
@@ -163,7 +163,7 @@ struct bench_options {
 	const char *tsv_file, *json_file, *html_file, *markdown_file, *from_file, *compare_file, *compare_to;
 };
 
-/* What a sender tells its parent, in memory that they share. */
+/* Figures that a sender tells its parent, in memory that they share. */
 struct bench_slot {
 	uint64_t produced_ns, committed_ns; /* CLOCK_MONOTONIC */
 	uint64_t bytes, records;
@@ -185,7 +185,7 @@ struct bench_process {
 	uint64_t peak_kib;
 };
 
-/* One run of one point. */
+/* A run of a point. */
 struct bench_run {
 	const struct bench_options *options;
 	struct bench_point point;
@@ -230,8 +230,7 @@ void bench_quarters(const double *series, unsigned count, double *first, double 
 /* 1: `b` is better than `a` by more than the spread of the runs; -1: worse; 0: neither can be said. */
 int bench_judge(enum bench_metric metric, const struct bench_result *a, const struct bench_result *b);
 /*
- * Of the points that differ from results[first] along one axis only: the one with the best committed rate, and the lowest
- * that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep, or if the rate was
+ * Finds, among the points that differ from results[first] along one axis only, the one with the best committed rate, and the lowest that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep, or if the rate was
  * given or there is none. A preset has the same point in several groups: there a sweep is within one.
  */
 unsigned bench_knee(const struct bench_report *report, unsigned first, enum bench_axis axis, unsigned *best,
@@ -303,7 +302,7 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 bool bench_ended(pid_t process, siginfo_t *how);
 /* Whether one of the senders has not ended. */
 bool bench_senders_run(const struct bench_run *run);
-/* What no run gets over, with the message: a program that it needs has ended, or there is no room for its files. */
+/* Whether a program that the run needs has ended, or there is no room for its files; with the message. */
 bool bench_trouble(const struct bench_run *run);
 /* The path of one of the project's programs: beside this one, else its name, for PATH. */
 void bench_program_find(const char *name, char *path, size_t room);

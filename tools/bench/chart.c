@@ -104,7 +104,7 @@ static double place(const struct scale *scale, double value)
 static void label_write(FILE *output, double x, double y, const char *class, const char *anchor, const char *text)
 {
 	(void)fprintf(output, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\"", x, y, class, anchor);
-	/* Of a bar, what is longer than the room beside it is drawn narrower. */
+	/* A bar's label that is longer than the room beside it is drawn narrower. */
 	if (strcmp(class, "label") == 0 && strlen(text) > LABEL_CHARACTERS)
 		(void)fprintf(output, " textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"", LABELS - 16);
 	(void)fputs(">", output);
@@ -112,7 +112,7 @@ static void label_write(FILE *output, double x, double y, const char *class, con
 	(void)fputs("</text>\n", output);
 }
 
-/* What is longer than a line stands in two. */
+/* A label that is longer than a line stands in two. */
 static void bar_label_write(FILE *output, double middle, const char *text)
 {
 	char first[BENCH_TEXT_ROOM];

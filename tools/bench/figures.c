@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is computed from the figures of the runs. */
+/* Medians, ratios and verdicts from the figures of the runs. */
 #include "tools/bench/bench.h"
 
 #include <math.h>
@@ -115,7 +115,7 @@ int bench_judge(enum bench_metric metric, const struct bench_result *a, const st
 {
 	int better = bench_metrics[metric].better, more;
 
-	/* One run has no spread. */
+	/* A single run has no spread. */
 	if (a->runs < 2 || b->runs < 2)
 		return 0;
 	more = b->lowest[metric] > a->highest[metric] ? 1 : b->highest[metric] < a->lowest[metric] ? -1 : 0;

@@ -105,7 +105,7 @@ static void rows_table_write(FILE *output, const struct bench_report *report)
 	(void)fputs("</table></div>\n", output);
 }
 
-/* Of what costs, less is better: it has a chart of its own. */
+/* Costs, of which less is better, have a chart of their own. */
 static void ratios_chart(FILE *output, const struct bench_report *report, bool costs, const char *axis)
 {
 	struct bench_bar *bars = calloc((size_t)report->row_count + 1, sizeof(*bars));
@@ -214,7 +214,7 @@ static void order_insert(const struct bench_report *report, enum bench_axis axis
 	order[count] = number;
 }
 
-/* What all of a sweep have in common: what it goes along is not of its first point. */
+/* The parameters that all points of a sweep have in common, so without its axis. */
 static void sweep_title_write(FILE *output, const struct bench_point *first, enum bench_axis axis)
 {
 	struct bench_point common = *first;
@@ -280,7 +280,7 @@ static void series_write(FILE *output, const struct bench_result *result)
 
 	for (number = 0; x && number < result->series_count; number++)
 		x[number] = number + 1;
-	/* Of the run that is shown: the medians are of all. */
+	/* The quarters are of the run that is shown, the medians of all runs. */
 	bench_quarters(result->series, result->series_count, &chart.first, &chart.last);
 	if (x && result->series_count > 1) {
 		bench_point_text(&result->point, title, sizeof(title));

@@ -28,7 +28,7 @@ void bench_signals_catch(void)
 	struct sigaction action = {.sa_handler = interrupted}, before;
 	unsigned number;
 
-	/* What nohup(1) has turned off stays so. */
+	/* A signal that nohup(1) has turned off stays so. */
 	for (number = 0; number < sizeof(numbers) / sizeof(numbers[0]); number++)
 		if (sigaction(numbers[number], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 			(void)sigaction(numbers[number], &action, NULL);

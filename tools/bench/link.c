@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A link of a given rate, without rights and without another machine: a process on the loopback interface passes on what
- * senders send, and no more of it than such a link would carry. What comes back is let through.
+ * senders send, and no more of it than such a link would carry. Answers are let through.
  */
 #include "tools/bench/bench.h"
 
@@ -20,7 +20,7 @@
 #define PIECE_BYTES 16384u
 /* A switch has little memory: what waits is to wait at the sender, where it can be seen and compressed. */
 #define SOCKET_BYTES (256 * 1024)
-/* Of Ethernet's 1,538 bytes a frame, TCP's payload. */
+/* TCP's payload in the 1,538 bytes of an Ethernet frame. */
 #define PAYLOAD_SHARE (1448.0 / 1538.0)
 /* How much may go at once after a pause. */
 #define BURST_NS 1000000.0
@@ -123,7 +123,7 @@ static void pairs_move(struct link *link)
 	}
 }
 
-/* What each side is waited for. Nothing is read from senders while there is no credit. */
+/* Sets the events that each side is waited for. Senders are not read from while there is no credit. */
 static void events_set(struct link *link)
 {
 	unsigned number;
@@ -148,7 +148,7 @@ static _Noreturn void link_serve(struct link *link)
 	if (!link->up || !link->down)
 		_exit(1);
 	link->paid_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	/* Of a slow link, enough for one piece all the same. */
+	/* A slow link has credit for one piece all the same. */
 	link->credit_max = BURST_NS * link->bytes_per_ns > PIECE_BYTES ? BURST_NS * link->bytes_per_ns : PIECE_BYTES;
 	for (;;) {
 		credit_take(link);

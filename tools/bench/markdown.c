@@ -106,7 +106,7 @@ static void results_write(FILE *output, const struct bench_report *report)
 			result_write(output, &report->results[number]);
 }
 
-/* Of a result that has more than the table's columns, or none of them. */
+/* A line for a result that has more than the table's columns, or none of them. */
 static void figures_write(FILE *output, const char **bullet, const struct bench_result *result, const char *before,
 			  enum bench_metric first, const char *between, enum bench_metric second, const char *after)
 {

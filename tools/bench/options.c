@@ -64,7 +64,7 @@ static const char help[] =
 #define RECORD (1u << BENCH_RECORD)
 #define IDLE (1u << BENCH_IDLE)
 
-/* What is done; an option has an effect on some of it only. */
+/* The jobs; an option has an effect on some of them only. */
 enum job {
 	LISTS = 1, /* each combination of the lists is measured */
 	ALL = 2,
@@ -208,7 +208,7 @@ static int setting_take(struct bench_options *options, const struct setting *set
 			return refuse(option, "", "it is kept with up to 255 bytes");
 		break;
 	case NAME:
-		/* Of an unset variable, say: beside such a one a file can be made, so that it would show after the last run only. */
+		/* An unset variable leaves an empty name: the temporary file beside it can be made, so the mistake would show after the last run only. */
 		if (!*optarg)
 			return refuse(option, "", "the name of a file is needed");
 		break;
@@ -265,7 +265,7 @@ static void defaults_set(struct bench_options *options)
 		base->input = 1;
 }
 
-/* What can't be seen or set where the receiver is another's. */
+/* Refuses options whose figures can't be seen, or that can't be set, where the receiver is another's. */
 static int receiver_check(const struct bench_options *options)
 {
 	const struct bench_point *base = &options->base;
@@ -373,7 +373,7 @@ static enum job job_of(const struct bench_options *options)
 				     : LISTS;
 }
 
-/* `given`: a bit for each of the settings. What would be ignored is refused: it was meant to change something. */
+/* `given`: a bit for each of the settings. An option that would be ignored is refused: it was meant to change something. */
 static int effects_check(const struct bench_options *options, uint64_t given)
 {
 	static const char *const job_names[] = {[LISTS] = "without --all and --seed-table",

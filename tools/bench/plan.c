@@ -31,7 +31,7 @@
 #define COMPRESS_ALWAYS 2
 #define MEMORY_LIMIT (UINT64_C(512) << 20)
 #define INPUT_BYTES_MIN 10000
-/* What --brief makes of a volume and of a time. */
+/* The part of a volume and of a time that --brief leaves. */
 #define BRIEF_PART 8u
 
 struct plan {
@@ -92,7 +92,7 @@ static unsigned last(const struct plan *plan)
 	return plan->report->count - 1;
 }
 
-/* Of the point that was added last, with nothing to compare it with. */
+/* Adds a row of the point that was added last, with nothing to compare it with. */
 __attribute__((format(printf, 4, 5))) static struct bench_row *row_add(struct plan *plan, enum bench_metric metric,
 								       const char *unit, const char *what, ...)
 {
@@ -427,7 +427,7 @@ static void seed_make(struct plan *plan)
 	}
 }
 
-/* One point for what its way makes of an option that has no meaning there. */
+/* Clears options that have no meaning for the point's way, so that several combinations become one point. */
 static void point_fit(const struct bench_options *options, struct bench_point *point, bool volume_given)
 {
 	if (point->way == BENCH_APPEND && !volume_given && !point->rate && !point->seconds) {

@@ -129,7 +129,7 @@ bool bench_way_mounts(uint64_t way)
 }
 
 /*
- * What a small ring is written into is still in the processor's cache from the time around before. The mount fetches 5 ms
+ * A small ring's memory is still in the processor's cache from the lap before. The mount fetches 5 ms
  * of small appends at once.
  */
 uint64_t bench_ring_bytes(uint64_t way)

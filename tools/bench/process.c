@@ -162,7 +162,7 @@ static int config_close(const char *path, FILE *config)
 	return bench_failed(-1, "%s: %s", path, strerror(errno));
 }
 
-/* Whatever is in the name of a directory: without quotes a # would end it, and another directory be written to. */
+/* Quotes let any name of a directory through: without them a # would end it, and another directory be written to. */
 static void path_write(FILE *config, const char *key, const char *path, const char *below)
 {
 	(void)fprintf(config, "%s = \"", key);
@@ -294,7 +294,7 @@ int bench_mount_start(struct bench_run *run)
 	return start_await(run, &run->mount, name, mount_is);
 }
 
-/* Of a keeper that was killed: the kernel has to be told that its mount has nobody. */
+/* Releases the mount of a keeper that was killed: the kernel has to be told that nobody serves it. */
 static void mount_release(const struct bench_run *run)
 {
 	char mount[BENCH_PATH_ROOM];
@@ -329,7 +329,7 @@ bool bench_senders_run(const struct bench_run *run)
 	return false;
 }
 
-/* One that has ended by itself has said why. */
+/* A sender that has ended by itself has said why. */
 static bool sender_failed(const struct bench_run *run)
 {
 	unsigned number;
@@ -364,7 +364,7 @@ bool bench_trouble(const struct bench_run *run)
 	}
 	if (sender_failed(run))
 		return true;
-	/* One that does not say how large it is, as ramfs, has no blocks. */
+	/* A file system that does not say how large it is, as ramfs, has no blocks. */
 	if (statvfs(run->work, &system) || system.f_blocks == 0 ||
 	    (geteuid() ? system.f_bavail : system.f_bfree) * system.f_frsize > ROOM_LEAST)
 		return false;
@@ -395,7 +395,7 @@ int bench_process_stop(struct bench_run *run, struct bench_process *process, con
 	process->pid = 0;
 	process->cpu_s = bench_cpu_s(&usage);
 	process->peak_kib = (uint64_t)usage.ru_maxrss;
-	/* One that is interrupted before it catches signals ends by them. */
+	/* A program that is interrupted before it catches signals ends by them. */
 	if (status && !bench_interrupted())
 		bench_error("%s ended with status %d", name,
 			    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));

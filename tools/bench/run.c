@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run: starts what it needs, lets the senders go together, takes the times, and carries the same through a pipe. */
+/* A run: starts the programs that it needs, lets the senders go together, takes the times, and carries the same through a pipe. */
 #include "tools/bench/bench.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static int senders_wait(struct bench_run *run, bool stop)
 	return failed ? -1 : 0;
 }
 
-/* What the receiver's files have, against what was sent. */
+/* Compares the bytes of the receiver's files with those that were sent. */
 static int received_take(const struct bench_run *run, double metrics[BENCH_METRICS])
 {
 	uint64_t received = run->renamed_bytes, sent = (uint64_t)metrics[BENCH_BYTES];
@@ -184,7 +184,7 @@ static int parts_stop(struct bench_run *run)
 	return mount || receiver ? -1 : 0;
 }
 
-/* Who sends to nobody, or to one whose disk is full, waits for ever. */
+/* A sender whose receiver is gone, or whose receiver's disk is full, waits for ever. */
 static int senders_watch(struct bench_run *run)
 {
 	const struct timespec look = {.tv_sec = 1};
@@ -283,7 +283,7 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 		peak = slot->push_peak_kib > peak ? slot->push_peak_kib : peak;
 		writer_peak = slot->peak_kib > writer_peak ? slot->peak_kib : writer_peak;
 	}
-	/* What is used by a process whose parent has waited for it counts as its parent's too. */
+	/* The time of a process that its parent has waited for counts as its parent's too. */
 	metrics[BENCH_CPU_WRITER] = (run->sender_cpu_s - (run->point.way == BENCH_PUSH ? sender_s : 0)) / gigabytes;
 	metrics[BENCH_CPU_ALL] = metrics[BENCH_CPU_WRITER];
 	metrics[BENCH_PEAK_WRITER] = (double)writer_peak / 1024;
@@ -299,7 +299,7 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 	}
 }
 
-/* Of what it is set against: as much as the run carried, but no more than takes a moment, or finds room in memory. */
+/* The comparison carries as much as the run did, but no more than takes a moment, or finds room in memory. */
 static uint64_t against_bytes(const double metrics[BENCH_METRICS])
 {
 	uint64_t all = (uint64_t)metrics[BENCH_BYTES];

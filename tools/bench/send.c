@@ -31,7 +31,7 @@
 #define STEPS_PER_CLOCK 64u
 #define STEP_BYTES (64u * 1024)
 
-/* One stream of it. */
+/* A stream of the sender. */
 struct sending {
 	struct bench_run *run;
 	unsigned sender, number; /* number: of the stream */

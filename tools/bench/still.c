@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is no rate: what a record costs its writer, and what is used while nothing goes. */
+/* Figures that are no rates: the cost of a record for its writer, and the processor time of idle processes. */
 #include "tools/bench/bench.h"
 
 #include <dirent.h>

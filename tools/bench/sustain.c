@@ -20,7 +20,7 @@
 
 /* How often files are looked at: a disk that is told to forget a second's bytes at once does nothing else meanwhile. */
 #define STEP_NS (K2I_SECOND_NS / 20)
-/* Of all files together, before they are renamed: more than may wait for the disk. */
+/* Bytes of all files together, before they are renamed: more than may wait for the disk. */
 #define KEPT_BYTES (UINT64_C(512) << 20)
 #define KEPT_BYTES_MIN (UINT64_C(32) << 20) /* of one file */
 #define BLOCK_BYTES ((size_t)4096)
@@ -153,7 +153,7 @@ static void points_add(struct bench_run *run, uint64_t passed_ns, double rate)
 	progress(run, rate);
 }
 
-/* One point for each whole second in which senders write; what is committed after is in the total only. */
+/* A point for each whole second in which senders write; later commits are in the total only. */
 static int series_take(struct bench_run *run, struct growing *growing)
 {
 	uint64_t begin = run->shared->start_ns, before = 0, bytes, last = begin, now = begin;

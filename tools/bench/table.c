@@ -25,7 +25,7 @@ static bool is_still(const struct bench_point *point)
 	return point->way == BENCH_RECORD || point->way == BENCH_IDLE;
 }
 
-/* What a line begins with, where it differs from another's. */
+/* Columns that a line begins with, where lines differ. */
 static const struct {
 	const char *name, *option;
 	size_t offset;
@@ -256,7 +256,7 @@ void bench_knees_print(FILE *output, const char **bullet, const struct bench_rep
 			knee_print(output, bullet, report, number, (enum bench_axis)axis);
 }
 
-/* What it is set against, and the spread, stand below it: as one line they would have 130 columns. */
+/* The comparison and the spread stand below the value: as one line they would have 130 columns. */
 void bench_row_print(const struct bench_row *row)
 {
 	char value[BENCH_FIGURE_ROOM], against[BENCH_FIGURE_ROOM], lowest[BENCH_FIGURE_ROOM],

@@ -114,7 +114,7 @@ static void check_rule(struct check *check, struct k2i_rule *rule, const struct 
 		       strncmp(message, begin, (size_t)begin_bytes) == 0 ? message + begin_bytes : message);
 }
 
-/* One at a time, since the compiler of rules stops at the first error. */
+/* Sections are compiled one at a time, since the compiler of rules stops at the first error. */
 static void check_patterns(struct check *check, const struct k2i_rule *rule)
 {
 	struct k2i_pattern *pattern = rule->default_allow ? rule->deny : rule->allow;

@@ -334,7 +334,7 @@ static void signals_set(void)
 	/* Not SA_RESTART: a read that waits is to end. */
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
-	/* What nohup(1) has turned off stays so. */
+	/* A signal that nohup(1) has turned off stays so. */
 	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
 		(void)sigaction(SIGHUP, &action, NULL);
 }

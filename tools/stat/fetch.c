@@ -108,7 +108,7 @@ static int path_write(const char *target, int output)
 	return at == bytes ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* What the child writes; NULL with `*reason`, which is NULL if the child has said it. */
+/* Reads the child's output; NULL with `*reason`, which is NULL if the child has said it. */
 static char *child_hear(pid_t child, int descriptor, int timeout_ms, const char **reason)
 {
 	struct pollfd wait = {.fd = descriptor, .events = POLLIN};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One GET, with a limit of time and of bytes. */
+/* A GET, with a limit of time and of bytes. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>

@@ -11,7 +11,7 @@
 #define ROWS_MAX 40u /* of connections and of files, for people */
 #define NUMBER_ROOM 32u
 
-/* Of a number or string in an object of the status, or in the status itself; NULL: there is none. */
+/* The text of a number or string in an object of the status, or in the status itself; NULL: there is none. */
 static const char *text_of(const struct json_value *status, const char *object, const char *name)
 {
 	const struct json_value *member = json_get(object ? json_get(status, object) : status, name);

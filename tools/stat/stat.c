@@ -172,7 +172,7 @@ static int target_ask(const struct options *options, struct target *target)
 	target->now = json_parse(text, strlen(text), &at);
 	if (!json_get(target->now, "program")) {
 		command_error("stat", "%s: its answer is not a status", target->name);
-		/* What was read of it is not to be what rates begin from. */
+		/* Rates do not begin from a status that was not read whole. */
 		json_free(target->now);
 		target->now = NULL;
 		status = STATUS_FAILED;
@@ -218,7 +218,7 @@ static int run(const struct options *options, struct target *targets, size_t cou
 
 	for (;;) {
 		status = worse(status, targets_ask(options, targets, count));
-		/* Who no longer reads has had enough. */
+		/* A reader that is gone has had enough. */
 		if (++done == options->count || ferror(stdout))
 			return status;
 		(void)nanosleep(&pause, NULL);

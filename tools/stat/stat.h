@@ -32,7 +32,7 @@ bool stat_lossy(const struct json_value *status);
 /* For people; `before`, `seconds` ago, is for rates, and NULL at first. `all`: counters that are 0 too. */
 void stat_show_table(FILE *output, const char *target, const struct json_value *now, const struct json_value *before,
 		     double seconds, bool all);
-/* One line with what is not 0, or with all. */
+/* A line with the counters that are not 0, or with all. */
 void stat_show_line(FILE *output, const char *target, const struct json_value *now, bool all);
 void stat_show_metrics(FILE *output, const struct json_value *now);
 

@@ -69,7 +69,7 @@ struct best {
 	double rate;
 };
 
-/* Of cells that are as fast the one with the smaller buffer and the fewer threads. */
+/* The best of cells that are as fast: the one with the smaller buffer and the fewer threads. */
 static struct best best_find(const struct testio_options *options, const struct testio_results *results,
 			     enum testio_way way)
 {

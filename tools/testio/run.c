@@ -16,7 +16,7 @@
 #include "base/thread.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
-/* What is written is taken from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
+/* Writes take their bytes from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
 #define DATA_BYTES (UINT64_C(1048576) + 8)
 #define SHOW_NS UINT64_C(250000000)
 
@@ -32,7 +32,7 @@ struct run {
 	_Atomic(uint64_t) moved_bytes; /* only shown: no order is needed */
 };
 
-/* What one thread does: its share of a file, which it opens itself. */
+/* A thread's work: its share of a file, which it opens itself. */
 struct job {
 	struct run *run;
 	pthread_t thread;
@@ -60,7 +60,7 @@ int testio_signals_catch(void)
 	struct sigaction action = {.sa_handler = on_signal}, before;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		/* What nohup(1) has turned off stays so. */
+		/* A signal that nohup(1) has turned off stays so. */
 		if (sigaction(numbers[i], NULL, &before) < 0 ||
 		    (before.sa_handler != SIG_IGN && sigaction(numbers[i], &action, NULL) < 0))
 			return -errno;
@@ -157,7 +157,7 @@ static int share_write(struct job *job, int descriptor)
 		moved(job, bytes);
 		error = k2i_store_behind_advance(&behind, store, descriptor, job->at);
 	}
-	/* What is on its way to the disk counts only when it is there. */
+	/* Bytes on their way to the disk count only when they are there. */
 	if (!error && fdatasync(descriptor) < 0)
 		error = -errno;
 	k2i_store_writer_free(&writer);

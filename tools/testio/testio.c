@@ -10,13 +10,13 @@
 
 #include "tools/base/commands.h"
 
-/* What one run of a cell writes. */
+/* The volume that a run of a cell writes. */
 static uint64_t cell_bytes(const struct testio_options *options, uint64_t threads)
 {
 	return options->file_mb * 1000000 * (options->files < threads ? options->files : threads);
 }
 
-/* Of the cell with the most threads, and of that with the fewest. */
+/* The figures of the cell with the most threads, and of that with the fewest. */
 static void bytes_range(const struct testio_options *options, uint64_t *least, uint64_t *most)
 {
 	*least = UINT64_MAX;
@@ -61,7 +61,7 @@ static void memory_warn(const struct testio_options *options)
 		     (unsigned long long)(least / 1000000), (unsigned long long)(memory / 1000000));
 }
 
-/* One run of each way; rates are added up. */
+/* A run of each way; rates are added up. */
 static int cell_run(struct testio_cell *cell, struct testio_files *files, double rates[TESTIO_WAYS])
 {
 	const bool *ways = cell->options->ways;
@@ -139,7 +139,7 @@ static int measure(const struct testio_options *options)
 	(void)fflush(stdout);
 	if (testio_signals_catch() || grid_measure(options, &results))
 		status = STATUS_FAILED;
-	/* What was measured until then is not lost. */
+	/* Cells that were measured until then are not lost. */
 	if (testio_measured(options, &results) && results_tell(options, &results))
 		status = STATUS_FAILED;
 	return testio_signal() ? 128 + testio_signal() : status;

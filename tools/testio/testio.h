@@ -46,7 +46,7 @@ int testio_options_ask(struct testio_options *options, FILE *input, FILE *output
 /* "4,16": numbers from `minimum` to `maximum`. -EINVAL. */
 int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list);
 
-/* One run of one cell. */
+/* A run of a cell. */
 struct testio_cell {
 	const struct testio_options *options;
 	size_t write_bytes;

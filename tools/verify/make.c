@@ -137,7 +137,7 @@ static size_t write_bytes(const struct producer *producer, size_t at, bool last)
 	return end ? (size_t)(end - producer->buffer) - at + 1 : rest_bytes;
 }
 
-/* What is not written was not made. */
+/* Records that were not written were not made. */
 static void rest_forget(struct producer *producer)
 {
 	const char *at = producer->buffer, *end = producer->buffer + producer->filled;

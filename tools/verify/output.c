@@ -142,7 +142,7 @@ int verify_output_open(struct verify_output *output, const struct verify_options
 	return sender ? k2hft_writer_open(sender, output->name, &output->writer) : file_open(output);
 }
 
-/* One record, or lines of any length. */
+/* A record, or lines of any length. */
 static int writer_put(struct verify_output *output, const char *bytes, size_t count, size_t *taken)
 {
 	int status;

@@ -31,7 +31,7 @@ struct verify_output {
 /* `sender` is NULL if it is to be a file. 0 or -errno; then, too, verify_output_close is to be called. */
 int verify_output_open(struct verify_output *output, const struct verify_options *options, struct k2hft_sender *sender,
 		       uint32_t producer);
-/* One write. `*taken` bytes of it are written, also if there is an error. 0 or -errno. */
+/* Writes once. `*taken` bytes are written, also if there is an error. 0 or -errno. */
 int verify_output_put(struct verify_output *output, const char *bytes, size_t count, size_t *taken);
 /* 0 or -errno. */
 int verify_output_close(struct verify_output *output);

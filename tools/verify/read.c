@@ -17,7 +17,7 @@ struct reader {
 	struct verify_tally tally;
 	char *buffer;
 	size_t room;
-	/* Of the file that is read now. */
+	/* The place in the file that is read now. */
 	const char *file;
 	int descriptor;
 	size_t begin, end;    /* of the bytes in the buffer that are not taken yet */

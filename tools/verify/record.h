@@ -33,7 +33,7 @@ struct verify_record {
 #define VERIFY_COMPACT_BYTES_MIN 10u
 #define VERIFY_RECORD_NUMBERS_BYTES_MAX 24u /* more than that */
 
-/* What payloads are cut from. So long that LZ4, which looks back 64 KiB, seldom finds a payload again. */
+/* Text that payloads are cut from. It is so long that LZ4, which looks back 64 KiB, seldom finds a payload again. */
 #define VERIFY_TEXT_BYTES (1024u * 1024)
 struct verify_text {
 	uint64_t seed;
@@ -41,7 +41,7 @@ struct verify_text {
 };
 void verify_text_fill(struct verify_text *text, uint64_t seed);
 
-/* What a seed decides: the run, and how long a record is, from `minimum` to `maximum`. */
+/* Decisions of a seed: the run, and how long a record is, from `minimum` to `maximum`. */
 uint32_t verify_run_of(uint64_t seed);
 size_t verify_record_length(uint64_t seed, const struct verify_record *record, size_t minimum, size_t maximum);
 

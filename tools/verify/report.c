@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was found: for people, for scripts, as JSON. */
+/* The findings: for people, for scripts, as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -68,7 +68,7 @@ static void missing_print(const struct verify_tally *tally)
 }
 
 enum { RUN, PRODUCER, RECORDS, BYTES, FIRST, LAST, MISSING, REPEATED, LATE, EXTRA, DAMAGED, FOREIGN, COLUMNS };
-/* Of one producer; the rest is about all. */
+/* The line of a producer; the rest is about all. */
 #define PRODUCER_COLUMNS DAMAGED
 static const char *const column_names[COLUMNS] = {"run",     "producer", "records", "bytes", "first",   "last",
 						  "missing", "repeated", "late",    "extra", "damaged", "foreign"};

@@ -184,7 +184,7 @@ static int record_take(struct verify_tally *tally, const struct verify_record *r
 
 	if (!sequence)
 		return -ENOMEM;
-	/* What nobody expects is kept away from the gaps: it would make one up to there. */
+	/* A record that nobody expects is kept away from the gaps: it would make one up to there. */
 	arrival = sequence->expects && record->counter > sequence->last
 			  ? VERIFY_BEFORE
 			  : verify_gaps_take(&sequence->gaps, record->counter);

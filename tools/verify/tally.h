@@ -6,7 +6,7 @@
 #include "tools/verify/gaps.h"
 #include "tools/verify/record.h"
 
-/* What lines and records add up to. */
+/* Sums of lines and records. */
 
 enum verify_kind {
 	VERIFY_KIND_TORN,     /* begins as a record and is none: changed or torn */
@@ -35,7 +35,7 @@ struct verify_finding {
 
 #define VERIFY_NO_FINDING SIZE_MAX
 
-/* One producer of one run. */
+/* A producer of a run. */
 struct verify_sequence {
 	uint32_t run, producer;
 	struct verify_gaps gaps;
