@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * LD_PRELOAD: writes down what a process does to the files below $K2HFT_RECORD_ROOT, and what it sends over sockets, in
- * the file $K2HFT_RECORD, for tests/faults/power_cut.py. What changes files is done one after the other, so that the
+ * the file $K2HFT_RECORD, for tests/faults/power_cut.py. Calls that change files are done one after the other, so that the
  * order of the record is the order in which it happened; of a sync begin and end are recorded, and others go on
  * meanwhile.
  */
@@ -110,7 +110,7 @@ static bool path_of(int descriptor, char path[PATH_MAX])
 	return true;
 }
 
-/* Of a name below a directory that is open. */
+/* The path of a name below a directory that is open. */
 static bool path_at(int directory, const char *name, char path[PATH_MAX])
 {
 	size_t bytes;

@@ -15,11 +15,11 @@
 #include <k2hft/log.h>
 
 /*
- * What the fuzz targets share. A target is one LLVMFuzzerTestOneInput; what must hold whatever the input is said with
+ * Parts that the fuzz targets share. A target is one LLVMFuzzerTestOneInput; what must hold whatever the input is said with
  * fuzz_check, and what the sanitizers see comes on top of that.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* Of libFuzzer; replay.c has one that changes nothing. */
+/* libFuzzer's mutator; replay.c has one that changes nothing. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 
 #define fuzz_check(condition)                                                                                          \

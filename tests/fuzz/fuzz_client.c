@@ -18,7 +18,7 @@
 #define STEPS_MAX 200u
 #define FIRST_CHUNKS 6u
 
-/* What the control byte asks for, beside FRAMES_LEAVE; the first also makes room for more in the window. */
+/* Requests of the control byte, beside FRAMES_LEAVE; the first also makes room for more in the window. */
 #define COMPRESS 4u
 #define CLAIM 8u /* a producer has reserved, and does not commit */
 #define EXPIRE 16u
@@ -90,7 +90,7 @@ static void ring_open(struct world *world)
 		push(world, number);
 	if (!(world->control & CLAIM))
 		return;
-	/* What is discarded behind another claim is a gap. */
+	/* A discarded part behind another claim is a gap. */
 	fuzz_check(k2hft_producer_reserve(world->other, 100, &payload) == 0);
 	push(world, FIRST_CHUNKS);
 	fuzz_check(k2hft_producer_discard(world->other) == 0);
@@ -170,7 +170,7 @@ static void frame_check(struct world *world, const struct k2hft_frame *frame, co
 	}
 }
 
-/* What the client sends are whole frames that the format allows. In a ring that others write to, it need not be. */
+/* The client sends whole frames that the format allows. In a ring that others write to, it need not be. */
 static void sent_check(struct world *world)
 {
 	size_t at = 0, length;
@@ -234,7 +234,7 @@ static void damage(struct world *world)
 	memcpy(world->ring->data + where % 512 / 8 * 8, &what, 1 + where / 512 % 8);
 }
 
-/* One write of the receiver; then the client is asked until it has nothing to do. */
+/* A write of the receiver; then the client is asked until it has nothing to do. */
 static size_t bytes_give(struct world *world, const uint8_t *bytes, size_t byte_count)
 {
 	ssize_t count = send(world->peer, bytes, byte_count, MSG_NOSIGNAL);

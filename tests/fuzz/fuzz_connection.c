@@ -20,7 +20,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define SECONDS_MAX 20u
 
-/* What the control byte asks for, beside the WORLD_ and FRAMES_ ones. */
+/* Requests of the control byte, beside the WORLD_ and FRAMES_ ones. */
 #define TWINS 16u   /* two peers send the same bytes in turn */
 #define BLOCKED 32u /* peers do not read their answers */
 #define TICKS 64u   /* a second goes by after each step */
@@ -194,7 +194,7 @@ static bool peer_step(struct site *site, struct peer *peer, size_t step)
 	if (step == 0 || step > left)
 		step = left;
 	sent = send(peer->descriptor, bytes, step, MSG_NOSIGNAL);
-	/* What a connection that is over or stuck does not take is lost. */
+	/* Bytes that a connection does not take, since it is over or stuck, are lost. */
 	peer->given += sent > 0 ? (size_t)sent : step;
 	loop_turn(site);
 	if (!(site->world.control & BLOCKED))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What comes over CTLPORT: what the receiver is asked, and what `k2hft stat` makes of an answer. The input: a byte that
+ * Input of CTLPORT: requests to the receiver, and answers that `k2hft stat` reads. The input: a byte that
  * says which of the two, then that.
  */
 #include "receiver/control/http.h"

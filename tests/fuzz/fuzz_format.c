@@ -21,7 +21,7 @@ static char *field_take(const uint8_t **data, size_t *size)
 	return text;
 }
 
-/* Whatever the record, %J is the inside of a JSON string: no control character, no quote that ends it, UTF-8. */
+/* For any record, %J is the inside of a JSON string: no control character, no quote that ends it, UTF-8. */
 static void json_check(const struct k2i_format_origin *origin, bool binary, const char *payload, size_t payload_bytes)
 {
 	struct k2i_format_buffer output = {0};

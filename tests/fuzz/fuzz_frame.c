@@ -59,7 +59,7 @@ static int message_again(uint8_t type, const uint8_t *body, size_t body_bytes, u
 	}
 }
 
-/* What a decoder takes its encoder gives back; only HELLO and ERROR may have more behind. */
+/* A message that a decoder takes, its encoder gives back; only HELLO and ERROR may have more behind. */
 static void message_run(uint8_t type, const uint8_t *body, size_t body_bytes)
 {
 	bool may_go_on = type == K2HFT_FRAME_HELLO || type == K2HFT_FRAME_ERROR;
@@ -95,7 +95,7 @@ static void chunks_run(const uint8_t *raw, size_t raw_bytes, uint64_t position)
 	(void)sum;
 }
 
-/* What was compressed comes out as it went in. */
+/* Compressed bytes come out as they went in. */
 static void compress_run(const uint8_t *raw, size_t raw_bytes)
 {
 	size_t room = k2hft_frame_compress_bound(raw_bytes);

@@ -14,7 +14,7 @@
 #include "ring/handle.h"
 
 #define OPERATIONS_MAX 64u
-/* What inputs can change and every run begins with anew: header, some slots, some streams, the data. */
+/* State that inputs can change, and that every run begins with anew: header, some slots, some streams, the data. */
 #define SLOTS_TOUCHED 16u
 #define STREAMS_TOUCHED 16u
 #define DATA_BYTES K2HFT_RING_BYTES_MIN
@@ -223,7 +223,7 @@ static void ring_begin(struct world *world)
 		world->producer = NULL;
 }
 
-/* What the ring takes for chunks are chunks for everybody. */
+/* Chunks of the ring are chunks for every reader. */
 static void span_check(const struct k2hft_span *span, int count)
 {
 	struct k2hft_chunk_view view;

@@ -24,7 +24,7 @@ static char *field_take(const uint8_t **data, size_t *size)
 	return text;
 }
 
-/* What needles let pass is what PCRE2 matches: records judged all at once come out as each does by itself. */
+/* Needles let pass the same records that PCRE2 matches: records judged all at once come out as each does by itself. */
 static size_t records_run(const struct k2i_rule_match *match, const char *records, size_t bytes, char *result,
 			  size_t room)
 {

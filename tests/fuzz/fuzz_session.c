@@ -9,7 +9,7 @@
 #define SESSIONS_MAX 12u
 #define STEPS_MAX 200u
 
-/* What the control byte asks for, beside the WORLD_ and FRAMES_ ones. */
+/* Requests of the control byte, beside the WORLD_ and FRAMES_ ones. */
 #define TWINS 16u   /* two connections, which get the same bytes in turn */
 #define BLOCKED 32u /* the peer does not read its answers at once */
 #define AGAIN 64u   /* the receiver ends and starts again between two connections */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration files: reader, table, checks, who may connect, print. What is printed of settings without errors must be read again
+ * Configuration files: reader, table, checks, who may connect, print. Settings without errors that are printed must be read again
  * without errors, and print the same.
  */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `k2hft verify` makes of lines: records whole, damaged, joined and torn. The input: a byte of flags, then lines,
+ * Lines for `k2hft verify`: records whole, damaged, joined and torn. The input: a byte of flags, then lines,
  * whose checksums are put right unless the flags say that they be left.
  */
 #include "tools/verify/tally.h"

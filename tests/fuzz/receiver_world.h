@@ -12,12 +12,12 @@
 #include "quick_disk.h"
 
 /*
- * What is behind a session of the receiver: ledger, rings, output files, quarantine, in a temporary folder; and a disk
+ * The world behind a session of the receiver: ledger, rings, output files, quarantine, in a temporary folder; and a disk
  * that fails now and then. For one target each, since it takes the place of functions of libc.
  */
 #define WINDOW_BYTES 4096u /* so that inputs reach its end */
 
-/* Of the first control byte. */
+/* Bits of the first control byte. */
 #define WORLD_UNIFY 4u
 #define WORLD_FORMATTED 8u
 /* The second one: how much comes at a time (0: a frame), which calls that write fail. */
@@ -171,7 +171,7 @@ static uint64_t quarantine_bytes(const char *folder)
 }
 
 /*
- * Whatever came how often and whatever failed: what was committed is in the files, once, and nothing else is. Only in
+ * After any repetition and any failure, committed records are in the files, once, and nothing else is. Only in
  * quarantine there can be chunks that were not committed in the end.
  */
 static void files_check(struct world *world)

@@ -284,7 +284,7 @@ static void mix_frames(struct key *key, const char *low, const char *end)
 	}
 }
 
-/* What a thread goes on with: its frames, and the registers that calls keep. */
+/* The state that a thread goes on with: its frames, and the registers that calls keep. */
 static void mix_thread(struct key *key, unsigned number)
 {
 	const struct model_thread *thread = &world.threads[number];
@@ -606,7 +606,7 @@ static void liveness_check(void)
 	free(reaches_end);
 }
 
-/* One order, from the beginning. */
+/* An order, from the beginning. */
 static void explore(uint64_t states_max, struct model_result *result)
 {
 	do {

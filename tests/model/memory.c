@@ -309,7 +309,7 @@ uint64_t model_load(struct model_site site, const void *word, memory_order order
 	return value_load(thread, at, order, thread->option);
 }
 
-/* What must hold of the positions, whoever writes them. */
+/* Rules for the positions, for every writer of them. */
 static void position_check(unsigned at, uint64_t value)
 {
 	const uint8_t *address = known[at].address;
@@ -539,7 +539,7 @@ bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process 
 		call(MODEL_LOOK, "is it alive");
 	if (world.threads[number - 1].status != MODEL_DEAD)
 		return true;
-	/* Whoever finds it dead finds all that it has written. */
+	/* A thread that finds it dead finds all that it has written. */
 	model_view_join(&model_self()->view, &world.threads[number - 1].view);
 	return false;
 }

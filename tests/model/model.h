@@ -21,15 +21,15 @@
  *
  * "ordered" memory has one value of a word for all. "weak" memory (memory.c) is that of C11 for acquire, release, relaxed
  * and seq_cst, told as views: a word keeps its last values, each with what a thread that acquires it knows then; a
- * thread may read any value that is not older than what it knows of. Of two standards the stricter one is taken: a
+ * thread may read any value that is not older than what it knows of. The model takes the stricter of two standards: a
  * relaxed store behind a release of the same thread publishes nothing, as since C++20. Payload bytes are plain: an access
  * that is not ordered behind all others that matter to it is reported as a race.
  *
- * What must hold: records arrive once, whole and in their producer's order, whatever was committed arrives, nothing is
+ * Rules: records arrive once, whole and in their producer's order, whatever was committed arrives, nothing is
  * taken for damaged, head and tail keep to their order, and when all have stopped the ring is empty. If all states of a
  * scenario were seen: from each of them an end is within reach, so nobody waits or goes round for ever.
  *
- * What is not explored:
+ * Not explored are:
  *	- most scenarios as a whole: they are larger than what is gone through ("limit"), so what was not seen is not
  *	  shown to be right; other orders of the choices reach other parts
  *	- more than two producers at work beside the consumer, more than two records each, more than one death, the
@@ -87,7 +87,7 @@ struct model_thread {
 	ucontext_t context;
 };
 
-/* What a producer has put in, as the scenario knows it, and what the consumer has found. */
+/* Records of a producer, as the scenario knows them, and as the consumer has found them. */
 struct model_tally {
 	uint64_t committed; /* calls that returned */
 	uint64_t begun;     /* the one that was committing when it died, too */
@@ -111,7 +111,7 @@ struct model_world {
 };
 extern struct model_world world;
 
-/* What a scenario does; `run` is called for each thread with its number. */
+/* A scenario; `run` is called for each thread with its number. */
 struct model_scenario {
 	const char *name, *what;
 	void (*prepare)(void);
@@ -123,7 +123,7 @@ struct model_scenario {
 extern const struct model_scenario model_scenarios[];
 extern const unsigned model_scenario_count;
 
-/* What the model does otherwise than the code says: in `function`, with the word whose text has `word`. */
+/* A deviation of the model from the code: in `function`, with the word whose text has `word`. */
 struct model_mutation {
 	const char *name, *scenario;
 	bool weak; /* with which memory it shows */
@@ -149,7 +149,7 @@ extern struct k2i_ring_header *model_header;
 extern struct k2i_slot *model_slots;
 extern struct k2i_stream *model_streams;
 extern uint8_t *model_data;
-/* What a value of a word is to be told by: sleeps are numbered, but it matters only whether one is the present one. */
+/* The kind of a word, which tells its values apart: sleeps are numbered, but it matters only whether one is the present one. */
 uint64_t model_value_key(unsigned word, uint64_t value);
 /* The newest value of a word, for what a scenario checks. */
 uint64_t model_peek(const void *word);

@@ -2,7 +2,7 @@
 #include "model.h"
 
 /*
- * What the explorer must find, else its silence on the ring as it is says nothing. Each changes one access of the ring:
+ * Faults that the explorer must find, else its silence on the ring as it is says nothing. Each changes one access of the ring:
  * a weaker order, or a store that is left out. A scenario and a memory in which it shows stand beside it. That the mark is
  * seq_cst does not show: the tail is, too, and behind a claim that it was told of the consumer looks again by itself.
  */

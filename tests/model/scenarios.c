@@ -9,7 +9,7 @@
 #include "shim_calls.h"
 
 /*
- * What the threads of a scenario do. Thread 0 is the consumer: it reads, checks and acknowledges until all producers
+ * The threads of a scenario. Thread 0 is the consumer: it reads, checks and acknowledges until all producers
  * have ended and nothing is left. Each producer is a process of its own, with a slot of its own.
  *
  * A record is known by its producer (the stream) and its number (the time); its payload is made of both.
@@ -166,7 +166,7 @@ static bool all_seen(void)
 
 bool model_timer(void)
 {
-	/* A client looks again at a claim that stands in its way. What was committed must not have to wait for that. */
+	/* A client looks again at a claim that stands in its way. Committed chunks must not have to wait for that. */
 	return world.claimed || (dead_left() && all_seen() && model_peek(&model_header->tail) != world.rings[0].read);
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * Included in front of each of the ring's sources when they are compiled for the model: every atomic access and every
- * system call of theirs becomes a call of the model. What they include themselves comes first, so that nothing but their
+ * system call of theirs becomes a call of the model. Headers that they include come first, so that nothing but their
  * own text is changed.
  */
 #include <errno.h>

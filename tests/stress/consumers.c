@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring file whose consumers are killed, one after the other, while attached producers go on and some of them are
- * killed too. What was not acknowledged comes again; told apart by their positions, all chunks come once and in order.
+ * killed too. Chunks that were not acknowledged come again; told apart by their positions, all chunks come once and in order.
  */
 #include "stress_producer.h"
 
-/* What the consumers know of each other. Only the one that lives writes it. */
+/* Knowledge that the consumers have of each other. Only the one that lives writes it. */
 struct log {
 	struct board board;
 	_Atomic uint64_t seen_end; /* everything below was checked */
@@ -29,7 +29,7 @@ static void chunk_check(struct log *log, const struct k2hft_chunk_view *view)
 		log->next[stamp.number] = 0;
 		log->life[stamp.number] = stamp.life;
 	}
-	/* One that was killed in here has counted this chunk, or not. */
+	/* A consumer that was killed in here has counted this chunk, or not. */
 	REQUIRE(stamp.counter == log->next[stamp.number] ||
 		(view->end == log->in_check && stamp.counter + 1 == log->next[stamp.number]));
 	log->in_check = view->end;

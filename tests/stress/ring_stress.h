@@ -3,7 +3,7 @@
 #define K2I_TESTS_STRESS_RING_STRESS_H
 
 /*
- * One body for all kinds of producer. The program that includes this has three hooks, which start the producers, may
+ * A body for all kinds of producer. The program that includes this has three hooks, which start the producers, may
  * disturb them while they work, and stop them. The consumer checks that each life's counters come without a hole and in
  * order, and at the end that the last one has come.
  */

@@ -3,7 +3,7 @@
 #define K2I_TESTS_STRESS_STRESS_PRODUCER_H
 
 /*
- * What a producer does: chunks with its number, its life (how often it was started), a counter and a checksum, in
+ * Chunks of a producer, with its number, its life (how often it was started), a counter and a checksum, in
  * random sizes, some cut at both ends, some discarded.
  */
 #include <errno.h>
@@ -30,7 +30,7 @@
 #define PRODUCERS_MAX 8
 #define PAYLOAD_BYTES_MAX 6000u
 
-/* What the producers and the consumer tell each other. */
+/* Memory in which the producers and the consumer tell each other how far they are. */
 struct board {
 	_Atomic uint32_t stop;
 	_Atomic uint64_t committed[PRODUCERS_MAX]; /* by the present life */
@@ -85,7 +85,7 @@ static inline void payload_fill(uint8_t *payload, size_t bytes, const struct wor
 	memcpy(payload, &stamp, sizeof(stamp));
 }
 
-/* One chunk more, or a claim that was discarded. Returns what reserve says. */
+/* A chunk more, or a claim that was discarded. Returns what reserve says. */
 static inline int chunk_produce(struct k2hft_producer *producer, const struct worker *worker, uint32_t stream_id,
 				uint64_t *counter, uint32_t *random)
 {

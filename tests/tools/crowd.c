@@ -3,7 +3,7 @@
  * crowd [-k FILE | -a FILE] [-f BYTES] [-d DEED] [-b BYTES] PORT COUNT BYTES: as many senders, each with its own ring, that
  * connect to 127.0.0.1:PORT, with TLS if there is a shared key (-k) or an authority to trust (-a), and ask for frames of
  * -f BYTES. Each sends BYTES as fast as they are taken, "there" is printed when all have begun, and then they go on until
- * they are killed. An ERROR instead of WELCOME is printed. What they send, and how they go on:
+ * they are killed. An ERROR instead of WELCOME is printed. Their records, and how they go on:
  *
  *	frame	(unless -d says else) greets, and announces the largest frame; a byte of it at a time, or -b BYTES
  *	whole	greets, and sends the largest frame again and again, as fast as it is taken; it brings nothing new
@@ -95,7 +95,7 @@ static void handshake(struct peer *peer)
 		fail("TLS", k2i_transport_reason(&peer->transport, error));
 }
 
-/* What the connection takes now, 0 if nothing or it is over. */
+/* Sends as much as the connection takes now; 0 if nothing or it is over. */
 static size_t peer_send(struct peer *peer, const void *bytes, size_t byte_count)
 {
 	struct iovec piece = {(void *)(uintptr_t)bytes, byte_count};

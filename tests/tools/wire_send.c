@@ -73,7 +73,7 @@ static void send_all(const void *bytes, size_t byte_count)
 		sent = send(peer, next, byte_count, MSG_NOSIGNAL);
 		if (sent < 0 && errno == EINTR)
 			continue;
-		/* A receiver that refuses closes before everything is there. What it says is waited for. */
+		/* A receiver that refuses closes before everything is there. Its answer is waited for. */
 		if (sent <= 0)
 			return;
 		next += sent;
@@ -336,7 +336,7 @@ static bool connect_try(const char *port)
 	input_bytes = body_bytes = 0;
 	window_end = 0;
 	peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* What waits for an acknowledgement is sent at once. */
+	/* A frame that waits for an acknowledgement is sent at once. */
 	return peer >= 0 && connect(peer, (struct sockaddr *)&address, sizeof(address)) == 0 &&
 	       setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0;
 }
@@ -530,7 +530,7 @@ static bool resume_chunk(FILE *file, uint64_t at)
 	return got == sizeof(payload);
 }
 
-/* One connection; true: everything is acknowledged. Frames are cut in another way each time. */
+/* A connection; true: everything is acknowledged. Frames are cut in another way each time. */
 static bool resume_once(char **arguments, FILE *file, unsigned round)
 {
 	const char *port = arguments[0], *ring = arguments[1], *path = arguments[2];

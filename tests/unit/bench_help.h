@@ -2,7 +2,7 @@
 #ifndef K2I_TESTS_UNIT_BENCH_HELP_H
 #define K2I_TESTS_UNIT_BENCH_HELP_H
 
-/* What tests of k2hft bench have in common: what it says is kept in `said`. */
+/* Helpers that tests of k2hft bench share: its messages are kept in `said`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -150,7 +150,7 @@ static inline struct k2hft_ring_stats ring_stats_of(struct fixture *f)
 	return stats;
 }
 
-/* What the client has counted, its ring has, too. */
+/* The ring has the client's counts, too. */
 static inline void counts_compare(struct fixture *f)
 {
 	struct k2hft_client_stats client = stats_of(f);
@@ -190,7 +190,7 @@ static inline int fixture_close(void **state)
 	return 0;
 }
 
-/* One round: the client does what it can, then a millisecond goes by. */
+/* A round: the client does what it can, then a millisecond goes by. */
 static inline void round_go(struct fixture *f)
 {
 	struct pollfd descriptors[2] = {{.fd = k2hft_client_descriptor(f->client), .events = POLLIN},
@@ -392,7 +392,7 @@ static inline struct peer_frame peer_connect_data(struct fixture *f, uint64_t po
 	return peer_data(f);
 }
 
-/* The client has closed the connection. What it said before is passed over. */
+/* The client has closed the connection. Its messages before that are passed over. */
 static inline void peer_await_end(struct fixture *f)
 {
 	uint8_t bytes[4096];

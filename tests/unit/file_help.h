@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* One of this test's own. */
+/* A file of this test's own. */
 static inline void folder_make(char *path, size_t room)
 {
 	const char *parent = getenv("TMPDIR");

@@ -9,7 +9,7 @@
 
 static const uint8_t boot_here[16] = "boot-here", boot_other[16] = "boot-other";
 
-/* What the test that runs has. */
+/* State of the test that runs. */
 static struct {
 	char path[256], ledger[300], log[340];
 } folder;

@@ -127,7 +127,7 @@ static inline void request(struct mounted *mounted, uint64_t unique, const char 
 	k2i_write_request(&mounted->mount, &write);
 }
 
-/* What write(2) returns: a count or -errno. */
+/* The result of write(2): a count or -errno. */
 static inline int answer_of(struct mounted *mounted, uint64_t unique)
 {
 	struct {

@@ -157,7 +157,7 @@ static struct k2i_stream stream_make(uint32_t id, const char *path)
 	return stream;
 }
 
-/* What somebody else writes to it. */
+/* Bytes that somebody else writes to it. */
 static inline void others_append(const struct place *place, const char *name, const char *text)
 {
 	char path[400];

@@ -158,7 +158,7 @@ static inline int readable(struct k2hft_ring *ring, int timeout_ms)
 	return poll(&wait, 1, timeout_ms);
 }
 
-/* What the tests of ring files have. */
+/* State of the tests of ring files. */
 struct files {
 	char folder[256], path[512], leftover[512]; /* the ring, and its name while it is made */
 };

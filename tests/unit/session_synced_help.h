@@ -36,7 +36,7 @@ static void synced_close(struct world *world)
 	world->shared.syncer = NULL;
 }
 
-/* What was taken is on the disk now, and acknowledged. */
+/* Chunks that were taken are on the disk now, and acknowledged. */
 static void expect_synced(struct world *world, uint64_t position)
 {
 	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->ledger.number), 0);

@@ -141,7 +141,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What is put in ------------------------------------------------------------------------------------------------- */
+/* Input ---------------------------------------------------------------------------------------------------------- */
 
 static void put_message(struct world *world, int length)
 {
@@ -240,7 +240,7 @@ static enum k2i_session_result take(struct world *world)
 	return result;
 }
 
-/* What comes out ------------------------------------------------------------------------------------------------- */
+/* Output --------------------------------------------------------------------------------------------------------- */
 
 /* Removes the first answer; its body is `*body`. */
 static uint8_t next_answer(struct world *world, uint8_t body[K2HFT_MESSAGE_BYTES_MAX], size_t *body_bytes)

@@ -47,7 +47,7 @@ static inline void pieces_fill(struct k2hft_writer *writer)
 		continue;
 }
 
-/* What came out of a ring. */
+/* Chunks that came out of a ring. */
 struct taken {
 	uint8_t *bytes;
 	size_t byte_count, room;

@@ -375,7 +375,7 @@ static void test_log_pipe(void **state)
 	assert_string_equal(text, "prog: ring: one (100 messages before were not taken)\nprog: ring: two\n");
 }
 
-/* Neither the start nor a message waits for a reader. One who comes gets what has had room. */
+/* Neither the start nor a message waits for a reader. A reader that comes gets the lines that have had room. */
 static void body_log_to_fifo(void)
 {
 	char path[512], bytes[65536], *line;
@@ -403,7 +403,7 @@ static void body_log_to_fifo(void)
 	_exit(line && strstr(line, " messages before were not taken)\n") ? 0 : 96);
 }
 
-/* One that this user may write to only needs a reader, and is not waited for either. */
+/* A FIFO that this user may only write to needs a reader, and is not waited for either. */
 static void body_log_to_unreadable_fifo(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -487,7 +487,7 @@ static void syslog_report(int fd)
 			      process + strlen(pid));
 }
 
-/* What nobody reads is not waited for, and that it was not taken is in the next that is. */
+/* A line that nobody reads is not waited for, and the next one that is read says so. */
 static void body_syslog(void)
 {
 	int fd = syslog_socket();

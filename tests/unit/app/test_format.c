@@ -17,7 +17,7 @@
 static struct k2i_format_origin origin = {
 	.path = "app/access.log", .host = "web1", .writer_pid = 4242, .time_ns = TIME_NS};
 
-/* What `format` makes of the payload, which is compared with `wanted`, terminators included. */
+/* Compares the payload as `format` makes it with `wanted`, terminators included. */
 static void gives(const char *format, const char *payload, size_t payload_bytes, const char *wanted,
 		  size_t wanted_bytes)
 {
@@ -248,7 +248,7 @@ static void a_unified_name_fits_all_year(void **state)
 	assert_non_null(k2i_format_unify_check("", TIME_NS));
 }
 
-/* One buffer, two formats, and times that change: what is cached must not come out for another. */
+/* A buffer, two formats, and times that change: a cached text must not come out for another. */
 static void cached_second_is_its_own(void **state)
 {
 	struct k2i_format_buffer output = {0};

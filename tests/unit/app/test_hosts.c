@@ -122,7 +122,7 @@ static void test_lists(void **state)
 	expect("h[a]", "xha", false);
 }
 
-/* What looks like a list and is none is an expression, in which the brackets are a set of characters. */
+/* A name that looks like a list and is none is an expression, in which the brackets are a set of characters. */
 static void test_no_lists(void **state)
 {
 	(void)state;
@@ -149,7 +149,7 @@ static void test_expressions(void **state)
 	expect("h[ab]$", "hb", true);
 	expect("h[abc]", "hc", true);
 	expect("h[0-9a-f]$", "hf", true);
-	/* One that would take for ever: not found. */
+	/* An expression that would take for ever: not found. */
 	expect("^(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", false);
 }
 

@@ -51,7 +51,7 @@ static size_t page_bytes(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* One between two that can't be read; DATA_MAX fits. */
+/* A page between two that can't be read; DATA_MAX fits. */
 static void pages_make(struct sample *sample)
 {
 	const size_t bytes = page_bytes();

@@ -125,7 +125,7 @@ static void root_rule_covers_all(void **state)
 	sample_free(sample);
 }
 
-/* What rule 0 makes of a record; NULL: dropped. */
+/* The record as rule 0 makes it; NULL: dropped. */
 static const char *result_of(const struct sample *sample, const char *record, size_t bytes, size_t *result_bytes)
 {
 	static char result[256];
@@ -321,7 +321,7 @@ static void hostile_records_are_counted(void **state)
 	sample_free(sample);
 }
 
-/* Whatever was left of the records before, as when there was no room for more. */
+/* The buffer has a rest of the records before, as when there was no room for more. */
 static void others_begin_anew(void **state)
 {
 	static const char before[] = "error 1\nnothing\nwarn 2\n", records[] = "error\nnothing\n";
@@ -435,7 +435,7 @@ static void mistakes_name_file_and_line(void **state)
 	assert_int_equal(sample->error, -EINVAL);
 	assert_non_null(strstr(sample->message, "f.ini:10: TARGET = b/../c:"));
 	sample_free(sample);
-	/* What is not used is not looked at. */
+	/* A pattern that is not used is not looked at. */
 	sample = SAMPLE({.target = "b", .deny = {"\"(\""}});
 	assert_int_equal(sample->error, 0);
 	sample_free(sample);

@@ -97,7 +97,7 @@ ssize_t __wrap_writev(int descriptor, const struct iovec *vectors, int count)
 	return write_most ? __real_writev(descriptor, some, i) : __real_writev(descriptor, vectors, count);
 }
 
-/* What one call does not write the next one does, each byte once. */
+/* Bytes that a call does not write, the next one does, each once. */
 static void short_writes_go_on(void **state)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536};
@@ -156,7 +156,7 @@ static void writes_have_the_size(void **state)
 	free(bytes);
 }
 
-/* What is large goes out from where it is; what is small can be overwritten by its owner at once. */
+/* A large piece goes out from where it is; a small one can be overwritten by its owner at once. */
 static void only_small_parts_are_copied(void **state)
 {
 	const struct k2i_store_options options = {.write_bytes = 65536};
@@ -322,7 +322,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 	return 0;
 }
 
-/* What other files of this process took no longer counts. */
+/* Memory that other files of this process took no longer counts. */
 static void others_stop_growing(void)
 {
 	coarse_s += 2;
@@ -340,7 +340,7 @@ static size_t behind_cached(enum k2i_store_cache cache)
 
 	assert_true(made >= 0);
 	(void)close(made);
-	/* One whose first stretch is as long as all others. */
+	/* A store whose first stretch is as long as all others. */
 	assert_int_equal(descriptor, 16);
 	others_stop_growing();
 	k2i_store_behind_set(&behind, 0);
@@ -519,7 +519,7 @@ static void files_that_grow_share_what_may_wait(void **state)
 			assert_int_equal(length - behind[file].done, share);
 		}
 	}
-	/* One of them goes on, and the others do not. */
+	/* A single file goes on, and the others do not. */
 	others_stop_growing();
 	for (uint64_t end = length + 2 * one; length < end; length += stretch)
 		assert_int_equal(k2i_store_behind_advance(behind, &options, 16, length), 0);

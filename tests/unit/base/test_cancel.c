@@ -107,7 +107,7 @@ static void a_declaration_unlocks_the_table(void **state)
 	assert_int_equal(stream_of(ring, "t"), 2);
 }
 
-/* Whoever declared it is gone, which is looked for in the middle. */
+/* The thread that declared it is gone, which is looked for in the middle. */
 static void a_declaration_after_a_death_unlocks_the_table(void **state)
 {
 	struct k2hft_ring *ring = *state, *attached;

@@ -43,7 +43,7 @@ static void test_levels(void **state)
 	assert_int_equal(seen_count, 1);
 }
 
-/* What a peer calls a file can't make a message of its own. */
+/* A file's name from a peer can't make a message of its own. */
 static void test_one_line(void **state)
 {
 	(void)state;

@@ -159,7 +159,7 @@ static void interrupted_ones_leave_their_places(void **state)
 		assert_int_equal(visitors[interrupted[i]].status, -EINTR);
 		assert_int_equal(places(&turnstile), THREADS - i);
 	}
-	/* Who comes then stands behind those that are left. */
+	/* A thread that comes then stands behind those that are left. */
 	assert_int_equal(pthread_create(&late->thread, NULL, pass, late), 0);
 	while (places(&turnstile) < THREADS - 1)
 		moment();

@@ -21,7 +21,7 @@ static void its_text_is_the_usual_one(void **state)
 	assert_string_equal(text, "01234567-89ab-cdef-fedc-ba9876543210");
 }
 
-/* What the kernel says, whatever was there before. */
+/* The kernel's answer, whatever was there before. */
 static void the_boot_id_is_the_kernels(void **state)
 {
 	char said[64] = "", text[K2I_UUID_TEXT_BYTES];

@@ -65,7 +65,7 @@ static void gap(struct fixture *f)
 	struct k2hft_producer *other;
 	void *payload;
 
-	/* What is reserved before a later claim can't be given back. */
+	/* Room that is reserved before a later claim can't be given back. */
 	assert_int_equal(k2hft_producer_open(f->ring, &other), 0);
 	assert_int_equal(k2hft_producer_reserve(other, 32, &payload), 0);
 	push(f, 1, 1000);
@@ -139,7 +139,7 @@ static uint64_t push_many(struct fixture *f, unsigned chunks)
 	return stats.tail;
 }
 
-/* What was left of a span can begin behind the wrap; all of a lap that joins it must not reach over the second view. */
+/* The rest of a span can begin behind the wrap; all of a lap that joins it must not reach over the second view. */
 static void what_joins_behind_the_wrap_is_the_rings(void **state)
 {
 	struct fixture *f = *state;
@@ -258,7 +258,7 @@ static void nothing_waits_before_a_gap(void **state)
 	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
 	assert_int_equal(span.bytes, 64);
 	assert_false(k2i_batch_hold(&f->batch, &span, K2I_BATCH_HOLD_FRAMES, 0));
-	/* What comes then goes behind that. */
+	/* Later chunks go behind that. */
 	push(f, 1, 1000);
 	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
 	assert_int_equal(span.bytes, 64);
@@ -331,7 +331,7 @@ static struct k2i_link link_after(uint64_t bytes, uint64_t elapsed_ns, uint64_t 
 	for (uint64_t measured = 0; measured < 3; measured++) {
 		uint64_t now_ns = 1000 * MS - elapsed_ns + measured * elapsed_ns;
 
-		/* One that is slow once is not slow. */
+		/* A link that is slow once is not slow. */
 		assert_false(k2i_link_compress(&link, K2HFT_COMPRESS_AUTO, now_ns));
 		k2i_link_sent(&link, (size_t)bytes);
 		assert_true(k2i_link_measured(&link, now_ns));
@@ -351,7 +351,7 @@ static void a_slow_network_is_worth_compressing(void **state)
 	assert_true(k2i_link_compress(&link, K2HFT_COMPRESS_ALWAYS, 3000 * MS));
 }
 
-/* What a link of 1 Gbit/s carries is below the border, by more than a measurement is wrong; 200 MB/s are above. */
+/* The rate of a link of 1 Gbit/s is below the border, by more than a measurement is wrong; 200 MB/s are above. */
 static void a_gigabit_is_slow(void **state)
 {
 	struct k2i_link link = link_after(3010000, 25 * MS, 0);

@@ -98,7 +98,7 @@ static void welcome_of_another_version_is_refused(void **state)
 	(void)welcome_refused(*state, &welcome, K2HFT_ERROR_VERSION);
 }
 
-/* Whoever has these positions has not got what is in this ring. */
+/* A receiver that has these positions has not got the chunks of this ring. */
 static void a_ring_of_which_the_receiver_has_more_gets_another_name(struct fixture *f, uint64_t acked)
 {
 	struct k2hft_welcome welcome = welcome_make(acked + 40, PEER_WINDOW);
@@ -191,7 +191,7 @@ static void refused_connections_are_tried_again(void **state)
 		round_go(f);
 	}
 	assert_non_null(strstr(f->log, ": Connection refused; trying again\n"));
-	/* One line, however often. */
+	/* A single line, however often. */
 	assert_null(strstr(strstr(f->log, "trying again") + 1, "trying again"));
 	f->listener = listen_at(port, f->port);
 	(void)peer_connect(f, 0, PEER_WINDOW);
@@ -249,7 +249,7 @@ static void refusals_of_the_receiver_wait_long(void **state)
 	f->now_ns += 5000 * MS;
 	hello = peer_connect(f, 0, PEER_WINDOW);
 	assert_string_equal(stats_of(f).last_error, "");
-	/* Who has a higher epoch has another copy. */
+	/* A peer that has a higher epoch has another copy. */
 	assert_memory_not_equal(hello.ring_uuid, before.ring_uuid, sizeof(hello.ring_uuid));
 }
 
@@ -377,7 +377,7 @@ static void error_await(struct fixture *f, unsigned code)
 {
 	struct k2hft_error_message error;
 
-	/* One that goes on would ask and be answered for ever. */
+	/* A client that goes on would ask and be answered for ever. */
 	state_await(f, K2HFT_CLIENT_WAITING);
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_ERROR);
 	assert_int_equal(k2hft_error_decode(got.body, got.frame.body_bytes, &error), 0);
@@ -429,7 +429,7 @@ static void ack_of_another_level_is_refused(void **state)
 	error_await(f, K2HFT_ERROR_PROTOCOL);
 }
 
-/* Who has greeted speaks the protocol: whatever comes between its frames has damaged them. */
+/* A peer that has greeted speaks the protocol: bytes between its frames have damaged them. */
 static void headers_are_refused(void **state)
 {
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA, .body_bytes = 8192, .raw_bytes = 8192};
@@ -566,7 +566,7 @@ static void a_receiver_that_forgot_is_noticed(void **state)
 	}
 	assert_non_null(strstr(f->log, "does not know ring"));
 	assert_null(strstr(strstr(f->log, "does not know ring") + 1, "does not know ring"));
-	/* What it has again of what another time it had already is no news, and no mistake. */
+	/* Chunks that it has again are no news, and no mistake. */
 	peer_ack_window(f, 8, PEER_WINDOW, K2HFT_STATUS_OK);
 	push(f, "two\n");
 	struct peer_frame got = peer_data(f);

@@ -71,7 +71,7 @@ static void damaged_without_end_it_is_given_up(void **state)
 	assert_int_equal(repairs, K2I_CLIENT_REPAIRS_MAX + 1);
 }
 
-/* What the client's thread says is answered here. */
+/* Messages of the client's thread are answered here. */
 static void thread_greet(struct fixture *f)
 {
 	struct k2hft_welcome welcome = welcome_make(0, PEER_WINDOW);

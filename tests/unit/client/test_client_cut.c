@@ -14,7 +14,7 @@ struct cut {
 	size_t count;
 };
 
-/* What is there now. False: the connection is over. */
+/* Reads the bytes that are there now. False: the connection is over. */
 static bool cut_receive(struct fixture *f, struct cut *cut)
 {
 	ssize_t got = recv(f->peer, cut->bytes + cut->count, ALL_BYTES - cut->count, 0);

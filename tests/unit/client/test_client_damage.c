@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the client makes of a ring that was damaged. */
+/* The client with a ring that was damaged. */
 #include "client_peer.h"
 
 #include "ring/layout.h"
@@ -15,7 +15,7 @@ static void ring_scribble(struct fixture *f, uint64_t position, size_t bytes)
 			 (ssize_t)bytes);
 }
 
-/* What is in front of it, DISCARD, and what is behind it. */
+/* Chunks in front of it, DISCARD, and chunks behind it. */
 static void expect_around_hole(struct fixture *f, uint64_t from, uint64_t to)
 {
 	struct peer_frame got = peer_connect_data(f, 0);
@@ -48,7 +48,7 @@ static void damage_is_announced(void **state)
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 }
 
-/* Of one, two, ... five chunks in every other place, which are mended at once. As often as something is between them. */
+/* Damage of one, two, ... five chunks in every other place, which is mended at once. As often as something is between them. */
 static void each_damage_is_announced(void **state)
 {
 	struct fixture *f = *state;

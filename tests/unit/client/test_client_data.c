@@ -61,7 +61,7 @@ static void what_expired_is_counted_once(void **state)
 	assert_int_equal(stats_of(f).discarded_ranges, 4);
 }
 
-/* Who wrote the stream's name died before it was whole. */
+/* The writer of the stream's name died before it was whole. */
 static void stream_spoil(struct fixture *f)
 {
 	uint64_t stream_at = K2I_STREAMS_AT + (f->stream_id - 1) * sizeof(struct k2i_stream);
@@ -72,7 +72,7 @@ static void stream_spoil(struct fixture *f)
 			 sizeof(generation));
 }
 
-/* What was sent in front of what was given up, and not acknowledged, can be given up later, for another reason. */
+/* Chunks that were sent in front of those given up, and not acknowledged, can be given up later, for another reason. */
 static void what_is_given_up_later_is_counted(void **state)
 {
 	struct fixture *f = *state;
@@ -250,7 +250,7 @@ static void the_hook_is_asked_for_a_claim(void **state)
 	k2hft_producer_close(claim.producer);
 }
 
-/* Of so many, begun one after the other, the first wakes the client, and no other does. */
+/* The first of so many claims, begun one after the other, wakes the client, and no other does. */
 static void claims_begin(struct fixture *f)
 {
 	uint64_t wakes = 0;
@@ -307,7 +307,7 @@ static void a_claim_is_waited_for(void **state)
 	k2hft_producer_close(claim.producer);
 }
 
-/* Of the claim that ends while it is looked whether its producer lives. */
+/* A claim ends while it is looked whether its producer lives. */
 static struct claim *ending;
 
 bool __real_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);

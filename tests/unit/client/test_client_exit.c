@@ -32,7 +32,7 @@ int __wrap_k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_s
 	return 0;
 }
 
-/* Of a receiver that does not answer. */
+/* The port of a receiver that does not answer. */
 int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 {
@@ -45,7 +45,7 @@ int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	return -ETIMEDOUT;
 }
 
-/* What a drain answers that comes when the thread has ended. */
+/* The answer of a drain that comes when the thread has ended. */
 static int late_drain;
 
 int __real_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);

@@ -11,7 +11,7 @@
 #include "client/state.h"
 #include "base/clock.h"
 
-/* Of the file; 0: it can't be read. */
+/* The certificate's expiry; 0: the file can't be read. */
 static uint64_t file_expires_s;
 static unsigned looks;
 
@@ -24,7 +24,7 @@ uint64_t __wrap_k2i_tls_certificate_file_expires_s(const char *file)
 	return file_expires_s;
 }
 
-/* One that waits with its next connection; far too large for the stack. */
+/* A client that waits with its next connection; far too large for the stack. */
 static struct k2hft_client *client_make(const char *certificate)
 {
 	static struct k2hft_client client;

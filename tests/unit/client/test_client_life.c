@@ -66,7 +66,7 @@ static void a_client_that_was_stopped_asks_first(void **state)
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTED);
 }
 
-/* What was asked on a connection that ended is not waited for on the next. */
+/* An answer that a connection owed when it ended is not waited for on the next. */
 static void each_connection_is_asked(void **state)
 {
 	struct fixture *f = *state;
@@ -201,7 +201,7 @@ static void wrong_frames_end_the_connection(void **state)
 	peer_await_end(f);
 }
 
-/* Of one byte, with a checksum that is right. */
+/* A frame of one byte, with a checksum that is right. */
 static void short_body_send(struct fixture *f, uint8_t type)
 {
 	struct k2hft_frame frame = {.type = type, .body_bytes = 1, .raw_bytes = 1};
@@ -225,7 +225,7 @@ static void short_bodies_end_the_connection(void **state)
 	for (size_t at = 0; at < sizeof(types); at++) {
 		(void)peer_connect(f, 0, PEER_WINDOW);
 		short_body_send(f, types[at]);
-		/* Who reads what it sends itself has no use for another. */
+		/* A loop that reads its own bytes has no use for another. */
 		if (types[at] != K2HFT_FRAME_ERROR)
 			(void)peer_frame(f, K2HFT_FRAME_ERROR);
 		peer_await_end(f);
@@ -332,7 +332,7 @@ static void a_slow_link_need_not_fill_the_socket(void **state)
 	free(block);
 }
 
-/* What the own host takes for it does not count as its life. */
+/* Bytes that the own host takes for it do not count as its life. */
 static void who_reads_nothing_is_dead_however_much_comes(void **state)
 {
 	struct fixture *f = *state;
@@ -445,7 +445,7 @@ static void close_works_in_every_state(void **state)
 			state_await(f, wanted);
 		k2hft_client_close(f->client);
 		f->client = NULL;
-		/* What is left in the listener's queue is not the next client's. */
+		/* A connection that is left in the listener's queue is not the next client's. */
 		peer_close(f);
 		(void)close(f->listener);
 		f->listener = listen_at(0, f->port);
@@ -525,7 +525,7 @@ static int descriptors_inherited(void)
 /* While a name was looked up. */
 static int inherited_meanwhile;
 
-/* Of a name with two addresses: this host's, ::1 first where the library sorts as it should. */
+/* A name with two addresses: this host's, ::1 first where the library sorts as it should. */
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
 {
 	bool two = strcmp(node, "two.example") == 0 && !(hints->ai_flags & AI_NUMERICHOST);

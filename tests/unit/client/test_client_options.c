@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client is opened with. */
+/* Options that a client is opened with. */
 #include "client_peer.h"
 
 static void options_are_checked(void **state)

@@ -20,7 +20,7 @@ static void backoff_grows_to_five_seconds(void **state)
 	assert_in_range(k2i_client_backoff_ns(3, 380 * MS), 300 * MS, 400 * MS);
 }
 
-/* One more attempt comes to nothing, at this time. */
+/* A further attempt comes to nothing, at this time. */
 static void failure_at(struct fixture *f, uint64_t now_ns)
 {
 	uint64_t before = stats_of(f).connect_failures;
@@ -133,7 +133,7 @@ static void each_network_is_judged_anew(void **state)
 	assert_int_equal(f->client->link.slow_until_ns, 0);
 }
 
-/* Who takes the turn can have looked at the clock before the one who had it; no time is no long time. */
+/* A thread that takes the turn can have looked at the clock before the one that had it; no time is no long time. */
 static void a_clock_that_was_read_earlier_makes_no_slow_link(void **state)
 {
 	struct fixture *f = *state;
@@ -218,7 +218,7 @@ int __real_getaddrinfo(const char *node, const char *service, const struct addri
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
 		       struct addrinfo **addresses);
 
-/* Of a name whose server does not answer for now, and of one for which there is no socket to ask by. */
+/* A name whose server does not answer for now, and a name for which there is no socket to ask by. */
 int __wrap_getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses)
 {
 	sigset_t blocked;
@@ -255,7 +255,7 @@ static void a_name_is_not_waited_for_without_end(void **state)
 	time_pass(f, 10);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	assert_string_equal(stats_of(f).last_error, "its name is not resolved in time");
-	/* Who tries again waits on; the answer wakes the client. */
+	/* A client that tries again waits on; the answer wakes it. */
 	for (int tries = 0; tries < 3; tries++) {
 		f->now_ns = f->client->retry_at_ns;
 		round_go(f);

@@ -95,7 +95,7 @@ static void echo_end(struct echo *echo, struct fixture *f)
 	assert_int_equal(pthread_join(echo->thread, NULL), 0);
 }
 
-/* What hears of progress is the thread's. */
+/* The hook that hears of progress is the thread's. */
 static int without_progress(void **state)
 {
 	int status = fixture_open(state);
@@ -376,7 +376,7 @@ static void nothing_do(int number)
 	(void)number;
 }
 
-/* As the writer promises. One signal could come before the wait. */
+/* As the writer promises. A single signal could come before the wait. */
 static void a_wait_for_room_ends_with_a_signal(void **state)
 {
 	const struct itimerval often = {.it_interval.tv_usec = 20000, .it_value.tv_usec = 20000}, never = {0};
@@ -398,7 +398,7 @@ static void a_wait_for_room_ends_with_a_signal(void **state)
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
-/* As a program does that shuts itself in: poll(2) takes no descriptor then. Who can't wait here waits as the others do. */
+/* As a program does that shuts itself in: poll(2) takes no descriptor then. A thread that can't wait here waits as the others do. */
 static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state)
 {
 	struct fixture *f = *state;
@@ -446,7 +446,7 @@ static void drain_does_not_wait_for_what_was_given_back(void **state)
 	echo_end(&echo, f);
 }
 
-/* One of which a part is on its way, and one that is read and may not go yet. */
+/* A frame of which a part is on its way, and another that is read and may not go yet. */
 static void a_drain_waits_for_what_was_read(void **state)
 {
 	struct fixture *f = *state;
@@ -491,7 +491,7 @@ static void drain_does_not_wait_for_what_comes_later(void **state)
 	echo_end(&echo, f);
 }
 
-/* What a drain waits for can be a claim that is given back: then the tail that it saw is never reached. */
+/* A drain can wait for a claim that is given back: then the tail that it saw is never reached. */
 static void drain_ends_when_the_tail_goes_back(void **state)
 {
 	struct fixture *f = *state;

@@ -15,7 +15,7 @@
 #include "folder_help.h"
 #include "config/ini_read.h"
 
-/* What was read, a line each: "2 [A]", "3 A.KEY=value", "4 ! fault"; lines of an included file with its name. */
+/* Lines that were read, one each: "2 [A]", "3 A.KEY=value", "4 ! fault"; lines of an included file with its name. */
 struct record {
 	char *text;
 	size_t bytes, room;
@@ -243,7 +243,7 @@ static void test_include_failures(void **state)
 	expect("INCLUDE .\nA=1\n", wanted);
 }
 
-/* What it would be cut to is not looked for. */
+/* The name that it would be cut to is not looked for. */
 static void test_include_path_too_long(void **state)
 {
 	struct record record;
@@ -280,7 +280,7 @@ static void test_largest_file(void **state)
 	(void)state;
 	long_lines_write("large", 256, 0);
 	expect("INCLUDE large\nINCLUDE large\nA=1\n", "3 .A=1\n");
-	/* What never ends is not read to its end. */
+	/* A file that never ends is not read to its end. */
 	expect("INCLUDE /dev/zero\nA=1\n", "zero:1 ! more than 16777216 bytes: this is no configuration\n2 .A=1\n");
 	long_lines_write("large", 256, 1);
 	expect("INCLUDE large\nA=1\n", "large:257 ! more than 16777216 bytes: this is no configuration\n2 .A=1\n");

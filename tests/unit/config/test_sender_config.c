@@ -135,7 +135,7 @@ static void a_receivers_file_is_refused(void **state)
 		assert_int_equal(load(texts[at], &config, message), -EINVAL);
 		assert_non_null(strstr(message, "it is a receiver's file"));
 	}
-	/* One that says where it is has all that a sender needs. */
+	/* A receiver that says where it is has all that a sender needs. */
 	loads("[SVRNODE]\nNAME=a\nPORT=1\n[K2HFTFUSESVR]\nFILE_BASEDIR=/tmp/x\n", &config);
 	assert_string_equal(config.options.host, "a");
 	k2i_sender_config_free(&config);

@@ -478,7 +478,7 @@ static void test_without_effect(void **state)
 				&findings));
 	assert_string_equal(findings.text, "8: note: a.*b is a text here, not a regular expression: that needs double "
 					   "quotes, or in YAML and JSON a list of its own\n");
-	/* Of TYPE = file, as K2HFTFUSE has it; that of the others is an error. */
+	/* The key of TYPE = file, as K2HFTFUSE has it; that of the others is an error. */
 	k2i_settings_free(check(RECEIVER "TRANSCONF=/x\n", &findings));
 	assert_string_equal(findings.text, "5: note: TRANSCONF has no effect: this version does not forward records\n");
 }
@@ -513,7 +513,7 @@ static void test_said_again(void **state)
 	assert_string_equal(findings.text, "2: note: PORT has no effect: line 17 says it again\n");
 }
 
-/* Nor is it told of keys that do nothing. What an included file says again stands in that file. */
+/* Nor is it told of keys that do nothing. A key that an included file repeats is reported in that file. */
 static void test_said_in_vain(void **state)
 {
 	struct findings findings;
@@ -559,7 +559,7 @@ static void test_load_gives_the_first(void **state)
 	(void)snprintf(wanted, sizeof(wanted), "%s:2: unknown key A in [K2HFTFUSE]", path);
 	assert_string_equal(message, wanted);
 	(void)unlink(path);
-	/* What is no error is not it; of the whole file there is no line. */
+	/* A warning is not it; a fault of the whole file has no line. */
 	write_file("[GLOBAL]\nK2HMAXELE=1\nB=1\n" RECEIVER);
 	assert_int_equal(k2i_settings_load(path, &settings, message, sizeof(message)), -EINVAL);
 	(void)snprintf(wanted, sizeof(wanted), "%s:3: unknown key B in [GLOBAL]", path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a key takes, up to its limits. */
+/* Values that a key takes, up to its limits. */
 #include "settings_help.h"
 
 #include <k2hft/frame.h>
@@ -115,7 +115,7 @@ static void test_null_device(void **state)
 	k2i_values_free(K2I_SECTION_K2HFTFUSE, &settings);
 }
 
-/* What a % stands for can be shorter than what stands there. */
+/* The text that a % stands for can be shorter than its directive. */
 static void test_names_to_be(void **state)
 {
 	struct k2i_settings settings = {.port = 0};
@@ -142,7 +142,7 @@ static void test_refused_and_unused(void **state)
 	refused(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "y", "K2HTPDTOR_BROADCAST is not available");
 }
 
-/* One that has a default always has a value, and may be 0. */
+/* A key that has a default always has a value, and may be 0. */
 static void test_set(void **state)
 {
 	const struct k2i_settings settings = {.port = 0};

@@ -13,7 +13,7 @@
 #include "config/yaml_read.h"
 #include "config/yaml_tree.h"
 
-/* What was read, a line each: "2 [A]", "3 A.KEY=value", "4 ! fault". */
+/* Lines that were read, one each: "2 [A]", "3 A.KEY=value", "4 ! fault". */
 struct record {
 	char text[8192];
 	size_t bytes;
@@ -74,7 +74,7 @@ static void test_sections(void **state)
 	       "1 [GLOBAL]\n3 [SVRNODE]\n3 SVRNODE.NAME=a\n4 [SVRNODE]\n"
 	       "5 ! SVRNODE: a section must be a mapping of keys, or a list of such\n"
 	       "6 [SVRNODE]\n6 SVRNODE.NAME=b\n");
-	/* Of one that nobody knows the name is enough. */
+	/* The name of an unknown section is enough. */
 	expect("GLOBL: {PORT: 1, A: [1]}\n", "1 [GLOBL]\n");
 }
 
@@ -109,7 +109,7 @@ static void test_values(void **state)
 	       "4 ! GLOBAL.SSL: a mapping where a value is wanted\n5 GLOBAL.NOTHING=\n6 GLOBAL.OTHER=\n");
 }
 
-/* What is not looked at can't be wrong, and is known once. */
+/* A part that is not looked at can't be wrong, and is known once. */
 static void test_without_effect(void **state)
 {
 	(void)state;
@@ -177,7 +177,7 @@ static void test_refused(void **state)
 	expect("A: {}\nB: [\n",
 	       "3 ! this is not YAML or JSON: did not find expected node content while parsing a flow node\n");
 	expect("A: {}\n\n# \x01\n", "3 ! this is not YAML or JSON: control characters are not allowed\n");
-	/* What an editor puts in front is no line. */
+	/* A mark that an editor puts in front is no line. */
 	expect("\xef\xbb\xbf"
 	       "A: {}\n# \x01\n",
 	       "2 ! this is not YAML or JSON: control characters are not allowed\n");

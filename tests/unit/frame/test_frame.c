@@ -109,7 +109,7 @@ static void header_fields_are_checked(void **state)
 	assert_int_equal(decode_with(K2I_FRAME_GAP_AT, 4, 4096, 4096), 0);
 }
 
-/* Of all but DATA: what they have no use for is zero. */
+/* Fields that a header has no use for are zero, in all but DATA. */
 static void headers_of_messages_are_checked(void **state)
 {
 	static const struct {

@@ -226,7 +226,7 @@ static void error_always_gets_out(void **state)
 	assert_int_equal(k2hft_error_encode(&error, frame_bytes, ROOM), -EINVAL);
 }
 
-/* One type of message for the tests that hold for all of them. */
+/* A type of message, for the tests that hold for all of them. */
 union message {
 	struct k2hft_hello hello;
 	struct k2hft_welcome welcome;

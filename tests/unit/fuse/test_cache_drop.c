@@ -128,7 +128,7 @@ static void test_a_file_is_swept_in_stretches(void **state)
 	assert_true(nothing_ordered(place));
 	k2i_cache_drop_written(&place->mount, place->node, 33 * MIB + 7);
 	expect_order(place, "a", 33 * MIB, KEEPS);
-	/* One at a time; nobody waits who closes another file, which has little. */
+	/* Only one order at a time; a process that closes another file, which has little, does not wait. */
 	k2i_cache_drop_idle(&place->mount, place->node);
 	assert_true(nothing_ordered(place));
 	k2i_cache_drop_flush(&place->mount, place->other, NULL);
@@ -171,7 +171,7 @@ static void test_a_close_waits_for_its_sweep(void **state)
 	done(place);
 	assert_int_equal(answers, 2);
 	expect_order(place, "b", 3 * MIB, CLOSES);
-	/* What comes meanwhile is one sweep more. */
+	/* A close meanwhile is one more order. */
 	entry_of(place, place->other)->size = 5 * MIB;
 	k2i_cache_drop_flush(&place->mount, place->other, NULL);
 	done(place);
@@ -194,7 +194,7 @@ static void test_no_close_waits_longer_than_a_second(void **state)
 	now_ns++;
 	assert_int_equal(k2i_cache_drop_run(&place->mount), -1);
 	assert_int_equal(answers, 2);
-	/* Who comes then does not wait at all. */
+	/* A process that comes then does not wait at all. */
 	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 3);
 	expect_done(place, "a", MIB, CLOSES);
@@ -205,7 +205,7 @@ static void test_no_close_waits_longer_than_a_second(void **state)
 	assert_int_equal(answers, 4);
 }
 
-/* What the sweeper keeps open is closed before its writers are told that they have closed it, however little is left. */
+/* Files that the dropper keeps open are closed before their writers are told that they have closed it, however little is left. */
 static void test_what_is_kept_open_is_closed_in_the_end(void **state)
 {
 	struct place *place = *state;
@@ -276,7 +276,7 @@ static void socket_empty(struct place *place)
 		assert_int_equal(order.number, 0);
 }
 
-/* Whoever closes a file has it written back; in the end that is not put off until the ring has room. */
+/* A close has its file written back; in the end that is not put off until the ring has room. */
 static void test_writing_back_sweeps_nothing(void **state)
 {
 	struct place *place = *state;
@@ -309,7 +309,7 @@ static void test_an_order_that_was_not_sent_is_none(void **state)
 	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 2);
 	socket_empty(place);
-	/* What the sweeper has open is still to be closed. */
+	/* Files that the dropper has open are still to be closed. */
 	k2i_cache_drop_flush(&place->mount, place->node, NULL);
 	assert_int_equal(answers, 2);
 	expect_done(place, "a", 40 * MIB, CLOSES);

@@ -50,7 +50,7 @@ static void text(struct taken *taken, uint64_t offset, const char *data)
 	give(taken, offset, data, strlen(data));
 }
 
-/* What is kept begins at `kept`; 0: nothing is. */
+/* The kept part begins at `kept`; 0: nothing is kept. */
 static void is(const struct taken *taken, const char *expected, uint64_t kept)
 {
 	assert_int_equal(taken->bytes, strlen(expected));

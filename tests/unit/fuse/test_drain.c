@@ -25,7 +25,7 @@ void k2i_mount_point_unmount(struct k2i_mount *mount)
 	(void)mount;
 }
 
-/* What is in the ring is acknowledged as soon as somebody looks. */
+/* The ring's chunks are acknowledged as soon as somebody looks. */
 int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 
 int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)

@@ -10,7 +10,7 @@
 #include "ring/handle.h"
 #include "uncached_help.h"
 
-/* Who opens and closes files for ever comes to no end of them. */
+/* A process that opens and closes files for ever comes to no end of them. */
 static void numbers_are_used_again(void **state)
 {
 	struct mounted *mounted = *state;

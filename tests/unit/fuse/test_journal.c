@@ -19,7 +19,7 @@
 #define PART_BYTES (sizeof(void *) > 4 ? 3072 * MEBI : 192 * MEBI)
 #define AREA_BYTES 4096u
 
-/* What worker and successor have of each other. */
+/* Memory that worker and successor share. */
 struct places {
 	char *one, *other;
 	void *allocated;
@@ -206,7 +206,7 @@ static void a_journal_that_is_full_ends_the_step(void **state)
 	assert_int_equal(places->other[0], 'a');
 }
 
-/* Of a line that no journal has room for. */
+/* A line that no journal has room for. */
 static void long_line_goes_on(void)
 {
 	const char *line = k2i_journal_alloc(20 * MEBI);
@@ -251,7 +251,7 @@ static void settled_and_allocated(void)
 	MUST(first != places->one && first != places->other);
 }
 
-/* What half a step took is free again, and what it freed is in use. */
+/* Memory that half a step took is free again, and memory that it freed is in use. */
 static void memory_goes_with_its_step(void **state)
 {
 	(void)state;

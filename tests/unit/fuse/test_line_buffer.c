@@ -13,7 +13,7 @@
 
 #include "fuse/intake/line_buffer.h"
 
-/* What came out of a text: parts in brackets, "<" continued, ">" continues, "!" too long. */
+/* Parts that came out of a text: in brackets, "<" continued, ">" continues, "!" too long. */
 struct seen {
 	char text[4096];
 	char plain[4096]; /* without the marks */

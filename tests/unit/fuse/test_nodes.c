@@ -119,7 +119,7 @@ static void assert_last_path(struct k2i_node_table *table, uint32_t node, const 
 	assert_string_equal(path, expected);
 }
 
-/* Who has looked a file up opens it by the name that it had then, whatever has become of that. */
+/* A process that has looked a file up opens it by the name that it had then, whatever has become of that. */
 static void a_node_without_a_name_has_a_last_path(void **state)
 {
 	struct k2i_node_table *table = *state;
@@ -237,7 +237,7 @@ static void a_file_has_several_names(void **state)
 	assert_int_equal(node_named(table, a, "g"), f);
 	assert_int_equal(node_named(table, K2I_NODE_ROOT, "h"), f);
 	assert_path(table, f, "a/f");
-	/* One of them renamed to another: as rename(2), nothing. */
+	/* A link renamed to another: as rename(2), nothing. */
 	assert_int_equal(k2i_node_rename(table, k2i_node_find(table, a, "g"), a, "f", true), 0);
 	assert_links(table, f, 3);
 	assert_int_equal(k2i_node_rename(table, k2i_node_find(table, a, "g"), a, "i", true), 0);
@@ -289,7 +289,7 @@ static void a_name_that_goes_moves_no_other(void **state)
 			 k2i_node_find(table, a, "last"));
 }
 
-/* Whoever may make files must not make one that takes long to be rid of. */
+/* A user who may make files must not make one that takes long to be rid of. */
 static void a_file_has_not_too_many_names(void **state)
 {
 	struct k2i_node_table *table = *state;

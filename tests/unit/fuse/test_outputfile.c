@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes to an OUTPUTFILE, and what is left there of what does not. */
+/* Records that go to an OUTPUTFILE, and rests of those that do not. */
 #include "mounted_help.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static int append(struct place *place, const char *text)
 	return k2i_outputfile_append(place->output, text, strlen(text));
 }
 
-/* Of the writes that follow each takes so many bytes, and then the disk is full. */
+/* Each of the writes that follow takes so many bytes, and then the disk is full. */
 static size_t write_bytes, writes_left;
 static const char *others_path; /* who appends when nothing more goes in */
 /* So many more find no room, although poll(2) always says so of a file. */
@@ -114,7 +114,7 @@ static void half_a_line_is_taken_back(void **state)
 	expect_contents(place->path, "a1\na2\n");
 }
 
-/* What somebody else has appended is not cut off, be it behind that or between two parts of it. */
+/* Bytes that somebody else has appended are not cut off, be it behind that or between two parts of it. */
 static void what_others_append_stays(void **state)
 {
 	struct place *place = *state;

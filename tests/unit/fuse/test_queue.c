@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What waits and does not get what it waits for: who is told, what counts as refused, and what as lost. */
+/* Writes that wait in vain: their answers, and whether they count as refused or as lost. */
 #include "mounted_help.h"
 
 #include <errno.h>
@@ -106,7 +106,7 @@ static void what_has_no_memory_is_lost_if_it_was_accepted(void **state)
 		assert_int_equal(mounted->mount.counts.lost_records, cached ? 2 : 0);
 		assert_int_equal(mounted->mount.counts.refused_writes, 1);
 	}
-	/* Who asks is told, once. */
+	/* A process that asks is told, once. */
 	k2i_write_sync(&mounted->mount, 2, mounted->handle->number);
 	assert_int_equal(answer_of(mounted, 2), -ENOMEM);
 	k2i_write_sync(&mounted->mount, 3, mounted->handle->number);

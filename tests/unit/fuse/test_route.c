@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is pending for the ring while that is full, and when there is room again; what counts of records that are judged;
- * what a writer is told of those that failed.
+ * Records that are pending while the ring is full, and when there is room again; counts of judged records; errors that a writer gets for failed ones.
  */
 #include "mounted_help.h"
 
@@ -34,7 +33,7 @@ void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 	(void)file;
 }
 
-/* What the kernel's page cache has is to be taken first. */
+/* The pages of the kernel's cache are to be taken first. */
 static k2i_pull_then *collected;
 static void *collected_argument;
 
@@ -182,7 +181,7 @@ static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
 	assert_null(place->mount.missing_newline_first);
 }
 
-/* Of the calls that the linker sends here, the one after so many fails; -1: none. */
+/* The linker sends calls here: the one after so many fails; -1: none. */
 static int matches_before_failure = -1;
 
 int __wrap_k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject,
@@ -234,7 +233,7 @@ static void what_failed_counts_when_it_is_tried_again(void **state)
 #define BEGIN "drop\na1\ndrop a\na2\n"
 #define REST "drop a\na3\ndrop\n"
 
-/* Who is told how much was taken comes again with the rest only. */
+/* A writer that is told how much was taken comes again with the rest only. */
 static void lines_before_one_that_fails_come_once(void **state)
 {
 	struct mounted *mounted = *state;
@@ -266,7 +265,7 @@ static void nothing_is_taken_of_what_fails_at_once(void **state)
 	assert_int_equal(mounted->mount.counts.filtered_records, 2);
 }
 
-/* What one stream has is not written again for another one's sake. */
+/* The records of a stream are not written again for another one's sake. */
 static void what_another_file_has_no_memory_for_is_counted(void **state)
 {
 	struct mounted *mounted = *state;
@@ -319,7 +318,7 @@ static void take_all(struct k2hft_ring *ring)
 		assert_int_equal(k2hft_ring_release(ring, span.position + span.bytes), 0);
 }
 
-/* Whoever has the ring's next room: the next line of another handle, or nobody. */
+/* The ring's next room goes to the next line of another handle, or to nobody. */
 static void a_line_end_that_is_owed_outlives_its_file(void **state)
 {
 	static const char *const followed[] = {"a1\n", NULL};
@@ -381,7 +380,7 @@ static void the_rest_of_a_dropped_line_is_no_line(void **state)
 	assert_false(mounted->handle->route->rest_dropped);
 }
 
-/* What fsync(2) sends is of its file only. */
+/* An fsync(2) sends records of its file only. */
 static void a_record_is_continued_until_its_end(void **state)
 {
 	struct mounted *mounted = *state;
@@ -531,7 +530,7 @@ static void what_fsync_has_no_memory_for_is_not_lost(void **state)
 	assert_sent(mounted, "a1\n");
 }
 
-/* Who writes next is told, and the record that was left without its end comes before his in the end. */
+/* The next writer is told, and the record that was left without its end comes before his in the end. */
 static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 {
 	struct mounted *mounted = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cut leaves in the kernel's page cache, by processes that are waited for, but not for ever. */
+/* Pages that a cut leaves in the kernel's cache, probed by processes that are waited for, but not for ever. */
 #include "mounted_help.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static void marks_prepare(struct k2i_mount *mount)
 	assert_int_equal(k2i_truncate_probe_prepare(mount), 0);
 }
 
-/* Of two pages one can be dropped: what is there of the mark would be taken for a record. */
+/* A page of the two can be dropped: the rest of the mark would be taken for a record. */
 static void the_mark_of_a_cut_is_in_one_page(void **state)
 {
 	struct mounted *mounted = *state;
@@ -94,7 +94,7 @@ static void a_mark_that_takes_too_long_is_not_waited_for(void **state)
 	}
 }
 
-/* Of a worker that died one can come late, and what it writes would be in what was appended behind the next cut. */
+/* A probe of a worker that died can come late, and its bytes would be in the data behind the next cut. */
 static void a_mark_waits_for_those_before(void **state)
 {
 	struct mounted *mounted = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel's page cache has given and nobody can take, for lack of memory; what it gives of a file that is cut. */
+/* Pages that the kernel's cache has given and that can't be taken, for lack of memory; pages of a file that is cut. */
 #include "mounted_help.h"
 
 #include <errno.h>
@@ -146,7 +146,7 @@ static void what_is_refused_is_not_kept(void **state)
 	assert_int_equal(mounted->mount.counts.lost_records, 0);
 }
 
-/* Who opens the file is told, and what is in it without its end stays. */
+/* A process that opens the file is told, and a record in it without its end stays. */
 static void what_cannot_be_ended_for_another_writer_is_not_lost(void **state)
 {
 	struct mounted *mounted = *state;
@@ -300,8 +300,7 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 }
 
 /*
- * Until then its pages are the old ones: not even one that was read again meanwhile says anything else. What that says is
- * cleared up by the kernel's writing back.
+ * Until then its pages are the old ones: not even one that was read again meanwhile says anything else. The kernel's write-back clears up that answer.
  */
 static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 {
@@ -367,7 +366,7 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 	assert_true(gone_on[2]);
 }
 
-/* Whatever it shows: zeros can be a record. */
+/* A page of zeros shows nothing: zeros can be a record. */
 static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 {
 	struct mounted *mounted = *state;
@@ -384,7 +383,7 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
 	assert_int_equal(entry->probe_bytes, 0);
-	/* What was asked before has nothing to clear up any more. */
+	/* An earlier question has nothing to clear up any more. */
 	answer(mounted, mounted->mount.questions_asked, "a1\n");
 	assert_int_equal(written_back, 0);
 	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);

@@ -59,7 +59,7 @@ static struct k2i_tls_context *context_open(const char *line, bool server)
 	return context;
 }
 
-/* What is said of a file of these bytes; "": it is good. */
+/* The fault of a file of these bytes; "": it is good. */
 static void key_file_try(const char *bytes, size_t byte_count, const char *said)
 {
 	struct k2i_tls_shared_key shared;
@@ -127,7 +127,7 @@ static void pair_close(struct pair *pair)
 	k2i_transport_close(&pair->ends[1]);
 }
 
-/* Of two that agree. */
+/* A handshake of two that agree. */
 static int pair_make(void **state)
 {
 	struct pair *pair = malloc(sizeof(*pair));
@@ -185,7 +185,7 @@ static size_t drain(struct k2i_transport *end, size_t at, size_t room)
 			assert_int_equal(bytes[index], (unsigned char)(at * 7 + at / 251));
 	}
 	assert_int_equal(count, -EAGAIN);
-	/* Whoever saw nothing more can wait for the socket. */
+	/* A reader that saw nothing more can wait for the socket. */
 	assert_false(k2i_transport_more(end));
 	return at;
 }
@@ -352,7 +352,7 @@ static int unread_bytes(const struct k2i_transport *end)
 	return bytes;
 }
 
-/* Whoever sends nothing but such has the reader no longer than others, and takes no more memory than others. */
+/* A peer that sends nothing but such holds the reader no longer than others, and takes no more memory than others. */
 static void test_new_keys_only(void **state)
 {
 	struct pair *pair = *state;
@@ -390,7 +390,7 @@ static void test_begins(void **state)
 	assert_false(k2i_tls_begins("", 0));
 }
 
-/* What a server says to a client that begins with these bytes, which are sent one by one. */
+/* The error of a server whose client begins with these bytes, which are sent one by one. */
 static int hello_begin(const unsigned char *bytes, size_t byte_count)
 {
 	struct pair pair;
@@ -536,7 +536,7 @@ static void *pipe_writer_run(void *argument)
 	return NULL;
 }
 
-/* What another thread executes at that moment, as another user perhaps, must not have it. */
+/* A program that another thread executes at that moment, as another user perhaps, must not have it. */
 static void test_private_key_is_closed_on_exec(void **state)
 {
 	char certificate[300], private_key[300];

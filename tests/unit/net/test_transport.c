@@ -181,7 +181,7 @@ static void only_within_the_host_nothing_is_paced(void **state)
 	assert_int_equal(WEXITSTATUS(status), PACING_AS_IT_SHOULD);
 }
 
-/* What the peer does not read stays here in the end, and it is the peer that holds it back. */
+/* Bytes that the peer does not read stay here in the end, and it is the peer that holds them back. */
 static void who_does_not_read_is_seen(void **state)
 {
 	static uint8_t block[1024 * 1024];

@@ -197,7 +197,7 @@ static void test_names(void **state)
 	closed(admission);
 }
 
-/* What was found out by names that are not those of now counts no more. */
+/* Answers for names that are not those of now count no more. */
 static void test_change(void **state)
 {
 	struct k2i_admission *admission = opened(NULL);
@@ -293,7 +293,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 	return threads_refused ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
 }
 
-/* Who was not looked up for lack of a thread is when he comes again. */
+/* A peer that was not looked up for lack of a thread is when it comes again. */
 static void test_no_thread(void **state)
 {
 	struct k2i_admission *admission = opened("h3.example");
@@ -346,7 +346,7 @@ static void test_stuck(void **state)
 	assert_int_equal(told, 1);
 }
 
-/* Whoever has an address gives it any name; only whose the name is says that it leads there. */
+/* The owner of an address gives it any name; only the name's owner says that it leads there. */
 static void test_the_systems_names(void **state)
 {
 	struct sockaddr_in own = {.sin_family = AF_INET}, other = {.sin_family = AF_INET};

@@ -126,7 +126,7 @@ static void a_rest_that_stays_long_takes_what_it_needs(void **state)
 	assert_int_equal(buffer.capacity, 5 * K2I_BUFFER_BYTES_MIN);
 	assert_int_equal(atomic_load(&budget.taken), 4 * K2I_BUFFER_BYTES_MIN);
 	assert_true(received(&buffer));
-	/* Of another size than the others it is no spare. */
+	/* A buffer of another size than the others is no spare. */
 	k2i_buffer_release(&pool, &buffer);
 	assert_int_equal(pool.count, 0);
 	assert_int_equal(atomic_load(&budget.taken), 0);
@@ -157,7 +157,7 @@ static void a_small_one_is_everybodys_right(void **state)
 		k2i_buffer_release(&pool, &large[index]);
 }
 
-/* Who begins and does not end can't take everything from those that have ended something. */
+/* A peer that begins frames and does not end them can't take everything from those that have ended some. */
 static void an_eighth_is_for_who_has_proved_worth_it(void **state)
 {
 	struct k2i_buffer large[4] = {{0}}, begun = {0}, proved = {.proved = true};
@@ -174,7 +174,7 @@ static void an_eighth_is_for_who_has_proved_worth_it(void **state)
 	assert_true(proved.proved);
 	k2i_buffer_widen(&pool, &proved);
 	assert_null(proved.bytes);
-	/* What one gives up is the next one's, whoever that is. */
+	/* Memory that a connection gives up is the next one's, whichever that is. */
 	atomic_store(&budget.starved, 1);
 	k2i_buffer_release(&pool, &large[0]);
 	k2i_buffer_widen(&pool, &begun);

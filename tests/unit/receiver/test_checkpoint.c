@@ -18,7 +18,7 @@
 
 #define INODE 100u
 
-/* One ring that waits for the disk, and a file; with each 8 of its position 10 bytes. */
+/* A ring that waits for the disk, and a file; with each 8 of its position 10 bytes. */
 static void deferred_commit(uint64_t position)
 {
 	struct k2i_ledger_file file = {.birth = 1, .inode = INODE, .length = position / 8 * 10};
@@ -104,12 +104,12 @@ static void test_without_checkpoint_nothing_is_left(void **state)
 	deferred_commit(8);
 	open_whole(boot_other);
 	expect_ring("one", 0, 0, K2I_LEDGER_DEFERRED);
-	/* Who does not wait was acknowledged more than that. */
+	/* A ring that does not wait was acknowledged more than that. */
 	expect_ring("two", 8, 0, K2I_LEDGER_UNCERTAIN);
 	expect_one_file(7, true);
 }
 
-/* What is committed while the disk is waited for is not in the checkpoint, also if the log is written anew meanwhile. */
+/* A commit while the disk is waited for is not in the checkpoint, also if the log is written anew meanwhile. */
 static void test_commits_go_on_during_a_sync(void **state)
 {
 	unsigned anew;
@@ -196,7 +196,7 @@ static void test_closed_file_waits_for_checkpoint(void **state)
 	assert_int_equal(found.count, 0);
 }
 
-/* What somebody else put there, or took away, is not ours to cut off. */
+/* Bytes that somebody else put there, or took away, are not ours to cut off. */
 static void test_changed_file_has_its_checkpoint_there(void **state)
 {
 	(void)state;
@@ -209,7 +209,7 @@ static void test_changed_file_has_its_checkpoint_there(void **state)
 	expect_one_file(500, true);
 }
 
-/* Whose records were acknowledged at once are in the file: that has to be on the disk before. */
+/* Records that were acknowledged at once are in the file, which has to be on the disk before. */
 static void test_file_of_others_stays(void **state)
 {
 	(void)state;
@@ -235,7 +235,7 @@ static void test_file_that_others_left_stays(void **state)
 	expect_one_file(20, true);
 }
 
-/* What the disk refused is not in the next checkpoint either, before it was committed again. */
+/* Data that the disk refused is not in the next checkpoint either, before it was committed again. */
 static void test_what_the_disk_refused_is_in_no_checkpoint(void **state)
 {
 	(void)state;
@@ -278,7 +278,7 @@ static void test_doubt_of_a_closed_file(void **state)
 	assert_int_equal(found.count, 0);
 }
 
-/* Whatever of a sync is under way; what its ring has written stays. */
+/* Any part of a sync is under way; the data of its ring stays. */
 static void test_forgotten_in_a_sync(void **state)
 {
 	static const char *const names[] = {"a", "one", "c"};

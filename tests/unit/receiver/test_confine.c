@@ -240,7 +240,7 @@ static void test_modes(void **state)
 	(void)close(base);
 }
 
-/* What is there is left as it is. */
+/* Existing files are left as they are. */
 static void test_modes_stay(void **state)
 {
 	struct place *place = *state;

@@ -91,7 +91,7 @@ static void test_all_of_the_base_have_their_names(void **state)
 	assert_true(was_synced(place->root, "some/deep"));
 }
 
-/* Who may read what will be in it can come there, through all that is made. */
+/* A user who may read its files can come there, through all that is made. */
 static void test_modes_of_the_base(void **state)
 {
 	static const char *const paths[] = {"some/deep/base", "some/deep", "some"};

@@ -11,7 +11,7 @@
 
 #include "output_place.h"
 
-/* Of the thread that commits: others bring files to the disk when the place is closed. */
+/* Errors of the thread that commits: others bring files to the disk when the place is closed. */
 static _Thread_local uint64_t locked[8]; /* numbers of outputs, in the order in which they were */
 static _Thread_local size_t locked_count;
 

@@ -94,7 +94,7 @@ static void test_long(void **state)
 	assert_int_equal(k2i_http_request(text, sizeof(text), &page), 431);
 }
 
-/* Who speaks another protocol is told so at once, and does not wait for an answer that never comes. */
+/* A client that speaks another protocol is told so at once, and does not wait for an answer that never comes. */
 static void test_other_protocols(void **state)
 {
 	static const char sender[] = "K2HF\x01\x01\0\0", tls[] = "\x16\x03\x01\x02\0\x01\0\x01\xfc";

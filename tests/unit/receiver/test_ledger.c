@@ -464,7 +464,7 @@ int __wrap_fsync(int descriptor)
 	return fsync_error ? -1 : __real_fsync(descriptor);
 }
 
-/* What has the ledger's name is what the next receiver reads, also if the disk may not have the name. */
+/* The file with the ledger's name is the one that the next receiver reads, also if the disk may not have the name. */
 static void test_its_name_fails_to_get_to_the_disk(void **state)
 {
 	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false};
@@ -617,7 +617,7 @@ static void test_a_new_log_has_room_for_a_sync(void **state)
 	file_bytes_limit(RLIM_INFINITY);
 }
 
-/* Whoever knew the seed of the tables could give his rings such uuids, and then no ring would be found quickly. */
+/* A sender that knew the seed of the tables could give its rings such uuids, and then no ring would be found quickly. */
 static void test_chosen_uuids_do_not_collide(void **state)
 {
 	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"

@@ -119,7 +119,7 @@ static void a_pause_that_can_not_end_is_made_longer(void **state)
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 }
 
-/* One line in ten seconds: each has a listener of its own. */
+/* A line in ten seconds: each has a listener of its own. */
 static void refused_with(int error, const char *why, const atomic_uint_fast64_t *counter, struct k2i_counters *counters)
 {
 	const struct k2i_listen_choice choice = {.words = &k2i_listen_records, .port = "0", .loopback = true};

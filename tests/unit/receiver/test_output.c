@@ -177,7 +177,7 @@ static void test_missing_base_directory_holds(void **state)
 	expect_file(place, "log", "3\n");
 }
 
-/* What is open there can't be written any more, though it is the same file. Returns what can. */
+/* Files that are open there can't be written any more, though they are the same. Returns what can. */
 static int write_refuse(int descriptor)
 {
 	int writable = dup(descriptor), read_only;
@@ -242,7 +242,7 @@ static int descriptor_of(const char *path)
 	return descriptor;
 }
 
-/* What goes to the quarantine has no file that could be cut. */
+/* Records for the quarantine have no file that could be cut. */
 static void test_what_is_quarantined_is_not_cut(void **state)
 {
 	struct place *place = *state;
@@ -340,7 +340,7 @@ static void checkpoint(struct place *place)
 	assert_int_equal(k2i_ledger_checkpoint(place->ledger), 0);
 }
 
-/* Of who waits for the disk each file goes back to the checkpoint, with the record that went on there; of others none. */
+/* Each file of a sender that waits for the disk goes back to the checkpoint, with the record that went on there; files of others don't. */
 static void test_recovery_from_power_cut(void **state)
 {
 	struct place *place = *state;
@@ -362,7 +362,7 @@ static void test_recovery_from_power_cut(void **state)
 	assert_int_equal(atomic_load(&place->counters.cut_bytes), 18);
 }
 
-/* What somebody else has put there between is not cut off with what was not acknowledged. */
+/* Bytes that somebody else has put there between are not cut off with those that were not acknowledged. */
 static void test_power_cut_of_a_changed_file(void **state)
 {
 	struct place *place = *state;
@@ -439,7 +439,7 @@ static void test_told_of_who_waits(void **state)
 	expect_file(place, "one", "");
 	assert_int_equal(output->told, K2I_OUTPUT_UNTOLD);
 	write_allow(ledger, log);
-	/* What a sync has refused is not relied on: the ledger is another. */
+	/* Data that a sync has refused is not relied on: the ledger is another. */
 	assert_int_equal(stat(path, &before), 0);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
 	assert_int_equal(stat(path, &after), 0);

@@ -85,7 +85,7 @@ static void output_use(struct k2i_outputs *table, const char *path)
 	k2i_store_writer_free(&writer);
 }
 
-/* What the test that runs has. */
+/* State of the test that runs. */
 static char base[256];
 static struct k2i_ledger *ledger;
 static struct k2i_outputs *made;
@@ -170,7 +170,7 @@ static void the_ledger_is_told_without_the_tables_lock(void **state)
 	assert_int_equal(told, 3);
 }
 
-/* What is opened again meanwhile is not closed again. */
+/* A file that is opened again meanwhile is not closed again. */
 static void senders_that_are_busy_do_not_keep_it(void **state)
 {
 	(void)state;
@@ -181,7 +181,7 @@ static void senders_that_are_busy_do_not_keep_it(void **state)
 	assert_in_range(uses, 1, USES_MAX - 1);
 }
 
-/* What somebody has removed gives its room back, however often others want to be synced. */
+/* A removed file gives its room back, however often others want to be synced. */
 static void a_sync_is_no_use(void **state)
 {
 	uint64_t used_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is brought to the disk of output files: data, names, and what was closed or cut before anybody asked for it. */
+/* Syncing of output files: data, names, and files that were closed or cut before anybody asked for it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -126,7 +126,7 @@ static void test_file_systems_below(void **state)
 	assert_int_equal(file_systems_synced, 6);
 }
 
-/* What was closed before the base directory became another one, which is on another disk. */
+/* Files that were closed before the base directory became another one, which is on another disk. */
 static void test_file_system_of_a_former_base(void **state)
 {
 	struct world *world = *state;

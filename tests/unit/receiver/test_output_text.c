@@ -11,7 +11,7 @@
 
 #include "output_place.h"
 
-/* One file for all ----------------------------------------------------------------------------------------------- */
+/* A file for all ------------------------------------------------------------------------------------------------- */
 
 static void test_unified_lines_stay_whole(void **state)
 {
@@ -53,7 +53,7 @@ static void test_unified_lines_stay_whole(void **state)
 	expect_file(place, "log/all", "a\nb\nunterminated\nc\npieces\nx\nother\ny\nzz\nu\n[]\nv\nblocks");
 }
 
-/* Of long records of several processes no piece gets into the line of another, and none is lost. */
+/* Long records of several processes: no piece gets into the line of another, and none is lost. */
 static void test_unified_pieces(void **state)
 {
 	struct place *place = *state;
@@ -67,14 +67,14 @@ static void test_unified_pieces(void **state)
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "a1\nb1\na2\nb\n");
 	assert_int_equal(atomic_load(&place->counters.terminated_records), 1);
-	/* Who does not go on with his own, since it is another process by now, begins a line as well. */
+	/* A writer that does not go on with its own, since it is another process by now, begins a line as well. */
 	add(place, &one, K2HFT_CHUNK_CONTINUES, 1, "c");
 	add(place, &one, 0, 1, "d\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "all", "a1\nb1\na2\nb\nc\nd\n");
 }
 
-/* What is taken back is as if it had never been: whoever comes next still begins a line of his own. */
+/* A chunk that is taken back is as if it had never been: the next one still begins a line of its own. */
 static void test_unified_goes_on_after_a_full_disk(void **state)
 {
 	struct place *place = *state;
@@ -91,7 +91,7 @@ static void test_unified_goes_on_after_a_full_disk(void **state)
 	expect_file(place, "all", "begin\nother\n");
 }
 
-/* Whatever is wrong with it concerns everybody: nothing of it goes to the quarantine. */
+/* A fault of that file concerns everybody: nothing of it goes to the quarantine. */
 static void test_unified_is_held(void **state)
 {
 	struct place *place = *state;
@@ -109,7 +109,7 @@ static void test_unified_is_held(void **state)
 	expect_file(place, "all", "record\n");
 }
 
-/* What was written behind the ledger's back goes; a record that goes on does so in the same line, or another begins one. */
+/* Bytes that were written behind the ledger's back go; a record that goes on does so in the same line, or another begins one. */
 static void test_a_record_goes_on_after_a_restart(void **state)
 {
 	struct place *place = *state;
@@ -170,7 +170,7 @@ static void file_count(void *argument, const struct k2i_ledger_file *file)
 	(*count)++;
 }
 
-/* One that is renamed within a record is not kept in mind for ever. */
+/* A file that is renamed within a record is not kept in mind for ever. */
 static void test_rotated_within_a_record(void **state)
 {
 	struct place *place = *state;
@@ -229,7 +229,7 @@ static void expect_shown(struct place *place, unsigned wanted)
 	assert_int_equal(count, wanted);
 }
 
-/* Of a file that was closed it is still known how it ends, which is no reason to show it. */
+/* The end of a file that was closed is still known, which is no reason to show it. */
 static void test_closed_is_not_shown(void **state)
 {
 	struct place *place = *state;
@@ -246,7 +246,7 @@ static void test_closed_is_not_shown(void **state)
 	expect_file(place, "all", "begin\nother\n");
 }
 
-/* What a power cut has left behind it, and is kept, is no more cut off by the start after that. */
+/* A rest that a power cut has left, and that is kept, is no more cut off by the start after that. */
 static void test_recovery_after_a_power_cut(void **state)
 {
 	struct place *place = *state;

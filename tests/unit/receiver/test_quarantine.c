@@ -143,7 +143,7 @@ static void a_line_that_was_cut_stays_one(void **state)
 
 static const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 
-/* One that has room for a file, and has it; when it was put there is long ago. */
+/* A quarantine that has room for one file, and has it, since long ago. */
 static void one_there(struct folder *folder, char there[PATH_ROOM])
 {
 	path_in(there, PATH_ROOM, folder->path, CHUNK_1);
@@ -152,7 +152,7 @@ static void one_there(struct folder *folder, char there[PATH_ROOM])
 	create(folder, 4096);
 }
 
-/* Whoever is held asks time and again: all that is there is looked at when something can have been moved away. */
+/* A held session asks time and again: all files are looked at when one can have been moved away. */
 static void a_full_one_is_looked_through_when_it_changes(void **state)
 {
 	struct folder *folder = *state;
@@ -215,7 +215,7 @@ DIR *__wrap_opendir(const char *path)
 	return no_descriptors ? NULL : __real_opendir(path);
 }
 
-/* One that can't be looked through for a moment is not taken for empty from then on. */
+/* A directory that can't be looked through for a moment is not taken for empty from then on. */
 static void what_can_not_be_counted_holds(void **state)
 {
 	struct folder *folder = *state;
@@ -255,7 +255,7 @@ int __wrap_syncfs(int descriptor)
 	return fails ? -1 : __real_syncfs(descriptor);
 }
 
-/* Who put it there may have been killed before it was on the disk. */
+/* The receiver that put it there may have been killed before it was on the disk. */
 static void what_was_found_is_synced(void **state)
 {
 	struct folder *folder = *state;
@@ -272,7 +272,7 @@ static void what_was_found_is_synced(void **state)
 	assert_int_equal(syncs, 1);
 }
 
-/* What is put there is synced until it has been. */
+/* Each file is synced until that has succeeded. */
 static void what_is_put_there_is_synced(void **state)
 {
 	struct folder *folder = *state;
@@ -320,7 +320,7 @@ static unsigned directories_count(const struct stat *which)
 	return count;
 }
 
-/* What was put there before another file system took the place. */
+/* Files from before another file system took the place. */
 static void an_error_of_the_one_before_is_noticed(void **state)
 {
 	struct folder *folder = *state;
@@ -358,7 +358,7 @@ static void line_keep(void *argument, enum k2hft_log_level level, const char *te
 	(void)snprintf(argument, LINE_ROOM, "%s", text);
 }
 
-/* Of what can't be put into the quarantine at `path`, or was. */
+/* The log line about records that can't be put into the quarantine at `path`, or were. */
 static void expect_line(struct folder *folder, const char *path, const char *what, const char *why)
 {
 	char line[LINE_ROOM] = "", wanted[LINE_ROOM];
@@ -373,7 +373,7 @@ static void expect_line(struct folder *folder, const char *path, const char *wha
 	assert_string_equal(line, wanted);
 }
 
-/* What is held is not said to be in the quarantine, and why it is not there is said. */
+/* The log does not say that held records are in the quarantine, but why they are not. */
 static void what_it_says(void **state)
 {
 	struct folder *folder = *state;
@@ -414,7 +414,7 @@ void __wrap_sync(void)
 	syncs++;
 }
 
-/* Who may write there and not read: those that wait for the disk do not fail for that. */
+/* The directory can be written and not read: senders that wait for the disk do not fail for that. */
 static void one_that_can_not_be_read(void **state)
 {
 	struct folder *folder = *state;
@@ -434,7 +434,7 @@ static void one_that_can_not_be_read(void **state)
 	assert_true(capabilities_set(capabilities, false));
 }
 
-/* Who has something for it is held, and those that only wait for the disk are not kept waiting. */
+/* A sender that has something for it is held, and those that only wait for the disk are not kept waiting. */
 static void one_that_is_a_file(void **state)
 {
 	struct folder *folder = *state;

@@ -250,14 +250,14 @@ static void test_all_sessions_have_so_many_streams(void **state)
 	open_session(world);
 	put_stream(world, 2, "two");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	/* One that takes another's place needs no more. */
+	/* A session that takes another's place needs no more. */
 	put_stream(world, 2, "two again");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->streams.count), 2);
 	put_stream(world, 3, "three");
 	expect_refused(world, K2HFT_ERROR_LIMIT);
 	assert_int_equal(atomic_load(&world->counters.refused_streams), 1);
-	/* What a session had is free when it ends. */
+	/* Memory of a session is free when it ends. */
 	k2i_session_end(&world->session);
 	assert_int_equal(atomic_load(&world->streams.count), 0);
 	session_open(world, 2);
@@ -283,7 +283,7 @@ static void test_what_is_discarded_is_passed_once(void **state)
 	put_data(world, 4096, 0, 1, "a");
 	expect_taken(world, 4136);
 	assert_int_equal(atomic_load(&world->counters.discarded_records), 12);
-	/* One that comes again gives up nothing of what came since. */
+	/* A DISCARD that comes again gives up nothing of the chunks since. */
 	put_discard(world, 0, 4096, 12);
 	put_data(world, 4096, 0, 1, "a");
 	put_data(world, 4136, 0, 1, "b");
@@ -480,7 +480,7 @@ static void test_a_ledger_that_was_lost_is_noticed(void **state)
 	put_greeting(world, &hello);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(expect_welcome(world).position, 400);
-	/* One that nothing was acknowledged to yet has lost nothing. */
+	/* A sender without an acknowledgement has lost nothing. */
 	hello = hello_make("idle", 1, 0);
 	memcpy(hello.receiver_uuid, world->shared.receiver_uuid, 16);
 	session_again(world, 2);

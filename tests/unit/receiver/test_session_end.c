@@ -34,8 +34,7 @@ static bool comes_again(struct world *world, uint64_t id, uint64_t acked, uint64
 }
 
 /*
- * The last word on a ring that never comes again. Whoever was not acknowledged everything is not believed, and who was
- * goes on there without the ledger.
+ * The last word on a ring that never comes again. A sender that was not acknowledged everything is not believed; another, that was, goes on there without the ledger.
  */
 static void test_a_ring_that_ends_is_forgotten(void **state)
 {
@@ -62,7 +61,7 @@ static void test_a_ring_that_ends_is_forgotten(void **state)
 	session_open(world, 1);
 }
 
-/* Whose ring has connected again has nothing to say about it. */
+/* A session whose ring has connected again has nothing to say about it. */
 static void test_a_twin_does_not_end_the_ring(void **state)
 {
 	static struct k2i_session old;
@@ -103,7 +102,7 @@ static void visit(struct world *world, uint64_t id, const char *peer)
 	k2i_session_end(&world->session);
 }
 
-/* Who comes and goes without end fills no log, and leaves others their lines. */
+/* A peer that comes and goes without end fills no log, and leaves others their lines. */
 static void test_lines_about_one_peer_have_a_limit(void **state)
 {
 	struct world *world = *state;

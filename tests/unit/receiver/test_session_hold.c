@@ -128,7 +128,7 @@ static void test_ledger_holds(void **state)
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 0);
 }
 
-/* What is taken back is what was written, and not what was there before. */
+/* The bytes that were written are taken back, and not those from before. */
 static void test_held_at_the_first_write(void **state)
 {
 	struct world *world = *state;
@@ -148,7 +148,7 @@ static void test_held_at_the_first_write(void **state)
 	expect_file(world, "file", "before a");
 }
 
-/* What came before in the same bytes is not taken again with what is held. */
+/* Chunks that came before in the same bytes are not taken again with the held ones. */
 static void test_held_behind_its_greeting(void **state)
 {
 	struct world *world = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a power cut leaves of files and ledger, and what comes again behind it. */
+/* Files and ledger after a power cut, and the chunks that come again then. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,7 @@ static void power_cut(struct world *world, struct saved saved)
 	session_open(world, 7);
 }
 
-/* What was not acknowledged goes and comes again; what was is where it was, also if the sender does not know. */
+/* Chunks that were not acknowledged go and come again; the others are where they were, also if the sender does not know. */
 static void test_power_cut(void **state)
 {
 	struct world *world = *state;
@@ -145,7 +145,7 @@ static void test_power_cut_of_mixed_levels(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(expect_welcome(world).position, 40);
 	assert_int_equal(atomic_load(&world->counters.uncertain_ranges), 1);
-	/* Who comes again before anything else was committed is in the same doubt. */
+	/* A sender that comes again before anything else was committed is in the same doubt. */
 	session_again(world, 8);
 	put_hello(world, "other", 2, 40);
 	assert_int_equal(take(world), K2I_SESSION_MORE);

@@ -113,7 +113,7 @@ static struct k2i_output_file *put_in_vain(struct world *world, uint64_t positio
 	return output;
 }
 
-/* What the disk refused is not acknowledged by a later success: the sender sends it again. */
+/* Data that the disk refused is not acknowledged by a later success: the sender sends it again. */
 static void test_sync_fails(void **state)
 {
 	struct world *world = *state;
@@ -122,7 +122,7 @@ static void test_sync_fails(void **state)
 	(void)synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 	put_and_sync(world, 0, "a");
 	output = put_in_vain(world, 40, "b");
-	/* What it sends before it hears of that makes nothing better. */
+	/* Chunks that it sends before it hears of that make nothing better. */
 	put_data(world, 80, 0, 1, "c");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_true(k2i_session_synced(&world->session));
@@ -147,7 +147,7 @@ static void test_synced_at_the_end(void **state)
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
-	/* Of the first round nobody has heard yet. */
+	/* The first round's result has reached nobody yet. */
 	put_data(world, 40, 0, 1, "b");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_true(k2i_session_sync_wait(&world->session));
@@ -354,7 +354,7 @@ static void lines_count(void *argument, enum k2hft_log_level level, const char *
 	*(unsigned *)argument += strstr(text, "connected") != NULL;
 }
 
-/* Who gives up waiting was not connected, and breaks no rule. */
+/* A sender that gives up waiting was not connected, and breaks no rule. */
 static void test_leaves_before_welcome(void **state)
 {
 	const struct k2hft_error_message error = {.code = K2HFT_ERROR_LIMIT, .text = "no more time"};
@@ -456,7 +456,7 @@ static void test_sync_fails_of_files_that_were_closed(void **state)
 	assert_int_equal(file_systems_synced, 1);
 }
 
-/* What can't be stored is acknowledged when it is on the disk, too, where it is. */
+/* Records that can't be stored are acknowledged when they are on the disk, too, in the quarantine. */
 static void test_sync_fails_of_the_quarantine(void **state)
 {
 	struct world *world = *state;
@@ -504,7 +504,7 @@ static void test_synced_without_descriptors(void **state)
 	descriptors_limit(RLIM_INFINITY);
 }
 
-/* What came before something that can't be written now is acknowledged all the same. */
+/* Chunks before a chunk that can't be written now are acknowledged all the same. */
 static void test_synced_before_what_is_held(void **state)
 {
 	struct world *world = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process that is attached to a ring learns of its consumer, and the consumer of it. */
+/* News that a process that is attached to a ring has of its consumer, and the consumer of it. */
 #include "ring_help.h"
 
 #include <fcntl.h>
@@ -434,7 +434,7 @@ static void claiming_process(const char *path, int ready)
 
 /*
  * In a namespace of pids, where /proc is still that of the host, which has another process of that pid; that one is dead
- * when `go_on` ends. What is wrong, if anything.
+ * when `go_on` ends. The fault, if there is any.
  */
 static int claim_beside(const char *path, pid_t other, int ready, int go_on)
 {

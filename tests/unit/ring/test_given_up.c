@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What writers learn when their ring is damaged time and again, so that the client gives it up. */
+/* Errors of writers whose ring is damaged time and again, so that the client gives it up. */
 #include "client_peer.h"
 
 #include <k2hft/sender.h>

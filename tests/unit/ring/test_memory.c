@@ -67,7 +67,7 @@ static int descriptor_count(void)
 	return count;
 }
 
-/* What an application does, with as many allocations; whether they were not enough, which need not matter. */
+/* The calls of an application, with as many allocations; whether they were not enough, which need not matter. */
 static bool falls_short(const char *config, int allocations)
 {
 	struct k2hft_sender_options options = {

@@ -26,7 +26,7 @@ static struct k2i_process self_of(void)
 	return self;
 }
 
-/* What a name may hold is not to be taken for the fields behind it. */
+/* Text in a process's name is not to be taken for the fields behind it. */
 static void any_name_will_do(void **state)
 {
 	static const char *const names[] = {") Z 1 2 3", "a) b) S 4", "((("};

@@ -223,7 +223,7 @@ static void unmarked_claim_ends_at_a_live_one(void **state)
 #define LEAD_BYTES 7u
 #define CHUNK_BYTES 56u /* with a header of 32 and 7 bytes on either side of the payload */
 
-/* What a hostile process can write into a chunk of that. */
+/* A field of a chunk as a hostile process can write it. */
 static const struct spoil {
 	enum { MARK, REST, STREAM_RECORDS } word;
 	unsigned kind;
@@ -520,7 +520,7 @@ static void dead_places_with_a_claim_are_not(void **state)
 	assert_int_equal(stats_of(ring).damaged_bytes, 0);
 }
 
-/* What comes between a look whether a place's owner lives and what follows from it. */
+/* A change between the look whether a place's owner lives and the step that follows from it. */
 static void (*meanwhile)(void);
 
 bool __real_k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);

@@ -142,7 +142,7 @@ static void child_does_not_keep_the_place(void **state)
 	(void)close(pipe_ends[1]);
 }
 
-/* One that becomes another program is its consumer no more, though its pid and start stay. */
+/* A process that becomes another program is its consumer no more, though its pid and start stay. */
 static void a_new_program_can_open_the_old_ones_ring(void **state)
 {
 	struct files *files = *state;
@@ -198,7 +198,7 @@ static void short_of_descriptors_none_is_taken_for_dead(void **state)
 	k2hft_ring_close(ring);
 }
 
-/* Whatever process has a number of before now, and whatever came to the disk of room that nobody had any more. */
+/* A process of now can have the number of an earlier one, and room that nobody had any more can be on the disk with anything in it. */
 static void after_a_boot_nobody_is_left(void **state)
 {
 	struct files *files = *state;
@@ -356,7 +356,7 @@ static void errno_is_not_touched(void **state)
 	assert_int_equal(errno, 77);
 }
 
-/* What a process does before it is killed: 200 chunks, 100 acknowledged, a claim open in the middle. */
+/* The work of a process before it is killed: 200 chunks, 100 acknowledged, a claim open in the middle. */
 static void doomed_consumer(const char *path, int ready)
 {
 	struct k2hft_ring *ring = file_ring(path, 0);
@@ -589,7 +589,7 @@ static void cut_short_in_a_later_lap(void **state)
 	}
 	k2hft_producer_close(producer);
 	k2hft_ring_close(ring);
-	/* Of the last ten the sixth ends behind the cut. */
+	/* The sixth of the last ten ends behind the cut. */
 	uint64_t entry_bytes = 32 + 1000, at = 95 * entry_bytes % SMALL;
 	assert_int_equal(truncate(files->path, (off_t)(K2I_DATA_AT + at + entry_bytes - 1)), 0);
 	ring = file_ring(files->path, 0);

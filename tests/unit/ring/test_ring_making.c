@@ -20,7 +20,7 @@ static bool there(const char *path)
 	return lstat(path, &file) == 0;
 }
 
-/* What a process left that died while it made a ring's file is removed by the next, which makes or opens that ring. */
+/* The temporary file of a process that died while it made a ring is removed by the next, which makes or opens that ring. */
 static void leftovers_go(void **state)
 {
 	struct files *files = *state;
@@ -156,7 +156,7 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_
 	return __real_pwrite(descriptor, bytes, cut_short ? byte_count / 2 : byte_count, offset);
 }
 
-/* What errno was before is no answer: with some of those it would be made over and over. */
+/* A value of errno from before is no answer: with some of those the file would be made over and over. */
 static void half_a_header_is_no_room(void **state)
 {
 	const int before[] = {0, ENOENT, EEXIST, EAGAIN};
@@ -273,7 +273,7 @@ int __wrap_link(const char *from, const char *to)
 	return link_error ? -1 : __real_link(from, to);
 }
 
-/* Of many that make the same ring at once one is its consumer, and nothing is left beside it. */
+/* Many processes make the same ring at once: a single one is its consumer, and nothing is left beside it. */
 static void one_of_many_makes_it(void **state)
 {
 	struct files *files = *state;
@@ -319,7 +319,7 @@ static int64_t missing_bytes(const char *path)
 	return file.st_size - file.st_blocks * 512;
 }
 
-/* As a copy can have them where nothing was written. What is in it stays, and memory is taken when it is used. */
+/* As a copy can have them where nothing was written. Its content stays, and memory is taken when it is used. */
 static void holes_are_filled(void **state)
 {
 	const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;

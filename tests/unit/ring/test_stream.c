@@ -130,7 +130,7 @@ static void nothing_is_committed_to_what_was_released(void **state)
 	k2hft_producer_close(producer);
 }
 
-/* What others had claimed when it was released, and gave back, it does not wait for. */
+/* The release does not wait for claims that others had then and gave back. */
 static void number_waits_for_no_claim_that_went_back(void **state)
 {
 	struct k2hft_ring *ring = *state;

@@ -16,7 +16,7 @@ static int declare(struct k2hft_ring *ring, const char *path, uint32_t *stream_i
 	return k2hft_stream_declare(ring, &stream, stream_id);
 }
 
-/* Whoever may read the file may lock it. */
+/* A process that may read the file may lock it. */
 static void a_lock_on_the_file_keeps_nobody(void **state)
 {
 	struct files *files = *state;
@@ -77,7 +77,7 @@ static void a_stopped_declarer_holds_up_no_release(void **state)
 	k2hft_ring_close(ring);
 }
 
-/* What an attached process declares in the midst of that. */
+/* A declaration of an attached process in the midst of that. */
 static struct {
 	struct k2i_stream *stream;
 	uint64_t owner, namespace;

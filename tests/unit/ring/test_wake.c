@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who waits for room in a ring is woken when there is some, and not given up before. */
+/* A thread that waits for room in a ring is woken when there is some, and not given up before. */
 #include "ring_help.h"
 
 #include <pthread.h>
@@ -71,7 +71,7 @@ static void all_are_woken(void **state)
 	assert_int_not_equal(atomic_load(&ring->header->space_sequence), sequence);
 	for (unsigned number = 0; number < SLEEPERS; number++) {
 		assert_int_equal(pthread_join(sleepers[number].thread, NULL), 0);
-		/* One that had not begun to sleep saw that there is no need to. */
+		/* A waiter that had not begun to sleep saw that there is no need to. */
 		assert_true(sleepers[number].answer == 0 || sleepers[number].error == EAGAIN);
 	}
 	atomic_store(&ring->header->space_waiters, 0);

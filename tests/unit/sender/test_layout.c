@@ -17,7 +17,7 @@ static void keep(const char *name, size_t now, size_t released)
 		fail_msg("struct %s is not as it was: %zu, not %zu", name, now, released);
 }
 
-/* What is different where pointers have 32 bits follows from the same fields. */
+/* Offsets that are different where pointers have 32 bits follow from the same fields. */
 static bool words_have_64_bits(void)
 {
 	return sizeof(void *) == 8 && alignof(uint64_t) == 8;

@@ -35,7 +35,7 @@ struct kept {
 	size_t byte_count, room;
 };
 
-/* One receiver; the fields below `lock` are shared with the test. */
+/* A receiver; the fields below `lock` are shared with the test. */
 struct receiver {
 	int listener; /* -1: nobody is there */
 	char port[8], folder[256], ring_path[300];
@@ -231,7 +231,7 @@ static void receiver_listen(struct receiver *receiver)
 	assert_int_equal(pthread_mutex_init(&receiver->lock, NULL), 0);
 }
 
-/* Of a port where nobody listens any more. */
+/* The number of a port where nobody listens any more. */
 static int receiver_missing(void **state)
 {
 	struct receiver *receiver = calloc(1, sizeof(*receiver));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What opening a sender does to the ring file that is there, whether it is opened or not. */
+/* The ring file that is there when a sender is opened, whether that succeeds or not. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

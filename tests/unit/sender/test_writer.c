@@ -40,7 +40,7 @@ static void said_count(void *argument, enum k2hft_log_level level, const char *t
 	said->count += strstr(text, said->text) != NULL;
 }
 
-/* What a sender says of the calls that it refused and the records that it cut, and its ring, too. */
+/* Counts of refused calls and cut records, of a sender and of its ring. */
 static void assert_counted(struct k2hft_sender *sender, uint64_t refused_writes, uint64_t pieces)
 {
 	struct k2hft_sender_stats stats = {.size = sizeof(stats)};

@@ -91,7 +91,7 @@ static void records_of_each_length_fill_a_chunk(void **state)
 	k2i_sender_free(sender);
 }
 
-/* Whoever asks while no call is under way gets what was written until then, and the next call begins a chunk. */
+/* A drain while no call is under way gets the records that were written until then, and the next call begins a chunk. */
 static void a_call_that_finds_a_ticket_commits_first(void **state)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
@@ -114,7 +114,7 @@ static void a_call_that_finds_a_ticket_commits_first(void **state)
 	k2i_sender_free(sender);
 }
 
-/* What the writer reads its record from, once it is in the middle of its call. */
+/* The record's memory, from which the writer reads in the middle of its call. */
 static struct {
 	struct k2hft_sender *sender;
 	uint8_t *page;
@@ -130,7 +130,7 @@ static void seal_in_the_middle(int number)
 		_exit(1);
 }
 
-/* Whoever asks in the middle of a call gets what it writes when it ends, without another. */
+/* A drain in the middle of a call gets its records when it ends, without another call. */
 static void a_call_that_was_asked_commits_at_its_end(void **state)
 {
 	struct sigaction action = {.sa_handler = seal_in_the_middle, .sa_flags = (int)SA_RESETHAND}, before;

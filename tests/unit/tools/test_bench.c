@@ -200,7 +200,7 @@ static void knees(void **state)
 		results[number].point.senders = results[number].point.ring_bytes >> 20;
 		results[number].point.ring_bytes = 0;
 	}
-	/* What is not measured yet is no member. */
+	/* A point that is not measured yet is no member. */
 	results[3].runs = 0;
 	assert_int_equal(bench_knee(&report, 0, BENCH_SENDERS, &best, &knee), 4);
 	assert_int_equal(best, 2);
@@ -333,7 +333,7 @@ static void saved(void **state)
 	bench_report_free(&again);
 }
 
-/* What another wrote: refused with a message, never taken in part. */
+/* Files of another program: refused with a message, never taken in part. */
 static void hostile(void **state)
 {
 	static const char *const texts[] = {"",
@@ -465,7 +465,7 @@ static void one_list(void **state)
 	free(text);
 }
 
-/* What a bar is of stands beside it whole, in two lines or narrower if need be. */
+/* The label of a bar stands beside it whole, in two lines or narrower if need be. */
 static void long_labels(void **state)
 {
 	struct bench_bar bars[3] = {

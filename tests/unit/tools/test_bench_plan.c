@@ -2,7 +2,7 @@
 /* k2hft bench: what it measures, and how that is called. */
 #include "bench_help.h"
 
-/* What a line measures when nothing says how much: all lines of a list in the same way. */
+/* The volume of a line where nothing gives it: all lines of a list have the same. */
 static void volumes(void **state)
 {
 	struct bench_options options = {.sizes = {.values = {1024}, .count = 1},
@@ -55,7 +55,7 @@ static void volumes(void **state)
 	free(report.results);
 }
 
-/* Of a preset: the sweep of one sender's writers is a group of its own, and its last line stands against the best. */
+/* A preset's sweep of one sender's writers is a group of its own, and its last line stands against the best. */
 static void sweep_of_writers(void **state)
 {
 	struct bench_options options = {.all = true, .no_mount = true, .rings = {.count = 1}};

@@ -105,7 +105,7 @@ static void wrong_options_are_refused(void **state)
 	}
 }
 
-/* What is answered, and what was said; the status of asking. */
+/* Asks: the answer, and the messages; returns the status of asking. */
 static int asked(char *answers, struct testio_options *options, char **said)
 {
 	size_t said_bytes;
@@ -136,7 +136,7 @@ static void answers_are_taken(void **state)
 	assert_int_equal(options.store.mode, K2I_STORE_DSYNC);
 	assert_true(options.ways[TESTIO_READ]);
 	assert_non_null(strstr(said, "File size in MB [500]: "));
-	/* What the command line said is the default. */
+	/* The value of the command line is the default. */
 	assert_non_null(strstr(said, "Directory to test (test.io is made there) [.]: "));
 	assert_non_null(strstr(said, "a number from 1 to 1000 is needed\nRuns of each setting [3]: "));
 	free(said);

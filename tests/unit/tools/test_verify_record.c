@@ -25,7 +25,7 @@ static int setup(void **state)
 {
 	(void)state;
 	text = malloc(sizeof(*text));
-	/* Of its own, so that a sanitizer sees what is read or written behind it. */
+	/* Memory of its own, so that a sanitizer sees an access behind it. */
 	line = malloc(ROOM + VERIFY_RECORD_NUMBERS_BYTES_MAX);
 	if (!text || !line)
 		return -1;
@@ -335,7 +335,7 @@ void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
 	return memory_is_short ? NULL : __real_reallocarray(memory, count, bytes);
 }
 
-/* What has no room is as if it had not come: neither it nor the ranges around it are taken for something else. */
+/* A record that has no room is as if it had not come: neither it nor the ranges around it are taken for something else. */
 static void gaps_without_memory(void **state)
 {
 	struct verify_range ranges[16];

@@ -160,7 +160,7 @@ static void one_record_is_missing_at_the_end(void **state)
 	assert_int_equal(tally.missing_tail, 1);
 }
 
-/* What is damaged before it, or in front of it in its line, may not be. */
+/* Damage before it, or in front of it in its line, is not allowed. */
 static void only_the_end_may_be_cut(void **state)
 {
 	char line[200];
