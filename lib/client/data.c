@@ -210,6 +210,9 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 	int64_t bytes = k2i_client_streams_declare(client, span);
 	if (bytes == -ENOMEM)
 		return memory_wait(client, now_ns);
+	/* The queue goes out first, then the same span is cut again. */
+	if (bytes == -ENOBUFS)
+		return 1;
 	if (bytes < 0)
 		return (int)bytes;
 	if (bytes == 0) {

@@ -17,7 +17,7 @@ void k2i_client_streams_reset(struct k2i_client_streams *streams)
 	streams->connection = 1;
 }
 
-/* 1: the receiver knows it, or will by what is queued; 0: no room in the queue; negative: it can't be told. */
+/* 0: the receiver knows it, or will by what is queued; -ENOBUFS the queue has no room now; others: it can't be told. */
 static int declare(struct k2hft_client *client, uint32_t stream_id)
 {
 	struct k2hft_stream stream;
@@ -29,10 +29,10 @@ static int declare(struct k2hft_client *client, uint32_t stream_id)
 	/* What was found is a number of the ring's table. */
 	struct k2i_client_stream *declared = &client->streams.declared[stream_id - 1];
 	if (declared->connection == client->streams.connection && declared->generation == generation)
-		return 1;
+		return 0;
 	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
 	if (!room)
-		return 0;
+		return -ENOBUFS;
 	struct k2hft_stream_message message = {.stream_id = stream_id, .mode = stream.mode};
 	(void)snprintf(message.path, sizeof(message.path), "%s", stream.path);
 	(void)snprintf(message.host, sizeof(message.host), "%s", stream.host);
@@ -41,7 +41,7 @@ static int declare(struct k2hft_client *client, uint32_t stream_id)
 		return bytes;
 	k2i_client_control_add(client, (size_t)bytes);
 	*declared = (struct k2i_client_stream){client->streams.connection, generation};
-	return 1;
+	return 0;
 }
 
 int64_t k2i_client_streams_declare(struct k2hft_client *client, const struct k2hft_span *span)
@@ -50,19 +50,19 @@ int64_t k2i_client_streams_declare(struct k2hft_client *client, const struct k2h
 	uint32_t last_id = 0;
 	bool last_valid = false;
 	size_t at = 0;
-	int error = 1;
+	int error = 0;
 
 	while (at < span->bytes) {
 		if (k2i_chunk_glance((const uint8_t *)span->data + at, span->bytes - at, &glance) < 0)
 			return -EBADMSG;
 		if (!last_valid || glance.stream_id != last_id) {
 			error = declare(client, glance.stream_id);
-			if (error <= 0)
+			if (error < 0)
 				break;
 			last_id = glance.stream_id;
 			last_valid = true;
 		}
 		at += glance.bytes;
 	}
-	return at == 0 && error == -ENOMEM ? -ENOMEM : (int64_t)at;
+	return at == 0 && (error == -ENOMEM || error == -ENOBUFS) ? error : (int64_t)at;
 }

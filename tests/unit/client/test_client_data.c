@@ -539,6 +539,27 @@ static void a_number_that_changes_hands_is_told_of_again(void **state)
 	(void)peer_frame(f, K2HFT_FRAME_DATA);
 }
 
+/* A queue with room for a DISCARD and none for a STREAM: the records are no reason to give up. */
+static void a_stream_waits_for_room_in_the_queue(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t acked;
+
+	client_open(f);
+	push(f, "one\n");
+	(void)peer_connect_data(f, 0);
+	acked = f->end;
+	peer_acks(f, acked);
+	f->stream_id = stream_declare(f, "b.log");
+	push(f, "two\n");
+	f->client->output.control_bytes = sizeof(f->client->output.control) - 200;
+	assert_int_equal(k2i_client_frame_next(f->client, f->now_ns), 1);
+	assert_int_equal(f->client->output.control_bytes, sizeof(f->client->output.control) - 200);
+	assert_int_equal(f->client->stats.unknown_records, 0);
+	k2i_client_output_reset(f->client);
+	assert_int_equal(peer_data(f).frame.position, acked);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, fixture_open, fixture_close)
 
 int main(void)
@@ -551,6 +572,7 @@ int main(void)
 		CASE(chunks_of_no_stream_are_announced),
 		CASE(chunks_of_stream_none_are_announced),
 		CASE(a_stream_waits_for_memory),
+		CASE(a_stream_waits_for_room_in_the_queue),
 		CASE(gaps_are_explained_in_the_frame),
 		CASE(the_hook_is_asked_for_a_claim),
 		CASE(the_hook_is_asked_now_and_then),
