@@ -46,7 +46,7 @@ HARDENING := -fstack-protector-strong $(if $(SANITIZE)$(findstring _FORTIFY_SOUR
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 PUBLIC    := -std=c11 -Iinclude -pthread $(WARNINGS) $(HARDENING) $(SANITIZER)
 pkg        = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
-# One by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
+# Modules are asked one by one: pkg-config says nothing at all when one of several is missing, and only the tests need cmocka.
 cflags_of  = $(patsubst -I%,-isystem %,$(foreach module,$(1),$(call pkg,--cflags,$(module))))
 MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 libpcre2-8 libssl libcrypto cmocka
 # Files of more than 2 GiB where long has 32 bits; its time_t stays what the libraries have. clang takes it that memory's
@@ -106,7 +106,7 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE) -MMD -MP $(CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-# Who calls what is in these files asks the processor before.
+# Callers of these files ask the processor before.
 $(B)/obj/lib/base/hash_avx2.o $(B)/obj/lib/app/rules/needles_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
 
 $(LIB_A): $(LIB_OBJECTS)

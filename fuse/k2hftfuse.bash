@@ -9,7 +9,7 @@ _k2hftfuse_options() {
 	_k2hftfuse_help "$1" 's/^  \(-[a-zA-Z]\)\(, \(-[a-zA-Z]\)\)\{0,1\} .*/\1 \3/p' | sort -u
 }
 
-# What -o takes: the names after "-o", those with a value with their "=".
+# Words that -o takes: the names after "-o", those with a value with their "=".
 _k2hftfuse_names() {
 	_k2hftfuse_help "$1" 's/^ *-o \([a-z_]*=\{0,1\}\)[A-Z]*\(, \([a-z_]*=\)[A-Z]*\)\{0,1\} .*/\1 \3/p'
 }

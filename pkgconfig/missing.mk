@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What is not found is said before the compiler complains of its header. Only the tests need cmocka.
+# A missing library is reported before the compiler complains of its header. Only the tests need cmocka.
 missing = $(strip $(foreach module,$(filter-out cmocka,$(MODULES)),$(if $(call pkg,--modversion,$(module)),,$(module))))
 
 .PHONY: say-missing

@@ -21,7 +21,7 @@ cd "$(dirname "$0")/../.."
 logs_repeat "$logs" "$megabytes" | grep -a '' >"$work/input"
 bytes=$(stat -c %s "$work/input")
 
-# What somebody might look for: some that are common and some that never come, with and without a text that they need.
+# Texts that somebody might look for: some that are common and some that never come, with and without a text that they need.
 cat >"$work/patterns" <<'END'
 ERROR|FATAL|SEVERE
 WARN(ING)?[: ]

@@ -41,7 +41,7 @@ def main():
             assert result["latency_p50_us"] is None
         lines = printed.splitlines()
         assert len(lines) == 3 + len(found) and max(map(len, lines)) < 80, printed
-        # What all lines have in common is said once, and the rest is a column.
+        # Values that all lines have in common are printed once, and the rest are columns.
         assert lines[0] == "-g 1, --writers 1, -c 0, --ring 2M" and lines[2].split()[:2] == ["way", "bytes"], printed
         assert [tuple(line.split()[:2]) for line in lines[3:]] == [(r["way"], str(r["size"])) for r in found], printed
 

@@ -37,9 +37,9 @@ WRONG = (
 )
 AGAIN = ("--by push --by library", "--size 10 --size 20", "-g 1 -g 2", "-c 1 --per-write 2", "--ring 2M --ring 4M",
          "-r a -r b")
-# What another receiver has its own of, or does not show.
+# Options that another receiver has its own of, or whose effect it does not show.
 ELSEWHERE = ("--rate 1", "--sustain 5", "--format json", "--unify", "--tls", "--link 3", "--by record")
-# What no option of these changes: they say it themselves, or nothing is measured.
+# Options without an effect there: the job decides it itself, or measures nothing.
 PRESET = ("--receiver a", "--by push", "--size 10", "--senders 3", "--writers 3", "--per-write 3", "--count 3",
           "--bytes 3", "--seconds 3", "--rate 3", "--format json", "--unify", "--rules 3", "--compress never",
           "--level synced", "--tls", "--psk x", "--link 3")
@@ -77,7 +77,7 @@ def main():
             for option in options:
                 refuse(f"{arguments} {option}", f"{option.split()[0]} with")
         refuse("--note x --by library", "--note: ")
-        # Of a cut one --resume would find another.
+        # --resume would not find the same in a list that was cut.
         refuse(f"--by library --tsv x --note {'x' * 254}é", "--note: ")
 
 

@@ -17,7 +17,7 @@ def interrupt(work):
     way = "mount" if MOUNTS else "push"
     with subprocess.Popen([K2HFT, "bench", "--by", way, "--seconds", "600"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": scratch}) as running:
-        # Whatever it is doing at that moment: as soon as it has started something.
+        # The moment is as soon as it has started something.
         while not any(os.path.exists(os.path.join(scratch, name, "received")) for name in os.listdir(scratch)):
             assert running.poll() is None, running.stderr.read()
         running.send_signal(signal.SIGINT)
@@ -103,7 +103,7 @@ def main():
             assert result["rules"] == 16 and result["committed_mb_per_s"] > 0, result
             (result,) = measure(work, "--by", "idle", "--seconds", "1")
             assert result["idle_mount_percent"] >= 0 and result["idle_receiver_percent"] >= 0, result
-        # What a process has that was waited for is not its parent's.
+        # Memory of a process that was waited for is not its parent's.
         (result,) = measure(work, "--bytes", "64M", "--size", "1K", "--by", "push", "--ring", "64M")
         assert result["peak_sender_mib"] > result["peak_writer_mib"] + 32 > 32, result
         assert 0 < result["cpu_writer_s_per_gb"] < result["cpu_sender_s_per_gb"], result

@@ -51,7 +51,7 @@ def main():
             assert source.read() == html
         assert load(work, "b.json") == report
 
-        # Whatever the way, what was measured is in the report, and set against what the table on the terminal has.
+        # By each way, the measured figures are in the report, and set against what the table on the terminal has.
         save(work, "ways.json", {**report, "results": [
             {**report["results"][0], **other, "runs": 1, "of_each_run": {name: [value] for name, value in figures.items()}}
             for other, figures in (
@@ -95,7 +95,7 @@ def main():
         printed, _ = bench(work, "--compare", "slow.json", "a.json")
         assert " 0 worse, 1 better" in printed, printed
 
-        # What is no parameter of a run, and can be why it went otherwise, is told.
+        # A difference that is no parameter of a run, but can be why it went otherwise, is printed.
         assert "not the same" not in printed, printed
         save(work, "b.json", {**report, "receiver": "logs.example:8020", "processors": 1000, "note": "other"})
         printed, _ = bench(work, "--compare", "slow.json", "b.json")
@@ -103,7 +103,7 @@ def main():
             "not the same: receiver, A -, B logs.example:8020",
             f"not the same: processors, A {report['processors']}, B 1000"], printed
 
-        # What the file has is not measured again: a figure that no run could give stays.
+        # Points that the file has are not measured again: a figure that no run could give stays.
         report["results"][0]["of_each_run"]["committed_mb_per_s"] = [7e12, 7e12]
         del report["results"][2]
         save(work, "part.json", report)
@@ -113,7 +113,7 @@ def main():
         found = load(work, "part.json")["results"]
         assert [r["senders"] for r in found] == [1, 2, 3] and found[0]["committed_mb_per_s"] == 7e12, found
         assert load(work, "part.json")["date"] == report["date"]
-        # Of one that is whole nothing is measured again, and that is said.
+        # A file that is whole: nothing is measured again, and the command says so.
         printed, said = bench(work, *again, report["note"])
         assert load(work, "part.json")["results"] == found and len(printed.splitlines()) == 7, printed
         assert said == ("k2hft bench: --resume: part.json had all of it, nothing was measured; "
@@ -125,7 +125,7 @@ def main():
         ended(work, "--by", "library", "--size", "100", "-g", "1,2,3", "--seconds", "600", "--runs", "2", "--json",
               "longer.json", "--resume", "--note", report["note"])
         assert [r["senders"] for r in load(work, "longer.json")["results"]] == [1, 3], load(work, "longer.json")
-        # What is of another commit, or machine, or log, is measured anew.
+        # Results of another commit, or machine, or log, are measured anew.
         _, said = bench(work, *again, "another")
         assert said == "k2hft bench: --resume: part.json is not of the same note: everything is measured anew\n", said
         assert load(work, "part.json")["results"][0]["committed_mb_per_s"] < 7e12
@@ -149,7 +149,7 @@ def main():
         printed, _ = bench(work, "--compare", "log.json", "shorter.json", status=1)
         assert "only in A: library, lines of a log, runs of 3000 records\n" in printed, printed
         assert "only in B: library, lines of a log, runs of 2000 records\n" in printed, printed
-        # What a record costs is not of so many.
+        # The cost of a record has no number of records.
         cost = load(work, "shorter.json")
         cost["results"] = [{**cost["results"][0], "way": "record", "records": 0}]
         save(work, "shorter.json", cost)

@@ -48,7 +48,7 @@ def reports(work):
         assert "library, 100 bytes" in text and "library, 100 bytes, 3 writers" in text, name
     assert "writers of each sender" in text
 
-    # What was saved before there was such a number had one writer.
+    # Results that were saved before there was such a number had one writer.
     for result in report["results"]:
         del result["writers"]
     report["results"][0]["of_each_run"]["committed_mb_per_s"] = [7e12, 7e12]

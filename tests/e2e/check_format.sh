@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What FORMAT, FILE_TIMEFORM and FILE_UNIFY say that can't be, or that does nothing, is reported with its place.
+# Values of FORMAT, FILE_TIMEFORM and FILE_UNIFY that can't be, or do nothing, are reported with their place.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -13,7 +13,7 @@ printf '%s\n' 'FILE_BASEDIR = /tmp/x' 'WINDOW = 1' >"$dir/sub/more"
 cat "$dir/out"
 grep -q "^$dir/sub/more:2: error: WINDOW = 1 is out of range; use 4M to 1G bytes$" "$dir/out" || exit 1
 
-# What does not end is refused, and not read for ever.
+# A file that does not end is refused, and not read for ever.
 printf '%s\n' '[GLOBAL]' 'INCLUDE /dev/zero' 'PORT = x' >"$dir/b.conf"
 timeout 20 "${B:-build}/bin/k2hft" check "$dir/b.conf" /dev/zero >"$dir/out"
 [ $? = 2 ] || exit 1

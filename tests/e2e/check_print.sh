@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What --print writes is a configuration file with the same effective values.
+# The output of --print is a configuration file with the same effective values.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -31,11 +31,11 @@ grep -qxF 'FILE_MODE = 0600  # default 0600' "$dir/b.conf"
 grep -qF "FORMAT = \"%T '%l'\\\\n\"  # default %L" "$dir/b.conf"
 grep -qx "$(grep ALLOW "$dir/a.conf" | sed 's/[$.*\]/\\&/g')" "$dir/b.conf"
 grep -q '0 errors' "$dir/findings"
-# What a key that was not there would be reported for is none of it.
+# Reports about a key that was not there are no part of it.
 printf '[GLOBAL]\nPORT = 8020\n[K2HFTFUSESVR]\nFILE_BASEDIR = /tmp/x\n' >"$dir/server.conf"
 check "$dir/server.conf" >"$dir/printed.conf" 2>/dev/null
 "${B:-build}/bin/k2hft" check --strict "$dir/printed.conf"
-# Of a wrong one there are no values.
+# A wrong file has no values.
 echo 'LINEMAX = 1' >>"$dir/a.conf"
 check "$dir/a.conf" >"$dir/d.conf" 2>/dev/null && exit 1
 [ ! -s "$dir/d.conf" ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What k2hft check quotes of a file, which somebody else can have written, is no order to the terminal.
+# Text that k2hft check quotes of a file, which somebody else can have written, is no order to the terminal.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

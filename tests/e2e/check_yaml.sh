@@ -81,7 +81,7 @@ for form in yaml YML json; do
 	printed "$dir/a.$form" >"$dir/got"
 	cmp -s "$dir/wanted" "$dir/got" || fail "$form: $(diff "$dir/wanted" "$dir/got")"
 done
-# What YAML has words of its own for: no value is none, and of a text or a pattern they are the text.
+# Words that YAML has a meaning for: no value is none, and in a text or a pattern they are the text.
 cat >"$dir/words.yaml" <<'EOF'
 GLOBAL: {PORT: 8020, SSL: False}
 SVRNODE: {NAME: localhost}

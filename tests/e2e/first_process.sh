@@ -9,7 +9,7 @@ fi
 # In a namespace of pids with another's /proc it finds no threads.
 export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0"
 
-# Of a process's children.
+# The states of a process's children.
 zombies() {
 	# shellcheck disable=SC2013 # words
 	for child in $(cat "/proc/$1/task/$1/children"); do

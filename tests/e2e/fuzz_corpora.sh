@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What the fuzz targets begin with, and every input that once failed, runs through them without a finding.
+# The inputs that the fuzz targets begin with, and every input that once failed, run through them without a finding.
 set -u
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What can't be written to standard output is an error of every command of k2hft, and of the daemons' help, said once; and
+# Output that can't be written to standard output is an error of every command of k2hft, and of the daemons' help, said once; and
 # a command that goes on for long ends when nobody reads it.
 set -u
 k2hft=$PWD/${B:-build}/bin/k2hft
@@ -36,7 +36,7 @@ for program in k2hftfuse k2hftfusesvr; do
 		[ "$(grep -c "^$program: standard output: No space left on device$" said)" = 1 ] || fail "$program $option: $(cat said)"
 	done
 done
-# What nobody can see is no error where standard output has the results, all of them.
+# Text that nobody can see is no error where standard output has the results, all of them.
 "$k2hft" bench --by library -n 10 --size 10,100 --runs 1 --json - >json 2>&- || fail "bench --json -: status $?"
 [ "$(grep -c '"way"' json)" = 2 ] || fail "bench --json -: $(cat json)"
 "$k2hft" testio -s 1 -n 1 -b 64 -w 1 --tsv - . >tsv 2>&- || fail "testio --tsv -: status $?"

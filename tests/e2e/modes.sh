@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Whatever the umask, what the programs make by themselves is their owner's only: output files, state, quarantine, ring files,
+# With any umask, files that the programs make by themselves are their owner's only: output files, state, quarantine, ring files,
 # local copies, log files, and the directories on the way to them; and nothing is left in the folder for temporary files.
 # shellcheck source=tests/tools/mount.sh
 . tests/tools/mount.sh

@@ -45,7 +45,7 @@ start_mount
 quick python3 "$work/two.py" "$sent/direct" || fail "two writers"
 printf 'nine\neight goes on\n' >"$work/direct"
 arrives "$work/direct" senddir/direct
-# What one has left is ended for the other, long as it is, and harms nothing of what that writes.
+# A line that one writer has left is ended for the other, long as it is, and harms nothing of the other's.
 quick python3 - "$sent/left" <<'END' || fail "a line that was left"
 import os, sys
 one, other = (os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT) for _ in range(2))

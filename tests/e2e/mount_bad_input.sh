@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What can't work is refused with a message that names it, and a status: 2 for the command line and the configuration,
+# A start that can't work is refused with a message that names it, and a status: 2 for the command line and the configuration,
 # 1 for the rest.
 . tests/tools/mount.sh
 pick_port

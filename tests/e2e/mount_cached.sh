@@ -66,7 +66,7 @@ quick sh -c "echo first; exec dd if='$work/in' bs=64K oflag=direct status=none" 
 { echo first; cat "$work/in"; } >"$work/direct"
 arrives "$work/direct" senddir/direct
 
-# Who takes O_APPEND away, as xz does, and seeks behind the end leaves a hole: what follows it arrives, at once by fsync(2)
+# A program that takes O_APPEND away, as xz does, and seeks behind the end leaves a hole: what follows it arrives, at once by fsync(2)
 # or close(2), else when the kernel has written it back, also if the file is cut then; and so does what others append.
 quick python3 - "$sent" "$received/senddir" <<'END' || fail "what follows a hole does not arrive"
 import fcntl, os, sys, time

@@ -74,7 +74,7 @@ kill -9 $again
 wait $again 2>/dev/null
 stop_mount || fail "status $? of k2hftfuse"
 
-# What was written a moment before and nobody has seen yet.
+# Data that was written a moment before and that nobody has seen yet.
 start_mount
 quick python3 - "$sent/moment" <<'END' || fail "a moment before"
 import os, sys
@@ -142,7 +142,7 @@ ended() { tail -n 1 "$received/senddir/read" | grep -q '^end$'; }
 until_true 30 ended || fail "the end does not arrive"
 stop_mount || fail "status $? of k2hftfuse"
 
-# What follows a hole of a file in the page cache was written before the cut, too.
+# Data behind a hole of a file in the page cache was written before the cut, too.
 settings='FLUSHMS = 2000'
 start_mount
 quick python3 - "$sent/hole" <<'END' || fail "a hole"

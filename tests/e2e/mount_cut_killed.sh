@@ -60,7 +60,7 @@ writer = os.fork()
 if writer == 0:
     os.truncate(path, 0)
     os.write(file, lines)
-    # Whoever closes the file makes the kernel hand it over.
+    # A close of the file makes the kernel hand it over.
     while os.path.exists(waiting):
         time.sleep(0.01)
     os._exit(0)

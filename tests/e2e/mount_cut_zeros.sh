@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What is appended after a cut begins with zeros, as the pages do that were read again before it: only what the kernel writes
+# Data that is appended after a cut begins with zeros, as the pages do that were read again before it: only what the kernel writes
 # back tells that it is new. That is not waited for until the kernel does so by itself, half a minute later, neither to send
 # it nor to end.
 . tests/tools/mount.sh

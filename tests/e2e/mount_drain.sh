@@ -79,7 +79,7 @@ printf 'line\nhalf' | cmp - "$received/senddir/open" || fail "an open file's lin
 printf more >&9 2>/dev/null && fail "a write after the end succeeded"
 exec 9>&-
 
-# What follows a hole of a file in the page cache is sent, too, though nobody has closed the file.
+# Data behind a hole of a file in the page cache is sent, too, though nobody has closed the file.
 settings='FLUSHMS = 2000'
 start_mount
 exec 9>>"$sent/hole"
@@ -157,7 +157,7 @@ stop_mount || fail "status $?"
 cmp "$work/in" "$received/senddir/kept" || fail "what the file kept did not arrive"
 rings 1 || fail "the receiver does not know the ring of the file"
 
-# What a file has that is begun afresh, as it is by default, is lost, and that is said.
+# The content of a file that is begun afresh, as it is by default, is lost, and the log says so.
 stop_receiver
 settings="DRAINTIMEOUT = 1
 K2HTYPE = file

@@ -57,6 +57,6 @@ mnt=$work/above/mnt
 start_mount
 until_true 20 grep -q 'a mount whose processes ended was there, and is removed' "$work/mount.err" ||
 	fail "it is not there"
-# What is remembered of the old one is no sign of the new one.
+# The memory of the old one is no sign of the new one.
 until_true 20 quick grep -qs '"pid"' "$mnt/.k2hft-stat" || fail "the new mount does not come"
 stop_mount || fail "status $?"

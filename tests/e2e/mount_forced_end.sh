@@ -15,11 +15,11 @@ grep -q 'the kernel has ended it, .* page cache, if anything, is lost' "$work/mo
 grep -q 'everything is acknowledged (1 records)' "$work/mount.err" || fail "not drained"
 quick ls "$sent" 2>/dev/null && fail "a mount without server answers"
 start_mount
-# What the kernel remembers of the old one is no sign of the new one.
+# The kernel's memory of the old one is no sign of the new one.
 until_true 20 quick grep -qs '"pid"' "$mnt/.k2hft-stat" || fail "the new mount does not come"
 quick sh -c "echo two >>'$sent/f'" || fail "a new mount"
 stop_mount || fail "status $? of the new mount"
-# Of one that nobody uses it is an unmount.
+# For a mount that nobody uses it is an unmount.
 start_mount
 quick umount -f "$mnt" || fail "umount -f of a mount that nobody uses"
 wait_mount || fail "status $? after umount -f"

@@ -13,7 +13,7 @@ mount --bind "${B:-build}/bin" /usr/local/bin || exit 1
 start_receiver
 sender_config
 options="conf=$work/slave.ini,allow_other,nodev,nosuid,noexec,_netdev,dbglevel=err,noauto,x-systemd.automount,nofail"
-# What a line for libfuse 2 had.
+# Options that a line for libfuse 2 had.
 options="$options,nonempty,big_writes,direct_io,max_write=131072,max_read=131072,attr_timeout=1"
 number=0
 for form in "fuse.k2hftfuse k2hftfuse" "fuse k2hftfuse" "fuse k2hftfuse#logs" "fuse.k2hftfuse logs"; do

@@ -55,7 +55,7 @@ for name, flags, each in (("direct", os.O_DSYNC, 0), ("cached", os.O_DSYNC | os.
 END
 quick python3 "$work/synchronous.py" "$sent" "$received/senddir" || fail "a synchronous write"
 
-# What another descriptor has appended just before stands in front of it, though the kernel has not written that back.
+# Data that another descriptor has appended just before stands in front of it, though the kernel has not written that back.
 quick python3 - "$sent/before" "$received/senddir/before" <<'END' || fail "a synchronous write behind an append"
 import os, sys
 append, synchronous = (os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND | flag) for flag in (0, os.O_DSYNC))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who waits in fsync(2) when the mount is told to end, and nobody acknowledges anything, is told so when DRAINTIMEOUT has
+# A process that waits in fsync(2) when the mount is told to end, and nobody acknowledges anything, is told so when DRAINTIMEOUT has
 # passed; nobody waits for ever.
 . tests/tools/mount.sh
 settings='DRAINTIMEOUT = 1'

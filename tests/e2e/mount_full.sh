@@ -19,7 +19,7 @@ quick mkdir "$sent/dir" || fail mkdir
 quick mv "$sent/dir" "$sent/other" || fail mv
 quick sh -c ": >'$sent/empty'" || fail "an empty file"
 quick stat -f "$mnt" >/dev/null || fail statfs
-# Whose output is open, then.
+# The output is open, then.
 runs() { [ "$(cat "/proc/$2/comm")" = "$1" ]; }
 # A second writer blocks too, and ends when it is killed, with nothing of it taken.
 sh -c "exec echo second >'$sent/second'" &
@@ -63,7 +63,7 @@ cmp "$work/in" "$received/senddir/blocked" || fail "what was blocked did not arr
 [ ! -e "$received/senddir/second" ] || fail "the killed writer's line arrived"
 [ ! -e "$received/senddir/third" ] || fail "the interrupted writer's line arrived"
 
-# What is appended through the page cache waits beside the ring, and its file is closed meanwhile: so ends its last line.
+# Data that is appended through the page cache waits beside the ring, and its file is closed meanwhile: so ends its last line.
 stop_receiver
 settings='RINGSIZE = 256K'
 start_mount

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What was written to the mount's directory while nothing was mounted is hidden by the mount: a message says so. It is there
+# Files in the mount's directory from before are hidden by the mount: a message says so. It is there
 # again afterwards. Nothing is said of an empty directory.
 . tests/tools/mount.sh
 pick_port

@@ -71,7 +71,7 @@ sleep 2
 rarely_asked || rarely_asked || fail "$asked questions about a file that nobody appends to"
 append cat
 
-# Whoever asks for its attributes gets them, and the kernel keeps none.
+# A process that asks for its attributes gets them, and the kernel keeps none.
 size_is_right() {
 	[ "$(quick stat -c %s "$sent/log")" = "$(stat -c %s "$work/log")" ] && quick ls -l "$sent" >/dev/null
 }

@@ -45,7 +45,7 @@ quick ls "$sent" 2>/dev/null && fail "a mount without server answers"
 # Root begins anew without further ado, as a unit does.
 [ "$(id -u)" = 0 ] || fusermount3 -u -z "$mnt"
 start_mount
-# What the kernel remembers of the old one is no sign of the new one.
+# The kernel's memory of the old one is no sign of the new one.
 until_true 20 quick grep -qs '"pid"' "$mnt/.k2hft-stat" || fail "the new mount does not come"
 quick sh -c "echo four >>'$sent/f'" || fail "a new mount"
 stop_mount || fail "status $? of the new mount"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who makes a file for each that a listing shows comes to an end; listed again by the same descriptor the directory has all
+# A program that makes a file for each that a listing shows comes to an end; listed again by the same descriptor the directory has all
 # of them. Workers that are killed meanwhile change nothing of that.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh

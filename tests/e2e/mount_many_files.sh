@@ -10,7 +10,7 @@ fixed_port=yes
 start_mount
 quick mkdir "$sent/many" "$sent/other" || fail mkdir
 stop_receiver
-# Of those that nobody writes to none waits.
+# Files that nobody writes to do not wait.
 echo one >"$sent/one" || fail "one line"
 # shellcheck disable=SC2016
 quick python3 -c 'import sys

@@ -48,7 +48,7 @@ quick sh -c "echo x >'$mnt/many/x'; echo y >'$mnt/many/sub/y'" || fail write
 [ "$(quick cat "$mnt/many/sub/y")" = y ] || fail "many/sub/y is not read as its copy"
 [ "$(quick stat -c %s "$mnt/many/sub/y")" = 2 ] || fail "size of many/sub/y"
 
-# What one has left without its end comes before what another writes then.
+# A line that a writer has left without its end comes before the next writer's.
 quick python3 - "$mnt/many/two" <<'END' || fail "two writers"
 import os, sys
 one, other = (os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT) for _ in range(2))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who follows a file of the mount, as tail -f does, goes on with the OUTPUTFILE that took the place of a renamed one: its
+# A program that follows a file of the mount, as tail -f does, goes on with the OUTPUTFILE that took the place of a renamed one: its
 # length is what fstat(2) tells. Nobody who only reads makes one.
 . tests/tools/mount.sh
 rules="[K2HFTFUSE_RULE]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who follows a file of the mount that has an OUTPUTFILE goes on with it when the worker has been killed, and so do those who
+# A program that follows a file of the mount that has an OUTPUTFILE goes on with it when the worker has been killed, and so do those who
 # write: in the copy as it is now, not as it was when they opened it.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh

@@ -6,7 +6,7 @@
 mkfifo "$work/pipe" || fail mkfifo
 rules="$rules
 OUTPUTFILE = $work/pipe"
-# What the pipe has room for, however long its reader takes, and more than that.
+# As much as the pipe has room for, however long its reader takes, and more than that.
 seq 1 10000 >"$work/few"
 seq 1 100000 >"$work/many"
 start_receiver

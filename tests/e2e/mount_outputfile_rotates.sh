@@ -57,7 +57,7 @@ rm -r "$work/copies/sub"
 write_all third
 holds third "$work/one.copy" "$work/linked.copy" "$work/copies/sub/x"
 
-# Whose records only go there hears of it when they can't.
+# A writer whose records only go there hears of it when they can't.
 rm -r "$work/real"
 sleep 0.1
 quick sh -c "echo lost >'$mnt/linked.log'" 2>/dev/null && fail "a copy without its directory succeeds"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What was taken of a file leaves the page cache: while its writer has it open, when that closes it, and when it is opened
+# Pages that were taken of a file leave the page cache: while its writer has it open, when that closes it, and when it is opened
 # and closed again and again; and the mount can be unmounted as soon as its writers have closed.
 . tests/tools/mount.sh
 cat >"$work/append.py" <<'END'

@@ -129,7 +129,7 @@ class Writer:
         append = self.choose.random() < 0.6
         flags = self.choose.choice((os.O_WRONLY, os.O_WRONLY, os.O_WRONLY, os.O_RDWR)) | (os.O_APPEND if append else 0)
         flags |= self.choose.choice((0, 0, os.O_TRUNC))
-        # One that a signal interrupts is made again by Python, and then it is there twice.
+        # A call that a signal interrupts is made again by Python, and then it is there twice.
         flags |= os.O_DSYNC if self.choose.random() < 0.1 and os.environ["alarms"] == "0" else 0
         descriptor = os.open(self.path(name), os.O_CREAT | flags)
         if not file:
@@ -336,7 +336,7 @@ def compare_stream(name, got, wanted, attempt, cached, ending):
     more = attempt[1] if attempt and attempt[0] == name else b""
     assert (wanted + more).startswith(got), f"{name}: {len(got)} bytes of {len(wanted)} are others"
     least = len(wanted)
-    # What is not in the ring when its process is killed is gone.
+    # Records that are not in the ring when their process is killed are gone.
     if ending == "killed":
         least = 0 if cached else wanted.rfind(b"\n") + 1
     assert len(got) >= least, f"{name}: {len(got)} of {len(wanted)} bytes"

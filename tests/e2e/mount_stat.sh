@@ -43,7 +43,7 @@ is ring_lost '[]' || fail "lost: $(value ring_lost)"
 [ "$(value ring.connects)" = 1 ] || fail "connects"
 [ "$(value mount_point)" = "$mnt" ] || fail "mount point"
 
-# What is open is whole and stays as it was, whatever happens meanwhile and however it is read.
+# An open status is whole and stays as it was, whatever happens meanwhile and however it is read.
 exec 5<"$stat"
 echo four >>"$sent/log"
 dd bs=7 <&5 2>/dev/null | python3 -c 'import json, sys; assert json.load(sys.stdin)["mount"]["filtered_records"] == 3' ||
@@ -74,7 +74,7 @@ becomes ring.connects 2
 printf 'secret\n' >>"$sent/log"
 becomes mount.filtered_records 4
 
-# Whoever reads it again and again while workers die gets a whole text each time.
+# A reader that reads it again and again while workers die gets a whole text each time.
 start_killing 1
 timeout -k 5 120 python3 - "$stat" "$work/kills" <<'END' || fail "while workers die"
 import json, os, sys

@@ -71,7 +71,7 @@ if [ "$(id -u)" = 0 ]; then
 	t chown 12:34 "$sent/m"
 	[ "$(t stat -c %u:%g "$sent/m")" = 12:34 ] || fail chown
 fi
-# Who shares a directory with a group shares what is made in it.
+# A directory that is shared with a group shares its new files.
 t mkdir "$sent/shared"
 [ "$(id -u)" != 0 ] || t chgrp 34 "$sent/shared"
 t chmod 2770 "$sent/shared"
@@ -141,7 +141,7 @@ kill -TERM $mount_pid 2>/dev/null
 wait_mount && fail "status 0 although records are lost"
 grep -q 'lost with the ring' "$work/mount.err" || fail "no word about what is lost"
 
-# What the option umask leaves of a directory of a rule, and of what is made in it.
+# Modes that the option umask leaves to a directory of a rule, and to files in it.
 mount_options=,umask=0137
 start_mount
 t mkdir "$sent/sub"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What can't be sent: a clear line on standard error, status 2 for wrong arguments and a wrong configuration, 1 for the
+# Input that can't be sent: a clear line on standard error, status 2 for wrong arguments and a wrong configuration, 1 for the
 # rest, nothing sent.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

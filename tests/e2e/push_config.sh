@@ -44,7 +44,7 @@ receiver_start
 "${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" $told </dev/null || fail "what remains"
 cmp "$dir/in" "$dir/out/rest" || fail "rest differs"
 
-# What EXPIRE gives up is lost, and push says so.
+# Records that EXPIRE gives up are lost, and push says so.
 printf '%s\n' 'K2HINIT = no' 'EXPIRE = 1' >>"$dir/slave.ini"
 receiver_stop TERM
 "${B:-build}/bin/k2hft" push -q -c "$dir/slave.ini" --timeout 1 -t expired <"$dir/in" 2>/dev/null && fail "nobody is there"
@@ -62,7 +62,7 @@ receiver_stop TERM
 "${B:-build}/bin/k2hft" push -q -c "$dir/temp.ini" --timeout 0 <"$dir/in" 2>"$dir/said" && fail "nobody is there"
 grep -q 'what remains is lost' "$dir/said" || fail "$(cat "$dir/said")"
 
-# One in memory is as large as the file says, too.
+# A ring in memory is as large as the file says, too.
 receiver_start
 sed -e 's/^K2HTYPE = .*/K2HTYPE = mem/' -e '/^K2HFILE/d' -e '/^K2HINIT/d' -e 's/^RINGSIZE = .*/RINGSIZE = 32M/' "$dir/slave.ini" >"$dir/memory.ini"
 mkfifo "$dir/pipe"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What Linux 5.9 and 5.10 say of a file's bytes that are not in memory is not taken for its end: a library in front of
+# The answer of Linux 5.9 and 5.10 for a file's bytes that are not in memory is not taken for its end: a library in front of
 # preadv2(2) says it always.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -23,7 +23,7 @@ start() {
 	wait_until blocked
 }
 
-# What is read does not grow any more.
+# The number of bytes read does not grow any more.
 blocked() {
 	before=$(sed -n 's/^rchar: //p' "/proc/$pushing/io" 2>/dev/null)
 	sleep 0.5
@@ -56,7 +56,7 @@ grep -q "what remains is in $dir/ring" "$dir/errors" || fail "$(cat "$dir/errors
 receiver_start
 # shellcheck disable=SC2086
 $push --ring "$dir/ring" </dev/null || fail "push of what remained"
-# What had been read of the last line is a record, too.
+# The part of the last line that had been read is a record, too.
 came=$(grep -c '' "$dir/out/numbers")
 [ "$came" = "$remaining" ] || fail "$remaining were to remain, $came came"
 cmp -n "$(stat -c %s "$dir/out/numbers")" "$dir/in" "$dir/out/numbers" || fail "what remained differs"
@@ -80,6 +80,6 @@ kill -INT $pushing
 exec 3>&-
 receiver_start
 wait $pushing || fail "status of an interrupted push: $(cat "$dir/errors")"
-# What it left in the pipe goes on where it ended.
+# The rest in the pipe goes on where it ended.
 cat "$dir/out/numbers" - <&4 | cmp - "$dir/in" || fail "what was read is not what arrived"
 receiver_stop TERM

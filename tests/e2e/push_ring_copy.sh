@@ -22,7 +22,7 @@ said_so() {
 	grep -q 'its file is an older copy' "$dir/push.log" || fail "no word of it: $(cat "$dir/push.log")"
 }
 
-# Of what is in the copy some is acknowledged, and the rest will be.
+# Some records of the copy are acknowledged, and the rest will be.
 mkfifo "$dir/pipe"
 push "$dir/pipe" &
 pushing=$!
@@ -52,7 +52,7 @@ lines 9001 9010 | push || fail "the next"
 	lines 4001 9010
 } | cmp - "$dir/out/f" || fail "with the copy it differs"
 
-# One that was opened less often than the other: nobody knows how far that came, so what it has is sent.
+# A copy that was opened less often than the other: nobody knows how far that came, so its records are sent.
 receiver_stop TERM
 rm "$dir/out/f" "$dir/ring" "$dir/push.log"
 leave 1 1000

@@ -37,7 +37,7 @@ for signal in INT TERM HUP; do
 	grep -q 'interrupted: what was read is sent' "$dir/errors" || fail "SIG$signal: $(cat "$dir/errors")"
 done
 
-# Who was connected once may wait for input as long as he likes.
+# A sender that was connected once may wait for input for ever.
 $push --timeout 1 -t late <"$dir/pipe" &
 pushing=$!
 exec 3>"$dir/pipe"

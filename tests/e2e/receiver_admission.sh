@@ -69,7 +69,7 @@ for file in address all certificate; do
 	[ "$(cat "$dir/out/$file")" = "$file" ] || fail "$file is not written"
 done
 
-# What is wrong with a NAME is said before anything runs.
+# A fault of a NAME is reported before anything runs.
 receiver_config ""
 printf '%s\n' '[SLVNODE]' 'NAME = web(' '[SLVNODE]' 'CTLPORT = 8022' >>"$dir/conf"
 "$server" -conf "$dir/conf" 2>"$dir/log" && fail "it started"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What was committed is skipped when it comes again, however it is cut the second time; the ledger outlives the receiver.
+# A committed chunk is skipped when it comes again, however it is cut the second time; the ledger outlives the receiver.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 receiver_config ""

@@ -64,7 +64,7 @@ mv "$dir/out/app/new" "$dir/out/app/new.1"
 record 8 app/new
 modes 640 app/new
 
-# What can't be stored is for the receiver only, as is its ledger.
+# Records that can't be stored are for the receiver only, as is its ledger.
 ln -s /tmp "$dir/out/link"
 record 9 link/x
 for file in ledger lock quarantine/index $(cd "$dir/out/.k2hft" && find quarantine -type f); do

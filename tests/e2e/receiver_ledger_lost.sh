@@ -60,7 +60,7 @@ rmdir "$ledger.damaged"
 mv "$dir/good" "$ledger"
 receiver_start
 
-# One that can't be written again is said to be so, as long as that lasts.
+# The log says that a ledger can't be written again, as long as that lasts.
 mv "$dir/out/.k2hft" "$dir/out/moved"
 : >"$dir/out/.k2hft"
 wait_until logged "it can't be written again: Not a directory"

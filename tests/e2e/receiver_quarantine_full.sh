@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A quarantine that has all it may have holds the sender that needs it, acknowledges nothing of it, and stops nobody else.
-# What was moved away makes room again.
+# Files that were moved away make room again.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 mkdir -p "$dir/out/.k2hft/quarantine" "$dir/outside"

@@ -162,7 +162,7 @@ def compare(work, files, rotated):
     for name, texts in files.items():
         parts = []
         for path in [*rotated.get(name, ()), f"{work}/out/{name}"]:
-            # One that was rotated comes again with the next record.
+            # A file that was rotated comes again with the next record.
             if os.path.exists(path):
                 with open(path, encoding="ascii") as file:
                     parts.append(file.read())

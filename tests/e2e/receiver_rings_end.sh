@@ -29,7 +29,7 @@ receiver_stop KILL
 receiver_start
 is ledger_rings 3 || fail "rings after the receiver was killed: $(counter ledger_rings)"
 
-# Who was acknowledged everything goes on there, known or not.
+# A sender that was acknowledged everything goes on there, known or not.
 printf '%s\n' 'hello less 1 0' welcome 'bye 40' | wire >"$dir/said" || fail "$(cat "$dir/said")"
 grep -q '^welcome position 40 known' "$dir/said" || fail "not known: $(cat "$dir/said")"
 wait_until is connections_open 0

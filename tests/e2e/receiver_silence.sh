@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who connects and says nothing, or no whole HELLO, is closed after 10 s; who greets and then says nothing, or stops in the
+# A peer that connects and says nothing, or no whole HELLO, is closed after 10 s; who greets and then says nothing, or stops in the
 # middle of a frame, is asked, and closed after 15 s; who answers stays.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

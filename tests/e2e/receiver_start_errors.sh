@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What prevents a start is said in one clear line, with the right status.
+# An error that prevents a start is one clear line, with the right status.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 receiver_config ""
@@ -30,7 +30,7 @@ changed() {
 	refused "$1" "changed:[1-9][0-9]*: $2" -conf "$dir/changed" --listen 127.0.0.1:0
 }
 changed 1 '.*FILE_BASEDIR .*/out: another receiver writes there' "FILE_BASEDIR = $dir/out\nSTATEDIR = $dir/base2"
-# What is in the way of a directory is a file.
+# A file is in the way of a directory.
 changed 1 '.*FILE_BASEDIR .*/conf/base: Not a directory' "FILE_BASEDIR = $dir/conf/base"
 changed 1 '.*STATEDIR .*/conf/state: Not a directory; give' "FILE_BASEDIR = $dir/base2\nSTATEDIR = $dir/conf/state"
 changed 2 'FILE_UNIFY ' "FILE_BASEDIR = $dir/base2\nFILE_UNIFY = ../up"
@@ -56,7 +56,7 @@ END
 if "$dir/limited" --version >"$dir/said" 2>&1; then
 	refused 1 'boot_id can.t be read: the receiver needs /proc, and all of it' -conf "$dir/conf2" --listen 127.0.0.1:0
 fi
-# Of root, too, if it may not.
+# Root is refused, too, if it may not.
 if setpriv --bounding-set=-net_bind_service true 2>/dev/null && [ "$(cat /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 1 ]; then
 	printf '#!/bin/sh\nexec setpriv --bounding-set=-net_bind_service %s "$@"\n' "$whole" >"$dir/limited"
 	refused 1 'port 1: Permission denied; a port below 1024 is for root' -conf "$dir/conf2" --listen 127.0.0.1:1
@@ -72,7 +72,7 @@ refused 1 "can't find the address of LISTEN = none.invalid: " -conf "$dir/conf2"
 refused 2 'ADDRESS:PORT' -conf "$dir/conf2" --listen here
 refused 2 'a port of 65535 at most' -conf "$dir/conf2" --listen 127.0.0.1:65536
 refused 2 'No such file' -conf "$dir/none"
-# What is empty says nothing.
+# An empty file says nothing.
 export K2HFTSVRCONFFILE='' K2HFTSVRJSONCONF='' K2HFTDBGFILE='' K2HFTDBGMODE=''
 refused 2 '-conf FILE is missing'
 refused 1 'another receiver uses' -conf "$dir/conf" --listen 127.0.0.1:0

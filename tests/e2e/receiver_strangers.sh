@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who connects and does not greet keeps nobody out: with as many as CONNMAX allows, the one that came first gives way. Who
+# A peer that connects and does not greet keeps nobody out: with as many as CONNMAX allows, the one that came first gives way. Who
 # has greeted stays.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -37,7 +37,7 @@ logged 'wirehost (127.0.0.1:[0-9]*) refused: senders have more streams' || fail 
 [ "$(cat "$dir/out/c")" = before ] || fail "what came before is not there"
 [ ! -e "$dir/out/d" ] || fail "a file of a stream that was refused"
 
-# What the second had is free; a file of the first is as before. A third takes the last place, and a fourth waits.
+# The second one's places are free; a file of the first is as before. A third takes the last place, and a fourth waits.
 cat >"$dir/script" <<'END'
 hello third 1 0
 welcome
@@ -63,7 +63,7 @@ wait $first || fail "the first: $(cat "$dir/first")"
 wait $fourth || fail "the fourth: $(cat "$dir/pushed")"
 fourth=
 grep -q 'senders have more streams' "$dir/pushed" || fail "it was not told: $(cat "$dir/pushed")"
-# Whoever was acknowledged nothing yet has lost nothing.
+# A sender without an acknowledgement has lost nothing.
 is ledger_lost 0 || fail "ledger lost: $(counter ledger_lost)"
 for file in a:one b:two e:third f:waits; do
 	[ "$(cat "$dir/out/${file%:*}")" = "${file#*:}" ] || fail "file ${file%:*}"

@@ -38,7 +38,7 @@ says 'hello written 1 0' welcome 'stream 1 text other' 'chunk 1 0 four\n' flush 
 receiver_stop TERM
 lost old old 8 truncate -s 4 "$dir/out/old"
 printf 'one\ntwo\n' | cmp - "$dir/out/old" || fail "a file that was shorter"
-# One that was new then can have lost its name.
+# A file that was new then can have lost its name.
 lost ring new 4 rm "$dir/out/new"
 printf 'one\n' | cmp - "$dir/out/ring" || fail "another file"
 printf 'two\n' | cmp - "$dir/out/new" || fail "a file that was gone"

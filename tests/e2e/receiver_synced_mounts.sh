@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What is acknowledged at level synced is on its disk also if that is mounted below FILE_BASEDIR, and if there are more
+# Data that is acknowledged at level synced is on its disk also if that is mounted below FILE_BASEDIR, and if there are more
 # files than stay open.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc

@@ -25,7 +25,7 @@ printf '%s\n' 'hello leaves 1 0 3' welcome 'stream 1 text leaves' 'chunk 1 0 fou
 	fail "the one that leaves: $(cat "$dir/leaves")"
 left() { [ "$(grep -c ' disconnected at 40: 1 records' "$dir/log")" = 2 ]; }
 wait_until left
-# Who waits so has greeted: who has not gives way.
+# A sender that waits so has greeted: others give way.
 wait_until is connections_open 1
 echo closed | wire >"$dir/mute" &
 wait_until is connections_open 2

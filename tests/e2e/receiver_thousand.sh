@@ -40,6 +40,6 @@ kill $others 2>/dev/null
 crowd_end
 
 crowd 1000000 fast 1048576
-# Who takes memory that others wait for and does not go on with its frame loses it.
+# A sender that takes memory that others wait for and does not go on with its frame loses it.
 wait_until logged 'memory for frames is short (BUFFERMAX), and this frame made no progress'
 crowd_end

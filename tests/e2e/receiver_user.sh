@@ -24,7 +24,7 @@ refused() {
 	grep -qe "$1" "$dir/said" || fail "no \"$1\": $(cat "$dir/said")"
 }
 
-# Who starts it may be in groups that are nobody's.
+# The user who starts it may be in groups that are nobody's.
 program=$server
 cat >"$dir/in_groups" <<END
 #!/bin/sh

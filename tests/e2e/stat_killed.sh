@@ -50,7 +50,7 @@ asked() {
 }
 asked
 grep -q 'the process that asked was killed' "$dir/shown" || fail "no word of the one that was killed"
-# What it writes is more than a pipe holds.
+# Its output is more than a pipe holds.
 mkdir "$dir/large"
 yes | head -c 300000 >"$dir/large/.k2hft-stat"
 HANG=yes LD_PRELOAD=$preload "${B:-build}/bin/k2hft" stat "$dir/large" >"$dir/shown" 2>&1 &

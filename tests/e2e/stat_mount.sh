@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What a mount drops, cuts, gives up and sends again is counted, and k2hft stat says so: of the mount, and of its ring.
+# Records that a mount drops, cuts, gives up and sends again are counted, and k2hft stat says so: of the mount, and of its ring.
 . tests/tools/mount.sh
 . tests/tools/kill_worker.sh
 # shellcheck source=tests/tools/counted.inc
@@ -37,7 +37,7 @@ start_receiver
 start_mount
 echo first >"$sent/log"
 until_true 30 test -s "$received/senddir/log" || fail "the first record"
-# What the mount claims for each request and gives back is nobody's death.
+# A claim that the mount makes for each request and gives back is nobody's death.
 claims=$(counted "$mnt" ring_discarded_claims)
 [ "$claims" = 0 ] || fail "$claims discarded claims"
 lossy "$mnt" && fail "a loss already: $(cat "$work/shown")"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What a mount refuses, loses out of the page cache, cuts, or can't match in time is counted and said, too.
+# Records that a mount refuses, loses out of the page cache, cuts, or can't match in time are counted and reported, too.
 . tests/tools/mount.sh
 # shellcheck source=tests/tools/counted.inc
 . tests/tools/counted.inc

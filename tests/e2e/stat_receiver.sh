@@ -171,7 +171,7 @@ rmdir "$dir/out/all"
 wait $held || fail "a held sender: $(cat "$dir/said")"
 wait_until is held_now 0
 
-# What can't be stored.
+# Records that can't be stored.
 receiver_stop TERM
 config
 ln -s nowhere "$dir/out/link"

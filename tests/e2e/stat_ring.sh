@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What becomes of a ring's records is counted in it, whoever feeds and sends it; k2hft stat reads it from its file.
+# The fates of a ring's records are counted in it, whoever feeds and sends it; k2hft stat reads it from its file.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 pushing=

@@ -63,11 +63,11 @@ def check_statuses():
     status, said, _ = stat("--check", good.target, lossy.target)
     assert status == 3 and "4,321" in said and "! ledger_lost" in said, said
     assert stat(lossy.target)[0] == 0
-    # What was seen once is not forgotten.
+    # A target that was seen once is not forgotten.
     answers = [LOSSY, GOOD]
     better = Server(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + answers.pop(0)))
     assert stat("--check", "-n", "2", better.target)[0] == 3
-    # Whoever can't be asked counts more, and the others are shown.
+    # A target that can't be asked decides the status, and the others are shown.
     with socket.create_server(("127.0.0.1", 0)) as unused:
         nobody = f"127.0.0.1:{unused.getsockname()[1]}"
     status, said, error = stat("--check", nobody, lossy.target)
@@ -101,7 +101,7 @@ def check_forms():
     assert len(lines) == 2 and all(f"Z {good.target} connections=4321 records=7" in line for line in lines), lines
     assert "accept_errors" in stat("--all", good.target)[1]
     assert all(" accept_errors=0 " in line for line in stat("--all", "-n", "2", good.target)[1].splitlines())
-    # Whoever asks a mount sees why nothing is acknowledged; that all is fine goes without saying.
+    # The status of a mount says why nothing is acknowledged; that all is fine goes without saying.
     held = b'{"program": "k2hftfuse", "mount": {"names": 3}, "client": {"state": "connected", "receiver_status": "full"}}'
     assert ", client.state connected, client.receiver_status full\n" in stat(body(held).target)[1]
     assert "receiver_status" not in stat(body(held.replace(b"full", b"ok")).target)[1]
@@ -140,7 +140,7 @@ def check_terminal():
     # A rate of what grew in about a second, and none of what did not, nor where there was nothing before.
     assert status == 0 and " 4,321  " in first and "/s" not in first, first
     assert re.search(r" connections +8,642 +[1-9][0-9,]*/s  \w", second) and second.count("/s") == 1, second
-    # What is no status is nothing either.
+    # A text that is no status is refused, too.
     answers = [b'{"a": "b"}', GOOD]
     status, (_, second) = on_terminal(
         Server(lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + answers.pop(0))))

@@ -40,7 +40,7 @@ assert len(cells) == len(read["results"]) == 18 and min(cell["mb_per_s"] for cel
 assert read["files"] == 2 and read["buffers_kb"] == [4, 64, 1024] and read["direct"] is False
 END
 
-# What it says to put in the configuration is what that takes.
+# The lines that it recommends are valid in a configuration.
 {
 	sed -n '/^\[GLOBAL\]$/,$p' "$dir/output"
 	printf 'TYPE = file\nFILE_BASEDIR = /received\n[GLOBAL]\nPORT = 8020\n'
@@ -67,7 +67,7 @@ expect 1 'No such file' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/missing/tsv" --json "$d
 [ ! -s "$dir/output" ] || fail "it measures first"
 [ "$(cat "$dir/old")" = precious ] || fail "it overwrites before it has anything"
 expect 1 'Is a directory' -s 1 -n 1 -b 64 -w 1 --json "$dir" "$dir/disk"
-# Who reads a pipe gets what is written in the end.
+# A pipe's reader gets the result in the end.
 mkfifo "$dir/pipe"
 cat "$dir/pipe" >"$dir/read" &
 expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv "$dir/pipe" "$dir/disk"
@@ -80,7 +80,7 @@ grep -q MB/s "$dir/output" && fail "$(cat "$dir/output")"
 grep -q '^write, MB/s' "$dir/said" || fail "no table"
 [ ! -e ./- ] || fail "a file -"
 expect 2 'standard output takes one of them' --tsv - --json - "$dir/disk"
-# What is the standard output already gets both, one behind the other.
+# A file that is the standard output already gets both, one behind the other.
 expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv /dev/stdout "$dir/disk"
 [ "$(grep -n -a -e '^file  ' -e '^write, MB/s' -e '^way.buffer_kb' "$dir/output" | cut -d : -f 1 | tr '\n' ' ')" = '1 10 25 ' ] ||
 	fail "not one behind the other"

@@ -26,7 +26,7 @@ until grep -q '^Max # files' "$dir/output"; do
 	kill -0 $testio || exit 1
 	sleep 0.05
 done
-# Whatever comes free between two runs is taken.
+# Room that comes free between two runs is taken.
 while kill -0 $testio 2>/dev/null; do
 	head -c 1m /dev/zero >>"$dir/disk/other" 2>/dev/null
 done

@@ -68,7 +68,7 @@ def main():
         assert status == 130, status
         assert not os.listdir(folder), os.listdir(folder)
 
-        # What was measured before it is told.
+        # Cells that were measured before it are printed.
         with tempfile.TemporaryDirectory() as saved:
             tsv, results = os.path.join(saved, "tsv"), os.path.join(saved, "json")
             terminal = Terminal("-s", "100", "-n", "40", "-b", "16384,4", "-w", "1", "--tsv", tsv, "--json", results,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What is written to the mount goes over TLS if the configuration says so, with certificates of both sides. The status says
+# Records of the mount go over TLS if the configuration says so, with certificates of both sides. The status says
 # when the mount's own expires; one that is renewed is that of the next connection.
 . tests/tools/mount.sh
 dir=$work

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Who is not who it should be is refused with one clear line on both sides, counted, and nothing is written.
+# A peer with the wrong identity is refused with one clear line on both sides, counted, and nothing is written.
 # shellcheck source=tests/tools/receiver.inc
 . tests/tools/receiver.inc
 # shellcheck source=tests/tools/tls.inc
@@ -83,7 +83,7 @@ receiver_start
 echo good | push --ca "$dir/root.pem" --cert "$dir/sender.pem" --key "$dir/sender.key" -t good ||
 	fail "a good certificate: $(cat "$dir/pushed")"
 [ "$(cat "$dir/out/good")" = good ] || fail "not written"
-# What cannot be sent encrypted is not sent at all.
+# Records that can't be sent encrypted are not sent at all.
 push --cert "$dir/sender.pem" -t x </dev/null && fail "a certificate without key"
 grep -q 'need each other' "$dir/pushed" || fail "a certificate without key: $(cat "$dir/pushed")"
 push --ca "$dir/root.pem" --cert "$dir/sender.pem" --key "$dir/late.key" </dev/null && fail "another's key"

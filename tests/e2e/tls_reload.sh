@@ -76,7 +76,7 @@ two
 three" || fail "kept: $(cat "$dir/out/kept")"
 receiver_stop TERM
 
-# What the system trusts is gone, as in a new root: what was read before serves on.
+# The system's certificates are gone, as in a new root: those that were read before serve on.
 cp "$dir/new.pem" "$dir/system.pem"
 receiver_start
 SSL_CERT_FILE=$dir/system.pem SSL_CERT_DIR=$dir/none "${B:-build}/bin/k2hft" push -r "127.0.0.1:$port" --tls -t system \

@@ -29,7 +29,7 @@ push --ca "$dir/root.pem" -t older "$dir/in" || fail "TLS 1.2: $(cat "$dir/pushe
 cmp "$dir/in" "$dir/out/older" || fail "TLS 1.2 differs"
 openssl_conf=
 
-# One that OpenSSL itself would take, so that it is the receiver that refuses.
+# A version that OpenSSL itself would take, so that it is the receiver that refuses.
 openssl s_client -connect "127.0.0.1:$port" -tls1_1 -cipher 'ALL:@SECLEVEL=0' </dev/null >"$dir/client" 2>&1
 if grep -q 'no protocols available\|unknown option\|Unknown option' "$dir/client"; then
 	skip "this openssl has no TLS 1.1"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What k2hft verify --make writes, k2hft verify finds to be all there: records of all lengths, in both forms.
+# Records of k2hft verify --make are all found by k2hft verify: records of all lengths, in both forms.
 # shellcheck source=tests/tools/verify.inc
 . tests/tools/verify.inc
 for size in 10 11-23 10-300 24 24-30 100 1K-64K 1M; do

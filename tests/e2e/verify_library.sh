@@ -28,7 +28,7 @@ receiver_start
 "$k2hft" push -q -r "127.0.0.1:$port" --ring "$dir/ring" </dev/null || fail "what was left in the ring"
 reads 0 --only --expect-all 1000 "$dir/out/none"
 receiver_stop TERM
-# One signal ends the making, not the sending: it waits for a receiver.
+# The first signal ends the making, not the sending: it waits for a receiver.
 "$k2hft" verify --make -r "127.0.0.1:$port" -t signal --ring "$dir/signal.ring" -n 1000 >"$dir/said" 2>&1 &
 making=$!
 all_made() { "$k2hft" stat --json "$dir/signal.ring" 2>/dev/null | grep -q '"unacked_records": 1000\b'; }
@@ -48,7 +48,7 @@ for made in '-n 1000000 --producers 2' '--size 3M -n 2'; do
 	[ $? = 1 ] || fail "$made: a full ring is not given up"
 	says 'the ring is full, and nothing was acknowledged for 1 s'
 done
-# What EXPIRE gives up is lost.
+# Records that EXPIRE gives up are lost.
 cp "$dir/slave.ini" "$dir/expire.ini"
 printf '%s\n' 'K2HTYPE = file' "K2HFILE = $dir/expiring" 'K2HINIT = no' 'EXPIRE = 1' >>"$dir/expire.ini"
 "$k2hft" verify --make -c "$dir/expire.ini" -t expired --timeout 0 -n 1000 >"$dir/said" 2>&1

@@ -37,7 +37,7 @@ says 'NOT fine, no records$'
 reads 3 --expect-all 10 --run abcdef "$dir/whole"
 reads 0 --expect-all 10 --allow-missing-tail "$dir/empty"
 
-# Of many gaps some are told, all are counted.
+# Some of many gaps are listed, all are counted.
 sed -n 'p;n' "$dir/whole" >"$dir/half"
 reads 3 --limit 3 "$dir/half"
 says 'and 496 more ranges that are missing'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What proves that nothing is lost: faults under load, crash points, power cuts.
+# Proofs that nothing is lost: faults under load, crash points, power cuts.
 .PHONY: check-faults check-crash crash-build check-power-cut
 
 # Mostly these wait: with more jobs than processors they are done sooner.

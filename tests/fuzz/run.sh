@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Runs fuzz targets that were built into build-fuzz, one after the other: tests/fuzz/run.sh SECONDS NAME...
-# What is found goes on from run to run in build-fuzz/corpus/NAME; tests/fuzz/corpus/NAME is read, not written. An input
+# Findings go on from run to run in build-fuzz/corpus/NAME; tests/fuzz/corpus/NAME is read, not written. An input
 # that fails is kept as build-fuzz/failed/NAME-*. Ends at the first target that fails.
 set -u
 [ $# -ge 2 ] || {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What is installed is enough for a C and a C++ program, linked to the shared and to the static library by what
+# The installed files are enough for a C and a C++ program, linked to the shared and to the static library by what
 # pkg-config says.
 set -eu
 root=$(mktemp -d)

@@ -17,7 +17,7 @@ packaged=$(sed -n '1s/^k2hft (\([^)]*\)).*/\1/p' debian/changelog)
 [ "$version" = "$packaged" ] || wrong "debian/changelog has version $packaged, not $version"
 grep -q "K2HFT_$version" debian/libk2hft*.symbols || wrong "debian/libk2hft*.symbols does not have K2HFT_$version"
 
-# Of what pkgconfig/install-deps names for building, the compiler is there wherever packages are built.
+# The compiler, which pkgconfig/install-deps names for building, is there wherever packages are built.
 sed -n "/^wanted_for_build=/,/^'/s/^[a-z]*:[^ ]*  *\([^ ]*\).*/\1/p" pkgconfig/install-deps |
 	grep -v -x -e gcc -e libc6-dev -e fuse3 >"$root/wanted"
 [ -s "$root/wanted" ] || wrong "pkgconfig/install-deps names nothing"
@@ -26,7 +26,7 @@ while read -r package; do
 		wrong "debian/control: Build-Depends does not have $package"
 done <"$root/wanted"
 
-# What a newer compiler warns of does not end the package's build; here it is a macro that is defined twice.
+# A warning of a newer compiler does not end the package's build; here it is a macro that is defined twice.
 grep -q '^export WERROR =$' debian/rules || wrong "debian/rules: warnings are errors"
 # Flags that make was given can have blanks.
 eval "CPPFLAGS=-DK2HFT_VERSION_STRING=0 WERROR= ${K2HFT_MAKE:-make} -s B=$root/b $root/b/obj/lib/base/version.o" 2>/dev/null ||

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What is built in another folder is the same, byte for byte: nothing of it tells where or when that was.
+# A build in another folder is the same, byte for byte: nothing of it tells where or when that was.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Whoever builds it may choose how much is optimised: -O3 and -Og bring no warning, which ends the build unless WERROR is
+# The user who builds it may choose how much is optimised: -O3 and -Og bring no warning, which ends the build unless WERROR is
 # empty, and what is counted by vectors is right with -O3.
 set -eu
 work=$(mktemp -d)
@@ -16,5 +16,5 @@ build()
 
 build -O3 all "$work/-O3/tests/test_writer"
 "$work/-O3/tests/test_writer"
-# What xxhash.h forces to be inlined.
+# A function that xxhash.h forces to be inlined.
 build -Og "$work/-Og/obj/lib/base/hash.o"

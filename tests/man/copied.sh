@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What is copied out of an example is what was meant: roff makes typographic characters of a plain - ' ` ^ and ~.
+# Text that is copied out of an example is what was meant: roff makes typographic characters of a plain - ' ` ^ and ~.
 set -u
 # shellcheck disable=SC2016
 found=$(awk '

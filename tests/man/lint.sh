@@ -21,7 +21,7 @@ for page in man?/*; do
 		echo "$page: .TH says $title"
 		status=1
 	}
-	# Who searches for a key, a counter or a few words finds them: groff would hyphenate some, and put blanks between others.
+	# A search for a key, a counter or a few words finds them: groff would hyphenate some, and put blanks between others.
 	[ "$(grep -h -B 1 -A 1 '^\.TH ' "$page" | grep -v '^\.TH ')" = ".nr HY 0
 .ad l" ] || {
 		echo "$page: .nr HY 0 has to be before .TH, .ad l behind it"

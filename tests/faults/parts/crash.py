@@ -166,7 +166,7 @@ class Crash(Fault):
         elif status:
             raise Trouble(f"{process.name} ended with status {status}; {process.last_lines()}")
         elif more and self.point.need == "damage":
-            # What was damaged had been committed, only its acknowledgement was still on the way.
+            # The damaged chunk had been committed, only its acknowledgement was still on the way.
             self.damage()
             self.sender.go()
         elif more:

@@ -66,7 +66,7 @@ class Harness:
         self.started = time.monotonic()
         self.prefix = ""
 
-    # What faults.py and crash.py say
+    # Messages of faults.py and crash.py
 
     def schedule(self):
         """[(kind of world, [class of fault...])...]"""

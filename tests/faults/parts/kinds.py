@@ -10,7 +10,7 @@ from .process import Trouble, quiet, wait_until
 from .senders import Attached
 
 ALL = {}
-# Of a ring's file, before its records: header, producers, streams.
+# Parts of a ring's file, before its records: header, producers, streams.
 LABELS_BYTES = 4096 + 1024 * 64 + 4096 * 1280
 
 

@@ -181,7 +181,7 @@ class Lap:
             total = 0
             for part in sender.parts:
                 total += part.found["bytes"] if part.found else 0
-                # Of a record in pieces only the first can have been.
+                # Only the first piece of a record can have been.
                 missing = part.committed - total - (self.load.size_max if self.in_pieces() else 0)
                 if missing > 0:
                     self.count("lost", 1, sender, f"producer {part.producer}: {part.committed} bytes were committed by "

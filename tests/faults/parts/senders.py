@@ -105,7 +105,7 @@ class Sender:
     def died(self, committed):
         """`committed`: bytes of this lap that the ring has at least, and which must arrive."""
         part = self.parts[-1]
-        # What earlier parts of the lap had accepted at least is known; what they had at most decides.
+        # The least that earlier parts of the lap had accepted is known; the most decides.
         part.at_least = 0
         part.committed = committed
         self.after_kill(part)
