@@ -10,28 +10,6 @@
 /* What a busy loopback leaves behind for a moment is less. */
 #define UNSENT_BYTES_BUSY (64u * 1024)
 
-void k2i_client_output_reset(struct k2hft_client *client)
-{
-	struct k2i_client_output *output = &client->output;
-
-	output->control_bytes = output->control_sent = 0;
-	output->frame = output->full = false;
-	output->frame_sent = 0;
-}
-
-uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes)
-{
-	struct k2i_client_output *output = &client->output;
-
-	return sizeof(output->control) - output->control_bytes >= bytes ? output->control + output->control_bytes
-									: NULL;
-}
-
-void k2i_client_control_add(struct k2hft_client *client, size_t bytes)
-{
-	client->output.control_bytes += bytes;
-}
-
 static bool output_empty(const struct k2i_client_output *output)
 {
 	return !output->frame && output->control_sent == output->control_bytes;
@@ -75,17 +53,6 @@ static void frame_done(struct k2hft_client *client)
 		client->stats.resent_frames++;
 	if (client->sent_max < output->end)
 		client->sent_max = output->end;
-}
-
-static size_t control_taken(struct k2i_client_output *output, size_t bytes)
-{
-	size_t left = output->control_bytes - output->control_sent;
-	size_t taken = bytes < left ? bytes : left;
-
-	output->control_sent += taken;
-	if (output->control_sent == output->control_bytes)
-		output->control_sent = output->control_bytes = 0;
-	return taken;
 }
 
 static size_t frame_taken(struct k2hft_client *client, size_t bytes)
@@ -133,8 +100,8 @@ static int write_once(struct k2hft_client *client, uint64_t now_ns)
 	if (written < 0)
 		return (int)written;
 	size_t left = (size_t)written;
-	left -= frame_first ? frame_taken(client, left) : control_taken(output, left);
-	left -= frame_first ? control_taken(output, left) : frame_taken(client, left);
+	left -= frame_first ? frame_taken(client, left) : k2i_client_control_taken(output, left);
+	left -= frame_first ? k2i_client_control_taken(output, left) : frame_taken(client, left);
 	socket_progress(client, (size_t)written, now_ns);
 	return left == 0 && (size_t)written == wanted && !k2i_transport_waiting(&client->transport);
 }

@@ -27,3 +27,8 @@ int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position)
 	}
 	return 1;
 }
+
+bool k2i_client_answer_outstanding(const struct k2hft_client *client)
+{
+	return client->sent_count > 0 || client->ping_out || client->output.frame;
+}

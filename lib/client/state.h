@@ -181,18 +181,19 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 		       const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Ends the connection in good order, for ever. */
 void k2i_client_bye(struct k2hft_client *client);
+void k2i_client_retry_later(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns);
+void k2i_client_socket_close(struct k2hft_client *client);
+void k2i_client_resolve_drop(struct k2hft_client *client);
 int k2i_client_watch(struct k2hft_client *client, uint32_t events);
 /* Whether the peer owes something: an ACK or a PONG. */
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 
-/* client_tls.c: options may be NULL. -EINVAL one is out of range; the files are not looked at. */
-int k2i_client_tls_check(const struct k2hft_tls_options *options);
+/* tls.c */
 /* Of options that were checked all strings are copied; what is wrong with a file was logged. -EINVAL, -ENOMEM */
 int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
 void k2i_client_tls_free(struct k2hft_client *client);
-/* Before its thread is stopped: the end of OpenSSL does not touch it any more. */
-void k2i_client_tls_leave(struct k2hft_client *client);
+void k2i_client_tls_end(struct k2hft_client *client);
 /* When it is time. */
 void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
 /* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
@@ -209,6 +210,8 @@ void k2i_client_output_reset(struct k2hft_client *client);
 /* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
 uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
 void k2i_client_control_add(struct k2hft_client *client, size_t bytes);
+/* Of `bytes` that the socket took, those of the queue. */
+size_t k2i_client_control_taken(struct k2i_client_output *output, size_t bytes);
 /* Cuts and writes until there is a reason to pause. 0, or -EIO the ring can't be used. */
 int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 
@@ -236,7 +239,11 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 /* lease.c: the thread's wait after a lease for one call, until that ends or it is interrupted. With `running`. */
 void k2i_client_stand_by(struct k2hft_client *client);
 
-/* client_thread.c */
+/* exit.c: clients with TLS, which end before OpenSSL does; remove before the client's thread is stopped */
+void k2i_client_exit_add(struct k2hft_client *client);
+void k2i_client_exit_remove(struct k2hft_client *client);
+
+/* thread.c */
 void k2i_client_thread_stop(struct k2hft_client *client);
 /* Those who wait are told that nothing is sent any more. */
 void k2i_client_waits_end(struct k2hft_client *client);
@@ -247,5 +254,7 @@ void k2i_client_interrupt(struct k2hft_client *client);
 void k2i_client_interrupted(struct k2hft_client *client);
 /* Shows other threads how things stand, and tells those that wait in drain. */
 void k2i_client_publish(struct k2hft_client *client);
+/* Waits until all below position `target` is acknowledged or given up. */
+int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int timeout_ms);
 
 #endif

@@ -2,100 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "client/state.h"
 #include "base/clock.h"
 #include "base/options.h"
-#include "ring/handle.h"
+#include "client/state.h"
 
-/*
- * OpenSSL takes itself apart when a program that has begun to use it before this library ends, and waits for no thread:
- * clients that have one must be done with it then.
- */
-#define END_WAIT_NS (2 * K2I_SECOND_NS) /* all together, for what was written until then */
 #define CERTIFICATE_LOOK_NS (60 * K2I_SECOND_NS)
-static pthread_mutex_t users_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct k2hft_client *users;
-
-static void users_lock(void)
-{
-	(void)pthread_mutex_lock(&users_mutex);
-}
-
-static void users_unlock(void)
-{
-	(void)pthread_mutex_unlock(&users_mutex);
-}
-
-/*
- * A child of fork(2) has neither the threads nor a say in the connections. Its pid need not tell: it is that of its parent if
- * both are the first of their namespaces.
- */
-static void users_forget(void)
-{
-	users = NULL;
-	users_unlock();
-}
-
-static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
-{
-	struct k2hft_client_stats stats = {.size = sizeof(stats)};
-	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
-
-	/* The pid: a child of clone(2) has forgotten nothing. relaxed: who ends starts none. */
-	if (!atomic_load_explicit(&client->thread_runs, memory_order_relaxed) ||
-	    client->ring->process.owner >> 32 != (uint64_t)getpid())
-		return;
-	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
-		(void)k2hft_client_drain(client, left_ms);
-	k2i_client_waits_end(client);
-	k2i_client_thread_stop(client);
-	k2i_client_bye(client);
-	k2i_tls_context_release(client->tls_context);
-	client->tls_context = NULL;
-	k2i_client_fail(client);
-}
-
-static void users_end(void)
-{
-	uint64_t deadline_ns = k2i_clock_ns(CLOCK_MONOTONIC) + END_WAIT_NS;
-
-	users_lock();
-	for (; users; users = users->tls_next)
-		user_end(users, deadline_ns);
-	users_unlock();
-}
-
-static void users_prepare(void)
-{
-	(void)pthread_atfork(users_lock, users_unlock, users_forget);
-	k2i_tls_at_end(users_end);
-}
-
-static void user_add(struct k2hft_client *client)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	(void)pthread_once(&once, users_prepare);
-	users_lock();
-	client->tls_next = users;
-	users = client;
-	users_unlock();
-}
-
-void k2i_client_tls_leave(struct k2hft_client *client)
-{
-	struct k2hft_client **place = &users;
-
-	users_lock();
-	while (*place && *place != client)
-		place = &(*place)->tls_next;
-	if (*place)
-		*place = client->tls_next;
-	users_unlock();
-}
 
 static int path_copy(const char *path, const char **copy)
 {
@@ -103,25 +15,6 @@ static int path_copy(const char *path, const char **copy)
 		return 0;
 	*copy = strdup(path);
 	return *copy ? 0 : -ENOMEM;
-}
-
-int k2i_client_tls_check(const struct k2hft_tls_options *options)
-{
-	struct k2hft_tls_options known;
-	int error = options ? k2i_options_copy(&known, sizeof(known), options) : 0;
-
-	if (!options || error < 0)
-		return error;
-	if (known.version_min > K2HFT_TLS_1_3)
-		return k2i_option_refuse("version_min of tls = %u is not known", known.version_min);
-	if (known.reserved)
-		return k2i_option_refuse("reserved of tls = %u is not 0", known.reserved);
-	/* One without the other does nothing, and a shared key does without all of them. */
-	if (!known.certificate_path != !known.private_key_path)
-		return k2i_option_refuse("certificate_path and private_key_path need each other");
-	if (known.shared_key_path && (known.certificate_path || known.authority_path))
-		return k2i_option_refuse("shared_key_path stands instead of certificate_path and authority_path");
-	return 0;
 }
 
 static int settings_take(struct k2i_tls_settings *settings, const struct k2hft_tls_options *options)
@@ -150,8 +43,6 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 	if (error < 0)
 		return error;
 	error = k2i_tls_context_open(&client->tls, &client->tls_context, &problem);
-	if (error == 0)
-		user_add(client);
 	if (error == -EINVAL)
 		k2i_log(K2HFT_LOG_ERROR, "client: TLS: %s", problem.text);
 	if (client->tls.private_key && k2i_tls_private_key_exposed(client->tls.private_key))
@@ -160,9 +51,14 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 	return error;
 }
 
+void k2i_client_tls_end(struct k2hft_client *client)
+{
+	k2i_tls_context_release(client->tls_context);
+	client->tls_context = NULL;
+}
+
 void k2i_client_tls_free(struct k2hft_client *client)
 {
-	k2i_client_tls_leave(client);
 	k2i_tls_context_release(client->tls_context);
 	free((char *)client->tls.authority);
 	free((char *)client->tls.certificate);

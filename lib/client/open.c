@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/condition.h"
+#include "base/hash.h"
+#include "base/options.h"
+#include "client/state.h"
+#include "base/text.h"
+#include "ring/counts.h"
+#include "ring/handle.h"
+
+/* A line end that a script has left at the end of it must not keep this host from being heard. */
+static void own_name(char *name, size_t room)
+{
+	if (gethostname(name, room - 1) < 0)
+		name[0] = '\0';
+	k2i_text_controls_mask(name);
+}
+
+static int names_copy(struct k2hft_client *client)
+{
+	size_t peer_room = strlen(client->options.host) + strlen(client->options.port) + sizeof("[]:");
+
+	client->host = strdup(client->options.host);
+	client->port = strdup(client->options.port);
+	client->peer = malloc(peer_room);
+	if (!client->host || !client->port || !client->peer)
+		return -ENOMEM;
+	(void)snprintf(client->peer, peer_room, strchr(client->host, ':') ? "[%s]:%s" : "%s:%s", client->host,
+		       client->port);
+	if (client->options.host_name)
+		memcpy(client->host_name, client->options.host_name, strlen(client->options.host_name));
+	else
+		own_name(client->host_name, sizeof(client->host_name));
+	/* The caller's memory. */
+	client->options.host = client->options.port = client->options.host_name = NULL;
+	client->options.tls = NULL;
+	return 0;
+}
+
+static void ring_look(struct k2hft_client *client)
+{
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	bool known;
+
+	client->opened_at = k2i_ring_opened_at(client->ring, &known);
+	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
+	client->epoch = stats.epoch;
+	client->acked = client->released = client->announced = stats.acked;
+	if (k2i_ring_damage(client->ring, &client->repaired_from, &client->repaired_to))
+		k2i_log(K2HFT_LOG_ERROR,
+			"client: the ring was damaged when it was opened: records between positions %" PRIu64
+			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
+			client->repaired_from, client->repaired_to, stats.damaged_bytes);
+	client->random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
+}
+
+static int watch(int epoll, int descriptor)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
+
+	if (descriptor < 0)
+		return descriptor;
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) < 0 ? -errno : 0;
+}
+
+static int descriptors_open(struct k2hft_client *client)
+{
+	client->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (client->epoll < 0)
+		return -errno;
+	client->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->interrupt < 0)
+		return -errno;
+	int error = watch(client->epoll, client->interrupt);
+	return error < 0 ? error : watch(client->epoll, k2hft_ring_wake_descriptor(client->ring));
+}
+
+static void client_free(struct k2hft_client *client)
+{
+	if (client->epoll >= 0)
+		(void)close(client->epoll);
+	if (client->interrupt >= 0)
+		(void)close(client->interrupt);
+	(void)pthread_cond_destroy(&client->drained);
+	(void)pthread_mutex_destroy(&client->running);
+	(void)pthread_mutex_destroy(&client->lock);
+	k2i_client_tls_free(client);
+	free(client->compressed);
+	free(client->host);
+	free(client->port);
+	free(client->peer);
+	free(client);
+}
+
+static int client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
+		       struct k2hft_client **client)
+{
+	struct k2hft_client_options known;
+
+	if (!ring || !client)
+		return -EINVAL;
+	int error = k2i_options_copy(&known, sizeof(known), options);
+	if (error == 0)
+		error = k2i_client_options_check(&known);
+	if (error < 0)
+		return error;
+	struct k2hft_client *opened = calloc(1, sizeof(*opened));
+	if (!opened)
+		return -ENOMEM;
+	opened->ring = ring;
+	opened->options = known;
+	opened->epoll = opened->interrupt = opened->transport.descriptor = -1;
+	(void)pthread_mutex_init(&opened->running, NULL);
+	(void)pthread_mutex_init(&opened->lock, NULL);
+	k2i_condition_init(&opened->drained);
+	error = names_copy(opened);
+	if (error == 0)
+		error = k2i_client_tls_open(opened, known.tls);
+	if (error == 0)
+		error = descriptors_open(opened);
+	/* Two would take the chunks from each other. acquire: what the one before has done with the ring. */
+	if (error == 0 && atomic_exchange_explicit(&ring->sent, true, memory_order_acquire))
+		error = -EBUSY;
+	if (error < 0) {
+		client_free(opened);
+		return error;
+	}
+	if (opened->tls_context)
+		k2i_client_exit_add(opened);
+	ring_look(opened);
+	k2i_client_certificate_look(opened, 0);
+	k2i_client_publish(opened);
+	*client = opened;
+	return 0;
+}
+
+int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options, struct k2hft_client **client)
+{
+	int kept = errno, status = client_open(ring, options, client);
+
+	errno = kept;
+	return status;
+}
+
+void k2hft_client_close(struct k2hft_client *client)
+{
+	int kept = errno;
+
+	if (!client)
+		return;
+	k2i_client_exit_remove(client);
+	k2i_client_thread_stop(client);
+	k2i_client_bye(client);
+	atomic_store_explicit(&client->ring->sent, false, memory_order_release);
+	client_free(client);
+	errno = kept;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Shows other threads how the client stands, and wakes those that wait for acknowledgements. */
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "client/state.h"
+#include "ring/counts.h"
+
+/*
+ * Up to where nothing is waiting or on its way; `*all`: nothing is in the ring. A claim that came to nothing leaves a
+ * gap that no ACK names: the ring's own positions pass it, but only when they are read over.
+ */
+static uint64_t drained_position(struct k2hft_client *client, bool *all)
+{
+	bool connected = client->state == K2HFT_CLIENT_CONNECTED;
+	bool all_acked = connected && client->sent_count == 0 && !client->output.frame && client->batch.span.bytes == 0;
+
+	if (!connected && !client->broken) {
+		struct k2hft_span unread; /* WELCOME places the ring anew, so nothing is lost by this */
+
+		(void)k2hft_ring_rewind(client->ring, client->acked);
+		(void)k2hft_ring_read(client->ring, 1, 1, &unread, NULL);
+	}
+	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
+	uint64_t position = all_acked ? stats.read : stats.head;
+	*all = position >= stats.tail;
+	return position;
+}
+
+/* What has happened since the last time goes to the ring, where it stays when this process has ended. */
+static void ring_tell(struct k2hft_client *client)
+{
+	const struct k2hft_client_stats *now = &client->stats, *told = &client->published;
+
+#define TELL(name) k2i_ring_count(client->ring, K2I_RING_##name, now->name - told->name);
+	TELL(expired_records)
+	TELL(unknown_records)
+	TELL(connects)
+	TELL(connect_failures)
+	TELL(refusals)
+	TELL(ledger_lost)
+	TELL(discarded_ranges)
+	TELL(sent_frames)
+	TELL(sent_records)
+	TELL(sent_bytes)
+	TELL(resent_frames)
+	TELL(compressed_frames)
+#undef TELL
+}
+
+void k2i_client_publish(struct k2hft_client *client)
+{
+	/* This thread alone writes both. */
+	ring_tell(client);
+	client->stats.state = client->state;
+	client->stats.acked = client->acked;
+	client->stats.window_end = client->window_end;
+	(void)pthread_mutex_lock(&client->lock);
+	client->published = client->stats;
+	if (client->drainers > 0) {
+		bool all = false;
+		uint64_t position = drained_position(client, &all);
+
+		client->drained_all_count += all;
+		if (client->published_drained < position || all || client->broken)
+			(void)pthread_cond_broadcast(&client->drained);
+		if (client->published_drained < position || client->broken)
+			client->published_drained = position;
+	}
+	(void)pthread_mutex_unlock(&client->lock);
+}
+
+int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats)
+{
+	struct k2hft_client_stats known;
+
+	if (!client)
+		return -EINVAL;
+	(void)pthread_mutex_lock(&client->lock);
+	known = client->published;
+	(void)pthread_mutex_unlock(&client->lock);
+	return k2i_stats_copy(stats, &known, sizeof(known));
+}
+
+void k2i_client_waits_end(struct k2hft_client *client)
+{
+	(void)pthread_mutex_lock(&client->lock);
+	client->thread_failed = true;
+	(void)pthread_cond_broadcast(&client->drained);
+	(void)pthread_mutex_unlock(&client->lock);
+}
+
+void k2i_client_fail(struct k2hft_client *client)
+{
+	client->broken = true;
+	k2i_client_waits_end(client);
+}
+
+bool k2i_client_failed(struct k2hft_client *client)
+{
+	bool failed;
+
+	(void)pthread_mutex_lock(&client->lock);
+	failed = client->thread_failed;
+	(void)pthread_mutex_unlock(&client->lock);
+	return failed;
+}
+
+/* The target was the ring's tail, which goes back with claims that are given back, and then is never reached. */
+static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
+{
+	return client->published_drained >= target || client->drained_all_count != all_count;
+}
+
+/* With the lock held. */
+static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_ms)
+{
+	struct timespec deadline =
+		k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (timeout_ms < 0 ? 0 : (uint64_t)timeout_ms * 1000000));
+	uint64_t all_count = client->drained_all_count;
+	int error = 0;
+
+	while (!drained(client, target, all_count) && error == 0) {
+		if (client->thread_failed)
+			return -EIO;
+		if (timeout_ms < 0)
+			error = pthread_cond_wait(&client->drained, &client->lock);
+		else
+			error = pthread_cond_timedwait(&client->drained, &client->lock, &deadline);
+	}
+	return drained(client, target, all_count) ? 0 : -error;
+}
+
+static void drain_leave(void *argument)
+{
+	struct k2hft_client *client = argument;
+
+	client->drainers--;
+	(void)pthread_mutex_unlock(&client->lock);
+}
+
+int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int timeout_ms)
+{
+	int error;
+
+	(void)pthread_mutex_lock(&client->lock);
+	client->drainers++;
+	pthread_cleanup_push(drain_leave, client);
+	/* The client's thread looks at the ring's positions only while somebody waits for them. */
+	k2i_client_interrupt(client);
+	error = drain_wait(client, target, timeout_ms);
+	pthread_cleanup_pop(1);
+	return error;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "client/state.h"
+
+void k2i_client_interrupt(struct k2hft_client *client)
+{
+	/* A writer's call comes here, too, also where the program has closed the library's descriptors. */
+	int kept = errno, cancel_state = k2i_cancel_disable();
+	uint64_t one = 1;
+
+	(void)!write(client->interrupt, &one, sizeof(one));
+	k2i_cancel_restore(cancel_state);
+	errno = kept;
+}
+
+void k2i_client_interrupted(struct k2hft_client *client)
+{
+	uint64_t count;
+
+	if (read(client->interrupt, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		client->claims_begun = true;
+}
