@@ -46,7 +46,7 @@ OPEN(open64)
 END
 booted="env LD_PRELOAD=$preload BASE=$dir/out HOLD=$dir/hold ASKED=$dir/asked"
 
-receiver_config
+receiver_config ""
 receiver_start
 sends 'a 1 0' a one
 : >"$dir/hold"
