@@ -14,7 +14,7 @@
 
 int main(int argc, char **argv)
 {
-	struct k2hft_sender_options options = {.size = sizeof(options)};
+	struct k2hft_sender_options options = K2HFT_SENDER_OPTIONS_INIT;
 	struct k2hft_sender *sender;
 	struct k2hft_writer *writer;
 	int status;

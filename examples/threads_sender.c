@@ -70,8 +70,8 @@ static int run(struct k2hft_sender *sender)
 
 int main(int argc, char **argv)
 {
-	struct k2hft_sender_options options = {.size = sizeof(options)};
-	struct k2hft_sender_stats stats = {.size = sizeof(stats)};
+	struct k2hft_sender_options options = K2HFT_SENDER_OPTIONS_INIT;
+	struct k2hft_sender_stats stats = K2HFT_SENDER_STATS_INIT;
 	struct k2hft_client_stats client = {.size = sizeof(client)};
 	struct k2hft_sender *sender;
 	int status;

@@ -24,7 +24,6 @@
 #include "fuse/base/options.h"
 #include "fuse/copy/outputfile.h"
 #include "ring/counts.h"
-#include "sender/sender.h"
 #include "config/sender.h"
 #include "fuse/base/journal.h"
 #include "fuse/cached/cache_dropper.h"
@@ -236,12 +235,15 @@ static uint64_t records_waiting(const struct k2hft_ring_options *options)
  */
 static int make_ring(struct k2i_mount *mount)
 {
-	const struct k2hft_ring_options options = k2i_sender_ring_options(&mount->config.options);
+	struct k2hft_ring_options options;
 	struct k2hft_ring *ring;
 	char message[1024];
-	uint64_t waiting = records_waiting(&options);
-	int status = k2hft_ring_open(&options, &ring);
+	uint64_t waiting;
+	int status;
 
+	(void)k2hft_sender_ring_options(&mount->config.options, &options);
+	waiting = records_waiting(&options);
+	status = k2hft_ring_open(&options, &ring);
 	if (status) {
 		k2i_sender_config_ring_failed(&mount->config, status, message, sizeof(message));
 		k2i_log(K2HFT_LOG_ERROR, "%s", message);

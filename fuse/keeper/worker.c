@@ -19,7 +19,6 @@
 #include "fuse/base/options.h"
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
-#include "sender/sender.h"
 #include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_drop.h"
@@ -91,11 +90,11 @@ static int open_ring(struct k2i_mount *mount)
 
 static int open_client(struct k2i_mount *mount)
 {
-	struct k2hft_client_options options = k2i_sender_client_options(&mount->config.options);
+	struct k2hft_client_options options;
 	int status;
 
 	/* The last worker alone closes its client in good order. */
-	options.flags = mount->settings->queue_type != K2I_QUEUE_FILE ? K2HFT_CLIENT_RING_ENDS : 0;
+	(void)k2hft_sender_client_options(&mount->config.options, &options);
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
 	status = k2hft_client_open(mount->ring, &options, &mount->client);

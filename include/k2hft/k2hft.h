@@ -11,8 +11,8 @@
  * is undefined. Pointers must not be NULL unless a comment allows it. The library never prints anything and never ends
  * the process; its messages go to the callback of k2hft/log.h.
  *
- * Structures. A structure of options begins with its own size, which the caller sets with sizeof; every other field
- * may be zero, which is its default, unless a comment says otherwise. If the structure is larger than this library's,
+ * Structures. A structure of options begins with its own size, which the caller sets with sizeof or by K2HFT_..._INIT
+ * behind the structure; every other field may be zero, which is its default, unless a comment says otherwise. If the structure is larger than this library's,
  * as that of a newer program can be, the fields that this library does not know must be zero, else -EINVAL. A
  * structure of statistics begins with its size in the same way; fields that this library does not know come out as
  * zero. A structure without a size does not change as long as the soname does not. Strings in options are copied; what

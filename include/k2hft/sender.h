@@ -20,9 +20,11 @@ extern "C" {
  * What most applications need. A sender is a ring and a client that sends it on a thread; one in a process is usually
  * enough. A writer puts the records of one stream into it; each thread has its own. Without the handling of errors:
  *
- *	struct k2hft_sender_options options = {.size = sizeof(options), .host = "logs.example", .port = "8020"};
+ *	struct k2hft_sender_options options = K2HFT_SENDER_OPTIONS_INIT;
  *	struct k2hft_sender *sender;
  *	struct k2hft_writer *writer;
+ *	options.host = "logs.example";
+ *	options.port = "8020";
  *	k2hft_sender_open(&options, &sender);
  *	k2hft_writer_open(sender, "app/access.log", &writer);
  *	k2hft_writer_write(writer, "hello", 5);
@@ -50,6 +52,10 @@ struct k2hft_sender_options {
 	uint32_t reserved; /* 0 */
 	const struct k2hft_tls_options *tls;
 };
+#define K2HFT_SENDER_OPTIONS_INIT                                                                                      \
+	{                                                                                                              \
+		sizeof(struct k2hft_sender_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL              \
+	}
 /* What a write does when the ring is full. */
 #define K2HFT_FULL_BLOCK 0u /* it waits for room */
 #define K2HFT_FULL_FAIL 1u  /* it writes nothing and returns -EAGAIN */
@@ -63,6 +69,10 @@ struct k2hft_sender_stats {
 	uint64_t refused_writes;                 /* calls of k2hft_writer_write and _lines that returned an error */
 	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
 };
+#define K2HFT_SENDER_STATS_INIT                                                                                        \
+	{                                                                                                              \
+		sizeof(struct k2hft_sender_stats), 0, 0, 0, 0, 0, 0                                                    \
+	}
 
 /*
  * Opens a ring and starts a client for it on a thread, with all signals blocked. Does not wait for a connection. Free
@@ -128,6 +138,18 @@ K2HFT_API struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender);
 K2HFT_API struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender);
 
 /*
+ * Fill in the options of the sender's ring, and of its client, for a program that opens both itself: it has a loop of
+ * its own for the client, or writes with producers. Strings and `tls` are not copied. Any thread.
+ *
+ * -EINVAL an argument is NULL, the size of `options` is not set, or a field is set that this version does not know.
+ * Since 0.1.0.
+ */
+K2HFT_API int k2hft_sender_ring_options(const struct k2hft_sender_options *options,
+					struct k2hft_ring_options *ring_options);
+K2HFT_API int k2hft_sender_client_options(const struct k2hft_sender_options *options,
+					  struct k2hft_client_options *client_options);
+
+/*
  * Opens a writer for the lines of the text stream `path`, see k2hft_stream_path_check. Any thread may open one, but
  * only one thread at a time use it. Any number of writers may have the same path: their records do not mix, but for
  * the pieces of long ones (see k2hft_writer_write) if the writers are in one process. Free it with k2hft_writer_close.
@@ -156,10 +178,10 @@ K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
  *
  * On failure nothing of the record is written, but for pieces of a long one before -EIO and -EPIPE. -EINVAL a text has
  * an LF inside, a binary block has no bytes, or a line of k2hft_writer_lines is out in pieces and has not ended;
- * -EAGAIN the ring is full and the sender has K2HFT_FULL_FAIL; -EMSGSIZE the sender must not wait and the record is
- * longer than half of the ring; -EINTR a signal handler ran while the call waited for room, whether it was installed
- * with SA_RESTART or not; -EIO the call waited for room, and flush would say -EIO, too, or a filter of system calls
- * refuses futex(2); -EPIPE as with k2hft_sender_attach. Since 0.1.0.
+ * -EBUSY room is reserved, see k2hft_writer_reserve; -EAGAIN the ring is full and the sender has K2HFT_FULL_FAIL;
+ * -EMSGSIZE the sender must not wait and the record is longer than half of the ring; -EINTR a signal handler ran while
+ * the call waited for room, whether it was installed with SA_RESTART or not; -EIO the call waited for room, and flush
+ * would say -EIO, too, or a filter of system calls refuses futex(2); -EPIPE as with k2hft_sender_attach. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record, size_t bytes);
 
@@ -170,9 +192,37 @@ K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record
  * are none if the text, with what waits in the writer, fits into one chunk (256 KiB, less for a ring under 8 MiB).
  * One thread at a time.
  *
- * -EINVAL the writer is a binary one; -ENOMEM; -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since 0.1.0.
+ * -EINVAL the writer is a binary one; -ENOMEM; -EBUSY, -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken);
+
+/*
+ * Sends what waits in the writer behind the last LF, as k2hft_writer_close does, but tells when it can't. The thread that
+ * uses the writer.
+ *
+ * -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write: the bytes wait still; -EBUSY room is reserved. Since 0.1.0.
+ */
+K2HFT_API int k2hft_writer_lines_end(struct k2hft_writer *writer);
+
+/*
+ * Reserves room in the ring to be filled in place, by read(2) say. `*memory` is where, `*bytes` how much: 4 KiB to
+ * 256 KiB, less for a ring under 8 MiB. Commit it soon: the receiver gets nothing that comes behind it before. One
+ * thread at a time.
+ *
+ * -EAGAIN the ring is full, and the sender has K2HFT_FULL_FAIL or K2HFT_FULL_DROP; -EBUSY room is reserved already;
+ * -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since 0.1.0.
+ */
+K2HFT_API int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes);
+
+/*
+ * Takes the first `bytes` bytes of what is reserved and gives the rest back: as k2hft_writer_lines takes a text, or as
+ * one record of a binary writer; 0 gives all back. Until then other functions of the writer return -EBUSY, and
+ * k2hft_writer_close gives all back. One thread at a time.
+ *
+ * -EINVAL nothing is reserved, or not so much; -ENOMEM there is no memory for what waits behind the last LF: all stays
+ * reserved. Since 0.1.0.
+ */
+K2HFT_API int k2hft_writer_commit(struct k2hft_writer *writer, size_t bytes);
 
 #ifdef __cplusplus
 #pragma GCC diagnostic pop

@@ -58,7 +58,7 @@ static void claim_in_the_way(void *argument)
 	(void)k2i_sender_seal(argument);
 }
 
-struct k2hft_ring_options k2i_sender_ring_options(const struct k2hft_sender_options *options)
+static struct k2hft_ring_options ring_options_of(const struct k2hft_sender_options *options)
 {
 	return (struct k2hft_ring_options){
 		.size = sizeof(struct k2hft_ring_options),
@@ -68,7 +68,7 @@ struct k2hft_ring_options k2i_sender_ring_options(const struct k2hft_sender_opti
 	};
 }
 
-struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_options *options)
+static struct k2hft_client_options client_options_of(const struct k2hft_sender_options *options)
 {
 	/* A ring without a name is found by nobody later. */
 	bool ends = !options->ring_path || options->ring_flags & K2HFT_RING_TEMPORARY;
@@ -85,6 +85,26 @@ struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_
 		.flags = ends ? K2HFT_CLIENT_RING_ENDS : 0,
 		.tls = options->tls,
 	};
+}
+
+int k2hft_sender_ring_options(const struct k2hft_sender_options *options, struct k2hft_ring_options *ring_options)
+{
+	struct k2hft_sender_options known;
+	int status = ring_options ? k2i_options_copy(&known, sizeof(known), options) : -EINVAL;
+
+	if (status == 0)
+		*ring_options = ring_options_of(&known);
+	return status;
+}
+
+int k2hft_sender_client_options(const struct k2hft_sender_options *options, struct k2hft_client_options *client_options)
+{
+	struct k2hft_sender_options known;
+	int status = client_options ? k2i_options_copy(&known, sizeof(known), options) : -EINVAL;
+
+	if (status == 0)
+		*client_options = client_options_of(&known);
+	return status;
 }
 
 static int client_start(struct k2hft_sender *sender, const struct k2hft_client_options *client_options)
@@ -166,11 +186,11 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 	if (known.reserved)
 		return k2i_option_refuse("reserved = %u is not 0", known.reserved);
 	/* Before a ring file is begun afresh for it. */
-	client_options = k2i_sender_client_options(&known);
+	client_options = client_options_of(&known);
 	status = k2i_client_options_check(&client_options);
 	if (status)
 		return status;
-	ring_options = k2i_sender_ring_options(&known);
+	ring_options = ring_options_of(&known);
 	waiting = k2i_ring_waiting(&ring_options);
 	status = k2i_sender_create(&ring_options, known.full, &made);
 	if (status)

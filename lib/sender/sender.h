@@ -37,10 +37,6 @@ struct k2hft_sender {
 	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
 };
 
-/* sender.c: what of a sender's options is its ring's, and its client's. */
-struct k2hft_ring_options k2i_sender_ring_options(const struct k2hft_sender_options *options);
-struct k2hft_client_options k2i_sender_client_options(const struct k2hft_sender_options *options);
-
 /* A sender without a client, whose caller consumes the ring; and its end, with a client or not. */
 int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender);
 void k2i_sender_free(struct k2hft_sender *sender);

@@ -168,13 +168,12 @@ void k2i_writer_tail_drop(struct k2hft_writer *writer, int status)
 		text_drop(writer, status, 0);
 }
 
-static int rest_skip(struct k2hft_writer *writer, const uint8_t *text, size_t bytes, size_t *step)
+/* Up to and with the first LF, or all. */
+static size_t line_bytes(const uint8_t *text, size_t bytes)
 {
 	const uint8_t *end = memchr(text, '\n', bytes);
 
-	*step = end ? (size_t)(end - text) + 1 : bytes;
-	writer->skipping = !end;
-	return 0;
+	return end ? (size_t)(end - text) + 1 : bytes;
 }
 
 /* The end of what goes into the next chunk: lines up to a run, or one long line; 0: no line ends there. */
@@ -199,8 +198,11 @@ static int text_step(struct k2hft_writer *writer, const uint8_t *text, size_t by
 {
 	uint64_t records;
 
-	if (writer->skipping)
-		return rest_skip(writer, text, bytes, step);
+	if (writer->skipping) {
+		*step = line_bytes(text, bytes);
+		writer->skipping = text[*step - 1] != '\n';
+		return 0;
+	}
 	*step = run_end(writer, text, bytes);
 	if (*step) {
 		records = k2i_line_ends_count(text, *step);
@@ -222,8 +224,10 @@ int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t byt
 
 	if (taken)
 		*taken = 0;
-	if (writer->binary || writer->reserved || (bytes && !text))
+	if (writer->binary || (bytes && !text))
 		return k2i_writer_answer(writer, -EINVAL);
+	if (writer->reserved)
+		return k2i_writer_answer(writer, -EBUSY);
 	k2i_writer_enter(writer);
 	for (; done < bytes && status == 0; done += status ? 0 : step)
 		status = text_step(writer, from + done, bytes - done, &step);
@@ -258,14 +262,24 @@ int k2i_writer_tail_end(struct k2hft_writer *writer)
 	return status;
 }
 
-int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes)
+int k2hft_writer_lines_end(struct k2hft_writer *writer)
+{
+	int status = writer->reserved ? -EBUSY : k2i_writer_tail_end(writer);
+
+	if (status != -ENOBUFS)
+		return status;
+	k2i_writer_tail_drop(writer, status);
+	return 0;
+}
+
+int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes)
 {
 	size_t run_bytes = writer->sender->run_bytes_max, claimed_bytes;
 	void *claimed;
 	int status;
 
 	if (writer->reserved)
-		return -EINVAL;
+		return -EBUSY;
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
 	status = k2i_writer_end_owed(writer);
@@ -273,8 +287,9 @@ int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes
 		status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
 					  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);
 	k2i_writer_leave(writer);
+	/* There is no record yet to be dropped. */
 	if (status)
-		return status;
+		return status == -ENOBUFS ? -EAGAIN : status;
 	writer->reserved = claimed;
 	writer->reserved_bytes = claimed_bytes;
 	*memory = writer->reserved + writer->tail_bytes;
@@ -283,58 +298,73 @@ int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes
 }
 
 /* Publishes the tail and the first `bytes` behind it, and keeps the `rest_bytes` that follow as the new tail. */
-static int reserved_commit(struct k2hft_writer *writer, size_t bytes, size_t rest_bytes, bool ends)
+static int reserved_lines(struct k2hft_writer *writer, size_t bytes, size_t rest_bytes, bool ends)
 {
 	size_t all = writer->tail_bytes + bytes;
 	uint16_t flags = (uint16_t)(continued_flag(writer) | (ends ? 0 : K2HFT_CHUNK_CONTINUES));
 	uint64_t records = ends ? k2i_line_ends_count(writer->reserved + writer->tail_bytes, bytes) : 0;
-	int status = tail_room(writer, rest_bytes);
+	uint8_t *claimed = writer->reserved;
+	int status;
 
-	if (status)
-		return status;
 	if (writer->tail_bytes)
-		memcpy(writer->reserved, writer->tail, writer->tail_bytes);
+		memcpy(claimed, writer->tail, writer->tail_bytes);
 	/* Before the commit, which gives the rear of the claim back. */
 	if (rest_bytes)
-		memcpy(writer->tail, writer->reserved + all, rest_bytes);
+		memcpy(writer->tail, claimed + all, rest_bytes);
 	writer->tail_bytes = rest_bytes;
 	writer->continued = !ends;
+	writer->reserved = NULL;
 	status =
 		k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), ends ? (uint32_t)records : 1, flags, all);
 	if (status == 0)
 		k2i_writer_count_sealed(writer, records, all);
-	writer->reserved = NULL;
 	return status;
 }
 
+/* A reservation that stays for want of memory is as it was. */
 static int reserved_text(struct k2hft_writer *writer, size_t bytes)
 {
-	const uint8_t *text = writer->reserved + writer->tail_bytes;
-	const uint8_t *end = memrchr(text, '\n', bytes);
+	uint8_t *text = writer->reserved + writer->tail_bytes;
+	size_t skipped = writer->skipping ? line_bytes(text, bytes) : 0;
+	const uint8_t *end = memrchr(text + skipped, '\n', bytes - skipped);
+	size_t rest_bytes = end ? (size_t)(text + bytes - end) - 1 : bytes - skipped;
+	int status = tail_room(writer, writer->tail_bytes + rest_bytes);
 
+	if (status)
+		return status;
+	if (skipped) {
+		writer->skipping = text[skipped - 1] != '\n';
+		bytes -= skipped;
+		memmove(text, text + skipped, bytes);
+	}
 	if (end)
-		return reserved_commit(writer, (size_t)(end - text) + 1, bytes - (size_t)(end - text) - 1, true);
+		return reserved_lines(writer, bytes - rest_bytes, rest_bytes, true);
 	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max)
-		return reserved_commit(writer, bytes - 1, 1, false);
-	return tail_append(writer, text, bytes);
+		return reserved_lines(writer, bytes - 1, 1, false);
+	return bytes ? tail_append(writer, text, bytes) : 0;
 }
 
-int k2i_writer_commit(struct k2hft_writer *writer, size_t bytes)
+static int reserved_block(struct k2hft_writer *writer, size_t bytes)
+{
+	int status;
+
+	writer->reserved = NULL;
+	status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), 1, 0, bytes);
+	if (status == 0)
+		k2i_writer_count_sealed(writer, 1, bytes);
+	return status;
+}
+
+int k2hft_writer_commit(struct k2hft_writer *writer, size_t bytes)
 {
 	int status = 0;
 
 	if (!writer->reserved || bytes > writer->reserved_bytes - writer->tail_bytes)
 		return -EINVAL;
-	if (bytes && writer->binary) {
-		status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), 1, 0, bytes);
-		if (status == 0)
-			k2i_writer_count_sealed(writer, 1, bytes);
-		writer->reserved = NULL;
-	} else if (bytes) {
-		status = reserved_text(writer, bytes);
-	}
-	/* Nothing was published: the claim goes back. */
-	if (writer->reserved) {
+	if (bytes)
+		status = writer->binary ? reserved_block(writer, bytes) : reserved_text(writer, bytes);
+	/* Nothing of it was published: the claim goes back. */
+	if (writer->reserved && status == 0) {
 		(void)k2hft_producer_discard(writer->producer);
 		writer->reserved = NULL;
 	}

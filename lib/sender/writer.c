@@ -170,6 +170,8 @@ void k2hft_writer_close(struct k2hft_writer *writer)
 
 	if (!writer)
 		return;
+	if (writer->reserved)
+		(void)k2hft_writer_commit(writer, 0);
 	status = k2i_writer_tail_end(writer);
 	if (status)
 		k2i_writer_tail_drop(writer, status);
@@ -270,6 +272,8 @@ static int record_take(struct k2hft_writer *writer, const void *record, size_t b
 {
 	int status = 0;
 
+	if (writer->reserved)
+		return -EBUSY;
 	/* A line that went out in pieces and has not ended leaves no place for a record of its own. */
 	if (writer->binary ? !bytes || !record
 			   : (bytes && (!record || memchr(record, '\n', bytes))) || writer->continued)

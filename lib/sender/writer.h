@@ -59,7 +59,7 @@ struct k2hft_writer {
 	size_t much_bytes; /* committed at once or in full chunks since this thread last sent */
 	uint8_t *tail;     /* what k2hft_writer_lines was given behind the last LF */
 	size_t tail_bytes, tail_room;
-	uint8_t *reserved; /* k2i_writer_reserve */
+	uint8_t *reserved; /* k2hft_writer_reserve */
 	size_t reserved_bytes;
 
 	/* Under the sender's mutex. */
@@ -207,14 +207,5 @@ int k2i_writer_end_owed(struct k2hft_writer *writer);
 int k2i_writer_tail_end(struct k2hft_writer *writer);
 /* Drops it instead, if there is any, because of `status`. If the line is out in pieces, its end is owed then. */
 void k2i_writer_tail_drop(struct k2hft_writer *writer, int status);
-
-/*
- * Ring memory that is filled from elsewhere, by read(2) say. reserve gives at least one byte at `*memory`, `*bytes` in
- * all; commit takes the first `bytes` of them (0: gives all back) as k2hft_writer_lines takes a text, or as one record
- * of a binary writer. Errors of reserve as k2hft_writer_lines's; of commit -ENOMEM, nothing taken. Between both the
- * claim stands in the way of what comes behind it.
- */
-int k2i_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes);
-int k2i_writer_commit(struct k2hft_writer *writer, size_t bytes);
 
 #endif

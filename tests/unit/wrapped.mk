@@ -39,3 +39,4 @@ wrapped_by_test_truncate_probe = k2i_journal_alloc
 wrapped_by_test_turnstile      = syscall
 wrapped_by_test_verify_record  = reallocarray
 wrapped_by_test_writeback_pull = k2i_journal_alloc
+wrapped_by_test_writer_reserve = realloc

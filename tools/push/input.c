@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sender/writer.h"
 
 /* Waits look around this often: for an interrupt, for progress to show. */
 #define SLICE_MS 100
@@ -101,7 +100,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 	void *memory;
 	size_t room;
 	ssize_t got;
-	int status = k2i_writer_reserve(writer, &memory, &room), saved_errno;
+	int status = k2hft_writer_reserve(writer, &memory, &room), saved_errno;
 
 	if (status == -EAGAIN) {
 		if (push_interrupts())
@@ -113,7 +112,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(-status));
 	got = input_read(push, input, memory, room);
 	saved_errno = errno;
-	status = k2i_writer_commit(writer, got > 0 ? (size_t)got : 0);
+	status = k2hft_writer_commit(writer, got > 0 ? (size_t)got : 0);
 	if (status)
 		return push_failed(STATUS_FAILED, "%s: %s", input->name, strerror(-status));
 	if (got > 0) {
@@ -130,7 +129,7 @@ static int block_read(struct push *push, struct k2hft_writer *writer, const stru
 static int rest_send(struct push *push, struct k2hft_writer *writer)
 {
 	for (;;) {
-		int status = k2i_writer_tail_end(writer);
+		int status = k2hft_writer_lines_end(writer);
 
 		if (status != -EAGAIN)
 			return 0;

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "ring/counts.h"
 
 #define SHOW_NS UINT64_C(200000000)
 #define SLICE_MS 100
@@ -70,13 +69,13 @@ int push_connection_check(struct push *push)
 bool push_stalled(struct push *push)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
-	uint64_t acked;
+	struct k2hft_ring_stats ring = {.size = sizeof(ring)};
 
 	if (push_interrupts() > 1)
 		return true;
-	acked = k2i_ring_stats(k2hft_sender_ring(push->sender)).acked;
-	if (acked != push->acked || !push->progress_ns) {
-		push->acked = acked;
+	(void)k2hft_ring_stats(k2hft_sender_ring(push->sender), &ring);
+	if (ring.acked != push->acked || !push->progress_ns) {
+		push->acked = ring.acked;
 		push->progress_ns = now_ns;
 	}
 	return now_ns - push->progress_ns >= (uint64_t)push->options.timeout_ms * 1000000;

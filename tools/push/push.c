@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "sender/sender.h"
 #include "tools/base/commands.h"
 
 #define TIMEOUT_S_DEFAULT 30
@@ -323,7 +322,9 @@ static int push_run(struct push *push, char **names)
 	push->shown_ns = push->started_ns;
 	status = inputs_push(push, names);
 	drained = push_drain(push);
-	k2i_sender_free(push->sender);
+	/* push_drain has said what remains. */
+	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+	(void)k2hft_sender_close(push->sender, 0);
 	return status ? status : drained;
 }
 

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sender/sender.h"
-
 #define SLICE_MS 100
 
 static int sender_options_make(const struct verify_options *options, struct verify_sender *sender)
@@ -102,7 +100,9 @@ int verify_sender_close(const struct verify_options *options, struct verify_send
 		for (; flushed && left_ms >= 0 && !stop(); left_ms -= SLICE_MS)
 			flushed = k2hft_sender_flush(sender->sender, SLICE_MS);
 		status = stats_tell(sender->sender, flushed == 0);
-		k2i_sender_free(sender->sender);
+		/* stats_tell has said what remains. */
+		k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
+		(void)k2hft_sender_close(sender->sender, 0);
 	}
 	if (sender->config.settings)
 		k2i_sender_config_free(&sender->config);

@@ -130,12 +130,61 @@ static void what_is_lost_is_logged_though_no_sender_is_opened(void **state)
 	assert_non_null(strstr(logged, "ring is begun afresh: 3 records"));
 }
 
+static void the_options_of_its_parts_are_given(void **state)
+{
+	struct k2hft_tls_options tls = {.size = sizeof(tls)};
+	struct k2hft_sender_options options = K2HFT_SENDER_OPTIONS_INIT;
+	struct k2hft_ring_options ring;
+	struct k2hft_client_options client;
+
+	(void)state;
+	assert_int_equal(options.size, sizeof(options));
+	options.host = "logs.example";
+	options.port = "8020";
+	options.host_name = "here";
+	options.ring_path = "/ring";
+	options.ring_bytes = 1 << 20;
+	options.ring_flags = K2HFT_RING_FRESH;
+	options.level = K2HFT_LEVEL_SYNCED;
+	options.compress = K2HFT_COMPRESS_NEVER;
+	options.batch_records_max = 7;
+	options.expire_s = 8;
+	options.tls = &tls;
+	assert_int_equal(k2hft_sender_ring_options(&options, &ring), 0);
+	assert_int_equal(ring.size, sizeof(ring));
+	assert_string_equal(ring.path, "/ring");
+	assert_int_equal(ring.ring_bytes, 1 << 20);
+	assert_int_equal(ring.flags, K2HFT_RING_FRESH);
+	assert_int_equal(k2hft_sender_client_options(&options, &client), 0);
+	assert_int_equal(client.size, sizeof(client));
+	assert_string_equal(client.host, "logs.example");
+	assert_string_equal(client.port, "8020");
+	assert_string_equal(client.host_name, "here");
+	assert_int_equal(client.level, K2HFT_LEVEL_SYNCED);
+	assert_int_equal(client.compress, K2HFT_COMPRESS_NEVER);
+	assert_int_equal(client.batch_records_max, 7);
+	assert_int_equal(client.expire_s, 8);
+	assert_ptr_equal(client.tls, &tls);
+	assert_int_equal(client.flags, 0);
+	assert_null(client.progress);
+	/* A ring without a name ends with its client. */
+	options.ring_flags = K2HFT_RING_TEMPORARY;
+	assert_int_equal(k2hft_sender_client_options(&options, &client), 0);
+	assert_int_equal(client.flags, K2HFT_CLIENT_RING_ENDS);
+	options.size = 0;
+	assert_int_equal(k2hft_sender_ring_options(&options, &ring), -EINVAL);
+	assert_int_equal(k2hft_sender_client_options(&options, &client), -EINVAL);
+	assert_int_equal(k2hft_sender_ring_options(&options, NULL), -EINVAL);
+	assert_int_equal(k2hft_sender_client_options(&options, NULL), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_refused_option_leaves_the_file_as_it_is, folder_setup, folder_end),
 		cmocka_unit_test_setup_teardown(what_is_lost_is_logged_though_no_sender_is_opened, folder_setup,
 						folder_end),
+		cmocka_unit_test(the_options_of_its_parts_are_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

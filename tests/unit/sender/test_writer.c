@@ -425,12 +425,12 @@ static size_t part_write(struct k2hft_writer *writer, const uint8_t *text, size_
 		(void)k2hft_writer_lines(writer, text, bytes, &taken);
 		return taken;
 	}
-	if (k2i_writer_reserve(writer, &memory, &taken))
+	if (k2hft_writer_reserve(writer, &memory, &taken))
 		return 0;
 	if (taken > bytes)
 		taken = bytes;
 	memcpy(memory, text, taken);
-	assert_int_equal(k2i_writer_commit(writer, taken), 0);
+	assert_int_equal(k2hft_writer_commit(writer, taken), 0);
 	return taken;
 }
 

@@ -112,13 +112,13 @@ static void a_claim_goes_behind_the_end_that_is_owed(void **state)
 	pieces_fill(writer);
 	k2hft_writer_close(writer);
 	writer = writer_make(sender);
-	assert_int_equal(k2i_writer_reserve(writer, &memory, &bytes), -EAGAIN);
+	assert_int_equal(k2hft_writer_reserve(writer, &memory, &bytes), -EAGAIN);
 	take_committed(sender, &taken);
 	assert_int_equal(taken.open, 1);
 	taken.byte_count = 0;
-	assert_int_equal(k2i_writer_reserve(writer, &memory, &bytes), 0);
+	assert_int_equal(k2hft_writer_reserve(writer, &memory, &bytes), 0);
 	memcpy(memory, "next\n", 5);
-	assert_int_equal(k2i_writer_commit(writer, 5), 0);
+	assert_int_equal(k2hft_writer_commit(writer, 5), 0);
 	k2hft_writer_close(writer);
 	take_committed(sender, &taken);
 	assert_taken(&taken, "\nnext\n");
