@@ -18,7 +18,7 @@
 
 #define LINE_BYTES_MAX 65536
 
-/* One program: its ring, the client that sends it, and the line that is being read. */
+/* A program: its ring, the client that sends it, and the line that is being read. */
 struct program {
 	struct k2hft_ring *ring;
 	struct k2hft_client *client;

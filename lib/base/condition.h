@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Of which a wait ends by CLOCK_MONOTONIC. Nothing of it is allocated, and so nothing can fail. */
+/* A condition whose waits end by CLOCK_MONOTONIC. Nothing of it is allocated, and so nothing can fail. */
 static inline void k2i_condition_init(pthread_cond_t *condition)
 {
 	pthread_condattr_t attributes;

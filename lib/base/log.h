@@ -9,7 +9,7 @@
 #include <k2hft/log.h>
 
 /*
- * One line to the callback of k2hft_log_callback_set, if it wants that level. No line end; begins "subsystem: ". Control
+ * A line to the callback of k2hft_log_callback_set, if it wants that level. No line end; begins "subsystem: ". Control
  * characters, which only what is quoted can have, come out as '?'.
  */
 void k2i_log(enum k2hft_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -8,15 +8,14 @@
 #include <stdint.h>
 
 /*
- * Lets threads of a process through one by one, in the order in which they came. Of many that need room in a ring one
- * waits for it: each acknowledgement would wake all of them otherwise, for a room that a few can use.
+ * Lets threads of a process through one by one, in the order in which they came. A single thread of many that need room in a ring waits for it: each acknowledgement would wake all of them otherwise, for a room that a few can use.
  */
 struct k2i_turnstile {
 	pthread_mutex_t mutex;
 	struct k2i_turnstile_place *first, *last; /* first: it is its turn */
 };
 
-/* One who waits, or whose turn it is; {0}: neither. On its thread's stack. */
+/* A thread that waits, or whose turn it is; {0}: neither. On its thread's stack. */
 struct k2i_turnstile_place {
 	struct k2i_turnstile_place *next;
 	_Atomic(uint32_t) called;

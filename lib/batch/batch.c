@@ -55,7 +55,7 @@ static uint64_t span_end(const struct k2hft_span *span)
 
 /*
  * Ring memory is mapped twice in a row, so what follows in position follows in memory, for a lap from the first view on.
- * What a cut has left can begin in the second one.
+ * The rest of a cut span can begin in the second one.
  */
 static void join(const struct k2hft_ring *ring, struct k2hft_span *span, const struct k2hft_span *more)
 {

@@ -33,7 +33,7 @@ struct k2i_batch_limits {
 	uint64_t expired_before_ns; /* chunks written before (CLOCK_REALTIME) are given up; 0: none */
 };
 
-/* What was read from the ring and not taken yet: `span`, and what did not join it because a gap lies between. */
+/* Chunks that were read from the ring and not taken yet: `span`, and what did not join it because a gap lies between. */
 struct k2i_batch {
 	struct k2hft_span span, behind; /* bytes = 0: none */
 	uint64_t read;                  /* the ring's read position: everything was read that ends here or below */
@@ -73,7 +73,7 @@ void k2i_batch_take(struct k2i_batch *batch, const struct k2hft_span *cut);
 bool k2i_batch_hold(const struct k2i_batch *batch, const struct k2hft_span *cut, size_t frames_on_the_way,
 		    uint64_t since_last_ns);
 
-/* What is known of a chunk by its header alone; enough to walk a span. */
+/* Facts of a chunk that its header alone tells; enough to walk a span. */
 struct k2i_chunk_glance {
 	size_t bytes; /* to the next one */
 	uint32_t stream_id;

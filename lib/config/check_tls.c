@@ -40,7 +40,7 @@ static void find_key(struct checker *checker, enum k2i_finding kind, const char 
 	find(checker, kind, key, whole);
 }
 
-/* One that is not absolute has its error already. */
+/* A path that is not absolute has its error already. */
 static bool is_wrong(const char *path)
 {
 	return path && *path != '/';

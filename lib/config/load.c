@@ -62,7 +62,7 @@ static const char *file_keep(struct loader *loader, const char *file)
 	return settings->included[settings->included_count++] = copy;
 }
 
-/* One more element, zeroed, at the end of an array. NULL: no memory. */
+/* Adds an element, zeroed, at the end of an array. NULL: no memory. */
 static void *array_add(struct loader *loader, void **array, size_t *count, size_t element_bytes)
 {
 	void *larger = reallocarray(*array, *count + 1, element_bytes);
@@ -338,7 +338,7 @@ static int defaults(struct k2i_settings *settings)
 	return status;
 }
 
-/* What begins so is no path, but the configuration itself; a shell or fstab can have left backslashes in front. */
+/* A text that begins so is no path, but the configuration itself; a shell or fstab can have left backslashes in front. */
 static bool is_json(const char *file)
 {
 	return file[strspn(file, " \t\r\n\\")] == '{';

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What a mount and a receiver have in their directories, and what paths of files a receiver takes. */
+/* Names that a mount and a receiver have in their directories, and paths of files that a receiver takes. */
 #define K2I_STAT_NAME ".k2hft-stat"      /* in the root of a mount: how things are */
 #define K2I_RING_LINK_NAME ".k2hft-ring" /* and the link that leads to the ring */
 #define K2I_STATE_NAME ".k2hft"          /* in FILE_BASEDIR: what the receiver keeps for itself */

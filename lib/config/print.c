@@ -20,7 +20,7 @@ static void comment_print(const struct k2i_setting *setting, FILE *output)
 	(void)fputc('\n', output);
 }
 
-/* Of all that have a default the only one that can be without effect, which a check of what is printed would tell. */
+/* The only key with a default that can be without effect, which a check of the printed file would report. */
 static bool has_no_effect(const struct k2i_setting *setting, const void *object)
 {
 	return setting == k2i_setting_find(K2I_SECTION_GLOBAL, "SSL_MIN_VER") &&

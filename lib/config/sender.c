@@ -57,7 +57,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	if (status)
 		return status;
 	port = k2i_settings_port(settings);
-	/* Of a mount's file that has been looked at. */
+	/* The settings of a mount's file that has been checked. */
 	if (!settings->server_count || !settings->servers[0].name || !port) {
 		(void)snprintf(message, message_room,
 			       "%s: no section K2HFTFUSE, and no SVRNODE with NAME and PORT: it is a receiver's file",
@@ -130,7 +130,7 @@ void k2i_sender_config_free(struct k2i_sender_config *config)
 	k2i_settings_free(config->settings);
 }
 
-/* Whatever the program's locale: in a Turkish one I is not the capital of i, and ringsize would be an unknown key. */
+/* Names do not depend on the program's locale: in a Turkish one I is not the capital of i, and ringsize would be an unknown key. */
 static int load_plainly(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -37,7 +37,7 @@ unsigned k2i_settings_control_port(const struct k2i_settings *settings)
 									   : settings->control_port;
 }
 
-/* One that says nothing, if there is none. */
+/* The result is a section that says nothing, if there is none. */
 static const struct k2i_node *first_node(const struct k2i_settings *settings)
 {
 	static const struct k2i_node none;

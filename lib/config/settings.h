@@ -10,7 +10,7 @@
 #include <k2hft/sender.h>
 
 /*
- * What a configuration file says, typed. settings.def is the one table of all keys: name, section, type, unit, range,
+ * The settings of a configuration file, typed. settings.def is the one table of all keys: name, section, type, unit, range,
  * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
  */
 
@@ -25,7 +25,7 @@ enum k2i_output { K2I_OUTPUT_FILE };                                         /* 
 enum k2i_ssl { K2I_SSL_UNSET, K2I_SSL_NO, K2I_SSL_YES };
 
 /*
- * What GLOBAL or a SVRNODE says about TLS: NULL it says nothing, "null" none. k2i_settings_tls puts both together.
+ * The TLS keys of GLOBAL or of a SVRNODE: NULL it has none, "null" no file. k2i_settings_tls puts both together.
  */
 struct k2i_tls_keys {
 	enum k2i_ssl verify_peer;                      /* SSL_VERIFY_PEER */

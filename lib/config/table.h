@@ -30,7 +30,7 @@ enum k2i_value_type {
 	K2I_TYPE_NUMBER,
 	K2I_TYPE_SIZE, /* a number with K, M, G or T behind it */
 	K2I_TYPE_MODE, /* of a file: the permissions, octal */
-	/* One of a list of words from here on. */
+	/* Words of a list from here on. */
 	K2I_TYPE_BOOLEAN,
 	K2I_TYPE_SSL,
 	K2I_TYPE_TLS_VERSION,

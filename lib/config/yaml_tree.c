@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct builder *builder,
 	return -EINVAL;
 }
 
-/* Of bytes that are no text it knows the offset only. */
+/* libyaml knows only the offset of bytes that are no text. */
 static int parser_refused(struct builder *builder)
 {
 	const yaml_parser_t *parser = &builder->parser;

@@ -32,7 +32,7 @@ struct k2i_field {
 #define K2I_FIELDS_MAX 15u
 
 struct k2i_message {
-	/* Of what may be in the fields, once they are there and strings are terminated. NULL: anything. */
+	/* Checks the fields, once they are there and strings are terminated. NULL: anything. */
 	bool (*valid)(const void *message);
 	bool open_ended;                             /* more can be behind the fields, and is not looked at */
 	struct k2i_field fields[K2I_FIELDS_MAX + 1]; /* behind the last: one of 0 bytes */

@@ -2,7 +2,7 @@
 #ifndef K2I_FRAME_WIRE_H
 #define K2I_FRAME_WIRE_H
 
-/* What k2hft-protocol(7) lays down, nothing else. All numbers are little-endian. */
+/* Constants of k2hft-protocol(7), nothing else. All numbers are little-endian. */
 
 #define K2I_FRAME_MAGIC 0x4648324bu /* "K2HF" */
 

@@ -58,7 +58,7 @@ ssize_t k2i_transport_write(struct k2i_transport *transport, const struct iovec 
 bool k2i_transport_waiting(const struct k2i_transport *transport);
 int k2i_transport_flush(struct k2i_transport *transport);
 
-/* What an error of these functions means, for a message. */
+/* The text of an error of these functions, for a message. */
 const char *k2i_transport_reason(const struct k2i_transport *transport, int error);
 
 /* Bytes written that the peer's host did not confirm. */

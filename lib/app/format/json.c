@@ -53,7 +53,7 @@ static size_t escape_one(unsigned char byte, char *output)
 	return 6;
 }
 
-/* Of such a size the compiler makes a few vector instructions. */
+/* The compiler makes a few vector instructions of such a size. */
 #define BLOCK_BYTES 32u
 
 /* Whether all of a block goes out as it is. Those from 0x80 on are negative as a signed char, so below 0x20 too. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What the files of the format share. */
+/* Declarations that the files of the format share. */
 
 enum k2i_format_kind {
 	K2I_FORMAT_LITERAL,

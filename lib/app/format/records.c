@@ -16,7 +16,7 @@ struct text {
 	size_t bytes;
 };
 
-/* What all records of a chunk have in common, made once for each chunk. */
+/* Fields that all records of a chunk have in common, made once for each chunk. */
 struct texts {
 	struct text of[K2I_FORMAT_KINDS];
 	char path[K2I_JSON_GROWTH * K2HFT_STREAM_PATH_BYTES_MAX];

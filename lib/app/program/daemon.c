@@ -113,7 +113,7 @@ static void syslog_line(enum k2hft_log_level level, const char *text)
 		(void)atomic_fetch_add(&missed, before + 1);
 }
 
-/* Whoever is only slow is waited for, once. */
+/* A reader that is only slow is waited for, once. */
 static bool file_takes(void)
 {
 	struct pollfd room = {.fd = log_fd, .events = POLLOUT};
@@ -154,7 +154,7 @@ static void file_line(enum k2hft_log_level level, const char *text)
 		return;
 	}
 	terminal = terminal_open();
-	/* One write, so that lines of threads and processes do not mix. */
+	/* A single write, so that lines of threads and processes do not mix. */
 	bytes = dprintf(terminal < 0 ? log_fd : terminal, "%s%s: %s%s\n",
 			log_fd == STDERR_FILENO ? stderr_prefix(level, prefix, sizeof(prefix))
 						: file_prefix(level, prefix, sizeof(prefix)),
@@ -188,7 +188,7 @@ static int file_open(const char *file)
 	if (stat(file, &status) || !S_ISFIFO(status.st_mode))
 		return open(file, O_WRONLY | flags, 0600);
 	fd = open(file, O_RDWR | O_NONBLOCK | flags, 0600);
-	/* Who may not read it needs one who does. */
+	/* A user who may not read it needs one who does. */
 	return fd < 0 && errno == EACCES ? open(file, O_WRONLY | O_NONBLOCK | flags, 0600) : fd;
 }
 

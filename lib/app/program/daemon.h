@@ -5,7 +5,7 @@
 #include "base/log.h"
 
 /*
- * What the programs share. Messages (k2i_log) go to standard error in the foreground ("k2hftfuse: text", with "<4>" or
+ * Start, log and end of a program. Messages (k2i_log) go to standard error in the foreground ("k2hftfuse: text", with "<4>" or
  * another level in front if that is systemd's journal) and to syslog (facility daemon) in the background, without waiting
  * for it; to a file if one is set. -errno as open(2), which standard error has been told.
  */

@@ -23,7 +23,7 @@ struct k2i_report {
 
 void k2i_report_add(struct k2i_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* One member of an object, or of an array if `key` is NULL. `bracket`: '{' or '[', closed by '}' or ']'. */
+/* A member of an object, or of an array if `key` is NULL. `bracket`: '{' or '[', closed by '}' or ']'. */
 void k2i_report_open(struct k2i_report *report, const char *key, char bracket);
 void k2i_report_close(struct k2i_report *report, char bracket);
 void k2i_report_number(struct k2i_report *report, const char *key, uint64_t number);

@@ -40,7 +40,7 @@ int k2i_standard_flush(FILE *output, const char *program)
 	if (fflush(output) == 0 && !ferror(output))
 		return 0;
 	error = errno;
-	/* Of what failed earlier nobody knows why. */
+	/* The cause of an earlier failure is not known. */
 	(void)dprintf(STDERR_FILENO, "%s: standard output: %s\n", program, error ? strerror(error) : "write error");
 	return error ? -error : -EIO;
 }

@@ -14,7 +14,7 @@
 /* Twice of what the search notices at once: what it has no room for is searched for again. */
 #define HITS_AHEAD 256u
 
-/* Of records that end so soon each is looked at: to find out which of them has the hit costs as much. */
+/* Records that end so soon are all looked at: to find out which of them has the hit costs as much. */
 #define NEAR_BYTES 128u
 
 /* A record, and how much of it patterns see; or records in a row that are alike. */

@@ -50,7 +50,7 @@ static const char *range_second(const char *element, const char *end)
 
 	if (end - element < 3 || *second++ != '-')
 		return NULL;
-	/* One that goes backwards is no list, and a mistake in an expression, too. */
+	/* A range that goes backwards is no list, and a mistake in an expression, too. */
 	if (first)
 		return number_bytes(second) > 0 && second + number_bytes(second) == end &&
 				       strtoul(element, NULL, 10) <= strtoul(second, NULL, 10)
@@ -170,7 +170,7 @@ bool k2i_hosts_match(const struct k2i_hosts *hosts, const char *name)
 	return false;
 }
 
-/* Whether each alternative is ^...$. What is between brackets or parentheses belongs to one of them. */
+/* Whether each alternative is ^...$. Text between brackets or parentheses belongs to one name. */
 static bool is_whole(const char *expression)
 {
 	const char *begin = expression, *at;
@@ -193,7 +193,7 @@ static bool is_whole(const char *expression)
 	return *begin == '^' && at[-1] == '$';
 }
 
-/* What an expression lets in that its author may not think of. */
+/* Names that an expression lets in and that its author may not think of. */
 static void expression_check(const struct k2i_hosts *hosts, const struct host *host, const struct k2i_sender_node *node,
 			     k2i_settings_report *report, void *argument)
 {
@@ -257,7 +257,7 @@ int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *
 	made->hosts = calloc(settings->sender_count, sizeof(*made->hosts));
 	status = made->hosts ? k2i_regex_scratch_create(&made->scratch) : -ENOMEM;
 	while (status != -ENOMEM && made->count < settings->sender_count) {
-		/* One without NAME is an error that was reported. */
+		/* A section without NAME is an error that was reported. */
 		error = settings->senders[made->count].name
 				? host_compile(made, &made->hosts[made->count], &settings->senders[made->count], report,
 					       argument)

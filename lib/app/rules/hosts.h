@@ -7,7 +7,7 @@
 #include "config/settings.h"
 
 /*
- * Who may connect: NAME of the SLVNODE sections. Each is one of
+ * The hosts that may connect: NAME of the SLVNODE sections. Each is one of
  *
  *	web1.example.com, 192.0.2.7	a name or an address: the whole of it, in any case
  *	web[1-12,20].example.com	a list: numbers (with leading zeros if the first has them), letters, or words
@@ -22,7 +22,7 @@ struct k2i_hosts;
 int k2i_hosts_compile(const struct k2i_settings *settings, k2i_settings_report *report, void *argument,
 		      struct k2i_hosts **hosts);
 void k2i_hosts_free(struct k2i_hosts *hosts);
-/* A name, or an address as getnameinfo(3) writes it. One thread at a time. */
+/* A name, or an address as getnameinfo(3) writes it. A single thread at a time. */
 bool k2i_hosts_match(const struct k2i_hosts *hosts, const char *name);
 
 #endif

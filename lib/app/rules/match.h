@@ -11,7 +11,7 @@
 
 #define K2I_MATCHER_BITS 64u /* in a word of a set of matchers */
 
-/* What the files of the rules share. */
+/* Declarations that the files of the rules share. */
 struct k2i_rule_match {
 	const struct k2i_rule *rule;
 	size_t target_bytes;

@@ -3,7 +3,7 @@
  * Each needle is noticed by its sign, three bytes in a row that are rare in what is logged. The signs are sorted into
  * buckets, one bit each, and tables say for each place of a sign which buckets have a byte there: where the three bytes
  * of data have a bucket in common, a needle may be. That is the algorithm Teddy of Hyperscan, which looks up 32 bytes
- * with one instruction, by their halves. What is noticed is then looked up by its first two bytes, and compared.
+ * with one instruction, by their halves. A noticed place is then looked up by its first two bytes, and compared.
  */
 #include "app/rules/needles.h"
 
@@ -116,7 +116,7 @@ static void sign_set(struct k2i_sign_tables *tables, const struct entry *entry, 
 	}
 }
 
-/* What a bucket notices, by the halves of bytes at each place. */
+/* The bytes that a bucket notices, by their halves at each place. */
 struct bucket {
 	uint16_t low[K2I_SIGN_BYTES], high[K2I_SIGN_BYTES];
 	uint64_t common; /* how often it does that, roughly */

@@ -34,7 +34,7 @@ static __m256i both(const uint8_t low[16], const uint8_t high[16], struct halves
 				_mm256_shuffle_epi8(table(high), bytes.high));
 }
 
-/* Of eight buckets those that have all three bytes, for each place. */
+/* Those of eight buckets that have all three bytes, for each place. */
 static __m256i buckets_of(const struct k2i_sign_tables *tables, unsigned eight, struct halves first,
 			  struct halves second, struct halves third)
 {

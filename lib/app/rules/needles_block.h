@@ -8,7 +8,7 @@
 
 #include "app/rules/needles.h"
 
-/* What the search for needles consists of: the places where one may be, and a closer look at those. */
+/* The two steps of the search for needles: the places where one may be, and a closer look at those. */
 
 /* A needle is noticed by so many of its bytes in a row; a shorter one by all of them, whatever is behind it. */
 #define K2I_SIGN_BYTES 3u
@@ -26,7 +26,7 @@ struct k2i_sign_tables {
 
 /*
  * The places from *from on where signs may be: up to `room` of them, at least K2I_SIGN_BLOCK, with *from behind the last
- * block that was looked at. What is noticed need not be a sign, and it can reach beyond the end.
+ * block that was looked at. A noticed place need not be a needle's, and it can reach beyond the end.
  */
 size_t k2i_signs_find(const struct k2i_sign_tables *tables, const char *data, size_t bytes, size_t *from,
 		      size_t *places, size_t room);

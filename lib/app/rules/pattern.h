@@ -8,7 +8,7 @@
 #include "app/rules/needles.h"
 #include "config/settings.h"
 
-/* One ALLOW or DENY, compiled: a text to look for, or a regular expression, perhaps with a replacement. */
+/* An ALLOW or DENY, compiled: a text to look for, or a regular expression, perhaps with a replacement. */
 
 #define K2I_GROUPS_MAX 10u /* $0 to $9 */
 
@@ -51,7 +51,7 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 void k2i_replacement_clear(struct k2i_replacement *replacement);
 
 /*
- * Whatever it is, a line that it matches has one of the needles in it. Most lines have none, and to look for texts in all
+ * A line that a pattern of any kind matches has one of the needles in it. Most lines have none, and to look for texts in all
  * lines at once is cheaper by far than to match each.
  */
 struct k2i_matcher {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What text every line has in which a regular expression matches: then lines without it need no look by PCRE2. For
+ * Finds the text that every line has in which a regular expression matches: then lines without it need no look by PCRE2. For
  *
  *	user=(root|admin) .*failed
  *
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* One byte is in most lines. */
+/* A single byte is in most lines. */
 #define TEXT_BYTES_MIN 2u
 #define DEPTH_MAX 16u
 
@@ -24,7 +24,7 @@ struct reader {
 	bool plain;   /* nothing but texts and `|' so far */
 };
 
-/* One piece of a sequence: a byte that stands for itself, a group, or something else. */
+/* A piece of a sequence: a byte that stands for itself, a group, or something else. */
 struct piece {
 	bool byte_known;
 	char byte;
@@ -98,7 +98,7 @@ static void class_name_read(struct reader *reader)
 	reader->at = end ? end + 2 : reader->end;
 }
 
-/* A class from its `[' on. What could end it elsewhere than at the next `]' is not read. */
+/* A class from its `[' on. A class that could end elsewhere than at the next `]' is not read. */
 static void class_read(struct reader *reader)
 {
 	advance(reader, peek(reader, 1) == '^' ? 2 : 1);
@@ -159,7 +159,7 @@ static bool quantifier_read(struct reader *reader, bool *optional)
 		int next = peek(reader, 1);
 
 		if (!digit(next)) {
-			/* What {,3} and { 3 } are depends on the version of PCRE2. */
+			/* The meaning of {,3} and { 3 } depends on the version of PCRE2. */
 			reader->unknown |= next == ',' || next == ' ' || next == '\t';
 			return false;
 		}

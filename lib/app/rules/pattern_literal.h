@@ -8,7 +8,7 @@
 #define K2I_LITERALS_MAX 8u
 #define K2I_LITERAL_BYTES_MAX 64u
 
-/* One of these texts is in every line that a regular expression matches. */
+/* Texts, at least one of which is in every line that a regular expression matches. */
 struct k2i_literals {
 	size_t count; /* 0: nothing is known */
 	struct k2i_literal {

@@ -9,7 +9,7 @@
 #include "config/ini_read.h"
 #include "app/rules/pattern_literal.h"
 
-/* What an expression in quotes says: its parts without the quotes, their backslashes as they are. */
+/* An expression in quotes: its parts without the quotes, their backslashes as they are. */
 struct quoted {
 	const char *regex, *replacement; /* replacement NULL: none */
 	size_t regex_bytes, replacement_bytes;

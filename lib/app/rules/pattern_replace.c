@@ -32,7 +32,7 @@ static bool digit(const char *text, const char *end)
 	return text < end && *text >= '0' && *text <= '9';
 }
 
-/* What is wrong with the text at *at, which is moved behind one piece; NULL: nothing. */
+/* The fault of the text at *at, which is moved behind one piece; NULL: none. */
 static const char *piece_parse(const char **at, const char *end, struct k2i_replacement *replacement, size_t *used)
 {
 	const char *text = *at;

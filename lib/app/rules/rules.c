@@ -60,7 +60,7 @@ static int needles_alloc(struct k2i_rule_match *match, struct k2i_needle **texts
 	return match->always && match->owners && *texts ? 0 : -ENOMEM;
 }
 
-/* What one search for the needles of all tells about a line. Behind a matcher that matches all none is asked. */
+/* The result of one search for the needles of all, for a line. Behind a matcher that matches all none is asked. */
 static int needles_gather(struct k2i_rule_match *match)
 {
 	struct k2i_needle *texts;

@@ -80,7 +80,7 @@ static uint64_t limit_read(const char *folder, const char *name)
 	return end == text || errno ? UINT64_MAX : bytes; /* "max" */
 }
 
-/* Of the group and all that it is in. Above the hierarchy there is no such file. */
+/* The least limit of the group and of all that it is in. Above the hierarchy there is no such file. */
 static uint64_t group_limit(bool version_2)
 {
 	uint64_t bytes = UINT64_MAX, limit;

@@ -24,10 +24,10 @@ struct k2i_store_options {
 	bool direct; /* O_DIRECT: not for the receiver's files, see k2i_store_put */
 };
 
-/* What open(2) needs besides. */
+/* Flags that open(2) needs besides. */
 int k2i_store_flags(const struct k2i_store_options *options);
 
-/* One thread's way to write: it gathers bytes, of one file at a time. */
+/* A thread's way to write: it gathers bytes, of one file at a time. */
 struct k2i_store_writer {
 	struct k2i_store_options options;
 	int descriptor;
@@ -42,7 +42,7 @@ struct k2i_store_writer {
 int k2i_store_writer_start(struct k2i_store_writer *writer, const struct k2i_store_options *options);
 void k2i_store_writer_free(struct k2i_store_writer *writer);
 
-/* What follows goes to `descriptor`, at its position. What is pending for another one is forgotten. */
+/* Later bytes go to `descriptor`, at its position. Pending bytes for another one are forgotten. */
 void k2i_store_writer_begin(struct k2i_store_writer *writer, int descriptor);
 /*
  * Adds bytes, which must stay until k2i_store_flush (they are written from where they are, unless they are few, or go
@@ -58,8 +58,7 @@ int k2i_store_flush(struct k2i_store_writer *writer);
 /* Memory for k2i_store_read and for what is written with `direct`; to be freed with free(3). NULL: there is none. */
 void *k2i_store_buffer(size_t byte_count);
 /*
- * Reads up to write_bytes at `offset`; 0 at the end. Errors as pread(2). What was read leaves the page cache, unless that
- * is to be kept.
+ * Reads up to write_bytes at `offset`; 0 at the end. Errors as pread(2). Pages that were read leave the page cache, unless that is to be kept.
  */
 ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, void *buffer, uint64_t offset);
 
@@ -77,7 +76,7 @@ struct k2i_store_behind {
 };
 
 /*
- * Of each of so many files that grow, this much can wait for the disk: 64 MiB, but of all together 256 MiB and an eighth
+ * This much of each of so many files that grow can wait for the disk: 64 MiB, but of all together 256 MiB and an eighth
  * of the memory at most, as far as two stretches of each allow.
  */
 uint64_t k2i_store_waiting_bytes(unsigned file_count);

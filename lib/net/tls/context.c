@@ -28,7 +28,7 @@
  */
 #define READ_BUFFER_BYTES ((size_t)32 * 1024)
 
-/* Of a client's certificates, whoever it is: a server makes room for them when it hears how long they are. */
+/* The limit of a client's certificates: a server makes room for them when it hears how long they are. */
 #define CERTIFICATES_BYTES_MAX (32 * 1024)
 
 __attribute__((format(printf, 3, 4))) static int wrong(struct k2i_tls_problem *problem, enum k2i_tls_part part,

@@ -11,7 +11,7 @@
 #include "net/tls/state.h"
 
 /*
- * What OpenSSL writes is gathered in memory and sent by k2i_tls_flush, many records by one call. So it never has to try
+ * Bytes that OpenSSL writes are gathered in memory and sent by k2i_tls_flush, many records by one call. So it never has to try
  * a write again with the very same bytes, which the client could not promise; and no SIGPIPE comes.
  */
 #define OUTPUT_BYTES_MIN 4096u

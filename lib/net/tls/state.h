@@ -8,7 +8,7 @@
 
 #include "net/tls/tls.h"
 
-/* What the files lib/tls*.c share. */
+/* Declarations that the files of lib/net/tls share. */
 
 #define K2I_TLS_KEY_RECORDS_MAX (UINT64_C(1) << 22)
 #define K2I_TLS_CONNECTION_RECORDS_MAX (UINT64_C(1) << 24) /* of TLS 1.2, whose keys last for the connection */

@@ -16,7 +16,7 @@
 #define WRITE_BYTES_MAX ((size_t)256 * 1024)
 
 /*
- * What one call takes from the socket beyond the bytes that it brings: OpenSSL goes on for as long as there are records, and
+ * Bytes that one call takes from the socket beyond those that it brings: OpenSSL goes on for as long as there are records, and
  * a peer can send without end such as bring none (new keys, a renegotiation that is refused) while others wait.
  */
 #define READ_EXTRA_BYTES_MAX ((size_t)32 * 1024)
@@ -76,7 +76,7 @@ void k2i_tls_free(struct k2i_tls *tls)
 	free(tls);
 }
 
-/* What a call of OpenSSL that did not succeed means: -EAGAIN, 0 the peer has ended, or for ever an error. */
+/* The meaning of a call of OpenSSL that did not succeed: -EAGAIN, 0 the peer has ended, or for ever an error. */
 static int outcome(struct k2i_tls *tls, int result)
 {
 	switch (SSL_get_error(tls->ssl, result)) {
@@ -144,7 +144,7 @@ ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room)
 		if (error == 0)
 			break;
 	}
-	/* What stands behind those bytes, an end or an error too, is for the next call. */
+	/* The rest behind those bytes, an end or an error too, is for the next call. */
 	tls->more = count > 0 && (error != -EAGAIN || tls->read_left == 0);
 	return count > 0 ? (ssize_t)count : error;
 }
@@ -207,7 +207,7 @@ ssize_t k2i_tls_write(struct k2i_tls *tls, const struct iovec *pieces, int piece
 		error = piece_write(tls, &pieces[index], WRITE_BYTES_MAX - count, &count);
 	if (error == 0)
 		error = k2i_tls_flush(tls);
-	/* What OpenSSL has taken can still reach the peer, if only when all ends: it counts. The next call says what is wrong. */
+	/* Bytes that OpenSSL has taken can still reach the peer, if only when all ends: they count. The next call says what is wrong. */
 	return count > 0 || error >= 0 ? (ssize_t)count : error;
 }
 

@@ -23,7 +23,7 @@ struct k2i_tls_settings { /* paths of PEM files; NULL: none */
 	const char *shared_key;                /* instead of all three */
 };
 
-/* What is wrong with the files of one side. */
+/* The fault of the files of one side. */
 enum k2i_tls_part { K2I_TLS_AUTHORITY, K2I_TLS_CERTIFICATE, K2I_TLS_PRIVATE_KEY, K2I_TLS_SHARED_KEY };
 struct k2i_tls_problem {
 	enum k2i_tls_part part;
@@ -54,7 +54,7 @@ uint64_t k2i_tls_certificate_file_expires_s(const char *file);
 bool k2i_tls_private_key_exposed(const char *file);
 
 /*
- * One connection over a socket that stays the caller's. `host`: the name or address that a client's peer must have in
+ * A connection over a socket that stays the caller's. `host`: the name or address that a client's peer must have in
  * its certificate; NULL for a server. All calls return at once. -ENOMEM
  */
 struct k2i_tls;
