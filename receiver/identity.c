@@ -103,8 +103,8 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 /* Directories ---------------------------------------------------------------------------------------------------- */
 
 /*
- * What stands there may no longer be what was made: only an empty directory of root's is given away. One that was made in
- * a directory with the set-group-ID bit has that bit and that group, as what is made in it later.
+ * Another directory may have taken the new one's place: only an empty one of root's is given away. A directory that was
+ * made in one with the set-group-ID bit has that bit and that group, as the files in it later.
  */
 static int directory_give(const struct k2i_identity *identity, int directory)
 {
@@ -167,7 +167,7 @@ int k2i_identity_directory_make(const struct k2i_identity *identity, const char 
 {
 	int error = identity->changes ? directories_make(identity, path, mode) : 0;
 
-	/* What such a link leads to is the user's own affair. */
+	/* The target of such a link is the user's own affair. */
 	if (error >= 0 || error == -ELOOP)
 		return 0;
 	k2i_log(K2HFT_LOG_ERROR, "receiver: can't make %s %s: %s", key, path, k2i_text_error(error));

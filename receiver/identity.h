@@ -7,7 +7,7 @@
 
 #include "config/settings.h"
 
-/* Whom the receiver runs as. What is wrong is logged. */
+/* Whom the receiver runs as. The fault is logged. */
 struct k2i_identity {
 	bool changes; /* it runs as root now and shall not */
 	uid_t user;

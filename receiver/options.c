@@ -103,7 +103,7 @@ static int name_find(const char *argument, const char **value)
 	return -1;
 }
 
-/* One that is empty says nothing. */
+/* An empty variable says nothing. */
 static const char *environment(const char *name)
 {
 	const char *value = getenv(name);

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-/* What the command line of k2hftfusesvr(8) says, and the environment. */
+/* The command line of k2hftfusesvr(8), and the environment. */
 struct k2i_options {
 	const char *config;   /* file, or JSON */
 	bool config_given;    /* by the command line */
@@ -19,7 +19,7 @@ struct k2i_options {
 /* The command line, and the environment for what it does not say. 0, or -EINVAL with one line on standard error. */
 int k2i_options_parse(int argc, char **argv, struct k2i_options *options);
 
-/* What --help prints. */
+/* The text of --help. */
 void k2i_options_usage(void);
 
 #endif

@@ -56,7 +56,7 @@ struct k2i_receiver {
 	bool started;
 };
 
-/* Who may connect ------------------------------------------------------------------------------------------------ */
+/* Peers that may connect ----------------------------------------------------------------------------------------- */
 
 static void hosts_report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
 {
@@ -78,7 +78,7 @@ static int admission_open(struct k2i_receiver *receiver, const struct k2i_settin
 	return K2I_EXIT_FAILED;
 }
 
-/* SLVNODE as the configuration has it now. What is wrong with any of it changes nothing. */
+/* SLVNODE as the configuration has it now. A fault of any part changes nothing. */
 static void admission_reload(struct k2i_receiver *receiver)
 {
 	struct k2i_settings *settings = NULL;
@@ -116,7 +116,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 		admission_reload(receiver);
 		break;
 	case SIGUSR1:
-		/* Who asks wants to see it, whatever the level of messages. */
+		/* The user who asked wants to see it, at any level of messages. */
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_ERROR);
 		break;
 	default:
@@ -193,7 +193,7 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	return 0;
 }
 
-/* One for each processor: one alone is busy with what several senders bring, while the others idle. */
+/* A loop for each processor: one alone is busy with what several senders bring, while the others idle. */
 static unsigned loop_count(const struct k2i_settings *settings)
 {
 	cpu_set_t processors;
@@ -289,7 +289,7 @@ static void unify_make(struct k2i_receiver *receiver, const char *unify_file)
 			k2i_text_error(error));
 }
 
-/* What needs root, which it may be started as, and then no longer is. */
+/* The steps that need root, which it may be started as, and then no longer is. */
 static int privileges_use(struct k2i_receiver *receiver, const struct k2i_settings *settings,
 			  const struct k2i_listen_choice *choice)
 {
@@ -362,7 +362,7 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	if (!opened)
 		return K2I_EXIT_FAILED;
 	signals_ignore();
-	/* Whatever is made has the mode that is asked for: FILE_MODE, or 0600. */
+	/* Each new file has the mode that is asked for: FILE_MODE, or 0600. */
 	(void)umask(0);
 	opened->config = options->config;
 	k2i_peers_start(&opened->service.peers);

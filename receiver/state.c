@@ -46,7 +46,7 @@ static int state_failed(const struct k2i_state *state, const struct k2i_settings
 	return error;
 }
 
-/* What is to be done about a directory that can't be made or used. */
+/* The advice for a directory that can't be made or used. */
 static int base_failed(const struct k2i_settings *settings, const char *what, int error)
 {
 	char at[PATH_MAX + 16];
@@ -154,7 +154,7 @@ static int ledger_begin(struct k2i_state *state)
 	return error;
 }
 
-/* What the receiver before has left ------------------------------------------------------------------------------- */
+/* State that an earlier receiver left ----------------------------------------------------------------------------- */
 
 struct recovery {
 	struct k2i_state *state;
@@ -196,8 +196,9 @@ static void former_recover(struct k2i_state *state, const struct k2i_ledger_repo
 	struct recovery recovery = {.state = state};
 
 	/*
-	 * What this very machine run wrote behind the ledger's back is known not to have been acknowledged. After another
-	 * the ledger may not have all that was; of deferred files it has. A copy of it can have less than was acknowledged.
+	 * Bytes that this very run of the machine wrote behind the ledger's back are known not to have been
+	 * acknowledged. After another run the ledger may lack some that were; of deferred files it has all. A copy of
+	 * it can have less than was acknowledged.
 	 */
 	recovery.cut_deferred = report->found && !report->clean && !report->damaged && !report->copied;
 	recovery.cut_all = recovery.cut_deferred && report->same_boot;

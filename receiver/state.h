@@ -8,7 +8,7 @@
 #include "receiver/commit/commit.h"
 #include "config/settings.h"
 
-/* What a receiver has on its disk: output files, and in STATEDIR its ledger and its quarantine. Zero at first. */
+/* The state of a receiver on its disk: output files, and in STATEDIR its ledger and its quarantine. Zero at first. */
 struct k2i_state {
 	struct k2i_destination destination; /* `format` and `unify_file` are the caller's */
 	char path[PATH_MAX];                /* STATEDIR */

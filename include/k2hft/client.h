@@ -63,7 +63,7 @@ struct k2hft_client_options {
 	size_t size;      /* sizeof(struct k2hft_client_options) */
 	const char *host; /* name or address of the receiver; must be set */
 	const char *port; /* its port, 1 to 65535, or a service name; must be set */
-	/* What this host is called, at most 255 bytes without control characters; NULL: as gethostname(2) says. */
+	/* The name of this host, at most 255 bytes without control characters; NULL: as gethostname(2) says. */
 	const char *host_name;
 	uint32_t level;                      /* K2HFT_LEVEL_*; 0: K2HFT_LEVEL_WRITTEN */
 	uint32_t compress;                   /* K2HFT_COMPRESS_* */
@@ -100,14 +100,16 @@ struct k2hft_client_stats {
 	uint64_t unknown_records;   /* given up: their stream is not declared */
 	uint64_t refusals;          /* connections that the receiver ended with an ERROR */
 	uint64_t ledger_lost;       /* the receiver did not know a ring that it had acknowledged */
-	/* When the certificate of the next connection expires, in seconds since 1970; 0: none. Read again every minute. */
+	/*
+	 * When the certificate of the next connection expires, in seconds since 1970; 0: none. Read again every minute.
+	 */
 	uint64_t certificate_expires_s;
 	char last_error[256]; /* why there is no connection; "" if there is one */
 };
 
 /*
  * Makes a client of `ring`, which this process opened with k2hft_ring_open and which must outlive the client. Does not
- * connect: k2hft_client_process does. Free `*client` with k2hft_client_close. One thread at a time for a ring.
+ * connect: k2hft_client_process does. Free `*client` with k2hft_client_close. A single thread at a time for a ring.
  *
  * -EINVAL the ring was attached to; an option is out of range or not known, or host or port is missing; a file of
  * `tls` can't be used, and the log says why; -EBUSY the ring has a client already; -ENOMEM; others as epoll_create1(2),
@@ -141,8 +143,8 @@ K2HFT_API int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_
  * Does everything that can be done without waiting: connects, receives, sends. A host name is resolved by a
  * short-lived thread; only if none can be started, the call waits for that. `now_ns` is nanoseconds of
  * CLOCK_MONOTONIC and must not go back. Errors of the connection are not returned, but handled, logged and counted.
- * One thread at a time, and not if k2hft_client_thread_start was called. -EIO the ring can't be used any more, because
- * it was damaged time and again; nothing is sent from now on. Since 0.1.0.
+ * A single thread at a time, and not if k2hft_client_thread_start was called. -EIO the ring can't be used any more,
+ * because it was damaged time and again; nothing is sent from now on. Since 0.1.0.
  */
 K2HFT_API int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns);
 
@@ -154,7 +156,7 @@ K2HFT_API int k2hft_client_stats(struct k2hft_client *client, struct k2hft_clien
 
 /*
  * Starts a thread that calls k2hft_client_process whenever that is needed, until k2hft_client_close. It blocks all
- * signals. One thread at a time. -EALREADY it was started before; others as pthread_create(3). Since 0.1.0.
+ * signals. A single thread at a time. -EALREADY it was started before; others as pthread_create(3). Since 0.1.0.
  */
 K2HFT_API int k2hft_client_thread_start(struct k2hft_client *client);
 
@@ -171,8 +173,8 @@ K2HFT_API int k2hft_client_drain(struct k2hft_client *client, int timeout_ms);
 /*
  * A lease has a producer's thread run the client of a ring in place of the client's own thread. Data that was just
  * committed is still in that processor's cache, so a thread that commits much at a time sends it fastest by itself. The
- * memory is the caller's, one lease for each such thread; set `client`, the rest 0, and only read it afterwards. The loop
- * of that thread: k2hft_lease_send, wait, k2hft_lease_waited, commit, k2hft_lease_committed.
+ * memory is the caller's, one lease for each such thread; set `client`, the rest 0, and only read it afterwards. The
+ * loop of that thread: k2hft_lease_send, wait, k2hft_lease_waited, commit, k2hft_lease_committed.
  */
 struct k2hft_lease {
 	struct k2hft_client *client; /* one with a thread; must outlive the lease */
@@ -182,32 +184,34 @@ struct k2hft_lease {
 };
 
 /*
- * Tells the lease that `bytes` were committed at once. 64 KiB or more are large: the next k2hft_lease_send tries to take
- * the lease. `now_ns`, here and below, is nanoseconds of CLOCK_MONOTONIC. Never waits. Since 0.1.0.
+ * Tells the lease that `bytes` were committed at once. 64 KiB or more are large: the next k2hft_lease_send tries to
+ * take the lease. `now_ns`, here and below, is nanoseconds of CLOCK_MONOTONIC. Never waits. Since 0.1.0.
  */
 K2HFT_API void k2hft_lease_committed(struct k2hft_lease *lease, size_t bytes, uint64_t now_ns);
 
 /*
- * Sends what is committed, as k2hft_client_process does, if the thread has the lease or can take it: the last commit was
- * large and is at most 2 ms old, the client is connected, its own thread is not at work, and neither TLS nor compression
- * is in use, which are better done beside the producer's work. Returns for how many milliseconds the caller may wait
- * before the next call; -1: it does not have the lease, and the client's thread sends.
+ * Sends what is committed, as k2hft_client_process does, if the thread has the lease or can take it: the last commit
+ * was large and is at most 2 ms old, the client is connected, its own thread is not at work, and neither TLS nor
+ * compression is in use, which are better done beside the producer's work. Returns for how many milliseconds the caller
+ * may wait before the next call; -1: it does not have the lease, and the client's thread sends.
  *
- * While a thread has the lease, it must not call k2hft_client_drain, k2hft_sender_flush or any other function that waits
- * for acknowledgements, and its waits must end when k2hft_lease_descriptor is readable. The function `progress` of the
- * client's options is called on the thread that has the lease. Since 0.1.0.
+ * While a thread has the lease, it must not call k2hft_client_drain, k2hft_sender_flush or any other function that
+ * waits for acknowledgements, and its waits must end when k2hft_lease_descriptor is readable. The function `progress`
+ * of the client's options is called on the thread that has the lease. Since 0.1.0.
  */
 K2HFT_API int k2hft_lease_send(struct k2hft_lease *lease, uint64_t now_ns);
 
-/* Returns the descriptor to wait for with POLLIN beside the caller's own; -1: it does not have the lease. Since 0.1.0. */
+/*
+ * Returns the descriptor to wait for with POLLIN beside the caller's own; -1: it does not have the lease. Since 0.1.0.
+ */
 K2HFT_API int k2hft_lease_descriptor(const struct k2hft_lease *lease);
 
 /* To be called after each wait: until the next k2hft_lease_send, commits to the ring wake nobody. Since 0.1.0. */
 K2HFT_API void k2hft_lease_waited(const struct k2hft_lease *lease);
 
 /*
- * Gives the client back to its thread, which goes on at once; nothing happens without the lease. To be called before the
- * thread waits for anything else, ends, or closes the client. Since 0.1.0.
+ * Gives the client back to its thread, which goes on at once; nothing happens without the lease. To be called before
+ * the thread waits for anything else, ends, or closes the client. Since 0.1.0.
  */
 K2HFT_API void k2hft_lease_end(struct k2hft_lease *lease);
 

@@ -86,7 +86,7 @@ K2HFT_API int k2hft_frame_compress(const void *raw, size_t raw_bytes, void *body
 /* Decompresses an LZ4 block. -EBADMSG it is none, or its contents are not exactly `raw_bytes` bytes. */
 K2HFT_API int k2hft_frame_decompress(const void *body, size_t body_bytes, void *raw, size_t raw_bytes);
 
-/* One chunk of a DATA frame's body. */
+/* A chunk of a DATA frame's body. */
 struct k2hft_chunk_view {
 	struct k2hft_chunk chunk;
 	const uint8_t *payload; /* its records, one behind the other */

@@ -312,8 +312,8 @@ K2HFT_API int k2hft_ring_release(struct k2hft_ring *ring, uint64_t position);
 K2HFT_API int k2hft_ring_recover(struct k2hft_ring *ring);
 
 /*
- * Returns 1 if the claim that a producer, dead since, had at `position` (k2hft_producer_position) was committed, else 0.
- * Consumer only, before it reads anything and before it opens producers: a position that was given back can become
+ * Returns 1 if the claim that a producer, dead since, had at `position` (k2hft_producer_position) was committed, else
+ * 0. Consumer only, before it reads anything and before it opens producers: a position that was given back can become
  * that of another claim. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_committed(const struct k2hft_ring *ring, uint64_t position);

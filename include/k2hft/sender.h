@@ -17,8 +17,9 @@ extern "C" {
 #endif
 
 /*
- * What most applications need. A sender is a ring and a client that sends it on a thread; one in a process is usually
- * enough. A writer puts the records of one stream into it; each thread has its own. Without the handling of errors:
+ * The interface that most applications need. A sender is a ring and a client that sends it on a thread; one in a
+ * process is usually enough. A writer puts the records of one stream into it; each thread has its own. Without the
+ * handling of errors:
  *
  *	struct k2hft_sender_options options = K2HFT_SENDER_OPTIONS_INIT;
  *	struct k2hft_sender *sender;
@@ -56,7 +57,7 @@ struct k2hft_sender_options {
 	{                                                                                                              \
 		sizeof(struct k2hft_sender_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL              \
 	}
-/* What a write does when the ring is full. */
+/* The choice of a write that finds the ring full. */
 #define K2HFT_FULL_BLOCK 0u /* it waits for room */
 #define K2HFT_FULL_FAIL 1u  /* it writes nothing and returns -EAGAIN */
 #define K2HFT_FULL_DROP 2u  /* it drops and counts the record, and returns 0 */
@@ -163,9 +164,9 @@ K2HFT_API int k2hft_writer_open(struct k2hft_sender *sender, const char *path, s
 K2HFT_API int k2hft_writer_open_binary(struct k2hft_sender *sender, const char *path, struct k2hft_writer **writer);
 
 /*
- * Frees the writer. What it took is sent, also what k2hft_writer_lines has left without a line end. If the ring has no
- * room for that, the call waits for room as a write does, or drops and counts it where a write would fail. The thread
- * that uses the writer. NULL is allowed. Since 0.1.0.
+ * Frees the writer. Records that the writer took are sent, also the one that k2hft_writer_lines has left without a line
+ * end. If the ring has no room for that, the call waits for room as a write does, or drops and counts it where a write
+ * would fail. The thread that uses the writer. NULL is allowed. Since 0.1.0.
  */
 K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
 
@@ -174,7 +175,7 @@ K2HFT_API void k2hft_writer_close(struct k2hft_writer *writer);
  * copied into the ring, without a lock, a system call or a look at the clock except when a chunk is begun; its time is
  * that of its chunk's first record. A record longer than 1 MiB, or than 3/16 of a ring under 8 MiB, goes in pieces,
  * which the receiver joins. A call that begins a chunk after much was written, or waits for room, also sends what the
- * connection takes at once. One thread at a time.
+ * connection takes at once. A single thread at a time.
  *
  * On failure nothing of the record is written, but for pieces of a long one before -EIO and -EPIPE. -EINVAL a text has
  * an LF inside, a binary block has no bytes, or a line of k2hft_writer_lines is out in pieces and has not ended;
@@ -190,15 +191,16 @@ K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record
  * waits in the writer for the next call or k2hft_writer_close. `*taken` (unless `taken` is NULL) is how many bytes
  * were taken: all of them on success; on failure those that need not be given again, which after -EAGAIN and -EINTR
  * are none if the text, with what waits in the writer, fits into one chunk (256 KiB, less for a ring under 8 MiB).
- * One thread at a time.
+ * A single thread at a time.
  *
- * -EINVAL the writer is a binary one; -ENOMEM; -EBUSY, -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since 0.1.0.
+ * -EINVAL the writer is a binary one; -ENOMEM; -EBUSY, -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since
+ * 0.1.0.
  */
 K2HFT_API int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken);
 
 /*
- * Sends what waits in the writer behind the last LF, as k2hft_writer_close does, but tells when it can't. The thread that
- * uses the writer.
+ * Sends what waits in the writer behind the last LF, as k2hft_writer_close does, but tells when it can't. The thread
+ * that uses the writer.
  *
  * -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write: the bytes wait still; -EBUSY room is reserved. Since 0.1.0.
  */
@@ -206,8 +208,8 @@ K2HFT_API int k2hft_writer_lines_end(struct k2hft_writer *writer);
 
 /*
  * Reserves room in the ring to be filled in place, by read(2) say. `*memory` is where, `*bytes` how much: 4 KiB to
- * 256 KiB, less for a ring under 8 MiB. Commit it soon: the receiver gets nothing that comes behind it before. One
- * thread at a time.
+ * 256 KiB, less for a ring under 8 MiB. Commit it soon: the receiver gets nothing that comes behind it before. A
+ * single thread at a time.
  *
  * -EAGAIN the ring is full, and the sender has K2HFT_FULL_FAIL or K2HFT_FULL_DROP; -EBUSY room is reserved already;
  * -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since 0.1.0.
@@ -217,7 +219,7 @@ K2HFT_API int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, s
 /*
  * Takes the first `bytes` bytes of what is reserved and gives the rest back: as k2hft_writer_lines takes a text, or as
  * one record of a binary writer; 0 gives all back. Until then other functions of the writer return -EBUSY, and
- * k2hft_writer_close gives all back. One thread at a time.
+ * k2hft_writer_close gives all back. A single thread at a time.
  *
  * -EINVAL nothing is reserved, or not so much; -ENOMEM there is no memory for what waits behind the last LF: all stays
  * reserved. Since 0.1.0.

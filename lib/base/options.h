@@ -43,7 +43,8 @@ static inline int k2i_options_copy(void *known, size_t known_bytes, const void *
 }
 
 /*
- * The way out: hands `known` to a caller that has room for `size` bytes (first field of `given`), which is kept. Fields that a newer caller has and this library does not know become zero.
+ * The way out: hands `known` to a caller that has room for `size` bytes (first field of `given`), which is kept. Fields
+ * that a newer caller has and this library does not know become zero.
  */
 static inline int k2i_stats_copy(void *given, const void *known, size_t known_bytes)
 {

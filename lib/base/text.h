@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Control characters in a terminated text. A path or a peer's text can hold a line end, and the text behind it would look
- * like a message of its own; a terminal obeys others.
+ * Control characters in a terminated text. A path or a peer's text can hold a line end, and the text behind it would
+ * look like a message of its own; a terminal obeys others.
  */
 
 /* The length of the control character at the begin of `text`: of ASCII, or of U+0080 to U+009F; 0: there is none. */

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 /*
- * Lets threads of a process through one by one, in the order in which they came. A single thread of many that need room in a ring waits for it: each acknowledgement would wake all of them otherwise, for a room that a few can use.
+ * Lets threads of a process through one by one, in the order in which they came. A single thread of many that need room
+ * in a ring waits for it: each acknowledgement would wake all of them otherwise, for a room that a few can use.
  */
 struct k2i_turnstile {
 	pthread_mutex_t mutex;

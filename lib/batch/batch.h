@@ -33,7 +33,9 @@ struct k2i_batch_limits {
 	uint64_t expired_before_ns; /* chunks written before (CLOCK_REALTIME) are given up; 0: none */
 };
 
-/* Chunks that were read from the ring and not taken yet: `span`, and what did not join it because a gap lies between. */
+/*
+ * Chunks that were read from the ring and not taken yet: `span`, and what did not join it because a gap lies between.
+ */
 struct k2i_batch {
 	struct k2hft_span span, behind; /* bytes = 0: none */
 	uint64_t read;                  /* the ring's read position: everything was read that ends here or below */

@@ -95,13 +95,13 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 
 	if (client->broken)
 		return -EIO;
-	/* Who takes the turn can have looked at the clock before the one who had it. */
+	/* A thread that takes the turn can have looked at the clock before the one that had it. */
 	if (now_ns < client->step_ns)
 		now_ns = client->step_ns;
 	client->step_ns = now_ns;
 	for (int index = 0; index < event_count; index++)
 		event_handle(client, &events[index], now_ns);
-	/* What is left in TLS makes no event. */
+	/* Bytes that are left in TLS make no event. */
 	if (k2i_transport_more(&client->transport))
 		k2i_client_receive(client, now_ns);
 	k2i_client_session_step(client, now_ns);

@@ -19,21 +19,21 @@ int k2i_client_options_check(struct k2hft_client_options *options);
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
 
 /*
- * For a producer that has begun a claim and stored (seq_cst) where the hook finds it: interrupts a client that does not look
- * at the ring. The client stores that it watches for claims, then calls the hook; the producer stores the claim, then loads
- * that. So at least one of the two sees the other's store, and no claim is left uncommitted. Any thread.
+ * For a producer that has begun a claim and stored (seq_cst) where the hook finds it: interrupts a client that does not
+ * look at the ring. The client stores that it watches for claims, then calls the hook; the producer stores the claim,
+ * then loads that. So at least one of the two sees the other's store, and no claim is left uncommitted. Any thread.
  */
 void k2i_client_claim_begun(struct k2hft_client *client);
 
-/* A lease, see k2hft_lease_send: false, it is not to be had. Whoever has it must not wait for the client. */
+/* A lease, see k2hft_lease_send: false, it is not to be had. Its owner must not wait for the client. */
 bool k2i_lease_take(struct k2hft_client *client, uint64_t now_ns);
 void k2i_lease_give(struct k2hft_client *client);
 
 /* Sends what is committed on this thread, if a lease for that is to be had. */
 void k2i_client_send_once(struct k2hft_client *client);
 /*
- * Waits for room for `bytes` of payload in a ring that is full, and runs the client meanwhile. 0 there may be room; -EINTR; -EBUSY a lease, or a
- * wait with it, is not to be had, and others make room.
+ * Waits for room for `bytes` of payload in a ring that is full, and runs the client meanwhile. 0 there may be room;
+ * -EINTR; -EBUSY a lease, or a wait with it, is not to be had, and others make room.
  */
 int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms);
 /* For a caller that finds the ring full and does not wait: the client's thread goes on at once, if it stands by. */

@@ -100,8 +100,8 @@ static int undeclared_discard(struct k2hft_client *client, const struct k2hft_sp
 }
 
 /*
- * What can't be read becomes a hole. Of several places that are mended at once only the first is known, so every hole
- * up to the tail of now counts as damage then: better to announce one too many.
+ * A chunk that can't be read becomes a hole. Only the first of several places that are mended at once is known, so
+ * every hole up to the tail of now counts as damage then: better to announce one too many.
  */
 static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 {
@@ -112,7 +112,10 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX)
 		return -EIO;
 	if (k2hft_ring_rewind(client->ring, begin) < 0) {
-		/* What was sent is damaged, too, so there is no way from it to here: WELCOME shows where to go on. */
+		/*
+		 * A chunk that was sent is damaged, too, so there is no way from it to here: WELCOME shows where to go
+		 * on.
+		 */
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "the ring was damaged and is mended");
 		return 0;
 	}
@@ -140,7 +143,7 @@ static int hole_announce(struct k2hft_client *client, const struct k2hft_span *s
 	return discard_announce(client, span->position, 0, K2HFT_DISCARD_REPAIRED);
 }
 
-/* The largest frame is one chunk of the largest size. What another process makes longer goes as it is. */
+/* The largest frame is one chunk of the largest size. A span that another process makes longer goes as it is. */
 #define COMPRESSED_ROOM k2hft_frame_compress_bound(K2HFT_CHUNK_BYTES_MAX)
 
 static bool compressed_make(struct k2hft_client *client)
@@ -233,7 +236,7 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 
 bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
 {
-	/* Who is asked too often makes chunks that are too small: see K2I_BATCH_HOLD_FRAMES. */
+	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_HOLD_FRAMES. */
 	return client->claim_hook && (client->sent_count == 0 || now_ns - client->cut_ns >= K2I_BATCH_HOLD_NS);
 }
 
@@ -326,7 +329,7 @@ static int frame_next(struct k2hft_client *client, uint64_t now_ns)
 
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns)
 {
-	/* One place for a DISCARD in front, one for the frame. */
+	/* A place for a DISCARD in front, and another for the frame. */
 	if (client->sent_count + 2 > K2I_CLIENT_SENT_MAX)
 		return pause_until(client, K2I_CLIENT_PAUSE_WINDOW, 0);
 	int done = frame_next(client, now_ns);

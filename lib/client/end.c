@@ -155,7 +155,7 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 	k2i_client_retry_later(client, retry, now_ns);
 }
 
-/* Says good-bye if that is possible at once. Of a ring that is left to nobody the receiver need not know any more. */
+/* Says good-bye if that is possible at once. The receiver need not know a ring any more that is left to nobody. */
 void k2i_client_bye(struct k2hft_client *client)
 {
 	struct k2hft_ping bye = {.token = client->options.flags & K2HFT_CLIENT_RING_ENDS ? client->acked : 0};

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The client is run by one thread at a time, which has its mutex `running`: its own thread, or a producer's that leases
- * it. A lease is either kept by a producer with a loop (k2hft_lease_send), or is for one call by a writer that may never
- * come again.
+ * it. A lease is either kept by a producer with a loop (k2hft_lease_send), or is for one call by a writer that may
+ * never come again.
  *
  * Nothing can be left to the next call of such a writer, so after it the client's thread stands by: it sleeps for
  * STANDBY_MS at most, and if no lease was taken meanwhile it goes on as ever. To wake it at the end of each such lease
  * would cost more time than the lease saves.
  *
- * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_stir. If the thread does not
- * stand by, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait and the
- * ring's `sleeping` are older than the lease. `standby` changes with the mutex held, so the end of a lease either sees
- * that the thread stands by, or its interrupt is seen by the thread.
+ * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_stir. If the thread does
+ * not stand by, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait and
+ * the ring's `sleeping` are older than the lease. `standby` changes with the mutex held, so the end of a lease either
+ * sees that the thread stands by, or its interrupt is seen by the thread.
  */
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,7 @@
 #include "client/client.h"
 #include "base/text.h"
 
-/* A number, or a service name. Of a larger number getaddrinfo(3) takes the lower 16 bits, which is another port. */
+/* A number, or a service name. getaddrinfo(3) takes the lower 16 bits of a larger number, which is another port. */
 static bool is_port(const char *port)
 {
 	int kept = errno;
@@ -45,7 +45,7 @@ static int tls_check(const struct k2hft_tls_options *options)
 		return k2i_option_refuse("version_min of tls = %u is not known", known.version_min);
 	if (known.reserved)
 		return k2i_option_refuse("reserved of tls = %u is not 0", known.reserved);
-	/* One without the other does nothing, and a shared key does without all of them. */
+	/* A certificate or a private key alone does nothing, and a shared key needs none of them. */
 	if (!known.certificate_path != !known.private_key_path)
 		return k2i_option_refuse("certificate_path and private_key_path need each other");
 	if (known.shared_key_path && (known.certificate_path || known.authority_path))

@@ -29,7 +29,7 @@ static uint64_t drained_position(struct k2hft_client *client, bool *all)
 	return position;
 }
 
-/* What has happened since the last time goes to the ring, where it stays when this process has ended. */
+/* The counts since the last time go to the ring, where it stays when this process has ended. */
 static void ring_tell(struct k2hft_client *client)
 {
 	const struct k2hft_client_stats *now = &client->stats, *told = &client->published;

@@ -108,7 +108,7 @@ static void take_error(struct k2hft_client *client, const uint8_t *body, size_t 
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "ERROR is not well formed");
 		return;
 	}
-	/* Whoever asks for the last error shows it. */
+	/* A caller that asks for the last error shows it. */
 	k2i_text_controls_mask(error.text);
 	client->stats.refusals++;
 	if (error.code == K2HFT_ERROR_FENCED && client->state == K2HFT_CLIENT_GREETING)

@@ -128,7 +128,10 @@ static void damage_found(struct k2hft_client *client, const struct place *place)
 		client->peer, place->position, place->above);
 }
 
-/* Places the ring where the receiver goes on. What it committed and could not say any more is acknowledged now. */
+/*
+ * Places the ring where the receiver goes on. Chunks that it committed and could not acknowledge any more are
+ * acknowledged now.
+ */
 static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t head)
 {
 	struct place place = {.position = position > head ? position : head, .below = position};
@@ -188,7 +191,7 @@ void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns)
 		(void)name_anew(client, perhaps_twice, now_ns);
 }
 
-/* Of the same ring: what was in it when it was opened is there, if no receiver heard of this copy since. */
+/* The same ring: its chunks from when it was opened are there, if no receiver heard of this copy since. */
 static void older_copy(struct k2hft_client *client, uint64_t position, uint64_t head, uint64_t now_ns)
 {
 	const char *sent = perhaps_twice;
@@ -223,7 +226,7 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 				"client: positions %" PRIu64 " to %" PRIu64
 				" were sent before, but not acknowledged: they are sent again",
 				client->batch.read, client->sent_max);
-	/* Whoever has read of a failure reads of its end, too. */
+	/* The log that told of a failure tells of its end, too. */
 	if (!k2i_log_limit_due(&client->connected_limit, now_ns) && !client->failure_told)
 		return;
 	client->failure_told = false;

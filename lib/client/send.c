@@ -7,7 +7,7 @@
 /* After so much a call of process returns, so that acknowledgements are read and a caller's loop goes round. */
 #define BUDGET_FRAMES 64u
 #define BUDGET_BYTES (8u * 1024 * 1024)
-/* What a busy loopback leaves behind for a moment is less. */
+/* A busy loopback leaves less behind for a moment. */
 #define UNSENT_BYTES_BUSY (64u * 1024)
 
 static bool output_empty(const struct k2i_client_output *output)
@@ -78,7 +78,7 @@ static void socket_progress(struct k2hft_client *client, size_t bytes, uint64_t 
 	k2i_link_sent(&client->link, bytes);
 }
 
-/* One write. 1: everything is out; 0: the socket is full; -errno. */
+/* Writes once. 1: everything is out; 0: the socket is full; -errno. */
 static int write_once(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_client_output *output = &client->output;

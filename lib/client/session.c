@@ -55,7 +55,7 @@ static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 		}
 		k2i_client_socket_close(client);
 	}
-	/* What another address has answered tells more than that nobody is at this one. */
+	/* An error of another address tells more than that nobody is at this one. */
 	if (client->answered_wrong)
 		k2i_client_retry_later(client, K2I_CLIENT_RETRY_SOON, now_ns);
 	else

@@ -20,12 +20,12 @@
 #include "net/transport.h"
 
 /*
- * What the files of the client share. All of it belongs to the thread that is in process (where the client has one of its
- * own: to the one that has `running`), but for the part at the end.
+ * State that the files of the client share. All of it belongs to the thread that is in process (where the client has
+ * one of its own: to the one that has `running`), but for the part at the end.
  */
 #define K2I_CLIENT_CONTROL_BYTES (64u * 1024)
 #define K2I_CLIENT_INPUT_BYTES (16u * 1024)
-/* What a frame takes in the control buffer: any message, and one without text. */
+/* Bytes that a frame takes in the control buffer: any message, and one without text. */
 #define K2I_CLIENT_MESSAGE_ROOM (K2HFT_FRAME_HEADER_BYTES + K2HFT_MESSAGE_BYTES_MAX)
 #define K2I_CLIENT_SHORT_ROOM (K2HFT_FRAME_HEADER_BYTES + 64u)
 #define K2I_CLIENT_SENT_MAX 1024u /* frames on their way; a power of two */
@@ -39,7 +39,7 @@
 #define K2I_CLIENT_DEAD_NS UINT64_C(15000000000)
 
 /*
- * What goes to the socket: messages in `control`, and one DATA frame, header and ring memory. A frame is never
+ * The output to the socket: messages in `control`, and one DATA frame, header and ring memory. A frame is never
  * interrupted: messages go before it, or when it is out.
  */
 struct k2i_client_output {
@@ -190,7 +190,7 @@ bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 
 /* tls.c */
-/* Of options that were checked all strings are copied; what is wrong with a file was logged. -EINVAL, -ENOMEM */
+/* Copies all strings of options that were checked; a file's fault was logged. -EINVAL, -ENOMEM */
 int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_options *options);
 void k2i_client_tls_free(struct k2hft_client *client);
 void k2i_client_tls_end(struct k2hft_client *client);
@@ -210,7 +210,7 @@ void k2i_client_output_reset(struct k2hft_client *client);
 /* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
 uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
 void k2i_client_control_add(struct k2hft_client *client, size_t bytes);
-/* Of `bytes` that the socket took, those of the queue. */
+/* Those of `bytes`, which the socket took, that are the queue's. */
 size_t k2i_client_control_taken(struct k2i_client_output *output, size_t bytes);
 /* Cuts and writes until there is a reason to pause. 0, or -EIO the ring can't be used. */
 int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);

@@ -26,7 +26,7 @@ static int declare(struct k2hft_client *client, uint32_t stream_id)
 
 	if (error < 0)
 		return error;
-	/* What was found is a number of the ring's table. */
+	/* The result is a number of the ring's table. */
 	struct k2i_client_stream *declared = &client->streams.declared[stream_id - 1];
 	if (declared->connection == client->streams.connection && declared->generation == generation)
 		return 0;

@@ -22,7 +22,8 @@ struct k2hft_span;
 /*
  * Queues a STREAM for each stream of `span` that the receiver does not know. Returns how many bytes of the span, from
  * its begin, can be sent: fewer if there is no room for another STREAM, or a chunk's stream can't be declared. 0: the
- * first chunk's can't, ever. It can't now: -ENOMEM, or -ENOBUFS until the queue is sent. -EBADMSG the span is not well formed.
+ * first chunk's can't, ever. It can't now: -ENOMEM, or -ENOBUFS until the queue is sent. -EBADMSG the span is not well
+ * formed.
  */
 int64_t k2i_client_streams_declare(struct k2hft_client *client, const struct k2hft_span *span);
 

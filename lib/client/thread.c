@@ -9,7 +9,7 @@
 #include "client/state.h"
 #include "ring/counts.h"
 
-/* One wait and the events that it brought. The caller holds `running`, which a lease can have during the wait. */
+/* A wait and the events that it brought. The caller holds `running`, which a lease can have during the wait. */
 static int thread_step(struct k2hft_client *client)
 {
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
@@ -26,7 +26,7 @@ static int thread_step(struct k2hft_client *client)
 			strerror(-error));
 		return error;
 	}
-	/* The events can be of a socket that is closed since. What still holds comes again. */
+	/* The events can be of a socket that is closed since. An event that still holds comes again. */
 	if (count < 0 || lease_count != client->lease_count)
 		count = 0;
 	if (client->standby_wanted)

@@ -179,7 +179,8 @@ static bool targets_clash(const struct k2i_rule *a, const struct k2i_rule *b)
 }
 
 /*
- * Refuses names that a mount has of its own in its root, and paths that no receiver takes, of a directory all files below it. A text that is no path at all has been refused as a value, or is the whole mount.
+ * Refuses names that a mount has of its own in its root, and paths that no receiver takes, of a directory all files
+ * below it. A text that is no path at all has been refused as a value, or is the whole mount.
  */
 static void check_target(const struct checker *checker, const struct k2i_rule *rule)
 {

@@ -338,7 +338,9 @@ static int defaults(struct k2i_settings *settings)
 	return status;
 }
 
-/* A text that begins so is no path, but the configuration itself; a shell or fstab can have left backslashes in front. */
+/*
+ * A text that begins so is no path, but the configuration itself; a shell or fstab can have left backslashes in front.
+ */
 static bool is_json(const char *file)
 {
 	return file[strspn(file, " \t\r\n\\")] == '{';

@@ -130,7 +130,10 @@ void k2i_sender_config_free(struct k2i_sender_config *config)
 	k2i_settings_free(config->settings);
 }
 
-/* Names do not depend on the program's locale: in a Turkish one I is not the capital of i, and ringsize would be an unknown key. */
+/*
+ * Names do not depend on the program's locale: in a Turkish one I is not the capital of i, and ringsize would be an
+ * unknown key.
+ */
 static int load_plainly(const char *file, struct k2i_sender_config *config, char *message, size_t message_room)
 {
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

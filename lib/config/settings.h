@@ -10,8 +10,8 @@
 #include <k2hft/sender.h>
 
 /*
- * The settings of a configuration file, typed. settings.def is the one table of all keys: name, section, type, unit, range,
- * default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
+ * The settings of a configuration file, typed. settings.def is the one table of all keys: name, section, type, unit,
+ * range, default, effect and help; the reader, `k2hft check`, the completions and k2hft.conf(5) are made from it.
  */
 
 #define K2I_QUARANTINE_BYTES_MIN (UINT64_C(32) << 20) /* of QUARANTINEMAX */

@@ -22,8 +22,9 @@ struct k2i_yaml_node {
 #define K2I_YAML_KEYS_MAX 512u
 
 /*
- * Reads one YAML document; JSON is YAML, too. Constructs that configurations do not need, and that could be used against their reader, are refused: aliases and anchors, tags, a second document, keys that are said twice, depth. 0 and the tree, NULL if
- * there is nothing in it; -EINVAL with line and text of what is wrong; -ENOMEM.
+ * Reads one YAML document; JSON is YAML, too. Constructs that configurations do not need, and that could be used
+ * against their reader, are refused: aliases and anchors, tags, a second document, keys that are said twice, depth. 0
+ * and the tree, NULL if there is nothing in it; -EINVAL with line and text of what is wrong; -ENOMEM.
  */
 int k2i_yaml_parse(const void *bytes, size_t byte_count, struct k2i_yaml_node **tree, unsigned *line, char *message,
 		   size_t message_room);

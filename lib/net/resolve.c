@@ -14,8 +14,8 @@
 #include "base/thread.h"
 
 /*
- * Shared by the client and the thread that looks the name up. The thread that leaves second frees it: getaddrinfo can't be
- * interrupted, and nobody shall wait for it.
+ * Shared by the client and the thread that looks the name up. The thread that leaves second frees it: getaddrinfo can't
+ * be interrupted, and nobody shall wait for it.
  */
 enum resolve_state { RESOLVE_RUNS, RESOLVE_DONE, RESOLVE_DROPPED };
 

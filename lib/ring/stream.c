@@ -11,9 +11,9 @@
 #include "base/text.h"
 
 /*
- * The table of streams in the ring. Declarers exclude each other (table_lock.c). A release takes no lock, so it waits for
- * nobody, nor does the consumer's look at a stream. A stream that nobody has declared any more keeps its number until
- * the head has passed the tail of that moment, or come to the tail: then none of its chunks is left.
+ * The table of streams in the ring. Declarers exclude each other (table_lock.c). A release takes no lock, so it waits
+ * for nobody, nor does the consumer's look at a stream. A stream that nobody has declared any more keeps its number
+ * until the head has passed the tail of that moment, or come to the tail: then none of its chunks is left.
  *
  * A process that is attached can end without releasing: what it alone had declared is taken back when a number is wanted
  * and none is free. What the consumer declared, its successor may go on with and release: that stays.
@@ -172,7 +172,9 @@ void k2i_streams_inherit(struct k2hft_ring *ring, const struct k2i_process *befo
 	for (uint32_t at = 0; at < used; at++) {
 		struct k2i_process process = declarer(&ring->streams[at]);
 
-		/* relaxed: as above. Exchanged, since an attached process can be giving the number to its own stream. */
+		/*
+		 * relaxed: as above. Exchanged, since an attached process can be giving the number to its own stream.
+		 */
 		if (process.owner && same_process(&process, before))
 			(void)atomic_compare_exchange_strong_explicit(&ring->streams[at].declarer, &process.owner, 0,
 								      memory_order_relaxed, memory_order_relaxed);

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 
 /*
- * The lock of the table of streams: threads of a process exclude each other by the handle's mutex, processes by a word in
- * the header that names the holder. A lock of the file would do as well, but whoever may read the file could hold that
- * for ever. The word is taken from a holder that is dead; one that is only stopped is waited for, for a limited time: the
- * consumer may serve others, as a mount does.
+ * The lock of the table of streams: threads of a process exclude each other by the handle's mutex, processes by a word
+ * in the header that names the holder. A lock of the file would do as well, but whoever may read the file could hold
+ * that for ever. The word is taken from a holder that is dead; one that is only stopped is waited for, for a limited
+ * time: the consumer may serve others, as a mount does.
  */
 #define CONSUMER_WAIT_NS (20 * K2I_MILLISECOND_NS)
 #define ATTACHED_WAIT_NS K2I_SECOND_NS

@@ -187,7 +187,10 @@ static int room_wait(struct k2hft_ring *ring, size_t bytes, uint64_t until_ns)
 	int status;
 
 	do {
-		/* A11: read before the positions are: they show what was freed for this value, and a later one ends the wait. */
+		/*
+		 * A11: read before the positions are: they show what was freed for this value, and a later one ends the
+		 * wait.
+		 */
 		uint32_t sequence = atomic_load_explicit(&ring->header->space_sequence, memory_order_acquire);
 		uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC), turn_ns = now_ns + TURN_NS;
 		struct timespec deadline = k2i_timespec(turn_ns < until_ns ? turn_ns : until_ns);

@@ -9,8 +9,8 @@
 #include "base/log.h"
 
 /*
- * The receiver's counters, one for each line of counters.def. Any thread adds to a counter, which only ever grows; status.c
- * sets the gauges when somebody asks.
+ * The receiver's counters, one for each line of counters.def. Any thread adds to a counter, which only ever grows;
+ * status.c sets the gauges when somebody asks.
  */
 struct k2i_counters {
 #define K2I_RECEIVER_COUNTER(name, kind, loss, help) atomic_uint_fast64_t name;

@@ -7,8 +7,9 @@
 #define K2I_DIRECTORY_PRIVATE 0700 /* its owner's only */
 
 /*
- * Of a directory for files of that mode: who may read them can come to them. To make, rename or remove them is for the
- * owner alone, also where others may write: a receiver that runs as root must not append to what they would put there.
+ * The mode of a directory for files of that mode: users who may read them can come to them. To make, rename or remove
+ * them is for the owner alone, also where others may write: a receiver that runs as root must not append to what they
+ * would put there.
  */
 mode_t k2i_directory_mode(mode_t file_mode);
 

@@ -6,9 +6,13 @@
 
 #include "base/log.h"
 
-/* Limits for lines about peers that connect, are refused or break off: anybody who can connect could cause thousands. */
+/*
+ * Limits for lines about peers that connect, are refused or break off: anybody who can connect could cause thousands.
+ */
 #define K2I_PEER_LOG_LIMITS 64u
-/* Lines of one kind in ten seconds about one address, for events that programs of a host cause in ordinary operation. */
+/*
+ * Lines of one kind in ten seconds about one address, for events that programs of a host cause in ordinary operation.
+ */
 #define K2I_PEER_LOG_VISIT_LINES 20u
 
 struct k2i_peer_log {
@@ -20,7 +24,7 @@ struct k2i_log_limit *k2i_peer_log_limit(struct k2i_peer_log *log, const char *p
 
 /*
  * Logs "session: HOST (PEER) TEXT", or "session: PEER TEXT" while `host` is "". A text comes at most four times in ten
- * seconds for one address, from whatever ports. One thread at a time. `now_ns` as k2i_log_limited's.
+ * seconds for one address, from whatever ports. A single thread at a time. `now_ns` as k2i_log_limited's.
  */
 void k2i_peer_log_warn(struct k2i_peer_log *log, uint64_t now_ns, const char *host, const char *peer,
 		       const char *format, ...) __attribute__((format(printf, 5, 6)));

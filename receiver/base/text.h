@@ -8,8 +8,8 @@
 const char *k2i_text_error(int error);
 
 /*
- * `input` with ? for control characters, as k2i_text_controls_mask, cut to the room, terminated: what a peer sends is shown
- * elsewhere than in the log, too. `output` may be `input`. Returns `output`.
+ * `input` with ? for control characters, as k2i_text_controls_mask, cut to the room, terminated: what a peer sends is
+ * shown elsewhere than in the log, too. `output` may be `input`. Returns `output`.
  */
 const char *k2i_text_clean(const char *input, char *output, size_t room);
 

@@ -194,7 +194,7 @@ static void on_end(struct bufferevent *stream, short what, void *argument)
 {
 	struct client *client = argument;
 
-	/* Who has asked and only closed his side still gets what is on its way. */
+	/* A client that has asked and only closed its side still gets the rest of the answer. */
 	if ((what & BEV_EVENT_EOF) && client->answered && evbuffer_get_length(bufferevent_get_output(stream)) > 0)
 		return;
 	client_end(client, "it ended in the middle");

@@ -102,7 +102,7 @@ static bool begins(const char *line, const char *end, const char *name, size_t n
 	return (size_t)(end - line) >= name_bytes && strncasecmp(line, name, name_bytes) == 0;
 }
 
-/* What the first such line of the header says, without its port; what is too long is nobody's name. */
+/* The value of the first such line of the header, without its port; a text that is too long is nobody's name. */
 static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
 {
 	static const char name[] = "Host:";

@@ -6,7 +6,7 @@
 #include "receiver/sink/file/output.h"
 #include "app/program/report.h"
 
-/* What the receiver tells of itself. Any thread; waits for no loop and no disk. */
+/* The report of a receiver. Any thread; waits for no loop and no disk. */
 struct k2i_status {
 	struct k2i_service *service;
 	struct k2i_outputs *outputs;

@@ -7,7 +7,7 @@
 
 #include "receiver/ledger/known.h"
 
-/* What ledger.c and ledger_load.c share. */
+/* Declarations that ledger.c and load.c share. */
 
 #define K2I_LEDGER_NAME "ledger" /* of the log, in its directory */
 
@@ -30,8 +30,8 @@ struct k2i_ledger {
 };
 
 /*
- * What the log in the directory says becomes what is known, as it was when its receiver ended; nothing, if there is none.
- * As k2i_ledger_open.
+ * The log in the directory becomes the ledger's memory, as it was when its receiver ended; an empty one, if there is
+ * none. As k2i_ledger_open.
  */
 int k2i_ledger_load(struct k2i_ledger *ledger, struct k2i_ledger_report *report);
 

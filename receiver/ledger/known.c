@@ -253,7 +253,7 @@ void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_fil
 
 	for (i = 0; i < file_count; i++) {
 		file = k2i_known_file_find(known, files[i].birth, files[i].inode);
-		/* Of a file with two names the other can be further: a commit makes none shorter. */
+		/* The other name of a file with two can be further: a commit makes none shorter. */
 		if (!file || file->entry.stages.now.at > files[i].length)
 			continue;
 		file->entry.stages.now = (struct k2i_ledger_point){files[i].length, files[i].open_writer};
@@ -300,7 +300,7 @@ static void ring_doubt(void *argument, struct k2i_table_node *node)
 	struct k2i_known_ring *ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
 
 	(void)argument;
-	/* Who was told already is in the same doubt until its next commit, however often the disk fails. */
+	/* A ring that was told already is in the same doubt until its next commit, however often the disk fails. */
 	ring->ring.flags |= K2I_LEDGER_UNCERTAIN;
 }
 

@@ -6,8 +6,8 @@
 #include "receiver/base/table.h"
 
 /*
- * What a ledger says, in memory: now, and as of the last checkpoint. Each of these functions is what one record does, so
- * that who reads the log comes to the same. Zero-initialised; not locked.
+ * The content of a ledger, in memory: now, and as of the last checkpoint. Each of these functions is the effect of one
+ * record, so that a reader of the log comes to the same. Zero-initialised; not locked.
  *
  * A sync begins with MARK: what is said then becomes the checkpoint when the data are on the disk. Between them commits
  * go on, so there are three stages. Files have them only if they are deferred.
@@ -55,7 +55,7 @@ struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file);
 struct k2i_known_file *k2i_known_file_find(struct k2i_known *known, uint64_t birth, uint64_t inode);
 /* 1: nothing may be written before that is on the disk; 0; -ENOMEM. */
 int k2i_known_file_opened(struct k2i_known *known, const struct k2i_ledger_file *file);
-/* Of an open one. It stays known until what was written to it is in a checkpoint. */
+/* Closes an open one. It stays known until what was written to it is in a checkpoint. */
 void k2i_known_file_closed(struct k2i_known *known, struct k2i_known_file *file);
 void k2i_known_files_closed(struct k2i_known *known);
 void k2i_known_files_forget(struct k2i_known *known);
@@ -64,7 +64,7 @@ void k2i_known_files_update(struct k2i_known *known, const struct k2i_ledger_fil
 
 void k2i_known_mark(struct k2i_known *known);
 void k2i_known_checkpoint(struct k2i_known *known);
-/* What is not in the checkpoint now does not get there: each ring is UNCERTAIN until its next commit. */
+/* Commits that are not in the checkpoint now do not get there: each ring is UNCERTAIN until its next commit. */
 void k2i_known_doubt(struct k2i_known *known);
 /*
  * Only what is deferred has a past that is known, and goes back to the checkpoint. `machine_down`: nothing is known of the
@@ -72,7 +72,7 @@ void k2i_known_doubt(struct k2i_known *known);
  */
 void k2i_known_fall_back(struct k2i_known *known, bool machine_down);
 
-/* What a record of the log says. -ENOMEM */
+/* Takes a record of the log. -ENOMEM */
 int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record);
 
 void k2i_known_free(struct k2i_known *known);

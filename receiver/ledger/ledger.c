@@ -109,7 +109,7 @@ static int log_rewrite(struct k2i_ledger *ledger)
 	ledger->end = ledger->synced_end = snapshot.used;
 	ledger->allocated = allocated;
 	ledger->rewrite_at = snapshot.used * 2 > REWRITE_BYTES ? snapshot.used * 2 : REWRITE_BYTES;
-	/* Whoever starts next finds this one: what comes has to be in it, whether the disk has its name yet or not. */
+	/* The next start finds this log: later records have to be in it, whether the disk has its name yet or not. */
 	error = k2i_directory_sync(ledger->directory);
 	ledger->stale = error != 0;
 	K2I_CRASH(ledger_named);
@@ -123,7 +123,7 @@ static void log_trim(struct k2i_ledger *ledger)
 		ledger->rewrite_at = ledger->end + ALLOCATE_BYTES;
 }
 
-/* Of one that can't be written nothing stays: its rest would stand behind a shorter one, as damage. */
+/* A record that can't be written leaves nothing: its rest would stand behind a shorter one, as damage. */
 static int record_write(struct k2i_ledger *ledger, size_t length)
 {
 	int error = write_whole(ledger->log, ledger->record, length, ledger->end);
@@ -324,7 +324,7 @@ static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring
 	struct k2i_known_ring *place = k2i_known_ring_place(&ledger->known, ring->uuid);
 	int error;
 
-	/* What can fail in memory has to before anything is written. */
+	/* Allocations come first: they can fail, and nothing is written then. */
 	if (!place)
 		return -ENOMEM;
 	/* A full disk must not keep what was committed from being acknowledged. */
@@ -409,7 +409,7 @@ int k2i_ledger_checkpoint(struct k2i_ledger *ledger)
 	return error ? error : k2i_ledger_sync(ledger);
 }
 
-/* Whose `end` was brought to the disk in a log that may have been replaced since. */
+/* Clears the state of a sync whose `end` was brought to the disk in a log that may have been replaced since. */
 static void log_synced(struct k2i_ledger *ledger, uint64_t inode, uint64_t end, int error)
 {
 	(void)pthread_mutex_lock(&ledger->mutex);

@@ -7,24 +7,24 @@
 #include <stdint.h>
 
 /*
- * What the receiver has committed: for each ring its position, for each open output file its length. An append-only
+ * The commits of the receiver: for each ring its position, for each open output file its length. An append-only
  * log of checksummed records; a commit group is one record, written with one pwrite(2) after the group's data and
  * before its acknowledgement. The log is rewritten to what is current when it has grown, and at every start.
  *
  * A checkpoint says that the data of all commits up to one are on the disk. It is a cut through rings and files that fits:
- * the files' lengths are what the rings' positions made them. Whoever waits for the disk is acknowledged up to the
- * checkpoint and no further, so a machine that went down goes back to it: positions to the checkpoint's, and files that
- * only such senders write to (deferred ones) to the checkpoint's length. Whatever is behind that comes again.
+ * the files' lengths are what the rings' positions made them. A sender that waits for the disk is acknowledged up to
+ * the checkpoint and no further, so a machine that went down goes back to it: positions to the checkpoint's, and files
+ * that only such senders write to (deferred ones) to the checkpoint's length. Data behind that comes again.
  *
  * A sender that does not wait is acknowledged at once: the tail of its files may be all that there is of it and stays.
  *
- * One process at a time; any thread.
+ * A single process at a time; any thread.
  */
 struct k2i_ledger;
 
 #define K2I_LEDGER_FILES_MAX 48u /* in one commit; each is locked, and the thread sanitizer knows 64 locks at most */
 
-/* Of a ring. */
+/* Flags of a ring. */
 #define K2I_LEDGER_UNCERTAIN 1u /* the machine went down since; the position may be ahead of the disk or behind */
 #define K2I_LEDGER_DEFERRED 2u  /* its sender waits for the disk: behind the checkpoint nothing was acknowledged */
 
@@ -33,7 +33,10 @@ struct k2i_ledger_ring {
 	uint64_t epoch;
 	uint64_t position;
 	uint32_t flags;
-	/* Of the commit, in the order of all; not in the log: what was loaded has 1, what never was committed 0. */
+	/*
+	 * The number of the commit, in the order of all; not in the log: what was loaded has 1, what never was
+	 * committed 0.
+	 */
 	uint64_t number;
 	uint64_t synced; /* found: its position in the checkpoint; 0: it is not there */
 };
@@ -46,7 +49,7 @@ struct k2i_ledger_file {
 	bool deferred;        /* who writes to it waits for the disk; not needed for a commit */
 };
 
-/* What was found at start. */
+/* The log as it was found at start. */
 struct k2i_ledger_report {
 	bool found;     /* there was a ledger */
 	bool clean;     /* its receiver ended in order */
@@ -79,18 +82,18 @@ void k2i_ledger_files_unsynced(struct k2i_ledger *ledger,
 			       void (*each)(void *argument, const struct k2i_ledger_file *file), void *argument);
 
 /*
- * Before k2i_ledger_begin: the disk has lost what the process before had written, although the machine went on. What was
- * deferred goes back to the checkpoint; k2i_ledger_files has the lengths.
+ * Before k2i_ledger_begin: the disk has lost what the process before had written, although the machine went on.
+ * Deferred files go back to the checkpoint; k2i_ledger_files has the lengths.
  */
 void k2i_ledger_fall_back(struct k2i_ledger *ledger);
 
 /*
- * The caller has dealt with the loaded files, and what it cut off is on the disk: starts a new log. What a process that
- * died here wrote stays behind the checkpoint until the next one. Errors as pwrite(2).
+ * The caller has dealt with the loaded files, and what it cut off is on the disk: starts a new log. Records of a
+ * process that died here stay behind the checkpoint until the next one. Errors as pwrite(2).
  */
 int k2i_ledger_begin(struct k2i_ledger *ledger);
 
-/* Of all that are known. Waits for nothing. */
+/* The counts of all that are known. Waits for nothing. */
 size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger);
 /* A ring's last commit; false: not known. */
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring);
@@ -103,8 +106,8 @@ int k2i_ledger_file_opened(struct k2i_ledger *ledger, const struct k2i_ledger_fi
 void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t inode);
 
 /*
- * One commit group: `ring` stands at its position, and each of `files` (at most K2I_LEDGER_FILES_MAX, all opened) has
- * its length. The ring gets the commit's number. On an error, as pwrite(2), nothing is committed.
+ * Enters a commit group: `ring` stands at its position, and each of `files` (at most K2I_LEDGER_FILES_MAX, all opened)
+ * has its length. The ring gets the commit's number. On an error, as pwrite(2), nothing is committed.
  */
 int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
 		      size_t file_count);
@@ -116,11 +119,11 @@ void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16]);
 uint64_t k2i_ledger_number(struct k2i_ledger *ledger);
 /*
  * Between them the caller brings to the disk the data of the commits up to `*number`, the last before mark; then they
- * are the checkpoint, which survives a power cut. One thread. Errors as pwrite(2) and fdatasync(2).
+ * are the checkpoint, which survives a power cut. A single thread. Errors as pwrite(2) and fdatasync(2).
  */
 int k2i_ledger_mark(struct k2i_ledger *ledger, uint64_t *number);
 int k2i_ledger_checkpoint(struct k2i_ledger *ledger);
-/* What the ledger was told before this is called survives a power cut when it returns. Errors as fdatasync(2). */
+/* Commits from before this call survive a power cut when it returns. Errors as fdatasync(2). */
 int k2i_ledger_sync(struct k2i_ledger *ledger);
 /*
  * The disk has refused data of commits: whether a ring's position can be trusted is for its sender to say, as after a

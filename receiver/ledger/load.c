@@ -112,8 +112,8 @@ static int damaged_copy(int directory, int file)
 }
 
 /*
- * What went wrong stays for a look; that is not worth failing for. Not by rename(2): until the new one is written, another
- * start needs what is before the damage.
+ * The damaged log stays for a look; that is not worth failing for. Not by rename(2): until the new one is written,
+ * another start needs what is before the damage.
  */
 static int damaged_keep(int directory, int file)
 {

@@ -30,7 +30,7 @@
  * anew has that in its RINGs.
  */
 #define K2I_LEDGER_HEADER_BYTES 56u
-/* What a sync appends to the log: MARK, CHECKPOINT, DOUBT. */
+/* Records that a sync appends to the log: MARK, CHECKPOINT, DOUBT. */
 #define K2I_LEDGER_SYNC_BYTES (16u + 24u + 16u)
 #define K2I_LEDGER_RECORD_BYTES_MAX 4096u
 

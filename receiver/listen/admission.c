@@ -159,7 +159,10 @@ static void *look_up(void *argument)
 	return NULL;
 }
 
-/* One more, if there are not enough. Without any the address stays in the queue until the next connection asks. */
+/*
+ * Starts a further thread, if there are not enough. Without any the address stays in the queue until the next
+ * connection asks.
+ */
 static void thread_start(struct k2i_admission *admission)
 {
 	pthread_t thread;
@@ -173,7 +176,9 @@ static void thread_start(struct k2i_admission *admission)
 
 /* Asking --------------------------------------------------------------------------------------------------------- */
 
-/* An entry of this address, or one that can be given to it; NULL: all are in use. Who is admitted is not pushed out. */
+/*
+ * An entry of this address, or one that can be given to it; NULL: all are in use. An admitted peer is not pushed out.
+ */
 static struct entry *entry_of(struct k2i_admission *admission, const struct sockaddr_storage *address, uint64_t now_ns)
 {
 	struct entry *entry, *spare = NULL;

@@ -11,7 +11,8 @@
 /*
  * Whether a peer may connect: whether a NAME of the SLVNODE sections is for it. Trusted are, in this order, its address;
  * the names of its certificate, if that was verified; and if it has none, the name that its address has, provided that the
- * name has that address, too: whoever owns an address can give it any name. What a peer says of itself is not looked at.
+ * name has that address, too: whoever owns an address can give it any name. A peer's own name for itself does not
+ * count.
  *
  * Names are looked up on threads of their own, a few at a time, and remembered for a minute. All calls return at once, and
  * can be made by any thread.

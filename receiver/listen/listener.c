@@ -140,7 +140,7 @@ static bool address_repeated(const struct addrinfo *first, const struct addrinfo
 	return false;
 }
 
-/* All addresses of a name. One family may be missing on this host; a port in use may not. */
+/* All addresses of a name. A family may be missing on this host; a port in use may not. */
 static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *address, const char *host,
 			  const char *port, bool optional)
 {

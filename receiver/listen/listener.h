@@ -29,9 +29,9 @@ struct k2i_listen_choice {
 };
 
 /*
- * Chooses where to listen for records. `argument` (ADDRESS:PORT, [ADDRESS]:PORT; NULL: none) decides, else LISTEN. Without
- * both it is loopback, unless the configuration has SSL = yes or SSL = no: then it is SVRNODE's NAME if that is an address
- * or localhost, else every address. -EINVAL the argument is wrong.
+ * Chooses where to listen for records. `argument` (ADDRESS:PORT, [ADDRESS]:PORT; NULL: none) decides, else LISTEN.
+ * Without both it is loopback, unless the configuration has SSL = yes or SSL = no: then it is SVRNODE's NAME if that is
+ * an address or localhost, else every address. -EINVAL the argument is wrong.
  */
 int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice);
 
@@ -47,7 +47,9 @@ struct event_base;
 /* The sockets of one port. */
 struct k2i_listener;
 
-/* Binds, which can need privileges; a peer that connects is refused as yet. -errno; -ENOMEM is not logged, others are. */
+/*
+ * Binds, which can need privileges; a peer that connects is refused as yet. -errno; -ENOMEM is not logged, others are.
+ */
 int k2i_listener_open(const struct k2i_listen_choice *choice, struct k2i_listener **listener);
 /* Whether other hosts can connect. */
 bool k2i_listener_beyond_host(const struct k2i_listener *listener);

@@ -14,7 +14,7 @@ struct k2i_secure {
 	struct k2i_tls_context *context;
 };
 
-/* What works, or would if the clock were right. */
+/* A context that works, or would if the clock were right. */
 static void doubts_log(const struct k2i_tls_settings *settings, const struct k2i_tls_context *context)
 {
 	const char *untimely = k2i_tls_certificate_untimely(context);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * LD_PRELOAD: writes down what a process does to the files below $K2HFT_RECORD_ROOT, and what it sends over sockets, in
- * the file $K2HFT_RECORD, for tests/faults/power_cut.py. Calls that change files are done one after the other, so that the
- * order of the record is the order in which it happened; of a sync begin and end are recorded, and others go on
+ * the file $K2HFT_RECORD, for tests/faults/power_cut.py. Calls that change files are done one after the other, so that
+ * the order of the record is the order in which it happened; of a sync begin and end are recorded, and others go on
  * meanwhile.
  */
 #include <dlfcn.h>

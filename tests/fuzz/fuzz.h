@@ -15,8 +15,8 @@
 #include <k2hft/log.h>
 
 /*
- * Parts that the fuzz targets share. A target is one LLVMFuzzerTestOneInput; what must hold whatever the input is said with
- * fuzz_check, and what the sanitizers see comes on top of that.
+ * Parts that the fuzz targets share. A target is one LLVMFuzzerTestOneInput; what must hold whatever the input is said
+ * with fuzz_check, and what the sanitizers see comes on top of that.
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* libFuzzer's mutator; replay.c has one that changes nothing. */

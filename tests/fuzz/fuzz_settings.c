@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration files: reader, table, checks, who may connect, print. Settings without errors that are printed must be read again
- * without errors, and print the same.
+ * Configuration files: reader, table, checks, who may connect, print. Settings without errors that are printed must be
+ * read again without errors, and print the same.
  */
 #include <fcntl.h>
 

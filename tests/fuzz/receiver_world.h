@@ -12,8 +12,8 @@
 #include "quick_disk.h"
 
 /*
- * The world behind a session of the receiver: ledger, rings, output files, quarantine, in a temporary folder; and a disk
- * that fails now and then. For one target each, since it takes the place of functions of libc.
+ * The world behind a session of the receiver: ledger, rings, output files, quarantine, in a temporary folder; and a
+ * disk that fails now and then. For one target each, since it takes the place of functions of libc.
  */
 #define WINDOW_BYTES 4096u /* so that inputs reach its end */
 

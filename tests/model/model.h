@@ -149,7 +149,10 @@ extern struct k2i_ring_header *model_header;
 extern struct k2i_slot *model_slots;
 extern struct k2i_stream *model_streams;
 extern uint8_t *model_data;
-/* The kind of a word, which tells its values apart: sleeps are numbered, but it matters only whether one is the present one. */
+/*
+ * The kind of a word, which tells its values apart: sleeps are numbered, but it matters only whether one is the present
+ * one.
+ */
 uint64_t model_value_key(unsigned word, uint64_t value);
 /* The newest value of a word, for what a scenario checks. */
 uint64_t model_peek(const void *word);

@@ -2,9 +2,10 @@
 #include "model.h"
 
 /*
- * Faults that the explorer must find, else its silence on the ring as it is says nothing. Each changes one access of the ring:
- * a weaker order, or a store that is left out. A scenario and a memory in which it shows stand beside it. That the mark is
- * seq_cst does not show: the tail is, too, and behind a claim that it was told of the consumer looks again by itself.
+ * Faults that the explorer must find, else its silence on the ring as it is says nothing. Each changes one access of
+ * the ring: a weaker order, or a store that is left out. A scenario and a memory in which it shows stand beside it.
+ * That the mark is seq_cst does not show: the tail is, too, and behind a claim that it was told of the consumer looks
+ * again by itself.
  */
 const struct model_mutation model_mutations[] = {
 	{"commit relaxed", "wrap", true, "publish", "mark", MODEL_WEAKEN},

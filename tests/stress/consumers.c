@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A ring file whose consumers are killed, one after the other, while attached producers go on and some of them are
- * killed too. Chunks that were not acknowledged come again; told apart by their positions, all chunks come once and in order.
+ * killed too. Chunks that were not acknowledged come again; told apart by their positions, all chunks come once and in
+ * order.
  */
 #include "stress_producer.h"
 

@@ -4,7 +4,10 @@
 
 #include <k2hft/log.h>
 
-/* Exit status of a command. WRONG: its arguments or a configuration are; FOUND: it has found the bad thing that it looked for. */
+/*
+ * Exit status of a command. WRONG: its arguments or a configuration are; FOUND: it has found the bad thing that it
+ * looked for.
+ */
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_WRONG = 2, STATUS_FOUND = 3 };
 
 /* On a terminal: a line on standard error that takes the place of the one before, and is no wider than it has room. */

@@ -230,8 +230,9 @@ void bench_quarters(const double *series, unsigned count, double *first, double 
 /* 1: `b` is better than `a` by more than the spread of the runs; -1: worse; 0: neither can be said. */
 int bench_judge(enum bench_metric metric, const struct bench_result *a, const struct bench_result *b);
 /*
- * Finds, among the points that differ from results[first] along one axis only, the one with the best committed rate, and the lowest that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep, or if the rate was
- * given or there is none. A preset has the same point in several groups: there a sweep is within one.
+ * Finds, among the points that differ from results[first] along one axis only, the one with the best committed rate,
+ * and the lowest that reaches BENCH_KNEE_SHARE of it. How many there are; 0 if an earlier one is of the same sweep, or
+ * if the rate was given or there is none. A preset has the same point in several groups: there a sweep is within one.
  */
 unsigned bench_knee(const struct bench_report *report, unsigned first, enum bench_axis axis, unsigned *best,
 		    unsigned *knee);

@@ -208,7 +208,10 @@ static int setting_take(struct bench_options *options, const struct setting *set
 			return refuse(option, "", "it is kept with up to 255 bytes");
 		break;
 	case NAME:
-		/* An unset variable leaves an empty name: the temporary file beside it can be made, so the mistake would show after the last run only. */
+		/*
+		 * An unset variable leaves an empty name: the temporary file beside it can be made, so the mistake
+		 * would show after the last run only.
+		 */
 		if (!*optarg)
 			return refuse(option, "", "the name of a file is needed");
 		break;
@@ -373,7 +376,10 @@ static enum job job_of(const struct bench_options *options)
 				     : LISTS;
 }
 
-/* `given`: a bit for each of the settings. An option that would be ignored is refused: it was meant to change something. */
+/*
+ * `given`: a bit for each of the settings. An option that would be ignored is refused: it was meant to change
+ * something.
+ */
 static int effects_check(const struct bench_options *options, uint64_t given)
 {
 	static const char *const job_names[] = {[LISTS] = "without --all and --seed-table",

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * The plain pipe that everything is measured against: a file is read in pieces of 256 KiB, goes over loopback TCP to another process,
- * and is written there, with nothing in between.
+ * The plain pipe that everything is measured against: a file is read in pieces of 256 KiB, goes over loopback TCP to
+ * another process, and is written there, with nothing in between.
  */
 struct bench_pipe {
 	int input;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A run: starts the programs that it needs, lets the senders go together, takes the times, and carries the same through a pipe. */
+/*
+ * A run: starts the programs that it needs, lets the senders go together, takes the times, and carries the same through
+ * a pipe.
+ */
 #include "tools/bench/bench.h"
 
 #include <errno.h>

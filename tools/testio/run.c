@@ -16,7 +16,10 @@
 #include "base/thread.h"
 
 #define BLOCK_BYTES UINT64_C(4096)
-/* Writes take their bytes from here, again and again: no multiple of a block, so that for 512 MiB each block is another. */
+/*
+ * Writes take their bytes from here, again and again: no multiple of a block, so that for 512 MiB each block is
+ * another.
+ */
 #define DATA_BYTES (UINT64_C(1048576) + 8)
 #define SHOW_NS UINT64_C(250000000)
 

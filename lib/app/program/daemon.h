@@ -5,9 +5,9 @@
 #include "base/log.h"
 
 /*
- * Start, log and end of a program. Messages (k2i_log) go to standard error in the foreground ("k2hftfuse: text", with "<4>" or
- * another level in front if that is systemd's journal) and to syslog (facility daemon) in the background, without waiting
- * for it; to a file if one is set. -errno as open(2), which standard error has been told.
+ * Start, log and end of a program. Messages (k2i_log) go to standard error in the foreground ("k2hftfuse: text", with
+ * "<4>" or another level in front if that is systemd's journal) and to syslog (facility daemon) in the background,
+ * without waiting for it; to a file if one is set. -errno as open(2), which standard error has been told.
  */
 int k2i_daemon_log_open(const char *program, enum k2hft_log_level level, const char *file);
 /*

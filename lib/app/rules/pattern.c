@@ -23,7 +23,9 @@
 #include <pcre2.h>
 
 /*
- * A match may take this many steps, and some for each byte, since an honest expression can need a few on each. A match of an expression with nested repetition is over after some ten milliseconds, also on a record that was written for it.
+ * A match may take this many steps, and some for each byte, since an honest expression can need a few on each. A match
+ * of an expression with nested repetition is over after some ten milliseconds, also on a record that was written for
+ * it.
  */
 #define STEPS_MIN 1000000u
 #define STEPS_PER_BYTE 16u

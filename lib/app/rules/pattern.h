@@ -51,8 +51,8 @@ int k2i_replacement_parse(const char *text, size_t bytes, struct k2i_replacement
 void k2i_replacement_clear(struct k2i_replacement *replacement);
 
 /*
- * A line that a pattern of any kind matches has one of the needles in it. Most lines have none, and to look for texts in all
- * lines at once is cheaper by far than to match each.
+ * A line that a pattern of any kind matches has one of the needles in it. Most lines have none, and to look for texts
+ * in all lines at once is cheaper by far than to match each.
  */
 struct k2i_matcher {
 	struct k2i_needle *needles; /* none: every line has to be looked at */

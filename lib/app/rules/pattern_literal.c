@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the text that every line has in which a regular expression matches: then lines without it need no look by PCRE2. For
+ * Finds the text that every line has in which a regular expression matches: then lines without it need no look by
+ * PCRE2. For
  *
  *	user=(root|admin) .*failed
  *

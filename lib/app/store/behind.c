@@ -107,8 +107,8 @@ static void range_drop(const struct k2i_store_options *options, int descriptor, 
 }
 
 /*
- * A thread that waits is told of an error, and the kernel tells it once for each open(2). Where there is no such call nobody
- * waits, and nothing is told (a seccomp filter that does not know it says EPERM).
+ * A thread that waits is told of an error, and the kernel tells it once for each open(2). Where there is no such call
+ * nobody waits, and nothing is told (a seccomp filter that does not know it says EPERM).
  */
 static int range_finish(const struct k2i_store_options *options, int descriptor, uint64_t from, uint64_t to)
 {
@@ -144,7 +144,8 @@ int k2i_store_behind_advance(struct k2i_store_behind *behind, const struct k2i_s
 		return 0;
 	range_start(options, descriptor, behind->started, end);
 	/*
-	 * With many files the disk has what was started a stretch ago, and its pages are free for what comes next. Pages that it does not have yet are dropped further below, by the thread that waits for them.
+	 * With many files the disk has what was started a stretch ago, and its pages are free for what comes next.
+	 * Pages that it does not have yet are dropped further below, by the thread that waits for them.
 	 */
 	if (behind->started > behind->dropped)
 		range_drop(options, descriptor, behind->dropped, behind->started);

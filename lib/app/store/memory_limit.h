@@ -12,7 +12,10 @@
  */
 bool k2i_memory_group(bool version_2, char *path, size_t room);
 
-/* The memory that this process may have: the machine's, or the least limit of the control groups that it is in. Any thread. */
+/*
+ * The memory that this process may have: the machine's, or the least limit of the control groups that it is in. Any
+ * thread.
+ */
 uint64_t k2i_memory_bytes(void);
 
 #endif

@@ -58,7 +58,8 @@ int k2i_store_flush(struct k2i_store_writer *writer);
 /* Memory for k2i_store_read and for what is written with `direct`; to be freed with free(3). NULL: there is none. */
 void *k2i_store_buffer(size_t byte_count);
 /*
- * Reads up to write_bytes at `offset`; 0 at the end. Errors as pread(2). Pages that were read leave the page cache, unless that is to be kept.
+ * Reads up to write_bytes at `offset`; 0 at the end. Errors as pread(2). Pages that were read leave the page cache,
+ * unless that is to be kept.
  */
 ssize_t k2i_store_read(const struct k2i_store_options *options, int descriptor, void *buffer, uint64_t offset);
 

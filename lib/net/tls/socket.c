@@ -11,8 +11,8 @@
 #include "net/tls/state.h"
 
 /*
- * Bytes that OpenSSL writes are gathered in memory and sent by k2i_tls_flush, many records by one call. So it never has to try
- * a write again with the very same bytes, which the client could not promise; and no SIGPIPE comes.
+ * Bytes that OpenSSL writes are gathered in memory and sent by k2i_tls_flush, many records by one call. So it never has
+ * to try a write again with the very same bytes, which the client could not promise; and no SIGPIPE comes.
  */
 #define OUTPUT_BYTES_MIN 4096u
 

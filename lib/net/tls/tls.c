@@ -16,8 +16,9 @@
 #define WRITE_BYTES_MAX ((size_t)256 * 1024)
 
 /*
- * Bytes that one call takes from the socket beyond those that it brings: OpenSSL goes on for as long as there are records, and
- * a peer can send without end such as bring none (new keys, a renegotiation that is refused) while others wait.
+ * Bytes that one call takes from the socket beyond those that it brings: OpenSSL goes on for as long as there are
+ * records, and a peer can send without end such as bring none (new keys, a renegotiation that is refused) while others
+ * wait.
  */
 #define READ_EXTRA_BYTES_MAX ((size_t)32 * 1024)
 
@@ -207,7 +208,10 @@ ssize_t k2i_tls_write(struct k2i_tls *tls, const struct iovec *pieces, int piece
 		error = piece_write(tls, &pieces[index], WRITE_BYTES_MAX - count, &count);
 	if (error == 0)
 		error = k2i_tls_flush(tls);
-	/* Bytes that OpenSSL has taken can still reach the peer, if only when all ends: they count. The next call says what is wrong. */
+	/*
+	 * Bytes that OpenSSL has taken can still reach the peer, if only when all ends: they count. The next call says
+	 * what is wrong.
+	 */
 	return count > 0 || error >= 0 ? (ssize_t)count : error;
 }
 

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "receiver/sink/file/internal.h"
 
-/* A disk that does not tell the length of a file has not moved its descriptor, which stands where the last write ended. */
+/*
+ * A disk that does not tell the length of a file has not moved its descriptor, which stands where the last write ended.
+ */
 static void uncut_set(struct k2i_output_whole *file, off_t end)
 {
 	if (end > (off_t)file->output.length)

@@ -42,8 +42,8 @@ static void nothing_has_the_known_hash(void **state)
 }
 
 /*
- * Any text behind the first 8 of these 16 last bytes has the same hash if the seed is known, also behind a prefix that is
- * not. With another it has not.
+ * Any text behind the first 8 of these 16 last bytes has the same hash if the seed is known, also behind a prefix that
+ * is not. With another it has not.
  */
 static void a_seed_tells_apart_what_was_made_to_be_the_same(void **state)
 {

@@ -48,7 +48,10 @@ static void damage_is_announced(void **state)
 	assert_int_equal(ring_stats_of(f).head, ring_stats_of(f).tail);
 }
 
-/* Damage of one, two, ... five chunks in every other place, which is mended at once. As often as something is between them. */
+/*
+ * Damage of one, two, ... five chunks in every other place, which is mended at once. As often as something is between
+ * them.
+ */
 static void each_damage_is_announced(void **state)
 {
 	struct fixture *f = *state;

@@ -319,7 +319,10 @@ static void the_thread_goes_on_after_a_lease(void **state)
 	echo_end(&echo, f);
 }
 
-/* Interrupts end a standby, however many leases there are: a drain's, and those of a full ring's producer that does not wait. */
+/*
+ * Interrupts end a standby, however many leases there are: a drain's, and those of a full ring's producer that does not
+ * wait.
+ */
 static void leases_for_one_call_lose_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -398,7 +401,10 @@ static void a_wait_for_room_ends_with_a_signal(void **state)
 	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
 }
 
-/* As a program does that shuts itself in: poll(2) takes no descriptor then. A thread that can't wait here waits as the others do. */
+/*
+ * As a program does that shuts itself in: poll(2) takes no descriptor then. A thread that can't wait here waits as the
+ * others do.
+ */
 static void a_wait_for_room_that_may_not_poll_is_left_to_the_thread(void **state)
 {
 	struct fixture *f = *state;

@@ -205,7 +205,10 @@ static void test_no_close_waits_longer_than_a_second(void **state)
 	assert_int_equal(answers, 4);
 }
 
-/* Files that the dropper keeps open are closed before their writers are told that they have closed it, however little is left. */
+/*
+ * Files that the dropper keeps open are closed before their writers are told that they have closed it, however little
+ * is left.
+ */
 static void test_what_is_kept_open_is_closed_in_the_end(void **state)
 {
 	struct place *place = *state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records that are pending while the ring is full, and when there is room again; counts of judged records; errors that a writer gets for failed ones.
+ * Records that are pending while the ring is full, and when there is room again; counts of judged records; errors that
+ * a writer gets for failed ones.
  */
 #include "mounted_help.h"
 

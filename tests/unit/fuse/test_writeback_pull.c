@@ -300,7 +300,8 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 }
 
 /*
- * Until then its pages are the old ones: not even one that was read again meanwhile says anything else. The kernel's write-back clears up that answer.
+ * Until then its pages are the old ones: not even one that was read again meanwhile says anything else. The kernel's
+ * write-back clears up that answer.
  */
 static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 {

@@ -617,7 +617,9 @@ static void test_a_new_log_has_room_for_a_sync(void **state)
 	file_bytes_limit(RLIM_INFINITY);
 }
 
-/* A sender that knew the seed of the tables could give its rings such uuids, and then no ring would be found quickly. */
+/*
+ * A sender that knew the seed of the tables could give its rings such uuids, and then no ring would be found quickly.
+ */
 static void test_chosen_uuids_do_not_collide(void **state)
 {
 	static const char one[] = "\xde\xd4\x6d\xe9\x83\x90\x97\xdb"

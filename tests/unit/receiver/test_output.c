@@ -340,7 +340,10 @@ static void checkpoint(struct place *place)
 	assert_int_equal(k2i_ledger_checkpoint(place->ledger), 0);
 }
 
-/* Each file of a sender that waits for the disk goes back to the checkpoint, with the record that went on there; files of others don't. */
+/*
+ * Each file of a sender that waits for the disk goes back to the checkpoint, with the record that went on there; files
+ * of others don't.
+ */
 static void test_recovery_from_power_cut(void **state)
 {
 	struct place *place = *state;

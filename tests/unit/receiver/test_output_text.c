@@ -109,7 +109,10 @@ static void test_unified_is_held(void **state)
 	expect_file(place, "all", "record\n");
 }
 
-/* Bytes that were written behind the ledger's back go; a record that goes on does so in the same line, or another begins one. */
+/*
+ * Bytes that were written behind the ledger's back go; a record that goes on does so in the same line, or another
+ * begins one.
+ */
 static void test_a_record_goes_on_after_a_restart(void **state)
 {
 	struct place *place = *state;

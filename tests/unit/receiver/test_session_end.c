@@ -34,7 +34,8 @@ static bool comes_again(struct world *world, uint64_t id, uint64_t acked, uint64
 }
 
 /*
- * The last word on a ring that never comes again. A sender that was not acknowledged everything is not believed; another, that was, goes on there without the ledger.
+ * The last word on a ring that never comes again. A sender that was not acknowledged everything is not believed;
+ * another, that was, goes on there without the ledger.
  */
 static void test_a_ring_that_ends_is_forgotten(void **state)
 {

@@ -70,7 +70,10 @@ static void power_cut(struct world *world, struct saved saved)
 	session_open(world, 7);
 }
 
-/* Chunks that were not acknowledged go and come again; the others are where they were, also if the sender does not know. */
+/*
+ * Chunks that were not acknowledged go and come again; the others are where they were, also if the sender does not
+ * know.
+ */
 static void test_power_cut(void **state)
 {
 	struct world *world = *state;

@@ -198,7 +198,10 @@ static void short_of_descriptors_none_is_taken_for_dead(void **state)
 	k2hft_ring_close(ring);
 }
 
-/* A process of now can have the number of an earlier one, and room that nobody had any more can be on the disk with anything in it. */
+/*
+ * A process of now can have the number of an earlier one, and room that nobody had any more can be on the disk with
+ * anything in it.
+ */
 static void after_a_boot_nobody_is_left(void **state)
 {
 	struct files *files = *state;

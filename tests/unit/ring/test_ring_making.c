@@ -20,7 +20,10 @@ static bool there(const char *path)
 	return lstat(path, &file) == 0;
 }
 
-/* The temporary file of a process that died while it made a ring is removed by the next, which makes or opens that ring. */
+/*
+ * The temporary file of a process that died while it made a ring is removed by the next, which makes or opens that
+ * ring.
+ */
 static void leftovers_go(void **state)
 {
 	struct files *files = *state;

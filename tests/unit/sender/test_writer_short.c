@@ -91,7 +91,9 @@ static void records_of_each_length_fill_a_chunk(void **state)
 	k2i_sender_free(sender);
 }
 
-/* A drain while no call is under way gets the records that were written until then, and the next call begins a chunk. */
+/*
+ * A drain while no call is under way gets the records that were written until then, and the next call begins a chunk.
+ */
 static void a_call_that_finds_a_ticket_commits_first(void **state)
 {
 	struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);

@@ -335,7 +335,9 @@ void *__wrap_reallocarray(void *memory, size_t count, size_t bytes)
 	return memory_is_short ? NULL : __real_reallocarray(memory, count, bytes);
 }
 
-/* A record that has no room is as if it had not come: neither it nor the ranges around it are taken for something else. */
+/*
+ * A record that has no room is as if it had not come: neither it nor the ranges around it are taken for something else.
+ */
 static void gaps_without_memory(void **state)
 {
 	struct verify_range ranges[16];
