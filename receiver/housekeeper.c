@@ -13,25 +13,25 @@ static void housekeeper_await(struct k2i_housekeeper *housekeeper)
 	struct timespec until = k2i_timespec(k2i_clock_now_ns() + K2I_SECOND_NS);
 	int error = 0;
 
-	while (!housekeeper->reopen && !housekeeper->stopping && error != ETIMEDOUT)
+	while (!housekeeper->reload && !housekeeper->stopping && error != ETIMEDOUT)
 		error = pthread_cond_timedwait(&housekeeper->wake, &housekeeper->mutex, &until);
 }
 
 static void *housekeeper_run(void *argument)
 {
 	struct k2i_housekeeper *housekeeper = argument;
-	bool reopen;
+	bool reload;
 
 	(void)pthread_mutex_lock(&housekeeper->mutex);
 	for (;;) {
 		housekeeper_await(housekeeper);
 		if (housekeeper->stopping)
 			break;
-		reopen = housekeeper->reopen;
-		housekeeper->reopen = false;
+		reload = housekeeper->reload;
+		housekeeper->reload = false;
 		(void)pthread_mutex_unlock(&housekeeper->mutex);
-		if (reopen)
-			k2i_outputs_reopen(housekeeper->state->destination.outputs);
+		if (reload)
+			k2i_sinks_reload(&housekeeper->state->destination.sinks);
 		else
 			k2i_state_tick(housekeeper->state);
 		(void)pthread_mutex_lock(&housekeeper->mutex);
@@ -52,10 +52,10 @@ int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state 
 	return error;
 }
 
-void k2i_housekeeper_reopen(struct k2i_housekeeper *housekeeper)
+void k2i_housekeeper_reload(struct k2i_housekeeper *housekeeper)
 {
 	(void)pthread_mutex_lock(&housekeeper->mutex);
-	housekeeper->reopen = true;
+	housekeeper->reload = true;
 	(void)pthread_cond_signal(&housekeeper->wake);
 	(void)pthread_mutex_unlock(&housekeeper->mutex);
 }

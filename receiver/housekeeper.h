@@ -8,8 +8,8 @@
 #include "receiver/state.h"
 
 /*
- * A thread for disk work that no connection asks for: k2i_state_tick once a second, and output files that SIGHUP
- * closes. A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
+ * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload of the sinks at SIGHUP.
+ * A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
  */
 struct k2i_housekeeper {
 	struct k2i_state *state;
@@ -17,13 +17,13 @@ struct k2i_housekeeper {
 	bool started;
 	pthread_cond_t wake;
 	pthread_mutex_t mutex; /* guards what follows */
-	bool reopen, stopping;
+	bool reload, stopping;
 };
 
 /* `state` must outlive it. Errors as pthread_create(3). */
 int k2i_housekeeper_start(struct k2i_housekeeper *housekeeper, struct k2i_state *state);
-/* Has output files opened anew, as k2i_outputs_reopen, and returns at once. */
-void k2i_housekeeper_reopen(struct k2i_housekeeper *housekeeper);
+/* Has the sinks reload, as k2i_sinks_reload, and returns at once. */
+void k2i_housekeeper_reload(struct k2i_housekeeper *housekeeper);
 /* Ends the thread, and waits for the disk if the thread does. Nothing happens if it was not started. */
 void k2i_housekeeper_stop(struct k2i_housekeeper *housekeeper);
 

@@ -110,8 +110,7 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 	(void)what;
 	switch (number) {
 	case SIGHUP:
-		k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
-		k2i_housekeeper_reopen(&receiver->housekeeper);
+		k2i_housekeeper_reload(&receiver->housekeeper);
 		k2i_secure_reload(receiver->service.secure);
 		admission_reload(receiver);
 		break;
@@ -243,16 +242,15 @@ static int descriptors_share(const struct k2i_settings *settings, size_t *connec
 
 static int service_open(struct k2i_receiver *receiver, const struct k2i_settings *settings)
 {
-	int error = k2i_rings_create(receiver->state.destination.ledger, &receiver->counters, k2i_loops_fence,
-				     &receiver->service.rings);
+	struct k2i_destination *destination = &receiver->state.destination;
+	int error = k2i_rings_create(destination->ledger, destination->sinks.count, &receiver->counters,
+				     k2i_loops_fence, &receiver->service.rings);
 
 	if (error)
 		return error;
-	receiver->state.destination.format = receiver->format;
-	receiver->state.destination.unify_file = settings->unify_file;
-	receiver->service.destination = &receiver->state.destination;
+	receiver->service.destination = destination;
 	receiver->service.counters = &receiver->counters;
-	receiver->service.receiver_uuid = k2i_ledger_uuid(receiver->state.destination.ledger);
+	receiver->service.receiver_uuid = k2i_ledger_uuid(destination->ledger);
 	receiver->service.streams.count_max = (size_t)settings->streams_max;
 	receiver->service.host_connections_max = (size_t)settings->host_connections_max;
 	receiver->service.budget.bytes_max =
@@ -260,33 +258,13 @@ static int service_open(struct k2i_receiver *receiver, const struct k2i_settings
 	receiver->service.frame_bytes_max = (uint32_t)settings->frame_bytes_max;
 	receiver->service.window_bytes = settings->window_bytes;
 	atomic_store(&receiver->service.next_id, 1);
-	error = k2i_syncer_start(&receiver->state.destination,
+	error = k2i_syncer_start(destination,
 				 settings->file_sync == K2I_FILE_SYNC_INTERVAL ? settings->file_sync_ms : 0,
 				 &receiver->service.syncer);
 	if (error)
 		return error;
 	receiver->service.sync_always = settings->file_sync == K2I_FILE_SYNC_ALWAYS;
 	return k2i_loops_start(&receiver->service, loop_count(settings), &receiver->loops);
-}
-
-/* So that `tail -f` has something to open, and that what is in the way is said at once. */
-static void unify_make(struct k2i_receiver *receiver, const char *unify_file)
-{
-	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
-	struct k2i_output_file *output;
-	int error;
-
-	if (k2i_format_unify(unify_file, (uint64_t)time(NULL) * 1000000000u, path) ||
-	    k2i_output_acquire(receiver->state.destination.outputs, path, &output))
-		return;
-	k2i_output_lock(output);
-	error = k2i_output_prepare(receiver->state.destination.outputs, output);
-	k2i_output_unlock(output);
-	k2i_output_release(receiver->state.destination.outputs, output);
-	if (error)
-		k2i_log(K2HFT_LOG_ERROR,
-			"output: FILE_UNIFY %s can't be written: %s; senders will be held until it can", path,
-			k2i_text_error(error));
 }
 
 /* The steps that need root, which it may be started as, and then no longer is. */
@@ -305,6 +283,18 @@ static int privileges_use(struct k2i_receiver *receiver, const struct k2i_settin
 	    (state && k2i_identity_directory_check(&identity, "STATEDIR", state)))
 		return K2I_EXIT_FAILED;
 	return 0;
+}
+
+static int state_open(struct k2i_receiver *receiver, const struct k2i_settings *settings, size_t files_max)
+{
+	static const struct k2i_sink_listener listener = {k2i_loops_stored, k2i_loops_ready};
+	const struct k2i_state_options options = {.settings = settings,
+						  .format = receiver->format,
+						  .listener = &listener,
+						  .counters = &receiver->counters,
+						  .targets_max = files_max};
+
+	return k2i_state_open(&options, &receiver->state);
 }
 
 static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settings *settings,
@@ -330,7 +320,7 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 		status = privileges_use(receiver, settings, &choice);
 	if (status)
 		return status;
-	if (k2i_state_open(settings, files_max, &receiver->counters, &receiver->state))
+	if (state_open(receiver, settings, files_max))
 		return K2I_EXIT_FAILED;
 	error = events_open(receiver);
 	if (!error)
@@ -341,10 +331,7 @@ static int receiver_build(struct k2i_receiver *receiver, const struct k2i_settin
 		k2i_log(K2HFT_LOG_ERROR, "receiver: can't start: %s", k2i_text_error(error));
 		return K2I_EXIT_FAILED;
 	}
-	if (settings->unify_file)
-		unify_make(receiver, settings->unify_file);
-	receiver->status =
-		(struct k2i_status){&receiver->service, receiver->state.destination.outputs, k2i_clock_now_ns()};
+	receiver->status = (struct k2i_status){&receiver->service, k2i_clock_now_ns()};
 	if (receiver->control && k2i_control_start(receiver->control, &receiver->status))
 		return K2I_EXIT_FAILED;
 	/* Last: a peer that can connect is served. */

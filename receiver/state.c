@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "config/path.h"
+#include "receiver/sink/sinks.h"
 #include "receiver/base/text.h"
 #include "base/uuid.h"
 
@@ -30,11 +31,6 @@ static int state_failed(const struct k2i_state *state, const struct k2i_settings
 		k2i_log(K2HFT_LOG_ERROR,
 			"ledger: %s: another receiver uses %s; end it, or give this one a STATEDIR of its own", at,
 			state->path);
-	else if (error == -EINVAL && own)
-		k2i_log(K2HFT_LOG_ERROR,
-			"ledger: %s: STATEDIR must not be FILE_BASEDIR itself, where streams can have the names of its "
-			"files; name a directory in it, or elsewhere",
-			at);
 	else if (error == -EPROTO)
 		k2i_log(K2HFT_LOG_ERROR, "ledger: %s: %s/ledger was made by a later version", at, state->path);
 	else if (error == -ENXIO)
@@ -46,48 +42,7 @@ static int state_failed(const struct k2i_state *state, const struct k2i_settings
 	return error;
 }
 
-/* The advice for a directory that can't be made or used. */
-static int base_failed(const struct k2i_settings *settings, const char *what, int error)
-{
-	char at[PATH_MAX + 16];
-
-	k2i_log(K2HFT_LOG_ERROR, "output: %s: can't %s FILE_BASEDIR %s: %s",
-		k2i_settings_place(settings, &settings->base_place, at, sizeof(at)), what, settings->base_directory,
-		error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
-	return error;
-}
-
 /* Ledger --------------------------------------------------------------------------------------------------------- */
-
-/* Also by two names: a file system can take OUT for out, and a directory be mounted twice. */
-static bool same_directory(const char *one, const char *other)
-{
-	struct stat first, second;
-
-	return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
-	       first.st_ino == second.st_ino;
-}
-
-/* A ledger within the base directory must not be a name that a stream can have. */
-static int refused_prefix_find(struct k2i_state *state, const char *base_directory)
-{
-	char *base = realpath(base_directory, NULL), *directory = realpath(state->path, NULL);
-	size_t base_bytes = base ? strlen(base) : 0;
-	int error = base && directory ? 0 : -errno;
-
-	/* The root alone ends with a slash. */
-	if (base_bytes == 1)
-		base_bytes = 0;
-	if (!error && same_directory(directory, base)) {
-		error = -EINVAL;
-	} else if (!error && strncmp(directory, base, base_bytes) == 0 && directory[base_bytes] == '/') {
-		state->refused_prefix = strdup(directory + base_bytes + 1);
-		error = state->refused_prefix ? 0 : -ENOMEM;
-	}
-	free(base);
-	free(directory);
-	return error;
-}
 
 static void ledger_report(struct k2i_state *state, const struct k2i_ledger_report *report)
 {
@@ -131,8 +86,6 @@ static int ledger_open(struct k2i_state *state, const struct k2i_settings *setti
 		return -ENOENT;
 	}
 	error = k2i_ledger_open(state->path, boot_id, &state->destination.ledger, report);
-	if (!error)
-		error = refused_prefix_find(state, settings->base_directory);
 	if (error)
 		return state_failed(state, settings, error);
 	ledger_report(state, report);
@@ -161,11 +114,11 @@ struct recovery {
 	bool cut_all, cut_deferred, lost;
 };
 
-static void file_look(void *argument, const struct k2i_ledger_file *file)
+static void mark_look(void *argument, const struct k2i_ledger_file *mark)
 {
 	struct recovery *recovery = argument;
 
-	if (k2i_outputs_short(recovery->state->destination.outputs, file))
+	if (k2i_sinks_behind(&recovery->state->destination.sinks, mark))
 		recovery->lost = true;
 }
 
@@ -174,7 +127,7 @@ static void disk_look(struct recovery *recovery)
 {
 	struct k2i_ledger *ledger = recovery->state->destination.ledger;
 
-	k2i_ledger_files_unsynced(ledger, file_look, recovery);
+	k2i_ledger_files_unsynced(ledger, mark_look, recovery);
 	if (!recovery->lost)
 		return;
 	k2i_log(K2HFT_LOG_WARNING,
@@ -183,12 +136,12 @@ static void disk_look(struct recovery *recovery)
 	k2i_ledger_fall_back(ledger);
 }
 
-static void file_recover(void *argument, const struct k2i_ledger_file *file)
+static void mark_recover(void *argument, const struct k2i_ledger_file *mark)
 {
 	struct recovery *recovery = argument;
 
-	k2i_outputs_recover(recovery->state->destination.outputs, file,
-			    recovery->cut_all || (recovery->cut_deferred && file->deferred));
+	k2i_sinks_recover(&recovery->state->destination.sinks, mark,
+			  recovery->cut_all || (recovery->cut_deferred && mark->deferred));
 }
 
 static void former_recover(struct k2i_state *state, const struct k2i_ledger_report *report)
@@ -204,8 +157,8 @@ static void former_recover(struct k2i_state *state, const struct k2i_ledger_repo
 	recovery.cut_all = recovery.cut_deferred && report->same_boot;
 	if (recovery.cut_all)
 		disk_look(&recovery);
-	k2i_ledger_files(state->destination.ledger, file_recover, &recovery);
-	k2i_outputs_recover_renamed(state->destination.outputs);
+	k2i_ledger_files(state->destination.ledger, mark_recover, &recovery);
+	k2i_sinks_recover_end(&state->destination.sinks);
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */
@@ -227,50 +180,55 @@ static int state_path_set(struct k2i_state *state, const struct k2i_settings *se
 	return (size_t)length < sizeof(state->path) ? 0 : -ENAMETOOLONG;
 }
 
-int k2i_state_open(const struct k2i_settings *settings, size_t files_max, struct k2i_counters *counters,
-		   struct k2i_state *state)
+static int sinks_open(const struct k2i_state_options *options, struct k2i_state *state,
+		      const struct k2i_ledger_report *report)
 {
-	struct k2i_outputs_options options = {
-		.base_directory = settings->base_directory,
-		.open_max = files_max,
-		.file_mode = settings->file_mode,
-		.store = {.write_bytes = (size_t)settings->write_bytes,
-			  .mode = settings->open_mode,
-			  .cache = settings->cache},
-		.counters = counters,
+	const struct k2i_sink_options sink_options = {
+		.settings = options->settings,
+		.format = options->format,
+		.listener = options->listener,
+		.ledger = state->destination.ledger,
+		.counters = options->counters,
+		.state_directory = state->path,
+		.targets_max = options->targets_max,
+		.killed = report->found && !report->clean,
 	};
-	struct k2i_ledger_report report;
-	int error = k2i_outputs_base_make(settings->base_directory, settings->file_mode);
 
-	state->destination.counters = counters;
-	if (!error)
-		error = state_path_set(state, settings);
-	if (error)
-		return base_failed(settings, "make", error);
-	error = ledger_open(state, settings, &report);
+	return k2i_sinks_open(&sink_options, &state->destination.sinks);
+}
+
+int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *state)
+{
+	const struct k2i_settings *settings = options->settings;
+	struct k2i_ledger_report report;
+	int error = k2i_sinks_make(settings);
+
 	if (error)
 		return error;
-	options.ledger = state->destination.ledger;
-	options.refused_prefix = state->refused_prefix;
-	options.state_directory = state->path;
-	options.killed = report.found && !report.clean;
-	error = k2i_outputs_create(&options, &state->destination.outputs);
+	state->destination.counters = options->counters;
+	error = state_path_set(state, settings);
 	if (error)
-		return base_failed(settings, "use", error);
+		return state_failed(state, settings, error);
+	error = ledger_open(state, settings, &report);
+	if (!error)
+		error = sinks_open(options, state, &report);
+	if (error)
+		return error;
 	former_recover(state, &report);
 	error = ledger_begin(state);
 	if (!error)
-		k2i_outputs_recovered(state->destination.outputs);
-	if (!error)
 		error = quarantine_open(state, settings->quarantine_bytes);
-	return error ? state_failed(state, settings, error) : 0;
+	if (error)
+		return state_failed(state, settings, error);
+	k2i_sinks_start(&state->destination.sinks);
+	return 0;
 }
 
 void k2i_state_tick(struct k2i_state *state)
 {
 	int result;
 
-	k2i_outputs_tick(state->destination.outputs, k2i_clock_now_ns());
+	k2i_sinks_tick(&state->destination.sinks, k2i_clock_now_ns());
 	k2i_quarantine_tick(state->destination.quarantine);
 	result = k2i_ledger_check(state->destination.ledger);
 	if (result < 0)
@@ -285,7 +243,7 @@ void k2i_state_tick(struct k2i_state *state)
 
 int k2i_state_close(struct k2i_state *state, bool in_order)
 {
-	int error = k2i_outputs_free(state->destination.outputs, in_order);
+	int error = k2i_sinks_close(&state->destination.sinks, in_order);
 
 	if (!error && in_order)
 		error = k2i_quarantine_sync(state->destination.quarantine);
@@ -293,6 +251,5 @@ int k2i_state_close(struct k2i_state *state, bool in_order)
 		k2i_log(K2HFT_LOG_ERROR, "output: can't sync files to the disk: %s", k2i_text_error(error));
 	k2i_ledger_close(state->destination.ledger, in_order && !error);
 	k2i_quarantine_free(state->destination.quarantine);
-	free(state->refused_prefix);
 	return error;
 }

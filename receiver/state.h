@@ -6,22 +6,29 @@
 #include <stdbool.h>
 
 #include "receiver/commit/commit.h"
+#include "app/format/format.h"
 #include "config/settings.h"
 
-/* The state of a receiver on its disk: output files, and in STATEDIR its ledger and its quarantine. Zero at first. */
+/* The state that outlives a receiver: its sinks, and in STATEDIR its ledger and its quarantine. Zero at first. */
 struct k2i_state {
-	struct k2i_destination destination; /* `format` and `unify_file` are the caller's */
-	char path[PATH_MAX];                /* STATEDIR */
-	char *refused_prefix;
+	struct k2i_destination destination;
+	char path[PATH_MAX]; /* STATEDIR */
 	struct k2i_log_limit ledger_limit;
 };
 
+struct k2i_state_options { /* all of it must outlive the state */
+	const struct k2i_settings *settings;
+	const struct k2i_format *format;
+	const struct k2i_sink_listener *listener;
+	struct k2i_counters *counters;
+	size_t targets_max; /* that a sink may have open at a time */
+};
+
 /*
- * Opens all of it, with at most `files_max` output files at a time, and deals with what the receiver before has left; a
- * full disk is waited for. An error was logged, and wants k2i_state_close, too.
+ * Opens all of it, and deals with what the receiver before has left; a full disk is waited for. An error was logged, and
+ * wants k2i_state_close, too.
  */
-int k2i_state_open(const struct k2i_settings *settings, size_t files_max, struct k2i_counters *counters,
-		   struct k2i_state *state);
+int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *state);
 /* Once a second: notices what others have removed or put in its place. */
 void k2i_state_tick(struct k2i_state *state);
 /* `in_order`: nothing is under way, and all of it gets to the disk; else an error, which was logged. */

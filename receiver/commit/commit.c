@@ -2,232 +2,187 @@
 #include "receiver/commit/commit.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "receiver/connection/loops.h"
-#include "receiver/base/text.h"
+#define QUARANTINE "the quarantine" /* in `failed`, beside K2I_GROUP_LEDGER and what a sink says */
 
-/* Beside output files, what can fail. */
-#define LEDGER "the ledger"
-#define QUARANTINE "the quarantine"
+static uint32_t sink_count(const struct k2i_committer *committer)
+{
+	return committer->destination->sinks.count;
+}
 
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination)
 {
+	int error = 0;
+	uint32_t i;
+
 	memset(committer, 0, sizeof(*committer));
 	committer->destination = destination;
-	committer->unify_second = -1;
-	k2i_group_start(&committer->group, destination->outputs);
-	return k2i_output_writer_start(&committer->writer, destination->format, destination->unify_file != NULL,
-				       k2i_outputs_store(destination->outputs));
+	for (i = 0; i < destination->sinks.count && !error; i++)
+		error = k2i_group_start(&committer->groups[i], destination->sinks.list[i]);
+	return error;
 }
 
 void k2i_committer_free(struct k2i_committer *committer)
 {
-	k2i_group_free(&committer->group);
-	k2i_output_writer_free(&committer->writer);
+	uint32_t i;
+
+	for (i = 0; i < K2I_SINKS_MAX && committer->groups[i].sink; i++)
+		k2i_group_free(&committer->groups[i]);
 }
 
-static int unify_update(struct k2i_committer *committer)
+int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *commit, struct k2i_stream *stream,
+		      const struct k2hft_chunk_view *view)
 {
-	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
-	int64_t second = (int64_t)(now_ns / K2I_SECOND_NS);
+	int error = 0;
+	uint32_t i;
 
-	if (second == committer->unify_second)
+	for (i = 0; i < sink_count(committer) && !error; i++) {
+		if (view->end > commit->taken[i])
+			error = k2i_group_add(&committer->groups[i], stream, view);
+	}
+	if (!error)
 		return 0;
-	if (k2i_format_unify(committer->destination->unify_file, now_ns, committer->unify_path))
-		return -EINVAL;
-	committer->unify_second = second;
-	return 0;
+	/* The sinks before it have it in a group that ends before it. */
+	for (i--; i-- > 0;) {
+		if (view->end > commit->taken[i])
+			k2i_group_remove_last(&committer->groups[i], stream);
+	}
+	return error;
 }
 
-int k2i_committer_add(struct k2i_committer *committer, struct k2i_stream *stream, const struct k2hft_chunk_view *view)
+const struct k2i_group *k2i_committer_group(const struct k2i_committer *committer)
 {
-	int error;
+	const struct k2i_group *most = &committer->groups[0];
+	uint32_t i;
 
-	if (!committer->destination->unify_file)
-		return k2i_group_add(&committer->group, stream, stream->path, view);
-	/* One name for a whole group, so that it rolls over between groups. */
-	error = committer->group.entry_count == 0 ? unify_update(committer) : 0;
-	return error ? error : k2i_group_add(&committer->group, stream, committer->unify_path, view);
+	for (i = 1; i < sink_count(committer); i++) {
+		if (committer->groups[i].entry_count > most->entry_count)
+			most = &committer->groups[i];
+	}
+	return most;
 }
 
 void k2i_committer_abort(struct k2i_committer *committer)
 {
-	k2i_group_clear(&committer->group);
-}
-
-static int failed_at(struct k2i_committer *committer, const char *place, int error)
-{
-	(void)snprintf(committer->failed, sizeof(committer->failed), "%s", place);
-	return error;
-}
-
-/* Makes a file ready, with what is wrong with itself in `error`; 1: as files_prepare. */
-static int file_prepare(struct k2i_committer *committer, struct k2i_group_file *file, bool deferred)
-{
-	const struct k2i_destination *destination = committer->destination;
-	struct k2i_output_file *output = file->output;
-	int told = 0, error = k2i_output_prepare(destination->outputs, output);
-
-	/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
-	if (error && !destination->unify_file && k2i_output_error_own(error))
-		file->error = error;
-	else if (error)
-		told = failed_at(committer, output->path, error);
-	else
-		told = k2i_output_tell(destination->outputs, output, deferred);
-	if (told < 0 && !error)
-		(void)failed_at(committer, LEDGER, told);
-	output->error = told < 0 ? told : error;
-	file->length_before = output->length;
-	file->writer_before = output->open_writer;
-	return told;
-}
-
-/* 1: the ledger has to be synced before anything is written. */
-static int files_prepare(struct k2i_committer *committer, bool deferred)
-{
-	struct k2i_group_file *file = committer->group.files, *end = file + committer->group.file_count;
-	int result, told = 0;
-
-	for (; file < end; file++) {
-		result = file_prepare(committer, file, deferred);
-		if (result < 0)
-			return result;
-		told |= result;
-	}
-	return told;
-}
-
-/* One sync for all files, that no byte gets to the disk of which the ledger does not know there. */
-static int files_begin(struct k2i_committer *committer, const struct k2i_ledger_ring *ring)
-{
-	struct k2i_group *group = &committer->group;
-	int error = files_prepare(committer, ring->flags & K2I_LEDGER_DEFERRED);
 	uint32_t i;
 
-	if (error > 0) {
-		error = k2i_ledger_sync(committer->destination->ledger);
-		if (error)
-			(void)failed_at(committer, LEDGER, error);
-	}
-	for (i = 0; error && i < group->file_count; i++)
-		group->files[i].output->told = K2I_OUTPUT_UNTOLD;
-	return error;
+	for (i = 0; i < sink_count(committer); i++)
+		k2i_group_clear(&committer->groups[i]);
 }
 
-/* Files 0 .. file_count - 1 were written, the last of them perhaps in part. */
-static void files_cut(struct k2i_committer *committer, uint32_t file_count)
+static int quarantine_put(const struct k2i_destination *destination, struct k2i_group *group, const uint8_t uuid[16])
 {
-	struct k2i_group *group = &committer->group;
-	struct k2i_group_file *file;
-	int error;
+	struct k2i_group_target *target;
+	int error = 0;
 
-	for (file = group->files; file < group->files + file_count; file++) {
-		if (file->error)
+	for (target = group->targets; target < group->targets + group->target_count && !error; target++) {
+		if (!target->error)
 			continue;
-		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
-		if (!error)
-			continue;
-		k2i_log_limited(&committer->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-				"output: %s can't be cut back to %" PRIu64
-				" bytes (%s); that is tried again before anything else is written to it",
-				file->output->path, file->length_before, k2i_text_error(error));
-	}
-}
-
-static int file_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring, struct k2i_group_file *file)
-{
-	int error = file->error ? 0 : k2i_output_write(&committer->writer, &committer->group, file);
-
-	/* To open a file anew would not tell that it is as long as it can be. */
-	if (error == -EFBIG && !committer->destination->unify_file) {
-		error = k2i_output_cut(file->output, file->length_before, file->writer_before);
-		file->error = error ? 0 : -EFBIG;
-	}
-	if (error || !file->error)
-		return error;
-	return k2i_quarantine_put(committer->destination->quarantine, ring->uuid, &committer->group, file);
-}
-
-static int files_store(struct k2i_committer *committer, const struct k2i_ledger_ring *ring)
-{
-	const struct k2i_destination *destination = committer->destination;
-	struct k2i_group *group = &committer->group;
-	uint32_t i;
-	int error;
-
-	for (i = 0; i < group->file_count; i++) {
-		error = file_store(committer, ring, &group->files[i]);
+		error = k2i_quarantine_put(destination->quarantine, uuid, group, target);
 		if (error) {
-			group->files[i].output->error = error;
-			files_cut(committer, i + 1);
-			if (!group->files[i].error && k2i_output_error_own(error))
-				k2i_output_refused(destination->outputs, group->files[i].output);
-			return failed_at(committer, group->files[i].error ? QUARANTINE : group->files[i].output->path,
-					 error);
+			target->held = error;
+			group->failed = QUARANTINE;
 		}
 	}
+	return error;
+}
+
+static int ledger_enter(const struct k2i_destination *destination, struct k2i_ledger_ring *row,
+			const struct k2i_commit *commit, uint64_t position, struct k2i_group *group)
+{
+	struct k2i_ledger_file marks[K2I_LEDGER_FILES_MAX];
+	struct k2i_ledger_ring wanted = *row;
+	size_t mark_count = 0;
+	int error;
+
+	wanted.position = position;
+	wanted.flags = commit->flags;
+	if (group && group->sink->ops->traits & K2I_SINK_UNDO)
+		mark_count = group->sink->ops->marks(group, marks);
+	error = k2i_ledger_commit(destination->ledger, &wanted, mark_count ? marks : NULL, mark_count);
+	if (!error)
+		*row = wanted;
+	else if (group)
+		group->failed = K2I_GROUP_LEDGER;
+	return error;
+}
+
+/* Between the sink's begin and end. */
+static int group_store(const struct k2i_destination *destination, struct k2i_group *group,
+		       const struct k2i_commit *commit)
+{
+	const struct k2i_sink_ops *ops = group->sink->ops;
+	struct k2i_ledger_ring *row = &commit->rows[group->sink->number];
+	int result = ops->store(group, commit->owner, commit->position);
+
+	if (result)
+		return result;
+	result = quarantine_put(destination, group, row->uuid);
+	if (!result && !(ops->traits & K2I_SINK_LATER))
+		result = ledger_enter(destination, row, commit, commit->position, group);
+	if (result && ops->traits & K2I_SINK_UNDO)
+		ops->undo(group);
+	return result;
+}
+
+static int group_commit(const struct k2i_destination *destination, struct k2i_group *group, struct k2i_commit *commit)
+{
+	const struct k2i_sink_ops *ops = group->sink->ops;
+	int result;
+
+	group->failed = NULL;
+	result = ops->begin(group, commit->flags & K2I_LEDGER_DEFERRED);
+	if (!result)
+		result = group_store(destination, group, commit);
+	ops->end(group, !result);
+	if (result)
+		return result;
+	commit->taken[group->sink->number] = commit->position;
+	k2i_count(&destination->counters->commits, 1);
 	return 0;
 }
 
-static int ledger_enter(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
+int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *commit)
 {
-	struct k2i_ledger_file files[K2I_LEDGER_FILES_MAX];
-	const struct k2i_group *group = &committer->group;
-	const struct k2i_output_file *output;
-	size_t file_count = 0;
+	const struct k2i_destination *destination = committer->destination;
+	const struct k2i_group *group = k2i_committer_group(committer);
+	int result, worst = 0;
 	uint32_t i;
 
-	for (i = 0; i < group->file_count; i++) {
-		if (group->files[i].error)
-			continue;
-		output = group->files[i].output;
-		files[file_count++] = (struct k2i_ledger_file){.birth = output->birth,
-							       .inode = output->inode,
-							       .length = output->reached,
-							       .open_writer = output->open_writer};
-	}
-	return k2i_ledger_commit(committer->destination->ledger, ring, files, file_count);
-}
-
-static int commit_locked(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
-{
-	int error = files_begin(committer, ring);
-
-	if (!error)
-		error = files_store(committer, ring);
-	if (error)
-		return error;
-	error = ledger_enter(committer, ring);
-	if (error)
-		files_cut(committer, committer->group.file_count);
-	return error ? failed_at(committer, LEDGER, error) : 0;
-}
-
-int k2i_committer_commit(struct k2i_committer *committer, struct k2i_ledger_ring *ring)
-{
-	struct k2i_counters *counters = committer->destination->counters;
-	struct k2i_group *group = &committer->group;
-	int error;
-
-	committer->writer.terminated_records = 0;
 	committer->failed[0] = '\0';
-	k2i_group_lock(group);
-	error = commit_locked(committer, ring);
-	k2i_group_unlock(group);
-	if (!error) {
-		k2i_count(&counters->commits, 1);
-		k2i_count(&counters->chunks, group->entry_count);
-		k2i_count(&counters->records, group->record_count);
-		k2i_count(&counters->bytes, group->payload_bytes);
-		k2i_count(&counters->terminated_records, committer->writer.terminated_records);
+	for (i = 0; i < sink_count(committer); i++) {
+		/* One that was not held with the others is ahead. */
+		if (commit->taken[i] >= commit->position)
+			continue;
+		result = group_commit(destination, &committer->groups[i], commit);
+		if (!result || worst < 0 || (worst && result > 0))
+			continue;
+		worst = result;
+		if (committer->groups[i].failed)
+			(void)snprintf(committer->failed, sizeof(committer->failed), "%s", committer->groups[i].failed);
 	}
-	k2i_group_clear(group);
+	if (!worst) {
+		k2i_count(&destination->counters->chunks, group->entry_count);
+		k2i_count(&destination->counters->records, group->record_count);
+		k2i_count(&destination->counters->bytes, group->payload_bytes);
+	}
+	k2i_committer_abort(committer);
+	return worst;
+}
+
+int k2i_committer_enter(struct k2i_committer *committer, struct k2i_commit *commit)
+{
+	int error = 0;
+	uint32_t i;
+
+	committer->failed[0] = '\0';
+	for (i = 0; i < sink_count(committer) && !error; i++) {
+		if (commit->stored[i] > commit->rows[i].position)
+			error = ledger_enter(committer->destination, &commit->rows[i], commit, commit->stored[i], NULL);
+	}
+	if (error)
+		(void)snprintf(committer->failed, sizeof(committer->failed), K2I_GROUP_LEDGER);
 	return error;
 }

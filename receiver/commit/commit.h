@@ -4,48 +4,56 @@
 
 #include <stdint.h>
 
-#include "receiver/base/counters.h"
-#include "receiver/commit/group.h"
-#include "receiver/ledger/ledger.h"
-#include "receiver/sink/file/output.h"
-#include "receiver/sink/file/write.h"
 #include "receiver/commit/quarantine.h"
+#include "receiver/base/counters.h"
+#include "receiver/ledger/ledger.h"
+#include "receiver/sink/sink.h"
 
-/* Where commit groups go: shared by all threads. */
+/* The destination of all commit groups: shared by all threads. */
 struct k2i_destination {
-	struct k2i_outputs *outputs;
+	struct k2i_sinks sinks;
 	struct k2i_ledger *ledger;
 	struct k2i_quarantine *quarantine;
 	struct k2i_counters *counters;
-	const struct k2i_format *format;
-	const char *unify_file; /* FILE_UNIFY with its strftime directives; NULL: a file for each stream */
 };
 
 /* One thread's way there. */
 struct k2i_committer {
 	const struct k2i_destination *destination;
-	struct k2i_group group;
-	struct k2i_output_writer writer;
-	struct k2i_log_limit uncut_limit; /* while a destination is held it is tried again and again */
-	int64_t unify_second;             /* that unify_path is for */
-	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	struct k2i_group groups[K2I_SINKS_MAX];
 	char failed[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* what the last commit could not write; "": it could */
 };
 
-/* As k2i_output_writer_start. */
+/* How far the sinks are with what one connection brings. */
+struct k2i_commit {
+	struct k2i_owner owner;
+	struct k2i_ledger_ring *rows; /* of its ring, one for each sink; only under the ring's lock */
+	uint64_t position;            /* behind the groups */
+	uint32_t flags;               /* of the ledger */
+	/* For each sink, behind the last chunk that it has, or has a copy of, and that it has said to have stored LATER. */
+	uint64_t taken[K2I_SINKS_MAX], stored[K2I_SINKS_MAX];
+};
+
+/* Errors as the sinks' thread_open. It wants k2i_committer_free in any case. */
 int k2i_committer_start(struct k2i_committer *committer, const struct k2i_destination *destination);
 void k2i_committer_free(struct k2i_committer *committer);
 
-/* Adds a chunk to the group. As k2i_group_add; -EINVAL FILE_UNIFY names no file now. */
-int k2i_committer_add(struct k2i_committer *committer, struct k2i_stream *stream, const struct k2hft_chunk_view *view);
+/* Adds a chunk to the group of each sink that does not have it. As k2i_group_add; on an error it is in none. */
+int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *commit, struct k2i_stream *stream,
+		      const struct k2hft_chunk_view *view);
+/* Of the chunks that were added: those of the sink that is furthest behind are all of them. */
+const struct k2i_group *k2i_committer_group(const struct k2i_committer *committer);
 
 /*
- * Writes the group (which can be empty) and enters it in the ledger with the ring's new position. On an error, which is the
- * destination's, nothing of it has happened. The group is empty afterwards in either case.
+ * Has each sink store its group (which can be empty), and enters it in the ledger with the ring's new position. A sink that
+ * can't does not keep the others from it: K2I_SINK_WAITS, or an error, which is the destination's, and of that sink nothing
+ * has happened. The groups are empty afterwards in any case.
  */
-int k2i_committer_commit(struct k2i_committer *committer, struct k2i_ledger_ring *ring);
+int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *commit);
+/* Enters in the ledger what sinks have stored LATER. Errors as k2i_ledger_commit. */
+int k2i_committer_enter(struct k2i_committer *committer, struct k2i_commit *commit);
 
-/* Forgets the group. */
+/* Forgets the groups. */
 void k2i_committer_abort(struct k2i_committer *committer);
 
 #endif

@@ -271,10 +271,10 @@ static bool entry_name(int directory, const uint8_t ring_uuid[16], const struct 
 
 /* Of all that is not there: a group is taken as a whole, or held. */
 static uint64_t missing_cost(int directory, const uint8_t ring_uuid[16], const struct k2i_group *group,
-			     const struct k2i_group_file *file)
+			     const struct k2i_group_target *target)
 {
 	char name[NAME_ROOM];
-	uint32_t index = file->first;
+	uint32_t index = target->first;
 	uint64_t sum = 0;
 
 	do {
@@ -307,36 +307,36 @@ static int entry_put(struct k2i_quarantine *quarantine, int directory, const uin
 }
 
 static int entries_put(struct k2i_quarantine *quarantine, int directory, const uint8_t ring_uuid[16],
-		       const struct k2i_group *group, const struct k2i_group_file *file)
+		       const struct k2i_group *group, const struct k2i_group_target *target)
 {
-	uint32_t index = file->first;
+	uint32_t index = target->first;
 	int error;
 
 	do {
-		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], file->error);
+		error = entry_put(quarantine, directory, ring_uuid, &group->entries[index], target->error);
 		index = group->entries[index].next;
 	} while (!error && index);
-	put_log(quarantine, &group->entries[file->first], file->error, error);
+	put_log(quarantine, &group->entries[target->first], target->error, error);
 	return error;
 }
 
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
-		       const struct k2i_group_file *file)
+		       const struct k2i_group_target *target)
 {
 	int directory = directory_open(quarantine), error;
 	uint64_t cost;
 
 	if (directory < 0) {
-		put_log(quarantine, &group->entries[file->first], file->error, directory);
+		put_log(quarantine, &group->entries[target->first], target->error, directory);
 		return directory;
 	}
 	directory_keep(quarantine);
-	cost = missing_cost(directory, ring_uuid, group, file);
+	cost = missing_cost(directory, ring_uuid, group, target);
 	error = cost ? room_take(quarantine, cost) : 0;
 	if (!error) {
-		error = entries_put(quarantine, directory, ring_uuid, group, file);
+		error = entries_put(quarantine, directory, ring_uuid, group, target);
 		if (error)
-			room_give(quarantine, missing_cost(directory, ring_uuid, group, file));
+			room_give(quarantine, missing_cost(directory, ring_uuid, group, target));
 	}
 	/* Behind the writing: whoever syncs from here on has it. */
 	atomic_store(&quarantine->dirty, true);

@@ -2,7 +2,8 @@
 #ifndef K2I_RECEIVER_COMMIT_QUARANTINE_H
 #define K2I_RECEIVER_COMMIT_QUARANTINE_H
 
-#include "receiver/commit/group.h"
+#include "receiver/base/counters.h"
+#include "receiver/sink/group.h"
 
 /*
  * Chunks that can't be stored where they belong, for a reason of their own, are kept in a directory: a file
@@ -17,11 +18,11 @@ int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_
 void k2i_quarantine_free(struct k2i_quarantine *quarantine);
 
 /*
- * All chunks of a group's file, whose `error` says why. -EDQUOT there is no room left for them,
+ * All chunks of a group's target, whose `error` says why. -EDQUOT there is no room left for them,
  * else errors as mkdir(2), open(2) and write(2). Any thread.
  */
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
-		       const struct k2i_group_file *file);
+		       const struct k2i_group_target *target);
 
 /* What was put there before survives a power cut. Errors as syncfs(2). Any thread. */
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine);

@@ -39,7 +39,7 @@ static int everything_sync(const struct k2i_destination *destination, uint64_t *
 
 	if (error)
 		return error;
-	error = k2i_outputs_sync(destination->outputs);
+	error = k2i_sinks_sync(&destination->sinks);
 	if (!error)
 		error = k2i_quarantine_sync(destination->quarantine);
 	*refused = error != 0;

@@ -159,12 +159,12 @@ static void events_update(struct k2i_connection *connection)
 		(void)event_add(connection->writable, NULL);
 	else
 		(void)event_del(connection->writable);
-	if ((blocked || connection->held || connection->starved || connection->admitting) && !connection->lingering)
+	if ((blocked || connection->stalled || connection->starved || connection->admitting) && !connection->lingering)
 		(void)event_del(connection->readable);
 	else
 		(void)event_add(connection->readable, NULL);
 	/* What TLS has received already makes no event. */
-	if (!blocked && !connection->held && !connection->starved && !connection->admitting &&
+	if (!blocked && !connection->stalled && !connection->starved && !connection->admitting &&
 	    k2i_transport_more(&connection->transport))
 		event_active(connection->readable, EV_READ, 1);
 }
@@ -180,7 +180,7 @@ static void linger_begin(struct k2i_connection *connection)
 	if (connection->lingering)
 		return;
 	connection->lingering = true;
-	connection->held = false;
+	connection->stalled = false;
 	connection->linger_end_ns = k2i_clock_now_ns() + LINGER_NS;
 	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
 	k2i_session_end(&connection->session);
@@ -191,20 +191,22 @@ static void linger_begin(struct k2i_connection *connection)
 
 /* Receiving ------------------------------------------------------------------------------------------------------ */
 
-static void hold_update(struct k2i_connection *connection, enum k2i_session_result result)
+static void stall_update(struct k2i_connection *connection, enum k2i_session_result result)
 {
 	struct k2i_session *session = &connection->session;
 
-	if (result == K2I_SESSION_HOLD) {
-		k2i_hold_begin(&connection->hold, session->host, connection->peer, session->hold_place,
-			       session->hold_error, connection->loop->service->counters, k2i_clock_now_ns());
-		connection->held = true;
+	if (result == K2I_SESSION_STALL) {
+		connection->stalled = true;
+		if (!session->stall_error)
+			return;
+		k2i_stall_begin(&connection->stall, session->host, connection->peer, session->stall_place,
+				session->stall_error, connection->loop->service->counters, k2i_clock_now_ns());
 		k2i_session_ack(session);
-	} else if (connection->held) {
-		connection->held = false;
+	} else if (connection->stalled) {
+		connection->stalled = false;
 		connection->heard_ns = k2i_clock_now_ns();
 		if (result == K2I_SESSION_MORE)
-			k2i_hold_end(&connection->hold, session->host, connection->peer, connection->heard_ns);
+			k2i_stall_end(&connection->stall, session->host, connection->peer, connection->heard_ns);
 	}
 }
 
@@ -228,8 +230,9 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 	}
 	if (consumed > 0 && buffer->used > 0)
 		memmove(buffer->bytes, buffer->bytes + consumed, buffer->used);
-	hold_update(connection, result);
-	k2i_peer_update(&connection->loop->service->peers, &connection->shown, &connection->session, connection->held);
+	stall_update(connection, result);
+	k2i_peer_update(&connection->loop->service->peers, &connection->shown, &connection->session,
+			connection->stalled);
 	return result;
 }
 
@@ -244,7 +247,7 @@ static int connection_advance(struct k2i_connection *connection)
 	for (;;) {
 		if (output_send(connection))
 			return -EPIPE;
-		if (session->output_bytes > 0 || session->state == K2I_SESSION_ENDED || connection->held ||
+		if (session->output_bytes > 0 || session->state == K2I_SESSION_ENDED || connection->stalled ||
 		    connection->wanted > 0)
 			return 0;
 		(void)input_take(connection);
@@ -325,7 +328,7 @@ static int connection_round(struct k2i_connection *connection)
 	(void)input_take(connection);
 	if (connection_advance(connection))
 		return -EPIPE;
-	if (connection->held || connection->session.state == K2I_SESSION_ENDED || connection->session.output_bytes)
+	if (connection->stalled || connection->session.state == K2I_SESSION_ENDED || connection->session.output_bytes)
 		return 0;
 	return more;
 }
@@ -528,7 +531,7 @@ void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *pee
 	(void)snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	k2i_session_start(&connection->session, &loop->shared, owner, connection->peer);
 	connection->session.crowded = crowded && !ungreeted_end(loop);
-	connection->hold.limit =
+	connection->stall.limit =
 		k2i_peer_log_limit(&loop->shared.peer_log, connection->peer, "hold", K2I_PEER_LOG_VISIT_LINES);
 	connection->wanted = 1;
 	connection->next = loop->connections;
@@ -569,8 +572,8 @@ void k2i_connection_fence(struct k2i_connection *connection)
 
 void k2i_connection_finish(struct k2i_connection *connection)
 {
-	/* One that is held keeps what it has: nothing of that was acknowledged. */
-	if (!connection->lingering && !connection->held && connection->buffer.used > 0)
+	/* One that is stalled keeps what it has: nothing of that was acknowledged. */
+	if (!connection->lingering && !connection->stalled && connection->buffer.used > 0)
 		(void)input_take(connection);
 }
 
@@ -581,6 +584,23 @@ void k2i_connection_bye(struct k2i_connection *connection)
 	if (k2i_session_sync_wait(&connection->session))
 		k2i_session_ack(&connection->session);
 	connection_end(connection);
+}
+
+void k2i_connection_stored(struct k2i_connection *connection, const struct k2i_sink_report *report)
+{
+	if (connection->lingering)
+		return;
+	k2i_session_stored(&connection->session, report);
+	(void)input_take(connection);
+	connection_settle(connection);
+}
+
+void k2i_connection_ready(struct k2i_connection *connection)
+{
+	if (connection->lingering || !connection->stalled)
+		return;
+	(void)input_take(connection);
+	connection_settle(connection);
 }
 
 void k2i_connection_synced(struct k2i_connection *connection)
@@ -639,7 +659,7 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 	if (connection->lingering) {
 		if (now_ns >= connection->linger_end_ns)
 			k2i_connection_free(connection);
-	} else if (connection->held) {
+	} else if (connection->stalled) {
 		(void)input_take(connection);
 		connection_settle(connection);
 	} else if (connection->session.state == K2I_SESSION_NEW) {

@@ -14,6 +14,10 @@ struct k2i_connection;
  * it has. Errors are logged.
  */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
+/* A sink that stores later tells how far it is. It can be gone afterwards. */
+void k2i_connection_stored(struct k2i_connection *connection, const struct k2i_sink_report *report);
+/* A sink that had no room has some. It can be gone afterwards. */
+void k2i_connection_ready(struct k2i_connection *connection);
 /* The syncer has done a round. It can be gone afterwards. */
 void k2i_connection_synced(struct k2i_connection *connection);
 /*

@@ -22,14 +22,15 @@
 #define TICK_NS UINT64_C(1000000000)
 #define STARVED_TICK_US 200000
 
-enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STOP };
+enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STORED, MESSAGE_READY, MESSAGE_STOP };
 
 struct message { /* to a loop, from any thread */
 	struct message *next;
 	enum message_kind kind;
-	uint64_t id;    /* FENCE, ADMIT */
-	int descriptor; /* SERVE */
-	bool crowded;   /* SERVE: one too many */
+	uint64_t id;                   /* FENCE, ADMIT, STORED, READY */
+	struct k2i_sink_report report; /* STORED */
+	int descriptor;                /* SERVE */
+	bool crowded;                  /* SERVE: one too many */
 	char peer[K2I_PEER_BYTES_MAX];
 };
 
@@ -130,6 +131,16 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 		if (connection)
 			k2i_connection_admit(connection);
 		break;
+	case MESSAGE_STORED:
+		connection = k2i_connection_find(&whole->loop, message->id);
+		if (connection)
+			k2i_connection_stored(connection, &message->report);
+		break;
+	case MESSAGE_READY:
+		connection = k2i_connection_find(&whole->loop, message->id);
+		if (connection)
+			k2i_connection_ready(connection);
+		break;
 	case MESSAGE_STOP:
 		loop_stop(whole);
 		break;
@@ -190,26 +201,38 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
-static void owner_post(struct k2i_owner owner, enum message_kind kind)
+static void owner_post(struct k2i_owner owner, enum message_kind kind, const struct k2i_sink_report *report)
 {
 	struct message *message = calloc(1, sizeof(*message));
 
-	/* Without it the connection finds out by itself: it can't commit any more, or times out. */
+	/* Without it the connection finds out by itself: it can't commit any more, times out, or has the next report. */
 	if (!message)
 		return;
 	message->kind = kind;
 	message->id = owner.id;
+	if (report)
+		message->report = *report;
 	message_post(owner.place, message);
 }
 
 void k2i_loops_fence(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_FENCE);
+	owner_post(owner, MESSAGE_FENCE, NULL);
+}
+
+void k2i_loops_stored(struct k2i_owner owner, const struct k2i_sink_report *report)
+{
+	owner_post(owner, MESSAGE_STORED, report);
+}
+
+void k2i_loops_ready(struct k2i_owner owner)
+{
+	owner_post(owner, MESSAGE_READY, NULL);
 }
 
 void k2i_loops_admit(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_ADMIT);
+	owner_post(owner, MESSAGE_ADMIT, NULL);
 }
 
 /* Threads -------------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,9 @@ void k2i_loops_stop(struct k2i_loops *loops);
 
 /* For k2i_rings_create: an owner's place is its loop. */
 void k2i_loops_fence(struct k2i_owner owner);
+/* For k2i_sinks_open, likewise. */
+void k2i_loops_stored(struct k2i_owner owner, const struct k2i_sink_report *report);
+void k2i_loops_ready(struct k2i_owner owner);
 /* For k2i_admission_open, likewise. */
 void k2i_loops_admit(struct k2i_owner owner);
 

@@ -47,7 +47,7 @@ static struct k2i_connection *stillest_find(const struct k2i_connection *claiman
 	struct k2i_connection *other, *stillest = NULL;
 
 	for (other = claimant->loop->connections; other; other = other->next) {
-		if (other != claimant && memory_held(other) && !other->held && !other->starved &&
+		if (other != claimant && memory_held(other) && !other->stalled && !other->starved &&
 		    other->moved_ns <= still_ns && (!stillest || other->moved_ns < stillest->moved_ns) &&
 		    all_read(other))
 			stillest = other;

@@ -19,14 +19,14 @@ struct k2i_connection {
 	struct event *readable, *writable;
 	struct k2i_buffer buffer;
 	size_t wanted;
-	bool held, lingering;
+	bool stalled, lingering;
 	bool starved;      /* the frame that is coming needs more memory than there is now */
 	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
 	uint64_t moved_ns; /* when the last STILL_BYTES of it had come */
 	size_t moved_bytes;
 	uint64_t proved_ns; /* when records were written */
 	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
-	struct k2i_hold hold;
+	struct k2i_stall stall;
 	char peer[K2I_PEER_BYTES_MAX];
 	struct k2i_peer shown;
 	struct k2i_session session;

@@ -14,7 +14,7 @@ static void held_count(void *argument, struct k2i_peer *peer)
 {
 	uint64_t *held = argument;
 
-	*held += atomic_load_explicit(&peer->hold_error, memory_order_relaxed) != 0;
+	*held += atomic_load_explicit(&peer->stall_error, memory_order_relaxed) != 0;
 }
 
 static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECEIVER_COUNTER_COUNT])
@@ -28,7 +28,6 @@ static void values_get(const struct k2i_status *status, uint64_t values[K2I_RECE
 	gauge_set(&counters->connections_open, atomic_load(&service->connections));
 	gauge_set(&counters->starved_now, atomic_load(&service->budget.starved));
 	gauge_set(&counters->buffer_bytes, atomic_load(&service->budget.taken));
-	gauge_set(&counters->files_open, k2i_outputs_open_count(status->outputs));
 	gauge_set(&counters->ledger_rings, k2i_ledger_ring_count(service->destination->ledger));
 	k2i_counters_copy(counters, values);
 }
@@ -49,7 +48,7 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 {
 	struct listing *listing = argument;
 	struct k2i_report *report = listing->report;
-	int error = atomic_load_explicit(&peer->hold_error, memory_order_relaxed);
+	int error = atomic_load_explicit(&peer->stall_error, memory_order_relaxed);
 
 	if (listing->count++ >= K2I_STATUS_LISTED_MAX)
 		return;
@@ -78,25 +77,11 @@ static void peer_report(void *argument, struct k2i_peer *peer)
 	k2i_report_close(report, '}');
 }
 
-static void file_report(void *argument, const struct k2i_output_shown *file)
-{
-	struct listing *listing = argument;
-	struct k2i_report *report = listing->report;
-
-	if (listing->count++ >= K2I_STATUS_LISTED_MAX)
-		return;
-	k2i_report_open(report, NULL, '{');
-	k2i_report_text(report, "path", file->path);
-	k2i_report_number(report, "bytes", file->bytes);
-	k2i_report_text(report, "held", file->error ? k2i_text_error(file->error) : "");
-	k2i_report_close(report, '}');
-}
-
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 {
 	uint64_t values[K2I_RECEIVER_COUNTER_COUNT];
 	uint64_t now_ns = k2i_clock_now_ns(), expires_s = k2i_secure_expires_s(status->service->secure);
-	struct listing connections = {report, now_ns, 0}, files = {report, now_ns, 0};
+	struct listing connections = {report, now_ns, 0};
 
 	values_get(status, values);
 	k2i_report_open(report, NULL, '{');
@@ -107,9 +92,7 @@ void k2i_status_json(const struct k2i_status *status, struct k2i_report *report)
 	k2i_report_open(report, "connections", '[');
 	k2i_peers_each(&status->service->peers, peer_report, &connections);
 	k2i_report_close(report, ']');
-	k2i_report_open(report, "files", '[');
-	k2i_outputs_each(status->outputs, file_report, &files);
-	k2i_report_close(report, ']');
+	k2i_sinks_show(&status->service->destination->sinks, report, K2I_STATUS_LISTED_MAX);
 	k2i_report_close(report, '}');
 	k2i_report_add(report, "\n");
 }

@@ -3,13 +3,11 @@
 #define K2I_RECEIVER_CONTROL_STATUS_H
 
 #include "receiver/connection/service.h"
-#include "receiver/sink/file/output.h"
 #include "app/program/report.h"
 
 /* The report of a receiver. Any thread; waits for no loop and no disk. */
 struct k2i_status {
 	struct k2i_service *service;
-	struct k2i_outputs *outputs;
 	uint64_t started_ns;
 };
 

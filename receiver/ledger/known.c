@@ -90,7 +90,12 @@ static void entry_settle(struct k2i_known *known, struct k2i_known_entry *entry)
 
 /* Rings ---------------------------------------------------------------------------------------------------------- */
 
-struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16])
+static bool row_matches(const struct k2i_ledger_ring *row, const uint8_t uuid[16], uint32_t sink)
+{
+	return row->sink == sink && memcmp(row->uuid, uuid, 16) == 0;
+}
+
+struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink)
 {
 	uint64_t hash = k2i_table_hash(uuid, 16);
 	struct k2i_table_node *node = NULL;
@@ -98,15 +103,15 @@ struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_
 
 	while ((node = k2i_table_find(&known->rings, hash, node)) != NULL) {
 		ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
-		if (memcmp(ring->ring.uuid, uuid, 16) == 0)
+		if (row_matches(&ring->ring, uuid, sink))
 			return ring;
 	}
 	return NULL;
 }
 
-struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16])
+struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink)
 {
-	struct k2i_known_ring *ring = k2i_known_ring_find(known, uuid);
+	struct k2i_known_ring *ring = k2i_known_ring_find(known, uuid, sink);
 
 	if (ring)
 		return ring;
@@ -114,6 +119,7 @@ struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8
 	if (!ring)
 		return NULL;
 	memcpy(ring->ring.uuid, uuid, 16);
+	ring->ring.sink = sink;
 	if (k2i_table_insert(&known->rings, &ring->node, k2i_table_hash(uuid, 16))) {
 		free(ring);
 		return NULL;
@@ -126,6 +132,24 @@ void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring)
 	entry_unlist(&ring->entry);
 	k2i_table_remove(&known->rings, &ring->node);
 	free(ring);
+}
+
+bool k2i_known_rows_forget(struct k2i_known *known, const uint8_t uuid[16])
+{
+	uint64_t hash = k2i_table_hash(uuid, 16);
+	struct k2i_table_node *node = NULL, *next;
+	struct k2i_known_ring *ring;
+	bool found = false;
+
+	for (node = k2i_table_find(&known->rings, hash, NULL); node; node = next) {
+		next = k2i_table_find(&known->rings, hash, node);
+		ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
+		if (memcmp(ring->ring.uuid, uuid, 16) != 0)
+			continue;
+		k2i_known_ring_forget(known, ring);
+		found = true;
+	}
+	return found;
 }
 
 void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring)
@@ -179,6 +203,7 @@ struct k2i_ledger_file k2i_known_file_shown(const struct k2i_known_file *file)
 		.open_writer = file->entry.stages.now.open_writer,
 		.path = file->path,
 		.deferred = marked_with(&file->entry, K2I_LEDGER_MARK_DEFERRED),
+		.sink = file->sink,
 	};
 
 	return shown;
@@ -205,6 +230,7 @@ static struct k2i_known_file *file_place(struct k2i_known *known, const struct k
 	file->path = path;
 	file->birth = opened->birth;
 	file->inode = opened->inode;
+	file->sink = opened->sink;
 	file->entry.is_file = true;
 	return file;
 }
@@ -352,7 +378,7 @@ void k2i_known_fall_back(struct k2i_known *known, bool machine_down)
 
 static int commit_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
-	struct k2i_known_ring *place = k2i_known_ring_place(known, record->ring.uuid);
+	struct k2i_known_ring *place = k2i_known_ring_place(known, record->ring.uuid, record->ring.sink);
 	struct k2i_ledger_ring ring = record->ring;
 
 	if (!place)
@@ -377,7 +403,7 @@ static void stages_apply(struct k2i_known *known, struct k2i_known_entry *entry,
 
 static int ring_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
-	struct k2i_known_ring *ring = k2i_known_ring_place(known, record->ring.uuid);
+	struct k2i_known_ring *ring = k2i_known_ring_place(known, record->ring.uuid, record->ring.sink);
 
 	if (!ring)
 		return -ENOMEM;
@@ -400,7 +426,6 @@ static int file_apply(struct k2i_known *known, const struct k2i_ledger_record *r
 
 int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *record)
 {
-	struct k2i_known_ring *ring;
 	struct k2i_known_file *file;
 	int error;
 
@@ -430,9 +455,7 @@ int k2i_known_apply(struct k2i_known *known, const struct k2i_ledger_record *rec
 	case K2I_LEDGER_FILE:
 		return file_apply(known, record);
 	case K2I_LEDGER_FORGOTTEN:
-		ring = k2i_known_ring_find(known, record->ring.uuid);
-		if (ring)
-			k2i_known_ring_forget(known, ring);
+		(void)k2i_known_rows_forget(known, record->ring.uuid);
 		return 0;
 	case K2I_LEDGER_DOUBT:
 		k2i_known_doubt(known);

@@ -24,7 +24,7 @@ struct k2i_known_entry {
 	bool is_file;
 };
 
-struct k2i_known_ring {
+struct k2i_known_ring {               /* a row: a ring as one sink has it */
 	struct k2i_known_entry entry; /* first */
 	struct k2i_table_node node;
 	struct k2i_ledger_ring ring; /* without position and synced */
@@ -36,6 +36,7 @@ struct k2i_known_file {
 	struct k2i_table_node node;
 	uint64_t birth, inode;
 	char *path;
+	uint32_t sink;
 };
 
 struct k2i_known {
@@ -43,10 +44,12 @@ struct k2i_known {
 	struct k2i_known_entry *first[K2I_KNOWN_LIST_COUNT];
 };
 
-struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16]);
-/* The place for a ring, made if it is new; NULL: no memory. */
-struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16]);
+struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
+/* The place for a row, made if it is new; NULL: no memory. */
+struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
 void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring);
+/* All rows of a ring; false: there is none. */
+bool k2i_known_rows_forget(struct k2i_known *known, const uint8_t uuid[16]);
 void k2i_known_ring_commit(struct k2i_known *known, struct k2i_known_ring *place, const struct k2i_ledger_ring *ring);
 /* As the ledger's callers see them. */
 struct k2i_ledger_ring k2i_known_ring_shown(const struct k2i_known_ring *ring);

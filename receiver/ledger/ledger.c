@@ -275,12 +275,12 @@ size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger)
 	return atomic_load_explicit(&ledger->ring_count, memory_order_relaxed);
 }
 
-bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring)
+bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink, struct k2i_ledger_ring *ring)
 {
 	struct k2i_known_ring *found;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	found = k2i_known_ring_find(&ledger->known, uuid);
+	found = k2i_known_ring_find(&ledger->known, uuid, sink);
 	if (found)
 		*ring = k2i_known_ring_shown(found);
 	(void)pthread_mutex_unlock(&ledger->mutex);
@@ -320,8 +320,8 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t 
 static int commit_locked(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
 			 size_t file_count)
 {
-	bool known = k2i_known_ring_find(&ledger->known, ring->uuid) != NULL;
-	struct k2i_known_ring *place = k2i_known_ring_place(&ledger->known, ring->uuid);
+	bool known = k2i_known_ring_find(&ledger->known, ring->uuid, ring->sink) != NULL;
+	struct k2i_known_ring *place = k2i_known_ring_place(&ledger->known, ring->uuid, ring->sink);
 	int error;
 
 	/* Allocations come first: they can fail, and nothing is written then. */
@@ -357,12 +357,8 @@ int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, c
 
 void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16])
 {
-	struct k2i_known_ring *ring;
-
 	(void)pthread_mutex_lock(&ledger->mutex);
-	ring = k2i_known_ring_find(&ledger->known, uuid);
-	if (ring) {
-		k2i_known_ring_forget(&ledger->known, ring);
+	if (k2i_known_rows_forget(&ledger->known, uuid)) {
 		rings_counted(ledger);
 		/* Without the record the next start knows a ring more. */
 		(void)record_append(ledger, k2i_ledger_forgotten_encode(uuid, ledger->record), K2I_LEDGER_SYNC_BYTES);
@@ -465,13 +461,13 @@ void k2i_ledger_doubt(struct k2i_ledger *ledger)
 	(void)pthread_mutex_unlock(&ledger->mutex);
 }
 
-bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16])
+bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink)
 {
 	struct k2i_known_ring *ring;
 	bool first;
 
 	(void)pthread_mutex_lock(&ledger->mutex);
-	ring = k2i_known_ring_find(&ledger->known, uuid);
+	ring = k2i_known_ring_find(&ledger->known, uuid, sink);
 	first = ring && !ring->doubt_told;
 	if (ring)
 		ring->doubt_told = true;

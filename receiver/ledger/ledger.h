@@ -24,15 +24,18 @@ struct k2i_ledger;
 
 #define K2I_LEDGER_FILES_MAX 48u /* in one commit; each is locked, and the thread sanitizer knows 64 locks at most */
 
+#define K2I_LEDGER_SINKS_MAX (1u << 24)
+
 /* Flags of a ring. */
 #define K2I_LEDGER_UNCERTAIN 1u /* the machine went down since; the position may be ahead of the disk or behind */
 #define K2I_LEDGER_DEFERRED 2u  /* its sender waits for the disk: behind the checkpoint nothing was acknowledged */
 
-struct k2i_ledger_ring {
+struct k2i_ledger_ring { /* as one sink has it: a row */
 	uint8_t uuid[16];
 	uint64_t epoch;
 	uint64_t position;
 	uint32_t flags;
+	uint32_t sink; /* its number, below K2I_LEDGER_SINKS_MAX */
 	/*
 	 * The number of the commit, in the order of all; not in the log: what was loaded has 1, what never was
 	 * committed 0.
@@ -47,6 +50,7 @@ struct k2i_ledger_file {
 	uint64_t open_writer; /* output.h */
 	const char *path;     /* below the base directory; not needed for a commit */
 	bool deferred;        /* who writes to it waits for the disk; not needed for a commit */
+	uint32_t sink;        /* whose it is; not needed for a commit */
 };
 
 /* The log as it was found at start. */
@@ -93,10 +97,10 @@ void k2i_ledger_fall_back(struct k2i_ledger *ledger);
  */
 int k2i_ledger_begin(struct k2i_ledger *ledger);
 
-/* The counts of all that are known. Waits for nothing. */
+/* The number of all rows that are known. Waits for nothing. */
 size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger);
-/* A ring's last commit; false: not known. */
-bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], struct k2i_ledger_ring *ring);
+/* A ring's last commit by a sink; false: not known. */
+bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink, struct k2i_ledger_ring *ring);
 
 /*
  * A file is going to be written; `length` is what it has now. Must precede the first byte, and again when somebody comes
@@ -112,7 +116,7 @@ void k2i_ledger_file_closed(struct k2i_ledger *ledger, uint64_t birth, uint64_t 
 int k2i_ledger_commit(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files,
 		      size_t file_count);
 
-/* A ring that never comes again, of which everything that was committed is acknowledged. */
+/* All rows of a ring that never comes again, of which everything that was committed is acknowledged. */
 void k2i_ledger_forget(struct k2i_ledger *ledger, const uint8_t uuid[16]);
 
 /* The number of the last commit. */
@@ -130,8 +134,8 @@ int k2i_ledger_sync(struct k2i_ledger *ledger);
  * power cut. Until its next commit.
  */
 void k2i_ledger_doubt(struct k2i_ledger *ledger);
-/* Whether nobody was told yet of what is uncertain of a ring now: its sender can come again before the next commit. */
-bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16]);
+/* Whether nobody was told yet of what is uncertain of a row now: its sender can come again before the next commit. */
+bool k2i_ledger_doubt_tell(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink);
 
 /*
  * To be called now and then: a ledger that somebody removed or cut is written again. 0, 1 it was written again, or as open(2)

@@ -26,6 +26,10 @@
 #define CHECKSUM_AT 8
 #define BODY_AT 16
 
+/* flags and marks, below a sink's number */
+#define SINK_SHIFT 8
+#define SINK_BELOW ((1u << SINK_SHIFT) - 1)
+
 /* COMMIT */
 #define COMMIT_EPOCH_AT (BODY_AT + 16)
 #define COMMIT_POSITION_AT (BODY_AT + 24)
@@ -111,6 +115,7 @@ static void file_get(const uint8_t *bytes, struct k2i_ledger_file *file)
 	file->open_writer = k2i_wire_u64(bytes + 24);
 	file->path = NULL;
 	file->deferred = false;
+	file->sink = 0;
 }
 
 int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2i_ledger_file *files, size_t file_count,
@@ -123,7 +128,7 @@ int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2
 	memcpy(bytes + BODY_AT, ring->uuid, 16);
 	k2i_wire_u64_put(bytes + COMMIT_EPOCH_AT, ring->epoch);
 	k2i_wire_u64_put(bytes + COMMIT_POSITION_AT, ring->position);
-	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT, ring->flags);
+	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT, ring->flags | ring->sink << SINK_SHIFT);
 	k2i_wire_u32_put(bytes + COMMIT_FLAGS_AT + 4, 0);
 	for (i = 0; i < file_count; i++)
 		file_put(bytes + COMMIT_FILES_AT + i * FILE_BYTES, &files[i]);
@@ -131,23 +136,23 @@ int k2i_ledger_commit_encode(const struct k2i_ledger_ring *ring, const struct k2
 }
 
 /* A path at `path_at`, its length and marks before it. The record's length, or -EINVAL. */
-static int path_put(uint8_t *bytes, size_t path_at, const char *path, uint32_t marks)
+static int path_put(uint8_t *bytes, size_t path_at, const struct k2i_ledger_file *file, uint32_t marks)
 {
-	size_t path_bytes = strlen(path), record_bytes;
+	size_t path_bytes = strlen(file->path), record_bytes;
 
 	if (path_bytes == 0 || path_bytes >= sizeof(((struct k2i_ledger_record *)0)->path))
 		return -EINVAL;
 	record_bytes = (size_t)k2i_align_up(path_at + path_bytes, 8);
 	memset(bytes + path_at, 0, record_bytes - path_at);
 	k2i_wire_u32_put(bytes + path_at - 8, (uint32_t)path_bytes);
-	k2i_wire_u32_put(bytes + path_at - 4, marks);
-	memcpy(bytes + path_at, path, path_bytes);
+	k2i_wire_u32_put(bytes + path_at - 4, marks | file->sink << SINK_SHIFT);
+	memcpy(bytes + path_at, file->path, path_bytes);
 	return (int)record_bytes;
 }
 
 int k2i_ledger_opened_encode(const struct k2i_ledger_file *file, uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
 {
-	int record_bytes = path_put(bytes, OPENED_PATH_AT, file->path, file->deferred ? K2I_LEDGER_MARK_DEFERRED : 0);
+	int record_bytes = path_put(bytes, OPENED_PATH_AT, file, file->deferred ? K2I_LEDGER_MARK_DEFERRED : 0);
 
 	if (record_bytes < 0)
 		return record_bytes;
@@ -184,7 +189,7 @@ int k2i_ledger_ring_encode(const struct k2i_ledger_ring *ring, const struct k2i_
 {
 	memcpy(bytes + BODY_AT, ring->uuid, 16);
 	k2i_wire_u64_put(bytes + RING_EPOCH_AT, ring->epoch);
-	k2i_wire_u32_put(bytes + RING_FLAGS_AT, ring->flags);
+	k2i_wire_u32_put(bytes + RING_FLAGS_AT, ring->flags | ring->sink << SINK_SHIFT);
 	k2i_wire_u32_put(bytes + RING_MARKS_AT, stages->marks);
 	k2i_wire_u64_put(bytes + RING_STAGES_AT, stages->now.at);
 	k2i_wire_u64_put(bytes + RING_STAGES_AT + 8, stages->marked.at);
@@ -201,7 +206,7 @@ static void point_put(uint8_t *bytes, const struct k2i_ledger_point *point)
 int k2i_ledger_file_encode(const struct k2i_ledger_file *file, const struct k2i_ledger_stages *stages,
 			   uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX])
 {
-	int record_bytes = path_put(bytes, FILE_PATH_AT, file->path, stages->marks);
+	int record_bytes = path_put(bytes, FILE_PATH_AT, file, stages->marks);
 
 	if (record_bytes < 0)
 		return record_bytes;
@@ -213,6 +218,12 @@ int k2i_ledger_file_encode(const struct k2i_ledger_file *file, const struct k2i_
 	return record_finish(bytes, (size_t)record_bytes, K2I_LEDGER_FILE, 1);
 }
 
+static void flags_get(const uint8_t *bytes, struct k2i_ledger_ring *ring)
+{
+	ring->flags = k2i_wire_u32(bytes) & SINK_BELOW;
+	ring->sink = k2i_wire_u32(bytes) >> SINK_SHIFT;
+}
+
 static int commit_decode(const uint8_t *bytes, size_t record_bytes, size_t count, struct k2i_ledger_record *record)
 {
 	size_t i;
@@ -222,7 +233,7 @@ static int commit_decode(const uint8_t *bytes, size_t record_bytes, size_t count
 	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
 	record->ring.epoch = k2i_wire_u64(bytes + COMMIT_EPOCH_AT);
 	record->ring.position = k2i_wire_u64(bytes + COMMIT_POSITION_AT);
-	record->ring.flags = k2i_wire_u32(bytes + COMMIT_FLAGS_AT);
+	flags_get(bytes + COMMIT_FLAGS_AT, &record->ring);
 	for (i = 0; i < count; i++)
 		file_get(bytes + COMMIT_FILES_AT + i * FILE_BYTES, &record->files[i]);
 	record->file_count = count;
@@ -241,8 +252,9 @@ static int path_get(const uint8_t *bytes, size_t record_bytes, size_t path_at, s
 		return -EBADMSG;
 	memcpy(record->path, bytes + path_at, path_bytes);
 	record->path[path_bytes] = '\0';
-	record->stages.marks = k2i_wire_u32(bytes + path_at - 4);
+	record->stages.marks = k2i_wire_u32(bytes + path_at - 4) & SINK_BELOW;
 	file_get(bytes + BODY_AT, &record->files[0]);
+	record->files[0].sink = k2i_wire_u32(bytes + path_at - 4) >> SINK_SHIFT;
 	record->files[0].path = record->path;
 	record->files[0].deferred = record->stages.marks & K2I_LEDGER_MARK_DEFERRED;
 	record->file_count = 1;
@@ -264,7 +276,7 @@ static int ring_decode(const uint8_t *bytes, size_t record_bytes, struct k2i_led
 	memset(&record->stages, 0, sizeof(record->stages));
 	memcpy(record->ring.uuid, bytes + BODY_AT, 16);
 	record->ring.epoch = k2i_wire_u64(bytes + RING_EPOCH_AT);
-	record->ring.flags = k2i_wire_u32(bytes + RING_FLAGS_AT);
+	flags_get(bytes + RING_FLAGS_AT, &record->ring);
 	record->stages.marks = k2i_wire_u32(bytes + RING_MARKS_AT);
 	record->stages.now.at = record->ring.position = k2i_wire_u64(bytes + RING_STAGES_AT);
 	record->stages.marked.at = k2i_wire_u64(bytes + RING_STAGES_AT + 8);

@@ -47,7 +47,7 @@ static void greeted(struct k2i_peers *peers, struct k2i_peer *peer, const struct
 {
 	(void)pthread_mutex_lock(&peers->mutex);
 	(void)snprintf(peer->host, sizeof(peer->host), "%s", session->host);
-	memcpy(peer->ring_uuid, session->ring->ledger.uuid, sizeof(peer->ring_uuid));
+	memcpy(peer->ring_uuid, session->ring->uuid, sizeof(peer->ring_uuid));
 	atomic_store(&peer->greeted, true);
 	(void)pthread_mutex_unlock(&peers->mutex);
 }
@@ -58,7 +58,7 @@ static void show(atomic_uint_fast64_t *shown, uint64_t number)
 	atomic_store_explicit(shown, number, memory_order_relaxed);
 }
 
-void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session, bool held)
+void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session, bool stalled)
 {
 	if (!session->ring)
 		return;
@@ -69,7 +69,7 @@ void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struc
 	show(&peer->bytes, session->payload_bytes);
 	show(&peer->duplicates, session->duplicate_count);
 	atomic_store_explicit(&peer->level, session->level, memory_order_relaxed);
-	atomic_store_explicit(&peer->hold_error, held ? session->hold_error : 0, memory_order_relaxed);
+	atomic_store_explicit(&peer->stall_error, stalled ? session->stall_error : 0, memory_order_relaxed);
 }
 
 void k2i_peer_wrote(struct k2i_peer *peer, uint64_t now_ns)

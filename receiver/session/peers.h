@@ -25,7 +25,7 @@ struct k2i_peer {
 	uint8_t ring_uuid[16];
 	atomic_bool greeted;
 	atomic_uint level;
-	atomic_int hold_error; /* 0: it is not held */
+	atomic_int stall_error; /* 0: it has not failed */
 	atomic_uint_fast64_t committed, records, bytes, duplicates;
 	atomic_uint_fast64_t bytes_per_s;
 	atomic_uint_fast64_t record_ns; /* when records were written, or it connected */
@@ -45,7 +45,7 @@ void k2i_peers_end(struct k2i_peers *peers);
 void k2i_peer_add(struct k2i_peers *peers, struct k2i_peer *peer, const char *address, uint64_t now_ns);
 void k2i_peer_remove(struct k2i_peers *peers, struct k2i_peer *peer);
 /* Copies what the session has now. */
-void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session, bool held);
+void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struct k2i_session *session, bool stalled);
 /* Records of it were written. */
 void k2i_peer_wrote(struct k2i_peer *peer, uint64_t now_ns);
 /* Once a second, for the rate. */

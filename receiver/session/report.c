@@ -31,7 +31,7 @@ void k2i_session_report_begin(const struct k2i_session *session)
 
 	k2i_log_limited(visit_limit(session, "begin"), k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
 			"session: %s (%s) connected, ring %s at %" PRIu64, session->host, session->peer,
-			k2i_uuid_text(session->ring->ledger.uuid, uuid), session->committed);
+			k2i_uuid_text(session->ring->uuid, uuid), session->committed);
 }
 
 void k2i_session_report_end(const struct k2i_session *session)
@@ -66,7 +66,7 @@ void k2i_session_report_duplicates(struct k2i_session *session)
 	k2i_log_limited(&session->shared->duplicate_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
 			"session: %s (%s), ring %s: %" PRIu64 " chunks below %" PRIu64
 			" were committed before and are skipped",
-			session->host, session->peer, k2i_uuid_text(session->ring->ledger.uuid, uuid),
+			session->host, session->peer, k2i_uuid_text(session->ring->uuid, uuid),
 			session->pending_duplicates, session->expected);
 }
 
@@ -83,6 +83,6 @@ void k2i_session_report_discard(struct k2i_session *session, const struct k2hft_
 	k2i_log_limited(&session->shared->discard_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
 			"session: %s (%s), ring %s gave up positions %" PRIu64 " to %" PRIu64 " (%" PRIu64
 			" records, 0 if that is not known): %s",
-			session->host, session->peer, k2i_uuid_text(session->ring->ledger.uuid, uuid), discard->from,
+			session->host, session->peer, k2i_uuid_text(session->ring->uuid, uuid), discard->from,
 			discard->to, discard->record_count, reasons[discard->reason]);
 }

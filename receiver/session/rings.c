@@ -19,6 +19,7 @@ struct ring_whole { /* the whole of a struct k2i_ring */
 	struct k2i_ring ring;
 	pthread_mutex_t mutex;
 	struct k2i_owner owner; /* id 0: none */
+	uint64_t epoch;
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
@@ -26,6 +27,7 @@ struct ring_whole { /* the whole of a struct k2i_ring */
 
 struct k2i_rings {
 	struct k2i_ledger *ledger;
+	uint32_t sink_count;
 	struct k2i_counters *counters;
 	k2i_owner_fenced *fenced;
 	struct k2i_log_limit lost_limit, uncertain_limit; /* anybody can invent rings */
@@ -38,14 +40,15 @@ static struct ring_whole *ring_whole(struct k2i_ring *ring)
 	return (struct ring_whole *)(void *)ring;
 }
 
-int k2i_rings_create(struct k2i_ledger *ledger, struct k2i_counters *counters, k2i_owner_fenced *fenced,
-		     struct k2i_rings **rings)
+int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_counters *counters,
+		     k2i_owner_fenced *fenced, struct k2i_rings **rings)
 {
 	struct k2i_rings *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		return -ENOMEM;
 	made->ledger = ledger;
+	made->sink_count = sink_count;
 	made->counters = counters;
 	made->fenced = fenced;
 	made->lost_limit.burst = made->uncertain_limit.burst = LINES;
@@ -70,7 +73,7 @@ static struct ring_whole *ring_find(struct k2i_rings *rings, const uint8_t uuid[
 
 	while ((node = k2i_table_find(&rings->table, hash, node)) != NULL) {
 		whole = K2I_TABLE_ENTRY(node, struct ring_whole, node);
-		if (memcmp(whole->ring.ledger.uuid, uuid, 16) == 0)
+		if (memcmp(whole->ring.uuid, uuid, 16) == 0)
 			return whole;
 	}
 	return NULL;
@@ -86,7 +89,11 @@ static struct ring_whole *ring_make(struct k2i_rings *rings, const uint8_t uuid[
 		free(whole);
 		return NULL;
 	}
-	memcpy(whole->ring.ledger.uuid, uuid, 16);
+	memcpy(whole->ring.uuid, uuid, 16);
+	for (uint32_t i = 0; i < K2I_SINKS_MAX; i++) {
+		memcpy(whole->ring.rows[i].uuid, uuid, 16);
+		whole->ring.rows[i].sink = i;
+	}
 	(void)pthread_mutex_init(&whole->mutex, NULL);
 	return whole;
 }
@@ -123,7 +130,7 @@ static uint64_t uncertain_position(struct k2i_rings *rings, const struct k2i_led
 	uint64_t position = greeting->acked > ledger->synced ? greeting->acked : ledger->synced;
 	char uuid[K2I_UUID_TEXT_BYTES];
 
-	if (!k2i_ledger_doubt_tell(rings->ledger, greeting->uuid))
+	if (!k2i_ledger_doubt_tell(rings->ledger, greeting->uuid, ledger->sink))
 		return position;
 	(void)k2i_uuid_text(greeting->uuid, uuid);
 	k2i_count(&rings->counters->uncertain_ranges, 1);
@@ -134,26 +141,27 @@ static uint64_t uncertain_position(struct k2i_rings *rings, const struct k2i_led
 	return position;
 }
 
-/* The sender can't send what is below its acked, and need not send what is committed. */
-static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
-				const struct k2i_ring_greeting *greeting, bool known)
+/* Without its ledger a receiver is another one, too: it can't tell a lost ledger from a sender that moved. */
+static void unknown_report(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting)
 {
 	char uuid[K2I_UUID_TEXT_BYTES];
 
-	(void)k2i_uuid_text(greeting->uuid, uuid);
-	if (!known) {
-		/* Without its ledger a receiver is another one, too: it can't tell a lost ledger from a sender that moved. */
-		if (greeting->acked > 0) {
-			k2i_count(&rings->counters->ledger_lost, 1);
-			k2i_log_limited(
-				&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
-				"session: ring %s is not in the ledger, but was acknowledged further, up to %" PRIu64
-				" and %s: records behind that may come twice",
-				uuid, greeting->acked,
-				greeting->acked_here ? "here" : "by another receiver, or with a ledger that is gone");
-		}
-		return greeting->acked;
-	}
+	if (!greeting->acked)
+		return;
+	k2i_count(&rings->counters->ledger_lost, 1);
+	k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+			"session: ring %s is not in the ledger, but was acknowledged further, up to %" PRIu64
+			" and %s: records behind that may come twice",
+			k2i_uuid_text(greeting->uuid, uuid), greeting->acked,
+			greeting->acked_here ? "here" : "by another receiver, or with a ledger that is gone");
+}
+
+/* The sender can't send what is below its acked, and need not send what is committed. */
+static uint64_t row_resume(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
+			   const struct k2i_ring_greeting *greeting)
+{
+	char uuid[K2I_UUID_TEXT_BYTES];
+
 	if (ledger->flags & K2I_LEDGER_UNCERTAIN)
 		return uncertain_position(rings, ledger, greeting);
 	if (ledger->position >= greeting->acked)
@@ -163,28 +171,63 @@ static uint64_t resume_position(struct k2i_rings *rings, const struct k2i_ledger
 		k2i_log_limited(&rings->lost_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"session: ring %s was acknowledged up to %" PRIu64 ", the ledger says %" PRIu64
 				": it is old, records behind the first may come twice",
-				uuid, greeting->acked, ledger->position);
+				k2i_uuid_text(greeting->uuid, uuid), greeting->acked, ledger->position);
 	}
 	return greeting->acked;
+}
+
+/* A sink that the ledger does not know begins at what was acknowledged. */
+static void row_attach(struct k2i_rings *rings, const struct k2i_ledger_ring *ledger,
+		       const struct k2i_ring_greeting *greeting, struct k2i_ledger_ring *row,
+		       struct k2i_ring_place *place)
+{
+	/* The ledger numbers what it has. */
+	bool known = ledger->number > 0;
+
+	row->position = known ? row_resume(rings, ledger, greeting) : greeting->acked;
+	row->number = ledger->number;
+	row->epoch = greeting->epoch;
+	place->known |= known;
+	if (place->number < row->number)
+		place->number = row->number;
+	/* In doubt it goes on at what is on the disk, or was acknowledged. */
+	place->deferred |= (ledger->flags & (K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN)) == K2I_LEDGER_DEFERRED &&
+			   ledger->position != ledger->synced;
 }
 
 static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, const struct k2i_ring_greeting *greeting,
 			 struct k2i_ring_place *place)
 {
-	struct k2i_ledger_ring ledger = {0};
+	struct k2i_ledger_ring ledger[K2I_SINKS_MAX] = {0};
+	uint64_t epoch = whole->epoch;
+	uint32_t i;
 
-	place->known = k2i_ledger_find(rings->ledger, greeting->uuid, &ledger);
-	if (greeting->epoch < ledger.epoch || greeting->epoch < whole->ring.ledger.epoch)
+	for (i = 0; i < rings->sink_count; i++) {
+		(void)k2i_ledger_find(rings->ledger, greeting->uuid, i, &ledger[i]);
+		epoch = ledger[i].epoch > epoch ? ledger[i].epoch : epoch;
+	}
+	if (greeting->epoch < epoch)
 		return -ESTALE;
-	place->position = resume_position(rings, &ledger, greeting, place->known);
-	place->number = ledger.number;
-	/* In doubt it goes on at what is on the disk, or was acknowledged. */
-	place->deferred = (ledger.flags & (K2I_LEDGER_DEFERRED | K2I_LEDGER_UNCERTAIN)) == K2I_LEDGER_DEFERRED &&
-			  ledger.position != ledger.synced;
-	whole->ring.ledger.epoch = greeting->epoch;
-	whole->ring.ledger.position = place->position;
-	whole->ring.ledger.number = ledger.number;
+	memset(place, 0, sizeof(*place));
+	for (i = 0; i < rings->sink_count; i++)
+		row_attach(rings, &ledger[i], greeting, &whole->ring.rows[i], place);
+	for (i = 0; i < rings->sink_count; i++)
+		place->positions[i] = whole->ring.rows[i].position;
+	if (!place->known)
+		unknown_report(rings, greeting);
+	place->position = k2i_ring_committed(&whole->ring, rings->sink_count);
+	whole->epoch = greeting->epoch;
 	return 0;
+}
+
+uint64_t k2i_ring_committed(const struct k2i_ring *ring, uint32_t sink_count)
+{
+	uint64_t least = ring->rows[0].position;
+	uint32_t i;
+
+	for (i = 1; i < sink_count; i++)
+		least = ring->rows[i].position < least ? ring->rows[i].position : least;
+	return least;
 }
 
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
@@ -245,6 +288,6 @@ void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_own
 {
 	if (k2i_ring_enter(ring, owner))
 		return;
-	k2i_ledger_forget(rings->ledger, ring->ledger.uuid);
+	k2i_ledger_forget(rings->ledger, ring->uuid);
 	k2i_ring_leave(ring);
 }

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "receiver/base/counters.h"
 #include "receiver/base/owner.h"
-#include "receiver/ledger/ledger.h"
+#include "receiver/base/counters.h"
+#include "receiver/sink/group.h"
 
 /*
  * The rings that are connected now. Each has one connection that may commit, its owner: the last one that greeted with
@@ -16,15 +16,16 @@
 struct k2i_rings;
 
 struct k2i_ring {
-	struct k2i_ledger_ring ledger; /* what is committed; guarded by its lock, k2i_ring_enter, but for the uuid */
+	uint8_t uuid[16];
+	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* what each sink has; guarded by its lock, k2i_ring_enter */
 };
 
 /* Called when an owner has lost its ring to another, from that one's thread, without locks. */
 typedef void k2i_owner_fenced(struct k2i_owner owner);
 
-/* -ENOMEM. `ledger` must outlive it. */
-int k2i_rings_create(struct k2i_ledger *ledger, struct k2i_counters *counters, k2i_owner_fenced *fenced,
-		     struct k2i_rings **rings);
+/* -ENOMEM. `ledger`, which has a row of each ring for each sink, must outlive it. */
+int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_counters *counters,
+		     k2i_owner_fenced *fenced, struct k2i_rings **rings);
 void k2i_rings_free(struct k2i_rings *rings);
 
 struct k2i_ring_greeting { /* what a HELLO says */
@@ -34,9 +35,10 @@ struct k2i_ring_greeting { /* what a HELLO says */
 };
 
 struct k2i_ring_place {
-	uint64_t position; /* where the sender goes on */
-	uint64_t number;   /* of the last commit that the ledger has */
-	bool known;        /* to the ledger */
+	uint64_t positions[K2I_SINKS_MAX]; /* what each sink has */
+	uint64_t position;                 /* where the sender goes on: the least of them */
+	uint64_t number;                   /* of the last commit that the ledger has */
+	bool known;                        /* to the ledger */
 	bool deferred; /* some of what is before it was for a sender that waits for the disk, and may not be there yet */
 };
 
@@ -46,6 +48,8 @@ struct k2i_ring_place {
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
 		    struct k2i_ring **ring, struct k2i_ring_place *place);
+/* The least position of all sinks: up to there everything is committed. Under the ring's lock. */
+uint64_t k2i_ring_committed(const struct k2i_ring *ring, uint32_t sink_count);
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
 
 /* The sender says that this ring never comes again. Only its owner can. */

@@ -2,7 +2,6 @@
 #include "receiver/session/session.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <k2hft/version.h>
 
 #include "base/log.h"
+#include "receiver/session/answer.h"
 #include "receiver/session/peers.h"
 #include "receiver/session/report.h"
 #include "receiver/session/streams.h"
@@ -18,169 +18,130 @@
 #include "receiver/base/text.h"
 #include "net/tls/tls.h"
 
+struct k2i_session_counts { /* of a group */
+	uint64_t chunks, records, payload_bytes;
+};
+
 #define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
 
-/* Answers -------------------------------------------------------------------------------------------------------- */
-
-static void answer_added(struct k2i_session *session, int length)
+static uint32_t sink_count(const struct k2i_session *session)
 {
-	/* Room was seen to before; what does not fit is not worth more than the connection. */
-	if (length < 0)
-		session->state = K2I_SESSION_ENDED;
-	else
-		session->output_bytes += (size_t)length;
-}
-
-static uint8_t *answer_at(struct k2i_session *session)
-{
-	return session->output + session->output_bytes;
-}
-
-static size_t answer_room(const struct k2i_session *session)
-{
-	return sizeof(session->output) - session->output_bytes;
-}
-
-void k2i_session_refuse(struct k2i_session *session, uint16_t code, const char *text)
-{
-	struct k2hft_error_message error = {.code = code};
-
-	(void)k2i_text_clean(text, error.text, sizeof(error.text));
-	answer_added(session, k2hft_error_encode(&error, answer_at(session), answer_room(session)));
-	session->state = K2I_SESSION_ENDED;
-}
-
-void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *format, ...)
-{
-	char text[256]; /* short, so that it always fits */
-	va_list arguments;
-
-	if (session->state == K2I_SESSION_ENDED)
-		return;
-	va_start(arguments, format);
-	(void)vsnprintf(text, sizeof(text), format, arguments);
-	va_end(arguments);
-	k2i_session_log(session, "refused: %s", text);
-	k2i_session_refuse(session, code, text);
-}
-
-void k2i_session_bye(struct k2i_session *session)
-{
-	struct k2hft_ping bye = {0};
-
-	if (session->state == K2I_SESSION_OPEN && answer_room(session) >= K2I_SESSION_ANSWER_BYTES)
-		answer_added(session,
-			     k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, answer_at(session), answer_room(session)));
-	session->state = K2I_SESSION_ENDED;
-}
-
-void k2i_session_ping(struct k2i_session *session)
-{
-	struct k2hft_ping ping = {.token = session->committed};
-
-	if (session->state == K2I_SESSION_OPEN && answer_room(session) >= K2I_SESSION_ANSWER_BYTES)
-		answer_added(session,
-			     k2hft_ping_encode(K2HFT_FRAME_PING, &ping, answer_at(session), answer_room(session)));
-}
-
-static uint64_t acknowledged(const struct k2i_session *session)
-{
-	return k2i_session_deferred(session) ? session->durable : session->committed;
-}
-
-void k2i_session_ack(struct k2i_session *session)
-{
-	struct k2hft_ack ack = {.position = acknowledged(session), .level = session->level, .status = session->status};
-
-	if (session->state != K2I_SESSION_OPEN)
-		return;
-	/* Of a peer that does not read now: its next PING brings it, if nothing else does. */
-	if (answer_room(session) < K2I_SESSION_ANSWER_BYTES) {
-		session->ack_due = true;
-		return;
-	}
-	/* A destination that can't take what is there gets no more than it was promised. */
-	if (session->status == K2HFT_STATUS_OK)
-		session->window_end = session->committed + session->shared->window_bytes;
-	ack.window_end = session->window_end;
-	answer_added(session, k2hft_ack_encode(&ack, answer_at(session), answer_room(session)));
-	session->ack_due = false;
+	return session->shared->committer->destination->sinks.count;
 }
 
 /* Commit --------------------------------------------------------------------------------------------------------- */
 
-static void commit_account(struct k2i_session *session, bool group_made, uint64_t chunk_count, uint64_t record_count,
-			   uint64_t payload_bytes)
+/* All sinks have what was received. */
+static void session_taken(struct k2i_session *session, const struct k2i_session_counts *group)
 {
 	struct k2i_counters *counters = session->shared->counters;
 
-	session->committed = session->expected;
-	session->chunk_count += chunk_count;
-	session->record_count += record_count;
-	session->payload_bytes += payload_bytes;
+	session->chunk_count += group->chunks;
+	session->record_count += group->records;
+	session->payload_bytes += group->payload_bytes;
 	session->duplicate_count += session->pending_duplicates;
 	k2i_count(&counters->frames, session->pending_frames);
 	if (session->pending_duplicates)
 		k2i_session_report_duplicates(session);
 	session->pending_frames = session->pending_duplicates = 0;
 	session->status = K2HFT_STATUS_OK;
-	session->hold_error = 0;
-	/* What was there already is acknowledged when what is being synced is. */
-	if (k2i_session_deferred(session) && group_made)
+	session->stalled = false;
+	session->stall_error = 0;
+}
+
+/* With what was there already when nothing was committed: that is acknowledged when what is being synced is. */
+static void ack_want(struct k2i_session *session, bool committed)
+{
+	if (k2i_session_deferred(session) && committed)
 		k2i_session_committed(session);
 	else
 		session->ack_due = true;
 }
 
-static int commit_entered(struct k2i_session *session)
+static uint64_t least_taken(const struct k2i_session *session)
 {
-	struct k2i_ledger_ring ledger = session->ring->ledger;
-	int error;
+	const struct k2i_commit *commit = &session->commit;
+	uint64_t least = commit->taken[0];
+	uint32_t i;
 
-	ledger.position = session->expected;
-	ledger.flags = k2i_session_commit_flags(session);
-	error = k2i_committer_commit(session->shared->committer, &ledger);
-	if (error)
-		return error;
-	session->ring->ledger.position = ledger.position;
-	session->ring->ledger.flags = ledger.flags;
-	session->ring->ledger.number = session->number = ledger.number;
-	return 0;
+	for (i = 1; i < sink_count(session); i++)
+		least = commit->taken[i] < least ? commit->taken[i] : least;
+	return least;
 }
 
-/* 0, or what the destination says, which can be any error of a file system; `fenced` is set if that was not asked. */
+/* Also after an error: some of the sinks can be further. */
+static void sinks_look(struct k2i_session *session)
+{
+	uint32_t i;
+
+	session->taken = least_taken(session);
+	session->committed = k2i_ring_committed(session->ring, sink_count(session));
+	for (i = 0; i < sink_count(session); i++) {
+		if (session->number < session->ring->rows[i].number)
+			session->number = session->ring->rows[i].number;
+	}
+}
+
+static int commit_entered(struct k2i_session *session)
+{
+	struct k2i_committer *committer = session->shared->committer;
+	int result = 0;
+
+	session->commit.rows = session->ring->rows;
+	session->commit.position = session->expected;
+	session->commit.flags = k2i_session_commit_flags(session);
+	if (session->reported)
+		result = k2i_committer_enter(committer, &session->commit);
+	if (!result) {
+		session->reported = false;
+		if (session->expected != session->taken)
+			result = k2i_committer_commit(committer, &session->commit);
+	}
+	sinks_look(session);
+	return result;
+}
+
+/*
+ * 0; K2I_SINK_WAITS; or what the destination says, which can be any error of a file system; `fenced` is set if that was not
+ * asked.
+ */
 static int session_commit(struct k2i_session *session)
 {
-	const struct k2i_group *group = &session->shared->committer->group;
-	uint64_t chunk_count = group->entry_count, record_count = group->record_count;
-	uint64_t payload_bytes = group->payload_bytes;
-	int error;
+	const struct k2i_group *group = k2i_committer_group(session->shared->committer);
+	const struct k2i_session_counts counts = {group->entry_count, group->record_count, group->payload_bytes};
+	uint64_t committed = session->committed;
+	int result;
 
-	if (session->expected == session->committed) {
-		if (session->pending_frames)
-			commit_account(session, false, 0, 0, 0);
+	if (session->expected == session->taken && !session->reported) {
+		if (!session->pending_frames)
+			return 0;
+		session_taken(session, &counts);
+		ack_want(session, false);
 		return 0;
 	}
-	error = k2i_ring_enter(session->ring, session->owner);
-	session->fenced = error != 0;
-	if (!error) {
-		error = commit_entered(session);
+	result = k2i_ring_enter(session->ring, session->owner);
+	session->fenced = result != 0;
+	if (!result) {
+		result = commit_entered(session);
 		k2i_ring_leave(session->ring);
 	}
-	if (!error)
-		commit_account(session, true, chunk_count, record_count, payload_bytes);
-	return error;
+	if (!result)
+		session_taken(session, &counts);
+	if (session->committed != committed)
+		ack_want(session, true);
+	return result;
 }
 
 /* What was received but not committed will be read again. */
 static void session_forget(struct k2i_session *session)
 {
 	k2i_committer_abort(session->shared->committer);
-	session->expected = session->committed;
+	session->expected = session->taken;
 	session->pending_frames = session->pending_duplicates = 0;
 }
 
+/* `error`: or K2I_SINK_WAITS. */
 static int destination_failed(struct k2i_session *session, int error)
 {
 	session_forget(session);
@@ -189,9 +150,13 @@ static int destination_failed(struct k2i_session *session, int error)
 		k2i_session_fail(session, K2HFT_ERROR_FENCED, "this ring has connected again");
 		return -EPIPE;
 	}
-	session->status = error == -ENOSPC || error == -EDQUOT ? K2HFT_STATUS_FULL : K2HFT_STATUS_FAILED;
-	session->hold_error = error;
-	session->hold_place[0] = '\0';
+	session->stalled = true;
+	session->stall_error = error < 0 ? error : 0;
+	session->stall_place[0] = '\0';
+	if (error == -ENOSPC || error == -EDQUOT)
+		session->status = K2HFT_STATUS_FULL;
+	else
+		session->status = error < 0 ? K2HFT_STATUS_FAILED : K2HFT_STATUS_OK;
 	return -EAGAIN;
 }
 
@@ -199,15 +164,15 @@ static int commit_failed(struct k2i_session *session, int error)
 {
 	int result = destination_failed(session, error);
 
-	(void)snprintf(session->hold_place, sizeof(session->hold_place), "%.*s", (int)sizeof(session->hold_place) - 1,
-		       session->shared->committer->failed);
+	(void)snprintf(session->stall_place, sizeof(session->stall_place), "%.*s",
+		       (int)sizeof(session->stall_place) - 1, session->shared->committer->failed);
 	return result;
 }
 
 /* Frames --------------------------------------------------------------------------------------------------------- */
 
 /*
- * Each frame's function gives 0, -EAGAIN hold, or -EPIPE the session has ended. What frames before a broken rule brought
+ * Each frame's function gives 0, -EAGAIN stall, or -EPIPE the session has ended. What frames before a broken rule brought
  * is good, and acknowledged.
  */
 static int refused(struct k2i_session *session, uint16_t code, const char *text)
@@ -264,7 +229,7 @@ static void welcome(struct k2i_session *session)
 	session->frame_bytes = message.frame_bytes_max;
 	session->window_end = message.window_end = session->committed + session->shared->window_bytes;
 	memcpy(message.receiver_uuid, session->shared->receiver_uuid, sizeof(message.receiver_uuid));
-	answer_added(session, k2hft_welcome_encode(&message, answer_at(session), answer_room(session)));
+	k2i_answer_added(session, k2hft_welcome_encode(&message, k2i_answer_at(session), k2i_answer_room(session)));
 	k2i_count(&session->shared->counters->sessions, 1);
 	k2i_session_report_begin(session);
 }
@@ -338,12 +303,28 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->level = k2i_session_level_grant(session, hello.level);
 	/* Also while it waits, for who asks for the status. */
-	session->committed = session->durable = session->expected = place.position;
+	session->committed = session->durable = session->expected = session->taken = place.position;
+	memcpy(session->commit.taken, place.positions, sizeof(place.positions));
+	memcpy(session->commit.stored, place.positions, sizeof(place.positions));
 	session->greeting.known = place.known;
 	session->greeting.number = place.number;
 	session->greeting.deferred = place.deferred && session->shared->syncer;
 	session->greeting.frame_bytes_max = hello.frame_bytes_max;
 	return welcome_try(session);
+}
+
+void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_report *report)
+{
+	uint64_t *stored = &session->commit.stored[report->sink];
+
+	if (session->state != K2I_SESSION_OPEN)
+		return;
+	/* What the sink has lost comes again: the sender is asked to, where it was acknowledged. */
+	if (report->error)
+		k2i_session_bye(session);
+	else if (*stored < report->ticket)
+		*stored = report->ticket;
+	session->reported = true;
 }
 
 bool k2i_session_synced(struct k2i_session *session)
@@ -405,7 +386,8 @@ static int ping_take(struct k2i_session *session, const uint8_t *body, size_t bo
 
 	if (k2hft_ping_decode(body, body_bytes, &ping))
 		return rule_broken(session, K2HFT_ERROR_PROTOCOL, "PING is malformed");
-	answer_added(session, k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, answer_at(session), answer_room(session)));
+	k2i_answer_added(session,
+			 k2hft_ping_encode(K2HFT_FRAME_PONG, &ping, k2i_answer_at(session), k2i_answer_room(session)));
 	return 0;
 }
 
@@ -430,7 +412,7 @@ static int bye_take(struct k2i_session *session, const uint8_t *body, size_t bod
 	 * Who knows that he was acknowledged all that is in the ledger goes on there without it: even if his ring came again,
 	 * nothing would be there twice.
 	 */
-	if (bye.token > 0 && bye.token == session->committed && bye.token == acknowledged(session))
+	if (bye.token > 0 && bye.token == session->committed && bye.token == k2i_answer_acknowledged(session))
 		k2i_ring_end(session->shared->rings, session->ring, session->owner);
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
@@ -467,15 +449,15 @@ static int chunk_add(struct k2i_session *session, const struct k2hft_chunk_view 
 {
 	struct k2i_committer *committer = session->shared->committer;
 	struct k2i_stream *stream = k2i_session_stream_find(session, view->chunk.stream_id);
-	int error = k2i_committer_add(committer, stream, view);
+	int error = k2i_committer_add(committer, &session->commit, stream, view);
 
 	/* A full group is committed in the middle of its frame: chunks have positions of their own. */
 	if (error == -ENOBUFS) {
 		error = session_commit(session);
-		session->reread_end = session->committed;
+		session->reread_end = session->taken;
 		if (error)
 			return commit_failed(session, error);
-		error = k2i_committer_add(committer, stream, view);
+		error = k2i_committer_add(committer, &session->commit, stream, view);
 	}
 	return error ? destination_failed(session, error) : 0;
 }
@@ -644,13 +626,13 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 	*consumed = *wanted = 0;
 	while (length > 0 && session->state != K2I_SESSION_ENDED) {
 		*wanted = 0;
-		if (answer_room(session) < 2 * K2I_SESSION_ANSWER_BYTES)
+		if (k2i_answer_room(session) < 2 * K2I_SESSION_ANSWER_BYTES)
 			break;
 		length = frame_next(session, bytes + offset, byte_count - offset, wanted);
 		if (length > 0)
 			offset += (size_t)length;
 		/* Up to here nothing has to be read again. */
-		if (length > 0 && session->expected == session->committed && !session->pending_frames)
+		if (length > 0 && session->expected == session->taken && !session->pending_frames)
 			*consumed = offset;
 	}
 	if (length >= 0 && session->state == K2I_SESSION_OPEN) {
@@ -658,14 +640,14 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 
 		length = error ? commit_failed(session, error) : 0;
 	}
-	/* Also of what came before something that is held. */
+	/* Also of what came before a stall. */
 	if (k2i_session_deferred(session))
 		k2i_session_sync_want(session);
 	if (length < 0 || session->state == K2I_SESSION_ENDED)
-		return length == -EAGAIN ? K2I_SESSION_HOLD : K2I_SESSION_CLOSE;
+		return length == -EAGAIN ? K2I_SESSION_STALL : K2I_SESSION_CLOSE;
 	/* Without room for answers nothing was tried. */
-	if (session->hold_error)
-		return K2I_SESSION_HOLD;
+	if (session->stalled)
+		return K2I_SESSION_STALL;
 	*consumed = offset;
 	session->reread_end = 0;
 	if (session->ack_due)
@@ -679,7 +661,7 @@ void k2i_session_start(struct k2i_session *session, struct k2i_session_shared *s
 	memset(session, 0, offsetof(struct k2i_session, output));
 	session->output_bytes = 0;
 	session->shared = shared;
-	session->owner = owner;
+	session->owner = session->commit.owner = owner;
 	session->peer = peer;
 }
 

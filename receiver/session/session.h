@@ -53,7 +53,7 @@ struct k2i_session_shared { /* by all sessions of a thread */
 
 enum k2i_session_result {
 	K2I_SESSION_MORE,  /* go on when more has come */
-	K2I_SESSION_HOLD,  /* the destination can't take it now: call again with the same bytes in a while */
+	K2I_SESSION_STALL, /* the destination can't take it now: call again with the same bytes in a while */
 	K2I_SESSION_CLOSE, /* send what is there, then close */
 };
 
@@ -89,19 +89,23 @@ struct k2i_session {
 	struct k2i_stream *stream; /* that was used last */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	uint64_t epoch;
+	struct k2i_commit commit;
+	uint64_t taken;     /* behind what all sinks have, or have a copy of */
 	uint64_t committed; /* acknowledged or to be acknowledged */
 	uint64_t durable;   /* level synced: what can be acknowledged now */
 	uint64_t number;    /* of its last commit: the ring can be another's already */
 	struct k2i_session_range syncing, waiting;
 	struct k2i_session_greeting greeting;
 	uint64_t expected;    /* end of what was received */
-	uint64_t reread_end;  /* below it a hold can make bytes come again that were counted already */
+	uint64_t reread_end;  /* below it a stall can make bytes come again that were counted already */
 	uint64_t window_end;  /* as last told */
 	uint32_t frame_bytes; /* largest body of DATA now */
 	uint8_t level, status;
 	bool ack_due;
-	int hold_error; /* why it is held */
-	char hold_place[K2I_HOLD_PLACE_BYTES];
+	bool reported;   /* sinks have stored what the ledger does not have yet */
+	bool stalled;    /* its last try was in vain */
+	int stall_error; /* why; 0: a sink waits */
+	char stall_place[K2I_STALL_PLACE_BYTES];
 	/* Of this connection. */
 	uint64_t chunk_count, record_count, payload_bytes, duplicate_count;
 	uint64_t pending_frames, pending_duplicates; /* not yet committed */
@@ -126,8 +130,10 @@ size_t k2i_session_input_max(const struct k2i_session *session);
 
 /* Asks whether the peer is there. */
 void k2i_session_ping(struct k2i_session *session);
-/* Tells a held peer that it is held. */
+/* Tells a peer how far it is; one whose records can't be written, that, too. */
 void k2i_session_ack(struct k2i_session *session);
+/* A sink that stores later has told how far it is. The next k2i_session_input, of the same bytes, sees to it. */
+void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_report *report);
 /* The syncer has done a round. Whether there is something to send, or to end. */
 bool k2i_session_synced(struct k2i_session *session);
 /* Level synced: waits for the disk. Whether more can be acknowledged then. */

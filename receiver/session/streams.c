@@ -54,7 +54,7 @@ static void stream_drop(void *argument, struct k2i_table_node *node)
 
 static uint64_t writer_seed(const struct k2i_session *session, const char *path, const char *host)
 {
-	uint64_t parts[3] = {k2i_hash(session->ring->ledger.uuid, 16), k2i_hash(path, strlen(path)),
+	uint64_t parts[3] = {k2i_hash(session->ring->uuid, 16), k2i_hash(path, strlen(path)),
 			     k2i_hash(host, strlen(host))};
 
 	return k2i_hash(parts, sizeof(parts));

@@ -10,11 +10,6 @@ uint8_t k2i_session_level_grant(const struct k2i_session *session, uint8_t wante
 	return synced && session->shared->syncer ? K2HFT_LEVEL_SYNCED : K2HFT_LEVEL_WRITTEN;
 }
 
-bool k2i_session_deferred(const struct k2i_session *session)
-{
-	return session->level == K2HFT_LEVEL_SYNCED && session->shared->syncer;
-}
-
 /* Whether a commit that is waited for may have failed to get to the disk. */
 static bool sync_failed(const struct k2i_session *session)
 {

@@ -10,7 +10,10 @@
  */
 uint8_t k2i_session_level_grant(const struct k2i_session *session, uint8_t wanted);
 /* Whether acknowledgements wait. */
-bool k2i_session_deferred(const struct k2i_session *session);
+static inline bool k2i_session_deferred(const struct k2i_session *session)
+{
+	return session->level == K2HFT_LEVEL_SYNCED && session->shared->syncer;
+}
 /* After a commit. */
 void k2i_session_committed(struct k2i_session *session);
 /* Asks for what was committed, unless something was asked for before. */

@@ -83,7 +83,7 @@ static void loop_turn(struct site *site)
 		fenced_id = 0;
 		if (fenced)
 			k2i_connection_fence(fenced);
-		fuzz_check(site->world.committer.group.entry_count == 0);
+		fuzz_check(site->world.committer.groups[0].entry_count == 0);
 	}
 }
 

@@ -151,11 +151,11 @@ static int files_recover(struct k2i_ledger *ledger)
 /* The ledger goes on from whatever there was. */
 static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring, unsigned flags)
 {
-	struct k2i_ledger_file file = {place.birth, place.inode, 100, 0, "a", flags & WAITS};
+	struct k2i_ledger_file file = {place.birth, place.inode, 100, 0, "a", flags & WAITS, 0};
 	uint64_t number;
 
 	fuzz_check(k2i_ledger_begin(ledger) == 0);
-	(void)k2i_ledger_find(ledger, ring->uuid, ring);
+	(void)k2i_ledger_find(ledger, ring->uuid, 0, ring);
 	ring->position += 8;
 	ring->flags = flags & WAITS ? K2I_LEDGER_DEFERRED : 0;
 	fuzz_check(k2i_ledger_file_opened(ledger, &file) >= (flags & WAITS ? 1 : 0));
@@ -168,7 +168,8 @@ static void commit_some(struct k2i_ledger *ledger, struct k2i_ledger_ring *ring,
 static void ledger_run(unsigned flags)
 {
 	static const uint8_t boots[ROUNDS][16] = {"boot", "reboot"};
-	struct k2i_ledger_ring ring = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 1, 0, 0, 0, 0}, again;
+	struct k2i_ledger_ring ring = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 1, 0, 0, 0, 0, 0},
+			       again;
 	const uint8_t *boot = boots[(flags & REBOOT) != 0];
 	struct k2i_ledger_report report;
 	struct k2i_ledger *ledger;
@@ -183,7 +184,7 @@ static void ledger_run(unsigned flags)
 	fuzz_check(k2i_ledger_open(place.state, boot, &ledger, &report) == 0);
 	fuzz_check(report.found && report.clean && report.same_boot && !report.torn && !report.damaged &&
 		   !report.copied);
-	fuzz_check(k2i_ledger_find(ledger, ring.uuid, &again) && again.position == ring.position &&
+	fuzz_check(k2i_ledger_find(ledger, ring.uuid, 0, &again) && again.position == ring.position &&
 		   again.synced == ring.position);
 	fuzz_check(files_recover(ledger) == 1);
 	k2i_ledger_close(ledger, false);

@@ -94,11 +94,11 @@ static void input_give(struct world *world, struct peer *peer)
 	fuzz_check(consumed <= byte_count);
 	fuzz_check(peer->session.output_bytes <= sizeof(peer->session.output));
 	/* Chunks of the group point to where the bytes were. */
-	fuzz_check(world->committer.group.entry_count == 0 && world->committer.group.file_count == 0);
+	fuzz_check(world->committer.groups[0].entry_count == 0 && world->committer.groups[0].target_count == 0);
 	fuzz_check(result != K2I_SESSION_MORE || peer->wanted <= k2i_session_input_max(&peer->session));
 	peer->done += consumed;
-	if (result == K2I_SESSION_HOLD) {
-		fuzz_check(peer->session.hold_error < 0);
+	if (result == K2I_SESSION_STALL) {
+		fuzz_check(peer->session.stall_error < 0);
 		k2i_session_ack(&peer->session);
 		peer->holds++;
 	} else {

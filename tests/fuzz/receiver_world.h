@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 
 #include "receiver/session/session.h"
+#include "receiver/sink/file/file_sink.h"
 #include "frames.h"
 #include "quick_disk.h"
 
@@ -65,6 +66,7 @@ struct world {
 	struct k2i_destination destination;
 	struct k2i_committer committer;
 	struct k2i_format *format;
+	struct k2i_outputs *outputs;
 	struct k2i_stream_room streams;
 	struct k2i_session_shared shared;
 };
@@ -82,15 +84,17 @@ static void format_open(struct world *world)
 	char message[256];
 
 	fuzz_check(k2i_format_compile(format, "%F %T.%-", &world->format, message, sizeof(message)) == 0);
-	world->destination.format = world->format;
-	world->destination.unify_file = world->control & WORLD_UNIFY ? "log/unify.log" : NULL;
+	fuzz_check(k2i_file_sink_create(world->outputs, world->format,
+					world->control & WORLD_UNIFY ? "log/unify.log" : NULL,
+					world->destination.sinks.list) == 0);
+	world->destination.sinks.count = 1;
 }
 
 static void file_recover(void *argument, const struct k2i_ledger_file *file)
 {
 	struct world *world = argument;
 
-	k2i_outputs_recover(world->destination.outputs, file, true);
+	k2i_outputs_recover(world->outputs, file, true);
 }
 
 static void world_open(struct world *world)
@@ -104,13 +108,13 @@ static void world_open(struct world *world)
 	fuzz_check(!report.damaged && !report.torn);
 	options.ledger = world->ledger;
 	options.counters = &world->counters;
-	fuzz_check(k2i_outputs_create(&options, &world->destination.outputs) == 0);
+	fuzz_check(k2i_outputs_create(&options, &world->outputs) == 0);
 	k2i_ledger_files(world->ledger, file_recover, world);
-	k2i_outputs_recover_renamed(world->destination.outputs);
+	k2i_outputs_recover_renamed(world->outputs);
 	fuzz_check(k2i_ledger_begin(world->ledger) == 0);
 	fuzz_check(k2i_quarantine_create(world->quarantine, 64u * 1024, &world->counters,
 					 &world->destination.quarantine) == 0);
-	fuzz_check(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings) == 0);
+	fuzz_check(k2i_rings_create(world->ledger, 1, &world->counters, on_fenced, &world->rings) == 0);
 	format_open(world);
 	world->destination.ledger = world->ledger;
 	world->destination.counters = &world->counters;
@@ -133,7 +137,7 @@ static void world_close(struct world *world)
 	fault_every = 0;
 	k2i_committer_free(&world->committer);
 	k2i_rings_free(world->rings);
-	(void)k2i_outputs_free(world->destination.outputs, false);
+	(void)k2i_sinks_close(&world->destination.sinks, false);
 	k2i_quarantine_free(world->destination.quarantine);
 	/* With faults it is as if the receiver had died: what is not in the ledger is cut off. */
 	k2i_ledger_close(world->ledger, world->faults == 0);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "receiver/commit/commit.h"
+#include "receiver/sink/file/file_sink.h"
 #include "file_help.h"
 
 struct place {
@@ -23,7 +24,9 @@ struct place {
 	struct k2i_destination destination;
 	struct k2i_committer committer;
 	struct k2i_format *format;
+	struct k2i_outputs *outputs;
 	struct k2i_ledger_ring ring;
+	struct k2i_commit commit;
 };
 
 static void outputs_open(struct place *place)
@@ -38,14 +41,14 @@ static void outputs_open(struct place *place)
 		.counters = &place->counters,
 	};
 
-	assert_int_equal(k2i_outputs_create(&options, &place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_create(&options, &place->outputs), 0);
 }
 
 static void file_recover(void *argument, const struct k2i_ledger_file *file)
 {
 	struct place *place = argument;
 
-	k2i_outputs_recover(place->destination.outputs, file, place->same_boot || file->deferred);
+	k2i_outputs_recover(place->outputs, file, place->same_boot || file->deferred);
 }
 
 static void place_open(struct place *place, const char *format, const char *unify_file)
@@ -59,26 +62,35 @@ static void place_open(struct place *place, const char *format, const char *unif
 	outputs_open(place);
 	place->same_boot = report.same_boot;
 	k2i_ledger_files(place->ledger, file_recover, place);
-	k2i_outputs_recover_renamed(place->destination.outputs);
+	k2i_outputs_recover_renamed(place->outputs);
 	assert_int_equal(k2i_ledger_begin(place->ledger), 0);
-	k2i_outputs_recovered(place->destination.outputs);
+	k2i_outputs_recovered(place->outputs);
 	assert_int_equal(
 		k2i_quarantine_create(quarantine, UINT64_MAX, &place->counters, &place->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile(format, "%S", &place->format, message, sizeof(message)), 0);
 	place->destination.ledger = place->ledger;
 	place->destination.counters = &place->counters;
-	place->destination.format = place->format;
-	place->destination.unify_file = unify_file;
+	assert_int_equal(k2i_file_sink_create(place->outputs, place->format, unify_file, place->destination.sinks.list),
+			 0);
+	place->destination.sinks.count = 1;
 	assert_int_equal(k2i_committer_start(&place->committer, &place->destination), 0);
 	memcpy(place->ring.uuid, "ring", 4);
+	place->commit.rows = &place->ring;
+}
+
+/* The sink ends before the ledger does. */
+static int sink_close(struct place *place)
+{
+	if (place->destination.sinks.count)
+		k2i_committer_free(&place->committer);
+	return k2i_sinks_close(&place->destination.sinks, true);
 }
 
 static void place_close(struct place *place)
 {
 	if (!place->ledger)
 		return;
-	k2i_committer_free(&place->committer);
-	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), 0);
+	assert_int_equal(sink_close(place), 0);
 	k2i_quarantine_free(place->destination.quarantine);
 	k2i_ledger_close(place->ledger, false);
 	place->ledger = NULL;
@@ -131,15 +143,15 @@ static void add(struct place *place, struct k2i_stream *stream, unsigned flags, 
 		.payload_bytes = strlen(text),
 	};
 
-	view.position = place->ring.position;
-	place->ring.position += 64;
-	view.end = place->ring.position;
-	assert_int_equal(k2i_committer_add(&place->committer, stream, &view), 0);
+	view.position = place->commit.position;
+	place->commit.position += 64;
+	view.end = place->commit.position;
+	assert_int_equal(k2i_committer_add(&place->committer, &place->commit, stream, &view), 0);
 }
 
 static int commit(struct place *place)
 {
-	return k2i_committer_commit(&place->committer, &place->ring);
+	return k2i_committer_commit(&place->committer, &place->commit);
 }
 
 /* A group of one chunk. */

@@ -39,7 +39,7 @@ static void synced_close(struct world *world)
 /* Chunks that were taken are on the disk now, and acknowledged. */
 static void expect_synced(struct world *world, uint64_t position)
 {
-	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->ledger.number), 0);
+	assert_int_equal(k2i_syncer_wait(world->shared.syncer, world->session.ring->rows[0].number), 0);
 	assert_true(k2i_session_synced(&world->session));
 	expect_ack(world, position, K2HFT_STATUS_OK);
 }

@@ -8,6 +8,7 @@
  */
 #include "receiver/session/session.h"
 #include "receiver/commit/syncer.h"
+#include "receiver/sink/file/file_sink.h"
 #include "base/bits.h"
 #include "file_help.h"
 #include "frame/wire.h"
@@ -24,6 +25,8 @@ struct world {
 	struct k2i_destination destination;
 	struct k2i_committer committer;
 	struct k2i_format *format;
+	struct k2i_outputs *outputs; /* of the file sink, which is there unless `sinks` has others */
+	struct k2i_sinks sinks;
 	struct k2i_stream_room streams;
 	struct k2i_session_shared shared;
 	struct k2i_session session;
@@ -40,41 +43,54 @@ static void on_fenced(struct k2i_owner owner)
 }
 
 struct recovery {
-	struct k2i_outputs *outputs;
+	const struct k2i_sinks *sinks;
 	bool same_boot;
 };
 
-static void file_recover(void *argument, const struct k2i_ledger_file *file)
+static void mark_recover(void *argument, const struct k2i_ledger_file *mark)
 {
 	const struct recovery *recovery = argument;
 
-	k2i_outputs_recover(recovery->outputs, file, recovery->same_boot || file->deferred);
+	k2i_sinks_recover(recovery->sinks, mark, recovery->same_boot || mark->deferred);
+}
+
+static void file_sink_open(struct world *world)
+{
+	struct k2i_outputs_options options = {.base_directory = world->base,
+					      .open_max = 100,
+					      .file_mode = 0600,
+					      .store = {.write_bytes = 65536},
+					      .ledger = world->ledger,
+					      .counters = &world->counters};
+
+	assert_int_equal(k2i_outputs_create(&options, &world->outputs), 0);
+	assert_int_equal(k2i_file_sink_create(world->outputs, world->format, NULL, world->destination.sinks.list), 0);
+	world->destination.sinks.count = 1;
 }
 
 static void world_open(struct world *world)
 {
-	struct k2i_outputs_options options = {
-		.base_directory = world->base, .open_max = 100, .file_mode = 0600, .store = {.write_bytes = 65536}};
 	struct k2i_ledger_report report;
 	struct recovery recovery;
 	char path[300], message[100];
 
 	(void)snprintf(path, sizeof(path), "%s/state", world->root);
 	assert_int_equal(k2i_ledger_open(path, world->boot_id, &world->ledger, &report), 0);
-	options.ledger = world->ledger;
-	options.counters = &world->counters;
-	assert_int_equal(k2i_outputs_create(&options, &world->destination.outputs), 0);
-	recovery = (struct recovery){world->destination.outputs, report.same_boot};
-	k2i_ledger_files(world->ledger, file_recover, &recovery);
-	k2i_outputs_recover_renamed(world->destination.outputs);
-	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
-	k2i_outputs_recovered(world->destination.outputs);
-	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
 	assert_int_equal(k2i_format_compile("%L", NULL, &world->format, message, sizeof(message)), 0);
-	assert_int_equal(k2i_rings_create(world->ledger, &world->counters, on_fenced, &world->rings), 0);
+	world->destination.sinks = world->sinks;
+	if (!world->sinks.count)
+		file_sink_open(world);
+	recovery = (struct recovery){&world->destination.sinks, report.same_boot};
+	k2i_ledger_files(world->ledger, mark_recover, &recovery);
+	k2i_sinks_recover_end(&world->destination.sinks);
+	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
+	k2i_sinks_start(&world->destination.sinks);
+	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);
+	assert_int_equal(k2i_rings_create(world->ledger, world->destination.sinks.count, &world->counters, on_fenced,
+					  &world->rings),
+			 0);
 	world->destination.ledger = world->ledger;
 	world->destination.counters = &world->counters;
-	world->destination.format = world->format;
 	assert_int_equal(k2i_committer_start(&world->committer, &world->destination), 0);
 	world->streams.count_max = K2I_SESSION_STREAMS_MAX + 1;
 	world->shared = (struct k2i_session_shared){
@@ -103,16 +119,23 @@ static inline void session_again(struct world *world, uint64_t id)
 	session_open(world, id);
 }
 
-static int setup(void **state)
+static struct world *world_make(void)
 {
 	struct world *world = calloc(1, sizeof(*world));
 
 	assert_non_null(world);
 	folder_make(world->root, sizeof(world->root));
 	(void)snprintf(world->base, sizeof(world->base), "%s/base", world->root);
+	fenced_id = 0;
+	return world;
+}
+
+static inline int setup(void **state)
+{
+	struct world *world = world_make();
+
 	world_open(world);
 	session_open(world, 1);
-	fenced_id = 0;
 	*state = world;
 	return 0;
 }
@@ -124,7 +147,7 @@ static void world_close(struct world *world)
 	world->shared.syncer = NULL;
 	k2i_committer_free(&world->committer);
 	k2i_rings_free(world->rings);
-	(void)k2i_outputs_free(world->destination.outputs, false);
+	(void)k2i_sinks_close(&world->destination.sinks, false);
 	k2i_quarantine_free(world->destination.quarantine);
 	k2i_ledger_close(world->ledger, false);
 	k2i_format_free(world->format);
@@ -326,7 +349,7 @@ static inline void expect_pong(struct world *world)
 	assert_int_equal(k2i_wire_u64(body), 7);
 }
 
-static void expect_file(const struct world *world, const char *name, const char *wanted)
+static inline void expect_file(const struct world *world, const char *name, const char *wanted)
 {
 	char path[sizeof(world->base) + 256];
 

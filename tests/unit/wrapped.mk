@@ -33,6 +33,7 @@ wrapped_by_test_route_stream   = k2i_journal_alloc
 wrapped_by_test_sender_close   = k2hft_client_drain
 wrapped_by_test_session_hold   = pwrite writev
 wrapped_by_test_session_synced = fdatasync sync_file_range syncfs
+wrapped_by_test_sinks          = pwrite
 wrapped_by_test_store          = writev clock_gettime __clock_gettime
 wrapped_by_test_tls            = opendir send SSL_get0_peer_certificate SSL_version X509_get_ext_d2i
 wrapped_by_test_truncate_probe = k2i_journal_alloc

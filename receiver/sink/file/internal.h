@@ -62,7 +62,6 @@ struct k2i_outputs {
 	struct k2i_output_moved *moved; /* what k2i_outputs_recover has for k2i_outputs_recover_renamed */
 	size_t moved_count;
 	bool base_missing; /* its path leads nowhere; whose tick it is alone */
-	atomic_size_t open_count;
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
 	atomic_int lost;      /* of files that were closed */

@@ -82,7 +82,7 @@ static void descriptor_close(struct k2i_outputs *outputs, struct closing *closin
 {
 	k2i_store_behind_end(&closing->behind, &outputs->store, closing->descriptor, closing->length);
 	(void)close(closing->descriptor);
-	atomic_fetch_sub(&outputs->open_count, 1);
+	atomic_fetch_sub(&outputs->counters->files_open, 1);
 }
 
 /* The caller holds the output's lock. */
@@ -175,7 +175,8 @@ static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns, bool i
 
 static void room_make(struct k2i_outputs *outputs)
 {
-	while (atomic_load(&outputs->open_count) >= outputs->open_max && idle_close(outputs, UINT64_MAX, true))
+	while (atomic_load(&outputs->counters->files_open) >= outputs->open_max &&
+	       idle_close(outputs, UINT64_MAX, true))
 		continue;
 }
 
@@ -214,7 +215,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	output->descriptor = descriptor;
 	output->told = K2I_OUTPUT_UNTOLD;
 	file->fresh = true;
-	atomic_fetch_add(&outputs->open_count, 1);
+	atomic_fetch_add(&outputs->counters->files_open, 1);
 	K2I_CRASH(output_opened);
 	return 0;
 }
@@ -495,11 +496,6 @@ void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	k2i_table_each(&outputs->table, file_show, &showing);
 	(void)pthread_mutex_unlock(&outputs->mutex);
-}
-
-size_t k2i_outputs_open_count(struct k2i_outputs *outputs)
-{
-	return atomic_load(&outputs->open_count);
 }
 
 static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)

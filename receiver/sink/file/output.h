@@ -26,6 +26,7 @@ enum k2i_output_told { /* what the ledger was told of who writes to an open file
 		       K2I_OUTPUT_KEPT, /* others, too */
 };
 
+struct k2i_target;
 struct k2i_output_file { /* of the table; `number`, `path`: never change; the rest is the lock holder's */
 	uint64_t number;
 	const char *path;
@@ -40,7 +41,15 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
 	uint64_t open_writer;
 	int error; /* why it could not be written; 0: it could */
+	/* What it goes back to if a commit fails. */
+	uint64_t length_before, writer_before;
 };
+
+/* As a group has it. */
+static inline struct k2i_output_file *k2i_output_of(struct k2i_target *target)
+{
+	return (struct k2i_output_file *)(void *)target;
+}
 
 struct k2i_outputs_options {
 	const char *base_directory;  /* made if missing */
@@ -121,7 +130,6 @@ struct k2i_output_shown {
 /* Calls `each` for every output that is open or in use, under the table's lock: it must not wait for anything. */
 void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, const struct k2i_output_shown *shown),
 		      void *argument);
-size_t k2i_outputs_open_count(struct k2i_outputs *outputs);
 
 /*
  * After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`, for good: it does

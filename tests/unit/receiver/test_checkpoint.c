@@ -66,7 +66,7 @@ static void expect_ring(const char *name, uint64_t position, uint64_t synced, ui
 {
 	struct k2i_ledger_ring ring = ring_make(name, 0);
 
-	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_true(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 	assert_int_equal(ring.position, position);
 	assert_int_equal(ring.synced, synced);
 	assert_int_equal(ring.flags, flags);
@@ -297,14 +297,14 @@ static void test_forgotten_in_a_sync(void **state)
 		mark();
 		k2i_ledger_forget(ledger, ring.uuid);
 		assert_int_equal(k2i_ledger_checkpoint(ledger), 0);
-		assert_false(k2i_ledger_find(ledger, ring.uuid, &ring));
+		assert_false(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 		assert_int_equal(k2i_ledger_ring_count(ledger), 2);
 		k2i_ledger_forget(ledger, ring.uuid);
 	}
 	expect_ring("one", 8, 8, K2I_LEDGER_DEFERRED);
 	deferred_commit(16);
 	open_whole(boot_other);
-	assert_false(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_false(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 	expect_ring("one", 8, 8, K2I_LEDGER_DEFERRED);
 	expect_one_file(10, true);
 }
@@ -344,10 +344,10 @@ static void test_damage_and_power_cuts(void **state)
 		damaged += report.damaged;
 		torn += report.torn;
 		if (report.damaged) {
-			assert_true(!k2i_ledger_find(ledger, ring.uuid, &ring) || ring.flags & K2I_LEDGER_UNCERTAIN);
+			assert_true(!k2i_ledger_find(ledger, ring.uuid, 0, &ring) || ring.flags & K2I_LEDGER_UNCERTAIN);
 		} else {
 			/* The last but one was on the disk before the last was written. */
-			assert_true(k2i_ledger_find(ledger, ring.uuid, &ring));
+			assert_true(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 			assert_in_range(ring.position, 16, 24);
 			expect_one_file(ring.position / 8 * 10, true);
 		}

@@ -120,13 +120,13 @@ static void test_names_of_outputs(void **state)
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "one\n");
 	synced_count = 0;
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	assert_true(was_synced(place->base, "some/deep"));
 	assert_true(was_synced(place->base, "some"));
 	assert_true(was_synced(place->base, "."));
 	synced_count = 0;
 	deliver(place, &stream, 0, 1, "two\n");
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	assert_int_equal(synced_count, 0);
 	expect_file(place, "some/deep/file", "one\ntwo\n");
 }
@@ -139,10 +139,10 @@ static void test_a_name_that_fails_is_tried_again(void **state)
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "one\n");
 	fsync_error = EIO;
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), -EIO);
+	assert_int_equal(k2i_outputs_sync(place->outputs), -EIO);
 	fsync_error = 0;
 	synced_count = 0;
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	assert_true(was_synced(place->base, "some"));
 }
 
@@ -170,7 +170,7 @@ static void test_names_where_there_is_no_such_thing(void **state)
 	fsync_error = EINVAL;
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "one\n");
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	place_close(place);
 	fsync_error = 0;
 }

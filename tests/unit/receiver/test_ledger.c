@@ -21,7 +21,7 @@ static uint64_t position_of(const char *name)
 {
 	struct k2i_ledger_ring wanted = ring_make(name, 0), got;
 
-	if (!k2i_ledger_find(ledger, wanted.uuid, &got))
+	if (!k2i_ledger_find(ledger, wanted.uuid, 0, &got))
 		return UINT64_MAX;
 	assert_int_equal(got.epoch, wanted.epoch);
 	return got.position;
@@ -31,7 +31,7 @@ static uint32_t flags_of(const char *name)
 {
 	struct k2i_ledger_ring ring = ring_make(name, 0);
 
-	assert_true(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_true(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 	return ring.flags;
 }
 
@@ -77,7 +77,7 @@ static void test_position_survives(void **state)
 
 static void test_a_copy_is_noticed(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 	uint64_t number;
 
@@ -104,7 +104,7 @@ static void test_a_copy_is_noticed(void **state)
 /* Its files went on without it: a power cut later is no reason to go back to what it knew of them. */
 static void test_nothing_is_cut_for_a_copy(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", true, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
 	(void)state;
@@ -121,8 +121,8 @@ static void test_nothing_is_cut_for_a_copy(void **state)
 /* As it has two names, and so two connections that write to it: who is done last need not have written last. */
 static void test_a_commit_makes_no_file_shorter(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false}, further = {1, 100, 30, 0, NULL, false},
-				     shorter = {1, 100, 20, 0, NULL, false};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0}, further = {1, 100, 30, 0, NULL, false, 0},
+				     shorter = {1, 100, 20, 0, NULL, false, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
 	(void)state;
@@ -160,7 +160,7 @@ static void test_clean_end_is_certain_in_any_boot(void **state)
 
 static void test_open_files_are_found_again(void **state)
 {
-	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b", false}, second = {1, 101, 7, 0, "c", false};
+	struct k2i_ledger_file first = {1, 100, 5, 0, "a/b", false, 0}, second = {1, 101, 7, 0, "c", false, 0};
 	struct k2i_ledger_ring ring = ring_make("one", 8);
 
 	(void)state;
@@ -195,7 +195,8 @@ static void test_each_file_of_a_commit_has_its_length(void **state)
 
 	(void)state;
 	for (anew = 0; anew < 2; anew++) {
-		struct k2i_ledger_file files[2] = {{1, 100, 0, 0, "a", false}, {1, 101, 0, 0, "b", false}}, both[2];
+		struct k2i_ledger_file files[2] = {{1, 100, 0, 0, "a", false, 0}, {1, 101, 0, 0, "b", false, 0}},
+				       both[2];
 		struct k2i_ledger_ring ring = ring_make("one", 8);
 
 		open_begun();
@@ -356,7 +357,7 @@ static void test_a_damaged_one_is_kept(void **state)
 static void test_rewritten_when_large(void **state)
 {
 	static const char paths[] = "dir/file";
-	struct k2i_ledger_file file = {1, 100, 0, 0, paths, false};
+	struct k2i_ledger_file file = {1, 100, 0, 0, paths, false, 0};
 	struct k2i_ledger_ring ring = ring_make("busy", 0);
 	struct stat status;
 	uint64_t i;
@@ -398,7 +399,7 @@ static void test_forgotten_rings_take_no_room(void **state)
 	open_begun();
 	assert_int_equal(k2i_ledger_ring_count(ledger), 1);
 	assert_int_equal(position_of("stays"), 8);
-	assert_false(k2i_ledger_find(ledger, ring.uuid, &ring));
+	assert_false(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 }
 
 static void test_removed_is_written_again(void **state)
@@ -467,7 +468,7 @@ int __wrap_fsync(int descriptor)
 /* The file with the ledger's name is the one that the next receiver reads, also if the disk may not have the name. */
 static void test_its_name_fails_to_get_to_the_disk(void **state)
 {
-	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false};
+	const struct k2i_ledger_file file = {1, 100, 8, 0, "a", false, 0};
 
 	(void)state;
 	commit("one", 8);

@@ -83,7 +83,7 @@ static void test_a_removed_or_renamed_file_is_made_anew(void **state)
 	assert_int_equal(truncate(path, 0), 0);
 	deliver(place, &stream, 0, 1, "4\n");
 	expect_file(place, "log", "4\n");
-	k2i_outputs_reopen(place->destination.outputs);
+	k2i_outputs_reopen(place->outputs);
 	deliver(place, &stream, 0, 1, "5\n");
 	expect_file(place, "log", "4\n5\n");
 }
@@ -99,7 +99,7 @@ static void test_base_directory_replaced(void **state)
 	path_in(other, sizeof(other), place->root, "moved");
 	assert_int_equal(rename(place->base, other), 0);
 	assert_int_equal(mkdir(place->base, 0700), 0);
-	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
 	deliver(place, &stream, 0, 1, "2\n");
 	expect_file(place, "d/log", "2\n");
 }
@@ -120,13 +120,13 @@ static void test_base_directory_missing_is_said(void **state)
 	place_open(place, "%L", NULL);
 	k2hft_log_callback_set(warnings_count, &warnings, K2HFT_LOG_WARNING);
 	descriptors_limit(0);
-	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
 	descriptors_limit(RLIM_INFINITY);
 	assert_int_equal(warnings, 0);
 	path_in(moved, sizeof(moved), place->root, "moved");
 	assert_int_equal(rename(place->base, moved), 0);
-	k2i_outputs_tick(place->destination.outputs, 1);
-	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
 	assert_int_equal(warnings, 1);
 	assert_int_equal(rename(moved, place->base), 0);
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
@@ -147,12 +147,12 @@ static void test_base_directory_replaced_is_locked(void **state)
 	path_in(moved, sizeof(moved), place->root, "moved");
 	assert_int_equal(rename(place->base, moved), 0);
 	assert_int_equal(k2i_outputs_create(&options, &others), 0);
-	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
 	deliver(place, &stream, 0, 1, "1\n");
 	path_in(path, sizeof(path), moved, "log");
 	expect_contents(path, "1\n");
 	assert_int_equal(k2i_outputs_free(others, false), 0);
-	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
 	assert_int_equal(k2i_outputs_create(&options, &others), -EWOULDBLOCK);
 	deliver(place, &stream, 0, 1, "2\n");
 	expect_file(place, "log", "2\n");
@@ -172,7 +172,7 @@ static void test_missing_base_directory_holds(void **state)
 	add(place, &stream, 0, 1, "2\n");
 	assert_int_equal(commit(place), -ENOENT);
 	assert_int_equal(mkdir(place->base, 0700), 0);
-	k2i_outputs_tick(place->destination.outputs, 1);
+	k2i_outputs_tick(place->outputs, 1);
 	deliver(place, &stream, 0, 1, "3\n");
 	expect_file(place, "log", "3\n");
 }
@@ -214,7 +214,7 @@ static void test_failed_write_is_cut_back(void **state)
 	place_open(place, "%L", NULL);
 	add_to_both(place, &first, &second, "1\n");
 	assert_int_equal(commit(place), 0);
-	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &output), 0);
+	assert_int_equal(k2i_output_acquire(place->outputs, "second", &output), 0);
 	writable = write_refuse(output->descriptor);
 	add_to_both(place, &first, &second, "2\n");
 	assert_int_equal(commit(place), -EBADF);
@@ -223,7 +223,7 @@ static void test_failed_write_is_cut_back(void **state)
 	expect_file(place, "first", "1\n");
 	expect_file(place, "second", "1\n");
 	write_allow(output->descriptor, writable);
-	k2i_output_release(place->destination.outputs, output);
+	k2i_output_release(place->outputs, output);
 	add_to_both(place, &first, &second, "2\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "first", "1\n2\n");
@@ -255,8 +255,8 @@ static void test_what_is_quarantined_is_not_cut(void **state)
 	path_in(path, sizeof(path), place->base, "first");
 	assert_int_equal(mkdir(path, 0700), 0);
 	/* It stays the first one of the two. */
-	assert_int_equal(k2i_output_acquire(place->destination.outputs, "first", &refused), 0);
-	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &output), 0);
+	assert_int_equal(k2i_output_acquire(place->outputs, "first", &refused), 0);
+	assert_int_equal(k2i_output_acquire(place->outputs, "second", &output), 0);
 	add_to_both(place, &first, &second, "1\n");
 	assert_int_equal(commit(place), 0);
 	writable = write_refuse(output->descriptor);
@@ -264,8 +264,8 @@ static void test_what_is_quarantined_is_not_cut(void **state)
 	assert_int_equal(commit(place), -EBADF);
 	assert_int_equal(atomic_load(&place->counters.uncut_files), 0);
 	write_allow(output->descriptor, writable);
-	k2i_output_release(place->destination.outputs, output);
-	k2i_output_release(place->destination.outputs, refused);
+	k2i_output_release(place->outputs, output);
+	k2i_output_release(place->outputs, refused);
 	add_to_both(place, &first, &second, "2\n");
 	assert_int_equal(commit(place), 0);
 	expect_file(place, "second", "1\n2\n");
@@ -336,7 +336,7 @@ static void checkpoint(struct place *place)
 	uint64_t number;
 
 	assert_int_equal(k2i_ledger_mark(place->ledger, &number), 0);
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	assert_int_equal(k2i_ledger_checkpoint(place->ledger), 0);
 }
 
@@ -350,13 +350,13 @@ static void test_recovery_from_power_cut(void **state)
 	struct k2i_stream one = stream_make(1, "one"), two = stream_make(2, "two"), three = stream_make(3, "three");
 
 	place_open(place, "%L", NULL);
-	place->ring.flags = K2I_LEDGER_DEFERRED;
+	place->commit.flags = K2I_LEDGER_DEFERRED;
 	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	checkpoint(place);
 	add(place, &one, K2HFT_CHUNK_CONTINUED, 1, " of the end\n");
 	add(place, &two, 0, 1, "later\n");
 	assert_int_equal(commit(place), 0);
-	place->ring.flags = 0;
+	place->commit.flags = 0;
 	deliver(place, &three, 0, 1, "acknowledged\n");
 	place_power_cut(place, "%L", NULL);
 	expect_file(place, "one", "begin");
@@ -372,7 +372,7 @@ static void test_power_cut_of_a_changed_file(void **state)
 	struct k2i_stream one = stream_make(1, "one");
 
 	place_open(place, "%L", NULL);
-	place->ring.flags = K2I_LEDGER_DEFERRED;
+	place->commit.flags = K2I_LEDGER_DEFERRED;
 	deliver(place, &one, 0, 1, "first\n");
 	checkpoint(place);
 	others_append(place, "one", "other\n");
@@ -398,22 +398,22 @@ static void test_only_the_same_file_is_cut(void **state)
 	file.birth = k2i_file_birth_ns(descriptor, status.st_dev);
 	file.inode = status.st_ino + 1;
 	(void)close(descriptor);
-	k2i_outputs_recover(place->destination.outputs, &file, true);
+	k2i_outputs_recover(place->outputs, &file, true);
 	file.inode--;
 	file.birth++;
-	k2i_outputs_recover(place->destination.outputs, &file, true);
+	k2i_outputs_recover(place->outputs, &file, true);
 	file.birth--;
-	k2i_outputs_recover(place->destination.outputs, &file, false);
-	k2i_outputs_recover_renamed(place->destination.outputs);
+	k2i_outputs_recover(place->outputs, &file, false);
+	k2i_outputs_recover_renamed(place->outputs);
 	expect_file(place, "one", "123");
-	k2i_outputs_recover(place->destination.outputs, &file, true);
+	k2i_outputs_recover(place->outputs, &file, true);
 	expect_file(place, "one", "1");
 }
 
 static enum k2i_output_told commit_told(struct place *place, struct k2i_stream *stream, uint32_t flags,
 					const struct k2i_output_file *output)
 {
-	place->ring.flags = flags;
+	place->commit.flags = flags;
 	deliver(place, stream, 0, 1, "record\n");
 	return output->told;
 }
@@ -429,14 +429,14 @@ static void test_told_of_who_waits(void **state)
 	char path[400];
 
 	place_open(place, "%L", NULL);
-	assert_int_equal(k2i_output_acquire(place->destination.outputs, "one", &output), 0);
+	assert_int_equal(k2i_output_acquire(place->outputs, "one", &output), 0);
 	/* No byte is written before the ledger has that on its disk. */
 	path_in(path, sizeof(path), place->root, "state/ledger");
 	ledger = descriptor_of(path);
 	log = dup(ledger);
 	assert_true(null >= 0 && log >= 0 && dup2(null, ledger) == ledger);
 	(void)close(null);
-	place->ring.flags = K2I_LEDGER_DEFERRED;
+	place->commit.flags = K2I_LEDGER_DEFERRED;
 	add(place, &one, 0, 1, "record\n");
 	assert_int_equal(commit(place), -EINVAL);
 	expect_file(place, "one", "");
@@ -449,9 +449,9 @@ static void test_told_of_who_waits(void **state)
 	assert_int_not_equal(before.st_ino, after.st_ino);
 	assert_int_equal(commit_told(place, &one, 0, output), K2I_OUTPUT_KEPT);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_KEPT);
-	k2i_outputs_reopen(place->destination.outputs);
+	k2i_outputs_reopen(place->outputs);
 	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
-	k2i_output_release(place->destination.outputs, output);
+	k2i_output_release(place->outputs, output);
 }
 
 int main(void)

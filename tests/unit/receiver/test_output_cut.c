@@ -112,7 +112,7 @@ static void leave_uncut(struct place *place, int error)
 	twice_said = 0;
 	place_open(place, "%L", NULL);
 	assert_int_equal(commit_both(place, "1\n"), 0);
-	assert_int_equal(k2i_output_acquire(place->destination.outputs, "second", &second), 0);
+	assert_int_equal(k2i_output_acquire(place->outputs, "second", &second), 0);
 	write_refused = second->descriptor;
 	write_error = cut_error = error;
 	assert_int_equal(commit_both(place, "2\n"), -error);
@@ -121,7 +121,7 @@ static void leave_uncut(struct place *place, int error)
 	expect_file(place, "first", "1\n2\n");
 	expect_file(place, "second", "1\n");
 	write_error = 0;
-	k2i_output_release(place->destination.outputs, second);
+	k2i_output_release(place->outputs, second);
 }
 
 /* A disk that is read-only for a while: nothing is written behind what is to be cut off, until it can be. */
@@ -189,7 +189,7 @@ static void test_cut_after_reopening(void **state)
 	struct place *place = *state;
 
 	leave_uncut(place, EROFS);
-	k2i_outputs_reopen(place->destination.outputs);
+	k2i_outputs_reopen(place->outputs);
 	assert_int_equal(commit_both(place, "2\n"), -EROFS);
 	cut_error = 0;
 	assert_int_equal(commit_both(place, "2\n"), 0);
@@ -206,14 +206,14 @@ static void test_cut_when_idle(void **state)
 	unsigned tick;
 
 	leave_uncut(place, EROFS);
-	outputs = place->destination.outputs;
+	outputs = place->outputs;
 	for (tick = 0; tick < 2; tick++)
 		k2i_outputs_tick(outputs, later_ns);
-	assert_int_equal(k2i_outputs_open_count(outputs), 1);
+	assert_int_equal(atomic_load(&place->counters.files_open), 1);
 	expect_file(place, "first", "1\n2\n");
 	cut_error = 0;
 	k2i_outputs_tick(outputs, later_ns);
-	assert_int_equal(k2i_outputs_open_count(outputs), 0);
+	assert_int_equal(atomic_load(&place->counters.files_open), 0);
 	expect_file(place, "first", "1\n");
 	expect_uncut(place, 0);
 }
@@ -269,10 +269,9 @@ static void test_cut_after_a_restart(void **state)
 	struct place *place = *state;
 
 	leave_uncut(place, EROFS);
-	k2i_outputs_reopen(place->destination.outputs);
-	assert_int_equal(k2i_outputs_open_count(place->destination.outputs), 0);
-	(void)k2i_outputs_free(place->destination.outputs, true);
-	place->destination.outputs = NULL;
+	k2i_outputs_reopen(place->outputs);
+	assert_int_equal(atomic_load(&place->counters.files_open), 0);
+	(void)sink_close(place);
 	place_close(place);
 	cut_error = 0;
 	place_open(place, "%L", NULL);
@@ -299,18 +298,18 @@ static void test_a_cut_gets_to_the_disk(void **state)
 
 	place_open(place, "%L", NULL);
 	deliver(place, &stream, 0, 1, "1\n");
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
-	assert_int_equal(k2i_output_acquire(place->destination.outputs, "file", &output), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
+	assert_int_equal(k2i_output_acquire(place->outputs, "file", &output), 0);
 	write_refused = output->descriptor;
 	write_error = ENOSPC;
 	write_part = true;
 	add(place, &stream, 0, 1, "2\n");
 	assert_int_equal(commit(place), -ENOSPC);
 	write_error = 0;
-	k2i_output_release(place->destination.outputs, output);
+	k2i_output_release(place->outputs, output);
 	expect_file(place, "file", "1\n");
 	atomic_store(&files_synced, 0);
-	assert_int_equal(k2i_outputs_sync(place->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(place->outputs), 0);
 	assert_int_equal(atomic_load(&files_synced), 1);
 }
 
@@ -318,9 +317,8 @@ static void end_uncut(struct place *place, int error, bool reopened, int wanted)
 {
 	leave_uncut(place, error);
 	if (reopened)
-		k2i_outputs_reopen(place->destination.outputs);
-	assert_int_equal(k2i_outputs_free(place->destination.outputs, true), wanted);
-	place->destination.outputs = NULL;
+		k2i_outputs_reopen(place->outputs);
+	assert_int_equal(sink_close(place), wanted);
 	place_close(place);
 	cut_error = 0;
 }

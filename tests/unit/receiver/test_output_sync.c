@@ -85,7 +85,7 @@ static void test_without_memory(void **state)
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	cut_files_synced = 0;
 	no_memory = true;
-	error = k2i_outputs_sync(world->destination.outputs);
+	error = k2i_outputs_sync(world->outputs);
 	no_memory = false;
 	assert_int_equal(error, 0);
 	assert_int_equal(cut_files_synced, 2);
@@ -95,7 +95,7 @@ static void test_without_memory(void **state)
 static void test_file_systems_below(void **state)
 {
 	struct world *world = *state;
-	struct k2i_outputs *outputs = world->destination.outputs;
+	struct k2i_outputs *outputs = world->outputs;
 	char below[300], moved[310];
 
 	open_session(world);
@@ -130,7 +130,7 @@ static void test_file_systems_below(void **state)
 static void test_file_system_of_a_former_base(void **state)
 {
 	struct world *world = *state;
-	struct k2i_outputs *outputs = world->destination.outputs;
+	struct k2i_outputs *outputs = world->outputs;
 	char moved[310];
 
 	open_session(world);
@@ -164,7 +164,7 @@ static void test_names_are_synced(void **state)
 	put_data(world, 0, 0, 2, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	directory_count = 0;
-	assert_int_equal(k2i_outputs_sync(world->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(world->outputs), 0);
 	assert_int_equal(directory_count, sizeof(names) / sizeof(names[0]));
 	for (size_t i = 0; i < directory_count; i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", world->base, names[i]);
@@ -205,7 +205,7 @@ static void test_synced_after_a_kill(void **state)
 	session_open(world, 2);
 	expect_file(world, "file", "a");
 	assert_int_equal(cut_files_synced, 1);
-	assert_int_equal(k2i_outputs_sync(world->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(world->outputs), 0);
 	assert_int_equal(file_systems_synced, 2);
 }
 

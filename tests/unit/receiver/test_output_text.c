@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "output_place.h"
+#include "receiver/sink/file/write.h"
 
 /* A file for all ------------------------------------------------------------------------------------------------- */
 
@@ -209,7 +210,7 @@ static void test_recovery_for_who_waits(void **state)
 	bool deferred = false;
 
 	place_open(place, "%L", "all");
-	place->ring.flags = K2I_LEDGER_DEFERRED;
+	place->commit.flags = K2I_LEDGER_DEFERRED;
 	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	place_restart(place, "%L", "all");
 	k2i_ledger_files(place->ledger, deferred_take, &deferred);
@@ -228,7 +229,7 @@ static void expect_shown(struct place *place, unsigned wanted)
 {
 	unsigned count = 0;
 
-	k2i_outputs_each(place->destination.outputs, shown_count, &count);
+	k2i_outputs_each(place->outputs, shown_count, &count);
 	assert_int_equal(count, wanted);
 }
 
@@ -241,7 +242,7 @@ static void test_closed_is_not_shown(void **state)
 	place_open(place, "%L", "all");
 	deliver(place, &one, K2HFT_CHUNK_CONTINUES, 1, "begin");
 	expect_shown(place, 1);
-	k2i_outputs_reopen(place->destination.outputs);
+	k2i_outputs_reopen(place->outputs);
 	expect_shown(place, 0);
 	add(place, &one, 0, 2, "other\n");
 	expect_shown(place, 1);
@@ -358,7 +359,7 @@ static void test_formatted_in_bounded_memory(void **state)
 	enum { RECORDS = 200000, LITERAL = 110, LONG = 10 << 20 };
 	struct place *place = *state;
 	struct k2i_stream one = stream_make(1, "one");
-	const struct k2i_format_buffer *buffer = &place->committer.writer.formatted;
+	const struct k2i_format_buffer *buffer;
 	char *records = malloc(LONG + 1), format[LITERAL + sizeof("%L%L")], path[400];
 	struct stat info;
 
@@ -366,6 +367,8 @@ static void test_formatted_in_bounded_memory(void **state)
 	memset(format, '.', LITERAL);
 	memcpy(format + LITERAL, "%L%L", sizeof("%L%L"));
 	place_open(place, format, NULL);
+	/* The file sink's part of a thread begins with its writer. */
+	buffer = &((const struct k2i_output_writer *)place->committer.groups[0].thread)->render.formatted;
 	memset(records, '\n', RECORDS);
 	records[RECORDS] = '\0';
 	deliver(place, &one, 0, 1, records);

@@ -77,7 +77,7 @@ static struct k2i_group_entry entries[] = {
 
 /* The second of them alone. */
 static const struct k2i_group group_of_one = {.entries = entries + 1, .entry_count = 1};
-static const struct k2i_group_file file_of_one = {.error = -EISDIR};
+static const struct k2i_group_target file_of_one = {.error = -EISDIR};
 
 static int put(struct folder *folder)
 {
@@ -100,7 +100,7 @@ static void create(struct folder *folder, uint64_t bytes_max)
 static void what_comes_again_is_there_once(void **state)
 {
 	const struct k2i_group group = {.entries = entries, .entry_count = 2};
-	const struct k2i_group_file file = {.last = 1, .error = -EISDIR};
+	const struct k2i_group_target file = {.last = 1, .error = -EISDIR};
 	struct folder *folder = *state;
 	char index[PATH_ROOM];
 	int tries;

@@ -524,8 +524,8 @@ static void test_many_streams_in_a_frame(void **state)
 		(void)snprintf(path, sizeof(path), "s%u", id);
 		expect_file(world, path, "ab");
 	}
-	k2i_outputs_reopen(world->destination.outputs);
-	assert_int_equal(k2i_outputs_open_count(world->destination.outputs), 0);
+	k2i_outputs_reopen(world->outputs);
+	assert_int_equal(atomic_load(&world->counters.files_open), 0);
 }
 
 /* Random damage in a stream of good frames: never a crash, never a wrong byte in the file. */

@@ -31,14 +31,14 @@ static void test_hold_and_resume(void **state)
 	assert_int_equal(rmdir(world->base), 0);
 	put_data(world, 40, 0, 1, "b");
 	put_data(world, 80, 0, 1, "c");
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(world->session.hold_error, -ENOENT);
-	assert_string_equal(world->session.hold_place, "file");
+	assert_int_equal(take(world), K2I_SESSION_STALL);
+	assert_int_equal(world->session.stall_error, -ENOENT);
+	assert_string_equal(world->session.stall_place, "file");
 	k2i_session_ack(&world->session);
 	expect_ack(world, 40, K2HFT_STATUS_FAILED);
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
 	assert_int_equal(mkdir(world->base, 0700), 0);
-	k2i_outputs_tick(world->destination.outputs, 1);
+	k2i_outputs_tick(world->outputs, 1);
 	expect_taken(world, 120);
 	expect_file(world, "file", "bc");
 	assert_int_equal(atomic_load(&world->counters.duplicate_chunks), 0);
@@ -83,9 +83,9 @@ static void test_any_error_holds(void **state)
 	put_data(world, 0, 0, 1, "a");
 	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
 		write_error = errors[i];
-		assert_int_equal(take(world), K2I_SESSION_HOLD);
-		assert_int_equal(world->session.hold_error, -errors[i]);
-		assert_string_equal(world->session.hold_place, "file");
+		assert_int_equal(take(world), K2I_SESSION_STALL);
+		assert_int_equal(world->session.stall_error, -errors[i]);
+		assert_string_equal(world->session.stall_place, "file");
 	}
 	write_error = 0;
 	assert_int_equal(atomic_load(&world->counters.fenced), 0);
@@ -112,16 +112,16 @@ static void test_ledger_holds(void **state)
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
 	ledger_error = EPERM;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(world->session.hold_error, -EPERM);
-	assert_string_equal(world->session.hold_place, "the ledger");
+	assert_int_equal(take(world), K2I_SESSION_STALL);
+	assert_int_equal(world->session.stall_error, -EPERM);
+	assert_string_equal(world->session.stall_place, "the ledger");
 	ledger_error = 0;
 	expect_taken(world, 40);
 	/* The file is known to it already. */
 	put_data(world, 40, 0, 1, "b");
 	ledger_error = ENOSPC;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_string_equal(world->session.hold_place, "the ledger");
+	assert_int_equal(take(world), K2I_SESSION_STALL);
+	assert_string_equal(world->session.stall_place, "the ledger");
 	ledger_error = 0;
 	expect_taken(world, 80);
 	expect_file(world, "file", "ab");
@@ -141,7 +141,7 @@ static void test_held_at_the_first_write(void **state)
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
 	write_error = EIO;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
 	expect_file(world, "file", "before ");
 	write_error = 0;
 	expect_taken(world, 40);
@@ -158,7 +158,7 @@ static void test_held_behind_its_greeting(void **state)
 	put_ping(world);
 	put_data(world, 0, 0, 1, "a");
 	write_error = EIO;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
 	(void)expect_welcome(world);
 	expect_pong(world);
 	write_error = 0;
@@ -177,7 +177,7 @@ static void test_held_without_room_for_answers(void **state)
 	put_data(world, 0, 0, 1, "a");
 	write_error = EIO;
 	for (i = 0; i < K2I_SESSION_OUTPUT_BYTES / K2HFT_FRAME_HEADER_BYTES; i++) {
-		assert_int_equal(take(world), K2I_SESSION_HOLD);
+		assert_int_equal(take(world), K2I_SESSION_STALL);
 		k2i_session_ack(&world->session);
 	}
 	write_error = 0;
@@ -199,7 +199,7 @@ static void test_emptied_while_full(void **state)
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	write_empties = path;
 	write_error = ENOSPC;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
 	write_empties = NULL;
 	write_error = 0;
 	expect_taken(world, 160);
@@ -243,12 +243,12 @@ static void test_held_in_mid_frame(void **state)
 	open_session(world);
 	put_many(world);
 	disk_room = GROUP_CHUNKS + 100;
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
-	assert_int_equal(world->session.hold_error, -ENOSPC);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
+	assert_int_equal(world->session.stall_error, -ENOSPC);
 	(void)snprintf(path, sizeof(path), "%s/file", world->base);
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_size, GROUP_CHUNKS);
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
 	disk_room = SIZE_MAX;
 	expect_taken(world, 4 * 10000 * 40);
 	assert_int_equal(stat(path, &status), 0);

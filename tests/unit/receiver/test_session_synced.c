@@ -26,7 +26,7 @@ static void test_synced_waits(void **state)
 
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	number = world->session.ring->ledger.number;
+	number = world->session.ring->rows[0].number;
 	/* More can be committed meanwhile; it is acknowledged with the next round. */
 	put_data(world, 40, 0, 1, "bc");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
@@ -55,7 +55,7 @@ static void test_what_found_no_room_comes_later(void **state)
 
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->rows[0].number), 0);
 	world->session.output_bytes = K2I_SESSION_OUTPUT_BYTES - 1;
 	assert_true(k2i_session_synced(&world->session));
 	world->session.output_bytes = 0;
@@ -76,7 +76,7 @@ static void test_synced_always(void **state)
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
 	expect_taken(world, 40);
-	number = world->session.ring->ledger.number;
+	number = world->session.ring->rows[0].number;
 	for (killed = 0; killed < 2; killed++) {
 		k2i_session_end(&world->session);
 		if (killed) {
@@ -98,17 +98,17 @@ static struct k2i_output_file *put_in_vain(struct world *world, uint64_t positio
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), good;
 	struct k2i_output_file *output;
 
-	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
+	assert_int_equal(k2i_output_acquire(world->outputs, "file", &output), 0);
 	good = dup(output->descriptor);
 	assert_true(null >= 0 && good >= 0 && dup2(null, output->descriptor) >= 0);
 	put_data(world, position, 0, 1, text);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->rows[0].number), -EIO);
 	assert_true(dup2(good, output->descriptor) >= 0);
 	(void)close(null);
 	(void)close(good);
 	/* A round can have begun before. */
-	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
+	while (k2i_syncer_wait(syncer, world->session.ring->rows[0].number))
 		continue;
 	return output;
 }
@@ -134,7 +134,7 @@ static void test_sync_fails(void **state)
 	(void)synced_open(world, 40, K2HFT_LEVEL_SYNCED, 40);
 	put_and_sync(world, 40, "b");
 	expect_file(world, "file", "acb");
-	k2i_output_release(world->destination.outputs, output);
+	k2i_output_release(world->outputs, output);
 }
 
 /* At the end of the receiver what came last is acknowledged, too; at that of a sender nothing that the disk refused. */
@@ -146,19 +146,19 @@ static void test_synced_at_the_end(void **state)
 
 	put_data(world, 0, 0, 1, "a");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->rows[0].number), 0);
 	/* The first round's result has reached nobody yet. */
 	put_data(world, 40, 0, 1, "b");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_true(k2i_session_sync_wait(&world->session));
-	assert_true(k2i_syncer_done(syncer) >= world->session.ring->ledger.number);
+	assert_true(k2i_syncer_done(syncer) >= world->session.ring->rows[0].number);
 	k2i_session_ack(&world->session);
 	expect_ack(world, 80, K2HFT_STATUS_OK);
 	output = put_in_vain(world, 80, "c");
 	put_bye(world, 0);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
 	expect_ack(world, 80, K2HFT_STATUS_OK);
-	k2i_output_release(world->destination.outputs, output);
+	k2i_output_release(world->outputs, output);
 }
 
 static bool wait_fails;          /* of a write, for what was written long before */
@@ -241,7 +241,7 @@ static struct k2i_output_file *write_told(struct world *world)
 {
 	struct k2i_output_file *output;
 
-	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &output), 0);
+	assert_int_equal(k2i_output_acquire(world->outputs, "file", &output), 0);
 	k2i_store_behind_set(&output->behind, 0);
 	wait_fails = true;
 	put_data(world, 80, 0, 1, "c");
@@ -261,21 +261,21 @@ static void test_write_behind_fails(void **state)
 	file_lengthen(world);
 	put_and_sync(world, 40, "b");
 	output = write_told(world);
-	while (k2i_syncer_wait(syncer, world->session.ring->ledger.number))
+	while (k2i_syncer_wait(syncer, world->session.ring->rows[0].number))
 		continue;
 	assert_true(k2i_session_synced(&world->session));
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_int_equal(world->session.durable, 80);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
 	assert_int_equal(atomic_load(&world->counters.disk_errors), 1);
-	k2i_output_release(world->destination.outputs, output);
+	k2i_output_release(world->outputs, output);
 }
 
 /* The kernel tells nobody again what it has told a write. */
 static void test_write_behind_failed_of_a_file_that_was_closed(void **state)
 {
 	struct world *world = *state;
-	struct k2i_outputs *outputs = world->destination.outputs;
+	struct k2i_outputs *outputs = world->outputs;
 
 	open_session(world);
 	put_data(world, 0, 0, 1, "a");
@@ -392,7 +392,7 @@ static struct k2i_output_file *replaced;
 /* Its name leads to something else, which can't be opened. */
 static void replace(void)
 {
-	struct k2i_outputs *outputs = replaced_world->destination.outputs;
+	struct k2i_outputs *outputs = replaced_world->outputs;
 	char path[300], other[310];
 
 	(void)snprintf(path, sizeof(path), "%s/file", replaced_world->base);
@@ -411,18 +411,18 @@ static void test_sync_fails_of_a_closed_file(void **state)
 	struct k2i_syncer *syncer = synced_open(world, 0, K2HFT_LEVEL_SYNCED, 0);
 
 	replaced_world = world;
-	assert_int_equal(k2i_output_acquire(world->destination.outputs, "file", &replaced), 0);
+	assert_int_equal(k2i_output_acquire(world->outputs, "file", &replaced), 0);
 	sync_fails = replace;
 	put_data(world, 0, 0, 1, "ab");
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	/* The round that fails can have begun before. */
-	(void)k2i_syncer_wait(syncer, world->session.ring->ledger.number);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	(void)k2i_syncer_wait(syncer, world->session.ring->rows[0].number);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->rows[0].number), 0);
 	assert_int_equal(atomic_load(&world->counters.sync_errors), 1);
 	assert_true(k2i_session_synced(&world->session));
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_int_equal(world->session.durable, 0);
-	k2i_output_release(world->destination.outputs, replaced);
+	k2i_output_release(world->outputs, replaced);
 }
 
 /* Somebody else was told of an error: of those who sync the file system only who had it open before is, too. */
@@ -442,7 +442,7 @@ int __wrap_syncfs(int descriptor)
 static void test_sync_fails_of_files_that_were_closed(void **state)
 {
 	struct world *world = *state;
-	struct k2i_outputs *outputs = world->destination.outputs;
+	struct k2i_outputs *outputs = world->outputs;
 
 	assert_int_equal(fcntl(outputs->base, F_SETFL, OPEN_BEFORE), 0);
 	open_session(world);
@@ -471,14 +471,14 @@ static void test_sync_fails_of_the_quarantine(void **state)
 			assert_int_equal(fcntl(descriptor, F_SETFL, OPEN_BEFORE), 0);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), -EIO);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->rows[0].number), -EIO);
 }
 
 /* That no descriptor is left is no reason to have records sent again. */
 static void test_synced_without_descriptors(void **state)
 {
 	struct world *world = *state;
-	struct k2i_outputs *outputs = world->destination.outputs;
+	struct k2i_outputs *outputs = world->outputs;
 
 	open_session(world);
 	put_stream(world, 2, "below/file");
@@ -516,10 +516,10 @@ static void test_synced_before_what_is_held(void **state)
 	put_data(world, 80, 0, 2, "c");
 	/* No descriptor for another file. */
 	descriptors_limit(3);
-	assert_int_equal(take(world), K2I_SESSION_HOLD);
+	assert_int_equal(take(world), K2I_SESSION_STALL);
 	descriptors_limit(RLIM_INFINITY);
 	assert_int_not_equal(world->session.syncing.first, 0);
-	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->ledger.number), 0);
+	assert_int_equal(k2i_syncer_wait(syncer, world->session.ring->rows[0].number), 0);
 	assert_true(k2i_session_synced(&world->session));
 	expect_ack(world, 80, K2HFT_STATUS_FAILED);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
@@ -544,7 +544,7 @@ static void test_synced_in_a_directory_that_may_not_be_read(void **state)
 	file_systems_synced = 0;
 	/* Root may read everything. */
 	assert_int_equal(root ? seteuid(NOBODY) : 0, 0);
-	assert_int_equal(k2i_outputs_sync(world->destination.outputs), 0);
+	assert_int_equal(k2i_outputs_sync(world->outputs), 0);
 	assert_int_equal(root ? seteuid(0) : 0, 0);
 	assert_int_equal(file_systems_synced, 1);
 	assert_int_equal(chmod(path, 0700), 0);

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/sink/file/file_sink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "receiver/base/text.h"
+#include "receiver/sink/file/internal.h"
+#include "receiver/sink/file/write.h"
+
+struct file_sink {
+	struct k2i_sink sink;
+	struct k2i_outputs *outputs;
+	const struct k2i_format *format;
+	const char *unify_file; /* FILE_UNIFY with its strftime directives; NULL: a file for each stream */
+	char *refused_prefix;
+};
+
+struct file_thread {
+	struct k2i_output_writer writer;
+	struct k2i_log_limit uncut_limit; /* while a sender is held it is tried again and again */
+	int64_t unify_second;             /* that unify_path is for */
+	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+};
+
+static struct file_sink *file_sink(struct k2i_sink *sink)
+{
+	return (struct file_sink *)(void *)sink;
+}
+
+/* Groups ---------------------------------------------------------------------------------------------------------- */
+
+static int thread_open(struct k2i_sink *sink, void **thread)
+{
+	struct file_sink *file = file_sink(sink);
+	struct file_thread *opened = calloc(1, sizeof(*opened));
+
+	*thread = opened;
+	if (!opened)
+		return -ENOMEM;
+	opened->unify_second = -1;
+	return k2i_output_writer_start(&opened->writer, file->format, file->unify_file != NULL,
+				       k2i_outputs_store(file->outputs));
+}
+
+static void thread_close(struct k2i_sink *sink, void *thread)
+{
+	struct file_thread *opened = thread;
+
+	(void)sink;
+	k2i_output_writer_free(&opened->writer);
+	free(opened);
+}
+
+static int unify_update(const struct file_sink *file, struct file_thread *thread)
+{
+	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
+	int64_t second = (int64_t)(now_ns / K2I_SECOND_NS);
+
+	if (second == thread->unify_second)
+		return 0;
+	if (k2i_format_unify(file->unify_file, now_ns, thread->unify_path))
+		return -EINVAL;
+	thread->unify_second = second;
+	return 0;
+}
+
+static int stream_place(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target)
+{
+	const struct file_sink *file = file_sink(group->sink);
+	struct file_thread *thread = group->thread;
+	struct k2i_output_file *output;
+	int error = 0;
+
+	/* One name for a whole group, so that it rolls over between groups. */
+	if (file->unify_file && group->entry_count == 0)
+		error = unify_update(file, thread);
+	if (!error)
+		error = k2i_output_acquire(file->outputs, file->unify_file ? thread->unify_path : stream->path,
+					   &output);
+	if (!error)
+		*target = (struct k2i_target *)(void *)output;
+	return error;
+}
+
+static void target_release(struct k2i_sink *sink, struct k2i_target *target)
+{
+	k2i_output_release(file_sink(sink)->outputs, k2i_output_of(target));
+}
+
+static int target_compare(const void *left, const void *right)
+{
+	uint64_t left_number = k2i_output_of(((const struct k2i_group_target *)left)->target)->number;
+	uint64_t right_number = k2i_output_of(((const struct k2i_group_target *)right)->target)->number;
+
+	return left_number < right_number ? -1 : left_number > right_number;
+}
+
+/* One order for everybody, so that two groups with the same files can't wait for each other. */
+static void group_lock(struct k2i_group *group)
+{
+	uint32_t i;
+
+	/* The streams' indexes are wrong then; nothing is added to a group that is being committed. */
+	if (group->target_count > 1)
+		qsort(group->targets, group->target_count, sizeof(group->targets[0]), target_compare);
+	for (i = 0; i < group->target_count; i++)
+		k2i_output_lock(k2i_output_of(group->targets[i].target));
+}
+
+/* Makes a file ready, with what is wrong with itself in `error`; 1: as targets_prepare. */
+static int target_prepare(struct k2i_group *group, struct k2i_group_target *target, bool deferred)
+{
+	const struct file_sink *file = file_sink(group->sink);
+	struct k2i_output_file *output = k2i_output_of(target->target);
+	int result = 0, error = k2i_output_prepare(file->outputs, output);
+
+	/* A unified file is not one sender's choice: whatever is wrong with it concerns everybody. */
+	if (error && !file->unify_file && k2i_output_error_own(error)) {
+		target->error = error;
+	} else if (error) {
+		group->failed = output->path;
+		result = error;
+	} else {
+		result = k2i_output_tell(file->outputs, output, deferred);
+		if (result < 0)
+			group->failed = K2I_GROUP_LEDGER;
+	}
+	target->held = result < 0 ? result : error;
+	output->length_before = output->length;
+	output->writer_before = output->open_writer;
+	return result;
+}
+
+/* 1: the ledger has to be synced before anything is written. */
+static int targets_prepare(struct k2i_group *group, bool deferred)
+{
+	int result, all = 0;
+	uint32_t i;
+
+	for (i = 0; i < group->target_count; i++) {
+		result = target_prepare(group, &group->targets[i], deferred);
+		if (result < 0)
+			return result;
+		all |= result;
+	}
+	return all;
+}
+
+/* One sync for all files, that no byte gets to the disk of which the ledger does not know there. */
+static int group_begin(struct k2i_group *group, bool deferred)
+{
+	const struct file_sink *file = file_sink(group->sink);
+	int error;
+	uint32_t i;
+
+	group_lock(group);
+	error = targets_prepare(group, deferred);
+	if (error > 0) {
+		error = k2i_ledger_sync(file->outputs->ledger);
+		if (error)
+			group->failed = K2I_GROUP_LEDGER;
+	}
+	for (i = 0; error && i < group->target_count; i++)
+		k2i_output_of(group->targets[i].target)->told = K2I_OUTPUT_UNTOLD;
+	return error;
+}
+
+static int target_undo(const struct k2i_group *group, const struct k2i_group_target *target)
+{
+	struct k2i_output_file *output = k2i_output_of(target->target);
+	struct file_thread *thread = group->thread;
+	int error = k2i_output_cut(output, output->length_before, output->writer_before);
+
+	if (error)
+		k2i_log_limited(&thread->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+				"output: %s can't be cut back to %" PRIu64
+				" bytes (%s); that is tried again before anything else is written to it",
+				output->path, output->length_before, k2i_text_error(error));
+	return error;
+}
+
+/* Files 0 .. target_count - 1 were written. */
+static void targets_undo(const struct k2i_group *group, uint32_t target_count)
+{
+	const struct k2i_group_target *target;
+
+	for (target = group->targets; target < group->targets + target_count; target++) {
+		if (!target->error)
+			(void)target_undo(group, target);
+	}
+}
+
+static void group_undo(struct k2i_group *group)
+{
+	targets_undo(group, group->target_count);
+}
+
+/* A file that is as long as it can be is at fault itself, and to open it anew would not tell. */
+static int target_store(struct k2i_group *group, struct k2i_group_target *target)
+{
+	struct file_sink *file = file_sink(group->sink);
+	struct file_thread *thread = group->thread;
+	int error = k2i_output_write(&thread->writer, file->outputs, group, target);
+
+	if (!error)
+		return 0;
+	target->held = error;
+	if (target_undo(group, target) == 0 && error == -EFBIG && !file->unify_file) {
+		target->error = error;
+		return 0;
+	}
+	if (k2i_output_error_own(error))
+		k2i_output_refused(file->outputs, k2i_output_of(target->target));
+	return error;
+}
+
+static int group_store(struct k2i_group *group, struct k2i_owner owner, uint64_t ticket)
+{
+	struct file_thread *thread = group->thread;
+	uint32_t i;
+	int error = 0;
+
+	(void)owner;
+	(void)ticket;
+	thread->writer.terminated_records = thread->writer.render.terminated_records = 0;
+	for (i = 0; i < group->target_count && !error; i++) {
+		if (group->targets[i].error)
+			continue;
+		error = target_store(group, &group->targets[i]);
+		if (error) {
+			group->failed = k2i_output_of(group->targets[i].target)->path;
+			targets_undo(group, i);
+		}
+	}
+	return error;
+}
+
+static size_t group_marks(const struct k2i_group *group, struct k2i_ledger_file marks[K2I_LEDGER_FILES_MAX])
+{
+	const struct k2i_output_file *output;
+	size_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < group->target_count; i++) {
+		if (group->targets[i].error)
+			continue;
+		output = k2i_output_of(group->targets[i].target);
+		marks[count++] = (struct k2i_ledger_file){.birth = output->birth,
+							  .inode = output->inode,
+							  .length = output->reached,
+							  .open_writer = output->open_writer};
+	}
+	return count;
+}
+
+static void group_end(struct k2i_group *group, bool kept)
+{
+	const struct file_thread *thread = group->thread;
+	struct k2i_output_file *output;
+	uint32_t i;
+
+	for (i = 0; i < group->target_count; i++) {
+		output = k2i_output_of(group->targets[i].target);
+		output->error = group->targets[i].held;
+		k2i_output_unlock(output);
+	}
+	if (kept)
+		k2i_count(&file_sink(group->sink)->outputs->counters->terminated_records,
+			  thread->writer.terminated_records + thread->writer.render.terminated_records);
+}
+
+/* Start ----------------------------------------------------------------------------------------------------------- */
+
+static bool file_is_behind(struct k2i_sink *sink, const struct k2i_ledger_file *mark)
+{
+	return k2i_outputs_short(file_sink(sink)->outputs, mark);
+}
+
+static void file_recover(struct k2i_sink *sink, const struct k2i_ledger_file *mark, bool cut)
+{
+	k2i_outputs_recover(file_sink(sink)->outputs, mark, cut);
+}
+
+static void files_recover_end(struct k2i_sink *sink)
+{
+	k2i_outputs_recover_renamed(file_sink(sink)->outputs);
+}
+
+/* So that `tail -f` has something to open, and that what is in the way is said at once. */
+static void unify_make(struct file_sink *file)
+{
+	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
+	struct k2i_output_file *output;
+	int error;
+
+	if (k2i_format_unify(file->unify_file, k2i_clock_ns(CLOCK_REALTIME), path) ||
+	    k2i_output_acquire(file->outputs, path, &output))
+		return;
+	k2i_output_lock(output);
+	error = k2i_output_prepare(file->outputs, output);
+	k2i_output_unlock(output);
+	k2i_output_release(file->outputs, output);
+	if (error)
+		k2i_log(K2HFT_LOG_ERROR,
+			"output: FILE_UNIFY %s can't be written: %s; senders will be held until it can", path,
+			k2i_text_error(error));
+}
+
+static void file_start(struct k2i_sink *sink)
+{
+	struct file_sink *file = file_sink(sink);
+
+	k2i_outputs_recovered(file->outputs);
+	if (file->unify_file)
+		unify_make(file);
+}
+
+/* Other threads --------------------------------------------------------------------------------------------------- */
+
+static int file_sync(struct k2i_sink *sink)
+{
+	return k2i_outputs_sync(file_sink(sink)->outputs);
+}
+
+static void file_reload(struct k2i_sink *sink)
+{
+	k2i_log(K2HFT_LOG_INFO, "receiver: SIGHUP: output files are opened anew");
+	k2i_outputs_reopen(file_sink(sink)->outputs);
+}
+
+static void file_tick(struct k2i_sink *sink, uint64_t now_ns)
+{
+	k2i_outputs_tick(file_sink(sink)->outputs, now_ns);
+}
+
+struct listing {
+	struct k2i_report *report;
+	unsigned count, count_max;
+};
+
+static void output_show(void *argument, const struct k2i_output_shown *shown)
+{
+	struct listing *listing = argument;
+	struct k2i_report *report = listing->report;
+
+	if (listing->count++ >= listing->count_max)
+		return;
+	k2i_report_open(report, NULL, '{');
+	k2i_report_text(report, "path", shown->path);
+	k2i_report_number(report, "bytes", shown->bytes);
+	k2i_report_text(report, "held", shown->error ? k2i_text_error(shown->error) : "");
+	k2i_report_close(report, '}');
+}
+
+static void file_show(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max)
+{
+	struct listing listing = {report, 0, listed_max};
+
+	k2i_report_open(report, "files", '[');
+	k2i_outputs_each(file_sink(sink)->outputs, output_show, &listing);
+	k2i_report_close(report, ']');
+}
+
+static int file_close(struct k2i_sink *sink, bool sync)
+{
+	struct file_sink *file = file_sink(sink);
+	int error = k2i_outputs_free(file->outputs, sync);
+
+	free(file->refused_prefix);
+	free(file);
+	return error;
+}
+
+static const struct k2i_sink_ops file_ops = {
+	.traits = K2I_SINK_UNDO,
+	.thread_open = thread_open,
+	.thread_close = thread_close,
+	.place = stream_place,
+	.release = target_release,
+	.begin = group_begin,
+	.store = group_store,
+	.end = group_end,
+	.marks = group_marks,
+	.undo = group_undo,
+	.is_behind = file_is_behind,
+	.recover = file_recover,
+	.recover_end = files_recover_end,
+	.start = file_start,
+	.sync = file_sync,
+	.reload = file_reload,
+	.tick = file_tick,
+	.show = file_show,
+	.close = file_close,
+};
+
+/* Opening --------------------------------------------------------------------------------------------------------- */
+
+int k2i_file_sink_create(struct k2i_outputs *outputs, const struct k2i_format *format, const char *unify_file,
+			 struct k2i_sink **sink)
+{
+	struct file_sink *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return -ENOMEM;
+	made->sink.ops = &file_ops;
+	made->outputs = outputs;
+	made->format = format;
+	made->unify_file = unify_file;
+	*sink = &made->sink;
+	return 0;
+}
+
+/* The log says which key is to be changed. */
+static int base_failed(const struct k2i_settings *settings, const char *what, int error)
+{
+	char at[PATH_MAX + 16];
+
+	k2i_log(K2HFT_LOG_ERROR, "output: %s: can't %s FILE_BASEDIR %s: %s",
+		k2i_settings_place(settings, &settings->base_place, at, sizeof(at)), what, settings->base_directory,
+		error == -EWOULDBLOCK ? "another receiver writes there" : k2i_text_error(error));
+	return error;
+}
+
+int k2i_file_sink_base_make(const struct k2i_settings *settings)
+{
+	int error = k2i_outputs_base_make(settings->base_directory, settings->file_mode);
+
+	return error ? base_failed(settings, "make", error) : 0;
+}
+
+/* A directory can have two names: a file system can take OUT for out, and a directory be mounted twice. */
+static bool same_directory(const char *one, const char *other)
+{
+	struct stat first, second;
+
+	return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+	       first.st_ino == second.st_ino;
+}
+
+/* The state within the base directory must not be a name that a stream can have. */
+static int refused_prefix_find(const char *base_directory, const char *state_directory, char **prefix)
+{
+	char *base = realpath(base_directory, NULL), *state = realpath(state_directory, NULL);
+	size_t base_bytes = base ? strlen(base) : 0;
+	int error = base && state ? 0 : -errno;
+
+	/* The root alone ends with a slash. */
+	if (base_bytes == 1)
+		base_bytes = 0;
+	if (!error && same_directory(state, base)) {
+		error = -EINVAL;
+	} else if (!error && strncmp(state, base, base_bytes) == 0 && state[base_bytes] == '/') {
+		*prefix = strdup(state + base_bytes + 1);
+		error = *prefix ? 0 : -ENOMEM;
+	}
+	free(base);
+	free(state);
+	return error;
+}
+
+static int prefix_failed(const struct k2i_settings *settings, int error)
+{
+	char at[PATH_MAX + 16];
+
+	if (error != -EINVAL)
+		return base_failed(settings, "use", error);
+	k2i_log(K2HFT_LOG_ERROR,
+		"ledger: %s: STATEDIR must not be FILE_BASEDIR itself, where streams can have the names of its files; "
+		"name a directory in it, or elsewhere",
+		k2i_settings_place(settings, &settings->state_place, at, sizeof(at)));
+	return error;
+}
+
+int k2i_file_sink_open(const struct k2i_sink_options *options, struct k2i_sink **sink)
+{
+	const struct k2i_settings *settings = options->settings;
+	struct k2i_outputs_options outputs_options = {
+		.base_directory = settings->base_directory,
+		.state_directory = options->state_directory,
+		.killed = options->killed,
+		.open_max = options->targets_max,
+		.file_mode = settings->file_mode,
+		.store = {.write_bytes = (size_t)settings->write_bytes,
+			  .mode = settings->open_mode,
+			  .cache = settings->cache},
+		.ledger = options->ledger,
+		.counters = options->counters,
+	};
+	char *prefix = NULL;
+	struct k2i_outputs *outputs;
+	int error = refused_prefix_find(settings->base_directory, options->state_directory, &prefix);
+
+	if (error)
+		return prefix_failed(settings, error);
+	outputs_options.refused_prefix = prefix;
+	error = k2i_outputs_create(&outputs_options, &outputs);
+	if (!error) {
+		error = k2i_file_sink_create(outputs, options->format, settings->unify_file, sink);
+		if (error)
+			(void)k2i_outputs_free(outputs, false);
+	}
+	if (error) {
+		free(prefix);
+		return base_failed(settings, "use", error);
+	}
+	file_sink(*sink)->refused_prefix = prefix;
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RECEIVER_SINK_RENDER_H
+#define K2I_RECEIVER_SINK_RENDER_H
+
+#include "app/format/format.h"
+#include "receiver/sink/group.h"
+
+/* How one thread turns chunks into what FORMAT makes of their records, piece by piece. */
+struct k2i_render {
+	const struct k2i_format *format;
+	/* Takes what is formatted: it has to be done with the bytes when it returns. */
+	int (*put)(void *argument, const char *bytes, size_t byte_count);
+	void *argument;
+	struct k2i_format_buffer formatted;
+	char *terminated; /* a record that was given its line end */
+	size_t terminated_room;
+	uint64_t terminated_records; /* how often */
+};
+
+void k2i_render_free(struct k2i_render *render);
+
+/* Nothing is pending. */
+void k2i_render_begin(struct k2i_render *render);
+/* Formats a chunk. -ENOMEM; others as `put`. */
+int k2i_render_chunk(struct k2i_render *render, const struct k2i_group_entry *entry);
+/* Puts what is pending. */
+int k2i_render_flush(struct k2i_render *render);
+
+/* Whether a chunk ends a line. */
+bool k2i_render_ends_line(const struct k2i_group_entry *entry);
+/* Whether it is the end alone of a record in pieces, which says nothing where they are lines of their own. */
+bool k2i_render_is_end_alone(const struct k2i_group_entry *entry);
+
+#endif

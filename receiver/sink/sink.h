@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef K2I_RECEIVER_SINK_SINK_H
+#define K2I_RECEIVER_SINK_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "app/program/report.h"
+#include "receiver/base/owner.h"
+#include "receiver/sink/group.h"
+
+/*
+ * A sink is a kind of destination: it stores what a commit group brings. It is a table of functions, and nobody outside its
+ * folder knows more of it; sinks.c lists all of them.
+ *
+ * A commit is begin, store, the ledger's record, end, in this order and under the ring's lock, so none of them may wait for
+ * another machine. A sink that has to is LATER: its store copies what it needs, and it tells by k2i_sink_stored when it is
+ * stored. The ledger has the position, and the sender its acknowledgement, no sooner than that.
+ */
+enum k2i_sink_traits {
+	K2I_SINK_UNDO = 1,  /* it can go back to a mark in the ledger: `marks` to `recover_end` are not NULL */
+	K2I_SINK_LATER = 2, /* it stores after `store` has returned */
+};
+
+#define K2I_SINK_WAITS 1 /* store has no room now: nothing has failed, and k2i_sink_ready follows */
+
+struct k2i_sink_report {
+	uint32_t sink;
+	uint64_t ticket; /* all up to here is stored */
+	int error;       /* what is behind the tickets before never will be */
+};
+
+struct k2i_sink_listener { /* any thread */
+	void (*stored)(struct k2i_owner owner, const struct k2i_sink_report *report);
+	void (*ready)(struct k2i_owner owner);
+};
+
+struct k2i_sink { /* the first part of what a sink has */
+	const struct k2i_sink_ops *ops;
+	const struct k2i_sink_listener *listener;
+	uint32_t number; /* of its rows in the ledger */
+};
+
+struct k2i_sink_ops {
+	unsigned traits;
+
+	/* Loop threads ------------------------------------------------------------------------------------------ */
+
+	/* What the sink needs once in each thread; it finds it in the group. */
+	int (*thread_open)(struct k2i_sink *sink, void **thread);
+	void (*thread_close)(struct k2i_sink *sink, void *thread);
+	/* The target for a stream's next chunk, which stays until it is released. -EINVAL, -ENOMEM. */
+	int (*place)(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target);
+	void (*release)(struct k2i_sink *sink, struct k2i_target *target);
+	/*
+	 * Locks the targets, makes them ready, and tells the ledger of them if they have marks. `deferred`: the sender waits
+	 * for the disk. A target that is at fault itself gets an `error`, and the others go on. Any other error is the
+	 * sink's, and nothing is stored. `end` follows in any case.
+	 */
+	int (*begin)(struct k2i_group *group, bool deferred);
+	/*
+	 * Stores the chunks of all targets without an error. 0; K2I_SINK_WAITS; or an error, of which the sink has undone
+	 * what it could. `ticket` is the position behind the group; the tickets of an owner grow, unless a group was undone.
+	 */
+	int (*store)(struct k2i_group *group, struct k2i_owner owner, uint64_t ticket);
+	/* `kept`: the group is stored, and the ledger has it, or it is the sink's to store later. */
+	void (*end)(struct k2i_group *group, bool kept);
+
+	/* What the ledger is to say of the targets, now that they are written; how many. */
+	size_t (*marks)(const struct k2i_group *group, struct k2i_ledger_file marks[K2I_LEDGER_FILES_MAX]);
+	/* Takes back a group that was stored and is not committed. */
+	void (*undo)(struct k2i_group *group);
+
+	/* The start, before and after k2i_ledger_begin -------------------------------------------------------------- */
+
+	/* Whether a target has less than the ledger says. */
+	bool (*is_behind)(struct k2i_sink *sink, const struct k2i_ledger_file *mark);
+	/* Takes a target back to its mark, for good, if `cut`; else says how it differs. */
+	void (*recover)(struct k2i_sink *sink, const struct k2i_ledger_file *mark, bool cut);
+	/* Behind the last of them. */
+	void (*recover_end)(struct k2i_sink *sink);
+	/* The ledger has begun anew and knows no targets. */
+	void (*start)(struct k2i_sink *sink);
+
+	/* Other threads ------------------------------------------------------------------------------------------- */
+
+	/* What was stored before survives a power cut when it returns. One thread, the syncer's. */
+	int (*sync)(struct k2i_sink *sink);
+	/* SIGHUP. */
+	void (*reload)(struct k2i_sink *sink);
+	/* Once a second. */
+	void (*tick)(struct k2i_sink *sink, uint64_t now_ns);
+	/* Its part of the status, at most `listed_max` entries; it waits for nothing. */
+	void (*show)(struct k2i_sink *sink, struct k2i_report *report, unsigned listed_max);
+	/* `sync`: all that is stored survives a power cut, and what was to be undone is; else an error. */
+	int (*close)(struct k2i_sink *sink, bool sync);
+};
+
+/* From any thread: all that `owner` handed over up to the ticket is stored, or, with an error, has to come again. */
+void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_owner owner, uint64_t ticket, int error);
+/* Likewise: an owner to whom store said K2I_SINK_WAITS can try again. */
+void k2i_sink_ready(const struct k2i_sink *sink, struct k2i_owner owner);
+
+/* All sinks of a receiver, by their numbers. Each function below is that of ops, of all sinks or of the mark's. */
+struct k2i_sinks {
+	struct k2i_sink *list[K2I_SINKS_MAX];
+	uint32_t count;
+};
+
+bool k2i_sinks_behind(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark);
+void k2i_sinks_recover(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark, bool cut);
+void k2i_sinks_recover_end(const struct k2i_sinks *sinks);
+void k2i_sinks_start(const struct k2i_sinks *sinks);
+int k2i_sinks_sync(const struct k2i_sinks *sinks);
+void k2i_sinks_reload(const struct k2i_sinks *sinks);
+void k2i_sinks_tick(const struct k2i_sinks *sinks, uint64_t now_ns);
+void k2i_sinks_show(const struct k2i_sinks *sinks, struct k2i_report *report, unsigned listed_max);
+int k2i_sinks_close(struct k2i_sinks *sinks, bool sync);
+
+#endif
