@@ -8,8 +8,8 @@
 #include "receiver/state.h"
 
 /*
- * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload of the sinks at SIGHUP.
- * A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
+ * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload of the sinks at
+ * SIGHUP. A disk that does not answer stops this thread, and not the one that accepts connections and takes signals.
  */
 struct k2i_housekeeper {
 	struct k2i_state *state;

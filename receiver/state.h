@@ -25,8 +25,8 @@ struct k2i_state_options { /* all of it must outlive the state */
 };
 
 /*
- * Opens all of it, and deals with what the receiver before has left; a full disk is waited for. An error was logged, and
- * wants k2i_state_close, too.
+ * Opens all of it, and deals with what the receiver before has left; a full disk is waited for. An error was logged,
+ * and wants k2i_state_close, too.
  */
 int k2i_state_open(const struct k2i_state_options *options, struct k2i_state *state);
 /* Once a second: notices what others have removed or put in its place. */

@@ -153,7 +153,7 @@ int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *com
 
 	committer->failed[0] = '\0';
 	for (i = 0; i < sink_count(committer); i++) {
-		/* One that was not held with the others is ahead. */
+		/* A sink that was not held with the others is ahead. */
 		if (commit->taken[i] >= commit->position)
 			continue;
 		result = group_commit(destination, &committer->groups[i], commit);

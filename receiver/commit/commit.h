@@ -17,7 +17,7 @@ struct k2i_destination {
 	struct k2i_counters *counters;
 };
 
-/* One thread's way there. */
+/* A thread's way there. */
 struct k2i_committer {
 	const struct k2i_destination *destination;
 	struct k2i_group groups[K2I_SINKS_MAX];
@@ -30,7 +30,10 @@ struct k2i_commit {
 	struct k2i_ledger_ring *rows; /* of its ring, one for each sink; only under the ring's lock */
 	uint64_t position;            /* behind the groups */
 	uint32_t flags;               /* of the ledger */
-	/* For each sink, behind the last chunk that it has, or has a copy of, and that it has said to have stored LATER. */
+	/*
+	 * For each sink, behind the last chunk that it has, or has a copy of, and that it has said to have stored
+	 * LATER.
+	 */
 	uint64_t taken[K2I_SINKS_MAX], stored[K2I_SINKS_MAX];
 };
 
@@ -41,13 +44,13 @@ void k2i_committer_free(struct k2i_committer *committer);
 /* Adds a chunk to the group of each sink that does not have it. As k2i_group_add; on an error it is in none. */
 int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *commit, struct k2i_stream *stream,
 		      const struct k2hft_chunk_view *view);
-/* Of the chunks that were added: those of the sink that is furthest behind are all of them. */
+/* The counts of the chunks that were added: those of the sink that is furthest behind are all of them. */
 const struct k2i_group *k2i_committer_group(const struct k2i_committer *committer);
 
 /*
- * Has each sink store its group (which can be empty), and enters it in the ledger with the ring's new position. A sink that
- * can't does not keep the others from it: K2I_SINK_WAITS, or an error, which is the destination's, and of that sink nothing
- * has happened. The groups are empty afterwards in any case.
+ * Has each sink store its group (which can be empty), and enters it in the ledger with the ring's new position. A sink
+ * that can't does not keep the others from it: K2I_SINK_WAITS, or an error, which is the destination's, and of that
+ * sink nothing has happened. The groups are empty afterwards in any case.
  */
 int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *commit);
 /* Enters in the ledger what sinks have stored LATER. Errors as k2i_ledger_commit. */

@@ -31,7 +31,10 @@ struct k2i_quarantine {
 	atomic_bool dirty;
 	pthread_mutex_t mutex; /* of what follows */
 	struct k2i_log_limit limit, full_limit;
-	/* What is synced: open before anything is written there, since who opens it later misses what others were told of. */
+	/*
+	 * The descriptor that is synced: open before anything is written there, since one that is opened later misses
+	 * errors that others were told of.
+	 */
 	int kept;       /* -1: it is not there, or can't be read */
 	int refused;    /* what the disk of one before has said; 0: nothing */
 	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
@@ -63,7 +66,7 @@ int k2i_quarantine_create(const char *directory, uint64_t bytes_max, struct k2i_
 	made->kept = directory_kept(made);
 	made->counters = counters;
 	made->bytes_max = bytes_max;
-	/* Who was killed here may have left something that is not on the disk. */
+	/* A receiver that was killed here may have left something that is not on the disk. */
 	atomic_store(&made->dirty, true);
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	*quarantine = made;
@@ -142,7 +145,10 @@ static int file_put(int directory, const char *name, int flags, const void *byte
 	return error;
 }
 
-/* What a full disk or a crash has cut ends here, as far as it came: its chunk has a line of its own when it is there. */
+/*
+ * A chunk that a full disk or a crash has cut ends here, as far as it came: its chunk has a line of its own when it is
+ * there.
+ */
 static int index_begin(int directory)
 {
 	int file = openat(directory, INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -181,7 +187,7 @@ static void put_log(struct k2i_quarantine *quarantine, const struct k2i_group_en
 
 /* Room ----------------------------------------------------------------------------------------------------------- */
 
-/* What may be written and not read counts as empty; what can't be read just now can later. */
+/* A directory that may be written and not read counts as empty; one that can't be read just now can later. */
 static int directory_cost(const char *path, uint64_t *sum)
 {
 	DIR *directory = opendir(path);
@@ -202,8 +208,8 @@ static int directory_cost(const char *path, uint64_t *sum)
 }
 
 /*
- * Who finds no room is held and asks every second, and to look at hundreds of thousands of files keeps all that the
- * thread serves waiting: files that were moved away changed the directory.
+ * A session that finds no room is held and asks every second, and to look at hundreds of thousands of files keeps all
+ * that the thread serves waiting: files that were moved away changed the directory.
  */
 static int directory_count(struct k2i_quarantine *quarantine)
 {
@@ -250,11 +256,11 @@ static int room_take(struct k2i_quarantine *quarantine, uint64_t bytes)
 	return error;
 }
 
-/* Of what could not be put there: it comes again and takes it again. */
+/* Gives back the room of a chunk that could not be put there: it comes again and takes it again. */
 static void room_give(struct k2i_quarantine *quarantine, uint64_t bytes)
 {
 	(void)pthread_mutex_lock(&quarantine->mutex);
-	/* Who has counted since then has not found it. */
+	/* A count since then has not found it. */
 	quarantine->bytes -= bytes < quarantine->bytes ? bytes : quarantine->bytes;
 	(void)pthread_mutex_unlock(&quarantine->mutex);
 }
@@ -269,7 +275,7 @@ static bool entry_name(int directory, const uint8_t ring_uuid[16], const struct 
 	return faccessat(directory, name, F_OK, 0) == 0;
 }
 
-/* Of all that is not there: a group is taken as a whole, or held. */
+/* The room for all chunks that are not there: a group is taken as a whole, or held. */
 static uint64_t missing_cost(int directory, const uint8_t ring_uuid[16], const struct k2i_group *group,
 			     const struct k2i_group_target *target)
 {

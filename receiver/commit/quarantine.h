@@ -24,7 +24,7 @@ void k2i_quarantine_free(struct k2i_quarantine *quarantine);
 int k2i_quarantine_put(struct k2i_quarantine *quarantine, const uint8_t ring_uuid[16], const struct k2i_group *group,
 		       const struct k2i_group_target *target);
 
-/* What was put there before survives a power cut. Errors as syncfs(2). Any thread. */
+/* Chunks that were put there before survive a power cut. Errors as syncfs(2). Any thread. */
 int k2i_quarantine_sync(struct k2i_quarantine *quarantine);
 
 /* Once a second: a file system that is not there any more is let go. */

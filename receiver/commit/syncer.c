@@ -64,7 +64,7 @@ static void round_failed(struct k2i_syncer *syncer, int error)
 	k2i_ledger_doubt(syncer->destination->ledger);
 }
 
-/* What the ledger has to say it says in a later round: who waits goes on waiting, as on a full disk. */
+/* The ledger's record follows in a later round: senders that wait go on waiting, as on a full disk. */
 static void ledger_failed(struct k2i_syncer *syncer, int error)
 {
 	k2i_count(&syncer->destination->counters->ledger_sync_errors, 1);

@@ -29,7 +29,7 @@ void k2i_syncer_listen(struct k2i_syncer *syncer, void (*tell)(void *argument), 
 void k2i_syncer_want(struct k2i_syncer *syncer);
 /* Commits up to this number (k2i_ledger_ring.number) are on the disk. */
 uint64_t k2i_syncer_done(const struct k2i_syncer *syncer);
-/* Of commits up to this number that were not yet on the disk some have failed to get there. */
+/* The number up to which some commits, not yet on the disk, have failed to get there. */
 uint64_t k2i_syncer_failed(const struct k2i_syncer *syncer);
 /* How many rounds have failed so. As long as it is the same, what the ledger said of commits before still holds. */
 uint64_t k2i_syncer_rounds_failed(const struct k2i_syncer *syncer);

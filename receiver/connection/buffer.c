@@ -10,7 +10,7 @@
 /* Up to there a copy costs less than a large buffer that stands still until the rest has come. */
 #define REST_BYTES_MAX K2I_BUFFER_BYTES_MIN
 
-/* What a buffer takes of the budget. */
+/* The bytes that a buffer takes of the budget. */
 static size_t share(size_t capacity)
 {
 	return capacity > K2I_BUFFER_BYTES_MIN ? capacity - K2I_BUFFER_BYTES_MIN : 0;
@@ -54,7 +54,7 @@ static uint8_t *spare_take(struct k2i_buffer_pool *pool, bool proved)
 	return bytes;
 }
 
-/* One is for this loop's next connection, which can be a starved one; more would be missed elsewhere. */
+/* A spare is for this loop's next connection, which can be a starved one; more would be missed elsewhere. */
 static unsigned spares_max(const struct k2i_buffer_pool *pool)
 {
 	return atomic_load(&pool->budget->starved) > 0 ? 1 : K2I_BUFFER_SPARES_MAX;

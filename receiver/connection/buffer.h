@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * Memory for what connections receive. One has more than a little only while a frame of it is incomplete: what it reads
- * into goes on to the next connection of the loop that has something to read. So a thousand connections need hardly more
- * memory than a few, and what they read into is still in the processor's cache.
+ * Memory for what connections receive. A connection has more than a little only while a frame of it is incomplete: its
+ * buffer goes on to the next connection of the loop that has something to read. So a thousand connections need hardly
+ * more memory than a few, and what they read into is still in the processor's cache.
  */
 #define K2I_BUFFER_BYTES_MIN ((size_t)64 * 1024)
 /* A frame of the usual largest size, or as many small ones. */
@@ -44,15 +44,15 @@ void k2i_buffer_pool_tick(struct k2i_buffer_pool *pool);
 /* Before reading: makes a small buffer a large one. It stays as it is if there is no memory. */
 void k2i_buffer_widen(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer);
 /*
- * After reading: gives up what is not needed for what is in it. What is more than a little stays where it is: the rest
- * of its frame will come soon.
+ * After reading: gives up what is not needed for what is in it. More than a little data stays where it is: the rest of
+ * its frame will come soon.
  */
 void k2i_buffer_settle(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer);
 /* Twice as much, up to `limit`: memory follows what has come. 0; -ENOBUFS others have it now; -ENOMEM. */
 int k2i_buffer_grow(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer, size_t limit);
 /* For a frame that is long in coming: no more than what is in it needs. */
 void k2i_buffer_fit(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer);
-/* What is in it is forgotten. */
+/* Its content is forgotten. */
 void k2i_buffer_release(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer);
 
 #endif

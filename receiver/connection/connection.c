@@ -163,7 +163,7 @@ static void events_update(struct k2i_connection *connection)
 		(void)event_del(connection->readable);
 	else
 		(void)event_add(connection->readable, NULL);
-	/* What TLS has received already makes no event. */
+	/* Bytes that TLS has received already make no event. */
 	if (!blocked && !connection->stalled && !connection->starved && !connection->admitting &&
 	    k2i_transport_more(&connection->transport))
 		event_active(connection->readable, EV_READ, 1);
@@ -318,7 +318,7 @@ static int input_receive(struct k2i_connection *connection)
 	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
 
-/* One round of reading and processing: as input_receive; 0 also if it can't go on now. */
+/* A round of reading and processing: as input_receive; 0 also if it can't go on now. */
 static int connection_round(struct k2i_connection *connection)
 {
 	int more = input_receive(connection);
@@ -572,7 +572,7 @@ void k2i_connection_fence(struct k2i_connection *connection)
 
 void k2i_connection_finish(struct k2i_connection *connection)
 {
-	/* One that is stalled keeps what it has: nothing of that was acknowledged. */
+	/* A connection that is stalled keeps its data: nothing of that was acknowledged. */
 	if (!connection->lingering && !connection->stalled && connection->buffer.used > 0)
 		(void)input_take(connection);
 }
@@ -620,7 +620,7 @@ static void timed_out(struct k2i_connection *connection, const char *text)
 	connection_end(connection);
 }
 
-/* Who has to wait for memory can wait long; who has it must use it while others wait. */
+/* A connection that has to wait for memory can wait long; one that has it must use it while others wait. */
 static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
 {
 	if (k2i_hunger_over(connection, now_ns)) {

@@ -4,14 +4,14 @@
 
 #include "receiver/connection/loop.h"
 
-/* One connection on its loop; all calls from the loop's thread. */
+/* A connection on its loop; all calls from the loop's thread. */
 #define K2I_PEER_BYTES_MAX 80u
 
 struct k2i_connection;
 
 /*
- * Takes the descriptor in every case. One that is `crowded` takes the place of one that has not greeted, or is refused when
- * it has. Errors are logged.
+ * Takes the descriptor in every case. A connection that is `crowded` takes the place of one that has not greeted, or is
+ * refused when it has. Errors are logged.
  */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
 /* A sink that stores later tells how far it is. It can be gone afterwards. */

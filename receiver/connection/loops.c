@@ -172,7 +172,7 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
-/* Who waits for memory is tried sooner. */
+/* A connection that waits for memory is tried sooner. */
 static int tick_add(struct loop_whole *whole)
 {
 	struct timeval starved = {0, STARVED_TICK_US}, second = {1, 0};
@@ -205,7 +205,9 @@ static void owner_post(struct k2i_owner owner, enum message_kind kind, const str
 {
 	struct message *message = calloc(1, sizeof(*message));
 
-	/* Without it the connection finds out by itself: it can't commit any more, times out, or has the next report. */
+	/*
+	 * Without it the connection finds out by itself: it can't commit any more, times out, or has the next report.
+	 */
 	if (!message)
 		return;
 	message->kind = kind;
@@ -345,7 +347,7 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 	return error;
 }
 
-/* One too many can only take the place of one that is on its loop. */
+/* A connection too many can only take the place of one that is on its loop. */
 static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than, bool crowded)
 {
 	bool ungreeted = atomic_load(&loop->ungreeted_count) > 0;

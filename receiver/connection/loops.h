@@ -14,8 +14,9 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 /* The most connections beyond connections_max that get an answer at a time. */
 #define K2I_LOOPS_CROWD_MAX 64u
 /*
- * Hands a connected socket to the loop with the fewest connections. One beyond connections_max goes to a loop with an
- * ungreeted connection, whose place it can take. The loop closes the socket; with an error it is closed already:
+ * Hands a connected socket to the loop with the fewest connections. A connection beyond connections_max goes to a loop
+ * with an ungreeted connection, whose place it can take. The loop closes the socket; with an error it is closed
+ * already:
  * -EUSERS there are K2I_LOOPS_CROWD_MAX too many; -ENOMEM.
  */
 int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);

@@ -40,7 +40,10 @@ static bool all_read(const struct k2i_connection *connection)
 	return ioctl(connection->transport.descriptor, FIONREAD, &bytes) < 0 || bytes == 0;
 }
 
-/* Of those that hold memory and could go on, the one of whose frame nothing came for the longest time; NULL: none. */
+/*
+ * Finds, among those that hold memory and could go on, the one of whose frame nothing came for the longest time; NULL:
+ * none.
+ */
 static struct k2i_connection *stillest_find(const struct k2i_connection *claimant)
 {
 	uint64_t still_ns = k2i_clock_now_ns() - STILL_NS;

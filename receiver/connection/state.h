@@ -6,7 +6,7 @@
 #include "receiver/session/stall.h"
 #include "net/transport.h"
 
-/* What the files of the connection share. */
+/* Declarations that the files of the connection share. */
 struct event;
 struct k2i_connection {
 	struct k2i_connection *next, *previous;

@@ -22,8 +22,8 @@
  *	FORGOTTEN	uuid 16
  *	DOUBT	nothing
  *
- * In flags and in OPENED's and FILE's marks the upper 24 bits are the number of the sink that the row is of, 0 for files.
- * A checksum is XXH3-64 over everything before it and, in a record, the body.
+ * In flags and in OPENED's and FILE's marks the upper 24 bits are the number of the sink that the row is of, 0 for
+ * files. A checksum is XXH3-64 over everything before it and, in a record, the body.
  *
  * CHECKPOINT: the data of all commits before the last MARK are on the disk; so was the log up to `end` when it was written.
  * RING and FILE stand in a log that was written anew for what was in the old one; WHOLE is behind them, and such a log

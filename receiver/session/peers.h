@@ -10,7 +10,7 @@
 #include <k2hft/frame.h>
 
 /*
- * What is told of connections to who asks. A connection is its loop's alone; its numbers are copied here now and then,
+ * The table of connections for the status. A connection is its loop's alone; its numbers are copied here now and then,
  * so that nobody who asks has to wait for a loop, which can stand still in a write.
  */
 struct k2i_session;

@@ -6,7 +6,7 @@
 
 #include "receiver/session/session.h"
 
-/* What a session counts and says of itself, and of what is not as it should be. */
+/* Counts and messages of a session. */
 
 /* As k2i_peer_log_warn, of this session. */
 void k2i_session_log(struct k2i_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -103,8 +103,8 @@ static int commit_entered(struct k2i_session *session)
 }
 
 /*
- * 0; K2I_SINK_WAITS; or what the destination says, which can be any error of a file system; `fenced` is set if that was not
- * asked.
+ * 0; K2I_SINK_WAITS; or what the destination says, which can be any error of a file system; `fenced` is set if that was
+ * not asked.
  */
 static int session_commit(struct k2i_session *session)
 {
@@ -133,7 +133,7 @@ static int session_commit(struct k2i_session *session)
 	return result;
 }
 
-/* What was received but not committed will be read again. */
+/* Data that was received but not committed will be read again. */
 static void session_forget(struct k2i_session *session)
 {
 	k2i_committer_abort(session->shared->committer);
@@ -172,8 +172,8 @@ static int commit_failed(struct k2i_session *session, int error)
 /* Frames --------------------------------------------------------------------------------------------------------- */
 
 /*
- * Each frame's function gives 0, -EAGAIN stall, or -EPIPE the session has ended. What frames before a broken rule brought
- * is good, and acknowledged.
+ * Each frame's function gives 0, -EAGAIN stall, or -EPIPE the session has ended. Chunks of the frames before a broken
+ * rule are good, and acknowledged.
  */
 static int refused(struct k2i_session *session, uint16_t code, const char *text)
 {
@@ -319,7 +319,7 @@ void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_repor
 
 	if (session->state != K2I_SESSION_OPEN)
 		return;
-	/* What the sink has lost comes again: the sender is asked to, where it was acknowledged. */
+	/* Chunks that the sink has lost come again: the sender is asked to, where they were acknowledged. */
 	if (report->error)
 		k2i_session_bye(session);
 	else if (*stored < report->ticket)
@@ -409,8 +409,8 @@ static int bye_take(struct k2i_session *session, const uint8_t *body, size_t bod
 	/* There is no later. To wait for the disk would keep all other connections of the loop, and who leaves seldom listens. */
 	k2i_session_ack(session);
 	/*
-	 * Who knows that he was acknowledged all that is in the ledger goes on there without it: even if his ring came again,
-	 * nothing would be there twice.
+	 * A sender that knows that it was acknowledged all that is in the ledger goes on there without it: even if its
+	 * ring came again, nothing would be there twice.
 	 */
 	if (bye.token > 0 && bye.token == session->committed && bye.token == k2i_answer_acknowledged(session))
 		k2i_ring_end(session->shared->rings, session->ring, session->owner);
@@ -668,7 +668,7 @@ void k2i_session_start(struct k2i_session *session, struct k2i_session_shared *s
 void k2i_session_end(struct k2i_session *session)
 {
 	if (session->ring) {
-		/* Who was not welcomed was not connected. */
+		/* A sender that was not welcomed was not connected. */
 		if (session->frame_bytes > 0)
 			k2i_session_report_end(session);
 		k2i_ring_detach(session->shared->rings, session->ring, session->owner);

@@ -23,7 +23,7 @@
  */
 #define K2I_SESSION_STREAMS_MAX 4096u
 #define K2I_SESSION_OUTPUT_BYTES 4096u
-/* What the longest answer, an ERROR with its text, needs. Input is only taken while there is room for it. */
+/* The bytes of the longest answer, an ERROR with its text. Input is only taken while there is room for it. */
 #define K2I_SESSION_ANSWER_BYTES 512u
 
 /* For the streams of all sessions: each takes about a hundred bytes, and the lengths of its path and its host. */
@@ -106,7 +106,7 @@ struct k2i_session {
 	bool stalled;    /* its last try was in vain */
 	int stall_error; /* why; 0: a sink waits */
 	char stall_place[K2I_STALL_PLACE_BYTES];
-	/* Of this connection. */
+	/* Counts of this connection. */
 	uint64_t chunk_count, record_count, payload_bytes, duplicate_count;
 	uint64_t pending_frames, pending_duplicates; /* not yet committed */
 	uint8_t output[K2I_SESSION_OUTPUT_BYTES];

@@ -11,9 +11,9 @@
 
 /*
  * A connection whose records no sink can take now is stalled: it is not read, and nothing of it is acknowledged. Either
- * something has failed (disk full, directory gone, input/output error): then the same bytes are tried again every second,
- * and the log and the sender are told, who call it held. Or a sink has no room just now and says when it is ready: that is
- * nobody's news.
+ * something has failed (disk full, directory gone, input/output error): then the same bytes are tried again every
+ * second, and the log and the sender are told, who call it held. Or a sink has no room just now and says when it is
+ * ready: that is nobody's news.
  */
 struct k2i_stall {
 	struct k2i_log_limit *limit; /* of its lines; the rest is zero at first */

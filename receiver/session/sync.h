@@ -5,8 +5,8 @@
 #include "receiver/session/session.h"
 
 /*
- * A session of level synced acknowledges what is on the disk, which is later than its commit: the syncer says when. What
- * it waits for is one range of commits, and what was committed since is the next.
+ * A session of level synced acknowledges what is on the disk, which is later than its commit: the syncer says when. It
+ * waits for one range of commits, and later commits are the next range.
  */
 uint8_t k2i_session_level_grant(const struct k2i_session *session, uint8_t wanted);
 /* Whether acknowledgements wait. */

@@ -45,8 +45,9 @@ struct k2i_group_target {
 };
 
 /*
- * A commit group: the chunks of one connection that a sink stores, and the ledger enters, together or not at all. Chunks
- * stay where they were received; the group knows where they are, sorted by target. A thread has one group for each sink.
+ * A commit group: the chunks of one connection that a sink stores, and the ledger enters, together or not at all.
+ * Chunks stay where they were received; the group knows where they are, sorted by target. A thread has one group for
+ * each sink.
  */
 struct k2i_group {
 	struct k2i_sink *sink;
@@ -57,12 +58,12 @@ struct k2i_group {
 	struct k2i_group_target targets[K2I_LEDGER_FILES_MAX];
 	uint32_t target_count;
 	uint64_t cost; /* what all entries take in the quarantine */
-	/* What a commit adds to the counters. */
+	/* The counts that a commit adds. */
 	uint64_t record_count, payload_bytes;
 	const char *failed; /* what could not be written, for the log; NULL: the sink does not say */
 };
 
-/* What a file of `bytes`, as each chunk becomes one, takes in the quarantine: its inode is worth something. */
+/* The room that a file of `bytes`, as each chunk becomes one, takes in the quarantine: its inode is worth something. */
 uint64_t k2i_group_cost(uint64_t bytes);
 
 /* Errors as the sink's thread_open. */

@@ -11,12 +11,12 @@
 #include "receiver/sink/group.h"
 
 /*
- * A sink is a kind of destination: it stores what a commit group brings. It is a table of functions, and nobody outside its
- * folder knows more of it; sinks.c lists all of them.
+ * A sink is a kind of destination: it stores what a commit group brings. It is a table of functions, and nobody outside
+ * its folder knows more of it; sinks.c lists all of them.
  *
- * A commit is begin, store, the ledger's record, end, in this order and under the ring's lock, so none of them may wait for
- * another machine. A sink that has to is LATER: its store copies what it needs, and it tells by k2i_sink_stored when it is
- * stored. The ledger has the position, and the sender its acknowledgement, no sooner than that.
+ * A commit is begin, store, the ledger's record, end, in this order and under the ring's lock, so none of them may wait
+ * for another machine. A sink that has to is LATER: its store copies what it needs, and it tells by k2i_sink_stored
+ * when it is stored. The ledger has the position, and the sender its acknowledgement, no sooner than that.
  */
 enum k2i_sink_traits {
 	K2I_SINK_UNDO = 1,  /* it can go back to a mark in the ledger: `marks` to `recover_end` are not NULL */
@@ -47,32 +47,35 @@ struct k2i_sink_ops {
 
 	/* Loop threads ------------------------------------------------------------------------------------------ */
 
-	/* What the sink needs once in each thread; it finds it in the group. */
+	/* State that the sink needs once in each thread; it finds it in the group. */
 	int (*thread_open)(struct k2i_sink *sink, void **thread);
 	void (*thread_close)(struct k2i_sink *sink, void *thread);
 	/* The target for a stream's next chunk, which stays until it is released. -EINVAL, -ENOMEM. */
 	int (*place)(const struct k2i_group *group, const struct k2i_stream *stream, struct k2i_target **target);
 	void (*release)(struct k2i_sink *sink, struct k2i_target *target);
 	/*
-	 * Locks the targets, makes them ready, and tells the ledger of them if they have marks. `deferred`: the sender waits
-	 * for the disk. A target that is at fault itself gets an `error`, and the others go on. Any other error is the
-	 * sink's, and nothing is stored. `end` follows in any case.
+	 * Locks the targets, makes them ready, and tells the ledger of them if they have marks. `deferred`: the sender
+	 * waits for the disk. A target that is at fault itself gets an `error`, and the others go on. Any other error
+	 * is the sink's, and nothing is stored. `end` follows in any case.
 	 */
 	int (*begin)(struct k2i_group *group, bool deferred);
 	/*
-	 * Stores the chunks of all targets without an error. 0; K2I_SINK_WAITS; or an error, of which the sink has undone
-	 * what it could. `ticket` is the position behind the group; the tickets of an owner grow, unless a group was undone.
+	 * Stores the chunks of all targets without an error. 0; K2I_SINK_WAITS; or an error, of which the sink has
+	 * undone what it could. `ticket` is the position behind the group; the tickets of an owner grow, unless a group
+	 * was undone.
 	 */
 	int (*store)(struct k2i_group *group, struct k2i_owner owner, uint64_t ticket);
 	/* `kept`: the group is stored, and the ledger has it, or it is the sink's to store later. */
 	void (*end)(struct k2i_group *group, bool kept);
 
-	/* What the ledger is to say of the targets, now that they are written; how many. */
+	/* The ledger's rows of the targets, now that they are written; how many. */
 	size_t (*marks)(const struct k2i_group *group, struct k2i_ledger_file marks[K2I_LEDGER_FILES_MAX]);
 	/* Takes back a group that was stored and is not committed. */
 	void (*undo)(struct k2i_group *group);
 
-	/* The start, before and after k2i_ledger_begin -------------------------------------------------------------- */
+	/*
+	 * The start, before and after k2i_ledger_begin --------------------------------------------------------------
+	 */
 
 	/* Whether a target has less than the ledger says. */
 	bool (*is_behind)(struct k2i_sink *sink, const struct k2i_ledger_file *mark);
@@ -85,7 +88,7 @@ struct k2i_sink_ops {
 
 	/* Other threads ------------------------------------------------------------------------------------------- */
 
-	/* What was stored before survives a power cut when it returns. One thread, the syncer's. */
+	/* Chunks that were stored before survive a power cut when it returns. A single thread, the syncer's. */
 	int (*sync)(struct k2i_sink *sink);
 	/* SIGHUP. */
 	void (*reload)(struct k2i_sink *sink);

@@ -7,7 +7,7 @@
 #include "receiver/base/counters.h"
 #include "receiver/sink/sink.h"
 
-/* What a sink is opened with. All of it must outlive the sink. */
+/* Arguments that a sink is opened with. All of them must outlive the sink. */
 struct k2i_sink_options {
 	const struct k2i_settings *settings;
 	const struct k2i_format *format;

@@ -3,9 +3,9 @@
 #define K2I_TESTS_UNIT_COUNTING_SINK_H
 
 /*
- * A sink that stores nothing but how much it was given, and can be told to fail, to have no room, and to store later. Its
- * targets are streams' paths. With UNDO it marks each in the ledger, and keeps what it has over a restart, as a disk would.
- * For one test program, which includes cmocka.h and what it needs before.
+ * A sink that stores nothing but how much it was given, and can be told to fail, to have no room, and to store later.
+ * Its targets are streams' paths. With UNDO it marks each in the ledger, and keeps what it has over a restart, as a
+ * disk would. For one test program, which includes cmocka.h and what it needs before.
  */
 #include "receiver/ledger/ledger.h"
 #include "receiver/sink/sink.h"

@@ -77,8 +77,8 @@ static int room_wait(struct push *push)
 }
 
 /*
- * What a file has may have to come from a disk first, or from another machine, which can take any time. While this thread
- * has the lease, acknowledgements and the receiver's PING would wait for that, too.
+ * Bytes of a file may have to come from a disk first, or from another machine, which can take any time. While this
+ * thread has the lease, acknowledgements and the receiver's PING would wait for that, too.
  */
 static ssize_t input_read(struct push *push, const struct input *input, void *memory, size_t room)
 {
@@ -94,7 +94,7 @@ static ssize_t input_read(struct push *push, const struct input *input, void *me
 	return got <= 0 ? read(input->descriptor, memory, room) : got;
 }
 
-/* One read(2). READ_MORE; 0: the end; else as push_input's. */
+/* Reads once. READ_MORE; 0: the end; else as push_input's. */
 static int block_read(struct push *push, struct k2hft_writer *writer, const struct input *input)
 {
 	void *memory;

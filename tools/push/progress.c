@@ -97,7 +97,7 @@ static void remain_tell(struct push *push)
 		push_error("what remains is lost; --ring FILE would keep it");
 }
 
-/* What was given up is not waited for; it came from an earlier run's ring, or was read in this one. */
+/* Records that were given up are not waited for; they came from an earlier run's ring, or were read in this one. */
 static int given_up_tell(struct push *push)
 {
 	const struct k2hft_client_stats client = client_stats(push);

@@ -75,7 +75,7 @@ int k2i_output_base_open(struct k2i_outputs *outputs)
 	return 0;
 }
 
-/* What was closed in the former one may not be on its disk, which can be another. */
+/* Files that were closed in the former one may not be on its disk, which can be another. */
 static void base_replace(struct k2i_outputs *outputs, int base, const struct stat *status)
 {
 	uint64_t former_device = atomic_load(&outputs->base_device);

@@ -41,7 +41,7 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 	return 0;
 }
 
-/* Until then it may yet be cut. What is gone with its file is nowhere twice. */
+/* Until then it may yet be cut. A tail that is gone with its file is nowhere twice. */
 void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	if (!file->uncut)
@@ -62,7 +62,9 @@ int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *f
 		return 0;
 	if (output->descriptor < 0 || fstat(output->descriptor, &status) < 0)
 		return -EIO;
-	/* If somebody has changed it, what is to be cut off can't be told from his. What can never be cut stays. */
+	/*
+	 * If somebody has changed it, what is to be cut off can't be told from his. A tail that can never be cut stays.
+	 */
 	error = (uint64_t)status.st_size == file->uncut ? 0 : -EPERM;
 	if (!error && status.st_nlink) {
 		error = k2i_output_cut(output, output->length, output->open_writer);

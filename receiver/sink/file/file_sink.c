@@ -78,7 +78,7 @@ static int stream_place(const struct k2i_group *group, const struct k2i_stream *
 	struct k2i_output_file *output;
 	int error = 0;
 
-	/* One name for a whole group, so that it rolls over between groups. */
+	/* A single name for a whole group, so that it rolls over between groups. */
 	if (file->unify_file && group->entry_count == 0)
 		error = unify_update(file, thread);
 	if (!error)
@@ -102,7 +102,7 @@ static int target_compare(const void *left, const void *right)
 	return left_number < right_number ? -1 : left_number > right_number;
 }
 
-/* One order for everybody, so that two groups with the same files can't wait for each other. */
+/* The same order for everybody, so that two groups with the same files can't wait for each other. */
 static void group_lock(struct k2i_group *group)
 {
 	uint32_t i;
@@ -153,7 +153,7 @@ static int targets_prepare(struct k2i_group *group, bool deferred)
 	return all;
 }
 
-/* One sync for all files, that no byte gets to the disk of which the ledger does not know there. */
+/* A single sync for all files, so that no byte gets to the disk that the ledger does not know there. */
 static int group_begin(struct k2i_group *group, bool deferred)
 {
 	const struct file_sink *file = file_sink(group->sink);

@@ -9,7 +9,7 @@
 #include "receiver/sink/file/output.h"
 #include "receiver/base/table.h"
 
-/* What the files output*.c share. */
+/* Declarations that the files of the sink share. */
 
 struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	struct k2i_output_file output;
@@ -89,10 +89,10 @@ void k2i_output_base_check(struct k2i_outputs *outputs);
 /* Whether a path leads to the receiver's own files, though it is not refused by name. */
 bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *path);
 
-/* One more reference; under the table's lock. */
+/* Adds a reference; under the table's lock. */
 void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
 
-/* What a commit that failed left in a file, if anything, is not cut off any more: it is counted and said. */
+/* The tail that a failed commit left in a file, if any, is not cut off any more: it is counted and logged. */
 void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file);
 /*
  * Tries to cut that off a locked file that may not have its name any more: who opens that next would not find it. Errors

@@ -58,7 +58,7 @@ struct closing { /* a descriptor that no output has any more */
 	struct k2i_store_behind behind;
 };
 
-/* Of an open file. The caller holds the output's lock. */
+/* The length of an open file. The caller holds the output's lock. */
 static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
@@ -100,7 +100,10 @@ static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file
 	free(file);
 }
 
-/* What descriptor_take has left open in the ledger is not looked for any more: a record that goes on, a rest to be cut. */
+/*
+ * State that descriptor_take has left open in the ledger is not looked for any more: a record that goes on, a rest to
+ * be cut.
+ */
 static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *file, bool emptied)
 {
 	struct k2i_output_file *output = &file->output;
@@ -114,8 +117,8 @@ static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *fi
 }
 
 /*
- * Of those without references the first that is open. What the others know of a record that goes on is kept, but not for
- * ever: FILE_UNIFY's name can be another one each minute. The first of too many of them.
+ * The first open output of those without references. The others' knowledge of a record that goes on is kept, but not
+ * for ever: FILE_UNIFY's name can be another one each minute. The first of too many of them.
  */
 static struct k2i_output_whole *idle_first(const struct k2i_outputs *outputs)
 {
@@ -129,8 +132,8 @@ static struct k2i_output_whole *idle_first(const struct k2i_outputs *outputs)
 }
 
 /*
- * Of the outputs that nobody has referred to since then the one that is next, with its lock: nobody else can have that, and
- * who refers to the output from now on waits for it.
+ * The next of the outputs that nobody has referred to since then, with its lock: nobody else can have that, and a
+ * thread that refers to the output from now on waits for it.
  */
 static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t released_ns)
 {
@@ -238,8 +241,9 @@ static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *f
 }
 
 /*
- * What a commit that failed left in the file is cut off before anything is written behind it. If the machine still refuses
- * that, as a disk does that is read-only for a while, who writes is held; only what can never be cut stays.
+ * The tail that a failed commit left in the file is cut off before anything is written behind it. If the machine still
+ * refuses that, as a disk does that is read-only for a while, the writer is held; only a tail that can never be cut
+ * stays.
  */
 static int length_settle(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
 {
@@ -483,7 +487,7 @@ static void file_show(void *argument, struct k2i_table_node *node)
 		.error = atomic_load_explicit(&file->shown_error, memory_order_relaxed),
 	};
 
-	/* Who knows only how its last record ends has closed it. */
+	/* An output that knows only how its last record ends is closed. */
 	if (file->references > 0 || file->output.descriptor >= 0)
 		showing->each(showing->argument, &shown);
 }
@@ -507,7 +511,7 @@ static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns,
 void k2i_outputs_reopen(struct k2i_outputs *outputs)
 {
 	atomic_fetch_add(&outputs->generation, 1);
-	/* What is used from now on is opened anew already, and senders that are busy would keep this going. */
+	/* Files that are used from now on are opened anew already, and senders that are busy would keep this going. */
 	idle_close_before(outputs, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), true);
 }
 

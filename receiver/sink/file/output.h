@@ -38,10 +38,10 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	uint64_t reached;
 	struct k2i_store_behind behind;
 	enum k2i_output_told told;
-	/* Who wrote the last record if it goes on (its hash, 0: the file ends with a whole record). */
+	/* The writer of the last record if it goes on (its hash, 0: the file ends with a whole record). */
 	uint64_t open_writer;
 	int error; /* why it could not be written; 0: it could */
-	/* What it goes back to if a commit fails. */
+	/* The state that it goes back to if a commit fails. */
 	uint64_t length_before, writer_before;
 };
 
@@ -72,8 +72,8 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 int k2i_outputs_free(struct k2i_outputs *outputs, bool sync);
 
 /*
- * What was written before this is called survives a power cut when it returns, the names of new files too. Writing goes on
- * meanwhile. One thread. Errors as fdatasync(2) and syncfs(2).
+ * Data from before this call survives a power cut when it returns, the names of new files too. Writing goes on
+ * meanwhile. A single thread. Errors as fdatasync(2) and syncfs(2).
  */
 int k2i_outputs_sync(struct k2i_outputs *outputs);
 
@@ -103,7 +103,7 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
  * k2i_ledger_sync must precede the first byte; if that fails, `told` is K2I_OUTPUT_UNTOLD again. Errors as pwrite(2).
  */
 int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred);
-/* What `writer` has written to a locked output. */
+/* The bytes that `writer` has written to a locked output. */
 void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *output,
 			const struct k2i_store_writer *writer);
 /* Takes a locked output back to `length`, after a write that failed; never makes it longer. Errors as ftruncate(2). */
@@ -121,7 +121,7 @@ void k2i_outputs_reopen(struct k2i_outputs *outputs);
 /* Once a second: closes what has not been used lately; notices that the base directory has become another. */
 void k2i_outputs_tick(struct k2i_outputs *outputs, uint64_t now_ns);
 
-/* What is told of an output that is open. */
+/* The status of an output that is open. */
 struct k2i_output_shown {
 	const char *path;
 	uint64_t bytes;
@@ -133,7 +133,7 @@ void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, 
 
 /*
  * After a start: what a ledger's file has beyond its length was not acknowledged and is cut off if `cut`, for good: it does
- * not come back with a power cut. Of a file that is not there its path is kept until k2i_outputs_recover_renamed.
+ * not come back with a power cut. The path of a file that is not there is kept until k2i_outputs_recover_renamed.
  */
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
 /* Behind the last of them: the same for those that were renamed within their directory. Each is listed once. */

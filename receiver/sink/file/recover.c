@@ -42,7 +42,7 @@ static void writer_tell(struct k2i_outputs *outputs, struct k2i_output_file *out
 	k2i_output_unlock(output);
 }
 
-/* No other thread is there yet, and no file but those of writer_keep. One that is released is the newest. */
+/* No other thread is there yet, and no file but those of writer_keep. A released output is the newest. */
 void k2i_outputs_recovered(struct k2i_outputs *outputs)
 {
 	size_t count = outputs->table.count;
@@ -188,7 +188,7 @@ static void found_recover(struct k2i_outputs *outputs, const struct k2i_ledger_f
 	char label[256];
 
 	(void)k2i_text_clean(path, label, sizeof(label));
-	/* Who wrote it may not have brought all of it to the disk. */
+	/* The process that wrote it may not have brought all of it to the disk. */
 	if (cut)
 		k2i_output_unsynced(outputs, path, descriptor, status->st_dev);
 	length_check(outputs, descriptor, label, file->length, (uint64_t)status->st_size, cut);

@@ -62,7 +62,7 @@ static int directory_sync(int base, const char *path)
 {
 	int directory = openat(base, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error;
 
-	/* One that is gone has no names to keep. */
+	/* A directory that is gone has no names to keep. */
 	if (directory < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
 	error = k2i_directory_sync(directory);
@@ -105,14 +105,17 @@ static int descriptor_sync(struct k2i_outputs *outputs, const char *path, int de
 	return error;
 }
 
-/* Who was told of an error within a write has it committed when the file's lock is free again. */
+/* A thread that was told of an error within a write has committed when the file's lock is free again. */
 static int sync_end(struct k2i_output_whole *file, int error)
 {
 	if (!error)
 		error = file->lost;
 	file->lost = 0;
 	if (error) {
-		/* One that was closed meanwhile can't be synced again: this round has failed, and what it was for comes again. */
+		/*
+		 * A file that was closed meanwhile can't be synced again: this round has failed, and what it was for
+		 * comes again.
+		 */
 		file->dirty = file->fresh = file->output.descriptor >= 0;
 		file->output.error = error;
 	}
@@ -215,7 +218,7 @@ static void apart_again(struct k2i_outputs *outputs, struct k2i_output_apart *ap
 	(void)pthread_mutex_unlock(&outputs->apart_mutex);
 }
 
-/* One that can't be synced is tried again in the next round, with those behind it. */
+/* A directory that can't be synced is tried again in the next round, with those behind it. */
 static int all_apart_sync(struct k2i_outputs *outputs)
 {
 	struct k2i_output_apart *apart, *next;

@@ -21,8 +21,8 @@ int k2i_output_writer_start(struct k2i_output_writer *writer, const struct k2i_f
 void k2i_output_writer_free(struct k2i_output_writer *writer);
 
 /*
- * Appends the entries of a target to its output, which is locked and ready; moves the output's length and open writer. On
- * an error, as write(2), an unknown part of them was written.
+ * Appends the entries of a target to its output, which is locked and ready; moves the output's length and open writer.
+ * On an error, as write(2), an unknown part of them was written.
  */
 int k2i_output_write(struct k2i_output_writer *writer, struct k2i_outputs *outputs, const struct k2i_group *group,
 		     const struct k2i_group_target *target);

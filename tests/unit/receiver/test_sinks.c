@@ -221,7 +221,7 @@ static void test_own_fault_goes_to_quarantine(void **state)
 	assert_int_equal(atomic_load(&world->counters.quarantined_chunks), 1);
 }
 
-/* What it stored behind its mark was not acknowledged, and comes again. */
+/* Chunks that it stored behind its mark were not acknowledged, and come again. */
 static void test_undo_after_a_kill(void **state)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, 0, 1);
@@ -262,7 +262,7 @@ static void test_later_acknowledges_what_is_stored(void **state)
 	expect_counted(&first, "one", "abc");
 }
 
-/* What is stored is not stored again because the ledger could not be written. */
+/* Stored chunks are not stored again because the ledger could not be written. */
 static void test_later_and_the_ledger_fails(void **state)
 {
 	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
@@ -374,7 +374,7 @@ static void test_two_sinks(void **state)
 	assert_int_equal(ledger_position(world, 1), 120);
 }
 
-/* One that fails keeps the other from nothing, and its chunks come again to it alone. */
+/* A sink that fails keeps the other from nothing, and its chunks come again to it alone. */
 static void test_one_of_two_fails(void **state)
 {
 	struct world *world = sinks_make(state, K2I_SINK_UNDO, K2I_SINK_UNDO, 2);

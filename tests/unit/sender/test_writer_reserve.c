@@ -102,7 +102,7 @@ static void nothing_else_comes_between(void **state)
 	k2i_sender_free(sender);
 }
 
-/* Nothing is there yet that could be dropped. What waits is, and the rest of its line with it. */
+/* Nothing is there yet that could be dropped. A waiting part is, and the rest of its line with it. */
 static void a_full_ring_is_told_or_drops(void **state)
 {
 	static const uint32_t full[] = {K2HFT_FULL_FAIL, K2HFT_FULL_DROP};
