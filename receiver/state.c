@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "config/path.h"
-#include "receiver/sink/sinks.h"
+#include "receiver/sinks.h"
 #include "receiver/base/text.h"
 #include "base/uuid.h"
 

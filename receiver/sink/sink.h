@@ -6,13 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "app/format/format.h"
 #include "app/program/report.h"
+#include "config/settings.h"
+#include "receiver/base/counters.h"
 #include "receiver/base/owner.h"
 #include "receiver/sink/group.h"
 
 /*
  * A sink is a kind of destination: it stores what a commit group brings. It is a table of functions, and nobody outside
- * its folder knows more of it; sinks.c lists all of them.
+ * its folder knows more of it; receiver/sinks.c lists all of them.
  *
  * A commit is begin, store, the ledger's record, end, in this order and under the ring's lock, so none of them may wait
  * for another machine. A sink that has to is LATER: its store copies what it needs, and it tells by k2i_sink_stored
@@ -120,5 +123,17 @@ void k2i_sinks_reload(const struct k2i_sinks *sinks);
 void k2i_sinks_tick(const struct k2i_sinks *sinks, uint64_t now_ns);
 void k2i_sinks_show(const struct k2i_sinks *sinks, struct k2i_report *report, unsigned listed_max);
 int k2i_sinks_close(struct k2i_sinks *sinks, bool sync);
+
+/* Arguments that a sink is opened with. All of them must outlive the sink. */
+struct k2i_sink_options {
+	const struct k2i_settings *settings;
+	const struct k2i_format *format;
+	const struct k2i_sink_listener *listener;
+	struct k2i_ledger *ledger;
+	struct k2i_counters *counters;
+	const char *state_directory; /* the receiver's own: no stream may get there */
+	size_t targets_max;          /* that may be open at a time */
+	bool killed;                 /* the receiver before may not have brought to the disk what it wrote */
+};
 
 #endif

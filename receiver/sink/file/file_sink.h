@@ -3,7 +3,7 @@
 #define K2I_RECEIVER_SINK_FILE_FILE_SINK_H
 
 #include "receiver/sink/file/output.h"
-#include "receiver/sink/sinks.h"
+#include "receiver/sink/sink.h"
 
 /* Records go to files below FILE_BASEDIR: of each stream its own, or all to one (FILE_UNIFY). */
 
