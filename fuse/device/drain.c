@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/mount.h"
-#include "ring/counts.h"
+#include "app/program/ring_stats.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/intake/write.h"
@@ -102,7 +102,7 @@ static int report_lost(const struct k2i_mount *mount)
 
 int k2i_drain_report(struct k2i_mount *mount)
 {
-	struct k2hft_ring_stats stats = k2i_ring_stats(mount->ring);
+	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->ring);
 	uint64_t records;
 	int lost = report_lost(mount);
 

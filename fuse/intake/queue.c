@@ -8,7 +8,7 @@
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/base/reply.h"
-#include "ring/counts.h"
+#include "app/program/ring_stats.h"
 #include "fuse/base/journal.h"
 #include "fuse/intake/write.h"
 
@@ -102,7 +102,7 @@ static void begin_sync(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	K2I_JOURNAL_KEEP(&mount->queue);
 	K2I_JOURNAL_KEEP(item);
-	item->position = k2i_ring_stats(mount->ring).tail;
+	item->position = k2i_ring_stats_get(mount->ring).tail;
 	item->next = mount->queue.syncs;
 	mount->queue.syncs = item;
 }
@@ -114,7 +114,7 @@ static void run_syncs(struct k2i_mount *mount)
 
 	if (!*place)
 		return;
-	stats = k2i_ring_stats(mount->ring);
+	stats = k2i_ring_stats_get(mount->ring);
 	while (*place) {
 		struct k2i_queued *item = *place;
 

@@ -23,7 +23,6 @@
 #include "fuse/ops/ops.h"
 #include "fuse/base/options.h"
 #include "fuse/copy/outputfile.h"
-#include "ring/counts.h"
 #include "config/sender.h"
 #include "fuse/base/journal.h"
 #include "fuse/cached/cache_dropper.h"

@@ -15,7 +15,7 @@
 #include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/copy/outputfile.h"
-#include "ring/counts.h"
+#include "app/program/ring_stats.h"
 #include "fuse/tree/tree.h"
 
 #define BLOCK_BYTES 4096u
@@ -317,7 +317,7 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2hft_ring_stats stats = k2i_ring_stats(mount->ring);
+	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->ring);
 	struct statvfs info = {.f_bsize = BLOCK_BYTES, .f_frsize = BLOCK_BYTES, .f_namemax = K2I_NODE_NAME_BYTES_MAX};
 	uint64_t used;
 

@@ -8,7 +8,7 @@
 
 #include "fuse/mount.h"
 #include "fuse/base/reply.h"
-#include "ring/counts.h"
+#include "app/program/ring_stats.h"
 #include "fuse/base/journal.h"
 
 /* A file that is closed with nothing to be acknowledged gives its number back unheard. */
@@ -84,7 +84,7 @@ void k2i_deferred_opens_run(struct k2i_mount *mount)
 	if (!mount->later_first)
 		return;
 	now_ns = k2i_mount_clock_ns();
-	head = k2i_ring_stats(mount->ring).head;
+	head = k2i_ring_stats_get(mount->ring).head;
 	if (head == mount->later_head && now_ns < mount->later_due_ns && !mount->ending)
 		return;
 	mount->later_head = head;

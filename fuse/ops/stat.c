@@ -10,7 +10,7 @@
 #include "fuse/ops/ops.h"
 #include "fuse/base/options.h"
 #include "app/program/report.h"
-#include "ring/counts.h"
+#include "app/program/ring_stats.h"
 #include "fuse/base/journal.h"
 
 struct k2i_stat_text {
@@ -47,7 +47,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 static void make(const struct k2i_mount *mount, struct k2i_report *report)
 {
 	struct k2hft_client_stats client = {.size = sizeof(client)};
-	struct k2hft_ring_stats ring = k2i_ring_stats(mount->ring);
+	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->ring);
 	uint64_t values[K2I_MOUNT_COUNTER_COUNT];
 
 	/* A successor answers what comes again before it has its client. */

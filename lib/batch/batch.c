@@ -6,7 +6,7 @@
 #include <k2hft/client.h>
 
 #include "frame/wire.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 #include "base/wire.h"
 
 /*
@@ -59,7 +59,7 @@ static uint64_t span_end(const struct k2hft_span *span)
  */
 static void join(const struct k2hft_ring *ring, struct k2hft_span *span, const struct k2hft_span *more)
 {
-	span->data = k2i_entry_at(ring, span->position);
+	span->data = k2i_ring_at(ring, span->position);
 	span->bytes += more->bytes;
 	span->record_count += more->record_count;
 	span->chunk_count += more->chunk_count;

@@ -6,7 +6,7 @@
 #include "client/state.h"
 #include "base/clock.h"
 #include "base/crash.h"
-#include "ring/counts.h"
+#include "ring/ring.h"
 
 /*
  * A claim is looked at again soon, then less and less often: a commit wakes anyway. Whether its producer still lives is

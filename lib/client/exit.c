@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "client/state.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 
 /*
  * OpenSSL takes itself apart when a program that has begun to use it before this library ends, and waits for no thread:
@@ -41,8 +41,7 @@ static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
 	/* The pid: a child of clone(2) has forgotten nothing. relaxed: who ends starts none. */
-	if (!atomic_load_explicit(&client->thread_runs, memory_order_relaxed) ||
-	    client->ring->process.owner >> 32 != (uint64_t)getpid())
+	if (!atomic_load_explicit(&client->thread_runs, memory_order_relaxed) || !k2i_ring_own(client->ring))
 		return;
 	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
 		(void)k2hft_client_drain(client, left_ms);

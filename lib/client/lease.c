@@ -8,7 +8,7 @@
  * STANDBY_MS at most, and if no lease was taken meanwhile it goes on as ever. To wake it at the end of each such lease
  * would cost more time than the lease saves.
  *
- * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_stir. If the thread does
+ * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_sleep_end. If the thread does
  * not stand by, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait and
  * the ring's `sleeping` are older than the lease. `standby` changes with the mutex held, so the end of a lease either
  * sees that the thread stands by, or its interrupt is seen by the thread.
@@ -20,7 +20,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "client/state.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 
 /* A producer that commits so much at once goes on doing so. Less is left to the thread: its frames have more chunks. */
 #define LARGE_COMMIT_BYTES ((size_t)64 * 1024)
@@ -90,7 +90,7 @@ int k2hft_lease_descriptor(const struct k2hft_lease *lease)
 void k2hft_lease_waited(const struct k2hft_lease *lease)
 {
 	if (lease->held)
-		k2i_consumer_stir(lease->client->ring);
+		k2i_consumer_sleep_end(lease->client->ring);
 }
 
 void k2hft_lease_end(struct k2hft_lease *lease)
@@ -118,7 +118,7 @@ static bool once_take(struct k2hft_client *client, struct kept *kept)
 
 static void once_give(struct k2hft_client *client, const struct kept *kept)
 {
-	k2i_consumer_stir(client->ring);
+	k2i_consumer_sleep_end(client->ring);
 	client->standby_wanted = true;
 	/* relaxed: the thread stores true with the mutex held. */
 	if (!atomic_load_explicit(&client->standby, memory_order_relaxed))

@@ -13,8 +13,7 @@
 #include "base/options.h"
 #include "client/state.h"
 #include "base/text.h"
-#include "ring/counts.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 
 /* A line end that a script has left at the end of it must not keep this host from being heard. */
 static void own_name(char *name, size_t room)
@@ -126,8 +125,7 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 		error = k2i_client_tls_open(opened, known.tls);
 	if (error == 0)
 		error = descriptors_open(opened);
-	/* Two would take the chunks from each other. acquire: what the one before has done with the ring. */
-	if (error == 0 && atomic_exchange_explicit(&ring->sent, true, memory_order_acquire))
+	if (error == 0 && !k2i_ring_client_enter(ring))
 		error = -EBUSY;
 	if (error < 0) {
 		client_free(opened);
@@ -159,7 +157,7 @@ void k2hft_client_close(struct k2hft_client *client)
 	k2i_client_exit_remove(client);
 	k2i_client_thread_stop(client);
 	k2i_client_bye(client);
-	atomic_store_explicit(&client->ring->sent, false, memory_order_release);
+	k2i_ring_client_leave(client->ring);
 	client_free(client);
 	errno = kept;
 }

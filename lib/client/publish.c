@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "client/state.h"
-#include "ring/counts.h"
+#include "ring/ring.h"
 
 /*
  * Up to where nothing is waiting or on its way; `*all`: nothing is in the ring. A claim that came to nothing leaves a
@@ -34,7 +34,7 @@ static void ring_tell(struct k2hft_client *client)
 {
 	const struct k2hft_client_stats *now = &client->stats, *told = &client->published;
 
-#define TELL(name) k2i_ring_count(client->ring, K2I_RING_##name, now->name - told->name);
+#define TELL(name) k2i_ring_count(client->ring, name, now->name - told->name);
 	TELL(expired_records)
 	TELL(unknown_records)
 	TELL(connects)

@@ -7,8 +7,7 @@
 #include <k2hft/version.h>
 
 #include "client/state.h"
-#include "ring/counts.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 #include "base/uuid.h"
 
 int k2i_client_hello_send(struct k2hft_client *client)
@@ -218,7 +217,7 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 					  ? welcome->frame_bytes_max
 					  : client->options.frame_bytes_max;
 	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
-	k2i_ring_known(client->ring);
+	k2i_ring_introduced(client->ring);
 	client->stats.connects++;
 	client->stats.last_error[0] = '\0';
 	if (client->batch.read < client->sent_max)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "ring/layout.h"
+#include <k2hft/ring.h>
 
 /* Which stream numbers, of which generation, the receiver was told of on this connection. */
 struct k2i_client_streams {

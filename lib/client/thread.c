@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "client/state.h"
-#include "ring/counts.h"
+#include "ring/ring.h"
 
 /* A wait and the events that it brought. The caller holds `running`, which a lease can have during the wait. */
 static int thread_step(struct k2hft_client *client)

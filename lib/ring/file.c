@@ -241,28 +241,6 @@ static int file_create(const char *path, bool replace, struct k2i_ring_found *fo
 	return error;
 }
 
-bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
-{
-	/* relaxed: a copy that nobody shares. */
-	struct k2i_process consumer = {
-		.owner = atomic_load_explicit(&header->consumer, memory_order_relaxed),
-		.namespace = atomic_load_explicit(&header->consumer_namespace, memory_order_relaxed),
-	};
-	uint8_t boot_id[sizeof(header->boot_id)];
-	struct k2i_process self;
-
-	if (consumer.owner == 0)
-		return false;
-	/*
-	 * Its pid tells more than the lock, which a child can have inherited; but not from elsewhere, nor this process's own,
-	 * which can have been another program when it was the consumer.
-	 */
-	if (k2i_process_self(&self) == 0 && k2i_boot_id(boot_id) == 0 && consumer.namespace == self.namespace &&
-	    consumer.owner != self.owner && memcmp(boot_id, header->boot_id, sizeof(boot_id)) == 0)
-		return k2i_process_alive(&self, &consumer);
-	return k2i_ring_locked(descriptor, K2I_LOCK_CONSUMER);
-}
-
 /* Takes the consumer's place: the lock, or in spite of it if only a child of a dead consumer holds it. */
 static int place_take(int descriptor, const struct k2i_ring_header *header, bool header_valid)
 {

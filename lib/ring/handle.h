@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 #include "ring/layout.h"
+#include "ring/ring.h"
 
-/* ring_process.c: which process is meant by an owner word, and whether it lives as far as `process` can tell. */
+/* process.c: which process is meant by an owner word, and whether it lives as far as `process` can tell. */
 struct k2i_process {
 	uint64_t owner;     /* as k2i_slot.owner */
 	uint64_t namespace; /* as k2i_slot.owner_namespace */
@@ -40,7 +41,7 @@ struct k2hft_ring {
 	int wake_epoll, wake_event, wake_inotify, wake_timer; /* -1: none */
 	struct k2i_stream_copy **stream_copies;
 
-	_Atomic bool sent;            /* a client has it */
+	_Atomic bool has_client;
 	_Atomic bool abandoned;       /* once k2i_ring_abandoned has found it so */
 	pthread_mutex_t stream_mutex; /* of declarers in this process, and while stream_copies changes */
 };
@@ -97,11 +98,11 @@ bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t s
 /* The tail, for a walk that begins at or above the consumer's head: never further than a lap from it. */
 uint64_t k2i_tail_load(const struct k2hft_ring *ring);
 
-/* ring_process.c: 0 or -errno. */
+/* process.c: 0 or -errno. */
 int k2i_process_self(struct k2i_process *process);
 bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other);
 
-/* ring_slot.c */
+/* slot.c */
 struct k2i_slot *k2i_slot_take(struct k2hft_ring *ring);
 void k2i_slot_free(struct k2i_slot *slot);
 unsigned k2i_slots_used(const struct k2hft_ring *ring);
@@ -120,48 +121,19 @@ bool k2i_position_claimed(const struct k2hft_ring *ring, uint64_t position);
 /* The lowest place in (position, limit) where a live producer has or makes a claim, else `limit`. */
 uint64_t k2i_live_claim_next(const struct k2hft_ring *ring, uint64_t position, uint64_t limit);
 
-/* ring_repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
+/* repair.c: takes marks out of the room that nobody has claimed, where a power cut can have left some. */
 void k2i_free_room_clear(struct k2hft_ring *ring);
 /* Takes out the mark of the entry whose end the file lost when it was cut to `file_bytes`. */
 void k2i_cut_entry_clear(struct k2hft_ring *ring, uint64_t file_bytes);
-/*
- * Whether damage was mended, by this consumer or one before, that is not acknowledged yet, and around what: gaps between
- * `*from` and `*to` can be what was lost. Both 0 if not.
- */
-bool k2i_ring_damage(const struct k2hft_ring *ring, uint64_t *from, uint64_t *to);
-
-/*
- * ring_open.c: whether the consumer of a ring that this process is attached to is gone, and none can follow: the memory or
- * file has no name, and nobody keeps it. `_known`: whether that was found before, without another look.
- */
-bool k2i_ring_abandoned(struct k2hft_ring *ring);
-bool k2i_ring_abandoned_known(const struct k2hft_ring *ring);
-/*
- * ring_open.c, the consumer only: where the ring ended when it was opened. However often it is opened again, that stays as
- * it is until a receiver has heard of it (k2i_ring_known): before that none can have what is behind. `*known`: one has
- * heard of it; the answer is then where the ring ends now.
- */
-uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *known);
-void k2i_ring_known(struct k2hft_ring *ring);
-
-/* ring_map.c: gives another uuid to a ring that is a copy: its positions name other chunks than the original's. 0 or -EIO */
-int k2i_ring_rename(struct k2hft_ring *ring);
-
-/* ring_wake.c: open takes what is needed, before there is a file; watch is for when there is one. 0 or -errno. */
+/* wake.c: open takes what is needed, before there is a file; watch is for when there is one. 0 or -errno. */
 int k2i_wake_open(struct k2hft_ring *ring);
 int k2i_wake_watch(struct k2hft_ring *ring);
 void k2i_wake_close(struct k2hft_ring *ring);
 void k2i_wake_arm(struct k2hft_ring *ring);
 void k2i_consumer_wake(struct k2hft_ring *ring);
-/* Ends a sleep of the consumer, which reads before the next one. The consumer only. */
-void k2i_consumer_stir(struct k2hft_ring *ring);
-/* Room behind the tail. */
-uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring);
-/* Whether a claim of so much payload would find room. */
-bool k2i_ring_room(const struct k2hft_ring *ring, size_t bytes);
 void k2i_space_wake(struct k2hft_ring *ring);
 
-/* ring_lock.c: locks in the file, which end with the process. 0 or -errno. */
+/* lock.c: locks in the file, which end with the process. 0 or -errno. */
 int k2i_ring_lock(int descriptor, unsigned lock);
 int k2i_ring_lock_try(int descriptor, unsigned lock);
 void k2i_ring_unlock(int descriptor, unsigned lock);
@@ -174,8 +146,16 @@ bool k2i_ring_locked(int descriptor, unsigned lock);
 int k2i_table_lock(struct k2hft_ring *ring);
 void k2i_table_unlock(struct k2hft_ring *ring);
 
-/* ring_stream.c: whether it ever was: so are those of chunks; and whether somebody has it now: so is a producer's. */
-bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id);
+/* Whether the stream ever was declared, as each of a chunk was. */
+static inline bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
+{
+	if (stream_id == 0 || stream_id > K2HFT_STREAM_COUNT_MAX)
+		return false;
+	/* relaxed: asked for the stream of a chunk, which was declared before R1 of that chunk. */
+	return atomic_load_explicit(&ring->streams[stream_id - 1].declared, memory_order_relaxed) == 1;
+}
+
+/* stream.c: whether somebody has the stream declared now, as each producer must that commits a chunk of it. */
 bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id);
 unsigned k2i_streams_declared(const struct k2hft_ring *ring);
 void k2i_streams_forget(struct k2hft_ring *ring);

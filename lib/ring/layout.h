@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "frame/wire.h"
-#include "ring/counts.h"
+#include "ring/ring.h"
 
 /*
  * What processes share. Native byte order, except the entries, which go over the wire. Nothing here may change without
@@ -25,6 +25,8 @@
 
 /* Two lines of 64 bytes: processors fetch them in pairs, so one line alone does not keep writers apart. */
 #define K2I_LINE_BYTES 128
+
+#define K2I_RING_COUNT_ROOM 64u
 
 struct k2i_ring_header {
 	/* Written before anybody else can see the ring, never after; but for the uuid of one that turns out to be a copy. */
@@ -69,7 +71,7 @@ struct k2i_ring_header {
 	_Atomic uint64_t consumer_namespace;
 	_Atomic uint64_t epoch;
 	_Atomic uint32_t clean;
-	uint8_t knock; /* written through the descriptor to wake the consumer, see ring_wake.c */
+	uint8_t knock; /* written through the descriptor to wake the consumer, see wake.c */
 	uint8_t spare[3];
 	uint8_t boot_id[16];
 
@@ -110,7 +112,7 @@ struct k2i_stream {
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 };
 
-/* A chunk's header, frame_wire.h, as the words that the ring writes. Of a gap only the mark need exist. */
+/* A chunk's header, frame/wire.h, as the words that the ring writes. Of a gap only the mark need exist. */
 struct k2i_entry {
 	_Atomic uint64_t mark;
 	_Atomic uint64_t stream_records;

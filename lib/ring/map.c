@@ -9,29 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct k2hft_ring *k2i_ring_new(void)
-{
-	struct k2hft_ring *ring = calloc(1, sizeof(*ring));
-
-	if (!ring)
-		return NULL;
-	ring->descriptor = ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
-	(void)pthread_mutex_init(&ring->stream_mutex, NULL);
-	return ring;
-}
-
-void k2i_ring_delete(struct k2hft_ring *ring)
-{
-	k2i_wake_close(ring);
-	k2i_stream_copies_free(ring);
-	if (ring->header)
-		(void)munmap(ring->header, ring->mapped_bytes);
-	if (ring->descriptor >= 0)
-		(void)close(ring->descriptor);
-	(void)pthread_mutex_destroy(&ring->stream_mutex);
-	free(ring);
-}
-
 /* Addresses for the whole of it, of which none can be used yet; MAP_FAILED as mmap(2). */
 static void *addresses_reserve(uint64_t capacity, size_t *all_bytes)
 {

@@ -4,11 +4,6 @@
 
 #include "ring/handle.h"
 
-/* A handle that has nothing yet. NULL: no memory. */
-struct k2hft_ring *k2i_ring_new(void);
-/* Unmaps and closes everything that the handle has. */
-void k2i_ring_delete(struct k2hft_ring *ring);
-
 /* Writes the header of a new ring into a file of zeros that has its full size. */
 int k2i_ring_format(int descriptor, uint64_t capacity, uint64_t *seed);
 /* Reads the header of a ring. -EPROTO: it is none, or is cut short: then `*cut` if it is not NULL. */
@@ -20,7 +15,7 @@ int k2i_ring_map(struct k2hft_ring *ring, uint64_t capacity, uint64_t seed);
 int k2i_ring_map_check(uint64_t capacity);
 
 /*
- * ring_file.c: -EFBIG: this process may not write a file up to there. It would get SIGXFSZ, and a library must not be what
+ * file.c: -EFBIG: this process may not write a file up to there. It would get SIGXFSZ, and a library must not be what
  * ends a program.
  */
 int k2i_ring_limit_check(uint64_t bytes);
@@ -33,7 +28,7 @@ struct k2i_ring_found {
 };
 /* Opens `path` or makes it, of `found->capacity`, with the consumer's place taken. `found`: the ring that is in it then. */
 int k2i_ring_file_open(const char *path, bool fresh, struct k2i_ring_found *found);
-/* Whether the file's consumer is there, judged by what its header says. */
+/* alive.c: whether the file's consumer is there, judged by what its header says. */
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header);
 
 #endif

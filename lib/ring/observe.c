@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/counts.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

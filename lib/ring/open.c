@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,31 @@
 #include "base/uuid.h"
 
 #define RING_FLAGS_KNOWN (K2HFT_RING_FRESH | K2HFT_RING_TEMPORARY)
+
+/* A handle that has nothing yet. NULL: no memory. */
+static struct k2hft_ring *handle_new(void)
+{
+	struct k2hft_ring *ring = calloc(1, sizeof(*ring));
+
+	if (!ring)
+		return NULL;
+	ring->descriptor = ring->wake_epoll = ring->wake_event = ring->wake_inotify = ring->wake_timer = -1;
+	(void)pthread_mutex_init(&ring->stream_mutex, NULL);
+	return ring;
+}
+
+/* Unmaps and closes everything that the handle has. */
+static void handle_delete(struct k2hft_ring *ring)
+{
+	k2i_wake_close(ring);
+	k2i_stream_copies_free(ring);
+	if (ring->header)
+		(void)munmap(ring->header, ring->mapped_bytes);
+	if (ring->descriptor >= 0)
+		(void)close(ring->descriptor);
+	(void)pthread_mutex_destroy(&ring->stream_mutex);
+	free(ring);
+}
 
 static int options_check(struct k2hft_ring_options *options)
 {
@@ -104,16 +130,16 @@ static int inherit(struct k2hft_ring *ring)
 	return 0;
 }
 
-uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *known)
+uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *introduced)
 {
 	/* relaxed: the consumer alone writes it. */
 	uint64_t opened_at = atomic_load_explicit(&ring->header->opened_at, memory_order_relaxed);
 
-	*known = opened_at == 0;
-	return *known ? k2i_tail_load(ring) : opened_at - 1;
+	*introduced = opened_at == 0;
+	return *introduced ? k2i_tail_load(ring) : opened_at - 1;
 }
 
-void k2i_ring_known(struct k2hft_ring *ring)
+void k2i_ring_introduced(struct k2hft_ring *ring)
 {
 	/* relaxed: as above. */
 	atomic_store_explicit(&ring->header->opened_at, 0, memory_order_relaxed);
@@ -122,8 +148,8 @@ void k2i_ring_known(struct k2hft_ring *ring)
 static void consumer_begin(struct k2hft_ring *ring)
 {
 	struct k2i_ring_header *header = ring->header;
-	bool known;
-	uint64_t opened_at = k2i_ring_opened_at(ring, &known);
+	bool introduced;
+	uint64_t opened_at = k2i_ring_opened_at(ring, &introduced);
 
 	/* relaxed: as above. */
 	atomic_store_explicit(&header->opened_at, opened_at | 1, memory_order_relaxed);
@@ -142,7 +168,7 @@ static void consumer_begin(struct k2hft_ring *ring)
 /* What a handle needs beside the file: taken first, since a file may be replaced, and what was in it is then gone. */
 static int consumer_make(struct k2hft_ring **ring)
 {
-	struct k2hft_ring *made = k2i_ring_new();
+	struct k2hft_ring *made = handle_new();
 	int error;
 
 	if (!made)
@@ -151,7 +177,7 @@ static int consumer_make(struct k2hft_ring **ring)
 	made->stream_copies = calloc(K2HFT_STREAM_COUNT_MAX, sizeof(*made->stream_copies));
 	error = made->stream_copies ? k2i_wake_open(made) : -ENOMEM;
 	if (error)
-		k2i_ring_delete(made);
+		handle_delete(made);
 	else
 		*ring = made;
 	return error;
@@ -194,7 +220,7 @@ static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring *
 	opened->descriptor = file_get(&options, &found);
 	error = opened->descriptor < 0 ? opened->descriptor : consumer_start(opened, &found);
 	if (error) {
-		k2i_ring_delete(opened);
+		handle_delete(opened);
 		return error;
 	}
 	k2i_ring_unlock(opened->descriptor, K2I_LOCK_OPEN);
@@ -259,7 +285,7 @@ static int file_open(const char *path)
 
 static int ring_attach(const char *path, struct k2hft_ring **ring)
 {
-	struct k2hft_ring *attached = k2i_ring_new();
+	struct k2hft_ring *attached = handle_new();
 	int error;
 
 	if (!attached)
@@ -267,7 +293,7 @@ static int ring_attach(const char *path, struct k2hft_ring **ring)
 	attached->descriptor = file_open(path);
 	error = attached->descriptor < 0 ? attached->descriptor : attach(attached);
 	if (error)
-		k2i_ring_delete(attached);
+		handle_delete(attached);
 	else
 		*ring = attached;
 	return error;
@@ -279,30 +305,6 @@ int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
 
 	errno = kept;
 	return status;
-}
-
-bool k2i_ring_abandoned_known(const struct k2hft_ring *ring)
-{
-	/* relaxed: a fact about another process, which nothing here goes with. */
-	return atomic_load_explicit(&ring->abandoned, memory_order_relaxed);
-}
-
-bool k2i_ring_abandoned(struct k2hft_ring *ring)
-{
-	struct k2i_ring_header header;
-	struct stat file;
-	/* A writer's look, in the middle of its call. */
-	int kept = errno, cancel_state = k2i_cancel_disable();
-
-	/* By its name another consumer can find a ring that lost its own: that is waited for. */
-	if (ring->attachment && !k2i_ring_abandoned_known(ring) && fstat(ring->descriptor, &file) == 0 &&
-	    file.st_nlink == 0 && k2i_ring_identify(ring->descriptor, &header, NULL) == 0 &&
-	    !k2i_ring_locked(ring->descriptor, K2I_LOCK_KEPT) && !k2i_consumer_alive(ring->descriptor, &header))
-		/* relaxed: as above. */
-		atomic_store_explicit(&ring->abandoned, true, memory_order_relaxed);
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
-	return k2i_ring_abandoned_known(ring);
 }
 
 void k2hft_ring_close(struct k2hft_ring *ring)
@@ -323,7 +325,7 @@ void k2hft_ring_close(struct k2hft_ring *ring)
 		k2i_ring_unlock(ring->descriptor, K2I_LOCK_CONSUMER);
 		K2I_CRASH(ring_closed);
 	}
-	k2i_ring_delete(ring);
+	handle_delete(ring);
 	errno = kept;
 }
 
@@ -353,6 +355,33 @@ int k2hft_ring_keep(const struct k2hft_ring *ring)
 
 	errno = kept;
 	return status;
+}
+
+uint64_t k2i_ring_bytes(const struct k2hft_ring *ring)
+{
+	return ring->capacity;
+}
+
+const void *k2i_ring_at(const struct k2hft_ring *ring, uint64_t position)
+{
+	return k2i_entry_at(ring, position);
+}
+
+bool k2i_ring_own(const struct k2hft_ring *ring)
+{
+	return ring->process.owner >> 32 == (uint64_t)getpid();
+}
+
+bool k2i_ring_client_enter(struct k2hft_ring *ring)
+{
+	/* A14 */
+	return !atomic_exchange_explicit(&ring->has_client, true, memory_order_acquire);
+}
+
+void k2i_ring_client_leave(struct k2hft_ring *ring)
+{
+	/* R14 */
+	atomic_store_explicit(&ring->has_client, false, memory_order_release);
 }
 
 void *k2hft_ring_memory(const struct k2hft_ring *ring, size_t *bytes)

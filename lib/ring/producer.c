@@ -258,7 +258,7 @@ uint64_t k2hft_producer_position(const struct k2hft_producer *producer)
 
 void k2hft_producer_drop(struct k2hft_producer *producer, uint64_t record_count)
 {
-	k2i_ring_count(producer->ring, K2I_RING_dropped_records, record_count);
+	k2i_ring_count(producer->ring, dropped_records, record_count);
 }
 
 int k2hft_producer_push(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, const void *data,

@@ -195,7 +195,7 @@ int k2hft_ring_repair(struct k2hft_ring *ring)
 		walk.position = walk.end;
 	}
 	k2i_slots_sweep(ring);
-	k2i_ring_count(ring, K2I_RING_repaired_places, (uint64_t)mended);
+	k2i_ring_count(ring, repaired_places, (uint64_t)mended);
 	return mended;
 }
 

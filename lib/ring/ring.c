@@ -4,7 +4,7 @@
 /*
  * The ring: what it promises, and why that holds.
  *
- * Memory (ring_layout.h). The data pages are mapped twice in a row, so an entry that begins near the end goes on behind
+ * Memory (layout.h). The data pages are mapped twice in a row, so an entry that begins near the end goes on behind
  * it and is contiguous for every reader. Entries are only ever addressed from their begin in the first view.
  *
  *	| header | slots | streams |            data            |   the same data again   |
@@ -45,6 +45,7 @@
  *	11   space_sequence     wake                         wait                       what was freed
  *	12   stream.references  release of a stream          find; declare              the tail of that moment
  *	13   streams_locked     end of a declaration         declare                    the table
+ *	14   has_client         end of a client              begin of the next          the consumer's own positions
  *
  * 6 and 7 are sequentially consistent accesses on both sides, not fences: a commit's mark and its look at `sleeping`
  * can't pass each other, nor can the consumer's store and its look at the mark.
@@ -65,7 +66,7 @@
  * claim ends, and the slot's `rear` stands for the rest. While it wakes the consumer, `sleeping` still tells the next
  * one to do so. Nothing else of a producer is waited for.
  *
- * Search for an owner (examine() of ring_repair.c, absence() of ring_consumer.c). Slots and marks are not read in one
+ * Search for an owner (examine() of repair.c, absence() of consumer.c). Slots and marks are not read in one
  * instant. A claim that is missed in its slot because it ended has left its mark (A3), with one exception: it went back
  * as a whole, and the room may have been claimed again by one whose slot was passed already. But then give_backs was
  * raised before that slot was emptied; it is read before and after, and if it moved, nothing is concluded. Its increment

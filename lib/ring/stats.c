@@ -14,6 +14,9 @@ static uint64_t word(_Atomic uint64_t *from)
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
+static_assert(offsetof(struct k2hft_ring_stats, pieces) + sizeof(uint64_t) == sizeof(struct k2hft_ring_stats),
+	      "the counts are the last fields");
+
 static void slots_count(const struct k2hft_ring *ring, struct k2hft_ring_stats *stats)
 {
 	unsigned used = k2i_slots_used(ring);
@@ -38,10 +41,10 @@ static uint64_t unacked(const struct k2hft_ring_stats *stats)
 	return stats->committed_records - stats->acked_records;
 }
 
-void k2i_ring_count(const struct k2hft_ring *ring, enum k2i_ring_count count, uint64_t add)
+void k2i_ring_count_at(const struct k2hft_ring *ring, unsigned count, uint64_t more)
 {
-	if (add)
-		(void)atomic_fetch_add_explicit(&ring->header->counts[count], add, memory_order_relaxed);
+	if (more)
+		(void)atomic_fetch_add_explicit(&ring->header->counts[count], more, memory_order_relaxed);
 }
 
 int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *stats)
@@ -61,10 +64,11 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 		.damaged_bytes = word(&header->damaged_bytes),
 		.streams = k2i_streams_declared(ring),
 	};
+	uint64_t counts[K2I_RING_COUNT_COUNT];
 
-#define K2I_RING_COUNT_READ(name) now.name = word(&header->counts[K2I_RING_##name]);
-	K2I_RING_COUNTS(K2I_RING_COUNT_READ)
-#undef K2I_RING_COUNT_READ
+	for (unsigned count = 0; count < K2I_RING_COUNT_COUNT; count++)
+		counts[count] = word(&header->counts[count]);
+	memcpy((uint8_t *)&now + offsetof(struct k2hft_ring_stats, dropped_records), counts, sizeof(counts));
 	memcpy(now.uuid, (const uint64_t[]){word(&header->uuid[0]), word(&header->uuid[1])}, sizeof(now.uuid));
 	slots_count(ring, &now);
 	now.unacked_records = unacked(&now);

@@ -57,14 +57,6 @@ static bool stream_free(const struct k2hft_ring *ring, struct k2i_stream *stream
 	       head >= atomic_load_explicit(&ring->header->tail, memory_order_relaxed);
 }
 
-bool k2i_stream_declared(const struct k2hft_ring *ring, uint32_t stream_id)
-{
-	if (stream_id == 0 || stream_id > K2HFT_STREAM_COUNT_MAX)
-		return false;
-	/* relaxed: asked for the stream of a chunk, which was declared before R1 of that chunk. */
-	return atomic_load_explicit(&ring->streams[stream_id - 1].declared, memory_order_relaxed) == 1;
-}
-
 bool k2i_stream_referenced(const struct k2hft_ring *ring, uint32_t stream_id)
 {
 	return stream_id != 0 && stream_id <= K2HFT_STREAM_COUNT_MAX && references(&ring->streams[stream_id - 1]) != 0;

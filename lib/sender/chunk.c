@@ -8,7 +8,7 @@
 
 #include "client/client.h"
 #include "base/clock.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 #include "sender/sender.h"
 
 /* A wait for room looks around at least this often. */
@@ -30,7 +30,7 @@ void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_co
 {
 	struct k2hft_sender *sender = writer->sender;
 	k2i_counter_add(&writer->dropped_records, record_count);
-	k2i_ring_count(sender->ring, K2I_RING_dropped_records, record_count);
+	k2i_ring_count(sender->ring, dropped_records, record_count);
 	k2i_log_limited(&sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"sender: %s: %llu records dropped", reason(status), (unsigned long long)record_count);
 }
@@ -43,7 +43,7 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status)
 		return 0;
 	/* relaxed, this and the next: nothing else is ordered by a counter. */
 	(void)atomic_fetch_add_explicit(&sender->refused_writes, 1, memory_order_relaxed);
-	k2i_ring_count(sender->ring, K2I_RING_refused_writes, 1);
+	k2i_ring_count(sender->ring, refused_writes, 1);
 	k2i_log_limited(&sender->refused_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
 			"sender: a write is refused, and its writer told so: %s", reason(status));
 	return status;
@@ -52,7 +52,7 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status)
 static void count_piece(struct k2hft_sender *sender)
 {
 	(void)atomic_fetch_add_explicit(&sender->pieces, 1, memory_order_relaxed);
-	k2i_ring_count(sender->ring, K2I_RING_pieces, 1);
+	k2i_ring_count(sender->ring, pieces, 1);
 	k2i_log_limited(&sender->piece_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_INFO,
 			"sender: a record over %zu bytes goes in pieces", sender->piece_bytes_max);
 }
@@ -76,7 +76,7 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 	/* Only if somebody wrote over the ring's own words; the records can't be saved, the count can. */
 	(void)k2hft_producer_discard(writer->producer);
 	k2i_counter_add(&writer->dropped_records, record_count);
-	k2i_ring_count(writer->sender->ring, K2I_RING_dropped_records, record_count);
+	k2i_ring_count(writer->sender->ring, dropped_records, record_count);
 	k2i_log_limited(&writer->sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"sender: %u records lost: commit: %s", record_count, strerror(-status));
 	return status;
@@ -254,8 +254,7 @@ void k2i_writer_announce(struct k2hft_writer *writer)
 	struct k2hft_sender *sender = writer->sender;
 
 	writer->announce = false;
-	if (atomic_load_explicit(&sender->ring->header->sleeping, memory_order_seq_cst)) /* edge S4 */
-		k2i_consumer_wake(sender->ring);
+	k2i_consumer_wake_asleep(sender->ring); /* edge S4 */
 	if (sender->client)
 		k2i_client_claim_begun(sender->client);
 }

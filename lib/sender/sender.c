@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/options.h"
-#include "ring/counts.h"
-#include "ring/handle.h"
+#include "ring/ring.h"
 #include "sender/writer.h"
 
 /* The largest payload is the largest entry without its header and padding. */
@@ -45,7 +44,7 @@ static size_t smaller(size_t one, size_t other)
 /* Sizes that one writer may take, so that several fit into a small ring. */
 static void sizes_set(struct k2hft_sender *sender)
 {
-	size_t ring_bytes = (size_t)sender->ring->capacity; /* it is mapped */
+	size_t ring_bytes = (size_t)k2i_ring_bytes(sender->ring); /* it is mapped */
 	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
 
 	sender->open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16);

@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "ring/handle.h"
+#include "ring/ring.h"
 #include "sender/sender.h"
 
 /* Both the entry of a chunk that a record in pieces needs beside its payload, and its padding. */
@@ -193,7 +193,7 @@ static int pieces_admit(const struct k2hft_writer *writer, size_t bytes)
 
 	if (sender->full == K2HFT_FULL_BLOCK)
 		return 0;
-	if (needed > sender->ring->capacity / 2)
+	if (needed > k2i_ring_bytes(sender->ring) / 2)
 		return -EMSGSIZE;
 	if (needed <= k2i_ring_free_bytes(sender->ring))
 		return 0;

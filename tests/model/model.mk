@@ -11,7 +11,7 @@ check-model: deps       ## schedules of the ring's code, STATES (250000) of each
 ifneq ($(and $(filter-out %musl,$(filter x86_64-%,$(shell $(CC) -dumpmachine))),$(if $(SANITIZE),,yes)),)
 unit: $(MODEL)
 endif
-MODEL_RING  := $(patsubst %,$(B)/model/lib/ring/%.o,ring consumer producer repair slot stream table_lock wake)
+MODEL_RING  := $(patsubst %,$(B)/model/lib/ring/%.o,ring consumer producer repair slot stream table_lock space wake)
 MODEL_OWN   := $(patsubst %.c,$(B)/model/%.o,$(wildcard tests/model/*.c))
 # Bytes of a stack that nobody has written yet must be the same in equal states.
 MODEL_BUILD  = $(CC) -std=c11 -D_GNU_SOURCE -Iinclude -iquote lib -iquote . -Itests/model $(WARNINGS) -O1 -g \

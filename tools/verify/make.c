@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ring/counts.h"
+#include "app/program/ring_stats.h"
 #include "tools/verify/output.h"
 #include "tools/verify/record.h"
 
@@ -277,7 +277,7 @@ static bool flush_stop(void)
 static uint64_t stalled_ns(struct making *making, struct k2hft_sender *sender)
 {
 	uint64_t writes = atomic_load_explicit(&making->writes, memory_order_relaxed),
-		 now_ns = k2i_clock_ns(CLOCK_MONOTONIC), acked = k2i_ring_stats(k2hft_sender_ring(sender)).acked;
+		 now_ns = k2i_clock_ns(CLOCK_MONOTONIC), acked = k2i_ring_stats_get(k2hft_sender_ring(sender)).acked;
 
 	if (!atomic_load_explicit(&making->writing, memory_order_relaxed) || writes != making->moved_writes ||
 	    acked != making->moved_acked) {

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "ring/counts.h"
-
 #define FINE false
 #define LOSS true
 #define ENTRY(name, kind, loss, help) {#name, K2I_##kind, loss, help},

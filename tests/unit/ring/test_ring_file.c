@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "ring/counts.h"
 #include "ring/handle.h"
 #include "random_help.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring/counts.h"
+#include "ring/ring.h"
 #include "sender/writer.h"
 #include "writer_help.h"
 
