@@ -15,7 +15,7 @@
 /* In ten seconds: each is about another ring. */
 #define LINES 20u
 
-struct ring_whole { /* the whole of a struct k2i_ring */
+struct ring_internal { /* the whole of a struct k2i_ring */
 	struct k2i_ring ring;
 	pthread_mutex_t mutex;
 	struct k2i_owner owner; /* id 0: none */
@@ -35,9 +35,9 @@ struct k2i_rings {
 	struct k2i_table table;
 };
 
-static struct ring_whole *ring_whole(struct k2i_ring *ring)
+static struct ring_internal *ring_internal(struct k2i_ring *ring)
 {
-	return (struct ring_whole *)(void *)ring;
+	return (struct ring_internal *)(void *)ring;
 }
 
 int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_counters *counters,
@@ -66,60 +66,60 @@ void k2i_rings_free(struct k2i_rings *rings)
 	free(rings);
 }
 
-static struct ring_whole *ring_find(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
+static struct ring_internal *ring_find(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
 {
 	struct k2i_table_node *node = NULL;
-	struct ring_whole *whole;
+	struct ring_internal *internal;
 
 	while ((node = k2i_table_find(&rings->table, hash, node)) != NULL) {
-		whole = K2I_TABLE_ENTRY(node, struct ring_whole, node);
-		if (memcmp(whole->ring.uuid, uuid, 16) == 0)
-			return whole;
+		internal = K2I_TABLE_ENTRY(node, struct ring_internal, node);
+		if (memcmp(internal->ring.uuid, uuid, 16) == 0)
+			return internal;
 	}
 	return NULL;
 }
 
-static struct ring_whole *ring_make(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
+static struct ring_internal *ring_make(struct k2i_rings *rings, const uint8_t uuid[16], uint64_t hash)
 {
-	struct ring_whole *whole = calloc(1, sizeof(*whole));
+	struct ring_internal *internal = calloc(1, sizeof(*internal));
 
-	if (!whole)
+	if (!internal)
 		return NULL;
-	if (k2i_table_insert(&rings->table, &whole->node, hash)) {
-		free(whole);
+	if (k2i_table_insert(&rings->table, &internal->node, hash)) {
+		free(internal);
 		return NULL;
 	}
-	memcpy(whole->ring.uuid, uuid, 16);
+	memcpy(internal->ring.uuid, uuid, 16);
 	for (uint32_t i = 0; i < K2I_SINKS_MAX; i++) {
-		memcpy(whole->ring.rows[i].uuid, uuid, 16);
-		whole->ring.rows[i].sink = i;
+		memcpy(internal->ring.rows[i].uuid, uuid, 16);
+		internal->ring.rows[i].sink = i;
 	}
-	(void)pthread_mutex_init(&whole->mutex, NULL);
-	return whole;
+	(void)pthread_mutex_init(&internal->mutex, NULL);
+	return internal;
 }
 
-static struct ring_whole *ring_refer(struct k2i_rings *rings, const uint8_t uuid[16])
+static struct ring_internal *ring_refer(struct k2i_rings *rings, const uint8_t uuid[16])
 {
 	uint64_t hash = k2i_table_hash(uuid, 16);
-	struct ring_whole *whole;
+	struct ring_internal *internal;
 
 	(void)pthread_mutex_lock(&rings->mutex);
-	whole = ring_find(rings, uuid, hash);
-	if (!whole)
-		whole = ring_make(rings, uuid, hash);
-	if (whole)
-		whole->references++;
+	internal = ring_find(rings, uuid, hash);
+	if (!internal)
+		internal = ring_make(rings, uuid, hash);
+	if (internal)
+		internal->references++;
 	(void)pthread_mutex_unlock(&rings->mutex);
-	return whole;
+	return internal;
 }
 
-static void ring_forget(struct k2i_rings *rings, struct ring_whole *whole)
+static void ring_forget(struct k2i_rings *rings, struct ring_internal *internal)
 {
 	(void)pthread_mutex_lock(&rings->mutex);
-	if (--whole->references == 0) {
-		k2i_table_remove(&rings->table, &whole->node);
-		(void)pthread_mutex_destroy(&whole->mutex);
-		free(whole);
+	if (--internal->references == 0) {
+		k2i_table_remove(&rings->table, &internal->node);
+		(void)pthread_mutex_destroy(&internal->mutex);
+		free(internal);
 	}
 	(void)pthread_mutex_unlock(&rings->mutex);
 }
@@ -195,11 +195,11 @@ static void row_attach(struct k2i_rings *rings, const struct k2i_ledger_ring *le
 			   ledger->position != ledger->synced;
 }
 
-static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, const struct k2i_ring_greeting *greeting,
-			 struct k2i_ring_place *place)
+static int attach_locked(struct k2i_rings *rings, struct ring_internal *internal,
+			 const struct k2i_ring_greeting *greeting, struct k2i_ring_place *place)
 {
 	struct k2i_ledger_ring ledger[K2I_SINKS_MAX] = {0};
-	uint64_t epoch = whole->epoch;
+	uint64_t epoch = internal->epoch;
 	uint32_t i;
 
 	for (i = 0; i < rings->sink_count; i++) {
@@ -210,13 +210,13 @@ static int attach_locked(struct k2i_rings *rings, struct ring_whole *whole, cons
 		return -ESTALE;
 	memset(place, 0, sizeof(*place));
 	for (i = 0; i < rings->sink_count; i++)
-		row_attach(rings, &ledger[i], greeting, &whole->ring.rows[i], place);
+		row_attach(rings, &ledger[i], greeting, &internal->ring.rows[i], place);
 	for (i = 0; i < rings->sink_count; i++)
-		place->positions[i] = whole->ring.rows[i].position;
+		place->positions[i] = internal->ring.rows[i].position;
 	if (!place->known)
 		unknown_report(rings, greeting);
-	place->position = k2i_ring_committed(&whole->ring, rings->sink_count);
-	whole->epoch = greeting->epoch;
+	place->position = k2i_ring_committed(&internal->ring, rings->sink_count);
+	internal->epoch = greeting->epoch;
 	return 0;
 }
 
@@ -233,55 +233,55 @@ uint64_t k2i_ring_committed(const struct k2i_ring *ring, uint32_t sink_count)
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
 		    struct k2i_ring **ring, struct k2i_ring_place *place)
 {
-	struct ring_whole *whole = ring_refer(rings, greeting->uuid);
+	struct ring_internal *internal = ring_refer(rings, greeting->uuid);
 	struct k2i_owner before = {0};
 	int error;
 
-	if (!whole)
+	if (!internal)
 		return -ENOMEM;
 	/* Waits for a commit of the connection before: its position is the one to go on from. */
-	(void)pthread_mutex_lock(&whole->mutex);
-	error = attach_locked(rings, whole, greeting, place);
+	(void)pthread_mutex_lock(&internal->mutex);
+	error = attach_locked(rings, internal, greeting, place);
 	if (!error) {
-		before = whole->owner;
-		whole->owner = owner;
+		before = internal->owner;
+		internal->owner = owner;
 	}
-	(void)pthread_mutex_unlock(&whole->mutex);
+	(void)pthread_mutex_unlock(&internal->mutex);
 	if (error) {
-		ring_forget(rings, whole);
+		ring_forget(rings, internal);
 		return error;
 	}
 	if (before.id)
 		rings->fenced(before);
-	*ring = &whole->ring;
+	*ring = &internal->ring;
 	return 0;
 }
 
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner)
 {
-	struct ring_whole *whole = ring_whole(ring);
+	struct ring_internal *internal = ring_internal(ring);
 
-	(void)pthread_mutex_lock(&whole->mutex);
-	if (whole->owner.id == owner.id)
-		whole->owner.id = 0;
-	(void)pthread_mutex_unlock(&whole->mutex);
-	ring_forget(rings, whole);
+	(void)pthread_mutex_lock(&internal->mutex);
+	if (internal->owner.id == owner.id)
+		internal->owner.id = 0;
+	(void)pthread_mutex_unlock(&internal->mutex);
+	ring_forget(rings, internal);
 }
 
 int k2i_ring_enter(struct k2i_ring *ring, struct k2i_owner owner)
 {
-	struct ring_whole *whole = ring_whole(ring);
+	struct ring_internal *internal = ring_internal(ring);
 
-	(void)pthread_mutex_lock(&whole->mutex);
-	if (whole->owner.id == owner.id)
+	(void)pthread_mutex_lock(&internal->mutex);
+	if (internal->owner.id == owner.id)
 		return 0;
-	(void)pthread_mutex_unlock(&whole->mutex);
+	(void)pthread_mutex_unlock(&internal->mutex);
 	return -ESTALE;
 }
 
 void k2i_ring_leave(struct k2i_ring *ring)
 {
-	(void)pthread_mutex_unlock(&ring_whole(ring)->mutex);
+	(void)pthread_mutex_unlock(&ring_internal(ring)->mutex);
 }
 
 void k2i_ring_end(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner)

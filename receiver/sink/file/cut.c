@@ -10,15 +10,15 @@
 /*
  * A disk that does not tell the length of a file has not moved its descriptor, which stands where the last write ended.
  */
-static void uncut_set(struct k2i_output_whole *file, off_t end)
+static void stale_tail_set(struct k2i_output_internal *file, off_t end)
 {
 	if (end > (off_t)file->output.length)
-		file->uncut = (uint64_t)end;
+		file->stale_tail = (uint64_t)end;
 }
 
 int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t open_writer)
 {
-	struct k2i_output_whole *file = k2i_output_whole(output);
+	struct k2i_output_internal *file = k2i_output_internal(output);
 	struct stat status;
 	bool known = fstat(output->descriptor, &status) == 0;
 	int error;
@@ -34,7 +34,7 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 		return 0;
 	if (ftruncate(output->descriptor, (off_t)length) < 0) {
 		error = -errno;
-		uncut_set(file, known ? status.st_size : lseek(output->descriptor, 0, SEEK_CUR));
+		stale_tail_set(file, known ? status.st_size : lseek(output->descriptor, 0, SEEK_CUR));
 		return error;
 	}
 	file->dirty = true;
@@ -42,37 +42,37 @@ int k2i_output_cut(struct k2i_output_file *output, uint64_t length, uint64_t ope
 }
 
 /* Until then it may yet be cut. A tail that is gone with its file is nowhere twice. */
-void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+void k2i_output_stale_tail_keep(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
-	if (!file->uncut)
+	if (!file->stale_tail)
 		return;
-	file->uncut = 0;
+	file->stale_tail = 0;
 	k2i_count(&outputs->counters->uncut_files, 1);
-	k2i_log_limited(&outputs->uncut_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
+	k2i_log_limited(&outputs->stale_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_ERROR,
 			"output: what was to be cut off %s stays: records can be there twice", file->label);
 }
 
-int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+int k2i_output_stale_tail_cut(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	struct k2i_output_file *output = &file->output;
 	struct stat status;
 	int error;
 
-	if (!file->uncut)
+	if (!file->stale_tail)
 		return 0;
 	if (output->descriptor < 0 || fstat(output->descriptor, &status) < 0)
 		return -EIO;
 	/*
 	 * If somebody has changed it, what is to be cut off can't be told from his. A tail that can never be cut stays.
 	 */
-	error = (uint64_t)status.st_size == file->uncut ? 0 : -EPERM;
+	error = (uint64_t)status.st_size == file->stale_tail ? 0 : -EPERM;
 	if (!error && status.st_nlink) {
 		error = k2i_output_cut(output, output->length, output->open_writer);
 		if (error && !k2i_output_error_own(error))
 			return error;
 	}
 	if (error && status.st_nlink && status.st_size)
-		k2i_output_uncut_stays(outputs, file);
-	file->uncut = 0;
+		k2i_output_stale_tail_keep(outputs, file);
+	file->stale_tail = 0;
 	return 0;
 }

@@ -24,7 +24,7 @@ struct file_sink {
 
 struct file_thread {
 	struct k2i_output_writer writer;
-	struct k2i_log_limit uncut_limit; /* while a sender is held it is tried again and again */
+	struct k2i_log_limit stale_limit; /* while a sender is held it is tried again and again */
 	int64_t unify_second;             /* that unify_path is for */
 	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 };
@@ -168,7 +168,7 @@ static int group_begin(struct k2i_group *group, bool deferred)
 			group->failed = K2I_GROUP_LEDGER;
 	}
 	for (i = 0; error && i < group->target_count; i++)
-		k2i_output_of(group->targets[i].target)->told = K2I_OUTPUT_UNTOLD;
+		k2i_output_of(group->targets[i].target)->ledger_state = K2I_OUTPUT_LEDGER_UNKNOWN;
 	return error;
 }
 
@@ -179,7 +179,7 @@ static int target_undo(const struct k2i_group *group, const struct k2i_group_tar
 	int error = k2i_output_cut(output, output->length_before, output->writer_before);
 
 	if (error)
-		k2i_log_limited(&thread->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&thread->stale_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back to %" PRIu64
 				" bytes (%s); that is tried again before anything else is written to it",
 				output->path, output->length_before, k2i_text_error(error));

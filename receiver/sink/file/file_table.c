@@ -10,7 +10,7 @@
 
 /* The idle list: files without references, the one that was released first in front ------------------------------- */
 
-static void idle_add(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static void idle_add(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	file->newer = NULL;
 	file->older = outputs->newest;
@@ -21,7 +21,7 @@ static void idle_add(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	outputs->newest = file;
 }
 
-static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	if (file->older)
 		file->older->newer = file->newer;
@@ -35,30 +35,30 @@ static void idle_remove(struct k2i_outputs *outputs, struct k2i_output_whole *fi
 
 /* The table ------------------------------------------------------------------------------------------------------- */
 
-static void file_free(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static void file_free(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	k2i_table_remove(&outputs->table, &file->node);
 	(void)pthread_mutex_destroy(&file->mutex);
 	free(file);
 }
 
-static struct k2i_output_whole *file_find(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+static struct k2i_output_internal *file_find(struct k2i_outputs *outputs, const char *path, uint64_t hash)
 {
 	struct k2i_table_node *node = NULL;
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 
 	while ((node = k2i_table_find(&outputs->table, hash, node)) != NULL) {
-		file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+		file = K2I_TABLE_ENTRY(node, struct k2i_output_internal, node);
 		if (strcmp(file->output.path, path) == 0)
 			return file;
 	}
 	return NULL;
 }
 
-static struct k2i_output_whole *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
+static struct k2i_output_internal *file_make(struct k2i_outputs *outputs, const char *path, uint64_t hash)
 {
 	size_t path_room = strlen(path) + 1;
-	struct k2i_output_whole *file = calloc(1, sizeof(*file) + 2 * path_room);
+	struct k2i_output_internal *file = calloc(1, sizeof(*file) + 2 * path_room);
 
 	if (!file)
 		return NULL;
@@ -75,7 +75,7 @@ static struct k2i_output_whole *file_make(struct k2i_outputs *outputs, const cha
 	return file;
 }
 
-void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	if (file->references++ == 0)
 		idle_remove(outputs, file);
@@ -84,7 +84,7 @@ void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file
 int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i_output_file **output)
 {
 	uint64_t hash = k2i_table_hash(path, strlen(path));
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	file = file_find(outputs, path, hash);
@@ -100,12 +100,12 @@ int k2i_output_acquire(struct k2i_outputs *outputs, const char *path, struct k2i
 
 void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
-	struct k2i_output_whole *file = k2i_output_whole(output);
+	struct k2i_output_internal *file = k2i_output_internal(output);
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	if (--file->references == 0) {
 		file->released_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
-		if (output->descriptor < 0 && !output->open_writer && !file->uncut)
+		if (output->descriptor < 0 && !output->open_writer && !file->stale_tail)
 			file_free(outputs, file);
 		else
 			idle_add(outputs, file);
@@ -115,14 +115,14 @@ void k2i_output_release(struct k2i_outputs *outputs, struct k2i_output_file *out
 
 void k2i_output_lock(struct k2i_output_file *output)
 {
-	(void)pthread_mutex_lock(&k2i_output_whole(output)->mutex);
+	(void)pthread_mutex_lock(&k2i_output_internal(output)->mutex);
 }
 
 void k2i_output_unlock(struct k2i_output_file *output)
 {
-	atomic_store_explicit(&k2i_output_whole(output)->shown_bytes, output->length, memory_order_relaxed);
-	atomic_store_explicit(&k2i_output_whole(output)->shown_error, output->error, memory_order_relaxed);
-	(void)pthread_mutex_unlock(&k2i_output_whole(output)->mutex);
+	atomic_store_explicit(&k2i_output_internal(output)->shown_bytes, output->length, memory_order_relaxed);
+	atomic_store_explicit(&k2i_output_internal(output)->shown_error, output->error, memory_order_relaxed);
+	(void)pthread_mutex_unlock(&k2i_output_internal(output)->mutex);
 }
 
 struct showing {
@@ -132,7 +132,7 @@ struct showing {
 
 static void file_show(void *argument, struct k2i_table_node *node)
 {
-	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+	struct k2i_output_internal *file = K2I_TABLE_ENTRY(node, struct k2i_output_internal, node);
 	const struct showing *showing = argument;
 	const struct k2i_output_shown shown = {
 		.path = file->output.path,

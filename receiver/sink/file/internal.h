@@ -11,7 +11,7 @@
 
 /* Declarations that the files of the sink share. */
 
-struct k2i_output_whole { /* the whole of a struct k2i_output_file */
+struct k2i_output_internal { /* the whole of a struct k2i_output_file */
 	struct k2i_output_file output;
 	const char *label; /* the path as a log can take it */
 	pthread_mutex_t mutex;
@@ -21,7 +21,7 @@ struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	bool fresh;
 	int lost; /* what who waited within a write was told of its disk, and fdatasync(2) is not; 0: nothing */
 	uint64_t
-		uncut; /* its length if what a commit that failed left in it could not be cut off; 0: nothing is left */
+		stale_tail; /* its length if what a commit that failed left in it could not be cut off; 0: nothing is left */
 	struct k2i_log_limit changed_limit, replaced_limit;
 	/* Copies for who asks, who does not wait for the lock: a write can take long. */
 	atomic_uint_fast64_t shown_bytes;
@@ -29,19 +29,19 @@ struct k2i_output_whole { /* the whole of a struct k2i_output_file */
 	/* The table's lock guards what follows. */
 	struct k2i_table_node node;
 	unsigned references;
-	struct k2i_output_whole *collected;     /* behind it in a sync */
-	struct k2i_output_whole *older, *newer; /* among those without references */
+	struct k2i_output_internal *collected;     /* behind it in a sync */
+	struct k2i_output_internal *older, *newer; /* among those without references */
 	uint64_t released_ns;
 };
 
-static inline struct k2i_output_whole *k2i_output_whole(struct k2i_output_file *output)
+static inline struct k2i_output_internal *k2i_output_internal(struct k2i_output_file *output)
 {
-	return (struct k2i_output_whole *)(void *)output;
+	return (struct k2i_output_internal *)(void *)output;
 }
 
 /* A file system that is mounted below the base: files of it that are not on its disk yet were closed. */
-struct k2i_output_apart {
-	struct k2i_output_apart *next;
+struct k2i_output_mount {
+	struct k2i_output_mount *next;
 	uint64_t device;
 	char directory[]; /* of one of them, below the base */
 };
@@ -57,7 +57,7 @@ struct k2i_outputs {
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
-	struct k2i_log_limit recover_limit, uncut_limit; /* files can be many, above all at the start */
+	struct k2i_log_limit recover_limit, stale_limit; /* files can be many, above all at the start */
 	struct k2i_log_limit base_limit, disk_limit;
 	struct k2i_output_moved *moved; /* what k2i_outputs_recover has for k2i_outputs_recover_renamed */
 	size_t moved_count;
@@ -70,12 +70,12 @@ struct k2i_outputs {
 	int base; /* which is locked */
 	atomic_uint_fast64_t base_device;
 	uint64_t base_inode;
-	pthread_mutex_t apart_mutex;
-	struct k2i_output_apart *apart; /* `unsynced` is set, too */
+	pthread_mutex_t other_mounts_mutex;
+	struct k2i_output_mount *other_mounts; /* `unsynced` is set, too */
 	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct k2i_table table;
-	struct k2i_output_whole *oldest, *newest;
+	struct k2i_output_internal *oldest, *newest;
 	uint64_t next_number;
 };
 
@@ -90,18 +90,18 @@ void k2i_output_base_check(struct k2i_outputs *outputs);
 bool k2i_output_leads_to_state(const struct k2i_outputs *outputs, const char *path);
 
 /* Adds a reference; under the table's lock. */
-void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+void k2i_output_refer(struct k2i_outputs *outputs, struct k2i_output_internal *file);
 
 /* The tail that a failed commit left in a file, if any, is not cut off any more: it is counted and logged. */
-void k2i_output_uncut_stays(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+void k2i_output_stale_tail_keep(struct k2i_outputs *outputs, struct k2i_output_internal *file);
 /*
  * Tries to cut that off a locked file that may not have its name any more: who opens that next would not find it. Errors
  * as ftruncate(2): it is still to be cut.
  */
-int k2i_output_uncut_end(struct k2i_outputs *outputs, struct k2i_output_whole *file);
+int k2i_output_stale_tail_cut(struct k2i_outputs *outputs, struct k2i_output_internal *file);
 
 /* An open file of which not all may be on the disk is about to be closed. */
 void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device);
-void k2i_output_apart_free(struct k2i_outputs *outputs);
+void k2i_output_other_mounts_free(struct k2i_outputs *outputs);
 
 #endif

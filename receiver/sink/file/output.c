@@ -34,11 +34,11 @@ struct closing { /* a descriptor that no output has any more */
 };
 
 /* The length of an open file. The caller holds the output's lock. */
-static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	const struct closing closing = {file->output.descriptor, file->output.length, file->output.behind};
 
-	(void)k2i_output_uncut_end(outputs, file);
+	(void)k2i_output_stale_tail_cut(outputs, file);
 	if (file->dirty)
 		k2i_output_unsynced(outputs, file->output.path, file->output.descriptor, file->output.device);
 	if (file->lost)
@@ -47,7 +47,7 @@ static struct closing descriptor_take(struct k2i_outputs *outputs, struct k2i_ou
 	file->lost = 0;
 	file->output.descriptor = -1;
 	/* A record that goes on must find its file again after a restart, too, as must who has to cut one. */
-	if (outputs->ledger && !file->output.open_writer && !file->uncut)
+	if (outputs->ledger && !file->output.open_writer && !file->stale_tail)
 		k2i_ledger_file_closed(outputs->ledger, file->output.birth, file->output.inode);
 	return closing;
 }
@@ -61,7 +61,7 @@ static void descriptor_close(struct k2i_outputs *outputs, struct closing *closin
 }
 
 /* The caller holds the output's lock. */
-static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static void file_close(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	struct closing closing = descriptor_take(outputs, file);
 
@@ -72,25 +72,25 @@ static void file_close(struct k2i_outputs *outputs, struct k2i_output_whole *fil
  * State that descriptor_take has left open in the ledger is not looked for any more: a record that goes on, a rest to
  * be cut.
  */
-static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_whole *file, bool emptied)
+static void closed_drop(struct k2i_outputs *outputs, struct k2i_output_internal *file, bool emptied)
 {
 	struct k2i_output_file *output = &file->output;
 
-	if (outputs->ledger && (output->open_writer || file->uncut))
+	if (outputs->ledger && (output->open_writer || file->stale_tail))
 		k2i_ledger_file_closed(outputs->ledger, output->birth, output->inode);
 	output->open_writer = 0;
 	if (!emptied)
-		k2i_output_uncut_stays(outputs, file);
-	file->uncut = 0;
+		k2i_output_stale_tail_keep(outputs, file);
+	file->stale_tail = 0;
 }
 
 /*
  * The first open output of those without references. The others' knowledge of a record that goes on is kept, but not
  * for ever: FILE_UNIFY's name can be another one each minute. The first of too many of them.
  */
-static struct k2i_output_whole *idle_first(const struct k2i_outputs *outputs)
+static struct k2i_output_internal *idle_first(const struct k2i_outputs *outputs)
 {
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 	unsigned kept = 0;
 
 	for (file = outputs->oldest; file && file->output.descriptor < 0; file = file->newer)
@@ -103,9 +103,9 @@ static struct k2i_output_whole *idle_first(const struct k2i_outputs *outputs)
  * The next of the outputs that nobody has referred to since then, with its lock: nobody else can have that, and a
  * thread that refers to the output from now on waits for it.
  */
-static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t released_ns)
+static struct k2i_output_internal *idle_take(struct k2i_outputs *outputs, uint64_t released_ns)
 {
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 
 	(void)pthread_mutex_lock(&outputs->mutex);
 	file = idle_first(outputs);
@@ -125,7 +125,7 @@ static struct k2i_output_whole *idle_take(struct k2i_outputs *outputs, uint64_t 
  */
 static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
 {
-	struct k2i_output_whole *file = idle_take(outputs, released_ns);
+	struct k2i_output_internal *file = idle_take(outputs, released_ns);
 	struct closing closing = {.descriptor = -1};
 	bool stays = false;
 
@@ -133,7 +133,7 @@ static bool idle_close(struct k2i_outputs *outputs, uint64_t released_ns, bool i
 		return false;
 	if (file->output.descriptor < 0)
 		closed_drop(outputs, file, false);
-	else if (in_the_way || k2i_output_uncut_end(outputs, file) == 0)
+	else if (in_the_way || k2i_output_stale_tail_cut(outputs, file) == 0)
 		closing = descriptor_take(outputs, file);
 	else
 		stays = true;
@@ -151,7 +151,7 @@ static void room_make(struct k2i_outputs *outputs)
 		continue;
 }
 
-static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static int file_open(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	struct k2i_output_file *output = &file->output;
 	struct stat status;
@@ -178,13 +178,13 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 	output->birth = birth;
 	output->device = status.st_dev;
 	output->inode = status.st_ino;
-	if (!file->uncut || (uint64_t)status.st_size != file->uncut) {
+	if (!file->stale_tail || (uint64_t)status.st_size != file->stale_tail) {
 		output->length = (uint64_t)status.st_size;
-		k2i_output_uncut_stays(outputs, file);
+		k2i_output_stale_tail_keep(outputs, file);
 	}
 	k2i_store_behind_set(&output->behind, output->length);
 	output->descriptor = descriptor;
-	output->told = K2I_OUTPUT_UNTOLD;
+	output->ledger_state = K2I_OUTPUT_LEDGER_UNKNOWN;
 	file->fresh = true;
 	atomic_fetch_add(&outputs->counters->files_open, 1);
 	K2I_CRASH(output_opened);
@@ -195,7 +195,7 @@ static int file_open(struct k2i_outputs *outputs, struct k2i_output_whole *file)
  * Somebody else wrote to the file or cut it (logrotate's copytruncate). The length is the base of what is cut off after
  * a failure, so that must not take what is not ours.
  */
-static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
+static void file_changed(struct k2i_outputs *outputs, struct k2i_output_internal *file, uint64_t length)
 {
 	k2i_count(&outputs->counters->changed_files, 1);
 	k2i_log_limited(&file->changed_limit, k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_WARNING,
@@ -204,7 +204,7 @@ static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *f
 	if (length == 0)
 		file->output.open_writer = 0;
 	file->output.length = length;
-	file->output.told = K2I_OUTPUT_UNTOLD;
+	file->output.ledger_state = K2I_OUTPUT_LEDGER_UNKNOWN;
 	k2i_store_behind_set(&file->output.behind, length);
 }
 
@@ -213,24 +213,24 @@ static void file_changed(struct k2i_outputs *outputs, struct k2i_output_whole *f
  * refuses that, as a disk does that is read-only for a while, the writer is held; only a tail that can never be cut
  * stays.
  */
-static int length_settle(struct k2i_outputs *outputs, struct k2i_output_whole *file, uint64_t length)
+static int length_settle(struct k2i_outputs *outputs, struct k2i_output_internal *file, uint64_t length)
 {
 	int error = length == file->output.length ? 0 : -EPERM;
 
-	if (error && file->uncut && file->uncut == length)
+	if (error && file->stale_tail && file->stale_tail == length)
 		error = k2i_output_cut(&file->output, file->output.length, file->output.open_writer);
 	if (error && !k2i_output_error_own(error))
 		return error;
 	if (error && length)
-		k2i_output_uncut_stays(outputs, file);
-	file->uncut = 0;
+		k2i_output_stale_tail_keep(outputs, file);
+	file->stale_tail = 0;
 	if (error)
 		file_changed(outputs, file, length);
 	return 0;
 }
 
 /* 0: the open file is what its path names; 1: it is not; an error: a disk that fails, say, does not tell. */
-static int file_elsewhere(const struct k2i_outputs *outputs, const struct k2i_output_whole *file, uint64_t *length)
+static int file_elsewhere(const struct k2i_outputs *outputs, const struct k2i_output_internal *file, uint64_t *length)
 {
 	const struct k2i_output_file *output = &file->output;
 	struct stat status;
@@ -244,7 +244,7 @@ static int file_elsewhere(const struct k2i_outputs *outputs, const struct k2i_ou
 }
 
 /* After SIGHUP, and when the base directory is another, that is no news. */
-static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	if (file->generation == atomic_load(&outputs->generation)) {
 		k2i_count(&outputs->counters->replaced_files, 1);
@@ -256,7 +256,7 @@ static void file_replaced(struct k2i_outputs *outputs, struct k2i_output_whole *
 
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
-	struct k2i_output_whole *file = k2i_output_whole(output);
+	struct k2i_output_internal *file = k2i_output_internal(output);
 	uint64_t length = 0;
 	int error = 0;
 
@@ -272,7 +272,7 @@ int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *outp
 		file_close(outputs, file);
 	if (output->descriptor < 0) {
 		error = file_open(outputs, file);
-		length = file->uncut ? file->uncut : output->length;
+		length = file->stale_tail ? file->stale_tail : output->length;
 	}
 	if (!error)
 		error = length_settle(outputs, file, length);
@@ -291,19 +291,20 @@ int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output,
 	int result;
 
 	/* With others' records in its tail a file can't go back to what those who wait have seen of it. */
-	if (!outputs->ledger || output->told == (deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT) ||
-	    output->told == K2I_OUTPUT_KEPT)
+	if (!outputs->ledger ||
+	    output->ledger_state == (deferred ? K2I_OUTPUT_LEDGER_DEFERRED : K2I_OUTPUT_LEDGER_KEPT) ||
+	    output->ledger_state == K2I_OUTPUT_LEDGER_KEPT)
 		return 0;
 	result = k2i_ledger_file_opened(outputs->ledger, &file);
 	if (result < 0)
-		file_close(outputs, k2i_output_whole(output));
+		file_close(outputs, k2i_output_internal(output));
 	else
-		output->told = deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT;
+		output->ledger_state = deferred ? K2I_OUTPUT_LEDGER_DEFERRED : K2I_OUTPUT_LEDGER_KEPT;
 	return result;
 }
 
 /* At level synced the next round says it again, and those records come again; at level written this is all that is said. */
-static void disk_refused(struct k2i_outputs *outputs, struct k2i_output_whole *file, int error)
+static void disk_refused(struct k2i_outputs *outputs, struct k2i_output_internal *file, int error)
 {
 	file->lost = error;
 	k2i_count(&outputs->counters->disk_errors, 1);
@@ -315,7 +316,7 @@ static void disk_refused(struct k2i_outputs *outputs, struct k2i_output_whole *f
 void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *output,
 			const struct k2i_store_writer *writer)
 {
-	struct k2i_output_whole *file = k2i_output_whole(output);
+	struct k2i_output_internal *file = k2i_output_internal(output);
 	off_t end = writer->written_bytes ? lseek(output->descriptor, 0, SEEK_CUR) : 0;
 	int error;
 
@@ -329,7 +330,7 @@ void k2i_output_written(struct k2i_outputs *outputs, struct k2i_output_file *out
 
 void k2i_output_refused(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
-	k2i_output_whole(output)->generation = atomic_load(&outputs->generation) - 1;
+	k2i_output_internal(output)->generation = atomic_load(&outputs->generation) - 1;
 }
 
 static void idle_close_before(struct k2i_outputs *outputs, uint64_t released_ns, bool in_the_way)
@@ -366,13 +367,13 @@ int k2i_outputs_create(const struct k2i_outputs_options *options, struct k2i_out
 	made->store = options->store;
 	made->ledger = options->ledger;
 	made->counters = options->counters;
-	made->recover_limit.burst = made->uncut_limit.burst = RECOVER_LINES;
+	made->recover_limit.burst = made->stale_limit.burst = RECOVER_LINES;
 	made->base = -1;
 	atomic_store(&made->unsynced, options->killed);
 	made->next_number = 1;
 	(void)pthread_rwlock_init(&made->base_lock, NULL);
 	(void)pthread_mutex_init(&made->mutex, NULL);
-	(void)pthread_mutex_init(&made->apart_mutex, NULL);
+	(void)pthread_mutex_init(&made->other_mounts_mutex, NULL);
 	made->base_path = strdup(options->base_directory);
 	made->refused_prefix = options->refused_prefix;
 	made->state_directory = options->state_directory;
@@ -400,7 +401,8 @@ struct settling {
 static void file_settle(void *argument, struct k2i_table_node *node)
 {
 	struct settling *settling = argument;
-	int error = k2i_output_uncut_end(settling->outputs, K2I_TABLE_ENTRY(node, struct k2i_output_whole, node));
+	int error =
+		k2i_output_stale_tail_cut(settling->outputs, K2I_TABLE_ENTRY(node, struct k2i_output_internal, node));
 
 	if (error)
 		settling->error = error;
@@ -409,7 +411,7 @@ static void file_settle(void *argument, struct k2i_table_node *node)
 /* Not descriptor_take: the ledger's last word on these files is their length. */
 static void file_end(void *argument, struct k2i_table_node *node)
 {
-	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+	struct k2i_output_internal *file = K2I_TABLE_ENTRY(node, struct k2i_output_internal, node);
 
 	(void)argument;
 	if (file->output.descriptor >= 0)
@@ -436,8 +438,8 @@ int k2i_outputs_free(struct k2i_outputs *outputs, bool sync)
 		(void)close(outputs->base);
 	(void)pthread_rwlock_destroy(&outputs->base_lock);
 	(void)pthread_mutex_destroy(&outputs->mutex);
-	(void)pthread_mutex_destroy(&outputs->apart_mutex);
-	k2i_output_apart_free(outputs);
+	(void)pthread_mutex_destroy(&outputs->other_mounts_mutex);
+	k2i_output_other_mounts_free(outputs);
 	free(outputs->base_path);
 	free(outputs);
 	return error;

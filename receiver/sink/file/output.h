@@ -20,10 +20,10 @@
  */
 struct k2i_outputs;
 
-enum k2i_output_told { /* what the ledger was told of who writes to an open file */
-		       K2I_OUTPUT_UNTOLD,
-		       K2I_OUTPUT_DEFERRED, /* only who waits for the disk: what is behind its checkpoint goes after a power cut */
-		       K2I_OUTPUT_KEPT, /* others, too */
+enum k2i_output_ledger_state { /* what the ledger was told of who writes to an open file */
+			       K2I_OUTPUT_LEDGER_UNKNOWN,
+			       K2I_OUTPUT_LEDGER_DEFERRED, /* only who waits for the disk: what is behind its checkpoint goes after a power cut */
+			       K2I_OUTPUT_LEDGER_KEPT, /* others, too */
 };
 
 struct k2i_target;
@@ -37,7 +37,7 @@ struct k2i_output_file { /* of the table; `number`, `path`: never change; the re
 	/* Where what was written last ends: behind `length` if somebody else, or another name of the file, came between. */
 	uint64_t reached;
 	struct k2i_store_behind behind;
-	enum k2i_output_told told;
+	enum k2i_output_ledger_state ledger_state;
 	/* The writer of the last record if it goes on (its hash, 0: the file ends with a whole record). */
 	uint64_t open_writer;
 	int error; /* why it could not be written; 0: it could */
@@ -100,7 +100,7 @@ void k2i_output_unlock(struct k2i_output_file *output);
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
 /*
  * Tells the ledger of an output that is ready, before it is written: `deferred`, who writes waits for the disk. 1:
- * k2i_ledger_sync must precede the first byte; if that fails, `told` is K2I_OUTPUT_UNTOLD again. Errors as pwrite(2).
+ * k2i_ledger_sync must precede the first byte; if that fails, `ledger_state` is K2I_OUTPUT_LEDGER_UNKNOWN again. Errors as pwrite(2).
  */
 int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred);
 /* The bytes that `writer` has written to a locked output. */

@@ -26,19 +26,19 @@ static void writer_keep(struct k2i_outputs *outputs, const struct k2i_ledger_fil
 	output->birth = file->birth;
 	output->inode = file->inode;
 	output->open_writer = file->open_writer;
-	output->told = file->deferred ? K2I_OUTPUT_DEFERRED : K2I_OUTPUT_KEPT;
+	output->ledger_state = file->deferred ? K2I_OUTPUT_LEDGER_DEFERRED : K2I_OUTPUT_LEDGER_KEPT;
 	k2i_output_release(outputs, output);
 }
 
 static void writer_tell(struct k2i_outputs *outputs, struct k2i_output_file *output)
 {
-	bool deferred = output->told == K2I_OUTPUT_DEFERRED;
+	bool deferred = output->ledger_state == K2I_OUTPUT_LEDGER_DEFERRED;
 
 	k2i_output_lock(output);
 	if (!k2i_output_prepare(outputs, output) && output->open_writer)
 		(void)k2i_output_tell(outputs, output, deferred);
 	/* Again before it is written. */
-	output->told = K2I_OUTPUT_UNTOLD;
+	output->ledger_state = K2I_OUTPUT_LEDGER_UNKNOWN;
 	k2i_output_unlock(output);
 }
 
@@ -46,7 +46,7 @@ static void writer_tell(struct k2i_outputs *outputs, struct k2i_output_file *out
 void k2i_outputs_recovered(struct k2i_outputs *outputs)
 {
 	size_t count = outputs->table.count;
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 
 	for (; count > 0 && outputs->oldest; count--) {
 		file = outputs->oldest;
@@ -87,7 +87,7 @@ static void tail_cut(struct k2i_outputs *outputs, int descriptor, const char *la
 	error = length_set_waiting(descriptor, label, wanted);
 	if (error) {
 		k2i_count(&outputs->counters->uncut_files, 1);
-		k2i_log_limited(&outputs->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&outputs->stale_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"output: %s can't be cut back by %" PRIu64 " bytes (%s): they will be there twice",
 				label, length - wanted, k2i_text_error(error));
 		return;
@@ -176,7 +176,7 @@ static void not_opened(struct k2i_outputs *outputs, const struct k2i_ledger_file
 	(void)k2i_text_clean(file->path, label, sizeof(label));
 	if (cut)
 		k2i_count(&outputs->counters->uncut_files, 1);
-	k2i_log_limited(&outputs->uncut_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&outputs->stale_limit, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"output: %s can't be opened (%s): %s", label, k2i_text_error(error),
 			cut ? "what was not acknowledged in it can't be cut off, and will be there twice"
 			    : "how long it is can't be compared");

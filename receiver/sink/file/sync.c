@@ -18,14 +18,14 @@
 
 struct collection {
 	struct k2i_outputs *outputs;
-	struct k2i_output_whole *first; /* of those whose turn is to come; the table's lock guards it */
+	struct k2i_output_internal *first; /* of those whose turn is to come; the table's lock guards it */
 	size_t count;
 	atomic_int error;
 };
 
 static void file_collect(void *argument, struct k2i_table_node *node)
 {
-	struct k2i_output_whole *file = K2I_TABLE_ENTRY(node, struct k2i_output_whole, node);
+	struct k2i_output_internal *file = K2I_TABLE_ENTRY(node, struct k2i_output_internal, node);
 	struct collection *collection = argument;
 
 	if (!atomic_load(&file->dirty))
@@ -46,9 +46,9 @@ static void files_collect(struct k2i_outputs *outputs, struct collection *collec
 	(void)pthread_mutex_unlock(&outputs->mutex);
 }
 
-static struct k2i_output_whole *collected_take(struct collection *collection)
+static struct k2i_output_internal *collected_take(struct collection *collection)
 {
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 
 	(void)pthread_mutex_lock(&collection->outputs->mutex);
 	file = collection->first;
@@ -106,7 +106,7 @@ static int descriptor_sync(struct k2i_outputs *outputs, const char *path, int de
 }
 
 /* A thread that was told of an error within a write has committed when the file's lock is free again. */
-static int sync_end(struct k2i_output_whole *file, int error)
+static int sync_end(struct k2i_output_internal *file, int error)
 {
 	if (!error)
 		error = file->lost;
@@ -123,7 +123,7 @@ static int sync_end(struct k2i_output_whole *file, int error)
 }
 
 /* With the file's lock: a descriptor of its own, so that writing goes on while the disk is waited for. */
-static int locked_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static int locked_sync(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	int descriptor = fcntl(file->output.descriptor, F_DUPFD_CLOEXEC, 0), error;
 	bool fresh = file->fresh;
@@ -140,7 +140,7 @@ static int locked_sync(struct k2i_outputs *outputs, struct k2i_output_whole *fil
 	return error;
 }
 
-static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
+static int file_sync(struct k2i_outputs *outputs, struct k2i_output_internal *file)
 {
 	int error = 0;
 
@@ -153,55 +153,55 @@ static int file_sync(struct k2i_outputs *outputs, struct k2i_output_whole *file)
 
 /* Files that were closed ----------------------------------------------------------------------------------------- */
 
-static struct k2i_output_apart *apart_make(const char *path, uint64_t device)
+static struct k2i_output_mount *mount_make(const char *path, uint64_t device)
 {
 	const char *slash = strrchr(path, '/');
 	size_t directory_bytes = slash ? (size_t)(slash - path) : 0;
-	struct k2i_output_apart *apart = calloc(1, sizeof(*apart) + directory_bytes + 2);
+	struct k2i_output_mount *mount = calloc(1, sizeof(*mount) + directory_bytes + 2);
 
-	if (!apart)
+	if (!mount)
 		return NULL;
-	apart->device = device;
-	memcpy(apart->directory, directory_bytes ? path : ".", directory_bytes ? directory_bytes : 1);
-	return apart;
+	mount->device = device;
+	memcpy(mount->directory, directory_bytes ? path : ".", directory_bytes ? directory_bytes : 1);
+	return mount;
 }
 
 /* False: no memory. */
-static bool apart_add(struct k2i_outputs *outputs, const char *path, uint64_t device)
+static bool mount_add(struct k2i_outputs *outputs, const char *path, uint64_t device)
 {
-	struct k2i_output_apart *apart;
+	struct k2i_output_mount *mount;
 
-	(void)pthread_mutex_lock(&outputs->apart_mutex);
-	for (apart = outputs->apart; apart && apart->device != device; apart = apart->next)
+	(void)pthread_mutex_lock(&outputs->other_mounts_mutex);
+	for (mount = outputs->other_mounts; mount && mount->device != device; mount = mount->next)
 		continue;
-	if (!apart) {
-		apart = apart_make(path, device);
-		if (apart) {
-			apart->next = outputs->apart;
-			outputs->apart = apart;
+	if (!mount) {
+		mount = mount_make(path, device);
+		if (mount) {
+			mount->next = outputs->other_mounts;
+			outputs->other_mounts = mount;
 		}
 	}
-	(void)pthread_mutex_unlock(&outputs->apart_mutex);
-	return apart != NULL;
+	(void)pthread_mutex_unlock(&outputs->other_mounts_mutex);
+	return mount != NULL;
 }
 
 void k2i_output_unsynced(struct k2i_outputs *outputs, const char *path, int descriptor, uint64_t device)
 {
-	if (device != atomic_load(&outputs->base_device) && !apart_add(outputs, path, device))
+	if (device != atomic_load(&outputs->base_device) && !mount_add(outputs, path, device))
 		(void)syncfs(descriptor);
 	atomic_store(&outputs->unsynced, true);
 }
 
-static int apart_sync(struct k2i_outputs *outputs, const struct k2i_output_apart *apart)
+static int mount_sync(struct k2i_outputs *outputs, const struct k2i_output_mount *mount)
 {
 	struct stat status;
 	int directory, error = 0;
 
 	(void)pthread_rwlock_rdlock(&outputs->base_lock);
-	directory = openat(outputs->base, apart->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	directory = openat(outputs->base, mount->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)pthread_rwlock_unlock(&outputs->base_lock);
 	/* If it is not there any more, it is mounted elsewhere or not at all. */
-	if (directory < 0 || fstat(directory, &status) < 0 || status.st_dev != apart->device)
+	if (directory < 0 || fstat(directory, &status) < 0 || status.st_dev != mount->device)
 		sync();
 	else if (syncfs(directory) < 0)
 		error = -errno;
@@ -210,43 +210,43 @@ static int apart_sync(struct k2i_outputs *outputs, const struct k2i_output_apart
 	return error;
 }
 
-static void apart_again(struct k2i_outputs *outputs, struct k2i_output_apart *apart)
+static void mount_again(struct k2i_outputs *outputs, struct k2i_output_mount *mount)
 {
-	(void)pthread_mutex_lock(&outputs->apart_mutex);
-	apart->next = outputs->apart;
-	outputs->apart = apart;
-	(void)pthread_mutex_unlock(&outputs->apart_mutex);
+	(void)pthread_mutex_lock(&outputs->other_mounts_mutex);
+	mount->next = outputs->other_mounts;
+	outputs->other_mounts = mount;
+	(void)pthread_mutex_unlock(&outputs->other_mounts_mutex);
 }
 
 /* A directory that can't be synced is tried again in the next round, with those behind it. */
-static int all_apart_sync(struct k2i_outputs *outputs)
+static int other_mounts_sync(struct k2i_outputs *outputs)
 {
-	struct k2i_output_apart *apart, *next;
+	struct k2i_output_mount *mount, *next;
 	int error = 0;
 
-	(void)pthread_mutex_lock(&outputs->apart_mutex);
-	apart = outputs->apart;
-	outputs->apart = NULL;
-	(void)pthread_mutex_unlock(&outputs->apart_mutex);
-	for (; apart; apart = next) {
-		next = apart->next;
+	(void)pthread_mutex_lock(&outputs->other_mounts_mutex);
+	mount = outputs->other_mounts;
+	outputs->other_mounts = NULL;
+	(void)pthread_mutex_unlock(&outputs->other_mounts_mutex);
+	for (; mount; mount = next) {
+		next = mount->next;
 		if (!error)
-			error = apart_sync(outputs, apart);
+			error = mount_sync(outputs, mount);
 		if (error)
-			apart_again(outputs, apart);
+			mount_again(outputs, mount);
 		else
-			free(apart);
+			free(mount);
 	}
 	return error;
 }
 
-void k2i_output_apart_free(struct k2i_outputs *outputs)
+void k2i_output_other_mounts_free(struct k2i_outputs *outputs)
 {
-	struct k2i_output_apart *next;
+	struct k2i_output_mount *next;
 
-	for (; outputs->apart; outputs->apart = next) {
-		next = outputs->apart->next;
-		free(outputs->apart);
+	for (; outputs->other_mounts; outputs->other_mounts = next) {
+		next = outputs->other_mounts->next;
+		free(outputs->other_mounts);
 	}
 }
 
@@ -271,7 +271,7 @@ static int base_sync(struct k2i_outputs *outputs)
 static void *files_sync(void *argument)
 {
 	struct collection *collection = argument;
-	struct k2i_output_whole *file;
+	struct k2i_output_internal *file;
 	int error;
 
 	while ((file = collected_take(collection)) != NULL) {
@@ -305,7 +305,7 @@ int k2i_outputs_sync(struct k2i_outputs *outputs)
 	if (!error && atomic_exchange(&outputs->unsynced, false)) {
 		error = base_sync(outputs);
 		if (!error)
-			error = all_apart_sync(outputs);
+			error = other_mounts_sync(outputs);
 		if (error)
 			atomic_store(&outputs->unsynced, true);
 	}

@@ -410,12 +410,12 @@ static void test_only_the_same_file_is_cut(void **state)
 	expect_file(place, "one", "1");
 }
 
-static enum k2i_output_told commit_told(struct place *place, struct k2i_stream *stream, uint32_t flags,
-					const struct k2i_output_file *output)
+static enum k2i_output_ledger_state commit_told(struct place *place, struct k2i_stream *stream, uint32_t flags,
+						const struct k2i_output_file *output)
 {
 	place->commit.flags = flags;
 	deliver(place, stream, 0, 1, "record\n");
-	return output->told;
+	return output->ledger_state;
 }
 
 /* The first commit to a file says who writes to it; others then change that, and it stays so while it is open. */
@@ -440,17 +440,17 @@ static void test_told_of_who_waits(void **state)
 	add(place, &one, 0, 1, "record\n");
 	assert_int_equal(commit(place), -EINVAL);
 	expect_file(place, "one", "");
-	assert_int_equal(output->told, K2I_OUTPUT_UNTOLD);
+	assert_int_equal(output->ledger_state, K2I_OUTPUT_LEDGER_UNKNOWN);
 	write_allow(ledger, log);
 	/* Data that a sync has refused is not relied on: the ledger is another. */
 	assert_int_equal(stat(path, &before), 0);
-	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
+	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_LEDGER_DEFERRED);
 	assert_int_equal(stat(path, &after), 0);
 	assert_int_not_equal(before.st_ino, after.st_ino);
-	assert_int_equal(commit_told(place, &one, 0, output), K2I_OUTPUT_KEPT);
-	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_KEPT);
+	assert_int_equal(commit_told(place, &one, 0, output), K2I_OUTPUT_LEDGER_KEPT);
+	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_LEDGER_KEPT);
 	k2i_outputs_reopen(place->outputs);
-	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_DEFERRED);
+	assert_int_equal(commit_told(place, &one, K2I_LEDGER_DEFERRED, output), K2I_OUTPUT_LEDGER_DEFERRED);
 	k2i_output_release(place->outputs, output);
 }
 
