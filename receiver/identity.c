@@ -18,7 +18,7 @@
 
 /* Finding -------------------------------------------------------------------------------------------------------- */
 
-/* Digits are an id, whoever may have it. */
+/* Digits are an id, even if no user has it. */
 static bool id_parse(const char *text, unsigned *id)
 {
 	unsigned long value;
@@ -28,7 +28,7 @@ static bool id_parse(const char *text, unsigned *id)
 		return false;
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	/* The last one means "leave it" to the system calls. */
+	/* The highest id means "leave it" to the system calls. */
 	if (errno || value >= (unsigned)-1)
 		return false;
 	*id = (unsigned)value;
@@ -103,8 +103,8 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 /* Directories ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Another directory may have taken the new one's place: only an empty one of root's is given away. A directory that was
- * made in one with the set-group-ID bit has that bit and that group, as the files in it later.
+ * Somebody may have put another directory in the place of the new one, so only an empty one that root owns is given away.
+ * A new directory below one with the set-group-ID bit keeps that bit and that group.
  */
 static int directory_give(const struct k2i_identity *identity, int directory)
 {
@@ -120,7 +120,7 @@ static int directory_give(const struct k2i_identity *identity, int directory)
 	return fchownat(directory, "", identity->user, group, AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-/* Whether somebody else than root can put a link there: it must not lead root to where that one may make nothing. */
+/* Whether a user other than root can put a link there, which could lead root to places closed to that user. */
 static bool others_write(int directory)
 {
 	struct stat status;
@@ -128,7 +128,7 @@ static bool others_write(int directory)
 	return fstat(directory, &status) < 0 || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The directory `name` of `parent`, made if there is none. -ELOOP: there is a link of somebody's, or no directory. */
+/* Opens the directory `name` of `parent`, made if there is none. -ELOOP: it is another user's link, or no directory. */
 static int directory_step(const struct k2i_identity *identity, int parent, const char *name, mode_t mode)
 {
 	bool follow = !others_write(parent);
@@ -198,7 +198,7 @@ static int groups_set(const struct k2i_identity *identity)
 	return failed < 0 ? -errno : 0;
 }
 
-/* A change that could be taken back would be none. */
+/* Checks that the change can't be taken back. */
 static int finality_check(void)
 {
 	return setresuid((uid_t)-1, 0, (uid_t)-1) == 0 || geteuid() == 0 || getuid() == 0 ? -EPERM : 0;
@@ -210,7 +210,7 @@ int k2i_identity_take(const struct k2i_identity *identity)
 
 	if (!identity->changes)
 		return 0;
-	/* Groups first: later there is no right to. */
+	/* Groups first: another user may not set them. */
 	error = groups_set(identity);
 	if (!error && setresgid(identity->group, identity->group, identity->group) < 0)
 		error = -errno;

@@ -7,24 +7,24 @@
 
 #include "config/settings.h"
 
-/* Whom the receiver runs as. The fault is logged. */
+/* The user that the receiver runs as. All errors are logged. */
 struct k2i_identity {
-	bool changes; /* it runs as root now and shall not */
+	bool changes; /* the receiver runs as root now and shall not */
 	uid_t user;
 	gid_t group;
 	const char *user_name; /* as USER says it */
 };
 
-/* By USER and GROUP. -EINVAL: they name nobody, or somebody else than the one who runs it, who is not root. */
+/* Reads USER and GROUP. -EINVAL: nobody has these names, or only root could become that user. */
 int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *identity);
 /*
- * Makes the directory `path`, which `key` names, and those above it that are missing, with `mode`, and gives those that it
- * has made to the identity. Before k2i_identity_take. -errno
+ * Makes the directory `path` of the setting `key`, and missing ones above it, with `mode`, and gives the new ones to the
+ * identity. Before k2i_identity_take. -errno
  */
 int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path, mode_t mode);
 /*
- * Becomes the identity for ever, with its groups only. Before the first thread: what forbids new privileges is of one
- * thread and of those that it starts. -errno
+ * Becomes the identity for ever, with its groups only. Before the first thread: no_new_privs holds for one thread and
+ * those that it starts. -errno
  */
 int k2i_identity_take(const struct k2i_identity *identity);
 /* Whether the identity that was taken can make files in `path`. -errno */

@@ -11,7 +11,7 @@
 
 enum option { OPTION_CONFIG, OPTION_LEVEL, OPTION_LISTEN, OPTION_JSON, OPTION_HELP, OPTION_VERSION };
 
-/* The one table of names; those with one dash are K2HFTFUSE's. */
+/* The names of options; K2HFTFUSE has those with one dash. */
 static const struct {
 	const char *name;
 	enum option option;
@@ -44,7 +44,7 @@ void k2i_options_usage(void)
 		   "See k2hftfusesvr(8).");
 }
 
-static int complain(const char *format, const char *text)
+static int option_refuse(const char *format, const char *text)
 {
 	(void)fputs("k2hftfusesvr: ", stderr);
 	(void)fprintf(stderr, format, text);
@@ -54,7 +54,8 @@ static int complain(const char *format, const char *text)
 
 static int level_take(struct k2i_options *options, const char *text)
 {
-	return k2i_daemon_level_parse(text, &options->level) ? complain("there is no message level \"%s\"", text) : 0;
+	return k2i_daemon_level_parse(text, &options->level) ? option_refuse("there is no message level \"%s\"", text)
+							     : 0;
 }
 
 static int option_take(struct k2i_options *options, enum option option, const char *value)
@@ -63,7 +64,7 @@ static int option_take(struct k2i_options *options, enum option option, const ch
 	case OPTION_CONFIG:
 	case OPTION_JSON:
 		if (options->config_given)
-			return complain("%s: there is one configuration, by -conf or by -json", value);
+			return option_refuse("%s: there is one configuration, by -conf or by -json", value);
 		options->config_given = true;
 		options->config = value;
 		return 0;
@@ -103,8 +104,8 @@ static int name_find(const char *argument, const char **value)
 	return -1;
 }
 
-/* An empty variable says nothing. */
-static const char *environment(const char *name)
+/* An empty variable counts as none. */
+static const char *environment_get(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -113,12 +114,12 @@ static const char *environment(const char *name)
 
 static int environment_take(struct k2i_options *options)
 {
-	const char *level = environment("K2HFTDBGMODE");
+	const char *level = environment_get("K2HFTDBGMODE");
 
-	options->config = environment("K2HFTSVRCONFFILE");
+	options->config = environment_get("K2HFTSVRCONFFILE");
 	if (!options->config)
-		options->config = environment("K2HFTSVRJSONCONF");
-	options->log_file = environment("K2HFTDBGFILE");
+		options->config = environment_get("K2HFTSVRJSONCONF");
+	options->log_file = environment_get("K2HFTDBGFILE");
 	return level ? level_take(options, level) : 0;
 }
 
@@ -133,15 +134,15 @@ int k2i_options_parse(int argc, char **argv, struct k2i_options *options)
 	for (i = 1; i < argc && !error; i++) {
 		found = name_find(argv[i], &value);
 		if (found < 0)
-			return complain("unknown option \"%s\"", argv[i]);
+			return option_refuse("unknown option \"%s\"", argv[i]);
 		if (names[found].wants_value && !value) {
 			if (i + 1 == argc)
-				return complain("option %s wants a value", argv[i]);
+				return option_refuse("option %s wants a value", argv[i]);
 			value = argv[++i];
 		}
 		error = option_take(options, names[found].option, value);
 	}
 	if (!error && !options->config && !options->help && !options->version)
-		return complain("%s", "no configuration: -conf FILE is missing");
+		return option_refuse("%s", "no configuration: -conf FILE is missing");
 	return error;
 }

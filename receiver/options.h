@@ -16,10 +16,10 @@ struct k2i_options {
 	bool help, version;
 };
 
-/* The command line, and the environment for what it does not say. 0, or -EINVAL with one line on standard error. */
+/* Reads the command line, and the environment where that is silent. 0, or -EINVAL with one line on standard error. */
 int k2i_options_parse(int argc, char **argv, struct k2i_options *options);
 
-/* The text of --help. */
+/* Prints the text of --help. */
 void k2i_options_usage(void);
 
 #endif

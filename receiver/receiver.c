@@ -30,7 +30,7 @@
 #include "receiver/base/text.h"
 
 #define DESCRIPTORS_OWN 64u
-#define DESCRIPTORS_LOOP 4u /* epoll's, the one that wakes it, and two for signals that libevent makes in any case */
+#define DESCRIPTORS_LOOP 4u /* epoll's, the one that wakes the loop, and libevent's two for signals */
 #define LOOPS_BY_ITSELF_MAX 8
 #define DESCRIPTORS_LEAST 64u /* for connections and output files */
 #define OPEN_FILES_MAX 1024u
@@ -56,7 +56,7 @@ struct k2i_receiver {
 	bool started;
 };
 
-/* Peers that may connect ----------------------------------------------------------------------------------------- */
+/* Admission ------------------------------------------------------------------------------------------------------ */
 
 static void hosts_report(void *argument, enum k2i_finding finding, const char *file, unsigned line, const char *text)
 {
@@ -124,8 +124,8 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
 }
 
 /*
- * The last two until there is something to do about them: a start that waits for room on the disk can take long. The orphans
- * of a container, whose first process gets them as children, go by themselves then; it makes none.
+ * SIGHUP and SIGUSR1 are ignored only until their handlers are there: a start that waits for room on the disk can take
+ * long. Ignoring SIGCHLD lets the orphans of a container go by themselves, where the receiver is the first process.
  */
 static void signals_ignore(void)
 {
@@ -172,7 +172,7 @@ static int format_open(struct k2i_receiver *receiver, const struct k2i_settings 
 	struct k2i_format *time_only = NULL;
 	int status = 0;
 
-	/* On its own first, so that its mistakes are reported at its own line. */
+	/* TIME_FORMAT goes first, alone, so that its mistakes are reported at its own line. */
 	if (settings->time_format)
 		status = format_compile("%T", settings->time_format, &settings->time_format_place, &time_only);
 	k2i_format_free(time_only);
@@ -200,13 +200,13 @@ static unsigned loop_count(const struct k2i_settings *settings)
 
 	if (settings->loop_count)
 		return settings->loop_count;
-	/* It fails where there are more processors than a cpu_set_t has room for. */
+	/* The call fails where there are more processors than a cpu_set_t has room for. */
 	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
 		count = CPU_COUNT(&processors);
 	return count < LOOPS_BY_ITSELF_MAX ? (unsigned)count : LOOPS_BY_ITSELF_MAX;
 }
 
-/* More descriptors than a shell allows; fewer connections rather than none. */
+/* Raises the limit of descriptors, and allows fewer connections where that is not enough. */
 static int descriptors_share(const struct k2i_settings *settings, size_t *connections_max, size_t *files_max)
 {
 	size_t own = DESCRIPTORS_OWN + DESCRIPTORS_LOOP * loop_count(settings), available;
@@ -355,8 +355,8 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	k2i_peers_start(&opened->service.peers);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes
-	 * back to the system. In the heap they would leave holes, and twice what BUFFERMAX allows would be in use. musl maps
-	 * what is twice as large by itself, and can't be told more.
+	 * back to the system. In the heap they would leave holes, and use twice as much as BUFFERMAX allows. musl maps blocks
+	 * of twice that size by itself, and has no such setting.
 	 */
 #ifdef M_MMAP_THRESHOLD
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);

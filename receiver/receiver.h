@@ -5,13 +5,13 @@
 #include "receiver/options.h"
 #include "config/settings.h"
 
-/* The whole receiver: built from a configuration, run until a signal ends it, taken down. */
+/* The whole receiver: built from a configuration, run until a signal ends it, then taken down. */
 struct k2i_receiver;
 
 #define K2I_EXIT_FAILED 1
 #define K2I_EXIT_CONFIGURATION 2
 
-/* 0, or the exit status; what is wrong was logged. Strings of `options` are used as long as it runs. */
+/* 0, or the exit status after an error that was logged. `options` must outlive the receiver. */
 int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_options *options,
 		      struct k2i_receiver **receiver);
 /* Until SIGTERM or SIGINT. */

@@ -27,7 +27,7 @@ static int parent_sync(int at, const char *path)
 	if (directory < 0)
 		return -errno;
 	parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* A directory that may be written but not read can't be synced: no reason not to start. */
+	/* A directory that may be written but not read can't be synced, which is no reason not to start. */
 	if (parent < 0 && errno != EACCES)
 		error = -errno;
 	if (parent >= 0) {

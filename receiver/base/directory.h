@@ -4,18 +4,18 @@
 
 #include <sys/types.h>
 
-#define K2I_DIRECTORY_PRIVATE 0700 /* its owner's only */
+#define K2I_DIRECTORY_PRIVATE 0700 /* for its owner only */
 
 /*
- * The mode of a directory for files of that mode: users who may read them can come to them. To make, rename or remove
- * them is for the owner alone, also where others may write: a receiver that runs as root must not append to what they
- * would put there.
+ * The mode of a directory for files of that mode: users who may read the files can reach them. Only the owner may make,
+ * rename or remove files, even where others may write them: a receiver that runs as root must not append to a file that
+ * others put there.
  */
 mode_t k2i_directory_mode(mode_t file_mode);
 
 /*
- * Makes a directory whose parent exists, and brings its name to the disk: what is in it is lost to who looks for it after
- * a power cut as long as that has no name. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
+ * Makes a directory whose parent exists, and brings its name to the disk: without the name its files can't be found after
+ * a power cut. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
  */
 int k2i_directory_make(const char *path, mode_t mode);
 /* The same below the directory `at`. */

@@ -33,7 +33,7 @@ void k2i_table_each(struct k2i_table *table, void (*each)(void *argument, struct
 /* Frees the table's own memory. */
 void k2i_table_free(struct k2i_table *table);
 
-/* Hash of bytes that a peer chose: the seed is made when the process starts, so nobody can aim at one bucket. */
+/* The hash of bytes that a peer chose. Its seed is random for each process, so nobody can aim at one bucket. */
 uint64_t k2i_table_hash(const void *bytes, size_t byte_count);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include "base/bits.h"
 
-/* Up to there a copy costs less than a large buffer that stands still until the rest has come. */
+/* A rest up to this size costs less to copy than a large buffer costs that waits for more. */
 #define REST_BYTES_MAX K2I_BUFFER_BYTES_MIN
 
-/* The bytes that a buffer takes of the budget. */
+/* The share of the budget that a buffer takes. */
 static size_t share(size_t capacity)
 {
 	return capacity > K2I_BUFFER_BYTES_MIN ? capacity - K2I_BUFFER_BYTES_MIN : 0;
@@ -20,7 +20,7 @@ static bool budget_take(struct k2i_buffer_budget *budget, size_t bytes, bool pro
 {
 	size_t limit = proved ? budget->bytes_max : budget->bytes_max - budget->bytes_max / 8;
 
-	/* Others may be above the limit for a moment: that must not keep anybody from what costs nothing. */
+	/* Other threads may be above the limit for a moment, which must not refuse a request for 0 bytes. */
 	if (bytes == 0 || atomic_fetch_add(&budget->taken, bytes) + bytes <= limit)
 		return true;
 	atomic_fetch_sub(&budget->taken, bytes);
@@ -54,13 +54,13 @@ static uint8_t *spare_take(struct k2i_buffer_pool *pool, bool proved)
 	return bytes;
 }
 
-/* A spare is for this loop's next connection, which can be a starved one; more would be missed elsewhere. */
+/* While connections are starved a loop keeps one spare, for its own; other loops need the rest. */
 static unsigned spares_max(const struct k2i_buffer_pool *pool)
 {
 	return atomic_load(&pool->budget->starved) > 0 ? 1 : K2I_BUFFER_SPARES_MAX;
 }
 
-/* The one that was used last is the next. */
+/* A stack: the spare that was used last, which the cache still has, is the next. */
 static void memory_give(struct k2i_buffer_pool *pool, uint8_t *bytes, size_t capacity)
 {
 	if (capacity == K2I_BUFFER_BYTES && pool->count < spares_max(pool))

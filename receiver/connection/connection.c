@@ -25,10 +25,10 @@
 #define PING_NS (5 * K2I_SECOND_NS)
 #define DEAD_NS (15 * K2I_SECOND_NS)
 #define LINGER_NS (2 * K2I_SECOND_NS)
-#define PROVED_NS (2 * K2I_SECOND_NS) /* how long who has brought records is preferred */
+#define PROVED_NS (2 * K2I_SECOND_NS) /* a sender whose records were written is preferred so long */
 
 #define EXACT_BYTES ((size_t)256 * 1024) /* a frame from this length on is received to its end and no further */
-#define ROUNDS_MAX 4                     /* of recv(2) before others have their turn */
+#define ROUNDS_MAX 4                     /* calls of recv(2) before others have their turn */
 
 #define refusal_log(connection, ...)                                                                                   \
 	k2i_peer_log_warn(&(connection)->loop->shared.peer_log, k2i_clock_now_ns(), (connection)->session.host,        \
@@ -36,7 +36,7 @@
 
 #define CROWDED "refused: there are as many connections as CONNMAX allows"
 
-/* Those that have a place and have not greeted, the one that came first in front ----------------------------------- */
+/* Ungreeted: connections that have a place and sent no HELLO yet, the oldest first ----------------------------------- */
 
 static void ungreeted_add(struct k2i_connection *connection)
 {
@@ -70,7 +70,7 @@ static void ungreeted_remove(struct k2i_connection *connection)
 		loop->ungreeted_last = connection->ungreeted_previous;
 }
 
-/* Anybody can connect and say nothing, who may not send, too: that must not keep those out who greet at once. */
+/* Anybody can connect and stay silent, even without the right to send: that must not keep out senders that greet. */
 static bool ungreeted_end(struct k2i_loop *loop)
 {
 	struct k2i_connection *first = loop->ungreeted_first;
@@ -102,7 +102,7 @@ void k2i_connection_free(struct k2i_connection *connection)
 		loop->connections = connection->next;
 	if (connection->next)
 		connection->next->previous = connection->previous;
-	k2i_hunger_set(connection, false);
+	k2i_memory_pressure_set(connection, false);
 	k2i_buffer_release(&loop->buffers, &connection->buffer);
 	free(connection);
 	k2i_loop_left(loop);
@@ -150,7 +150,7 @@ static bool output_left(const struct k2i_connection *connection)
 	return connection->session.output_bytes > 0 || k2i_transport_waiting(&connection->transport);
 }
 
-/* Asks to be called for what the connection can go on with. A peer that does not read its answers is not read. */
+/* Sets the events that the connection can go on with. A peer that does not read its answers is not read. */
 static void events_update(struct k2i_connection *connection)
 {
 	bool blocked = output_left(connection);
@@ -184,7 +184,7 @@ static void linger_begin(struct k2i_connection *connection)
 	connection->linger_end_ns = k2i_clock_now_ns() + LINGER_NS;
 	/* The ring is free for the next connection from now on, and the line in the log is about what was received. */
 	k2i_session_end(&connection->session);
-	k2i_hunger_set(connection, false);
+	k2i_memory_pressure_set(connection, false);
 	k2i_buffer_release(&connection->loop->buffers, &connection->buffer);
 	connection->wanted = 1;
 }
@@ -210,7 +210,7 @@ static void stall_update(struct k2i_connection *connection, enum k2i_session_res
 	}
 }
 
-/* Lets the session have what is there. */
+/* Hands the received bytes to the session. */
 static enum k2i_session_result input_take(struct k2i_connection *connection)
 {
 	struct k2i_buffer *buffer = &connection->buffer;
@@ -254,7 +254,7 @@ static int connection_advance(struct k2i_connection *connection)
 	}
 }
 
-/* After the session has had its say: ends what has ended. The connection can be gone afterwards. */
+/* Sends, and ends a connection whose session has ended. The connection can be gone afterwards. */
 static void connection_settle(struct k2i_connection *connection)
 {
 	if (connection_advance(connection)) {
@@ -274,7 +274,7 @@ static size_t receive_room(const struct k2i_connection *connection)
 
 	if (connection->wanted < EXACT_BYTES)
 		return room;
-	/* To the end of a large frame and the next one's header: what is behind would have to be moved. */
+	/* To the end of a large frame and the next header: bytes behind that would have to be moved. */
 	exact = connection->wanted - buffer->used + K2HFT_FRAME_HEADER_BYTES;
 	return exact < room ? exact : room;
 }
@@ -282,7 +282,7 @@ static size_t receive_room(const struct k2i_connection *connection)
 /* 0: there is room in the buffer; -ENOBUFS not now; -ENOMEM the session has ended. */
 static int room_make(struct k2i_connection *connection)
 {
-	int error = k2i_hunger_room(connection);
+	int error = k2i_memory_pressure_room(connection);
 
 	if (error == -ENOMEM) {
 		k2i_session_count_refusal(&connection->session, K2HFT_ERROR_LIMIT);
@@ -314,11 +314,11 @@ static int input_receive(struct k2i_connection *connection)
 		return -EPIPE;
 	buffer->used += (size_t)got;
 	connection->heard_ns = k2i_clock_now_ns();
-	k2i_hunger_moved(connection, (size_t)got);
+	k2i_memory_pressure_moved(connection, (size_t)got);
 	return (size_t)got == room || k2i_transport_more(&connection->transport);
 }
 
-/* A round of reading and processing: as input_receive; 0 also if it can't go on now. */
+/* Reads and processes once. As input_receive; 0 also if it can't go on now. */
 static int connection_round(struct k2i_connection *connection)
 {
 	int more = input_receive(connection);
@@ -572,7 +572,7 @@ void k2i_connection_fence(struct k2i_connection *connection)
 
 void k2i_connection_finish(struct k2i_connection *connection)
 {
-	/* A connection that is stalled keeps its data: nothing of that was acknowledged. */
+	/* A stalled connection keeps its bytes: nothing of them was acknowledged. */
 	if (!connection->lingering && !connection->stalled && connection->buffer.used > 0)
 		(void)input_take(connection);
 }
@@ -609,7 +609,7 @@ void k2i_connection_synced(struct k2i_connection *connection)
 		connection_settle(connection);
 }
 
-static void timed_out(struct k2i_connection *connection, const char *text)
+static void connection_time_out(struct k2i_connection *connection, const char *text)
 {
 	k2i_count(&connection->loop->service->counters->timeouts, 1);
 	if (connection->securing) {
@@ -620,11 +620,12 @@ static void timed_out(struct k2i_connection *connection, const char *text)
 	connection_end(connection);
 }
 
-/* A connection that has to wait for memory can wait long; one that has it must use it while others wait. */
-static void hungry_tick(struct k2i_connection *connection, uint64_t now_ns)
+/* A connection can wait long for memory; a connection that has memory must use it while others wait. */
+static void memory_tick(struct k2i_connection *connection, uint64_t now_ns)
 {
-	if (k2i_hunger_over(connection, now_ns)) {
-		timed_out(connection, "memory for frames is short (BUFFERMAX), and this frame took longer than 5 s");
+	if (k2i_memory_pressure_over(connection, now_ns)) {
+		connection_time_out(connection,
+				    "memory for frames is short (BUFFERMAX), and this frame took longer than 5 s");
 		return;
 	}
 	connection->heard_ns = now_ns;
@@ -636,7 +637,7 @@ static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 	uint64_t idle_ns = now_ns > connection->heard_ns ? now_ns - connection->heard_ns : 0;
 
 	if (idle_ns >= DEAD_NS) {
-		timed_out(connection, "nothing came for 15 s");
+		connection_time_out(connection, "nothing came for 15 s");
 		return;
 	}
 	if (idle_ns >= PING_NS && now_ns - connection->pinged_ns >= PING_NS) {
@@ -664,10 +665,10 @@ void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uin
 		connection_settle(connection);
 	} else if (connection->session.state == K2I_SESSION_NEW) {
 		if (now_ns >= connection->started_ns + GREETING_NS)
-			timed_out(connection, connection->admitting ? "its name was not found out within 10 s"
-								    : "no HELLO came within 10 s");
-	} else if (k2i_hunger_shared(connection, now_ns)) {
-		hungry_tick(connection, now_ns);
+			connection_time_out(connection, connection->admitting ? "its name was not found out within 10 s"
+									      : "no HELLO came within 10 s");
+	} else if (k2i_memory_pressure_shared(connection, now_ns)) {
+		memory_tick(connection, now_ns);
 	} else {
 		idle_tick(connection, now_ns);
 	}

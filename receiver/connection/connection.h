@@ -4,14 +4,14 @@
 
 #include "receiver/connection/loop.h"
 
-/* A connection on its loop; all calls from the loop's thread. */
+/* A connection on its loop. All calls come from the loop's thread. */
 #define K2I_PEER_BYTES_MAX 80u
 
 struct k2i_connection;
 
 /*
- * Takes the descriptor in every case. A connection that is `crowded` takes the place of one that has not greeted, or is
- * refused when it has. Errors are logged.
+ * Takes the descriptor in every case. A `crowded` connection takes the place of the oldest ungreeted one, or is refused
+ * when it greets. Errors are logged.
  */
 void k2i_connection_start(struct k2i_loop *loop, int descriptor, const char *peer, bool crowded);
 /* A sink that stores later tells how far it is. It can be gone afterwards. */
@@ -21,8 +21,8 @@ void k2i_connection_ready(struct k2i_connection *connection);
 /* The syncer has done a round. It can be gone afterwards. */
 void k2i_connection_synced(struct k2i_connection *connection);
 /*
- * Once a second: time limits, and another try for those that are held; `late_ns` is how much later than that. It can be
- * gone afterwards.
+ * Once a second: keeps time limits, and tries held connections again. `late_ns`: the tick came so much later. It can be gone
+ * afterwards.
  */
 void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);
 /* The connection of that session id, or NULL. */

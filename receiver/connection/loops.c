@@ -24,7 +24,7 @@
 
 enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STORED, MESSAGE_READY, MESSAGE_STOP };
 
-struct message { /* to a loop, from any thread */
+struct message { /* for a loop, from any thread */
 	struct message *next;
 	enum message_kind kind;
 	uint64_t id;                   /* FENCE, ADMIT, STORED, READY */
@@ -43,7 +43,7 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	int wake;
 	struct event *woken, *tick;
 	uint64_t stop_ns, ticked_ns;
-	/* Guards what follows. */
+	/* Guards the messages. */
 	pthread_mutex_t mutex;
 	struct message *first, **last;
 };
@@ -172,7 +172,7 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
-/* A connection that waits for memory is tried sooner. */
+/* Starved connections are tried sooner. */
 static int tick_add(struct loop_whole *whole)
 {
 	struct timeval starved = {0, STARVED_TICK_US}, second = {1, 0};
@@ -347,7 +347,7 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 	return error;
 }
 
-/* A connection too many can only take the place of one that is on its loop. */
+/* A crowded connection can only take the place of one on its own loop. */
 static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than, bool crowded)
 {
 	bool ungreeted = atomic_load(&loop->ungreeted_count) > 0;
@@ -358,8 +358,8 @@ static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than
 }
 
 /*
- * The one with the fewest connections, of several the next after the last: by turns alone two senders that stay come to the
- * same loop when a short connection came between them.
+ * The loop with the fewest connections; of several the next after the last. Turns alone would put two senders that stay on
+ * the same loop when a short connection came between them.
  */
 static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
 {

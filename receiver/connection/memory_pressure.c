@@ -9,10 +9,10 @@
 #include "base/clock.h"
 
 #define STARVING_NS (5 * K2I_SECOND_NS) /* how long one frame may take while others wait for its memory */
-#define STILL_NS (K2I_SECOND_NS / 2)    /* how long nothing to speak of may come of it */
+#define STILL_NS (K2I_SECOND_NS / 2)    /* how long it may bring less than STILL_BYTES */
 #define STILL_BYTES ((size_t)4096)
 
-void k2i_hunger_set(struct k2i_connection *connection, bool starved)
+void k2i_memory_pressure_set(struct k2i_connection *connection, bool starved)
 {
 	struct k2i_service *service = connection->loop->service;
 
@@ -32,7 +32,7 @@ static bool memory_held(const struct k2i_connection *connection)
 	return connection->buffer.capacity > K2I_BUFFER_BYTES_MIN && connection->buffer.used > 0;
 }
 
-/* Whether nothing more has come: what was not read yet, because the disk took long, is not the sender's fault. */
+/* Whether nothing more has come: bytes that a slow disk kept from being read are not the sender's fault. */
 static bool all_read(const struct k2i_connection *connection)
 {
 	int bytes = 0;
@@ -40,10 +40,7 @@ static bool all_read(const struct k2i_connection *connection)
 	return ioctl(connection->transport.descriptor, FIONREAD, &bytes) < 0 || bytes == 0;
 }
 
-/*
- * Finds, among those that hold memory and could go on, the one of whose frame nothing came for the longest time; NULL:
- * none.
- */
+/* The connection that holds memory and could go on, but whose frame has stood still the longest; NULL: none. */
 static struct k2i_connection *stillest_find(const struct k2i_connection *claimant)
 {
 	uint64_t still_ns = k2i_clock_now_ns() - STILL_NS;
@@ -59,8 +56,8 @@ static struct k2i_connection *stillest_find(const struct k2i_connection *claiman
 }
 
 /*
- * A frame that stands still gives way to one that is there: what a thousand senders begin and do not end must not stop
- * those that do. True: there may be memory now.
+ * Takes the memory of a frame that stands still for one that is coming: a thousand senders that begin frames and do not
+ * end them must not stop others (tests/e2e/receiver_thousand.sh). True: there may be memory now.
  */
 static bool memory_claim(const struct k2i_connection *claimant)
 {
@@ -77,7 +74,7 @@ static bool memory_claim(const struct k2i_connection *claimant)
 	return true;
 }
 
-int k2i_hunger_room(struct k2i_connection *connection)
+int k2i_memory_pressure_room(struct k2i_connection *connection)
 {
 	struct k2i_buffer_pool *pool = &connection->loop->buffers;
 	size_t limit = k2i_session_input_max(&connection->session);
@@ -90,11 +87,11 @@ int k2i_hunger_room(struct k2i_connection *connection)
 		k2i_buffer_widen(pool, buffer);
 		error = buffer->used == buffer->capacity ? k2i_buffer_grow(pool, buffer, limit) : 0;
 	}
-	k2i_hunger_set(connection, error == -ENOBUFS);
+	k2i_memory_pressure_set(connection, error == -ENOBUFS);
 	return error;
 }
 
-void k2i_hunger_moved(struct k2i_connection *connection, size_t bytes)
+void k2i_memory_pressure_moved(struct k2i_connection *connection, size_t bytes)
 {
 	connection->moved_bytes += bytes;
 	if (connection->moved_bytes < STILL_BYTES)
@@ -103,13 +100,13 @@ void k2i_hunger_moved(struct k2i_connection *connection, size_t bytes)
 	connection->moved_ns = connection->heard_ns;
 }
 
-bool k2i_hunger_over(const struct k2i_connection *connection, uint64_t now_ns)
+bool k2i_memory_pressure_over(const struct k2i_connection *connection, uint64_t now_ns)
 {
 	return memory_held(connection) && now_ns >= connection->frame_ns + STARVING_NS;
 }
 
-bool k2i_hunger_shared(const struct k2i_connection *connection, uint64_t now_ns)
+bool k2i_memory_pressure_shared(const struct k2i_connection *connection, uint64_t now_ns)
 {
-	return connection->starved ||
-	       (atomic_load(&connection->loop->service->budget.starved) > 0 && k2i_hunger_over(connection, now_ns));
+	return connection->starved || (atomic_load(&connection->loop->service->budget.starved) > 0 &&
+				       k2i_memory_pressure_over(connection, now_ns));
 }

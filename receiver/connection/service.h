@@ -30,7 +30,7 @@ struct k2i_service {
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
 	size_t connections_max;
-	size_t host_connections_max; /* of one address; 0: any number */
+	size_t host_connections_max; /* for one address; 0: any number */
 	struct k2i_stream_room streams;
 	struct k2i_buffer_budget budget;
 	atomic_size_t connections; /* open now */

@@ -6,7 +6,7 @@
 #include "receiver/session/stall.h"
 #include "net/transport.h"
 
-/* Declarations that the files of the connection share. */
+/* The connection, for the files of this folder. */
 struct event;
 struct k2i_connection {
 	struct k2i_connection *next, *previous;
@@ -15,16 +15,16 @@ struct k2i_connection {
 	struct k2i_loop *loop;
 	struct k2i_transport transport;
 	bool securing;  /* the TLS handshake is not done, or not begun */
-	bool admitting; /* it is not known yet whether it may connect, and nothing is read */
+	bool admitting; /* admission has not decided yet, and nothing is read */
 	struct event *readable, *writable;
 	struct k2i_buffer buffer;
 	size_t wanted;
 	bool stalled, lingering;
 	bool starved;      /* the frame that is coming needs more memory than there is now */
-	uint64_t frame_ns; /* since when the first frame in the buffer has been coming */
-	uint64_t moved_ns; /* when the last STILL_BYTES of it had come */
+	uint64_t frame_ns; /* the first frame in the buffer began to come */
+	uint64_t moved_ns; /* its last STILL_BYTES had come */
 	size_t moved_bytes;
-	uint64_t proved_ns; /* when records were written */
+	uint64_t proved_ns; /* records were written */
 	uint64_t started_ns, heard_ns, pinged_ns, linger_end_ns;
 	struct k2i_stall stall;
 	char peer[K2I_PEER_BYTES_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Not evhttp: that of libevent 2.1 limits neither the number of its connections nor the time that one request may take
- * in all, so a client that sends a byte now and then keeps its place for hours. Here a connection has one request, one
- * deadline, and loses its place to the next when there are too many; an honest request is over within a millisecond.
+ * Not evhttp: libevent 2.1 limits there neither the connections nor the time of a whole request, so a client that sends a
+ * byte now and then keeps its place for hours. Here a connection has one request and one deadline, and loses its place to
+ * the next when there are too many. An honest request is over within a millisecond.
  */
 #include "receiver/control/control.h"
 
@@ -27,7 +27,7 @@
 #include "base/thread.h"
 
 #define CLIENT_NS UINT64_C(10000000000) /* for request and answer */
-#define DRAIN_BYTES_MAX 65536u          /* what may come behind a request that was answered */
+#define DRAIN_BYTES_MAX 65536u          /* the most that may come behind an answered request */
 #define POINTER "k2hftfusesvr: /status (JSON), /metrics (Prometheus); see k2hft-stat(1)\n"
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
@@ -77,18 +77,18 @@ static void client_free(struct client *client)
 	free(client);
 }
 
-static void refused(struct k2i_control *control, const char *why)
+static void request_refused(struct k2i_control *control, const char *why)
 {
 	k2i_count(&control->status->service->counters->status_refused, 1);
 	k2i_log_limited(&control->refused_limit, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"status: a request is refused: %s", why);
 }
 
-/* Before its time: it makes room, or has had its time. */
+/* Ends a client that has to make room, or whose time is up. */
 static void client_end(struct client *client, const char *why)
 {
 	if (!client->answered)
-		refused(client->control, why);
+		request_refused(client->control, why);
 	client_free(client);
 }
 
@@ -128,13 +128,13 @@ static void page_send(struct client *client, enum k2i_http_page page)
 	free(report.text);
 }
 
-/* A web page in a browser on this host can have its name lead here, and would read what is kept from other hosts. */
+/* A web page in a browser on this host could let its own name lead here, and would read a status kept from other hosts. */
 static bool host_accepted(const struct k2i_control *control, const char *text, size_t bytes)
 {
 	return control->beyond || k2i_http_host_own(text, bytes, control->names);
 }
 
-static const char *refusal(int status, const char *text, size_t bytes)
+static const char *refusal_text(int status, const char *text, size_t bytes)
 {
 	static const char sender[] = {'K', '2', 'H', 'F'}; /* k2hft-protocol(7) */
 
@@ -157,7 +157,7 @@ static void request_take(struct client *client, struct evbuffer *input)
 	if (status == 200 && !host_accepted(client->control, text, bytes))
 		status = 421;
 	if (status != 200)
-		refused(client->control, refusal(status, text, bytes));
+		request_refused(client->control, refusal_text(status, text, bytes));
 	(void)evbuffer_drain(input, bytes);
 	if (status == 200) {
 		page_send(client, page);
@@ -194,7 +194,7 @@ static void on_end(struct bufferevent *stream, short what, void *argument)
 {
 	struct client *client = argument;
 
-	/* A client that has asked and only closed its side still gets the rest of the answer. */
+	/* A client that has asked and closes only its side still gets the answer. */
 	if ((what & BEV_EVENT_EOF) && client->answered && evbuffer_get_length(bufferevent_get_output(stream)) > 0)
 		return;
 	client_end(client, "it ended in the middle");

@@ -6,8 +6,8 @@
 #include "receiver/control/status.h"
 
 /*
- * CTLPORT: status and metrics by HTTP, on a thread of its own, so that whoever asks costs the senders nothing and is
- * answered while the loops wait for a disk. It reads; nothing can be changed through it.
+ * CTLPORT: status and metrics by HTTP. It has a thread of its own, so that a request costs the senders nothing and is
+ * answered while the loops wait for a disk. Requests read, and change nothing.
  */
 struct k2i_control;
 
@@ -15,8 +15,8 @@ struct k2i_control;
 #define K2I_CONTROL_CLIENTS_MAX 64u
 
 /*
- * Binds where CTLPORT and CTLADDRESS say, which can need privileges; whoever connects is refused as yet. `*control` is NULL
- * if there is no CTLPORT. An error was logged.
+ * Binds where CTLPORT and CTLADDRESS say, which can need privileges; a client that connects is refused as yet. `*control`
+ * is NULL if there is no CTLPORT. An error was logged.
  */
 int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control);
 /* Listens, says where, and answers from now on; `status` must outlive it. An error was logged. */

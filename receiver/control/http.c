@@ -97,19 +97,19 @@ static const char *line_next(const char *line, const char *end)
 	return line && memchr(line + 1, '\n', (size_t)(end - line - 1)) ? line + 1 : NULL;
 }
 
-static bool begins(const char *line, const char *end, const char *name, size_t name_bytes)
+static bool line_begins(const char *line, const char *end, const char *name, size_t name_bytes)
 {
 	return (size_t)(end - line) >= name_bytes && strncasecmp(line, name, name_bytes) == 0;
 }
 
-/* The value of the first such line of the header, without its port; a text that is too long is nobody's name. */
+/* Copies the first Host of the header without its port; "?", which is nobody's name, stands for one that is too long. */
 static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
 {
 	static const char name[] = "Host:";
 	const char *end = bytes + byte_count, *line = line_next(bytes, end);
 	size_t host_bytes;
 
-	while (line && !begins(line, end, name, sizeof(name) - 1))
+	while (line && !line_begins(line, end, name, sizeof(name) - 1))
 		line = line_next(line, end);
 	host[0] = '\0';
 	if (!line)

@@ -11,14 +11,14 @@
 enum k2i_http_page { K2I_HTTP_POINTER, K2I_HTTP_STATUS, K2I_HTTP_METRICS };
 
 /*
- * Looks at what has come of a request. 0: it is not complete; 200: it is for `*page`; else the status that it is
- * answered with: 400 not HTTP, 404 no such page, 405 not GET, 431 a header over K2I_HTTP_HEADER_BYTES_MAX.
+ * Looks at the bytes of a request. 0: it is not complete; 200: it is for `*page`; else the status of the answer: 400 not
+ * HTTP, 404 no such page, 405 not GET, 431 a header over K2I_HTTP_HEADER_BYTES_MAX.
  */
 int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page);
 
 /*
- * Whether a complete request is for this host by a name that nobody else can give it: an address, localhost or one of
- * `names`, which ends with NULL; or for no name at all. A web page whose name was made to lead here is for its own.
+ * Whether a complete request has no Host, or one that nobody else can give this host: an address, localhost or one of
+ * `names`, which ends with NULL. A browser sends the web page's own name when that was made to lead here.
  */
 bool k2i_http_host_own(const char *bytes, size_t byte_count, const char *const *names);
 

@@ -38,7 +38,7 @@ struct listing {
 	unsigned count;
 };
 
-/* Its loop can have been quicker than who asks. */
+/* The loop may have set `then_ns` after `now_ns` was read. */
 static uint64_t seconds_since(uint64_t then_ns, uint64_t now_ns)
 {
 	return now_ns > then_ns ? (now_ns - then_ns) / K2I_SECOND_NS : 0;

@@ -11,7 +11,7 @@ struct k2i_status {
 	uint64_t started_ns;
 };
 
-/* The most connections, and the most files, that are listed; counters count all. */
+/* The longest list of connections, and of files. Counters count all. */
 #define K2I_STATUS_LISTED_MAX 4096u
 
 void k2i_status_json(const struct k2i_status *status, struct k2i_report *report);

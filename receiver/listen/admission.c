@@ -11,10 +11,10 @@
 #include "base/thread.h"
 #include "net/tls/tls.h"
 
-#define HOSTS_MAX 512u /* that are remembered or waited for */
+#define HOSTS_MAX 512u /* remembered, or waited for */
 #define THREADS_MAX 8u /* a name server that does not answer holds one for some ten seconds */
 #define KNOWN_NS UINT64_C(60000000000)
-#define UNCLEAR_NS UINT64_C(10000000000) /* when the name server did not know */
+#define UNCLEAR_NS UINT64_C(10000000000) /* for an address that the name server could not tell */
 
 struct waiter {
 	struct waiter *next;
@@ -27,8 +27,8 @@ struct entry {
 	enum entry_state state;
 	struct sockaddr_storage address;
 	bool admitted;
-	uint64_t number;   /* of WAITING: the lowest is next */
-	uint64_t until_ns; /* of KNOWN */
+	uint64_t number;   /* WAITING: the lowest is next */
+	uint64_t until_ns; /* KNOWN */
 	struct waiter *waiters;
 	char reason[K2I_LOOKUP_NAME_ROOM + 64];
 };
@@ -37,9 +37,9 @@ struct k2i_admission {
 	const struct k2i_lookup *lookup;
 	pthread_mutex_t mutex;    /* guards all else, and the matching */
 	struct k2i_hosts *hosts;  /* NULL: anybody may connect */
-	uint64_t changes;         /* of hosts: a verdict from before the last counts no more */
+	uint64_t changes;         /* counts changes of hosts: an older verdict is void */
 	k2i_admission_tell *tell; /* NULL: stopped */
-	unsigned holders;         /* threads, and who opened it */
+	unsigned holders;         /* threads, and the opener */
 	unsigned thread_count;
 	uint64_t next_number;
 	struct entry entries[HOSTS_MAX];
@@ -47,7 +47,7 @@ struct k2i_admission {
 
 /* Names ---------------------------------------------------------------------------------------------------------- */
 
-static bool named(struct k2i_admission *admission, const char *name)
+static bool hosts_named(struct k2i_admission *admission, const char *name)
 {
 	bool found;
 
@@ -57,7 +57,7 @@ static bool named(struct k2i_admission *admission, const char *name)
 	return found;
 }
 
-/* Looks an address up: whether it is admitted, or why not. False: the name server could not tell. */
+/* Finds out whether an address is admitted, or why not. False: the name server could not tell. */
 static bool entry_find(struct k2i_admission *admission, struct entry *entry)
 {
 	char name[K2I_LOOKUP_NAME_ROOM];
@@ -70,7 +70,7 @@ static bool entry_find(struct k2i_admission *admission, struct entry *entry)
 						: "its address has no name");
 		return error != -EAGAIN;
 	}
-	if (!named(admission, name)) {
+	if (!hosts_named(admission, name)) {
 		(void)snprintf(entry->reason, sizeof(entry->reason), "its name is %s", name);
 		return true;
 	}
@@ -120,7 +120,7 @@ static void admission_release(struct k2i_admission *admission)
 	free(admission);
 }
 
-/* With the mutex held, but for the look-up. */
+/* Called with the mutex held, and releases it during the look-up. */
 static void entry_run(struct k2i_admission *admission, struct entry *entry)
 {
 	struct entry found = {.address = entry->address};
@@ -145,7 +145,7 @@ static void entry_run(struct k2i_admission *admission, struct entry *entry)
 	waiters_free(entry);
 }
 
-static void *look_up(void *argument)
+static void *lookup_run(void *argument)
 {
 	struct k2i_admission *admission = argument;
 	struct entry *entry;
@@ -159,15 +159,12 @@ static void *look_up(void *argument)
 	return NULL;
 }
 
-/*
- * Starts a further thread, if there are not enough. Without any the address stays in the queue until the next
- * connection asks.
- */
-static void thread_start(struct k2i_admission *admission)
+/* Starts one more thread up to THREADS_MAX. Without any thread an address stays queued until the next connection asks. */
+static void lookup_thread_start(struct k2i_admission *admission)
 {
 	pthread_t thread;
 
-	if (admission->thread_count == THREADS_MAX || k2i_thread_start(&thread, look_up, admission))
+	if (admission->thread_count == THREADS_MAX || k2i_thread_start(&thread, lookup_run, admission))
 		return;
 	(void)pthread_detach(thread);
 	admission->thread_count++;
@@ -176,9 +173,7 @@ static void thread_start(struct k2i_admission *admission)
 
 /* Asking --------------------------------------------------------------------------------------------------------- */
 
-/*
- * An entry of this address, or one that can be given to it; NULL: all are in use. An admitted peer is not pushed out.
- */
+/* The entry of this address, or one that can be given to it, which never is of an admitted host; NULL: all are in use. */
 static struct entry *entry_of(struct k2i_admission *admission, const struct sockaddr_storage *address, uint64_t now_ns)
 {
 	struct entry *entry, *spare = NULL;
@@ -200,7 +195,7 @@ static struct entry *entry_of(struct k2i_admission *admission, const struct sock
 	return spare;
 }
 
-static enum k2i_verdict wait_for(struct k2i_admission *admission, struct entry *entry, struct k2i_owner owner)
+static enum k2i_verdict entry_wait(struct k2i_admission *admission, struct entry *entry, struct k2i_owner owner)
 {
 	struct waiter *waiter = malloc(sizeof(*waiter));
 
@@ -213,12 +208,12 @@ static enum k2i_verdict wait_for(struct k2i_admission *admission, struct entry *
 		entry->number = admission->next_number++;
 	}
 	if (entry->state == ENTRY_WAITING)
-		thread_start(admission);
+		lookup_thread_start(admission);
 	return K2I_VERDICT_LATER;
 }
 
-static enum k2i_verdict by_name(struct k2i_admission *admission, const struct sockaddr_storage *address,
-				struct k2i_owner owner, char reason[K2I_ADMISSION_REASON_ROOM])
+static enum k2i_verdict verdict_by_name(struct k2i_admission *admission, const struct sockaddr_storage *address,
+					struct k2i_owner owner, char reason[K2I_ADMISSION_REASON_ROOM])
 {
 	enum k2i_verdict verdict = K2I_VERDICT_BUSY;
 	struct entry *entry;
@@ -228,7 +223,7 @@ static enum k2i_verdict by_name(struct k2i_admission *admission, const struct so
 	if (entry && entry->state == ENTRY_KNOWN)
 		verdict = entry->admitted ? K2I_VERDICT_ADMITTED : K2I_VERDICT_REFUSED;
 	else if (entry)
-		verdict = wait_for(admission, entry, owner);
+		verdict = entry_wait(admission, entry, owner);
 	(void)snprintf(reason, K2I_ADMISSION_REASON_ROOM, "%s",
 		       verdict == K2I_VERDICT_BUSY ? "too many names are being looked up" : entry->reason);
 	(void)pthread_mutex_unlock(&admission->mutex);
@@ -238,14 +233,14 @@ static enum k2i_verdict by_name(struct k2i_admission *admission, const struct so
 struct certificate_look {
 	struct k2i_admission *admission;
 	char *reason; /* K2I_ADMISSION_REASON_ROOM */
-	bool told;    /* the first name */
+	bool told;    /* the first name is in `reason` */
 };
 
 static bool certificate_name_look(void *argument, const char *name)
 {
 	struct certificate_look *look = argument;
 
-	if (named(look->admission, name))
+	if (hosts_named(look->admission, name))
 		return true;
 	if (!look->told)
 		(void)snprintf(look->reason, K2I_ADMISSION_REASON_ROOM, "its certificate is for %s", name);
@@ -253,9 +248,9 @@ static bool certificate_name_look(void *argument, const char *name)
 	return false;
 }
 
-/* -ENOENT: there is no certificate that was verified. */
-static int by_certificate(struct k2i_admission *admission, const struct k2i_tls *tls, enum k2i_verdict *verdict,
-			  char reason[K2I_ADMISSION_REASON_ROOM])
+/* -ENOENT: the peer has no verified certificate. */
+static int verdict_by_certificate(struct k2i_admission *admission, const struct k2i_tls *tls, enum k2i_verdict *verdict,
+				  char reason[K2I_ADMISSION_REASON_ROOM])
 {
 	struct certificate_look look = {.admission = admission, .reason = reason};
 
@@ -280,11 +275,11 @@ enum k2i_verdict k2i_admission_ask(struct k2i_admission *admission, const struct
 	if (!k2i_lookup_address(peer, &address))
 		return K2I_VERDICT_REFUSED;
 	k2i_lookup_text(&address, text);
-	if (named(admission, text))
+	if (hosts_named(admission, text))
 		return K2I_VERDICT_ADMITTED;
-	if (tls && by_certificate(admission, tls, &verdict, reason) == 0)
+	if (tls && verdict_by_certificate(admission, tls, &verdict, reason) == 0)
 		return verdict;
-	return by_name(admission, &address, owner, reason);
+	return verdict_by_name(admission, &address, owner, reason);
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */

@@ -9,13 +9,11 @@
 #include "receiver/listen/lookup.h"
 
 /*
- * Whether a peer may connect: whether a NAME of the SLVNODE sections is for it. Trusted are, in this order, its address;
- * the names of its certificate, if that was verified; and if it has none, the name that its address has, provided that the
- * name has that address, too: whoever owns an address can give it any name. A peer's own name for itself does not
- * count.
+ * Admission decides whether a peer may connect: a NAME of the SLVNODE sections must be for it. It trusts, in this order,
+ * the peer's address; the names of its verified certificate; and, without one, the name of its address. That name must
+ * lead back to the address, because the owner of an address can give it any name. The peer's own words do not count.
  *
- * Names are looked up on threads of their own, a few at a time, and remembered for a minute. All calls return at once, and
- * can be made by any thread.
+ * A few threads look names up; the answers are kept for a minute. All calls return at once, and any thread can make them.
  */
 struct k2i_admission;
 
@@ -31,11 +29,11 @@ enum k2i_verdict {
 typedef void k2i_admission_tell(struct k2i_owner owner);
 int k2i_admission_open(struct k2i_hosts *hosts, const struct k2i_lookup *lookup, k2i_admission_tell *tell,
 		       struct k2i_admission **admission);
-/* Takes other `hosts`, for those who ask from now on or are still waiting. */
+/* Replaces `hosts` for peers that ask from now on or still wait. */
 void k2i_admission_change(struct k2i_admission *admission, struct k2i_hosts *hosts);
-/* Nothing is told any more. NULL is allowed, also below. */
+/* Stops the calls of `tell`. NULL is allowed, also below. */
 void k2i_admission_stop(struct k2i_admission *admission);
-/* When nobody asks any more; look-ups that are under way are not waited for. */
+/* Frees it when nobody asks any more. Look-ups that are under way end by themselves. */
 void k2i_admission_free(struct k2i_admission *admission);
 
 struct k2i_tls;

@@ -22,7 +22,7 @@
 #define ACCEPTS_MAX 64
 #define PAUSE_S 1
 #define PORT_MAX 65535u
-#define SOCKETS_MAX 8u /* of a name */
+#define SOCKETS_MAX 8u /* for all addresses of a name */
 
 struct k2i_listener {
 	const struct k2i_listen_words *words;
@@ -129,7 +129,7 @@ static void port_set(struct sockaddr *address, in_port_t port)
 		((struct sockaddr_in6 *)(void *)address)->sin6_port = port;
 }
 
-/* Whether one of the list from `first` on is the same: a name that is in /etc/hosts twice has each of its addresses twice. */
+/* Whether the address came before, in the list from `first` on: a name that is in /etc/hosts twice has each twice. */
 static bool address_repeated(const struct addrinfo *first, const struct addrinfo *address)
 {
 	for (; first != address; first = first->ai_next) {
@@ -140,7 +140,7 @@ static bool address_repeated(const struct addrinfo *first, const struct addrinfo
 	return false;
 }
 
-/* All addresses of a name. A family may be missing on this host; a port in use may not. */
+/* Binds all addresses of a name. A family that this host lacks is no error; a port in use is. */
 static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *address, const char *host,
 			  const char *port, bool optional)
 {
@@ -150,7 +150,7 @@ static int addresses_bind(struct k2i_listener *listener, const struct addrinfo *
 	int descriptor, error = -EADDRNOTAVAIL;
 
 	for (; address; address = address->ai_next) {
-		/* Port 0: the port that the first socket was given is that of all. */
+		/* Port 0: all sockets get the port that the first was given. */
 		if (chosen)
 			port_set(address->ai_addr, chosen);
 		if (address_repeated(first, address))

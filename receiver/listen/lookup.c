@@ -31,7 +31,7 @@ static socklen_t address_bytes(const struct sockaddr_storage *address)
 					     : (socklen_t)sizeof(struct sockaddr_in6);
 }
 
-static int outcome(int error)
+static int lookup_error(int error)
 {
 	if (error == 0)
 		return 0;
@@ -48,8 +48,8 @@ void k2i_lookup_text(const struct sockaddr_storage *address, char text[K2I_LOOKU
 
 static int name_of(const struct sockaddr_storage *address, char name[K2I_LOOKUP_NAME_ROOM])
 {
-	int error = outcome(getnameinfo((const void *)address, address_bytes(address), name, K2I_LOOKUP_NAME_ROOM, NULL,
-					0, NI_NAMEREQD));
+	int error = lookup_error(getnameinfo((const void *)address, address_bytes(address), name, K2I_LOOKUP_NAME_ROOM,
+					     NULL, 0, NI_NAMEREQD));
 	size_t bytes = error ? 0 : strlen(name);
 
 	if (bytes > 1 && name[bytes - 1] == '.')
@@ -61,7 +61,7 @@ static int leads_to(const char *name, const struct sockaddr_storage *address)
 {
 	struct addrinfo hints = {.ai_family = address->ss_family, .ai_socktype = SOCK_STREAM}, *found = NULL;
 	struct sockaddr_storage wanted, other;
-	int error = outcome(getaddrinfo(name, NULL, &hints, &found));
+	int error = lookup_error(getaddrinfo(name, NULL, &hints, &found));
 	const struct addrinfo *next;
 
 	if (error)

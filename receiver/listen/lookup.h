@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* Names of addresses, as the system finds them. All calls can take long. */
+/* The system's names of addresses. All calls can take long. */
 #define K2I_LOOKUP_NAME_ROOM 256u
 
 struct k2i_lookup { /* so that tests can have others */

@@ -10,11 +10,11 @@
 
 struct k2i_secure {
 	struct k2i_tls_settings settings;
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the context */
 	struct k2i_tls_context *context;
 };
 
-/* A context that works, or would if the clock were right. */
+/* Warns of files that work, or would if the clock were right. */
 static void doubts_log(const struct k2i_tls_settings *settings, const struct k2i_tls_context *context)
 {
 	const char *untimely = k2i_tls_certificate_untimely(context);

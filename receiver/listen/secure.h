@@ -7,8 +7,8 @@
 #include "config/settings.h"
 
 /*
- * The receiver's certificates, or its shared key, which can be renewed while connections are served: those that are
- * there keep what they began with.
+ * The receiver's certificates, or its shared key. They can be renewed while connections are served; a connection keeps
+ * those that it began with.
  */
 struct k2i_secure;
 struct k2i_tls_context;
@@ -19,9 +19,9 @@ int k2i_secure_open(const struct k2i_settings *settings, struct k2i_secure **sec
 void k2i_secure_free(struct k2i_secure *secure);
 /* Reads the files again; if one of them is wrong, that is logged, and nothing changes. */
 void k2i_secure_reload(struct k2i_secure *secure);
-/* When the certificate expires that new connections are shown, in seconds since 1970; 0: there is none. Any thread. */
+/* The time when the present certificate expires, in seconds since 1970; 0: there is none. Any thread. */
 uint64_t k2i_secure_expires_s(struct k2i_secure *secure);
-/* As it is now, for k2i_tls_context_release. Any thread. */
+/* The present context, for k2i_tls_context_release. Any thread. */
 struct k2i_tls_context *k2i_secure_context(struct k2i_secure *secure);
 
 #endif

@@ -53,7 +53,7 @@ sends 'a 1 0' a one
 wait_until [ -e "$dir/asked" ]
 sends 'b 1 0' b two
 kill -HUP "$pid"
-wait_until logged 'SIGHUP'
+wait_until logged 'any host may make new connections'
 mkfifo "$dir/pipe"
 wire <"$dir/pipe" >"$dir/kept" &
 kept=$!
