@@ -7,6 +7,7 @@
 
 #include <k2hft/frame.h>
 #include <k2hft/ring.h>
+#include <k2hft/tls.h>
 #include <k2hft/visibility.h>
 
 #ifdef __cplusplus
@@ -39,26 +40,6 @@ enum k2hft_client_state {
  */
 typedef void k2hft_client_progress(void *argument, uint64_t acked);
 
-/*
- * TLS to the receiver. Its certificate is always verified, and that it is for k2hft_client_options.host. The files are
- * in PEM format and are read again for each connection; if one of them can't be used then, that is logged, and what
- * was read before is used.
- */
-struct k2hft_tls_options {
-	size_t size; /* sizeof(struct k2hft_tls_options) */
-	/* Certificates to trust: a file, or a directory that openssl rehash has prepared; NULL: those of the system. */
-	const char *authority_path;
-	/* This host's certificate, followed by any intermediate ones; NULL: none. */
-	const char *certificate_path;
-	const char *private_key_path; /* of that certificate, without a passphrase */
-	/* Instead of the three above: a file with a line IDENTITY:KEY, or KEY, that both sides have. */
-	const char *shared_key_path;
-	uint32_t version_min; /* K2HFT_TLS_* */
-	uint32_t reserved;    /* 0 */
-};
-#define K2HFT_TLS_1_2 0u
-#define K2HFT_TLS_1_3 1u
-
 struct k2hft_client_options {
 	size_t size;      /* sizeof(struct k2hft_client_options) */
 	const char *host; /* name or address of the receiver; must be set */
@@ -76,9 +57,6 @@ struct k2hft_client_options {
 	void *progress_argument;             /* its first argument */
 	const struct k2hft_tls_options *tls; /* NULL: no encryption */
 };
-#define K2HFT_COMPRESS_AUTO 0u /* while the network is the bottleneck */
-#define K2HFT_COMPRESS_NEVER 1u
-#define K2HFT_COMPRESS_ALWAYS 2u
 /* No other client will have the ring after this one: k2hft_client_close tells the receiver, which then forgets it. */
 #define K2HFT_CLIENT_RING_ENDS 1u
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <k2hft/ring.h>
+#include <k2hft/chunk.h>
 #include <k2hft/visibility.h>
 
 #ifdef __cplusplus
@@ -39,6 +39,11 @@ enum k2hft_frame_type {
 };
 
 #define K2HFT_FRAME_LZ4 1u /* flag of DATA: the body is one LZ4 block */
+
+/* When DATA is compressed. */
+#define K2HFT_COMPRESS_AUTO 0u /* while the network is the bottleneck */
+#define K2HFT_COMPRESS_NEVER 1u
+#define K2HFT_COMPRESS_ALWAYS 2u
 
 struct k2hft_frame {
 	uint8_t type;        /* enum k2hft_frame_type */

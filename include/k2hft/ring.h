@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <k2hft/chunk.h>
 #include <k2hft/visibility.h>
 
 #ifdef __cplusplus
@@ -33,8 +34,6 @@ extern "C" {
 struct k2hft_ring;
 struct k2hft_producer;
 
-#define K2HFT_CHUNK_BYTES_MAX (2u * 1024 * 1024) /* of an entry, with header and padding */
-#define K2HFT_CHUNK_HEADER_BYTES 32u
 #define K2HFT_RING_BYTES_MIN (64u * 1024)
 #define K2HFT_RING_BYTES_MAX (UINT64_C(1) << 40)
 #define K2HFT_RING_BYTES_DEFAULT (64u * 1024 * 1024)
@@ -144,10 +143,6 @@ K2HFT_API void *k2hft_ring_memory(const struct k2hft_ring *ring, size_t *bytes);
 /* ---- streams: declared by producers, found by the consumer */
 
 #define K2HFT_STREAM_COUNT_MAX 4096u
-#define K2HFT_STREAM_PATH_BYTES_MAX 1023u
-#define K2HFT_STREAM_HOST_BYTES_MAX 255u
-#define K2HFT_STREAM_TEXT 0u
-#define K2HFT_STREAM_BINARY 1u
 
 struct k2hft_stream {
 	const char *path;  /* relative, 1 to 1023 bytes; k2hft_stream_path_check has the rules */
@@ -190,19 +185,6 @@ K2HFT_API int k2hft_stream_find(struct k2hft_ring *ring, uint32_t stream_id, str
 				uint32_t *generation);
 
 /* ---- producers */
-
-/* Flags of k2hft_chunk. */
-#define K2HFT_CHUNK_CONTINUES 1u /* the last record goes on in the next chunk of this stream and writer */
-#define K2HFT_CHUNK_CONTINUED 2u /* the first record began in an earlier chunk of this stream and writer */
-
-struct k2hft_chunk {
-	uint32_t stream_id;    /* from k2hft_stream_declare */
-	uint32_t record_count; /* records that end in this chunk, plus 1 if it CONTINUES */
-	uint64_t time_ns;      /* when they were written; CLOCK_REALTIME */
-	uint32_t writer_pid;   /* 0: not known */
-	uint16_t flags;        /* K2HFT_CHUNK_* */
-	uint16_t reserved;     /* 0 */
-};
 
 /*
  * Opens a producer, through which one thread at a time writes into the ring. Any thread may open one; each has its

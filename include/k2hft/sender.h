@@ -193,8 +193,8 @@ K2HFT_API int k2hft_writer_write(struct k2hft_writer *writer, const void *record
  * are none if the text, with what waits in the writer, fits into one chunk (256 KiB, less for a ring under 8 MiB).
  * A single thread at a time.
  *
- * -EINVAL the writer is a binary one; -ENOMEM; -EBUSY, -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write. Since
- * 0.1.0.
+ * -EINVAL the writer is a binary one; -ENOMEM; -EBUSY, -EAGAIN, -EINTR, -EIO and -EPIPE as k2hft_writer_write.
+ * Since 0.1.0.
  */
 K2HFT_API int k2hft_writer_lines(struct k2hft_writer *writer, const void *text, size_t bytes, size_t *taken);
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include <k2hft/client.h>
+#include <k2hft/frame.h>
 
 #include "frame/wire.h"
 #include "ring/ring.h"

@@ -7,8 +7,8 @@ import re
 from common import code_of, finish, sources
 
 FLOORS = (
-    (0, r"lib/base/\w+\.(c|h|def)|include/k2hft/(version|visibility|log)\.h"),
-    (1, r"lib/(ring|frame)/\w+\.[ch]|include/k2hft/(ring|frame)\.h"),
+    (0, r"lib/base/\w+\.(c|h|def)|include/k2hft/(version|visibility|log|tls)\.h"),
+    (1, r"lib/(ring|frame)/\w+\.[ch]|include/k2hft/(ring|frame|chunk)\.h"),
     (2, r"lib/(batch|client|net|net/tls|sender)/\w+\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
     (3, r"lib/(config|app/\w+)/\w+\.(c|h|def)"),
     (4, r"(fuse|receiver|tools)/(\w+/)*\w+\.[ch]"),

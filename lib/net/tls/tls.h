@@ -8,7 +8,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include <k2hft/client.h>
+#include <k2hft/tls.h>
 
 /*
  * TLS between the bytes of k2hft-protocol(7) and a socket, for the client and the receiver; lib/tls*.c are the only
