@@ -21,7 +21,7 @@ struct k2i_state_options { /* all of it must outlive the state */
 	const struct k2i_format *format;
 	const struct k2i_sink_listener *listener;
 	struct k2i_counters *counters;
-	size_t targets_max; /* that a sink may have open at a time */
+	size_t targets_max; /* for each sink, open at a time */
 };
 
 /*

@@ -115,12 +115,16 @@ static int group_store(const struct k2i_destination *destination, struct k2i_gro
 {
 	const struct k2i_sink_ops *ops = group->sink->ops;
 	struct k2i_ledger_ring *row = &commit->rows[group->sink->number];
-	int result = ops->store(group, commit->owner, commit->position);
+	bool later = ops->traits & K2I_SINK_LATER;
+	/* A sink that has a copy can't give it back; any other may find a target at fault only when it stores. */
+	int result = later ? quarantine_put(destination, group, row->uuid) : 0;
 
-	if (result)
+	if (!result)
+		result = ops->store(group, commit->owner, commit->position);
+	if (result || later)
 		return result;
 	result = quarantine_put(destination, group, row->uuid);
-	if (!result && !(ops->traits & K2I_SINK_LATER))
+	if (!result)
 		result = ledger_enter(destination, row, commit, commit->position, group);
 	if (result && ops->traits & K2I_SINK_UNDO)
 		ops->undo(group);

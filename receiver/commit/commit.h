@@ -21,15 +21,15 @@ struct k2i_destination {
 struct k2i_committer {
 	const struct k2i_destination *destination;
 	struct k2i_group groups[K2I_SINKS_MAX];
-	char failed[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* what the last commit could not write; "": it could */
+	char failed[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* the place that the last commit could not write; "": it could */
 };
 
 /* How far the sinks are with what one connection brings. */
 struct k2i_commit {
 	struct k2i_owner owner;
-	struct k2i_ledger_ring *rows; /* of its ring, one for each sink; only under the ring's lock */
+	struct k2i_ledger_ring *rows; /* the ring's, one for each sink; only under the ring's lock */
 	uint64_t position;            /* behind the groups */
-	uint32_t flags;               /* of the ledger */
+	uint32_t flags;               /* as the ledger's ring has them */
 	/*
 	 * For each sink, behind the last chunk that it has, or has a copy of, and that it has said to have stored
 	 * LATER.

@@ -29,14 +29,14 @@ struct k2i_quarantine {
 	struct k2i_counters *counters;
 	uint64_t bytes_max;
 	atomic_bool dirty;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* guards what follows */
 	struct k2i_log_limit limit, full_limit;
 	/*
 	 * The descriptor that is synced: open before anything is written there, since one that is opened later misses
 	 * errors that others were told of.
 	 */
 	int kept;       /* -1: it is not there, or can't be read */
-	int refused;    /* what the disk of one before has said; 0: nothing */
+	int refused;    /* the error of a disk that was there before; 0: none */
 	uint64_t bytes; /* never too few; those that were removed are known when they are looked for */
 	bool counted;   /* `bytes` holds what was there at start */
 	/* The directory's time when it was counted; tv_sec 0: it may have changed since at the same time. */

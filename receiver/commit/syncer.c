@@ -26,7 +26,7 @@ struct k2i_syncer {
 	bool started;
 	atomic_uint_fast64_t done, failed, rounds_failed;
 	pthread_cond_t wake, told;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* guards what follows */
 	bool wanted, stopping;
 	bool again; /* the ledger could not be written: a while later */
 	uint64_t rounds_in_vain;

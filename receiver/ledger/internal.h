@@ -9,23 +9,23 @@
 
 /* Declarations that ledger.c and load.c share. */
 
-#define K2I_LEDGER_NAME "ledger" /* of the log, in its directory */
+#define K2I_LEDGER_NAME "ledger" /* the log, in its directory */
 
 struct k2i_ledger {
-	char *path; /* of the directory */
+	char *path; /* the directory's */
 	int directory, lock, log;
-	struct k2i_ledger_header header; /* of the log */
-	atomic_size_t ring_count;        /* of what is known */
+	struct k2i_ledger_header header; /* the log's */
+	atomic_size_t ring_count;        /* the rows that are known */
 	/* Guards everything below. */
 	pthread_mutex_t mutex;
 	struct k2i_known known;
-	uint64_t device, inode; /* of the log */
+	uint64_t device, inode; /* the log's */
 	uint64_t end, allocated, rewrite_at;
 	uint64_t synced_end; /* the log up to here is on the disk */
-	bool stale;      /* what the log says is not what is known: it has to be written anew before it is relied on */
-	bool doubted;    /* so it says, and no commit has come since */
-	bool resumed;    /* it was loaded from a process that died while the machine went on */
-	uint64_t number; /* of the last commit */
+	bool stale;          /* the log differs from what is known: it has to be written anew before it is relied on */
+	bool doubted;        /* so it says, and no commit has come since */
+	bool resumed;        /* it was loaded from a process that died while the machine went on */
+	uint64_t number;     /* the last commit's */
 	uint8_t record[K2I_LEDGER_RECORD_BYTES_MAX];
 };
 

@@ -15,7 +15,7 @@
 enum k2i_known_list { K2I_KNOWN_CHANGED, K2I_KNOWN_MARKED, K2I_KNOWN_LIST_COUNT };
 
 struct k2i_known_link {
-	struct k2i_known_entry *next, **place; /* which points to the entry */
+	struct k2i_known_entry *next, **place; /* `place` points to the entry */
 };
 
 struct k2i_known_entry {
@@ -28,7 +28,7 @@ struct k2i_known_ring {               /* a row: a ring as one sink has it */
 	struct k2i_known_entry entry; /* first */
 	struct k2i_table_node node;
 	struct k2i_ledger_ring ring; /* without position and synced */
-	bool doubt_told;             /* that it is UNCERTAIN now; not in the log */
+	bool doubt_told;             /* its sender knows that it is UNCERTAIN; not in the log */
 };
 
 struct k2i_known_file {

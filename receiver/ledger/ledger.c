@@ -432,7 +432,7 @@ int k2i_ledger_sync(struct k2i_ledger *ledger)
 	inode = ledger->inode;
 	end = ledger->end;
 	file = fcntl(ledger->log, F_DUPFD_CLOEXEC, 0);
-	/* That no descriptor is left is no reason to fail: commits wait then. */
+	/* A lack of descriptors is no reason to fail: commits wait then. */
 	if (file < 0 && !error && fdatasync(ledger->log) < 0)
 		error = -errno;
 	(void)pthread_mutex_unlock(&ledger->mutex);

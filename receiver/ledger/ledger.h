@@ -45,12 +45,12 @@ struct k2i_ledger_ring { /* as one sink has it: a row */
 };
 
 struct k2i_ledger_file {
-	uint64_t birth, inode; /* what it is known by: file_identity.h */
+	uint64_t birth, inode; /* its identity: file_identity.h */
 	uint64_t length;
 	uint64_t open_writer; /* output.h */
 	const char *path;     /* below the base directory; not needed for a commit */
-	bool deferred;        /* who writes to it waits for the disk; not needed for a commit */
-	uint32_t sink;        /* whose it is; not needed for a commit */
+	bool deferred;        /* its senders wait for the disk; not needed for a commit */
+	uint32_t sink;        /* the number of its sink; not needed for a commit */
 };
 
 /* The log as it was found at start. */

@@ -19,7 +19,7 @@ struct k2i_peer {
 	struct k2i_peer *next, *previous;
 	const char *address;
 	uint64_t connected_ns;
-	bool counted; /* of its host's, with this ring; under the list's lock */
+	bool counted; /* among its host's, with this ring; under the list's lock */
 	/* Written once, under the list's lock, before `greeted`. */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	uint8_t ring_uuid[16];

@@ -10,7 +10,7 @@
 
 /* As k2i_peer_log_warn, of this session. */
 void k2i_session_log(struct k2i_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* That it has begun, and what it was when it ends, at most 20 lines of each in ten seconds for one address. */
+/* Lines that it has begun, and with its sums that it ends: at most 20 of each in ten seconds for one address. */
 void k2i_session_report_begin(const struct k2i_session *session);
 void k2i_session_report_end(const struct k2i_session *session);
 /* A rule that the peer broke, by the code of its ERROR. */

@@ -17,7 +17,7 @@ struct k2i_rings;
 
 struct k2i_ring {
 	uint8_t uuid[16];
-	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* what each sink has; guarded by its lock, k2i_ring_enter */
+	struct k2i_ledger_ring rows[K2I_SINKS_MAX]; /* each sink's; guarded by the ring's lock, k2i_ring_enter */
 };
 
 /* Called when an owner has lost its ring to another, from that one's thread, without locks. */
@@ -28,16 +28,16 @@ int k2i_rings_create(struct k2i_ledger *ledger, uint32_t sink_count, struct k2i_
 		     k2i_owner_fenced *fenced, struct k2i_rings **rings);
 void k2i_rings_free(struct k2i_rings *rings);
 
-struct k2i_ring_greeting { /* what a HELLO says */
+struct k2i_ring_greeting { /* the contents of a HELLO */
 	uint8_t uuid[16];
 	uint64_t epoch, acked;
 	bool acked_here; /* it was this receiver that acknowledged */
 };
 
 struct k2i_ring_place {
-	uint64_t positions[K2I_SINKS_MAX]; /* what each sink has */
+	uint64_t positions[K2I_SINKS_MAX]; /* each sink's */
 	uint64_t position;                 /* where the sender goes on: the least of them */
-	uint64_t number;                   /* of the last commit that the ledger has */
+	uint64_t number;                   /* the last commit that the ledger has */
 	bool known;                        /* to the ledger */
 	bool deferred; /* some of what is before it was for a sender that waits for the disk, and may not be there yet */
 };

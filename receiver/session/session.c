@@ -18,7 +18,7 @@
 #include "receiver/base/text.h"
 #include "net/tls/tls.h"
 
-struct k2i_session_counts { /* of a group */
+struct k2i_session_counts { /* a group's */
 	uint64_t chunks, records, payload_bytes;
 };
 

@@ -35,7 +35,7 @@ struct k2i_stream_room {
 struct k2i_peers;
 struct k2i_session_shared { /* by all sessions of a thread */
 	struct k2i_rings *rings;
-	struct k2i_peers *peers;     /* of all threads; not needed without the next */
+	struct k2i_peers *peers;     /* shared by all threads; not needed without the next */
 	size_t host_connections_max; /* 0: any number */
 	struct k2i_committer *committer;
 	struct k2i_syncer *syncer; /* NULL: none, so level written is the highest */
@@ -45,7 +45,7 @@ struct k2i_session_shared { /* by all sessions of a thread */
 	const uint8_t *receiver_uuid;
 	uint64_t window_bytes;
 	uint32_t frame_bytes_max;
-	uint8_t *raw; /* of a decompressed frame */
+	uint8_t *raw; /* a decompressed frame */
 	size_t raw_room;
 	struct k2i_log_limit discard_limit, duplicate_limit;
 	struct k2i_peer_log peer_log;
@@ -67,12 +67,12 @@ enum k2i_session_state {
 struct k2i_session_greeting {
 	bool known;
 	bool deferred;            /* as in k2i_ring_place */
-	uint32_t frame_bytes_max; /* that the peer wants */
-	uint64_t number;          /* of the commit that has to be on the disk before, if it is known */
-	uint64_t rounds_failed;   /* of the syncer, before the position was looked up */
+	uint32_t frame_bytes_max; /* as the peer wants it */
+	uint64_t number;          /* the commit that has to be on the disk before, if it is known */
+	uint64_t rounds_failed;   /* the syncer's, before the position was looked up */
 };
 
-struct k2i_session_range { /* of commits, by their numbers; the first is 0: none */
+struct k2i_session_range { /* a range of commits, by their numbers; the first is 0: none */
 	uint64_t first, last;
 	uint64_t position; /* behind the last */
 };
@@ -86,14 +86,14 @@ struct k2i_session {
 	bool fenced;  /* another connection has its ring now */
 	struct k2i_ring *ring;
 	struct k2i_table streams;
-	struct k2i_stream *stream; /* that was used last */
+	struct k2i_stream *stream; /* the last one that was used */
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 	uint64_t epoch;
 	struct k2i_commit commit;
 	uint64_t taken;     /* behind what all sinks have, or have a copy of */
 	uint64_t committed; /* acknowledged or to be acknowledged */
 	uint64_t durable;   /* level synced: what can be acknowledged now */
-	uint64_t number;    /* of its last commit: the ring can be another's already */
+	uint64_t number;    /* its last commit's: the ring can be another's already */
 	struct k2i_session_range syncing, waiting;
 	struct k2i_session_greeting greeting;
 	uint64_t expected;    /* end of what was received */
@@ -110,7 +110,7 @@ struct k2i_session {
 	uint64_t chunk_count, record_count, payload_bytes, duplicate_count;
 	uint64_t pending_frames, pending_duplicates; /* not yet committed */
 	uint8_t output[K2I_SESSION_OUTPUT_BYTES];
-	size_t output_bytes; /* that the connection has to send */
+	size_t output_bytes; /* for the connection to send */
 };
 
 void k2i_session_start(struct k2i_session *session, struct k2i_session_shared *shared, struct k2i_owner owner,

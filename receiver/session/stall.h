@@ -16,7 +16,7 @@
  * ready: that is nobody's news.
  */
 struct k2i_stall {
-	struct k2i_log_limit *limit; /* of its lines; the rest is zero at first */
+	struct k2i_log_limit *limit; /* for its lines; the rest is zero at first */
 	uint64_t since_ns;           /* 0: nothing has failed */
 	uint64_t next_log_ns;
 	int error;

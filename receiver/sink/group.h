@@ -20,7 +20,7 @@ struct k2i_target; /* a file, say: the sink knows */
 struct k2i_stream { /* as a connection declared it */
 	uint32_t id, mode;
 	const char *path, *host;
-	uint64_t writer_seed; /* of ring, path and host */
+	uint64_t writer_seed; /* from ring, path and host */
 	/* The target of its chunks in a group of each sink, so that the sink looks the path up once in a group. */
 	struct {
 		uint64_t group_number;
@@ -34,7 +34,8 @@ struct k2i_group_entry {
 	uint64_t position, time_ns;
 	uint32_t payload_bytes, record_count, writer_pid;
 	uint16_t flags;
-	uint32_t next, previous; /* of the same target; next 0: none, since the first entry is nobody's next */
+	uint32_t next,
+		previous; /* neighbours of the same target; next 0: none, since the first entry is nobody's next */
 };
 
 struct k2i_group_target {
@@ -57,10 +58,10 @@ struct k2i_group {
 	uint32_t entry_count, entry_room;
 	struct k2i_group_target targets[K2I_LEDGER_FILES_MAX];
 	uint32_t target_count;
-	uint64_t cost; /* what all entries take in the quarantine */
+	uint64_t cost; /* the room that all entries take in the quarantine */
 	/* The counts that a commit adds. */
 	uint64_t record_count, payload_bytes;
-	const char *failed; /* what could not be written, for the log; NULL: the sink does not say */
+	const char *failed; /* the place that could not be written, for the log; NULL: the sink does not say */
 };
 
 /* The room that a file of `bytes`, as each chunk becomes one, takes in the quarantine: its inode is worth something. */

@@ -31,7 +31,7 @@ enum k2i_sink_traits {
 struct k2i_sink_report {
 	uint32_t sink;
 	uint64_t ticket; /* all up to here is stored */
-	int error;       /* what is behind the tickets before never will be */
+	int error;       /* chunks behind the tickets before never will be */
 };
 
 struct k2i_sink_listener { /* any thread */
@@ -42,7 +42,7 @@ struct k2i_sink_listener { /* any thread */
 struct k2i_sink { /* the first part of what a sink has */
 	const struct k2i_sink_ops *ops;
 	const struct k2i_sink_listener *listener;
-	uint32_t number; /* of its rows in the ledger */
+	uint32_t number; /* marks its rows in the ledger */
 };
 
 struct k2i_sink_ops {
@@ -132,7 +132,7 @@ struct k2i_sink_options {
 	struct k2i_ledger *ledger;
 	struct k2i_counters *counters;
 	const char *state_directory; /* the receiver's own: no stream may get there */
-	size_t targets_max;          /* that may be open at a time */
+	size_t targets_max;          /* open at a time */
 	bool killed;                 /* the receiver before may not have brought to the disk what it wrote */
 };
 

@@ -25,7 +25,7 @@ struct file_sink {
 struct file_thread {
 	struct k2i_output_writer writer;
 	struct k2i_log_limit stale_limit; /* while a sender is held it is tried again and again */
-	int64_t unify_second;             /* that unify_path is for */
+	int64_t unify_second;             /* the second that unify_path is for */
 	char unify_path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
 };
 

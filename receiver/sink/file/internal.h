@@ -15,13 +15,13 @@ struct k2i_output_internal { /* the whole of a struct k2i_output_file */
 	struct k2i_output_file output;
 	const char *label; /* the path as a log can take it */
 	pthread_mutex_t mutex;
-	unsigned generation; /* of the table when the file was opened */
+	unsigned generation; /* the table's when the file was opened */
 	/* Since the last sync it was written or cut, as who syncs sees without its lock, or made. */
 	atomic_bool dirty;
 	bool fresh;
-	int lost; /* what who waited within a write was told of its disk, and fdatasync(2) is not; 0: nothing */
+	int lost; /* an error that a write was told of its disk, and fdatasync(2) is not; 0: none */
 	uint64_t
-		stale_tail; /* its length if what a commit that failed left in it could not be cut off; 0: nothing is left */
+		stale_tail; /* the file's length while the tail of a commit that failed could not be cut off; 0: there is none */
 	struct k2i_log_limit changed_limit, replaced_limit;
 	/* Copies for who asks, who does not wait for the lock: a write can take long. */
 	atomic_uint_fast64_t shown_bytes;
@@ -43,7 +43,7 @@ static inline struct k2i_output_internal *k2i_output_internal(struct k2i_output_
 struct k2i_output_mount {
 	struct k2i_output_mount *next;
 	uint64_t device;
-	char directory[]; /* of one of them, below the base */
+	char directory[]; /* a directory of one of its files, below the base */
 };
 
 /* Closed ones of which more is known than their file tells. */
@@ -59,15 +59,15 @@ struct k2i_outputs {
 	struct k2i_counters *counters;
 	struct k2i_log_limit recover_limit, stale_limit; /* files can be many, above all at the start */
 	struct k2i_log_limit base_limit, disk_limit;
-	struct k2i_output_moved *moved; /* what k2i_outputs_recover has for k2i_outputs_recover_renamed */
+	struct k2i_output_moved *moved; /* from k2i_outputs_recover to k2i_outputs_recover_renamed */
 	size_t moved_count;
 	bool base_missing; /* its path leads nowhere; whose tick it is alone */
 	atomic_uint generation;
 	atomic_bool unsynced; /* data may not be on the disk that no open file knows of */
-	atomic_int lost;      /* of files that were closed */
+	atomic_int lost;      /* the last error of files that were closed */
 	/* Held for reading while `base` is used. */
 	pthread_rwlock_t base_lock;
-	int base; /* which is locked */
+	int base; /* locked by flock(2) */
 	atomic_uint_fast64_t base_device;
 	uint64_t base_inode;
 	pthread_mutex_t other_mounts_mutex;

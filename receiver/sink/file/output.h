@@ -20,14 +20,14 @@
  */
 struct k2i_outputs;
 
-enum k2i_output_ledger_state { /* what the ledger was told of who writes to an open file */
+enum k2i_output_ledger_state { /* the ledger's knowledge of the senders that write to an open file */
 			       K2I_OUTPUT_LEDGER_UNKNOWN,
 			       K2I_OUTPUT_LEDGER_DEFERRED, /* only who waits for the disk: what is behind its checkpoint goes after a power cut */
 			       K2I_OUTPUT_LEDGER_KEPT, /* others, too */
 };
 
 struct k2i_target;
-struct k2i_output_file { /* of the table; `number`, `path`: never change; the rest is the lock holder's */
+struct k2i_output_file { /* in the table; `number` and `path` never change; the rest is the lock holder's */
 	uint64_t number;
 	const char *path;
 	int descriptor; /* -1: not open */
@@ -54,10 +54,10 @@ static inline struct k2i_output_file *k2i_output_of(struct k2i_target *target)
 struct k2i_outputs_options {
 	const char *base_directory;  /* made if missing */
 	const char *refused_prefix;  /* below it: what streams must not name; must outlive them; NULL: only .k2hft */
-	const char *state_directory; /* which they must not get to by another name either; as above; NULL: none */
-	bool killed;                 /* who wrote there before may not have brought it to the disk */
+	const char *state_directory; /* streams must not get there by another name either; as above; NULL: none */
+	bool killed;                 /* the receiver before may not have brought to the disk what it wrote */
 	size_t open_max;             /* files; those in use count but are not closed */
-	mode_t file_mode;            /* of what is made: see k2i_confine_open */
+	mode_t file_mode;            /* as in k2i_confine_open, for new files */
 	struct k2i_store_options store;
 	struct k2i_ledger *ledger; /* told of every file before it is written; NULL: none */
 	struct k2i_counters *counters;

@@ -203,7 +203,7 @@ static void found_recover(struct k2i_outputs *outputs, const struct k2i_ledger_f
  */
 struct k2i_output_moved {
 	struct k2i_ledger_file file; /* its path is the ledger's, which has it until k2i_ledger_begin */
-	size_t above_bytes;          /* of the path: its directory's */
+	size_t above_bytes;          /* the length of its directory, in the path */
 	bool cut, found;
 };
 

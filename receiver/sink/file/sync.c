@@ -18,7 +18,7 @@
 
 struct collection {
 	struct k2i_outputs *outputs;
-	struct k2i_output_internal *first; /* of those whose turn is to come; the table's lock guards it */
+	struct k2i_output_internal *first; /* the first file whose turn is to come; the table's lock guards it */
 	size_t count;
 	atomic_int error;
 };
@@ -36,7 +36,7 @@ static void file_collect(void *argument, struct k2i_table_node *node)
 	collection->count++;
 }
 
-/* Those that were written, each with a reference. To the others a sync is no use: they are closed when it is time. */
+/* Files that were written, each with a reference. To the others a sync is no use: they are closed when it is time. */
 static void files_collect(struct k2i_outputs *outputs, struct collection *collection)
 {
 	memset(collection, 0, sizeof(*collection));
