@@ -103,8 +103,8 @@ int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *
 /* Directories ---------------------------------------------------------------------------------------------------- */
 
 /*
- * Somebody may have put another directory in the place of the new one, so only an empty one that root owns is given away.
- * A new directory below one with the set-group-ID bit keeps that bit and that group.
+ * Somebody may have put another directory in the place of the new one, so only an empty one that root owns is given
+ * away. A new directory below one with the set-group-ID bit keeps that bit and that group.
  */
 static int directory_give(const struct k2i_identity *identity, int directory)
 {

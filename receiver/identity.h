@@ -18,8 +18,8 @@ struct k2i_identity {
 /* Reads USER and GROUP. -EINVAL: nobody has these names, or only root could become that user. */
 int k2i_identity_find(const struct k2i_settings *settings, struct k2i_identity *identity);
 /*
- * Makes the directory `path` of the setting `key`, and missing ones above it, with `mode`, and gives the new ones to the
- * identity. Before k2i_identity_take. -errno
+ * Makes the directory `path` of the setting `key`, and missing ones above it, with `mode`, and gives the new ones to
+ * the identity. Before k2i_identity_take. -errno
  */
 int k2i_identity_directory_make(const struct k2i_identity *identity, const char *key, const char *path, mode_t mode);
 /*

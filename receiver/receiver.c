@@ -355,8 +355,8 @@ int k2i_receiver_open(const struct k2i_settings *settings, const struct k2i_opti
 	k2i_peers_start(&opened->service.peers);
 	/*
 	 * Buffers for frames come and go with their senders: each is a mapping of its own that grows in place and goes
-	 * back to the system. In the heap they would leave holes, and use twice as much as BUFFERMAX allows. musl maps blocks
-	 * of twice that size by itself, and has no such setting.
+	 * back to the system. In the heap they would leave holes, and use twice as much as BUFFERMAX allows. musl maps
+	 * blocks of twice that size by itself, and has no such setting.
 	 */
 #ifdef M_MMAP_THRESHOLD
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);

@@ -8,10 +8,10 @@
  * STANDBY_MS at most, and if no lease was taken meanwhile it goes on as ever. To wake it at the end of each such lease
  * would cost more time than the lease saves.
  *
- * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_sleep_end. If the thread does
- * not stand by, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait and
- * the ring's `sleeping` are older than the lease. `standby` changes with the mutex held, so the end of a lease either
- * sees that the thread stands by, or its interrupt is seen by the thread.
+ * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_sleep_end. If the thread
+ * does not stand by, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait
+ * and the ring's `sleeping` are older than the lease. `standby` changes with the mutex held, so the end of a lease
+ * either sees that the thread stands by, or its interrupt is seen by the thread.
  */
 #include <errno.h>
 #include <poll.h>

@@ -14,8 +14,8 @@
 mode_t k2i_directory_mode(mode_t file_mode);
 
 /*
- * Makes a directory whose parent exists, and brings its name to the disk: without the name its files can't be found after
- * a power cut. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
+ * Makes a directory whose parent exists, and brings its name to the disk: without the name its files can't be found
+ * after a power cut. 1 made, 0 it was there; errors as mkdir(2) and fsync(2).
  */
 int k2i_directory_make(const char *path, mode_t mode);
 /* The same below the directory `at`. */

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 /*
- * Memory that connections receive into. A connection keeps a large buffer only while a frame of it is incomplete: else the
- * buffer goes on to the next connection of the loop that has something to read. So a thousand connections need hardly
- * more memory than a few, and the buffer is still in the processor's cache.
+ * Memory that connections receive into. A connection keeps a large buffer only while a frame of it is incomplete: else
+ * the buffer goes on to the next connection of the loop that has something to read. So a thousand connections need
+ * hardly more memory than a few, and the buffer is still in the processor's cache.
  */
 #define K2I_BUFFER_BYTES_MIN ((size_t)64 * 1024)
 /* Room for a frame of the usual largest size, or for many small ones. */
@@ -18,9 +18,10 @@
 #define K2I_BUFFER_SPARES_MAX 16u
 
 /*
- * Shared by all connections: each may have K2I_BUFFER_BYTES_MIN, and takes from the budget what its buffer has beyond. The
- * last eighth is for proved connections. Measured with BUFFERMAX = 64M and 300 frames that go on slowly and keep all the
- * rest: a sender brings 350 MB in 1.6 s, as against 6.0 s without that eighth, when it stands still until frames are 5 s old.
+ * Shared by all connections: each may have K2I_BUFFER_BYTES_MIN, and takes from the budget what its buffer has beyond.
+ * The last eighth is for proved connections. Measured with BUFFERMAX = 64M and 300 frames that go on slowly and keep
+ * all the rest: a sender brings 350 MB in 1.6 s, as against 6.0 s without that eighth, when it stands still until
+ * frames are 5 s old.
  */
 struct k2i_buffer_budget {
 	size_t bytes_max; /* the last eighth of it is for proved connections */
@@ -48,8 +49,8 @@ void k2i_buffer_pool_tick(struct k2i_buffer_pool *pool);
 /* Before reading: makes a small buffer a large one. It stays as it is if there is no memory. */
 void k2i_buffer_widen(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer);
 /*
- * After reading: gives the large buffer up if little or nothing is in it. A larger part of a frame stays where it is: the
- * rest will come soon.
+ * After reading: gives the large buffer up if little or nothing is in it. A larger part of a frame stays where it is:
+ * the rest will come soon.
  */
 void k2i_buffer_settle(struct k2i_buffer_pool *pool, struct k2i_buffer *buffer);
 /* Doubles the room, up to `limit`: memory follows the bytes that have come. 0; -ENOBUFS others have it now; -ENOMEM. */

@@ -36,7 +36,9 @@
 
 #define CROWDED "refused: there are as many connections as CONNMAX allows"
 
-/* Ungreeted: connections that have a place and sent no HELLO yet, the oldest first ----------------------------------- */
+/*
+ * Ungreeted: connections that have a place and sent no HELLO yet, the oldest first -----------------------------------
+ */
 
 static void ungreeted_add(struct k2i_connection *connection)
 {

@@ -21,8 +21,8 @@ void k2i_connection_ready(struct k2i_connection *connection);
 /* The syncer has done a round. It can be gone afterwards. */
 void k2i_connection_synced(struct k2i_connection *connection);
 /*
- * Once a second: keeps time limits, and tries held connections again. `late_ns`: the tick came so much later. It can be gone
- * afterwards.
+ * Once a second: keeps time limits, and tries held connections again. `late_ns`: the tick came so much later. It can be
+ * gone afterwards.
  */
 void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);
 /* The connection of that session id, or NULL. */

@@ -358,8 +358,8 @@ static bool loop_better(const struct k2i_loop *loop, const struct k2i_loop *than
 }
 
 /*
- * The loop with the fewest connections; of several the next after the last. Turns alone would put two senders that stay on
- * the same loop when a short connection came between them.
+ * The loop with the fewest connections; of several the next after the last. Turns alone would put two senders that stay
+ * on the same loop when a short connection came between them.
  */
 static struct loop_whole *loop_choose(struct k2i_loops *loops, bool crowded)
 {

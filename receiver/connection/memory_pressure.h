@@ -5,8 +5,8 @@
 #include "receiver/connection/state.h"
 
 /*
- * BUFFERMAX is used up: a connection whose frame needs memory is starved and waits; a connection that has memory gives way
- * if its frame stands still or takes too long.
+ * BUFFERMAX is used up: a connection whose frame needs memory is starved and waits; a connection that has memory gives
+ * way if its frame stands still or takes too long.
  */
 void k2i_memory_pressure_set(struct k2i_connection *connection, bool starved);
 /* Makes room in the buffer if there is none. 0, or as k2i_buffer_grow: after -ENOBUFS the connection is starved. */

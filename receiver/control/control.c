@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Not evhttp: libevent 2.1 limits there neither the connections nor the time of a whole request, so a client that sends a
- * byte now and then keeps its place for hours. Here a connection has one request and one deadline, and loses its place to
- * the next when there are too many. An honest request is over within a millisecond.
+ * Not evhttp: libevent 2.1 limits there neither the connections nor the time of a whole request, so a client that sends
+ * a byte now and then keeps its place for hours. Here a connection has one request and one deadline, and loses its
+ * place to the next when there are too many. An honest request is over within a millisecond.
  */
 #include "receiver/control/control.h"
 
@@ -128,7 +128,9 @@ static void page_send(struct client *client, enum k2i_http_page page)
 	free(report.text);
 }
 
-/* A web page in a browser on this host could let its own name lead here, and would read a status kept from other hosts. */
+/*
+ * A web page in a browser on this host could let its own name lead here, and would read a status kept from other hosts.
+ */
 static bool host_accepted(const struct k2i_control *control, const char *text, size_t bytes)
 {
 	return control->beyond || k2i_http_host_own(text, bytes, control->names);

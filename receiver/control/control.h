@@ -15,8 +15,8 @@ struct k2i_control;
 #define K2I_CONTROL_CLIENTS_MAX 64u
 
 /*
- * Binds where CTLPORT and CTLADDRESS say, which can need privileges; a client that connects is refused as yet. `*control`
- * is NULL if there is no CTLPORT. An error was logged.
+ * Binds where CTLPORT and CTLADDRESS say, which can need privileges; a client that connects is refused as yet.
+ * `*control` is NULL if there is no CTLPORT. An error was logged.
  */
 int k2i_control_open(const struct k2i_settings *settings, struct k2i_control **control);
 /* Listens, says where, and answers from now on; `status` must outlive it. An error was logged. */

@@ -102,7 +102,9 @@ static bool line_begins(const char *line, const char *end, const char *name, siz
 	return (size_t)(end - line) >= name_bytes && strncasecmp(line, name, name_bytes) == 0;
 }
 
-/* Copies the first Host of the header without its port; "?", which is nobody's name, stands for one that is too long. */
+/*
+ * Copies the first Host of the header without its port; "?", which is nobody's name, stands for one that is too long.
+ */
 static void host_find(const char *bytes, size_t byte_count, char *host, size_t room)
 {
 	static const char name[] = "Host:";

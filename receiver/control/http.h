@@ -11,8 +11,8 @@
 enum k2i_http_page { K2I_HTTP_POINTER, K2I_HTTP_STATUS, K2I_HTTP_METRICS };
 
 /*
- * Looks at the bytes of a request. 0: it is not complete; 200: it is for `*page`; else the status of the answer: 400 not
- * HTTP, 404 no such page, 405 not GET, 431 a header over K2I_HTTP_HEADER_BYTES_MAX.
+ * Looks at the bytes of a request. 0: it is not complete; 200: it is for `*page`; else the status of the answer: 400
+ * not HTTP, 404 no such page, 405 not GET, 431 a header over K2I_HTTP_HEADER_BYTES_MAX.
  */
 int k2i_http_request(const char *bytes, size_t byte_count, enum k2i_http_page *page);
 

@@ -159,7 +159,9 @@ static void *lookup_run(void *argument)
 	return NULL;
 }
 
-/* Starts one more thread up to THREADS_MAX. Without any thread an address stays queued until the next connection asks. */
+/*
+ * Starts one more thread up to THREADS_MAX. Without any thread an address stays queued until the next connection asks.
+ */
 static void lookup_thread_start(struct k2i_admission *admission)
 {
 	pthread_t thread;
@@ -173,7 +175,9 @@ static void lookup_thread_start(struct k2i_admission *admission)
 
 /* Asking --------------------------------------------------------------------------------------------------------- */
 
-/* The entry of this address, or one that can be given to it, which never is of an admitted host; NULL: all are in use. */
+/*
+ * The entry of this address, or one that can be given to it, which never is of an admitted host; NULL: all are in use.
+ */
 static struct entry *entry_of(struct k2i_admission *admission, const struct sockaddr_storage *address, uint64_t now_ns)
 {
 	struct entry *entry, *spare = NULL;

@@ -9,11 +9,13 @@
 #include "receiver/listen/lookup.h"
 
 /*
- * Admission decides whether a peer may connect: a NAME of the SLVNODE sections must be for it. It trusts, in this order,
- * the peer's address; the names of its verified certificate; and, without one, the name of its address. That name must
- * lead back to the address, because the owner of an address can give it any name. The peer's own words do not count.
+ * Admission decides whether a peer may connect: a NAME of the SLVNODE sections must be for it. It trusts, in this
+ * order, the peer's address; the names of its verified certificate; and, without one, the name of its address. That
+ * name must lead back to the address, because the owner of an address can give it any name. The peer's own words do not
+ * count.
  *
- * A few threads look names up; the answers are kept for a minute. All calls return at once, and any thread can make them.
+ * A few threads look names up; the answers are kept for a minute. All calls return at once, and any thread can make
+ * them.
  */
 struct k2i_admission;
 

@@ -100,7 +100,8 @@ void k2i_output_unlock(struct k2i_output_file *output);
 int k2i_output_prepare(struct k2i_outputs *outputs, struct k2i_output_file *output);
 /*
  * Tells the ledger of an output that is ready, before it is written: `deferred`, who writes waits for the disk. 1:
- * k2i_ledger_sync must precede the first byte; if that fails, `ledger_state` is K2I_OUTPUT_LEDGER_UNKNOWN again. Errors as pwrite(2).
+ * k2i_ledger_sync must precede the first byte; if that fails, `ledger_state` is K2I_OUTPUT_LEDGER_UNKNOWN again. Errors
+ * as pwrite(2).
  */
 int k2i_output_tell(struct k2i_outputs *outputs, struct k2i_output_file *output, bool deferred);
 /* The bytes that `writer` has written to a locked output. */
