@@ -402,44 +402,6 @@ static void test_forgotten_rings_take_no_room(void **state)
 	assert_false(k2i_ledger_find(ledger, ring.uuid, 0, &ring));
 }
 
-/* Each sink has a row of a ring, and its own marks; the first one's are as they were before there were sinks. */
-static void test_a_row_for_each_sink(void **state)
-{
-	const struct k2i_ledger_file mark = {1, 100, 5, 0, "a", false, 7};
-	struct k2i_ledger_ring one = ring_make("ring", 100), other = ring_make("ring", 50), found_row;
-	uint8_t bytes[K2I_LEDGER_RECORD_BYTES_MAX];
-	unsigned round;
-
-	(void)state;
-	one.flags = K2I_LEDGER_DEFERRED;
-	assert_int_equal(k2i_ledger_commit_encode(&one, NULL, 0, bytes), 56);
-	assert_int_equal(bytes[48], K2I_LEDGER_DEFERRED);
-	assert_int_equal(bytes[49] | bytes[50] | bytes[51], 0);
-	other.sink = 7;
-	assert_int_equal(k2i_ledger_file_opened(ledger, &mark), 0);
-	assert_int_equal(k2i_ledger_commit(ledger, &one, NULL, 0), 0);
-	assert_int_equal(k2i_ledger_commit(ledger, &other, &mark, 1), 0);
-	/* As it was written, and as it is written anew. */
-	for (round = 0; round < 2; round++) {
-		open_after(boot_here);
-		assert_true(k2i_ledger_find(ledger, one.uuid, 0, &found_row));
-		assert_int_equal(found_row.position, 100);
-		assert_int_equal(found_row.flags, K2I_LEDGER_DEFERRED);
-		assert_true(k2i_ledger_find(ledger, one.uuid, 7, &found_row));
-		assert_int_equal(found_row.position, 50);
-		assert_int_equal(found_row.flags, 0);
-		assert_false(k2i_ledger_find(ledger, one.uuid, 1, &found_row));
-		if (!round) {
-			assert_int_equal(found.count, 1);
-			assert_int_equal(found.last.sink, 7);
-		}
-		ledger_begin();
-	}
-	k2i_ledger_forget(ledger, one.uuid);
-	open_begun();
-	assert_int_equal(k2i_ledger_ring_count(ledger), 0);
-}
-
 static void test_removed_is_written_again(void **state)
 {
 	(void)state;
@@ -690,7 +652,6 @@ int main(void)
 		LEDGER_TEST(test_a_damaged_one_is_kept),
 		LEDGER_TEST(test_rewritten_when_large),
 		LEDGER_TEST(test_forgotten_rings_take_no_room),
-		LEDGER_TEST(test_a_row_for_each_sink),
 		LEDGER_TEST(test_removed_is_written_again),
 		LEDGER_TEST(test_its_name_fails_to_get_to_the_disk),
 		LEDGER_TEST(test_what_the_disk_refused_is_written_again),
