@@ -2,34 +2,16 @@
 #include <k2hft/frame.h>
 
 #include <errno.h>
-#include <stdbool.h>
 
-#include "frame/wire.h"
-#include "base/wire.h"
-
-/* Whether bytes_left hold a whole chunk of `size` with at least one byte of payload between lead and pad. */
-static bool size_valid(uint64_t size, size_t bytes_left, unsigned lead_bytes, unsigned pad_bytes)
-{
-	return size % 8 == 0 && size <= bytes_left && size <= K2HFT_CHUNK_BYTES_MAX && lead_bytes < 8 &&
-	       pad_bytes < 8 && size > K2HFT_CHUNK_HEADER_BYTES + lead_bytes + pad_bytes;
-}
-
-static void chunk_read(const uint8_t *header, struct k2hft_chunk *chunk)
-{
-	chunk->stream_id = k2i_wire_u32(header + K2I_CHUNK_STREAM_AT);
-	chunk->record_count = k2i_wire_u32(header + K2I_CHUNK_RECORDS_AT);
-	chunk->time_ns = k2i_wire_u64(header + K2I_CHUNK_TIME_AT);
-	chunk->writer_pid = k2i_wire_u32(header + K2I_CHUNK_PID_AT);
-	chunk->flags = k2i_wire_u16(header + K2I_CHUNK_FLAGS_AT);
-	chunk->reserved = 0;
-}
+#include "frame/chunk.h"
+#include "base/byte_order.h"
 
 int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t position, size_t *offset,
 		     struct k2hft_chunk_view *view)
 {
+	struct k2i_chunk_fields fields;
 	const uint8_t *header;
-	uint64_t mark, size;
-	unsigned lead_bytes, pad_bytes;
+	uint64_t mark, size, payload_bytes;
 
 	if (*offset == body_bytes)
 		return 0;
@@ -39,19 +21,23 @@ int k2hft_chunk_next(const void *body, size_t body_bytes, uint64_t position, siz
 	header = (const uint8_t *)body + *offset;
 	mark = k2i_wire_u64(header + K2I_CHUNK_MARK_AT);
 	size = mark & K2I_MARK_SIZE_MASK;
-	lead_bytes = header[K2I_CHUNK_LEAD_AT];
-	pad_bytes = header[K2I_CHUNK_PAD_AT];
-	if (((mark >> K2I_MARK_KIND_SHIFT) & K2I_MARK_KIND_MASK) != K2I_KIND_CHUNK ||
-	    !size_valid(size, body_bytes - *offset, lead_bytes, pad_bytes))
+	fields = k2i_chunk_decode(k2i_wire_u64(header + K2I_CHUNK_STREAM_AT), k2i_wire_u64(header + K2I_CHUNK_TIME_AT),
+				  k2i_wire_u64(header + K2I_CHUNK_PID_AT));
+	payload_bytes = k2i_chunk_payload_bytes(&fields, size);
+	if (((mark >> K2I_MARK_KIND_SHIFT) & K2I_MARK_KIND_MASK) != K2I_KIND_CHUNK || size % 8 ||
+	    size > body_bytes - *offset || size > K2HFT_CHUNK_BYTES_MAX || payload_bytes == 0)
 		return -EBADMSG;
-	chunk_read(header, &view->chunk);
-	view->payload = header + K2HFT_CHUNK_HEADER_BYTES + lead_bytes;
-	view->payload_bytes = (size_t)size - K2HFT_CHUNK_HEADER_BYTES - lead_bytes - pad_bytes;
+	view->chunk = (struct k2hft_chunk){
+		.stream_id = fields.stream_id,
+		.record_count = fields.record_count,
+		.time_ns = fields.time_ns,
+		.writer_pid = fields.writer_pid,
+		.flags = (uint16_t)fields.flags,
+	};
+	view->payload = header + K2HFT_CHUNK_HEADER_BYTES + fields.lead_bytes;
+	view->payload_bytes = (size_t)payload_bytes;
 	view->position = position + *offset;
 	view->end = view->position + size;
-	if (view->chunk.flags & ~K2I_CHUNK_FLAGS_KNOWN || view->chunk.record_count == 0 ||
-	    view->chunk.record_count > view->payload_bytes)
-		return -EBADMSG;
 	*offset += (size_t)size;
 	return 1;
 }

@@ -6,7 +6,7 @@
 
 #include "frame/wire.h"
 #include "base/hash.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 /* A match of LZ4 grows by at most 255 bytes for each byte of its length: more than this is not LZ4, but a bomb. */
 #define LZ4_RATIO_MAX 255u

@@ -7,7 +7,7 @@
 
 #include <k2hft/frame.h>
 
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 /* Between a structure and the wire, either way. */
 static void field_copy(uint8_t *to, const uint8_t *from, const struct k2i_field *field)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "frame/chunk.h"
 #include "ring/layout.h"
 #include "ring/ring.h"
 
@@ -86,14 +87,12 @@ static inline uint64_t k2i_mark_make(const struct k2hft_ring *ring, uint64_t pos
 /* Kind of the mark word `mark` at `position`, and the entry's size; 0: it is no mark. */
 unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t position, uint64_t mark, uint64_t *size);
 
-struct k2i_chunk_fields {
-	uint32_t stream_id, record_count, writer_pid;
-	uint64_t time_ns, payload_bytes;
-	unsigned lead_bytes, pad_bytes, flags;
-};
-
-/* Reads the header of the chunk of `size` at `position`. false: it says what no chunk can. */
-bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size, struct k2i_chunk_fields *fields);
+/*
+ * Reads the header of the chunk of `size` at `position`, and checks it. Returns the bytes of its payload; 0: it says what
+ * no chunk can.
+ */
+uint64_t k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size,
+			struct k2i_chunk_fields *fields);
 
 /* The tail, for a walk that begins at or above the consumer's head: never further than a lap from it. */
 uint64_t k2i_tail_load(const struct k2hft_ring *ring);

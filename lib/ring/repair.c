@@ -66,7 +66,7 @@ static bool entry_whole(const struct k2hft_ring *ring, const struct walk *walk, 
 	/* `read` was found by walking: nothing reaches over it. */
 	if (walk->position < walk->read && size > walk->read - walk->position)
 		return false;
-	return kind != K2I_KIND_CHUNK || k2i_chunk_read(ring, walk->position, size, &fields);
+	return kind != K2I_KIND_CHUNK || k2i_chunk_read(ring, walk->position, size, &fields) != 0;
 }
 
 /* One look at walk->position; `*dead`: whose claims stand there, as k2i_owner_find. */

@@ -104,27 +104,15 @@ unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t position, uint64_
 	return kind;
 }
 
-bool k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size, struct k2i_chunk_fields *fields)
+uint64_t k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size,
+			struct k2i_chunk_fields *fields)
 {
 	struct k2i_entry *entry = k2i_entry_at(ring, position);
 	/* relaxed: A1 with this entry's mark, or with the mark of the claim that it is in, came before. */
 	uint64_t stream_records = le64toh(atomic_load_explicit(&entry->stream_records, memory_order_relaxed));
 	uint64_t time_ns = le64toh(atomic_load_explicit(&entry->time_ns, memory_order_relaxed));
 	uint64_t rest = le64toh(atomic_load_explicit(&entry->rest, memory_order_relaxed));
-	uint64_t around;
 
-	fields->stream_id = (uint32_t)stream_records;
-	fields->record_count = (uint32_t)(stream_records >> 32);
-	fields->time_ns = time_ns;
-	fields->writer_pid = (uint32_t)rest;
-	fields->lead_bytes = rest >> 32 & 0xff;
-	fields->pad_bytes = rest >> 40 & 0xff;
-	fields->flags = (unsigned)(rest >> 48);
-	around = K2HFT_CHUNK_HEADER_BYTES + fields->lead_bytes + fields->pad_bytes;
-	if (size <= around || fields->lead_bytes > 7 || fields->pad_bytes > 7 || fields->flags & ~K2I_CHUNK_FLAGS_KNOWN)
-		return false;
-	fields->payload_bytes = size - around;
-	/* Each record has a byte at least, so sums of counts can't overflow either. */
-	return fields->record_count > 0 && fields->record_count <= fields->payload_bytes &&
-	       k2i_stream_declared(ring, fields->stream_id);
+	*fields = k2i_chunk_decode(stream_records, time_ns, rest);
+	return k2i_stream_declared(ring, fields->stream_id) ? k2i_chunk_payload_bytes(fields, size) : 0;
 }

@@ -95,15 +95,16 @@ static int header_dump(const struct k2hft_ring *ring, FILE *output)
 static void chunk_dump(const struct k2hft_ring *ring, uint64_t position, uint64_t size, FILE *output)
 {
 	struct k2i_chunk_fields fields;
+	uint64_t payload_bytes = k2i_chunk_read(ring, position, size, &fields);
 
-	if (!k2i_chunk_read(ring, position, size, &fields)) {
+	if (payload_bytes == 0) {
 		fprintf(output, "%" PRIu64 " damaged chunk, %" PRIu64 " bytes\n", position, size);
 		return;
 	}
 	fprintf(output,
 		"%" PRIu64 " chunk, %" PRIu64 " bytes: stream %" PRIu32 " records %" PRIu32 " payload %" PRIu64
 		" pid %" PRIu32 " time %" PRIu64 ".%09" PRIu64 "%s%s\n",
-		position, size, fields.stream_id, fields.record_count, fields.payload_bytes, fields.writer_pid,
+		position, size, fields.stream_id, fields.record_count, payload_bytes, fields.writer_pid,
 		fields.time_ns / 1000000000, fields.time_ns % 1000000000,
 		fields.flags & K2HFT_CHUNK_CONTINUED ? " continued" : "",
 		fields.flags & K2HFT_CHUNK_CONTINUES ? " continues" : "");

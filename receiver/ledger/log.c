@@ -6,7 +6,7 @@
 
 #include "base/bits.h"
 #include "base/hash.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define MAGIC UINT64_C(0x524744454c46484b)
 #define VERSION 1u

@@ -7,7 +7,7 @@
 #include "frame/wire.h"
 #include "fuzz.h"
 #include "base/hash.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 /*
  * Inputs that are frames of k2hft-protocol(7): two bytes that say how the target goes about it, then what a peer sends.

@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "base/hash.h"
 #include "quick_disk.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define LEAVE 1u  /* checksums stay as they are */
 #define OURS 2u   /* files that were opened are the one that is there */

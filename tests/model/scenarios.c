@@ -82,7 +82,7 @@ static void push(unsigned thread)
 
 /* ---- the consumer */
 
-static void chunk_check(const struct k2i_entry *entry, const struct k2i_chunk_fields *fields)
+static void chunk_check(const struct k2i_entry *entry, const struct k2i_chunk_fields *fields, uint64_t payload_bytes)
 {
 	unsigned producer = fields->stream_id;
 	const uint64_t *payload = (const uint64_t *)(const void *)(entry + 1);
@@ -96,7 +96,7 @@ static void chunk_check(const struct k2i_entry *entry, const struct k2i_chunk_fi
 	must(fields->time_ns == tally->seen + 1, "a record is lost or out of order");
 	must(fields->time_ns <= tally->begun, "a record is seen before it was written");
 	tally->seen++;
-	for (size_t at = 0; at < fields->payload_bytes / 8; at++)
+	for (size_t at = 0; at < payload_bytes / 8; at++)
 		must(model_plain_read(payload + at) == payload_word(producer, fields->time_ns, at),
 		     "a payload is torn");
 }
@@ -110,11 +110,13 @@ static void span_check(struct k2hft_ring *ring, const struct k2hft_span *span)
 	must(position >= ring->head && end <= ring->head + MODEL_CAPACITY, "a span is not within a lap of the head");
 	while (position < end) {
 		struct k2i_chunk_fields fields;
-		uint64_t size;
+		uint64_t size, payload_bytes;
 		unsigned kind = k2i_mark_read(ring, position, model_peek(&k2i_entry_at(ring, position)->mark), &size);
 
-		must(kind == K2I_KIND_CHUNK && k2i_chunk_read(ring, position, size, &fields), "a span has no chunk");
-		chunk_check(k2i_entry_at(ring, position), &fields);
+		must(kind == K2I_KIND_CHUNK, "a span has no chunk");
+		payload_bytes = k2i_chunk_read(ring, position, size, &fields);
+		must(payload_bytes != 0, "a span has a damaged chunk");
+		chunk_check(k2i_entry_at(ring, position), &fields, payload_bytes);
 		if (ring->stream_copies)
 			must(k2hft_stream_find(ring, fields.stream_id, &stream, &generation) == 0,
 			     "the stream of a chunk is taken for one that nobody has");

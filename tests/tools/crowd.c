@@ -30,7 +30,7 @@
 #include "frame/wire.h"
 #include "net/tls/tls.h"
 #include "net/transport.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define COUNT_MAX 4096u
 #define WAIT_MS 30000

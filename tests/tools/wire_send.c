@@ -43,7 +43,7 @@
 
 #include "base/bits.h"
 #include "frame/wire.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define WAIT_MS 30000
 #define BODY_ROOM (K2HFT_FRAME_BODY_BYTES_MAX + K2HFT_CHUNK_BYTES_MAX)

@@ -12,7 +12,7 @@
 #include "base/bits.h"
 #include "file_help.h"
 #include "frame/wire.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define WINDOW_BYTES (UINT64_C(4) << 20)
 

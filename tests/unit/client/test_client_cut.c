@@ -4,7 +4,7 @@
 
 #include "client/state.h"
 #include "frame/wire.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define BLOCK_BYTES (1024u * 1024)
 #define ALL_BYTES (16 * BLOCK_BYTES)

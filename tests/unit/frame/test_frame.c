@@ -12,7 +12,7 @@
 
 #include "frame/wire.h"
 #include "random_help.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define MUTATIONS 20000u
 

@@ -17,7 +17,7 @@
 #include <k2hft/frame.h>
 
 #include "frame/wire.h"
-#include "base/wire.h"
+#include "base/byte_order.h"
 
 #define ROOM 8192u
 

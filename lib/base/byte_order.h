@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_BASE_WIRE_H
-#define K2I_BASE_WIRE_H
+#ifndef K2I_BASE_BYTE_ORDER_H
+#define K2I_BASE_BYTE_ORDER_H
 
 #include <endian.h>
 #include <stdint.h>
