@@ -57,6 +57,10 @@ struct k2hft_client_options {
 	void *progress_argument;             /* its first argument */
 	const struct k2hft_tls_options *tls; /* NULL: no encryption */
 };
+#define K2HFT_CLIENT_OPTIONS_INIT                                                                                      \
+	{                                                                                                              \
+		sizeof(struct k2hft_client_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL           \
+	}
 /* No other client will have the ring after this one: k2hft_client_close tells the receiver, which then forgets it. */
 #define K2HFT_CLIENT_RING_ENDS 1u
 
@@ -84,6 +88,10 @@ struct k2hft_client_stats {
 	uint64_t certificate_expires_s;
 	char last_error[256]; /* why there is no connection; "" if there is one */
 };
+#define K2HFT_CLIENT_STATS_INIT                                                                                        \
+	{                                                                                                              \
+		sizeof(struct k2hft_client_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ""               \
+	}
 
 /*
  * Makes a client of `ring`, which this process opened with k2hft_ring_open and which must outlive the client. Does not

@@ -22,6 +22,10 @@ struct k2hft_tls_options {
 	uint32_t version_min; /* K2HFT_TLS_* */
 	uint32_t reserved;    /* 0 */
 };
+#define K2HFT_TLS_OPTIONS_INIT                                                                                         \
+	{                                                                                                              \
+		sizeof(struct k2hft_tls_options), NULL, NULL, NULL, NULL, 0, 0                                         \
+	}
 #define K2HFT_TLS_1_2 0u
 #define K2HFT_TLS_1_3 1u
 
