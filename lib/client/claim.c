@@ -7,38 +7,38 @@
 
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument)
 {
-	client->claim_hook = hook;
-	client->claim_argument = argument;
-	atomic_store_explicit(&client->claims_watched, true, memory_order_relaxed); /* no thread yet */
+	client->claims.hook = hook;
+	client->claims.argument = argument;
+	atomic_store_explicit(&client->claims.watched, true, memory_order_relaxed); /* no thread yet */
 }
 
 void k2i_client_claim_begun(struct k2hft_client *client)
 {
 	/* seq_cst, with the store below: the hook finds the claim, or this finds that it is watched for. */
-	if (atomic_load_explicit(&client->claims_watched, memory_order_seq_cst) &&
-	    atomic_exchange_explicit(&client->claims_watched, false, memory_order_seq_cst))
+	if (atomic_load_explicit(&client->claims.watched, memory_order_seq_cst) &&
+	    atomic_exchange_explicit(&client->claims.watched, false, memory_order_seq_cst))
 		k2i_client_interrupt(client);
 }
 
 static bool ring_looked_at(const struct k2hft_client *client)
 {
 	return client->state == K2HFT_CLIENT_CONNECTED &&
-	       (client->pause == K2I_CLIENT_PAUSE_NONE || client->pause == K2I_CLIENT_PAUSE_RING ||
-		client->pause == K2I_CLIENT_PAUSE_CLAIM);
+	       (client->data.pause == K2I_CLIENT_PAUSE_NONE || client->data.pause == K2I_CLIENT_PAUSE_RING ||
+		client->data.pause == K2I_CLIENT_PAUSE_CLAIM);
 }
 
 uint64_t k2i_client_claims_due(const struct k2hft_client *client)
 {
-	return client->claim_hook && client->claims_begun && !ring_looked_at(client) ? client->claims_due_ns
-										     : UINT64_MAX;
+	return client->claims.hook && client->claims.begun && !ring_looked_at(client) ? client->claims.due_ns
+										      : UINT64_MAX;
 }
 
 void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (now_ns < k2i_client_claims_due(client))
 		return;
-	client->claims_begun = false;
-	client->claims_due_ns = now_ns + SEAL_INTERVAL_NS;
-	atomic_store_explicit(&client->claims_watched, true, memory_order_seq_cst);
-	client->claim_hook(client->claim_argument);
+	client->claims.begun = false;
+	client->claims.due_ns = now_ns + SEAL_INTERVAL_NS;
+	atomic_store_explicit(&client->claims.watched, true, memory_order_seq_cst);
+	client->claims.hook(client->claims.argument);
 }

@@ -10,14 +10,14 @@
 
 int k2hft_client_descriptor(const struct k2hft_client *client)
 {
-	return client->epoll;
+	return client->wake.epoll;
 }
 
 int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (client->broken)
 		return -1;
-	if (client->state == K2HFT_CLIENT_CONNECTED && client->pause == K2I_CLIENT_PAUSE_NONE)
+	if (client->state == K2HFT_CLIENT_CONNECTED && client->data.pause == K2I_CLIENT_PAUSE_NONE)
 		return 0;
 	if (k2i_transport_more(&client->transport))
 		return 0;
@@ -33,7 +33,7 @@ int k2hft_client_timeout_ms(struct k2hft_client *client, uint64_t now_ns)
 
 static void event_handle(struct k2hft_client *client, const struct epoll_event *event, uint64_t now_ns)
 {
-	if (event->data.fd == client->interrupt)
+	if (event->data.fd == client->wake.interrupt)
 		k2i_client_interrupted(client);
 	else if (event->data.fd == client->transport.descriptor)
 		k2i_client_socket_event(client, event->events, now_ns);
@@ -47,25 +47,25 @@ static void event_handle(struct k2hft_client *client, const struct epoll_event *
  */
 static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (!client->claim_hook)
+	if (!client->claims.hook)
 		return;
 	if (k2i_client_claim_hook_due(client, now_ns)) {
-		client->claim_hook(client->claim_argument);
+		client->claims.hook(client->claims.argument);
 		return;
 	}
-	client->pause = K2I_CLIENT_PAUSE_CLAIM;
-	client->pause_until_ns = client->cut_ns + K2I_BATCH_HOLD_NS;
+	client->data.pause = K2I_CLIENT_PAUSE_CLAIM;
+	client->data.pause_until_ns = client->data.cut_ns + K2I_BATCH_HOLD_NS;
 }
 
 static int ring_sleep(struct k2hft_client *client, uint64_t now_ns)
 {
-	bool empty = client->pause == K2I_CLIENT_PAUSE_RING;
+	bool empty = client->data.pause == K2I_CLIENT_PAUSE_RING;
 
-	if (!empty && client->pause != K2I_CLIENT_PAUSE_CLAIM)
+	if (!empty && client->data.pause != K2I_CLIENT_PAUSE_CLAIM)
 		return 0;
 	int quiet = k2hft_ring_sleep(client->ring);
 	if (quiet == 0)
-		client->pause = K2I_CLIENT_PAUSE_NONE;
+		client->data.pause = K2I_CLIENT_PAUSE_NONE;
 	if (quiet > 0 && empty)
 		claims_ask(client, now_ns);
 	return quiet < 0 ? quiet : 0;
@@ -121,7 +121,7 @@ int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns)
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
 	/* A caller's thread that ended in the middle would leave a descriptor open, or bytes that went out uncounted. */
 	int kept = errno, cancel_state = k2i_cancel_disable();
-	int count = epoll_wait(client->epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
+	int count = epoll_wait(client->wake.epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
 	int status = k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
 
 	k2i_cancel_restore(cancel_state);

@@ -19,8 +19,8 @@
 
 static int pause_until(struct k2hft_client *client, enum k2i_client_pause pause, uint64_t until_ns)
 {
-	client->pause = pause;
-	client->pause_until_ns = until_ns;
+	client->data.pause = pause;
+	client->data.pause_until_ns = until_ns;
 	return 0;
 }
 
@@ -28,7 +28,7 @@ static int pause_until(struct k2hft_client *client, enum k2i_client_pause pause,
 static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t record_count, uint8_t reason)
 {
 	struct k2hft_discard discard = {
-		.from = client->announced, .to = to, .record_count = record_count, .reason = reason};
+		.from = client->positions.announced, .to = to, .record_count = record_count, .reason = reason};
 	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_SHORT_ROOM);
 	int bytes = room ? k2hft_discard_encode(&discard, room, K2I_CLIENT_SHORT_ROOM) : -ENOBUFS;
 
@@ -37,9 +37,9 @@ static int discard_announce(struct k2hft_client *client, uint64_t to, uint64_t r
 	K2I_CRASH(discard_before);
 	k2i_client_control_add(client, (size_t)bytes);
 	k2i_client_sent_add(client, to);
-	client->announced = to;
-	if (client->sent_max < to)
-		client->sent_max = to;
+	client->positions.announced = to;
+	if (client->positions.sent_max < to)
+		client->positions.sent_max = to;
 	client->stats.discarded_ranges++;
 	K2I_CRASH(discard_announced);
 	return 0;
@@ -49,7 +49,7 @@ static int span_discard(struct k2hft_client *client, const struct k2hft_span *sp
 {
 	int error = discard_announce(client, span->position + span->bytes, span->record_count, reason);
 
-	k2i_batch_take(&client->batch, span);
+	k2i_batch_take(&client->data.batch, span);
 	return error < 0 ? error : 1;
 }
 
@@ -75,10 +75,10 @@ static uint64_t given_up_count(uint64_t *known, const struct k2hft_span *span)
 
 static int expired_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	uint64_t records = given_up_count(&client->expired, span);
+	uint64_t records = given_up_count(&client->data.expired, span);
 
 	if (records)
-		k2i_log_limited(&client->expired_limit, now_ns, K2HFT_LOG_ERROR,
+		k2i_log_limited(&client->data.expired_limit, now_ns, K2HFT_LOG_ERROR,
 				"client: %" PRIu64 " records at positions %" PRIu64 " to %" PRIu64
 				" are older than %" PRIu32 " s and given up",
 				records, span->position, span->position + span->bytes, client->options.expire_s);
@@ -88,10 +88,10 @@ static int expired_discard(struct k2hft_client *client, const struct k2hft_span 
 
 static int undeclared_discard(struct k2hft_client *client, const struct k2hft_span *span, uint64_t now_ns)
 {
-	uint64_t records = given_up_count(&client->undeclared, span);
+	uint64_t records = given_up_count(&client->data.undeclared, span);
 
 	if (records)
-		k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,
+		k2i_log_limited(&client->data.repair_limit, now_ns, K2HFT_LOG_ERROR,
 				"client: the stream of the chunk at position %" PRIu64
 				" is not known to the ring: %" PRIu64 " records are given up",
 				span->position, records);
@@ -105,11 +105,11 @@ static int undeclared_discard(struct k2hft_client *client, const struct k2hft_sp
  */
 static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 {
-	uint64_t begin = client->announced;
+	uint64_t begin = client->positions.announced;
 	int places = k2hft_ring_repair(client->ring);
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 
-	if (places < 0 || ++client->repairs > K2I_CLIENT_REPAIRS_MAX)
+	if (places < 0 || ++client->data.repairs > K2I_CLIENT_REPAIRS_MAX)
 		return -EIO;
 	if (k2hft_ring_rewind(client->ring, begin) < 0) {
 		/*
@@ -119,13 +119,13 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "the ring was damaged and is mended");
 		return 0;
 	}
-	k2i_batch_reset(&client->batch, begin);
-	if (client->repaired_to <= client->acked)
-		client->repaired_from = begin;
+	k2i_batch_reset(&client->data.batch, begin);
+	if (client->data.repaired_to <= client->positions.acked)
+		client->data.repaired_from = begin;
 	uint64_t to = places > 1 ? stats.tail : stats.read + 1;
-	if (client->repaired_to < to)
-		client->repaired_to = to;
-	k2i_log_limited(&client->repair_limit, now_ns, K2HFT_LOG_ERROR,
+	if (client->data.repaired_to < to)
+		client->data.repaired_to = to;
+	k2i_log_limited(&client->data.repair_limit, now_ns, K2HFT_LOG_ERROR,
 			"client: the ring is damaged at position %" PRIu64 ": %d places mended, %" PRIu64
 			" bytes skipped up to now",
 			stats.read, places, stats.damaged_bytes);
@@ -135,8 +135,9 @@ static int ring_repair(struct k2hft_client *client, uint64_t now_ns)
 /* A hole in front of the span that the header of DATA, or a DISCARD for another reason, can't or shall not explain. */
 static int hole_announce(struct k2hft_client *client, const struct k2hft_span *span)
 {
-	uint64_t gap = span->position - client->announced;
-	bool damage = client->announced < client->repaired_to && span->position > client->repaired_from;
+	uint64_t gap = span->position - client->positions.announced;
+	bool damage =
+		client->positions.announced < client->data.repaired_to && span->position > client->data.repaired_from;
 
 	if (gap == 0 || (!damage && gap <= UINT32_MAX))
 		return 0;
@@ -148,9 +149,9 @@ static int hole_announce(struct k2hft_client *client, const struct k2hft_span *s
 
 static bool compressed_make(struct k2hft_client *client)
 {
-	if (!client->compressed)
-		client->compressed = malloc(COMPRESSED_ROOM);
-	return client->compressed != NULL;
+	if (!client->data.compressed)
+		client->data.compressed = malloc(COMPRESSED_ROOM);
+	return client->data.compressed != NULL;
 }
 
 static void body_compress(struct k2hft_client *client, struct k2hft_frame *frame, uint64_t now_ns)
@@ -159,11 +160,11 @@ static void body_compress(struct k2hft_client *client, struct k2hft_frame *frame
 
 	if (!k2i_link_compress(&client->link, client->options.compress, now_ns) || !compressed_make(client))
 		return;
-	int bytes = k2hft_frame_compress(output->body, output->body_bytes, client->compressed, COMPRESSED_ROOM);
+	int bytes = k2hft_frame_compress(output->body, output->body_bytes, client->data.compressed, COMPRESSED_ROOM);
 	k2i_link_compressed(&client->link, output->body_bytes, bytes > 0 ? (size_t)bytes : 0, now_ns);
 	if (bytes <= 0)
 		return;
-	output->body = client->compressed;
+	output->body = client->data.compressed;
 	output->body_bytes = (size_t)bytes;
 	frame->flags = K2HFT_FRAME_LZ4;
 	frame->body_bytes = (uint32_t)bytes;
@@ -177,7 +178,7 @@ static int frame_set(struct k2hft_client *client, const struct k2hft_span *span,
 	struct k2hft_frame frame = {.type = K2HFT_FRAME_DATA,
 				    .body_bytes = (uint32_t)span->bytes,
 				    .raw_bytes = (uint32_t)span->bytes,
-				    .gap_bytes = (uint32_t)(span->position - client->announced),
+				    .gap_bytes = (uint32_t)(span->position - client->positions.announced),
 				    .position = span->position};
 
 	output->body = span->data;
@@ -190,16 +191,16 @@ static int frame_set(struct k2hft_client *client, const struct k2hft_span *span,
 	output->record_count = span->record_count;
 	output->frame_sent = 0;
 	output->frame = true;
-	client->announced = end;
-	client->cut_ns = now_ns;
-	k2i_batch_take(&client->batch, span);
+	client->positions.announced = end;
+	client->data.cut_ns = now_ns;
+	k2i_batch_take(&client->data.batch, span);
 	return 1;
 }
 
 /* The records stay in the ring: memory that is short now is no reason to lose them. */
 static int memory_wait(struct k2hft_client *client, uint64_t now_ns)
 {
-	k2i_log_limited(&client->memory_limit, now_ns, K2HFT_LOG_WARNING,
+	k2i_log_limited(&client->data.memory_limit, now_ns, K2HFT_LOG_WARNING,
 			"client: no memory to declare a stream; trying again");
 	return pause_until(client, K2I_CLIENT_PAUSE_MEMORY, now_ns + MEMORY_RETRY_NS);
 }
@@ -237,30 +238,30 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
 {
 	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_HOLD_FRAMES. */
-	return client->claim_hook && (client->sent_count == 0 || now_ns - client->cut_ns >= K2I_BATCH_HOLD_NS);
+	return client->claims.hook && (client->sent.count == 0 || now_ns - client->data.cut_ns >= K2I_BATCH_HOLD_NS);
 }
 
 static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (client->claim_recover_ns == 0) {
-		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
-		client->claim_retry_ns = CLAIM_FIRST_NS;
+	if (client->data.claim_recover_ns == 0) {
+		client->data.claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
+		client->data.claim_retry_ns = CLAIM_FIRST_NS;
 	}
-	if (now_ns >= client->claim_recover_ns) {
+	if (now_ns >= client->data.claim_recover_ns) {
 		int gone = k2hft_ring_recover(client->ring);
 
-		client->claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
+		client->data.claim_recover_ns = now_ns + CLAIM_RECOVER_NS;
 		if (gone > 0) {
 			k2i_log_limited(
-				&client->claim_limit, now_ns, K2HFT_LOG_WARNING,
+				&client->data.claim_limit, now_ns, K2HFT_LOG_WARNING,
 				"client: what a process reserved in the ring and did not finish before it ended "
 				"is discarded");
 			return 1;
 		}
 	}
-	uint64_t until_ns = now_ns + client->claim_retry_ns;
-	if (client->claim_retry_ns < CLAIM_RECOVER_NS)
-		client->claim_retry_ns *= 2;
+	uint64_t until_ns = now_ns + client->data.claim_retry_ns;
+	if (client->data.claim_retry_ns < CLAIM_RECOVER_NS)
+		client->data.claim_retry_ns *= 2;
 	return pause_until(client, K2I_CLIENT_PAUSE_CLAIM, until_ns);
 }
 
@@ -268,11 +269,11 @@ static void limits_set(const struct k2hft_client *client, struct k2i_batch_limit
 {
 	uint64_t expire_ns = client->options.expire_s * K2I_SECOND_NS;
 
-	*limits = (struct k2i_batch_limits){.window_end = client->window_end,
+	*limits = (struct k2i_batch_limits){.window_end = client->positions.window_end,
 					    .frame_bytes_max = K2I_BATCH_FRAME_BYTES,
 					    .records_max = client->options.batch_records_max};
-	if (limits->frame_bytes_max > client->frame_bytes_max)
-		limits->frame_bytes_max = client->frame_bytes_max;
+	if (limits->frame_bytes_max > client->positions.frame_bytes_max)
+		limits->frame_bytes_max = client->positions.frame_bytes_max;
 	if (client->options.expire_s == 0)
 		return;
 	uint64_t now_ns = k2i_clock_ns(CLOCK_REALTIME);
@@ -282,12 +283,12 @@ static void limits_set(const struct k2hft_client *client, struct k2i_batch_limit
 
 static int fill(struct k2hft_client *client, const struct k2i_batch_limits *limits, int *claimed, uint64_t now_ns)
 {
-	int error = k2i_batch_fill(&client->batch, client->ring, limits, claimed);
+	int error = k2i_batch_fill(&client->data.batch, client->ring, limits, claimed);
 
-	if (error < 0 || !*claimed || client->batch.span.bytes || !k2i_client_claim_hook_due(client, now_ns))
+	if (error < 0 || !*claimed || client->data.batch.span.bytes || !k2i_client_claim_hook_due(client, now_ns))
 		return error;
-	client->claim_hook(client->claim_argument);
-	return k2i_batch_fill(&client->batch, client->ring, limits, claimed);
+	client->claims.hook(client->claims.argument);
+	return k2i_batch_fill(&client->data.batch, client->ring, limits, claimed);
 }
 
 static int cut_handle(struct k2hft_client *client, enum k2i_batch_kind kind, struct k2hft_span *cut, uint64_t now_ns)
@@ -299,9 +300,9 @@ static int cut_handle(struct k2hft_client *client, enum k2i_batch_kind kind, str
 
 		return error < 0 ? error : expired_discard(client, cut, now_ns);
 	}
-	if (k2i_batch_hold(&client->batch, cut, client->sent_count, now_ns - client->cut_ns))
-		return pause_until(client, K2I_CLIENT_PAUSE_HOLD, client->cut_ns + K2I_BATCH_HOLD_NS);
-	client->repairs = 0;
+	if (k2i_batch_hold(&client->data.batch, cut, client->sent.count, now_ns - client->data.cut_ns))
+		return pause_until(client, K2I_CLIENT_PAUSE_HOLD, client->data.cut_ns + K2I_BATCH_HOLD_NS);
+	client->data.repairs = 0;
 	return chunks_send(client, cut, now_ns);
 }
 
@@ -315,22 +316,22 @@ static int frame_next(struct k2hft_client *client, uint64_t now_ns)
 	limits_set(client, &limits);
 	int error = fill(client, &limits, &claimed, now_ns);
 	if (error == 0)
-		error = k2i_batch_cut(&client->batch, &limits, &kind, &cut);
+		error = k2i_batch_cut(&client->data.batch, &limits, &kind, &cut);
 	if (error < 0)
 		return error;
 	if (kind == K2I_BATCH_EMPTY && claimed)
 		return claim_wait(client, now_ns);
-	client->claim_recover_ns = 0;
+	client->data.claim_recover_ns = 0;
 	if (kind != K2I_BATCH_EMPTY)
 		return cut_handle(client, kind, &cut, now_ns);
-	bool window_shut = client->batch.read >= limits.window_end;
+	bool window_shut = client->data.batch.read >= limits.window_end;
 	return pause_until(client, window_shut ? K2I_CLIENT_PAUSE_WINDOW : K2I_CLIENT_PAUSE_RING, 0);
 }
 
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns)
 {
 	/* A place for a DISCARD in front, and another for the frame. */
-	if (client->sent_count + 2 > K2I_CLIENT_SENT_MAX)
+	if (client->sent.count + 2 > K2I_CLIENT_SENT_MAX)
 		return pause_until(client, K2I_CLIENT_PAUSE_WINDOW, 0);
 	int done = frame_next(client, now_ns);
 	if (done == -EBADMSG)

@@ -33,63 +33,63 @@ uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random)
 static uint64_t random_next(struct k2hft_client *client)
 {
 	/* xorshift64: spreads retries, nothing else. */
-	client->random ^= client->random << 13;
-	client->random ^= client->random >> 7;
-	client->random ^= client->random << 17;
-	return client->random;
+	client->failure.random ^= client->failure.random << 13;
+	client->failure.random ^= client->failure.random >> 7;
+	client->failure.random ^= client->failure.random << 17;
+	return client->failure.random;
 }
 
 void k2i_client_socket_close(struct k2hft_client *client)
 {
 	/* Closing does not take it out of the set while a child of fork(2) has it, too, and then nobody could any more. */
-	if (client->socket_events)
-		(void)epoll_ctl(client->epoll, EPOLL_CTL_DEL, client->transport.descriptor, NULL);
+	if (client->connection.events)
+		(void)epoll_ctl(client->wake.epoll, EPOLL_CTL_DEL, client->transport.descriptor, NULL);
 	k2i_transport_close(&client->transport);
-	client->securing = false;
-	client->socket_events = 0;
-	client->input_bytes = 0;
-	client->sent_count = 0;
-	k2i_batch_reset(&client->batch, 0);
-	client->ping_out = false;
-	client->expected_ns = 0;
-	client->claim_recover_ns = 0;
-	client->pause = K2I_CLIENT_PAUSE_NONE;
+	client->connection.securing = false;
+	client->connection.events = 0;
+	client->input.count = 0;
+	client->sent.count = 0;
+	k2i_batch_reset(&client->data.batch, 0);
+	client->life.ping_out = false;
+	client->life.expected_ns = 0;
+	client->data.claim_recover_ns = 0;
+	client->data.pause = K2I_CLIENT_PAUSE_NONE;
 	k2i_client_output_reset(client);
 }
 
 static void addresses_free(struct k2hft_client *client)
 {
-	if (client->addresses)
-		freeaddrinfo(client->addresses);
-	client->addresses = client->address_next = NULL;
+	if (client->connection.addresses)
+		freeaddrinfo(client->connection.addresses);
+	client->connection.addresses = client->connection.address_next = NULL;
 }
 
 void k2i_client_resolve_drop(struct k2hft_client *client)
 {
-	k2i_resolve_drop(client->resolve);
-	client->resolve = NULL;
+	k2i_resolve_drop(client->connection.resolve);
+	client->connection.resolve = NULL;
 }
 
 /* The same line every few seconds says nothing new, less and less the longer it goes on; another one does. */
 static void failure_log(struct k2hft_client *client, uint64_t now_ns)
 {
-	bool same = strcmp(client->failure_logged, client->stats.last_error) == 0;
+	bool same = strcmp(client->failure.logged, client->stats.last_error) == 0;
 
-	if (same && now_ns < client->failure_log_ns)
+	if (same && now_ns < client->failure.log_ns)
 		return;
-	client->failure_pause_ns = same ? client->failure_pause_ns * 2 : FAILURE_PAUSE_MIN_NS;
-	if (client->failure_pause_ns > FAILURE_PAUSE_MAX_NS)
-		client->failure_pause_ns = FAILURE_PAUSE_MAX_NS;
-	client->failure_log_ns = now_ns + client->failure_pause_ns;
-	memcpy(client->failure_logged, client->stats.last_error, sizeof(client->failure_logged));
-	client->failure_told = true;
+	client->failure.pause_ns = same ? client->failure.pause_ns * 2 : FAILURE_PAUSE_MIN_NS;
+	if (client->failure.pause_ns > FAILURE_PAUSE_MAX_NS)
+		client->failure.pause_ns = FAILURE_PAUSE_MAX_NS;
+	client->failure.log_ns = now_ns + client->failure.pause_ns;
+	memcpy(client->failure.logged, client->stats.last_error, sizeof(client->failure.logged));
+	client->failure.logged_last = true;
 	k2i_log(K2HFT_LOG_WARNING, "client: %s: %s; trying again", client->peer, client->stats.last_error);
 }
 
 static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retry retry)
 {
 	return retry == K2I_CLIENT_RETRY_LATE ? K2I_CLIENT_RETRY_MAX_NS
-					      : k2i_client_backoff_ns(client->failures, random_next(client));
+					      : k2i_client_backoff_ns(client->failure.count, random_next(client));
 }
 
 /*
@@ -98,21 +98,21 @@ static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retr
  */
 void k2i_client_retry_later(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns)
 {
-	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->address_next;
+	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->connection.address_next;
 
 	if (client->state == K2HFT_CLIENT_CONNECTED) {
-		if (now_ns - client->connected_ns >= GOOD_CONNECTION_NS)
-			client->failures = 0;
+		if (now_ns - client->failure.connected_ns >= GOOD_CONNECTION_NS)
+			client->failure.count = 0;
 	} else {
 		client->stats.connect_failures++;
 	}
-	client->failures++;
+	client->failure.count++;
 	k2i_client_socket_close(client);
 	if (!more)
 		addresses_free(client);
 	client->state = K2HFT_CLIENT_WAITING;
-	client->retry_at_ns = now_ns + (more ? 0 : retry_pause_ns(client, retry));
-	client->answered_wrong = more;
+	client->failure.retry_at_ns = now_ns + (more ? 0 : retry_pause_ns(client, retry));
+	client->connection.answered_wrong = more;
 	/* Without a ring there is no other try, which was said. */
 	if (!more && !client->broken)
 		failure_log(client, now_ns);
@@ -158,7 +158,7 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 /* Says good-bye if that is possible at once. The receiver need not know a ring any more that is left to nobody. */
 void k2i_client_bye(struct k2hft_client *client)
 {
-	struct k2hft_ping bye = {.token = client->options.flags & K2HFT_CLIENT_RING_ENDS ? client->acked : 0};
+	struct k2hft_ping bye = {.token = client->options.flags & K2HFT_CLIENT_RING_ENDS ? client->positions.acked : 0};
 	uint8_t bytes[K2I_CLIENT_SHORT_ROOM];
 	int count = k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, bytes, sizeof(bytes));
 

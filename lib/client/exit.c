@@ -41,7 +41,7 @@ static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
 	/* The pid: a child of clone(2) has forgotten nothing. relaxed: who ends starts none. */
-	if (!atomic_load_explicit(&client->thread_runs, memory_order_relaxed) || !k2i_ring_own(client->ring))
+	if (!atomic_load_explicit(&client->thread.runs, memory_order_relaxed) || !k2i_ring_own(client->ring))
 		return;
 	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)
 		(void)k2hft_client_drain(client, left_ms);
@@ -57,7 +57,7 @@ static void users_end(void)
 	uint64_t deadline_ns = k2i_clock_ns(CLOCK_MONOTONIC) + END_WAIT_NS;
 
 	users_lock();
-	for (; users; users = users->tls_next)
+	for (; users; users = users->exit_next)
 		user_end(users, deadline_ns);
 	users_unlock();
 }
@@ -74,7 +74,7 @@ void k2i_client_exit_add(struct k2hft_client *client)
 
 	(void)pthread_once(&once, users_prepare);
 	users_lock();
-	client->tls_next = users;
+	client->exit_next = users;
 	users = client;
 	users_unlock();
 }
@@ -85,8 +85,8 @@ void k2i_client_exit_remove(struct k2hft_client *client)
 
 	users_lock();
 	while (*place && *place != client)
-		place = &(*place)->tls_next;
+		place = &(*place)->exit_next;
 	if (*place)
-		*place = client->tls_next;
+		*place = client->exit_next;
 	users_unlock();
 }

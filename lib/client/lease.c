@@ -31,28 +31,28 @@
 /* TLS and compression are better done on a thread of their own, beside the producer's work. */
 static bool lease_suits(const struct k2hft_client *client, uint64_t now_ns)
 {
-	return !client->secure && client->state == K2HFT_CLIENT_CONNECTED &&
+	return !client->tls.secure && client->state == K2HFT_CLIENT_CONNECTED &&
 	       !k2i_link_compress(&client->link, client->options.compress, now_ns);
 }
 
 bool k2i_lease_take(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (pthread_mutex_trylock(&client->running))
+	if (pthread_mutex_trylock(&client->lease.running))
 		return false;
 	if (!lease_suits(client, now_ns)) {
-		(void)pthread_mutex_unlock(&client->running);
+		(void)pthread_mutex_unlock(&client->lease.running);
 		return false;
 	}
-	client->lease_count++;
+	client->lease.count++;
 	return true;
 }
 
 void k2i_lease_give(struct k2hft_client *client)
 {
 	/* The thread's wait is older than the lease: it looks anew. */
-	client->standby_wanted = false;
+	client->lease.standby_wanted = false;
 	k2i_client_interrupt(client);
-	(void)pthread_mutex_unlock(&client->running);
+	(void)pthread_mutex_unlock(&client->lease.running);
 }
 
 void k2hft_lease_committed(struct k2hft_lease *lease, size_t bytes, uint64_t now_ns)
@@ -119,11 +119,11 @@ static bool once_take(struct k2hft_client *client, struct kept *kept)
 static void once_give(struct k2hft_client *client, const struct kept *kept)
 {
 	k2i_consumer_sleep_end(client->ring);
-	client->standby_wanted = true;
+	client->lease.standby_wanted = true;
 	/* relaxed: the thread stores true with the mutex held. */
-	if (!atomic_load_explicit(&client->standby, memory_order_relaxed))
+	if (!atomic_load_explicit(&client->lease.standby, memory_order_relaxed))
 		k2i_client_interrupt(client);
-	(void)pthread_mutex_unlock(&client->running);
+	(void)pthread_mutex_unlock(&client->lease.running);
 	k2i_cancel_restore(kept->cancel_state);
 	errno = kept->error;
 }
@@ -144,7 +144,7 @@ void k2i_client_send_once(struct k2hft_client *client)
  */
 static int events_wait(struct k2hft_client *client, uint64_t now_ns, uint64_t until_ns)
 {
-	struct pollfd events = {.fd = client->epoll, .events = POLLIN};
+	struct pollfd events = {.fd = client->wake.epoll, .events = POLLIN};
 	uint64_t left_ms = (until_ns - now_ns) / K2I_MILLISECOND_NS + 1;
 	int wait_ms = k2hft_client_timeout_ms(client, now_ns);
 
@@ -185,26 +185,26 @@ int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_
 void k2i_client_standby_end(struct k2hft_client *client)
 {
 	/* relaxed: the flag orders nothing, and if it is missed the thread goes on after STANDBY_MS all the same. */
-	if (atomic_load_explicit(&client->standby, memory_order_relaxed) &&
-	    atomic_exchange_explicit(&client->standby, false, memory_order_relaxed))
+	if (atomic_load_explicit(&client->lease.standby, memory_order_relaxed) &&
+	    atomic_exchange_explicit(&client->lease.standby, false, memory_order_relaxed))
 		k2i_client_interrupt(client);
 }
 
 void k2i_client_stand_by(struct k2hft_client *client)
 {
-	struct pollfd interrupt = {.fd = client->interrupt, .events = POLLIN};
+	struct pollfd interrupt = {.fd = client->wake.interrupt, .events = POLLIN};
 	uint64_t lease_count;
 	int count;
 
 	k2i_client_interrupted(client);
 	/* relaxed, and below: read with the mutex held; k2i_client_standby_end needs no order. */
-	atomic_store_explicit(&client->standby, true, memory_order_relaxed);
+	atomic_store_explicit(&client->lease.standby, true, memory_order_relaxed);
 	do {
-		lease_count = client->lease_count;
-		(void)pthread_mutex_unlock(&client->running);
+		lease_count = client->lease.count;
+		(void)pthread_mutex_unlock(&client->lease.running);
 		count = poll(&interrupt, 1, STANDBY_MS);
-		(void)pthread_mutex_lock(&client->running);
-	} while (count == 0 && lease_count != client->lease_count);
-	atomic_store_explicit(&client->standby, false, memory_order_relaxed);
-	client->standby_wanted = false;
+		(void)pthread_mutex_lock(&client->lease.running);
+	} while (count == 0 && lease_count != client->lease.count);
+	atomic_store_explicit(&client->lease.standby, false, memory_order_relaxed);
+	client->lease.standby_wanted = false;
 }

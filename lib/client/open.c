@@ -49,16 +49,16 @@ static void ring_look(struct k2hft_client *client)
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 	bool known;
 
-	client->opened_at = k2i_ring_opened_at(client->ring, &known);
-	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
-	client->epoch = stats.epoch;
-	client->acked = client->released = client->announced = stats.acked;
-	if (k2i_ring_damage(client->ring, &client->repaired_from, &client->repaired_to))
+	client->resume.opened_at = k2i_ring_opened_at(client->ring, &known);
+	memcpy(client->resume.ring_uuid, stats.uuid, sizeof(client->resume.ring_uuid));
+	client->resume.epoch = stats.epoch;
+	client->positions.acked = client->positions.released = client->positions.announced = stats.acked;
+	if (k2i_ring_damage(client->ring, &client->data.repaired_from, &client->data.repaired_to))
 		k2i_log(K2HFT_LOG_ERROR,
 			"client: the ring was damaged when it was opened: records between positions %" PRIu64
 			" and %" PRIu64 " can be lost; %" PRIu64 " bytes were skipped since the ring was made",
-			client->repaired_from, client->repaired_to, stats.damaged_bytes);
-	client->random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
+			client->data.repaired_from, client->data.repaired_to, stats.damaged_bytes);
+	client->failure.random = k2i_hash_pair(stats.uuid, sizeof(stats.uuid), &stats.epoch, sizeof(stats.epoch)) | 1;
 }
 
 static int watch(int epoll, int descriptor)
@@ -72,27 +72,27 @@ static int watch(int epoll, int descriptor)
 
 static int descriptors_open(struct k2hft_client *client)
 {
-	client->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (client->epoll < 0)
+	client->wake.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (client->wake.epoll < 0)
 		return -errno;
-	client->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (client->interrupt < 0)
+	client->wake.interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->wake.interrupt < 0)
 		return -errno;
-	int error = watch(client->epoll, client->interrupt);
-	return error < 0 ? error : watch(client->epoll, k2hft_ring_wake_descriptor(client->ring));
+	int error = watch(client->wake.epoll, client->wake.interrupt);
+	return error < 0 ? error : watch(client->wake.epoll, k2hft_ring_wake_descriptor(client->ring));
 }
 
 static void client_free(struct k2hft_client *client)
 {
-	if (client->epoll >= 0)
-		(void)close(client->epoll);
-	if (client->interrupt >= 0)
-		(void)close(client->interrupt);
-	(void)pthread_cond_destroy(&client->drained);
-	(void)pthread_mutex_destroy(&client->running);
-	(void)pthread_mutex_destroy(&client->lock);
+	if (client->wake.epoll >= 0)
+		(void)close(client->wake.epoll);
+	if (client->wake.interrupt >= 0)
+		(void)close(client->wake.interrupt);
+	(void)pthread_cond_destroy(&client->published.changed);
+	(void)pthread_mutex_destroy(&client->lease.running);
+	(void)pthread_mutex_destroy(&client->published.lock);
 	k2i_client_tls_free(client);
-	free(client->compressed);
+	free(client->data.compressed);
 	free(client->host);
 	free(client->port);
 	free(client->peer);
@@ -116,10 +116,10 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 		return -ENOMEM;
 	opened->ring = ring;
 	opened->options = known;
-	opened->epoll = opened->interrupt = opened->transport.descriptor = -1;
-	(void)pthread_mutex_init(&opened->running, NULL);
-	(void)pthread_mutex_init(&opened->lock, NULL);
-	k2i_condition_init(&opened->drained);
+	opened->wake.epoll = opened->wake.interrupt = opened->transport.descriptor = -1;
+	(void)pthread_mutex_init(&opened->lease.running, NULL);
+	(void)pthread_mutex_init(&opened->published.lock, NULL);
+	k2i_condition_init(&opened->published.changed);
 	error = names_copy(opened);
 	if (error == 0)
 		error = k2i_client_tls_open(opened, known.tls);
@@ -131,7 +131,7 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 		client_free(opened);
 		return error;
 	}
-	if (opened->tls_context)
+	if (opened->tls.context)
 		k2i_client_exit_add(opened);
 	ring_look(opened);
 	k2i_client_certificate_look(opened, 0);

@@ -15,12 +15,13 @@
 static uint64_t drained_position(struct k2hft_client *client, bool *all)
 {
 	bool connected = client->state == K2HFT_CLIENT_CONNECTED;
-	bool all_acked = connected && client->sent_count == 0 && !client->output.frame && client->batch.span.bytes == 0;
+	bool all_acked =
+		connected && client->sent.count == 0 && !client->output.frame && client->data.batch.span.bytes == 0;
 
 	if (!connected && !client->broken) {
 		struct k2hft_span unread; /* WELCOME places the ring anew, so nothing is lost by this */
 
-		(void)k2hft_ring_rewind(client->ring, client->acked);
+		(void)k2hft_ring_rewind(client->ring, client->positions.acked);
 		(void)k2hft_ring_read(client->ring, 1, 1, &unread, NULL);
 	}
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
@@ -32,7 +33,7 @@ static uint64_t drained_position(struct k2hft_client *client, bool *all)
 /* The counts since the last time go to the ring, where it stays when this process has ended. */
 static void ring_tell(struct k2hft_client *client)
 {
-	const struct k2hft_client_stats *now = &client->stats, *told = &client->published;
+	const struct k2hft_client_stats *now = &client->stats, *told = &client->published.stats;
 
 #define TELL(name) k2i_ring_count(client->ring, name, now->name - told->name);
 	TELL(expired_records)
@@ -55,21 +56,21 @@ void k2i_client_publish(struct k2hft_client *client)
 	/* This thread alone writes both. */
 	ring_tell(client);
 	client->stats.state = client->state;
-	client->stats.acked = client->acked;
-	client->stats.window_end = client->window_end;
-	(void)pthread_mutex_lock(&client->lock);
-	client->published = client->stats;
-	if (client->drainers > 0) {
+	client->stats.acked = client->positions.acked;
+	client->stats.window_end = client->positions.window_end;
+	(void)pthread_mutex_lock(&client->published.lock);
+	client->published.stats = client->stats;
+	if (client->published.drainers > 0) {
 		bool all = false;
 		uint64_t position = drained_position(client, &all);
 
-		client->drained_all_count += all;
-		if (client->published_drained < position || all || client->broken)
-			(void)pthread_cond_broadcast(&client->drained);
-		if (client->published_drained < position || client->broken)
-			client->published_drained = position;
+		client->published.drained_all_count += all;
+		if (client->published.drained_to < position || all || client->broken)
+			(void)pthread_cond_broadcast(&client->published.changed);
+		if (client->published.drained_to < position || client->broken)
+			client->published.drained_to = position;
 	}
-	(void)pthread_mutex_unlock(&client->lock);
+	(void)pthread_mutex_unlock(&client->published.lock);
 }
 
 int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *stats)
@@ -78,18 +79,18 @@ int k2hft_client_stats(struct k2hft_client *client, struct k2hft_client_stats *s
 
 	if (!client)
 		return -EINVAL;
-	(void)pthread_mutex_lock(&client->lock);
-	known = client->published;
-	(void)pthread_mutex_unlock(&client->lock);
+	(void)pthread_mutex_lock(&client->published.lock);
+	known = client->published.stats;
+	(void)pthread_mutex_unlock(&client->published.lock);
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 
 void k2i_client_waits_end(struct k2hft_client *client)
 {
-	(void)pthread_mutex_lock(&client->lock);
-	client->thread_failed = true;
-	(void)pthread_cond_broadcast(&client->drained);
-	(void)pthread_mutex_unlock(&client->lock);
+	(void)pthread_mutex_lock(&client->published.lock);
+	client->published.ended = true;
+	(void)pthread_cond_broadcast(&client->published.changed);
+	(void)pthread_mutex_unlock(&client->published.lock);
 }
 
 void k2i_client_fail(struct k2hft_client *client)
@@ -102,16 +103,16 @@ bool k2i_client_failed(struct k2hft_client *client)
 {
 	bool failed;
 
-	(void)pthread_mutex_lock(&client->lock);
-	failed = client->thread_failed;
-	(void)pthread_mutex_unlock(&client->lock);
+	(void)pthread_mutex_lock(&client->published.lock);
+	failed = client->published.ended;
+	(void)pthread_mutex_unlock(&client->published.lock);
 	return failed;
 }
 
 /* The target was the ring's tail, which goes back with claims that are given back, and then is never reached. */
 static bool drained(const struct k2hft_client *client, uint64_t target, uint64_t all_count)
 {
-	return client->published_drained >= target || client->drained_all_count != all_count;
+	return client->published.drained_to >= target || client->published.drained_all_count != all_count;
 }
 
 /* With the lock held. */
@@ -119,16 +120,16 @@ static int drain_wait(struct k2hft_client *client, uint64_t target, int timeout_
 {
 	struct timespec deadline =
 		k2i_timespec(k2i_clock_ns(CLOCK_MONOTONIC) + (timeout_ms < 0 ? 0 : (uint64_t)timeout_ms * 1000000));
-	uint64_t all_count = client->drained_all_count;
+	uint64_t all_count = client->published.drained_all_count;
 	int error = 0;
 
 	while (!drained(client, target, all_count) && error == 0) {
-		if (client->thread_failed)
+		if (client->published.ended)
 			return -EIO;
 		if (timeout_ms < 0)
-			error = pthread_cond_wait(&client->drained, &client->lock);
+			error = pthread_cond_wait(&client->published.changed, &client->published.lock);
 		else
-			error = pthread_cond_timedwait(&client->drained, &client->lock, &deadline);
+			error = pthread_cond_timedwait(&client->published.changed, &client->published.lock, &deadline);
 	}
 	return drained(client, target, all_count) ? 0 : -error;
 }
@@ -137,16 +138,16 @@ static void drain_leave(void *argument)
 {
 	struct k2hft_client *client = argument;
 
-	client->drainers--;
-	(void)pthread_mutex_unlock(&client->lock);
+	client->published.drainers--;
+	(void)pthread_mutex_unlock(&client->published.lock);
 }
 
 int k2i_client_drained_wait(struct k2hft_client *client, uint64_t target, int timeout_ms)
 {
 	int error;
 
-	(void)pthread_mutex_lock(&client->lock);
-	client->drainers++;
+	(void)pthread_mutex_lock(&client->published.lock);
+	client->published.drainers++;
 	pthread_cleanup_push(drain_leave, client);
 	/* The client's thread looks at the ring's positions only while somebody waits for them. */
 	k2i_client_interrupt(client);

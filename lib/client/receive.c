@@ -25,9 +25,9 @@ static void protocol_error(struct k2hft_client *client, uint64_t now_ns, const c
 static void status_log(struct k2hft_client *client, uint8_t status, uint64_t now_ns)
 {
 	client->stats.status = status;
-	if (status == client->status_logged || !k2i_log_limit_due(&client->status_limit, now_ns))
+	if (status == client->input.status_logged || !k2i_log_limit_due(&client->input.status_limit, now_ns))
 		return;
-	client->status_logged = status;
+	client->input.status_logged = status;
 	k2i_log(status == K2HFT_STATUS_OK ? K2HFT_LOG_INFO : K2HFT_LOG_WARNING, "client: %s %s", client->peer,
 		status_texts[status]);
 }
@@ -35,21 +35,21 @@ static void status_log(struct k2hft_client *client, uint8_t status, uint64_t now
 /* Once for all the ACKs that came together. */
 static void ring_release(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (client->released == client->acked)
+	if (client->positions.released == client->positions.acked)
 		return;
 	K2I_CRASH(ack_taken);
-	if (k2hft_ring_release(client->ring, client->acked) < 0) {
-		uint64_t position = client->acked;
+	if (k2hft_ring_release(client->ring, client->positions.acked) < 0) {
+		uint64_t position = client->positions.acked;
 
-		client->acked = client->released;
+		client->positions.acked = client->positions.released;
 		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_SOON, now_ns,
 				  "acknowledged position %" PRIu64 " is not one of the ring", position);
 		return;
 	}
-	client->released = client->acked;
-	client->failures = 0;
+	client->positions.released = client->positions.acked;
+	client->failure.count = 0;
 	if (client->options.progress)
-		client->options.progress(client->options.progress_argument, client->acked);
+		client->options.progress(client->options.progress_argument, client->positions.acked);
 }
 
 static void take_ack(struct k2hft_client *client, const uint8_t *body, size_t body_bytes, uint64_t now_ns)
@@ -60,23 +60,23 @@ static void take_ack(struct k2hft_client *client, const uint8_t *body, size_t bo
 		protocol_error(client, now_ns, "ACK is not well formed");
 		return;
 	}
-	if (ack.level != client->level) {
+	if (ack.level != client->positions.level) {
 		protocol_error(client, now_ns, "ACK is of another level than WELCOME said");
 		return;
 	}
 	int known = k2i_client_sent_acked(client, ack.position);
-	if (known < 0 || ack.window_end < client->window_end) {
+	if (known < 0 || ack.window_end < client->positions.window_end) {
 		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_SOON, now_ns,
 				  "ACK of position %" PRIu64 ", window end %" PRIu64
 				  ", which can't be: acknowledged were %" PRIu64 ", sent %" PRIu64,
-				  ack.position, ack.window_end, client->acked, client->announced);
+				  ack.position, ack.window_end, client->positions.acked, client->positions.announced);
 		return;
 	}
-	client->ack_floor = ack.position;
-	client->window_end = ack.window_end;
+	client->sent.floor = ack.position;
+	client->positions.window_end = ack.window_end;
 	status_log(client, ack.status, now_ns);
 	if (known > 0)
-		client->acked = ack.position;
+		client->positions.acked = ack.position;
 }
 
 static void take_ping(struct k2hft_client *client, uint8_t type, const uint8_t *body, size_t body_bytes,
@@ -89,8 +89,8 @@ static void take_ping(struct k2hft_client *client, uint8_t type, const uint8_t *
 		return;
 	}
 	if (type == K2HFT_FRAME_PONG) {
-		if (ping.token == client->ping_token)
-			client->ping_out = false;
+		if (ping.token == client->life.ping_token)
+			client->life.ping_out = false;
 		return;
 	}
 	/* Without room, which a peer that asks and does not read brings about, it goes without an answer. */
@@ -190,8 +190,8 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 
 	while (client->transport.descriptor >= 0) {
 		struct k2hft_frame frame;
-		const uint8_t *bytes = client->input + at;
-		size_t whole = frame_check(client, bytes, client->input_bytes - at, &frame, now_ns);
+		const uint8_t *bytes = client->input.bytes + at;
+		size_t whole = frame_check(client, bytes, client->input.count - at, &frame, now_ns);
 
 		if (whole == 0)
 			break;
@@ -200,14 +200,14 @@ static void frames_take(struct k2hft_client *client, uint64_t now_ns)
 	}
 	if (client->transport.descriptor < 0)
 		return; /* nothing that came from it counts any more */
-	memmove(client->input, client->input + at, client->input_bytes - at);
-	client->input_bytes -= at;
+	memmove(client->input.bytes, client->input.bytes + at, client->input.count - at);
+	client->input.count -= at;
 }
 
 static void receive_once(struct k2hft_client *client, uint64_t now_ns)
 {
-	ssize_t count = k2i_transport_read(&client->transport, client->input + client->input_bytes,
-					   sizeof(client->input) - client->input_bytes);
+	ssize_t count = k2i_transport_read(&client->transport, client->input.bytes + client->input.count,
+					   sizeof(client->input.bytes) - client->input.count);
 
 	if (count == -EAGAIN)
 		return;
@@ -217,11 +217,11 @@ static void receive_once(struct k2hft_client *client, uint64_t now_ns)
 						 : k2i_transport_reason(&client->transport, (int)count));
 		return;
 	}
-	client->received_ns = now_ns;
-	client->input_bytes += (size_t)count;
+	client->life.received_ns = now_ns;
+	client->input.count += (size_t)count;
 	frames_take(client, now_ns);
 	ring_release(client, now_ns);
-	client->expected_ns = k2i_client_answer_outstanding(client) ? now_ns : 0;
+	client->life.expected_ns = k2i_client_answer_outstanding(client) ? now_ns : 0;
 }
 
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns)

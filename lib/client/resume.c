@@ -14,14 +14,14 @@ int k2i_client_hello_send(struct k2hft_client *client)
 {
 	struct k2hft_hello hello = {.version_min = K2HFT_FRAME_VERSION,
 				    .version_max = K2HFT_FRAME_VERSION,
-				    .epoch = client->epoch,
-				    .acked = client->acked,
+				    .epoch = client->resume.epoch,
+				    .acked = client->positions.acked,
 				    .frame_bytes_max = client->options.frame_bytes_max,
 				    .level = (uint8_t)client->options.level};
 	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_MESSAGE_ROOM);
 
-	memcpy(hello.ring_uuid, client->ring_uuid, sizeof(hello.ring_uuid));
-	memcpy(hello.receiver_uuid, client->receiver_uuid, sizeof(hello.receiver_uuid));
+	memcpy(hello.ring_uuid, client->resume.ring_uuid, sizeof(hello.ring_uuid));
+	memcpy(hello.receiver_uuid, client->resume.receiver_uuid, sizeof(hello.receiver_uuid));
 	memcpy(hello.host, client->host_name, sizeof(hello.host));
 	(void)snprintf(hello.software, sizeof(hello.software), "k2hft %s", k2hft_version_string());
 	int bytes = room ? k2hft_hello_encode(&hello, room, K2I_CLIENT_MESSAGE_ROOM) : 0;
@@ -37,15 +37,15 @@ static void ledger_lost(struct k2hft_client *client, const struct k2hft_welcome 
 	char ring[K2I_UUID_TEXT_BYTES], receiver[K2I_UUID_TEXT_BYTES];
 
 	client->stats.ledger_lost++;
-	if (client->ledger_lost_logged)
+	if (client->resume.ledger_lost_logged)
 		return;
-	client->ledger_lost_logged = true;
+	client->resume.ledger_lost_logged = true;
 	k2i_log(K2HFT_LOG_WARNING,
 		"client: %s (%s) does not know ring %s, of which positions up to %" PRIu64
 		" were acknowledged; it begins at %" PRIu64
 		": what came after the acknowledgement can be there twice, or be missing there",
-		client->peer, k2i_uuid_text(welcome->receiver_uuid, receiver), k2i_uuid_text(client->ring_uuid, ring),
-		client->acked, welcome->position);
+		client->peer, k2i_uuid_text(welcome->receiver_uuid, receiver),
+		k2i_uuid_text(client->resume.ring_uuid, ring), client->positions.acked, welcome->position);
 }
 
 static bool welcome_acceptable(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
@@ -101,9 +101,9 @@ static int place_at_end(struct k2hft_client *client, struct place *place)
 static int place_find(struct k2hft_client *client, struct place *place)
 {
 	struct k2hft_span span;
-	int found = k2hft_ring_rewind(client->ring, client->acked);
+	int found = k2hft_ring_rewind(client->ring, client->positions.acked);
 
-	place->below = client->acked;
+	place->below = client->positions.acked;
 	for (unsigned repairs = 0; found == 0;) {
 		int chunks = k2hft_ring_read(client->ring, K2I_BATCH_FRAME_BYTES, 0, &span, NULL);
 
@@ -119,8 +119,8 @@ static void damage_found(struct k2hft_client *client, const struct place *place)
 {
 	if (place->above == place->position)
 		return;
-	client->repaired_from = place->position;
-	client->repaired_to = place->above;
+	client->data.repaired_from = place->position;
+	client->data.repaired_to = place->above;
 	k2i_log(K2HFT_LOG_ERROR,
 		"client: the ring is damaged: %s goes on at position %" PRIu64
 		", the next chunk that can be read is at %" PRIu64,
@@ -141,15 +141,15 @@ static int ring_place(struct k2hft_client *client, uint64_t position, uint64_t h
 		error = place_find(client, &place);
 	if (error < 0)
 		return error;
-	k2i_batch_reset(&client->batch, place.above);
-	client->announced = position > client->acked ? position : client->acked;
+	k2i_batch_reset(&client->data.batch, place.above);
+	client->positions.announced = position > client->positions.acked ? position : client->positions.acked;
 	damage_found(client, &place);
-	if (place.below <= client->acked)
+	if (place.below <= client->positions.acked)
 		return 0;
 	error = k2hft_ring_release(client->ring, place.below);
 	if (error < 0)
 		return error;
-	client->acked = client->released = place.below;
+	client->positions.acked = client->positions.released = place.below;
 	if (client->options.progress)
 		client->options.progress(client->options.progress_argument, place.below);
 	return 0;
@@ -171,22 +171,22 @@ static int name_anew(struct k2hft_client *client, const char *sent, uint64_t now
 	if (error < 0)
 		return error;
 	stats = k2i_ring_stats(client->ring);
-	(void)k2i_uuid_text(client->ring_uuid, before);
-	memcpy(client->ring_uuid, stats.uuid, sizeof(client->ring_uuid));
-	memset(client->receiver_uuid, 0, sizeof(client->receiver_uuid));
-	client->ledger_lost_logged = true; /* this says more */
+	(void)k2i_uuid_text(client->resume.ring_uuid, before);
+	memcpy(client->resume.ring_uuid, stats.uuid, sizeof(client->resume.ring_uuid));
+	memset(client->resume.receiver_uuid, 0, sizeof(client->resume.receiver_uuid));
+	client->resume.ledger_lost_logged = true; /* this says more */
 	k2i_log_limited(
-		&client->copy_limit, now_ns, K2HFT_LOG_ERROR,
+		&client->resume.copy_limit, now_ns, K2HFT_LOG_ERROR,
 		"client: %s has had more of ring %s: its file is an older copy, or another process sends a copy. "
 		"It is ring %s from now on; %s",
-		client->peer, before, k2i_uuid_text(client->ring_uuid, after), sent);
+		client->peer, before, k2i_uuid_text(client->resume.ring_uuid, after), sent);
 	return 0;
 }
 
 void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns)
 {
 	/* If the ring itself has another consumer, that is the one who may send it. */
-	if (k2i_ring_stats(client->ring).epoch == client->epoch)
+	if (k2i_ring_stats(client->ring).epoch == client->resume.epoch)
 		(void)name_anew(client, perhaps_twice, now_ns);
 }
 
@@ -197,7 +197,7 @@ static void older_copy(struct k2hft_client *client, uint64_t position, uint64_t 
 	bool known;
 
 	(void)k2i_ring_opened_at(client->ring, &known);
-	if (!known && ring_place(client, client->opened_at, head) == 0)
+	if (!known && ring_place(client, client->resume.opened_at, head) == 0)
 		sent = "what was in it when it was opened is there, what has come since is sent";
 	k2i_client_refuse(client, K2HFT_ERROR_POSITION,
 			  name_anew(client, sent, now_ns) ? K2I_CLIENT_RETRY_LATE : K2I_CLIENT_RETRY_SOON, now_ns,
@@ -209,28 +209,28 @@ static void older_copy(struct k2hft_client *client, uint64_t position, uint64_t 
 static void connected(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_CONNECTED;
-	client->connected_ns = now_ns;
-	client->window_end = welcome->window_end;
-	client->level = welcome->level;
-	client->ack_floor = welcome->position;
-	client->frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
-					  ? welcome->frame_bytes_max
-					  : client->options.frame_bytes_max;
-	memcpy(client->receiver_uuid, welcome->receiver_uuid, sizeof(client->receiver_uuid));
+	client->failure.connected_ns = now_ns;
+	client->positions.window_end = welcome->window_end;
+	client->positions.level = welcome->level;
+	client->sent.floor = welcome->position;
+	client->positions.frame_bytes_max = welcome->frame_bytes_max < client->options.frame_bytes_max
+						    ? welcome->frame_bytes_max
+						    : client->options.frame_bytes_max;
+	memcpy(client->resume.receiver_uuid, welcome->receiver_uuid, sizeof(client->resume.receiver_uuid));
 	k2i_ring_introduced(client->ring);
 	client->stats.connects++;
 	client->stats.last_error[0] = '\0';
-	if (client->batch.read < client->sent_max)
-		k2i_log_limited(&client->resent_limit, now_ns, K2HFT_LOG_INFO,
+	if (client->data.batch.read < client->positions.sent_max)
+		k2i_log_limited(&client->resume.resent_limit, now_ns, K2HFT_LOG_INFO,
 				"client: positions %" PRIu64 " to %" PRIu64
 				" were sent before, but not acknowledged: they are sent again",
-				client->batch.read, client->sent_max);
+				client->data.batch.read, client->positions.sent_max);
 	/* The log that told of a failure tells of its end, too. */
-	if (!k2i_log_limit_due(&client->connected_limit, now_ns) && !client->failure_told)
+	if (!k2i_log_limit_due(&client->resume.connected_limit, now_ns) && !client->failure.logged_last)
 		return;
-	client->failure_told = false;
+	client->failure.logged_last = false;
 	k2i_log(K2HFT_LOG_INFO, "client: connected to %s (%s), from position %" PRIu64 " on", client->peer,
-		welcome->software, client->batch.read);
+		welcome->software, client->data.batch.read);
 	if (welcome->level < client->options.level)
 		k2i_log(K2HFT_LOG_WARNING, "client: %s acknowledges at level %u, not %u as wanted", client->peer,
 			(unsigned)welcome->level, (unsigned)client->options.level);
@@ -239,7 +239,8 @@ static void connected(struct k2hft_client *client, const struct k2hft_welcome *w
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns)
 {
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
-	uint64_t sent = client->opened_at > client->sent_max ? client->opened_at : client->sent_max;
+	uint64_t sent = client->resume.opened_at > client->positions.sent_max ? client->resume.opened_at
+									      : client->positions.sent_max;
 
 	if (!welcome_acceptable(client, welcome, now_ns))
 		return;
@@ -247,7 +248,8 @@ void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome 
 		older_copy(client, welcome->position, stats.head, now_ns);
 		return;
 	}
-	if (welcome->position < client->acked || (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->acked > 0))
+	if (welcome->position < client->positions.acked ||
+	    (!(welcome->flags & K2HFT_WELCOME_KNOWN) && client->positions.acked > 0))
 		ledger_lost(client, welcome);
 	if (ring_place(client, welcome->position, stats.head) < 0) {
 		k2i_client_refuse(client, K2HFT_ERROR_POSITION, K2I_CLIENT_RETRY_LATE, now_ns,

@@ -49,10 +49,10 @@ static void frame_done(struct k2hft_client *client)
 	client->stats.sent_frames++;
 	client->stats.sent_bytes += sizeof(output->header) + output->body_bytes;
 	client->stats.sent_records += output->record_count;
-	if (output->position < client->sent_max)
+	if (output->position < client->positions.sent_max)
 		client->stats.resent_frames++;
-	if (client->sent_max < output->end)
-		client->sent_max = output->end;
+	if (client->positions.sent_max < output->end)
+		client->positions.sent_max = output->end;
 }
 
 static size_t frame_taken(struct k2hft_client *client, size_t bytes)
@@ -72,9 +72,9 @@ static size_t frame_taken(struct k2hft_client *client, size_t bytes)
 
 static void socket_progress(struct k2hft_client *client, size_t bytes, uint64_t now_ns)
 {
-	client->written_bytes += bytes;
-	if (client->expected_ns == 0)
-		client->expected_ns = now_ns;
+	client->life.written_bytes += bytes;
+	if (client->life.expected_ns == 0)
+		client->life.expected_ns = now_ns;
 	k2i_link_sent(&client->link, bytes);
 }
 
@@ -151,13 +151,13 @@ int k2i_client_send(struct k2hft_client *client, uint64_t now_ns)
 	for (unsigned frames = 0; frames < BUDGET_FRAMES; frames++) {
 		int done = flush(client, now_ns);
 
-		client->pause = K2I_CLIENT_PAUSE_SOCKET;
+		client->data.pause = K2I_CLIENT_PAUSE_SOCKET;
 		if (done < 0)
 			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
 					      k2i_transport_reason(&client->transport, done));
 		if (done <= 0 || client->state != K2HFT_CLIENT_CONNECTED)
 			return 0;
-		client->pause = K2I_CLIENT_PAUSE_NONE;
+		client->data.pause = K2I_CLIENT_PAUSE_NONE;
 		if (client->stats.sent_bytes - bytes_before > BUDGET_BYTES)
 			return 0;
 		done = k2i_client_frame_next(client, now_ns);

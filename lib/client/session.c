@@ -13,20 +13,20 @@
 int k2i_client_watch(struct k2hft_client *client, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = client->transport.descriptor};
-	int operation = client->socket_events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+	int operation = client->connection.events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
-	if (client->socket_events == events)
+	if (client->connection.events == events)
 		return 0;
-	if (epoll_ctl(client->epoll, operation, client->transport.descriptor, &event) < 0)
+	if (epoll_ctl(client->wake.epoll, operation, client->transport.descriptor, &event) < 0)
 		return -errno;
-	client->socket_events = events;
+	client->connection.events = events;
 	return 0;
 }
 
 static void greet(struct k2hft_client *client, uint64_t now_ns)
 {
 	client->state = K2HFT_CLIENT_GREETING;
-	client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
+	client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
 	client->link = (struct k2i_link){0};
 	k2i_client_streams_reset(&client->streams);
 	int error = k2i_client_hello_send(client);
@@ -40,23 +40,23 @@ static void greet(struct k2hft_client *client, uint64_t now_ns)
 static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 {
 	k2i_client_socket_close(client);
-	while (client->address_next) {
-		const struct addrinfo *address = client->address_next;
+	while (client->connection.address_next) {
+		const struct addrinfo *address = client->connection.address_next;
 
-		client->address_next = address->ai_next;
+		client->connection.address_next = address->ai_next;
 		error = k2i_transport_connect(&client->transport, address);
 		if (error < 0 && error != -EINPROGRESS)
 			continue;
 		error = k2i_client_watch(client, EPOLLIN | EPOLLOUT);
 		if (error == 0) {
 			client->state = K2HFT_CLIENT_CONNECTING;
-			client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
+			client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
 			return;
 		}
 		k2i_client_socket_close(client);
 	}
 	/* An error of another address tells more than that nobody is at this one. */
-	if (client->answered_wrong)
+	if (client->connection.answered_wrong)
 		k2i_client_retry_later(client, K2I_CLIENT_RETRY_SOON, now_ns);
 	else
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
@@ -65,11 +65,11 @@ static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
 {
 	const char *reason;
-	int error = k2i_resolve_take(client->resolve, &client->addresses, &reason);
+	int error = k2i_resolve_take(client->connection.resolve, &client->connection.addresses, &reason);
 
 	/* It can't be ended, so it is the next try's, too: each has a thread and a descriptor, and may never come back. */
 	if (error == -EINPROGRESS) {
-		if (now_ns >= client->deadline_ns)
+		if (now_ns >= client->connection.deadline_ns)
 			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns,
 					      "its name is not resolved in time");
 		return;
@@ -79,7 +79,7 @@ static void resolve_check(struct k2hft_client *client, uint64_t now_ns)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", reason);
 		return;
 	}
-	client->address_next = client->addresses;
+	client->connection.address_next = client->connection.addresses;
 	address_try(client, -EADDRNOTAVAIL, now_ns);
 }
 
@@ -87,14 +87,15 @@ static void connect_begin(struct k2hft_client *client, uint64_t now_ns)
 {
 	int error = 0;
 
-	if (!client->resolve)
-		error = k2i_resolve_start(client->host, client->port, client->interrupt, &client->resolve);
+	if (!client->connection.resolve)
+		error = k2i_resolve_start(client->host, client->port, client->wake.interrupt,
+					  &client->connection.resolve);
 	if (error < 0) {
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 		return;
 	}
 	client->state = K2HFT_CLIENT_CONNECTING;
-	client->deadline_ns = now_ns + RESOLVE_NS;
+	client->connection.deadline_ns = now_ns + RESOLVE_NS;
 	resolve_check(client, now_ns);
 }
 
@@ -106,11 +107,11 @@ static void secure_step(struct k2hft_client *client, uint64_t now_ns)
 		error = k2i_client_watch(client,
 					 k2i_transport_waiting(&client->transport) ? EPOLLIN | EPOLLOUT : EPOLLIN);
 	else if (error == 0)
-		client->securing = false;
+		client->connection.securing = false;
 	if (error < 0)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s",
 				      k2i_transport_reason(&client->transport, error));
-	if (error < 0 || client->securing)
+	if (error < 0 || client->connection.securing)
 		return;
 	greet(client, now_ns);
 	if (client->state == K2HFT_CLIENT_GREETING)
@@ -125,8 +126,8 @@ static void secure_begin(struct k2hft_client *client, uint64_t now_ns)
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 		return;
 	}
-	client->securing = true;
-	client->deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
+	client->connection.securing = true;
+	client->connection.deadline_ns = now_ns + K2I_CLIENT_HANDSHAKE_NS;
 	secure_step(client, now_ns);
 }
 
@@ -136,7 +137,7 @@ static void connect_end(struct k2hft_client *client, uint64_t now_ns)
 
 	if (error < 0)
 		address_try(client, error, now_ns);
-	else if (client->secure)
+	else if (client->tls.secure)
 		secure_begin(client, now_ns);
 	else
 		greet(client, now_ns);
@@ -144,7 +145,7 @@ static void connect_end(struct k2hft_client *client, uint64_t now_ns)
 
 void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns)
 {
-	if (client->securing) {
+	if (client->connection.securing) {
 		secure_step(client, now_ns);
 	} else if (client->state == K2HFT_CLIENT_CONNECTING) {
 		if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
@@ -156,7 +157,7 @@ void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint6
 
 static void ping_send(struct k2hft_client *client, uint64_t now_ns)
 {
-	struct k2hft_ping ping = {.token = client->ping_token + 1};
+	struct k2hft_ping ping = {.token = client->life.ping_token + 1};
 	uint8_t *room = k2i_client_control_room(client, K2I_CLIENT_SHORT_ROOM);
 	int bytes = room ? k2hft_ping_encode(K2HFT_FRAME_PING, &ping, room, K2I_CLIENT_SHORT_ROOM) : 0;
 
@@ -165,38 +166,38 @@ static void ping_send(struct k2hft_client *client, uint64_t now_ns)
 		return;
 	}
 	k2i_client_control_add(client, (size_t)bytes);
-	client->ping_token++;
-	client->ping_out = true;
+	client->life.ping_token++;
+	client->life.ping_out = true;
 }
 
 /* Both: no byte for long, and time enough for an answer, as this process may have been stopped in between. */
 static uint64_t dead_at_ns(const struct k2hft_client *client)
 {
-	uint64_t silent_ns = client->received_ns + K2I_CLIENT_DEAD_NS;
-	uint64_t answer_ns = client->expected_ns + (K2I_CLIENT_DEAD_NS - K2I_CLIENT_PING_NS);
+	uint64_t silent_ns = client->life.received_ns + K2I_CLIENT_DEAD_NS;
+	uint64_t answer_ns = client->life.expected_ns + (K2I_CLIENT_DEAD_NS - K2I_CLIENT_PING_NS);
 
-	if (client->expected_ns == 0 || !k2i_client_answer_outstanding(client))
+	if (client->life.expected_ns == 0 || !k2i_client_answer_outstanding(client))
 		return UINT64_MAX;
 	return silent_ns > answer_ns ? silent_ns : answer_ns;
 }
 
 static void life_check(struct k2hft_client *client, uint64_t now_ns)
 {
-	if (!client->ping_out && now_ns >= client->received_ns + K2I_CLIENT_PING_NS)
+	if (!client->life.ping_out && now_ns >= client->life.received_ns + K2I_CLIENT_PING_NS)
 		ping_send(client, now_ns);
 	if (now_ns < dead_at_ns(client))
 		return;
 	/* On a slow link the answer may wait behind much that is still on its way: if that moves, it is alive. */
 	uint64_t unconfirmed_bytes = k2i_transport_unconfirmed_bytes(&client->transport);
 	/* TLS makes more bytes of those that it takes, so the difference can sink. */
-	uint64_t confirmed_bytes = client->written_bytes - unconfirmed_bytes;
-	if (unconfirmed_bytes > 0 && (int64_t)(confirmed_bytes - client->confirmed_bytes) > 0) {
-		client->confirmed_bytes = confirmed_bytes;
-		client->expected_ns = now_ns;
+	uint64_t confirmed_bytes = client->life.written_bytes - unconfirmed_bytes;
+	if (unconfirmed_bytes > 0 && (int64_t)(confirmed_bytes - client->life.confirmed_bytes) > 0) {
+		client->life.confirmed_bytes = confirmed_bytes;
+		client->life.expected_ns = now_ns;
 		return;
 	}
 	k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no answer for %u s",
-			      (unsigned)((now_ns - client->received_ns) / K2I_SECOND_NS));
+			      (unsigned)((now_ns - client->life.received_ns) / K2I_SECOND_NS));
 }
 
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
@@ -204,23 +205,23 @@ void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns)
 	k2i_client_certificate_look(client, now_ns);
 	switch (client->state) {
 	case K2HFT_CLIENT_WAITING:
-		if (now_ns < client->retry_at_ns)
+		if (now_ns < client->failure.retry_at_ns)
 			return;
-		if (client->address_next)
+		if (client->connection.address_next)
 			address_try(client, -EADDRNOTAVAIL, now_ns);
 		else
 			connect_begin(client, now_ns);
 		return;
 	case K2HFT_CLIENT_CONNECTING:
-		if (client->resolve)
+		if (client->connection.resolve)
 			resolve_check(client, now_ns);
-		else if (now_ns >= client->deadline_ns && client->securing)
+		else if (now_ns >= client->connection.deadline_ns && client->connection.securing)
 			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no TLS handshake for 10 s");
-		else if (now_ns >= client->deadline_ns)
+		else if (now_ns >= client->connection.deadline_ns)
 			address_try(client, -ETIMEDOUT, now_ns);
 		return;
 	case K2HFT_CLIENT_GREETING:
-		if (now_ns >= client->deadline_ns)
+		if (now_ns >= client->connection.deadline_ns)
 			k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "no WELCOME for 10 s");
 		return;
 	case K2HFT_CLIENT_CONNECTED:
@@ -237,14 +238,14 @@ static uint64_t earlier(uint64_t first, uint64_t second)
 uint64_t k2i_client_deadline(const struct k2hft_client *client)
 {
 	if (client->state == K2HFT_CLIENT_WAITING)
-		return client->retry_at_ns;
+		return client->failure.retry_at_ns;
 	if (client->state != K2HFT_CLIENT_CONNECTED)
-		return client->deadline_ns;
+		return client->connection.deadline_ns;
 	uint64_t deadline_ns = dead_at_ns(client);
-	if (!client->ping_out)
-		deadline_ns = earlier(deadline_ns, client->received_ns + K2I_CLIENT_PING_NS);
-	if (client->pause == K2I_CLIENT_PAUSE_CLAIM || client->pause == K2I_CLIENT_PAUSE_HOLD ||
-	    client->pause == K2I_CLIENT_PAUSE_MEMORY)
-		deadline_ns = earlier(deadline_ns, client->pause_until_ns);
+	if (!client->life.ping_out)
+		deadline_ns = earlier(deadline_ns, client->life.received_ns + K2I_CLIENT_PING_NS);
+	if (client->data.pause == K2I_CLIENT_PAUSE_CLAIM || client->data.pause == K2I_CLIENT_PAUSE_HOLD ||
+	    client->data.pause == K2I_CLIENT_PAUSE_MEMORY)
+		deadline_ns = earlier(deadline_ns, client->data.pause_until_ns);
 	return deadline_ns;
 }

@@ -67,109 +67,154 @@ enum k2i_client_pause {
 
 enum k2i_client_retry { K2I_CLIENT_RETRY_SOON, K2I_CLIENT_RETRY_LATE };
 
-struct k2hft_client {
-	struct k2hft_ring *ring;
-	char *host, *port;
-	char *peer; /* both, for people */
-	char host_name[K2HFT_STREAM_HOST_BYTES_MAX + 1];
-	struct k2hft_client_options options;
-	void (*claim_hook)(void *argument);
-	void *claim_argument;
-	bool claims_begun; /* since the hook was last called for those who wait */
-	uint64_t claims_due_ns;
-	atomic_bool claims_watched; /* k2i_client_claim_begun is to interrupt */
-	uint8_t ring_uuid[16];
-	uint64_t epoch;
+/* Each of these is of one file, or of the two that are named. */
 
-	int epoll, interrupt; /* descriptors */
-	bool broken;          /* the ring can't be used */
-	uint64_t step_ns;     /* the latest time of a step */
+struct k2i_client_claims { /* claim.c */
+	void (*hook)(void *argument);
+	void *argument;
+	bool begun;          /* since the hook was last called for claims that wait */
+	uint64_t due_ns;     /* of the hook's next call */
+	atomic_bool watched; /* k2i_client_claim_begun is to interrupt */
+};
 
-	/* connection */
-	enum k2hft_client_state state;
-	struct k2i_transport transport;
-	uint32_t socket_events;      /* that epoll watches */
+struct k2i_client_wake { /* wake.c, open.c: descriptors */
+	int epoll, interrupt;
+};
+
+struct k2i_client_connection {       /* session.c, end.c */
+	uint32_t events;             /* of the socket, that epoll watches */
 	struct k2i_resolve *resolve; /* NULL: none under way */
 	struct addrinfo *addresses, *address_next;
-	bool answered_wrong;                 /* at an address before this one of the list; why is in last_error */
-	struct k2i_tls_settings tls;         /* with strings of its own */
-	struct k2i_tls_context *tls_context; /* NULL: no TLS, or OpenSSL has ended */
-	bool secure;                         /* TLS: as it was opened, so that any thread may look */
-	struct k2hft_client *tls_next;
-	uint64_t certificate_look_ns;
-	bool securing;     /* the TLS handshake is under way */
-	uint32_t failures; /* in a row */
-	uint64_t retry_at_ns, deadline_ns, connected_ns;
+	bool answered_wrong; /* at an address before this one of the list; why is in last_error */
+	bool securing;       /* the TLS handshake is under way */
+	uint64_t deadline_ns;
+};
+
+struct k2i_client_failure { /* end.c */
+	uint32_t count;     /* in a row */
+	uint64_t random;    /* of the pauses */
+	uint64_t retry_at_ns, connected_ns;
+	char logged[256];
+	uint64_t log_ns, pause_ns; /* the same is not logged again before; how long that was */
+	bool logged_last;          /* the log's last word on the connection is that there is none */
+};
+
+struct k2i_client_life {          /* session.c, fed by send.c and receive.c */
 	uint64_t received_ns;     /* when bytes last came */
 	uint64_t expected_ns;     /* something must come since; 0: nothing */
 	uint64_t written_bytes;   /* that a socket took */
 	uint64_t confirmed_bytes; /* of these, when it was last looked at */
 	uint64_t ping_token;
 	bool ping_out;
-	uint64_t random;
+};
 
-	/* positions */
-	uint64_t acked;                      /* by a receiver; the ring is told after all that came together was read */
-	uint64_t released;                   /* the ring was told */
-	uint64_t window_end;                 /* as granted */
-	uint64_t ack_floor;                  /* ACK's position may not be below: WELCOME's, then the last ACK's */
-	uint64_t announced;                  /* the receiver was told of everything below, as records or as a hole */
-	uint64_t opened_at;                  /* end of what another process can have sent */
-	uint64_t sent_max;                   /* nothing above was ever sent, or announced as a hole, by this client */
-	uint64_t expired, undeclared;        /* records below that were given up for that are counted */
-	uint64_t repaired_from, repaired_to; /* gaps in it are damage */
-	uint32_t repairs;                    /* in a row, without a chunk between them */
+struct k2i_client_tls {                   /* tls.c */
+	struct k2i_tls_settings settings; /* with strings of its own */
+	struct k2i_tls_context *context;  /* NULL: no TLS, or OpenSSL has ended */
+	bool secure;                      /* TLS: as it was opened, so that any thread may look */
+	uint64_t look_ns;                 /* when the certificate's file is read again */
+	struct k2i_log_limit limit;
+};
+
+struct k2i_client_resume { /* resume.c */
+	uint8_t ring_uuid[16], receiver_uuid[16];
+	uint64_t epoch;
+	uint64_t opened_at; /* end of the positions that another process can have sent */
+	bool ledger_lost_logged;
+	struct k2i_log_limit connected_limit, resent_limit, copy_limit;
+};
+
+struct k2i_client_positions { /* the connection's state, shared by resume.c, data.c, send.c and receive.c */
+	uint64_t acked;       /* by a receiver; the ring is told after all that came together was read */
+	uint64_t released;    /* the ring was told */
+	uint64_t window_end;  /* as granted */
+	uint64_t announced;   /* the receiver was told of everything below, as records or as a hole */
+	uint64_t sent_max;    /* nothing above was ever sent, or announced as a hole, by this client */
 	uint32_t frame_bytes_max;
 	uint8_t level; /* of this connection's ACKs */
-	uint8_t receiver_uuid[16];
-	bool ledger_lost_logged;
+};
 
-	/* sending */
+struct k2i_client_sent {                    /* sent.c */
+	uint64_t ends[K2I_CLIENT_SENT_MAX]; /* of DATA and DISCARD that are not acknowledged */
+	size_t first, count;
+	uint64_t floor; /* ACK's position may not be below: WELCOME's, then the last ACK's */
+};
+
+struct k2i_client_data { /* data.c */
 	struct k2i_batch batch;
-	struct k2i_client_output output;
-	uint64_t sent_ends[K2I_CLIENT_SENT_MAX]; /* of DATA and DISCARD that are not acknowledged */
-	size_t sent_first, sent_count;
-	struct k2i_client_streams streams;
-	struct k2i_link link;
 	uint8_t *compressed; /* NULL until it is needed */
 	enum k2i_client_pause pause;
 	uint64_t pause_until_ns;
 	uint64_t cut_ns;                           /* when a frame was last cut */
 	uint64_t claim_recover_ns, claim_retry_ns; /* of a claim in the way; 0: there is none */
+	uint64_t expired, undeclared;              /* records below that were given up for that are counted */
+	uint64_t repaired_from, repaired_to;       /* gaps in it are damage */
+	uint32_t repairs;                          /* in a row, without a chunk between them */
+	struct k2i_log_limit expired_limit, repair_limit, claim_limit, memory_limit;
+};
 
-	/* receiving */
-	uint8_t input[K2I_CLIENT_INPUT_BYTES];
-	size_t input_bytes;
-
+struct k2i_client_input { /* receive.c */
+	uint8_t bytes[K2I_CLIENT_INPUT_BYTES];
+	size_t count;
 	uint8_t status_logged;
-	struct k2i_log_limit connected_limit, status_limit, expired_limit, repair_limit, claim_limit, tls_limit,
-		resent_limit, memory_limit, copy_limit;
-	char failure_logged[256];
-	uint64_t failure_log_ns, failure_pause_ns; /* the same is not logged again before; how long that was */
-	bool failure_told;                         /* the log's last word on the connection is that there is none */
-	struct k2hft_client_stats stats;
+	struct k2i_log_limit status_limit;
+};
 
-	pthread_mutex_t running; /* of the thread that runs the client, see lease.c; taken before `lock` */
-	uint64_t lease_count;    /* ever */
+struct k2i_client_lease {        /* lease.c */
+	pthread_mutex_t running; /* of the thread that runs the client; taken before that of `published` */
+	uint64_t count;          /* of leases ever */
 	bool standby_wanted;     /* the last lease was for one call: the thread is to stand by */
 	atomic_bool standby;     /* it does; only the thread stores true, with `running` */
+};
 
-	/* shared with other threads, under the lock */
+struct k2i_client_published { /* publish.c: shared with other threads, under the lock */
 	pthread_mutex_t lock;
-	pthread_cond_t drained;
-	struct k2hft_client_stats published;
-	uint64_t published_drained; /* nothing below this position is on its way */
+	pthread_cond_t changed;
+	struct k2hft_client_stats stats;
+	uint64_t drained_to;        /* nothing below this position is on its way */
 	uint64_t drained_all_count; /* how often nothing at all was, seen while somebody waited for that */
 	uint32_t drainers;
-	bool thread_failed;
+	bool ended; /* nothing is sent any more */
+};
 
-	/* of who starts and closes, or ends OpenSSL meanwhile */
+struct k2i_client_thread { /* thread.c, for a thread that starts and closes, or ends OpenSSL meanwhile */
 	pthread_t thread;
-	atomic_bool thread_runs; /* of this drain asks; before it ends thread_failed is set */
+	atomic_bool runs; /* asked by drain; `ended` is set before it becomes false */
 	atomic_bool stop;
 };
 
-/* client_session.c: states, time */
+struct k2hft_client {
+	struct k2hft_ring *ring;
+	char *host, *port;
+	char *peer; /* both, for people */
+	char host_name[K2HFT_STREAM_HOST_BYTES_MAX + 1];
+	struct k2hft_client_options options;
+	enum k2hft_client_state state;
+	bool broken;      /* the ring can't be used */
+	uint64_t step_ns; /* the latest time of a step */
+	struct k2i_transport transport;
+	struct k2i_link link;
+	struct k2hft_client_stats stats;
+	struct k2hft_client *exit_next; /* exit.c */
+	struct k2i_client_claims claims;
+	struct k2i_client_wake wake;
+	struct k2i_client_connection connection;
+	struct k2i_client_failure failure;
+	struct k2i_client_life life;
+	struct k2i_client_tls tls;
+	struct k2i_client_resume resume;
+	struct k2i_client_positions positions;
+	struct k2i_client_data data;
+	struct k2i_client_sent sent;
+	struct k2i_client_streams streams;
+	struct k2i_client_output output;
+	struct k2i_client_input input;
+	struct k2i_client_lease lease;
+	struct k2i_client_published published;
+	struct k2i_client_thread thread;
+};
+
+/* session.c: states, time */
 void k2i_client_session_step(struct k2hft_client *client, uint64_t now_ns);
 void k2i_client_socket_event(struct k2hft_client *client, uint32_t events, uint64_t now_ns);
 uint64_t k2i_client_deadline(const struct k2hft_client *client);
@@ -199,13 +244,13 @@ void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns);
 /* Reads the files again and begins with TLS on the connection. 0 or -ENOMEM */
 int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns);
 
-/* client_resume.c: WELCOME */
+/* resume.c: WELCOME */
 int k2i_client_hello_send(struct k2hft_client *client);
 void k2i_client_welcome(struct k2hft_client *client, const struct k2hft_welcome *welcome, uint64_t now_ns);
 /* The receiver does not take this ring, since it has had a newer epoch of it. */
 void k2i_client_fenced(struct k2hft_client *client, uint64_t now_ns);
 
-/* client_send.c */
+/* send.c */
 void k2i_client_output_reset(struct k2hft_client *client);
 /* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
 uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
@@ -215,18 +260,18 @@ size_t k2i_client_control_taken(struct k2i_client_output *output, size_t bytes);
 /* Cuts and writes until there is a reason to pause. 0, or -EIO the ring can't be used. */
 int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
 
-/* client_data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
+/* data.c: the next frame. 1: output holds one or a message; 0: client->pause says why not; -EIO. */
 int k2i_client_frame_next(struct k2hft_client *client, uint64_t now_ns);
 bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns);
 
-/* client_claim.c: when the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
+/* claim.c: when the hook is to be called although the ring is not looked at (UINT64_MAX: never); calls it. */
 uint64_t k2i_client_claims_due(const struct k2hft_client *client);
 void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns);
 
-/* client_receive.c */
+/* receive.c */
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);
 
-/* client_sent.c: what is on its way, by the positions where it ends; at most K2I_CLIENT_SENT_MAX */
+/* sent.c: what is on its way, by the positions where it ends; at most K2I_CLIENT_SENT_MAX */
 void k2i_client_sent_add(struct k2hft_client *client, uint64_t end);
 /* 1: `position` is news and was sent; what ends there or below is forgotten; 0: not new; -EBADMSG: it can't be. */
 int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position);

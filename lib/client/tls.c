@@ -36,34 +36,34 @@ int k2i_client_tls_open(struct k2hft_client *client, const struct k2hft_tls_opti
 
 	if (!options)
 		return 0;
-	client->secure = true;
+	client->tls.secure = true;
 	int error = k2i_options_copy(&known, sizeof(known), options);
 	if (error == 0)
-		error = settings_take(&client->tls, &known);
+		error = settings_take(&client->tls.settings, &known);
 	if (error < 0)
 		return error;
-	error = k2i_tls_context_open(&client->tls, &client->tls_context, &problem);
+	error = k2i_tls_context_open(&client->tls.settings, &client->tls.context, &problem);
 	if (error == -EINVAL)
 		k2i_log(K2HFT_LOG_ERROR, "client: TLS: %s", problem.text);
-	if (client->tls.private_key && k2i_tls_private_key_exposed(client->tls.private_key))
+	if (client->tls.settings.private_key && k2i_tls_private_key_exposed(client->tls.settings.private_key))
 		k2i_log(K2HFT_LOG_WARNING, "client: TLS: other users have access to the private key %s: chmod 600",
-			client->tls.private_key);
+			client->tls.settings.private_key);
 	return error;
 }
 
 void k2i_client_tls_end(struct k2hft_client *client)
 {
-	k2i_tls_context_release(client->tls_context);
-	client->tls_context = NULL;
+	k2i_tls_context_release(client->tls.context);
+	client->tls.context = NULL;
 }
 
 void k2i_client_tls_free(struct k2hft_client *client)
 {
-	k2i_tls_context_release(client->tls_context);
-	free((char *)client->tls.authority);
-	free((char *)client->tls.certificate);
-	free((char *)client->tls.private_key);
-	free((char *)client->tls.shared_key);
+	k2i_tls_context_release(client->tls.context);
+	free((char *)client->tls.settings.authority);
+	free((char *)client->tls.settings.certificate);
+	free((char *)client->tls.settings.private_key);
+	free((char *)client->tls.settings.shared_key);
 }
 
 /* So that certificates and keys are renewed without a restart. */
@@ -71,14 +71,15 @@ static void files_read(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_tls_context *context;
 	struct k2i_tls_problem problem = {.text = "the certificates that the system trusts are not there"};
-	bool system_gone = !client->tls.authority && !client->tls.shared_key && !k2i_tls_system_trusts();
+	bool system_gone =
+		!client->tls.settings.authority && !client->tls.settings.shared_key && !k2i_tls_system_trusts();
 
 	/* OpenSSL says nothing of that, and trusts nobody. In a new root, say, what was read before is better. */
-	if (!system_gone && k2i_tls_context_open(&client->tls, &context, &problem) == 0) {
-		k2i_tls_context_release(client->tls_context);
-		client->tls_context = context;
+	if (!system_gone && k2i_tls_context_open(&client->tls.settings, &context, &problem) == 0) {
+		k2i_tls_context_release(client->tls.context);
+		client->tls.context = context;
 	} else {
-		k2i_log_limited(&client->tls_limit, now_ns, K2HFT_LOG_WARNING,
+		k2i_log_limited(&client->tls.limit, now_ns, K2HFT_LOG_WARNING,
 				"client: TLS: %s; what was read before is used",
 				problem.text[0] ? problem.text : "no memory");
 	}
@@ -87,8 +88,8 @@ static void files_read(struct k2hft_client *client, uint64_t now_ns)
 int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns)
 {
 	files_read(client, now_ns);
-	client->certificate_look_ns = 0;
-	return k2i_transport_secure(&client->transport, client->tls_context, client->host);
+	client->tls.look_ns = 0;
+	return k2i_transport_secure(&client->transport, client->tls.context, client->host);
 }
 
 /* A connection can hold for longer than a certificate, which is renewed meanwhile. */
@@ -96,10 +97,10 @@ void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns)
 {
 	uint64_t expires_s;
 
-	if (!client->tls.certificate || now_ns < client->certificate_look_ns)
+	if (!client->tls.settings.certificate || now_ns < client->tls.look_ns)
 		return;
-	client->certificate_look_ns = now_ns + CERTIFICATE_LOOK_NS;
-	expires_s = k2i_tls_certificate_file_expires_s(client->tls.certificate);
+	client->tls.look_ns = now_ns + CERTIFICATE_LOOK_NS;
+	expires_s = k2i_tls_certificate_file_expires_s(client->tls.settings.certificate);
 	/* A file that can't be read leaves what was read before in use. */
 	if (expires_s)
 		client->stats.certificate_expires_s = expires_s;

@@ -11,7 +11,7 @@ void k2i_client_interrupt(struct k2hft_client *client)
 	int kept = errno, cancel_state = k2i_cancel_disable();
 	uint64_t one = 1;
 
-	(void)!write(client->interrupt, &one, sizeof(one));
+	(void)!write(client->wake.interrupt, &one, sizeof(one));
 	k2i_cancel_restore(cancel_state);
 	errno = kept;
 }
@@ -20,6 +20,6 @@ void k2i_client_interrupted(struct k2hft_client *client)
 {
 	uint64_t count;
 
-	if (read(client->interrupt, &count, sizeof(count)) == (ssize_t)sizeof(count))
-		client->claims_begun = true;
+	if (read(client->wake.interrupt, &count, sizeof(count)) == (ssize_t)sizeof(count))
+		client->claims.begun = true;
 }

@@ -113,7 +113,7 @@ static void client_open(struct world *world)
 	};
 	fuzz_check(k2hft_client_open(world->ring, &world->options, &world->client) == 0);
 	/* As if another process had sent all of it: the receiver can have some. */
-	world->client->opened_at = world->ring->header->tail;
+	world->client->resume.opened_at = world->ring->header->tail;
 }
 
 /* The connection -------------------------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static void sent_check(struct world *world)
 		fuzz_check(world->control & DAMAGE ||
 			   k2hft_frame_verify(bytes, &frame, bytes + K2HFT_FRAME_HEADER_BYTES) == 0);
 		fuzz_check(frame.type != K2HFT_FRAME_DATA ||
-			   frame.position + frame.raw_bytes <= world->client->window_end);
+			   frame.position + frame.raw_bytes <= world->client->positions.window_end);
 		if (!(world->control & DAMAGE))
 			frame_check(world, &frame, bytes + K2HFT_FRAME_HEADER_BYTES);
 		at += length;
@@ -214,15 +214,15 @@ static void sent_take(struct world *world)
 static void client_step(struct world *world, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = world->client->transport.descriptor};
-	uint64_t acked = world->client->acked;
+	uint64_t acked = world->client->positions.acked;
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 
 	world->now_ns += 1 + fuzz_random(&world->random) % 2000000;
 	int status = k2i_client_step(world->client, &event, events ? 1 : 0, world->now_ns);
 	fuzz_check(status == 0 || world->control & DAMAGE);
-	fuzz_check(world->client->acked >= acked);
+	fuzz_check(world->client->positions.acked >= acked);
 	fuzz_check(k2hft_ring_stats(world->ring, &stats) == 0);
-	fuzz_check(world->client->acked <= stats.tail || world->control & DAMAGE);
+	fuzz_check(world->client->positions.acked <= stats.tail || world->control & DAMAGE);
 	if (!(world->control & SLOW) && world->peer >= 0)
 		sent_take(world);
 }

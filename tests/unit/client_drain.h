@@ -22,9 +22,9 @@ static inline bool somebody_drains(struct fixture *f)
 {
 	bool somebody;
 
-	(void)pthread_mutex_lock(&f->client->lock);
-	somebody = f->client->drainers > 0;
-	(void)pthread_mutex_unlock(&f->client->lock);
+	(void)pthread_mutex_lock(&f->client->published.lock);
+	somebody = f->client->published.drainers > 0;
+	(void)pthread_mutex_unlock(&f->client->published.lock);
 	return somebody;
 }
 

@@ -257,7 +257,7 @@ static void claims_begin(struct fixture *f)
 
 	for (unsigned begun = 0; begun < 5; begun++)
 		k2i_client_claim_begun(f->client);
-	assert_int_equal(read(f->client->interrupt, &wakes, sizeof(wakes)), sizeof(wakes));
+	assert_int_equal(read(f->client->wake.interrupt, &wakes, sizeof(wakes)), sizeof(wakes));
 	assert_int_equal(wakes, 1);
 	k2i_client_interrupt(f->client);
 }
@@ -327,15 +327,15 @@ static void so_many_frames_are_on_their_way(void **state)
 
 	client_open(f);
 	(void)peer_connect(f, 0, PEER_WINDOW);
-	f->client->sent_count = K2I_CLIENT_SENT_MAX - 1;
+	f->client->sent.count = K2I_CLIENT_SENT_MAX - 1;
 	push(f, "one\n");
 	peer_quiet(f, 5);
-	f->client->sent_count--;
+	f->client->sent.count--;
 	struct peer_frame got = peer_data(f);
 	assert_int_equal(stats_of(f).sent_bytes, K2HFT_FRAME_HEADER_BYTES + got.frame.body_bytes);
 	/* Those of a connection that has ended have no place. */
 	(void)peer_connect_data(f, 0);
-	assert_int_equal(f->client->sent_count, 1);
+	assert_int_equal(f->client->sent.count, 1);
 }
 
 /* No acknowledgement need come for it to go. */
@@ -347,14 +347,14 @@ static void a_small_frame_waits_for_a_millisecond(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	push(f, "one\n");
 	(void)peer_data(f);
-	f->client->sent_count = K2I_BATCH_HOLD_FRAMES;
+	f->client->sent.count = K2I_BATCH_HOLD_FRAMES;
 	push(f, "two\n");
-	assert_int_equal(k2hft_client_process(f->client, f->client->cut_ns), 0);
-	assert_int_equal(f->client->sent_count, K2I_BATCH_HOLD_FRAMES);
-	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->cut_ns), 1);
-	assert_int_equal(k2hft_client_process(f->client, f->client->cut_ns + MS), 0);
+	assert_int_equal(k2hft_client_process(f->client, f->client->data.cut_ns), 0);
+	assert_int_equal(f->client->sent.count, K2I_BATCH_HOLD_FRAMES);
+	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->data.cut_ns), 1);
+	assert_int_equal(k2hft_client_process(f->client, f->client->data.cut_ns + MS), 0);
 	(void)peer_data(f);
-	f->client->sent_count = 0;
+	f->client->sent.count = 0;
 }
 
 static void frames_are_as_large_as_wanted(void **state)

@@ -30,8 +30,8 @@ static struct k2hft_client *client_make(const char *certificate)
 	static struct k2hft_client client;
 
 	memset(&client, 0, sizeof(client));
-	client.retry_at_ns = UINT64_MAX;
-	client.tls.certificate = certificate;
+	client.failure.retry_at_ns = UINT64_MAX;
+	client.tls.settings.certificate = certificate;
 	looks = 0;
 	return &client;
 }

@@ -34,7 +34,7 @@ static void a_quiet_receiver_is_asked_and_then_dead(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	assert_in_range(k2hft_client_timeout_ms(f->client, f->now_ns), 4900, 5000);
 	/* Not before it is time, or it would be called again and again. */
-	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->received_ns + K2I_CLIENT_PING_NS - 1), 1);
+	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->life.received_ns + K2I_CLIENT_PING_NS - 1), 1);
 	f->now_ns += 5000 * MS;
 	struct peer_frame got = peer_frame(f, K2HFT_FRAME_PING);
 	assert_int_equal(k2hft_ping_decode(got.body, got.frame.body_bytes, &ping), 0);

@@ -26,7 +26,7 @@ static void failure_at(struct fixture *f, uint64_t now_ns)
 	uint64_t before = stats_of(f).connect_failures;
 	struct pollfd descriptor = {.fd = k2hft_client_descriptor(f->client), .events = POLLIN};
 
-	f->client->retry_at_ns = f->now_ns = now_ns;
+	f->client->failure.retry_at_ns = f->now_ns = now_ns;
 	for (int round = 0; stats_of(f).connect_failures == before; round++) {
 		assert_true(round < ROUNDS_MAX);
 		assert_int_equal(k2hft_client_process(f->client, now_ns), 0);
@@ -44,8 +44,8 @@ static void pauses_grow_with_the_failures(void **state)
 	client_open(f);
 	for (uint32_t failures = 1; failures <= 20; failures++) {
 		failure_at(f, f->now_ns + MS);
-		assert_int_equal(f->client->failures, failures);
-		uint64_t pause_ns = f->client->retry_at_ns - f->now_ns;
+		assert_int_equal(f->client->failure.count, failures);
+		uint64_t pause_ns = f->client->failure.retry_at_ns - f->now_ns;
 		assert_in_range(pause_ns, 10 * MS, 5000 * MS);
 		longest_ns = pause_ns > longest_ns ? pause_ns : longest_ns;
 	}
@@ -62,7 +62,7 @@ static void connection_ends_after(struct fixture *f, uint64_t held_ns)
 	peer_close(f);
 	descriptor.fd = k2hft_client_descriptor(f->client);
 	assert_int_equal(poll(&descriptor, 1, 10000), 1);
-	f->now_ns = f->client->connected_ns + held_ns;
+	f->now_ns = f->client->failure.connected_ns + held_ns;
 	assert_int_equal(k2hft_client_process(f->client, f->now_ns), 0);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 }
@@ -75,10 +75,10 @@ static void only_a_connection_that_held_begins_anew(void **state)
 	client_open(f);
 	for (uint32_t failures = 1; failures <= 3; failures++) {
 		connection_ends_after(f, K2I_CLIENT_PING_NS - 1);
-		assert_int_equal(f->client->failures, failures);
+		assert_int_equal(f->client->failure.count, failures);
 	}
 	connection_ends_after(f, K2I_CLIENT_PING_NS);
-	assert_int_equal(f->client->failures, 1);
+	assert_int_equal(f->client->failure.count, 1);
 	assert_int_equal(stats_of(f).connect_failures, 0);
 }
 
@@ -183,12 +183,12 @@ static void what_goes_on_is_logged_less_and_less(void **state)
 	}
 	/* Something else is news, and begins anew. */
 	f->listener = listen_at(port, f->port);
-	f->client->retry_at_ns = f->now_ns;
+	f->client->failure.retry_at_ns = f->now_ns;
 	peer_accept(f);
 	peer_close(f);
 	state_await(f, K2HFT_CLIENT_WAITING);
 	assert_int_equal(lines_logged(f), ++lines);
-	assert_int_equal(f->client->failure_pause_ns, 10000 * MS);
+	assert_int_equal(f->client->failure.pause_ns, 10000 * MS);
 }
 
 /* A receiver that is started again twice within seconds, or one that takes each connection and ends it. */
@@ -257,13 +257,13 @@ static void a_name_is_not_waited_for_without_end(void **state)
 	assert_string_equal(stats_of(f).last_error, "its name is not resolved in time");
 	/* A client that tries again waits on; the answer wakes it. */
 	for (int tries = 0; tries < 3; tries++) {
-		f->now_ns = f->client->retry_at_ns;
+		f->now_ns = f->client->failure.retry_at_ns;
 		round_go(f);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
 		time_pass(f, 30000);
 		assert_int_equal(stats_of(f).state, K2HFT_CLIENT_WAITING);
 	}
-	f->now_ns = f->client->retry_at_ns;
+	f->now_ns = f->client->failure.retry_at_ns;
 	round_go(f);
 	assert_int_equal(stats_of(f).state, K2HFT_CLIENT_CONNECTING);
 	assert_int_equal(sem_post(&name_server), 0);
@@ -274,7 +274,7 @@ static void a_name_is_not_waited_for_without_end(void **state)
 	assert_int_equal(resolver_signals, 0);
 	/* After an answer the next one is asked anew. */
 	assert_int_equal(sem_post(&name_server), 0);
-	f->now_ns = f->client->retry_at_ns;
+	f->now_ns = f->client->failure.retry_at_ns;
 	round_go(f);
 	state_await(f, K2HFT_CLIENT_WAITING);
 	assert_int_equal(name_questions, 2);

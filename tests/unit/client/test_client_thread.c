@@ -466,16 +466,16 @@ static void a_drain_waits_for_what_was_read(void **state)
 	(void)setsockopt(f->client->transport.descriptor, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 	push_to(f, f->stream_id, block, bytes);
 	rounds_go(f, 5);
-	assert_true(f->client->output.frame && f->client->sent_count == 0);
+	assert_true(f->client->output.frame && f->client->sent.count == 0);
 	for (unsigned time = 0; time < 2; time++) {
-		f->client->drainers = 1;
+		f->client->published.drainers = 1;
 		rounds_go(f, 5);
-		assert_int_equal(f->client->published_drained, 0);
-		assert_int_equal(f->client->drained_all_count, 0);
-		f->client->drainers = 0;
+		assert_int_equal(f->client->published.drained_to, 0);
+		assert_int_equal(f->client->published.drained_all_count, 0);
+		f->client->published.drainers = 0;
 		(void)peer_connect(f, 0, 8);
 	}
-	assert_true(f->client->batch.span.bytes > 0);
+	assert_true(f->client->data.batch.span.bytes > 0);
 	free(block);
 }
 
@@ -588,7 +588,7 @@ static void the_thread_has_a_stack_that_is_large_enough(void **state)
 	assert_int_equal(pthread_setattr_default_np(&small), 0);
 	assert_int_equal(k2hft_client_thread_start(f->client), 0);
 	assert_int_equal(pthread_setattr_default_np(&before), 0);
-	assert_int_equal(pthread_getattr_np(f->client->thread, &own), 0);
+	assert_int_equal(pthread_getattr_np(f->client->thread.thread, &own), 0);
 	assert_int_equal(pthread_attr_getstacksize(&own, &stack_bytes), 0);
 	assert_in_range(stack_bytes, K2I_THREAD_STACK_BYTES_MIN, SIZE_MAX);
 	assert_int_equal(pthread_attr_destroy(&own), 0);
@@ -625,8 +625,8 @@ static void an_interrupt_that_fails_leaves_errno(void **state)
 	struct fixture *f = *state;
 
 	client_open(f);
-	assert_int_equal(close(f->client->interrupt), 0);
-	f->client->interrupt = -1;
+	assert_int_equal(close(f->client->wake.interrupt), 0);
+	f->client->wake.interrupt = -1;
 	errno = 77;
 	k2i_client_interrupt(f->client);
 	assert_int_equal(errno, 77);
