@@ -111,8 +111,7 @@ $(B)/obj/lib/base/hash_avx2.o $(B)/obj/lib/app/rules/needles_avx2.o: override CP
 
 $(LIB_A): $(LIB_OBJECTS)
 $(APP_A): $(APP_OBJECTS)
-# loop.c has a writev(2) of its own, which a test would take.
-$(B)/lib/k2hftfuse-parts.a: $(filter-out %/main.o %/loop.o,$(FUSE_OBJECTS))
+$(B)/lib/k2hftfuse-parts.a: $(filter-out %/main.o,$(FUSE_OBJECTS))
 $(B)/lib/k2hftfusesvr-parts.a: $(filter-out %/main.o,$(RECEIVER_OBJECTS))
 $(B)/lib/k2hft-parts.a: $(filter-out %/k2hft.o,$(TOOLS_OBJECTS))
 $(LIB_A) $(APP_A) $(PARTS_A): $(B)/files

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "app/program/counters.h"
+#include "base/log.h"
 #include "fuse/base/journal.h"
 
 /*
@@ -32,6 +33,12 @@ static inline void k2i_mount_count(uint64_t *counter, uint64_t add)
 	K2I_JOURNAL_KEEP(counter);
 	*counter += add;
 }
+
+/* How often the mount says each thing. */
+struct k2i_mount_log {
+	struct k2i_log_limit full, lost, long_record, rule, output, refused, piece, filter, open, wait, dropper,
+		short_of;
+};
 
 struct k2i_mount;
 /* A write whose writer gets an error, with a line in the log. */

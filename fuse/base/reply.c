@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/fuse.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,17 +12,18 @@
 #include "fuse/mount.h"
 #include "fuse/base/journal.h"
 
+/* By its number: writev(2) in this program is that of kernel.c. */
 ssize_t k2i_reply_parts(struct k2i_mount *mount, const struct iovec *parts, int count)
 {
 	if (k2i_journal_answer(parts, count))
 		k2i_journal_step_answered();
 	else
 		k2i_journal_step();
-	if (mount->device_fd < 0) {
+	if (mount->kernel.fd < 0) {
 		errno = ENODEV;
 		return -1;
 	}
-	return writev(mount->device_fd, parts, count);
+	return syscall(SYS_writev, mount->kernel.fd, parts, count);
 }
 
 static void check_taken(ssize_t status)
@@ -58,8 +60,8 @@ void k2i_reply_prepared(struct k2i_mount *mount)
 	const void *answer = k2i_journal_last_answer(&bytes);
 
 	K2I_CRASH(mount_answer_before);
-	if (answer && mount->device_fd >= 0)
-		check_taken(write(mount->device_fd, answer, bytes));
+	if (answer && mount->kernel.fd >= 0)
+		check_taken(write(mount->kernel.fd, answer, bytes));
 	K2I_CRASH(mount_answered);
 }
 
@@ -91,5 +93,5 @@ bool k2i_reply_notify(int device_fd, int code, const struct iovec *body, const s
 
 	if (data)
 		parts[2] = *data;
-	return device_fd >= 0 && writev(device_fd, parts, data ? 3 : 2) == (ssize_t)header.len;
+	return device_fd >= 0 && syscall(SYS_writev, device_fd, parts, data ? 3 : 2) == (ssize_t)header.len;
 }

@@ -27,7 +27,7 @@ struct k2i_cache_drop_wait {
 
 static bool busy(const struct k2i_mount *mount)
 {
-	return mount->drops_done < mount->drops_ordered;
+	return mount->cache_drop.done < mount->cache_drop.ordered;
 }
 
 static uint64_t whole_pages(uint64_t bytes)
@@ -48,11 +48,11 @@ static bool send_order(struct k2i_mount *mount, struct k2i_cache_drop_order *ord
 {
 	size_t bytes = offsetof(struct k2i_cache_drop_order, path) + strlen(order->path) + 1;
 
-	order->number = ++mount->drops_ordered;
-	if (send(mount->dropper_fds[K2I_CACHE_DROP_WORKER], order, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+	order->number = ++mount->cache_drop.ordered;
+	if (send(mount->cache_dropper.fds[K2I_CACHE_DROP_WORKER], order, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) ==
 	    (ssize_t)bytes)
 		return true;
-	mount->drops_ordered--;
+	mount->cache_drop.ordered--;
 	return false;
 }
 
@@ -61,14 +61,14 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	struct k2i_cache_drop_order order = {.node = node, .keep = keep};
 	const uint64_t dropped = entry->dropped;
-	const uint32_t kept = mount->kept_node;
+	const uint32_t kept = mount->cache_drop.kept_node;
 
 	/*
 	 * While the ring is full the sweeper would wait for it; what it has open it is to close even so, and in the end nothing
 	 * else comes for it to do.
 	 */
-	if (atomic_load(&mount->dropper) == 0 || busy(mount) || mount->ending ||
-	    (mount->queue.first && !mount->asked && (keep || mount->kept_node != node)))
+	if (atomic_load(&mount->cache_dropper.process) == 0 || busy(mount) || mount->ending ||
+	    (mount->queue.first && !mount->asked && (keep || mount->cache_drop.kept_node != node)))
 		return false;
 	order.end = dropped + undropped(entry, end);
 	k2i_node_keep(entry);
@@ -79,33 +79,34 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 		if (kept != node)
 			return false;
 	}
-	mount->dropped_node = node;
-	mount->kept_node = keep ? node : K2I_NODE_NONE;
-	mount->drop_wait_ends_ns = k2i_mount_clock_ns() + WAIT_NS;
+	mount->cache_drop.node = node;
+	mount->cache_drop.kept_node = keep ? node : K2I_NODE_NONE;
+	mount->cache_drop.wait_ends_ns = k2i_clock_now_ns() + WAIT_NS;
 	if (send_order(mount, &order))
 		return true;
 	entry->dropped = dropped;
-	mount->kept_node = kept;
+	mount->cache_drop.kept_node = kept;
 	return false;
 }
 
 /* Whether something is to be done before its writer is gone. */
 static bool has_rest(const struct k2i_mount *mount, uint32_t node)
 {
-	return mount->kept_node == node || undropped(k2i_node_at(mount->nodes, node), UINT64_MAX) >= IDLE_BYTES;
+	return mount->cache_drop.kept_node == node ||
+	       undropped(k2i_node_at(mount->nodes, node), UINT64_MAX) >= IDLE_BYTES;
 }
 
 void k2i_cache_drop_inherit(struct k2i_mount *mount)
 {
 	struct k2i_cache_drop_order nothing = {.node = K2I_NODE_NONE};
 
-	mount->drop_waits = NULL;
+	mount->cache_drop.waits = NULL;
 	/*
 	 * The last order may never have been sent. This one's answer comes after those of all before it; if it can't be sent,
 	 * theirs are not waited for, as they are told from later ones.
 	 */
 	if (busy(mount) && !send_order(mount, &nothing))
-		mount->drops_done = mount->drops_ordered;
+		mount->cache_drop.done = mount->cache_drop.ordered;
 }
 
 void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end)
@@ -140,9 +141,9 @@ void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 
 static void answer_first(struct k2i_mount *mount)
 {
-	struct k2i_cache_drop_wait *wait = mount->drop_waits;
+	struct k2i_cache_drop_wait *wait = mount->cache_drop.waits;
 
-	mount->drop_waits = wait->next;
+	mount->cache_drop.waits = wait->next;
 	(void)fuse_reply_err(wait->req, 0);
 	free(wait);
 }
@@ -159,17 +160,17 @@ static bool sweeps(struct k2i_mount *mount, struct k2i_cache_drop_wait *wait)
 /* A file whose writers are gone although none has closed it, as descriptors go that are on their way in a socket. */
 static void close_orphan(struct k2i_mount *mount)
 {
-	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, mount->kept_node);
+	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, mount->cache_drop.kept_node);
 
 	if (!entry)
-		mount->kept_node = K2I_NODE_NONE;
+		mount->cache_drop.kept_node = K2I_NODE_NONE;
 	else if (!entry->cached)
-		(void)give_order(mount, mount->kept_node, UINT64_MAX, false);
+		(void)give_order(mount, mount->cache_drop.kept_node, UINT64_MAX, false);
 }
 
 static void go_on(struct k2i_mount *mount)
 {
-	while (mount->drop_waits && !busy(mount) && !sweeps(mount, mount->drop_waits))
+	while (mount->cache_drop.waits && !busy(mount) && !sweeps(mount, mount->cache_drop.waits))
 		answer_first(mount);
 	close_orphan(mount);
 }
@@ -181,22 +182,22 @@ void k2i_cache_drop_closed(struct k2i_mount *mount)
 
 static bool late(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	return busy(mount) && now_ns >= mount->drop_wait_ends_ns;
+	return busy(mount) && now_ns >= mount->cache_drop.wait_ends_ns;
 }
 
 void k2i_cache_drop_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req)
 {
-	bool dropped = busy(mount) && mount->dropped_node == node;
+	bool dropped = busy(mount) && mount->cache_drop.node == node;
 	struct k2i_cache_drop_wait *wait = NULL, **place;
 
-	if ((dropped || has_rest(mount, node)) && !mount->ending && !late(mount, k2i_mount_clock_ns()))
+	if ((dropped || has_rest(mount, node)) && !mount->ending && !late(mount, k2i_clock_now_ns()))
 		wait = malloc(sizeof(*wait));
 	if (!wait) {
 		(void)fuse_reply_err(req, 0);
 		return;
 	}
 	*wait = (struct k2i_cache_drop_wait){.req = req, .node = node};
-	for (place = &mount->drop_waits; *place; place = &(*place)->next)
+	for (place = &mount->cache_drop.waits; *place; place = &(*place)->next)
 		continue;
 	*place = wait;
 	go_on(mount);
@@ -206,9 +207,9 @@ void k2i_cache_drop_heard(struct k2i_mount *mount)
 {
 	uint64_t number;
 
-	while (recv(mount->dropper_fds[K2I_CACHE_DROP_WORKER], &number, sizeof(number), MSG_DONTWAIT) ==
+	while (recv(mount->cache_dropper.fds[K2I_CACHE_DROP_WORKER], &number, sizeof(number), MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(number))
-		mount->drops_done = number > mount->drops_done ? number : mount->drops_done;
+		mount->cache_drop.done = number > mount->cache_drop.done ? number : mount->cache_drop.done;
 	go_on(mount);
 }
 
@@ -216,16 +217,16 @@ int k2i_cache_drop_run(struct k2i_mount *mount)
 {
 	uint64_t now_ns;
 
-	if (!mount->drop_waits)
+	if (!mount->cache_drop.waits)
 		return -1;
-	now_ns = k2i_mount_clock_ns();
+	now_ns = k2i_clock_now_ns();
 	if (late(mount, now_ns))
 		k2i_cache_drop_abandon(mount);
-	return mount->drop_waits ? (int)((mount->drop_wait_ends_ns - now_ns) / 1000000) + 1 : -1;
+	return mount->cache_drop.waits ? (int)((mount->cache_drop.wait_ends_ns - now_ns) / 1000000) + 1 : -1;
 }
 
 void k2i_cache_drop_abandon(struct k2i_mount *mount)
 {
-	while (mount->drop_waits)
+	while (mount->cache_drop.waits)
 		answer_first(mount);
 }

@@ -18,6 +18,16 @@ struct k2i_mount;
  * sweeper has closed the file, too. One order at a time; what finds no place is swept with the next.
  */
 
+struct k2i_cache_drop_wait;
+
+struct k2i_cache_drop {
+	uint64_t ordered, done;
+	uint64_t wait_ends_ns;             /* of those who wait for the last order */
+	uint32_t node;                     /* of the last order */
+	uint32_t kept_node;                /* open in the sweeper when that is done; K2I_NODE_NONE */
+	struct k2i_cache_drop_wait *waits; /* the worker's own */
+};
+
 /* In place of a process that died. */
 void k2i_cache_drop_inherit(struct k2i_mount *mount);
 /* The kernel has written pages back, up to `end`. */

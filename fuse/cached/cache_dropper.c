@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fuse/cached/writeback_pull.h"
+#include "fuse/cached/write_mode.h"
 #include "fuse/mount.h"
 #include "fuse/base/options.h"
-#include "fuse/keeper/start.h"
+#include "fuse/base/mount_point.h"
 
 #define SOCKET_FD 3 /* the sweeper's only one */
 /* It can't be one here, as without close_range(2), and another could not either. */
@@ -30,7 +30,7 @@
 
 int k2i_cache_dropper_prepare(struct k2i_mount *mount)
 {
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->dropper_fds))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->cache_dropper.fds))
 		return k2i_mount_fail("socketpair", -errno);
 	return 0;
 }
@@ -47,7 +47,8 @@ static int open_below(const struct k2i_mount *mount, const char *path)
 	int root = open(mount->options->mount_point, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), file = -1;
 	dev_t device = 0;
 
-	if (root >= 0 && k2i_mount_point_device(root, "", AT_EMPTY_PATH, &device) == 0 && device == mount->device)
+	if (root >= 0 && k2i_mount_point_device(root, "", AT_EMPTY_PATH, &device) == 0 &&
+	    device == mount->kernel.device)
 		file = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (root >= 0)
 		(void)close(root);
@@ -98,10 +99,10 @@ static bool begin(struct k2i_mount *mount)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Before it opens anything. */
-	atomic_store(&mount->dropper, getpid());
+	atomic_store(&mount->cache_dropper.process, getpid());
 	/* By its number: musl has no function close_range. */
-	return getppid() == mount->keeper && chdir("/") == 0 &&
-	       dup2(mount->dropper_fds[K2I_CACHE_DROP_DROPPER], SOCKET_FD) == SOCKET_FD &&
+	return getppid() == mount->keeper.pid && chdir("/") == 0 &&
+	       dup2(mount->cache_dropper.fds[K2I_CACHE_DROP_DROPPER], SOCKET_FD) == SOCKET_FD &&
 	       syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0) == 0;
 }
 
@@ -152,37 +153,37 @@ static void start(struct k2i_mount *mount, long pause_ns)
 		run(mount);
 		_exit(EXIT_FAILURE);
 	}
-	mount->dropper_missing = dropper < 0;
-	atomic_store(&mount->dropper, dropper > 0 ? dropper : 0);
+	mount->cache_dropper.missing = dropper < 0;
+	atomic_store(&mount->cache_dropper.process, dropper > 0 ? dropper : 0);
 }
 
 void k2i_cache_dropper_start(struct k2i_mount *mount)
 {
-	if (atomic_load(&mount->dropper) == 0 && k2i_write_mode_any_cached(mount))
+	if (atomic_load(&mount->cache_dropper.process) == 0 && k2i_write_mode_any_cached(mount))
 		start(mount, 0);
 }
 
 void k2i_cache_dropper_check(struct k2i_mount *mount)
 {
-	pid_t dropper = atomic_load(&mount->dropper);
+	pid_t dropper = atomic_load(&mount->cache_dropper.process);
 	int status;
 
 	if (dropper == 0 || waitpid(dropper, &status, WNOHANG) != dropper)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT) {
-		atomic_store(&mount->dropper, 0);
+		atomic_store(&mount->cache_dropper.process, 0);
 		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: what was sent stays in the page cache "
 					   "until the kernel needs the memory");
 		return;
 	}
-	k2i_log_limited(&mount->dropper_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&mount->log.dropper, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"mount: the sweeper died: pages stay in the cache until there is another");
 	start(mount, PAUSE_NS);
 }
 
 void k2i_cache_dropper_end(struct k2i_mount *mount)
 {
-	pid_t dropper = atomic_load(&mount->dropper);
+	pid_t dropper = atomic_load(&mount->cache_dropper.process);
 	bool gone = dropper == 0 || kill(dropper, SIGKILL) != 0;
 
 	for (unsigned tries = 0; !gone && tries < END_TRIES; tries++) {
@@ -193,12 +194,12 @@ void k2i_cache_dropper_end(struct k2i_mount *mount)
 	if (!gone)
 		k2i_log(K2HFT_LOG_WARNING, "mount: the sweeper does not end yet");
 	for (size_t end = 0; end < 2; end++) {
-		if (mount->dropper_fds[end] >= 0)
-			(void)close(mount->dropper_fds[end]);
+		if (mount->cache_dropper.fds[end] >= 0)
+			(void)close(mount->cache_dropper.fds[end]);
 	}
 }
 
 bool k2i_cache_dropper_is(const struct k2i_mount *mount, pid_t pid)
 {
-	return pid > 0 && pid == atomic_load(&mount->dropper);
+	return pid > 0 && pid == atomic_load(&mount->cache_dropper.process);
 }

@@ -2,6 +2,7 @@
 #ifndef K2I_FUSE_CACHED_CACHE_DROPPER_H
 #define K2I_FUSE_CACHED_CACHE_DROPPER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,8 +33,13 @@ struct k2i_cache_drop_order {
 	char path[K2I_PATH_BYTES_MAX + 1]; /* "": only the file that is open can be swept */
 };
 
-/* The socket's ends in mount->sweep_fds. */
 enum { K2I_CACHE_DROP_WORKER, K2I_CACHE_DROP_DROPPER };
+
+struct k2i_cache_dropper {
+	atomic_int process; /* 0: there is none */
+	bool missing;       /* it could not be forked */
+	int fds[2];         /* the socket's ends */
+};
 
 /* When the mount is there. 0 or -errno; logs what is wrong. */
 int k2i_cache_dropper_prepare(struct k2i_mount *mount);

@@ -37,7 +37,7 @@ int k2i_truncate_probe_prepare(struct k2i_mount *mount)
 	if (status == 0)
 		status = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
 	if (status == 0)
-		status = pthread_mutex_init(&mount->probe_lock, &attributes);
+		status = pthread_mutex_init(&mount->probes.lock, &attributes);
 	return -status;
 }
 
@@ -57,12 +57,12 @@ static _Noreturn void store(struct k2i_mount *mount, const struct k2i_truncate_p
 	struct fuse_notify_store_out place = {.nodeid = probe->node, .offset = probe->end, .size = probe->bytes};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != worker || dup2(mount->device_fd, STDIN_FILENO) != STDIN_FILENO)
+	if (getppid() != worker || dup2(mount->kernel.fd, STDIN_FILENO) != STDIN_FILENO)
 		_exit(EXIT_FAILURE);
 	/* By its number: musl has no function close_range. */
 	(void)syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
-	if (pthread_mutex_lock(&mount->probe_lock) == EOWNERDEAD)
-		(void)pthread_mutex_consistent(&mount->probe_lock);
+	if (pthread_mutex_lock(&mount->probes.lock) == EOWNERDEAD)
+		(void)pthread_mutex_consistent(&mount->probes.lock);
 	if (!k2i_reply_notify(STDIN_FILENO, FUSE_NOTIFY_STORE,
 			      &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
 			      &(struct iovec){.iov_base = probe->page, .iov_len = probe->bytes}))
@@ -97,13 +97,13 @@ void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t b
 	uint64_t gone = entry->size > bytes ? entry->size - bytes : 0;
 	pid_t worker = getpid();
 
-	if (!mount->writeback || gone == 0) {
+	if (!mount->kernel.writeback || gone == 0) {
 		probe->then(mount, probe->argument);
 		return;
 	}
 	probe->node = node;
 	probe->end = bytes;
-	probe->value = k2i_hash(&(uint64_t){k2i_mount_clock_ns()}, sizeof(uint64_t));
+	probe->value = k2i_hash(&(uint64_t){k2i_clock_now_ns()}, sizeof(uint64_t));
 	probe->bytes = probe_bytes_of(bytes, gone);
 	probe->page = mmap(NULL, sizeof(probe->value), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (probe->page != MAP_FAILED)
@@ -111,11 +111,11 @@ void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t b
 	probe->process = probe->page == MAP_FAILED ? -1 : fork();
 	if (probe->process == 0)
 		store(mount, probe, worker);
-	probe->until_ns = k2i_mount_clock_ns() + PROBE_NS;
-	probe->next = mount->probes;
-	mount->probes = probe;
+	probe->until_ns = k2i_clock_now_ns() + PROBE_NS;
+	probe->next = mount->probes.first;
+	mount->probes.first = probe;
 	if (probe->process < 0)
-		probe_end(mount, &mount->probes, false);
+		probe_end(mount, &mount->probes.first, false);
 }
 
 void k2i_truncate_probes_ended(struct k2i_mount *mount)
@@ -125,7 +125,7 @@ void k2i_truncate_probes_ended(struct k2i_mount *mount)
 	int status;
 
 	while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (place = &mount->probes; *place && (*place)->process != ended; place = &(*place)->next)
+		for (place = &mount->probes.first; *place && (*place)->process != ended; place = &(*place)->next)
 			continue;
 		if (*place)
 			probe_end(mount, place, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
@@ -134,12 +134,12 @@ void k2i_truncate_probes_ended(struct k2i_mount *mount)
 
 int k2i_truncate_probes_run(struct k2i_mount *mount)
 {
-	struct k2i_truncate_probe **place = &mount->probes;
+	struct k2i_truncate_probe **place = &mount->probes.first;
 	uint64_t now_ns;
 
-	if (!mount->probes)
+	if (!mount->probes.first)
 		return -1;
-	now_ns = k2i_mount_clock_ns();
+	now_ns = k2i_clock_now_ns();
 	while (*place) {
 		if (now_ns >= (*place)->until_ns)
 			(void)kill((*place)->process, SIGKILL);
@@ -149,7 +149,7 @@ int k2i_truncate_probes_run(struct k2i_mount *mount)
 			place = &(*place)->next;
 	}
 	k2i_journal_step();
-	return mount->probes ? PROBE_LOOK_MS : -1;
+	return mount->probes.first ? PROBE_LOOK_MS : -1;
 }
 
 int k2i_truncate_probe_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes)

@@ -2,6 +2,7 @@
 #ifndef K2I_FUSE_CACHED_TRUNCATE_PROBE_H
 #define K2I_FUSE_CACHED_TRUNCATE_PROBE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,6 +25,11 @@ struct k2i_truncate_probe {
 	uint64_t end, until_ns;
 	void (*then)(struct k2i_mount *mount, void *argument);
 	void *argument;
+};
+
+struct k2i_truncate_probes {
+	pthread_mutex_t lock;             /* robust; of processes that leave a mark */
+	struct k2i_truncate_probe *first; /* the worker's own */
 };
 
 /* Before there is a worker. 0 or -errno */

@@ -14,7 +14,7 @@
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
-#include "fuse/intake/queue.h"
+#include "fuse/intake/advance.h"
 #include "fuse/base/reply.h"
 #include "app/rules/rules.h"
 #include "fuse/base/journal.h"
@@ -38,46 +38,6 @@ struct k2i_pull_wait {
 	void *argument;
 };
 
-/* ---- which files */
-
-static enum k2i_write_mode mode_of(const struct k2i_mount *mount, const struct k2i_rule *rule)
-{
-	return rule->write_mode == K2I_WRITE_MODE_UNSET ? mount->settings->write_mode : rule->write_mode;
-}
-
-bool k2i_write_mode_any_cached(const struct k2i_mount *mount)
-{
-	bool outside = k2i_outputfiles_readable(mount->outputfiles);
-
-	for (size_t number = 0; !mount->settings->binary && number < mount->settings->rule_count; number++) {
-		enum k2i_write_mode mode = mode_of(mount, &mount->settings->rules[number]);
-
-		if (mode == K2I_WRITE_MODE_CACHED || (mode == K2I_WRITE_MODE_AUTO && !outside))
-			return true;
-	}
-	return false;
-}
-
-/*
- * For appending only: others write where they are in the file, and two of them to the same pages. Nor may the file be
- * read through the descriptor, since pages that were taken have no content here, nor be written past the cache. A file
- * that somebody writes directly stays so: what he has written may not be counted yet.
- */
-bool k2i_write_mode_is_cached(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match,
-			      int flags)
-{
-	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-	enum k2i_write_mode mode = mode_of(mount, k2i_rule_settings(match));
-
-	if (!mount->writeback || mode == K2I_WRITE_MODE_DIRECT || entry->is_copy_target)
-		return false;
-	if (mode == K2I_WRITE_MODE_AUTO && k2i_outputfile_outside(mount, match))
-		return false;
-	if ((flags & O_ACCMODE) != O_WRONLY || !(flags & O_APPEND) || flags & O_DIRECT)
-		return false;
-	return entry->cached || entry->writers == 0;
-}
-
 static struct k2i_cached_file *file_of(const struct k2i_mount *mount, uint64_t node)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
@@ -96,8 +56,8 @@ static uint64_t watermark_of(const struct k2i_mount *mount, const struct k2i_cac
 static void due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
 {
 	file->due_ns = at_ns;
-	if (at_ns < mount->pull_due_ns)
-		mount->pull_due_ns = at_ns;
+	if (at_ns < mount->pull.due_ns)
+		mount->pull.due_ns = at_ns;
 }
 
 static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
@@ -132,13 +92,13 @@ static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struc
 		return status;
 	}
 	k2i_node_keep(entry);
-	K2I_JOURNAL_KEEP(&mount->cached_first);
-	K2I_JOURNAL_KEEP(&mount->cached_count);
+	K2I_JOURNAL_KEEP(&mount->pull.first);
+	K2I_JOURNAL_KEEP(&mount->pull.count);
 	entry->cached = begun;
 	begun->node = node;
-	begun->next = mount->cached_first;
-	mount->cached_first = begun;
-	mount->cached_count++;
+	begun->next = mount->pull.first;
+	mount->pull.first = begun;
+	mount->pull.count++;
 	*file = begun;
 	return 0;
 }
@@ -168,7 +128,7 @@ int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint
 	(*file)->writers++;
 	(*file)->left = false;
 	(*file)->idle = 0;
-	due(mount, *file, k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS);
+	due(mount, *file, k2i_clock_now_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS);
 	return 0;
 }
 
@@ -203,7 +163,7 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 		};
 
 		if (k2i_write_queue_cached(mount, file->stream, &write)) {
-			k2i_log_limited(&mount->wait_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+			k2i_log_limited(&mount->log.wait, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 					"mount: no memory: what was written to %s waits until there is some",
 					file->stream->path);
 			return;
@@ -234,7 +194,7 @@ static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 	K2I_JOURNAL_KEEP(&file->stream->lost);
 	file->stream->lost = -ENOMEM;
 	k2i_mount_count(&mount->counts.lost_records, records);
-	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&mount->log.lost, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"mount: no memory: %llu records of %s are lost", (unsigned long long)records,
 			file->stream->path);
 }
@@ -242,7 +202,7 @@ static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	struct k2i_cached_file **place = &mount->cached_first;
+	struct k2i_cached_file **place = &mount->pull.first;
 
 	/* In steps of its own, so before anything of this one: a successor gets the request again and finds the file. */
 	if (file->writers == 1) {
@@ -257,10 +217,10 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	while (*place != file)
 		place = &(*place)->next;
 	K2I_JOURNAL_KEEP(place);
-	K2I_JOURNAL_KEEP(&mount->cached_count);
+	K2I_JOURNAL_KEEP(&mount->pull.count);
 	k2i_node_keep(entry);
 	*place = file->next;
-	mount->cached_count--;
+	mount->pull.count--;
 	entry->cached = NULL;
 	k2i_write_release(mount, file->stream);
 	k2i_journal_free(file);
@@ -269,9 +229,9 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 
 void k2i_pull_inherit(struct k2i_mount *mount)
 {
-	uint64_t now_ns = k2i_mount_clock_ns();
+	uint64_t now_ns = k2i_clock_now_ns();
 
-	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next) {
 		file->asked = 0;
 		file->left = false;
 		file->idle = 0;
@@ -338,7 +298,7 @@ void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_wri
 
 static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
-	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->cached_count * LOOK_MS_PER_FILE;
+	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->pull.count * LOOK_MS_PER_FILE;
 
 	look_ms = look_ms > LOOK_MS ? look_ms : LOOK_MS;
 	for (unsigned looks = LEAVE_AFTER; file->left && looks < file->idle && pause_ms < look_ms; looks++)
@@ -350,7 +310,7 @@ bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file 
 {
 	struct fuse_notify_inval_inode_out attributes = {.ino = file->node, .off = -1};
 
-	return k2i_reply_notify(mount->device_fd, FUSE_NOTIFY_INVAL_INODE,
+	return k2i_reply_notify(mount->kernel.fd, FUSE_NOTIFY_INVAL_INODE,
 				&(struct iovec){.iov_base = &attributes, .iov_len = sizeof(attributes)}, NULL);
 }
 
@@ -366,12 +326,12 @@ static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool
 		file->left = k2i_pull_leave(mount, file);
 	if (file->left)
 		k2i_cache_drop_idle(mount, file->node);
-	due(mount, file, k2i_mount_clock_ns() + pause_ns(mount, file));
+	due(mount, file, k2i_clock_now_ns() + pause_ns(mount, file));
 }
 
 void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
-	uint64_t at_ns = k2i_mount_clock_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
+	uint64_t at_ns = k2i_clock_now_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS;
 
 	if (file->left)
 		k2i_mount_count(&mount->counts.announced_appends, 1);
@@ -412,13 +372,13 @@ void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
 static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct fuse_notify_retrieve_out question = {
-		.notify_unique = ++mount->questions_asked,
+		.notify_unique = ++mount->pull.questions,
 		.nodeid = file->node,
 		.offset = watermark_of(mount, file),
 		.size = K2I_WRITE_BYTES_MAX,
 	};
 
-	if (!k2i_reply_notify(mount->device_fd, FUSE_NOTIFY_RETRIEVE,
+	if (!k2i_reply_notify(mount->kernel.fd, FUSE_NOTIFY_RETRIEVE,
 			      &(struct iovec){.iov_base = &question, .iov_len = sizeof(question)}, NULL))
 		return false;
 	file->asked = question.notify_unique;
@@ -486,10 +446,10 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 
 void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->cached_first || mount->ending || mount->queue.first || now_ns < mount->pull_due_ns)
+	if (!mount->pull.first || mount->ending || mount->queue.first || now_ns < mount->pull.due_ns)
 		return;
-	mount->pull_due_ns = UINT64_MAX;
-	for (struct k2i_cached_file *file = mount->cached_first; file; file = file->next) {
+	mount->pull.due_ns = UINT64_MAX;
+	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next) {
 		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file)))
 			continue;
 		due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + pause_ns(mount, file));
@@ -498,11 +458,11 @@ void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 
 int k2i_pull_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->cached_first || mount->ending || mount->queue.first || mount->pull_due_ns == UINT64_MAX)
+	if (!mount->pull.first || mount->ending || mount->queue.first || mount->pull.due_ns == UINT64_MAX)
 		return -1;
-	if (mount->pull_due_ns <= now_ns)
+	if (mount->pull.due_ns <= now_ns)
 		return 0;
-	return (int)((mount->pull_due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
+	return (int)((mount->pull.due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
 }
 
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
@@ -510,7 +470,7 @@ void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then
 	struct k2i_cached_file *file = file_of(mount, node);
 	struct k2i_pull_wait *wait, **place;
 
-	wait = file && mount->device_fd >= 0 ? malloc(sizeof(*wait)) : NULL;
+	wait = file && mount->kernel.fd >= 0 ? malloc(sizeof(*wait)) : NULL;
 	if (!wait) {
 		then(mount, argument);
 		return;
@@ -526,7 +486,7 @@ void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then
 
 void k2i_pull_abandon(struct k2i_mount *mount)
 {
-	struct k2i_cached_file *file = mount->cached_first, *next;
+	struct k2i_cached_file *file = mount->pull.first, *next;
 
 	for (; file; file = next) {
 		next = file->next;

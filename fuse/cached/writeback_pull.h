@@ -47,11 +47,12 @@ struct k2i_cached_file {
 	struct k2i_pull_wait *waits;
 };
 
-/* Whether a file under `match` that is opened with `flags` is to be written through the cache. */
-bool k2i_write_mode_is_cached(const struct k2i_mount *mount, uint32_t node, const struct k2i_rule_match *match,
-			      int flags);
-/* Whether the mount has a use for the kernel's cache at all. */
-bool k2i_write_mode_any_cached(const struct k2i_mount *mount);
+struct k2i_pull {
+	struct k2i_cached_file *first;
+	uint32_t count;
+	uint64_t due_ns; /* when the first file is to be asked about */
+	uint64_t questions;
+};
 
 /* Another writer of the file. As k2i_route_open. */
 int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint32_t pid,

@@ -3,11 +3,17 @@
 #define K2I_FUSE_DEVICE_DRAIN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct k2i_mount;
 
-/* Nobody is to open a file for writing any more, nor to append to one through the page cache. */
-bool k2i_drain_wanted(const struct k2i_mount *mount);
+struct k2i_drain {
+	uint32_t files; /* whose bytes are to be taken before the mount ends, see k2i_drain_ask */
+	bool aborted;   /* by the kernel, without an unmount */
+	uint64_t deadline_ns;
+	uint64_t last_ns; /* when requests are answered no longer although all is acknowledged; 0: it is not yet */
+};
+
 /* The mount is to end: takes what the page cache has, then k2i_drain_begin. */
 void k2i_drain_ask(struct k2i_mount *mount);
 /*

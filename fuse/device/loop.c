@@ -27,14 +27,15 @@
 #include "fuse/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/intake/queue.h"
+#include "fuse/intake/advance.h"
 #include "fuse/device/populate.h"
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
-#include "fuse/keeper/start.h"
+#include "fuse/base/mount_point.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/intake/write.h"
+#include "fuse/ops/request.h"
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
@@ -57,9 +58,6 @@
 
 enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
 
-#define NOTIFY_RESEND 7 /* newer headers: FUSE_NOTIFY_RESEND */
-#define MINOR_WITH_RESEND 40u
-
 struct request {
 	/* FUSE_WRITE's header; of other requests their first bytes. */
 	struct {
@@ -67,9 +65,9 @@ struct request {
 		struct fuse_write_in write;
 	} head;
 	size_t bytes; /* of the whole request */
-	char *claim;  /* NULL: the rest is in mount->body */
+	char *claim;  /* NULL: the rest is in mount->loop.body */
 	char *body;
-	size_t body_room; /* what it has more is as far behind the begin of mount->body */
+	size_t body_room; /* what it has more is as far behind the begin of mount->loop.body */
 };
 
 _Static_assert(offsetof(struct fuse_notify_retrieve_in, offset) == offsetof(struct fuse_write_in, offset) &&
@@ -87,16 +85,16 @@ void k2i_loop_progress(void *argument, uint64_t acked)
 	 * Exchanges of one word have an order: if wait_for_work's came before, this sees it; if it comes later, the loop
 	 * sees what was released before this.
 	 */
-	if (atomic_fetch_add_explicit(&mount->waiting, 0, memory_order_acq_rel))
-		(void)!write(mount->progress_fd, &one, sizeof(one));
+	if (atomic_fetch_add_explicit(&mount->loop.waiting, 0, memory_order_acq_rel))
+		(void)!write(mount->loop.progress_fd, &one, sizeof(one));
 }
 
 /* Of a claim for the next request; 0: it does not fit into the ring. */
 static size_t place_bytes(const struct k2i_mount *mount)
 {
-	size_t bytes = K2I_HEADROOM_BYTES + (mount->large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
+	size_t bytes = K2I_HEADROOM_BYTES + (mount->loop.large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
 
-	return bytes <= mount->chunk_bytes_max ? bytes : 0;
+	return bytes <= mount->lane.chunk_bytes_max ? bytes : 0;
 }
 
 /* Memory for a request's data: in the ring, if it has room and nobody waits for it. -EFAULT: it can't be written. */
@@ -106,20 +104,20 @@ static int place_body(struct k2i_mount *mount, struct request *request)
 	void *claim;
 
 	request->claim = NULL;
-	request->body = mount->body;
+	request->body = mount->loop.body;
 	request->body_room = K2I_WRITE_BYTES_MAX;
-	if (bytes == 0 || mount->queue.first || k2hft_producer_reserve(mount->producer, bytes, &claim))
+	if (bytes == 0 || mount->queue.first || k2hft_producer_reserve(mount->lane.producer, bytes, &claim))
 		return 0;
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 	request->body_room = bytes - K2I_HEADROOM_BYTES;
-	return k2i_populate(mount->populated, claim, bytes);
+	return k2i_populate(mount->loop.populated, claim, bytes);
 }
 
 static void give_back(struct k2i_mount *mount, struct request *request)
 {
 	if (request->claim)
-		(void)k2hft_producer_discard(mount->producer);
+		(void)k2hft_producer_discard(mount->lane.producer);
 	request->claim = NULL;
 }
 
@@ -129,12 +127,12 @@ static void join_body(struct k2i_mount *mount, struct request *request)
 	size_t bytes = request->bytes < sizeof(request->head) ? 0 : request->bytes - sizeof(request->head);
 
 	if (bytes > PLACE_BYTES)
-		mount->large_ahead = LARGE_AHEAD;
-	else if (mount->large_ahead)
-		mount->large_ahead--;
+		mount->loop.large_ahead = LARGE_AHEAD;
+	else if (mount->loop.large_ahead)
+		mount->loop.large_ahead--;
 	if (bytes <= request->body_room)
 		return;
-	request->body = memcpy(mount->body, request->body, request->body_room);
+	request->body = memcpy(mount->loop.body, request->body, request->body_room);
 	give_back(mount, request);
 }
 
@@ -155,9 +153,9 @@ static int receive(struct k2i_mount *mount, struct request *request)
 		return ring_failed();
 	parts[0] = (struct iovec){.iov_base = &request->head, .iov_len = sizeof(request->head)};
 	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = request->body_room};
-	parts[2] = (struct iovec){.iov_base = mount->body + request->body_room,
+	parts[2] = (struct iovec){.iov_base = mount->loop.body + request->body_room,
 				  .iov_len = K2I_WRITE_BYTES_MAX - request->body_room};
-	bytes = readv(mount->device_fd, parts, 3);
+	bytes = readv(mount->kernel.fd, parts, 3);
 	if (bytes >= (ssize_t)sizeof(request->head.in) && request->head.in.len == (size_t)bytes) {
 		request->bytes = (size_t)bytes;
 		join_body(mount, request);
@@ -181,7 +179,7 @@ static uint64_t offset_of(const struct k2i_mount *mount, const struct request *r
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, request->head.in.nodeid);
 	uint64_t offset = request->head.write.offset;
 
-	if (mount->writeback || !entry || !(request->head.write.flags & O_APPEND))
+	if (mount->kernel.writeback || !entry || !(request->head.write.flags & O_APPEND))
 		return offset;
 	return offset > entry->size ? offset : entry->size;
 }
@@ -204,11 +202,11 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 	/* What goes through the cache has the kernel ask for that by a SETATTR. */
 	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
 		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
-	k2hft_lease_committed(&mount->lease, write.bytes, k2i_mount_clock_ns());
+	k2hft_lease_committed(&mount->loop.lease, write.bytes, k2i_clock_now_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
 		k2i_pull_write(mount, request->head.in.nodeid, &write);
 	else
-		k2i_write_request(mount, &write);
+		k2i_request_write(mount, &write);
 }
 
 /* The kernel answers a question; it is made like a WRITE. */
@@ -225,34 +223,19 @@ static void serve_answer(struct k2i_mount *mount, const struct request *request)
 	k2i_pull_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);
 }
 
-/* A worker that takes over tells its libfuse what the kernel told this one's. */
-static void keep_init(struct k2i_mount *mount, size_t bytes)
-{
-	const struct fuse_init_in *init = (const void *)(mount->request + sizeof(struct fuse_in_header));
-
-	if (bytes > sizeof(mount->init) || bytes < sizeof(struct fuse_in_header) + 2 * sizeof(uint32_t))
-		return;
-	memcpy(mount->init, mount->request, bytes);
-	mount->resends = init->minor >= MINOR_WITH_RESEND;
-	mount->init_bytes = bytes;
-	if (!mount->resends)
-		k2i_log(K2HFT_LOG_WARNING, "mount: this kernel can't send requests again (Linux 6.9 can): if the "
-					   "worker dies, the mount ends");
-}
-
 /* All other requests, in one piece, for libfuse. */
 static void serve_other(struct k2i_mount *mount, struct request *request)
 {
 	size_t in_head = request->bytes < sizeof(request->head) ? request->bytes : sizeof(request->head);
-	struct fuse_buf buffer = {.size = request->bytes, .mem = mount->request};
+	struct fuse_buf buffer = {.size = request->bytes, .mem = mount->loop.request};
 
-	memcpy(mount->request, &request->head, in_head);
-	/* mount->body lies just behind the head. */
+	memcpy(mount->loop.request, &request->head, in_head);
+	/* mount->loop.body lies just behind the head. */
 	if (request->claim)
-		memcpy(mount->body, request->body, request->bytes - in_head);
+		memcpy(mount->loop.body, request->body, request->bytes - in_head);
 	give_back(mount, request);
 	if (request->head.in.opcode == FUSE_INIT)
-		keep_init(mount, request->bytes);
+		k2i_kernel_init_keep(mount, mount->loop.request, request->bytes);
 	k2i_deferred_opens_serve(mount, &buffer);
 }
 
@@ -281,9 +264,9 @@ static void serve(struct k2i_mount *mount, struct request *request)
 		give_back(mount, request);
 		memcpy(&argument, &request->head.write, sizeof(argument));
 		if (request->head.in.opcode == FUSE_FSYNC)
-			k2i_write_sync(mount, request->head.in.unique, argument);
+			k2i_request_sync(mount, request->head.in.unique, argument);
 		else if (!k2i_deferred_opens_interrupt(mount, argument))
-			k2i_queue_interrupt(mount, argument);
+			k2i_request_interrupt(mount, argument);
 		return;
 	}
 	serve_other(mount, request);
@@ -295,7 +278,7 @@ static int serve_one(struct k2i_mount *mount)
 	struct request request;
 	int status = receive(mount, &request);
 
-	mount->in_a_row = status > 0 ? mount->in_a_row + 1 : 0;
+	mount->loop.in_a_row = status > 0 ? mount->loop.in_a_row + 1 : 0;
 	if (status > 0) {
 		K2I_CRASH(mount_request_read);
 		serve(mount, &request);
@@ -308,19 +291,19 @@ static void take_signal(struct k2i_mount *mount)
 {
 	struct signalfd_siginfo signal;
 
-	if (read(mount->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
+	if (read(mount->loop.signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
 	if (signal.ssi_signo == SIGCHLD) {
 		k2i_truncate_probes_ended(mount);
 		k2i_journal_step();
 		return;
 	}
-	if ((pid_t)signal.ssi_pid != mount->keeper)
+	if ((pid_t)signal.ssi_pid != mount->keeper.pid)
 		return;
 	/* Below zero it is what was asked of another worker, which has died since. */
 	if (mount->asked && mount->ending && signal.ssi_int > 0) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
-		mount->deadline_ns = 0;
+		mount->drain.deadline_ns = 0;
 		return;
 	}
 	/* Not an unmount: a system that stops does both, in any order. */
@@ -349,9 +332,9 @@ static void end_by_kernel(struct k2i_mount *mount, int status)
 	if (status != -ENODEV)
 		k2i_log(K2HFT_LOG_WARNING, "mount: /dev/fuse: %s", strerror(-status));
 	else if (!mount->ending)
-		mount->aborted = is_aborted(mount);
-	(void)close(mount->device_fd);
-	mount->device_fd = -1;
+		mount->drain.aborted = is_aborted(mount);
+	(void)close(mount->kernel.fd);
+	mount->kernel.fd = -1;
 	k2i_pull_abandon(mount);
 	if (!mount->ending)
 		k2i_drain_begin(mount);
@@ -363,9 +346,9 @@ static int collect(struct k2i_mount *mount)
 {
 	uint64_t now_ns;
 
-	if (!mount->cached_first)
+	if (!mount->pull.first)
 		return -1;
-	now_ns = k2i_mount_clock_ns();
+	now_ns = k2i_clock_now_ns();
 	k2i_pull_run(mount, now_ns);
 	return k2i_pull_timeout_ms(mount, now_ns);
 }
@@ -380,9 +363,9 @@ static int sooner(int one_ms, int other_ms)
 static int send_much(struct k2i_mount *mount)
 {
 	if (mount->ending)
-		k2hft_lease_end(&mount->lease);
-	else if (mount->lease.held || mount->lease.large_ns)
-		return k2hft_lease_send(&mount->lease, k2i_mount_clock_ns());
+		k2hft_lease_end(&mount->loop.lease);
+	else if (mount->loop.lease.held || mount->loop.lease.large_ns)
+		return k2hft_lease_send(&mount->loop.lease, k2i_clock_now_ns());
 	return -1;
 }
 
@@ -398,8 +381,8 @@ static bool wants_request(struct k2i_mount *mount)
 	/* What is to be dropped when the ring is full waits for nothing. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
-	room = !mount->queue.first && k2hft_ring_space_wait(mount->ring, bytes, 0) == 0;
-	return !k2i_read_backoff_wanted(&mount->hold, room, mount->lease.held, k2i_mount_clock_ns());
+	room = !mount->queue.first && k2hft_ring_space_wait(mount->lane.ring, bytes, 0) == 0;
+	return !k2i_read_backoff_wanted(&mount->loop.backoff, room, mount->loop.lease.held, k2i_clock_now_ns());
 }
 
 /*
@@ -408,7 +391,7 @@ static bool wants_request(struct k2i_mount *mount)
  */
 static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
 {
-	bool unasked = mount->lease.held && waits[WAIT_DEVICE].events && mount->in_a_row % UNASKED_MAX;
+	bool unasked = mount->loop.lease.held && waits[WAIT_DEVICE].events && mount->loop.in_a_row % UNASKED_MAX;
 
 	if (!unasked && poll(waits, WAIT_COUNT, timeout_ms) >= 0)
 		return 0;
@@ -429,22 +412,22 @@ static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_
 static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms, error;
-	bool waiting = !k2i_queue_is_empty(mount) || mount->later_first || mount->ending;
+	bool waiting = !k2i_queue_is_empty(mount) || mount->deferred_opens.first || mount->ending;
 	uint64_t count;
 
 	/* See k2i_loop_progress. */
-	(void)atomic_exchange_explicit(&mount->waiting, waiting, memory_order_acq_rel);
+	(void)atomic_exchange_explicit(&mount->loop.waiting, waiting, memory_order_acq_rel);
 	if (waiting)
 		k2i_queue_run(mount);
 	k2i_journal_step();
 	k2i_routes_release_streams(mount);
 	if (waiting)
 		k2i_deferred_opens_run(mount);
-	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->device_fd, .events = wants_request(mount) ? POLLIN : 0};
-	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->progress_fd, .events = POLLIN};
-	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->signal_fd, .events = POLLIN};
-	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->lease), .events = POLLIN};
-	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->dropper_fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
+	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->kernel.fd, .events = wants_request(mount) ? POLLIN : 0};
+	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop.progress_fd, .events = POLLIN};
+	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop.signal_fd, .events = POLLIN};
+	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop.lease), .events = POLLIN};
+	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->cache_dropper.fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
 	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
 	timeout_ms = sooner(sooner(timeout_ms, k2i_cache_drop_run(mount)), k2i_truncate_probes_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
@@ -453,62 +436,14 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	if (error)
 		return error;
 	if (waits[WAIT_PROGRESS].revents)
-		(void)!read(mount->progress_fd, &count, sizeof(count));
+		(void)!read(mount->loop.progress_fd, &count, sizeof(count));
 	if (waits[WAIT_SWEEPER].revents)
 		k2i_cache_drop_heard(mount);
-	k2hft_lease_waited(&mount->lease);
+	k2hft_lease_waited(&mount->loop.lease);
 	return 0;
 }
 
 /* ---- taking over */
-
-/* Whose libfuse answers. */
-static struct k2i_mount *served;
-
-/*
- * libfuse answers by writev(2) and calls this one, since a program's symbols go before those of its libraries: an answer ends
- * a step, and the one to a repeated INIT goes nowhere. fuse_session_custom_io is there for that, but libfuse refuses it since
- * 3.18.3 if it is built as it is by default.
- */
-K2HFT_API ssize_t writev(int fd, const struct iovec *parts, int count)
-{
-	size_t bytes = 0;
-
-	/* Once it has unmounted both are -1. */
-	if (!served || fd != fuse_session_fd(served->session))
-		return syscall(SYS_writev, fd, parts, count);
-	if (!served->swallowing)
-		return k2i_reply_parts(served, parts, count);
-	for (int part = 0; part < count; part++)
-		bytes += parts[part].iov_len;
-	return (ssize_t)bytes;
-}
-
-static void repeat_init(struct k2i_mount *mount)
-{
-	struct fuse_buf buffer = {.size = mount->init_bytes, .mem = mount->request};
-
-	memcpy(mount->request, mount->init, mount->init_bytes);
-	mount->swallowing = true;
-	fuse_session_process_buf(mount->session, &buffer);
-	mount->swallowing = false;
-}
-
-/* All that the kernel has no answer to comes again, before anything new. */
-static int ask_again(struct k2i_mount *mount)
-{
-	struct fuse_out_header notification = {.len = sizeof(notification), .error = NOTIFY_RESEND};
-
-	K2I_CRASH(mount_resend_before);
-	if (write(mount->device_fd, &notification, sizeof(notification)) == (ssize_t)sizeof(notification)) {
-		K2I_CRASH(mount_resend_asked);
-		return 0;
-	}
-	if (errno == ENODEV)
-		return 0;
-	k2i_log(K2HFT_LOG_ERROR, "mount: the kernel can't send requests again: %s", strerror(errno));
-	return -errno;
-}
 
 static bool is_new(const struct request *request)
 {
@@ -524,7 +459,7 @@ static bool is_new(const struct request *request)
  */
 static int serve_again(struct k2i_mount *mount)
 {
-	struct pollfd device = {.fd = mount->device_fd, .events = POLLIN};
+	struct pollfd device = {.fd = mount->kernel.fd, .events = POLLIN};
 	struct request request;
 	bool came_new = false;
 
@@ -550,15 +485,15 @@ int k2i_loop_prepare(struct k2i_mount *mount)
 {
 	int status;
 
-	served = mount;
-	if (mount->workers == 1)
+	k2i_kernel_serve(mount);
+	if (mount->keeper.workers == 1)
 		return 0;
-	if (mount->init_bytes)
-		repeat_init(mount);
-	if (mount->device_fd < 0)
+	if (mount->kernel.init_bytes)
+		k2i_kernel_init_repeat(mount, mount->loop.request);
+	if (mount->kernel.fd < 0)
 		return 0;
 	k2i_reply_prepared(mount);
-	status = ask_again(mount);
+	status = k2i_kernel_resend(mount);
 	return status ? status : serve_again(mount);
 }
 
@@ -567,7 +502,7 @@ static bool ended(struct k2i_mount *mount)
 	if (!mount->ending)
 		return false;
 	/* What is acknowledged now is the client's thread's to say. */
-	k2hft_lease_end(&mount->lease);
+	k2hft_lease_end(&mount->loop.lease);
 	return k2i_drain_done(mount);
 }
 

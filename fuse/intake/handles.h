@@ -31,6 +31,13 @@ struct k2i_handle {
 	struct k2i_line_buffer line;
 };
 
+/* The open files, in shared memory. */
+struct k2i_handle_table {
+	struct k2i_handle **entries; /* by number; NULL: free */
+	uint32_t room, free_first, open_count;
+	struct k2i_handle *flushed_first; /* k2i_handle_in_record, and a close since */
+};
+
 /* -ENOMEM, -ENFILE. The handle takes `outlet` and `output` over. */
 int k2i_handle_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_route *route,
 		    struct k2i_outputfile *output, struct k2i_handle **handle);

@@ -42,7 +42,8 @@ struct k2i_queue {
 	struct k2i_queued *first, *last; /* for room */
 	struct k2i_queued *syncs;        /* for acknowledgement */
 	size_t bytes;                    /* of parked data */
-	size_t cached_bytes;             /* the same, out of the page cache */
+	bool resuming;       /* the worker is new: items go on when the kernel has sent their requests again */
+	size_t cached_bytes; /* the same, out of the page cache */
 };
 
 /* Parked data beyond this: no more requests are taken from the kernel. */
@@ -54,14 +55,13 @@ struct k2i_queue {
  */
 #define K2I_QUEUE_CACHED_BYTES_MAX (16u * 1024 * 1024)
 
+/* Takes an item's memory back, and its handle's if that has waited for it. */
+void k2i_queued_free(struct k2i_mount *mount, struct k2i_queued *item);
+/* Nobody waits for the item's request any more; its place in the queue stays. */
+void k2i_queued_forget_request(struct k2i_queued *item);
+
 /* Adds a copy of `item`, with a copy of `data` unless that is NULL; -ENOMEM. The handle is kept until it is through. */
 int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const char *data);
-/* Goes on with what can go on. */
-void k2i_queue_run(struct k2i_mount *mount);
-/* The kernel's INTERRUPT of request `unique`. */
-void k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique);
-/* Answers all that wait with `error` and forgets them. What of it had been accepted is lost, and counted. */
-void k2i_queue_abandon(struct k2i_mount *mount, int error);
 
 /*
  * For a successor: nothing goes on until the kernel has sent again what waits. Those requests are known by

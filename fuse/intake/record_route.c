@@ -29,7 +29,7 @@ static uint32_t mount_streams(const struct k2i_mount *mount)
 {
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 
-	(void)k2hft_ring_stats(mount->ring, &stats);
+	(void)k2hft_ring_stats(mount->lane.ring, &stats);
 	return stats.streams;
 }
 
@@ -38,8 +38,8 @@ static bool number_comes(const struct k2i_mount *mount)
 {
 	bool comes = release_count || mount_streams(mount) < K2HFT_STREAM_COUNT_MAX;
 
-	for (uint32_t at = 0; !comes && at < mount->handle_room; at++)
-		comes = mount->handles[at] && mount->handles[at]->released;
+	for (uint32_t at = 0; !comes && at < mount->handles.room; at++)
+		comes = mount->handles.entries[at] && mount->handles.entries[at]->released;
 	return comes && mount->settings->full != K2HFT_FULL_DROP && !mount->ending;
 }
 
@@ -55,7 +55,7 @@ static int declare(struct k2i_mount *mount, struct k2i_route *route, const char 
 		return 0;
 	if (strlen(path) > K2HFT_STREAM_PATH_BYTES_MAX)
 		return -ENAMETOOLONG;
-	status = k2hft_stream_declare(mount->ring, &stream, &route->stream_id);
+	status = k2hft_stream_declare(mount->lane.ring, &stream, &route->stream_id);
 	if (status == -ENOSPC) /* no number is free */
 		return number_comes(mount) ? -EAGAIN : -ENFILE;
 	if (status == -EBUSY) /* an attached process is stopped while it declares */
@@ -141,9 +141,9 @@ void k2i_routes_release_streams(struct k2i_mount *mount)
 
 		/* One that nobody has written to, as files that are only made or touched, waits for no acknowledgement. */
 		if (releases[release_count].used)
-			(void)k2hft_stream_release(mount->ring, stream_id);
+			(void)k2hft_stream_release(mount->lane.ring, stream_id);
 		else
-			(void)k2hft_stream_withdraw(mount->ring, stream_id);
+			(void)k2hft_stream_withdraw(mount->lane.ring, stream_id);
 	}
 }
 
@@ -183,17 +183,17 @@ void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route)
 /* The first of those that owe an end does so no more. */
 static void take_owing(struct k2i_mount *mount)
 {
-	struct k2i_route *route = mount->missing_newline_first;
+	struct k2i_route *route = mount->routes.missing_newline_first;
 
-	K2I_JOURNAL_KEEP(&mount->missing_newline_first);
-	mount->missing_newline_first = route->missing_newline_next;
+	K2I_JOURNAL_KEEP(&mount->routes.missing_newline_first);
+	mount->routes.missing_newline_first = route->missing_newline_next;
 	if (route->closed)
 		free_one(mount, route);
 }
 
 void k2i_routes_forget(struct k2i_mount *mount)
 {
-	while (mount->missing_newline_first)
+	while (mount->routes.missing_newline_first)
 		take_owing(mount);
 	k2i_routes_release_streams(mount);
 }
@@ -212,7 +212,7 @@ int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route)
 		if (route->output_missing)
 			k2i_log(K2HFT_LOG_WARNING, "mount: %s: its OUTPUTFILE can't be opened again", route->path);
 		/* The ring has forgotten who declared streams, but not their numbers. */
-		if (status == 0 && route->declared && mount->streams_forgotten)
+		if (status == 0 && route->declared && mount->lane.streams_forgotten)
 			status = declare(mount, route, route->path);
 	}
 	return status;
@@ -272,7 +272,7 @@ static int append_output(struct k2i_mount *mount, struct k2i_route *route, const
 	if (status == 0)
 		return 0;
 	k2i_mount_count(&mount->counts.output_errors, 1);
-	k2i_log_limited(&mount->output_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
+	k2i_log_limited(&mount->log.output, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "mount: %s: %s",
 			k2i_rule_settings(route->match)->output_file, strerror(-status));
 	return status;
 }
@@ -301,7 +301,7 @@ static uint64_t records_of(const struct k2i_mount *mount, const char *data, size
 static void lose(struct k2i_mount *mount, const struct k2i_route *route, const char *data, size_t bytes)
 {
 	k2i_mount_count(&mount->counts.lost_records, records_of(mount, data, bytes));
-	k2i_log_limited(&mount->lost_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+	k2i_log_limited(&mount->log.lost, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"mount: no memory: records that %s gets from another file are lost", route->path);
 }
 
@@ -363,7 +363,7 @@ static void count_judged(struct k2i_mount *mount, const struct k2i_route *route,
 {
 	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);
 	if (counts->filtered)
-		k2i_log_limited(&mount->filter_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
+		k2i_log_limited(&mount->log.filter, k2i_clock_now_ns(), K2HFT_LOG_INFO,
 				"mount: %s: %llu records that its rule does not let pass", route->path,
 				(unsigned long long)counts->filtered);
 	k2i_mount_count(&mount->counts.filtered_records, counts->filtered);
@@ -443,9 +443,9 @@ int k2i_route_take(struct k2i_mount *mount, struct k2i_route *route, const struc
 static void owe_end(struct k2i_mount *mount, struct k2i_route *route)
 {
 	if (!route->missing_newline) {
-		K2I_JOURNAL_KEEP(&mount->missing_newline_first);
-		route->missing_newline_next = mount->missing_newline_first;
-		mount->missing_newline_first = route;
+		K2I_JOURNAL_KEEP(&mount->routes.missing_newline_first);
+		route->missing_newline_next = mount->routes.missing_newline_first;
+		mount->routes.missing_newline_first = route;
 	}
 	route->missing_newline = true;
 	route->missing_newline_pid = route->writer_pid;
@@ -464,18 +464,18 @@ static void drop_pending(struct k2i_mount *mount, struct k2i_route *route)
 	route->pending_bytes = route->pending_from = 0;
 	/* Other records take the place of these. */
 	k2i_journal_step();
-	k2hft_producer_drop(mount->producer, records);
-	k2i_log_limited(&mount->full_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+	k2hft_producer_drop(mount->lane.producer, records);
+	k2i_log_limited(&mount->log.full, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 			"mount: the ring is full: %llu records were dropped", (unsigned long long)records);
 }
 
 void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *route)
 {
 	k2i_mount_count(&mount->counts.pieces, 1);
-	k2i_log_limited(&mount->piece_limit, k2i_mount_clock_ns(), K2HFT_LOG_INFO,
+	k2i_log_limited(&mount->log.piece, k2i_clock_now_ns(), K2HFT_LOG_INFO,
 			"mount: a record of %s goes in pieces: it is over LINEMAX (%zu bytes), or fsync(2) came in the "
 			"middle of it",
-			route->path, mount->limits.piece_bytes_max);
+			route->path, mount->line_limits.piece_bytes_max);
 }
 
 /* One chunk of what is pending. */
@@ -493,16 +493,17 @@ static int push_one(struct k2i_mount *mount, struct k2i_route *route)
 	int status;
 
 	if (!binary) {
-		count = k2i_lines_chunk(data, bytes, mount->chunk_bytes_max, mount->limits.piece_bytes_max, &cut);
-	} else if (bytes > mount->chunk_bytes_max) {
-		count = mount->chunk_bytes_max;
+		count = k2i_lines_chunk(data, bytes, mount->lane.chunk_bytes_max, mount->line_limits.piece_bytes_max,
+					&cut);
+	} else if (bytes > mount->lane.chunk_bytes_max) {
+		count = mount->lane.chunk_bytes_max;
 		cut = true;
 	}
 	if (cut || (count == bytes && route->pending_continues))
 		chunk.flags |= K2HFT_CHUNK_CONTINUES;
 	if (route->pending_continued)
 		chunk.flags |= K2HFT_CHUNK_CONTINUED;
-	status = k2hft_producer_reserve(mount->producer, count, &payload);
+	status = k2hft_producer_reserve(mount->lane.producer, count, &payload);
 	if (status)
 		return status;
 	/* Not sooner: while the ring is full, every request that is served comes by here. */
@@ -514,10 +515,10 @@ static int push_one(struct k2i_mount *mount, struct k2i_route *route)
 	route->pending_continued = cut;
 	if (cut)
 		k2i_route_count_piece(mount, route);
-	status = k2i_journal_commit(mount->producer, &chunk, 0, count, false);
+	status = k2i_journal_commit(mount->lane.producer, &chunk, 0, count, false);
 	if (status) {
 		route->pending_from -= count;
-		(void)k2hft_producer_discard(mount->producer);
+		(void)k2hft_producer_discard(mount->lane.producer);
 	}
 	return status;
 }
@@ -532,7 +533,7 @@ static int push_end(struct k2i_mount *mount, struct k2i_route *route)
 		.flags = K2HFT_CHUNK_CONTINUED,
 	};
 	void *payload;
-	int status = k2hft_producer_reserve(mount->producer, 1, &payload);
+	int status = k2hft_producer_reserve(mount->lane.producer, 1, &payload);
 
 	if (status)
 		return status;
@@ -540,10 +541,10 @@ static int push_end(struct k2i_mount *mount, struct k2i_route *route)
 	use(route);
 	K2I_JOURNAL_KEEP(route);
 	route->missing_newline = false;
-	status = k2i_journal_commit(mount->producer, &chunk, 0, 1, false);
+	status = k2i_journal_commit(mount->lane.producer, &chunk, 0, 1, false);
 	if (status) {
 		route->missing_newline = true;
-		(void)k2hft_producer_discard(mount->producer);
+		(void)k2hft_producer_discard(mount->lane.producer);
 	}
 	return status;
 }
@@ -552,10 +553,10 @@ int k2i_routes_terminate(struct k2i_mount *mount)
 {
 	int status = 0;
 
-	while (mount->missing_newline_first && status == 0) {
+	while (mount->routes.missing_newline_first && status == 0) {
 		/* A worker can have died between the one and the other. */
-		if (mount->missing_newline_first->missing_newline)
-			status = push_end(mount, mount->missing_newline_first);
+		if (mount->routes.missing_newline_first->missing_newline)
+			status = push_end(mount, mount->routes.missing_newline_first);
 		if (status == 0)
 			take_owing(mount);
 	}

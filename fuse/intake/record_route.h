@@ -41,6 +41,11 @@ struct k2i_route {
 	uint64_t time_ns;
 };
 
+/* What the routes of a mount share. */
+struct k2i_routes {
+	struct k2i_route *missing_newline_first; /* see k2i_routes_terminate */
+};
+
 /* Whole records, one after the other; or one piece of a record. */
 struct k2i_records {
 	const char *data;

@@ -25,22 +25,18 @@ struct k2i_write {
 };
 
 /*
- * A WRITE request: answers it, now or when the ring has room for its data. A claim is committed or given back in any
- * case.
- */
-void k2i_write_request(struct k2i_mount *mount, const struct k2i_write *write);
-
-/*
  * Commits the data where it stands and answers, if that can be: others' records need no end before, and nothing waits.
  * false, with a status: it failed.
  */
 bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, int *status);
 
+/* Takes what is written directly to `handle`: into the ring, or into the queue. Answers it, or an item of the queue will. */
+void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle);
+/* Answers with an error, which is counted. */
+void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, int status);
+
 /* Without anything of it in the ring. */
 void k2i_write_give_back(struct k2i_mount *mount, const struct k2i_write *write);
-
-/* The kernel's INTERRUPT of a WRITE request that is not parked yet. It comes once, so that is remembered. */
-void k2i_write_interrupt(struct k2i_mount *mount, uint64_t unique);
 
 /*
  * What follows the watermark of a file that is written through the page cache; the same, but the request is answered as
@@ -52,15 +48,6 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
  */
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);
 
-/* An FSYNC request: is answered when all that was written before is acknowledged. */
-void k2i_write_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);
-
-/*
- * Adds what answers `unique` then, and in front of it what is held of the file's records; nothing goes on yet.
- * `answer_bytes`: to a WRITE. -ENOMEM
- */
-int k2i_write_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t unique, size_t answer_bytes);
-
 /* Its last record ends here. -ENOMEM: it does not. */
 int k2i_write_end(struct k2i_mount *mount, struct k2i_handle *handle);
 /* The kernel has released the handle: the same, or the record is lost. */
@@ -68,8 +55,5 @@ void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle);
 
 /* All open files' unterminated records, at the end. */
 void k2i_write_end_all(struct k2i_mount *mount);
-
-/* What a parked item does next: 0 done, -EAGAIN the ring is full, others: an error for the writer. */
-int k2i_write_advance(struct k2i_mount *mount, struct k2i_queued *item);
 
 #endif

@@ -44,8 +44,8 @@ static int publish(struct k2i_mount *mount, const struct k2i_write *write, const
 	bool answered = prepare_answer(write);
 
 	if (bytes)
-		return k2i_journal_commit(mount->producer, chunk, (size_t)(begin - write->claim), bytes, answered);
-	(void)k2hft_producer_discard(mount->producer);
+		return k2i_journal_commit(mount->lane.producer, chunk, (size_t)(begin - write->claim), bytes, answered);
+	(void)k2hft_producer_discard(mount->lane.producer);
 	if (answered)
 		k2i_journal_step_answered();
 	else
@@ -110,7 +110,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 	const char *end;
 
-	if (!route->transfer || route->next || mount->limits.record_bytes_max)
+	if (!route->transfer || route->next || mount->line_limits.record_bytes_max)
 		return false;
 	/* What judges records judges whole ones; what replaces them makes them longer. */
 	if (!route->passes_all && (line->continued || k2i_rule_replaces(route->match)))
@@ -120,11 +120,11 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (route->rest_dropped || mount->missing_newline_first || write->bytes > mount->limits.piece_bytes_max ||
-	    line->held_bytes + write->bytes > most)
+	if (route->rest_dropped || mount->routes.missing_newline_first ||
+	    write->bytes > mount->line_limits.piece_bytes_max || line->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
-	if (!end || line->held_bytes + (size_t)(end - write->data) >= mount->limits.piece_bytes_max)
+	if (!end || line->held_bytes + (size_t)(end - write->data) >= mount->line_limits.piece_bytes_max)
 		return false;
 	*whole = k2i_lines_whole(write->data, write->bytes);
 	return true;
@@ -136,7 +136,7 @@ static bool claim_late(struct k2i_mount *mount, const struct k2i_handle *handle,
 	size_t before = handle->line.held_bytes;
 	void *claim;
 
-	if (mount->queue.first || k2hft_producer_reserve(mount->producer, before + write->bytes, &claim))
+	if (mount->queue.first || k2hft_producer_reserve(mount->lane.producer, before + write->bytes, &claim))
 		return false;
 	write->claim = claim;
 	write->data = memcpy(write->claim + before, write->data, write->bytes);
@@ -155,6 +155,6 @@ bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, 
 	if (*status == 0 && write->unique)
 		k2i_reply_prepared(mount);
 	if (*status && !write->claim)
-		(void)k2hft_producer_discard(mount->producer);
+		(void)k2hft_producer_discard(mount->lane.producer);
 	return *status == 0;
 }

@@ -87,8 +87,8 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 
 		if (order)
 			order = forward(worker, order);
-		number = next_signal(signals, order || mount->dropper_missing);
-		if (mount->dropper_missing)
+		number = next_signal(signals, order || mount->cache_dropper.missing);
+		if (mount->cache_dropper.missing)
 			k2i_cache_dropper_start(mount);
 		if (number == SIGCHLD) {
 			k2i_cache_dropper_check(mount);
@@ -97,7 +97,7 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
 			return status;
 		if (number == SIGUSR1) {
-			*ready_ns = k2i_mount_clock_ns();
+			*ready_ns = k2i_clock_now_ns();
 			k2i_daemon_ready();
 			k2i_cache_dropper_start(mount);
 		}
@@ -130,7 +130,7 @@ static bool is_short(int status)
 static void say_died(struct k2i_mount *mount, int status)
 {
 	if (is_short(status))
-		k2i_log_limited(&mount->short_limit, k2i_mount_clock_ns(), K2HFT_LOG_ERROR,
+		k2i_log_limited(&mount->log.short_of, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"mount: no worker: there is no process or thread to be had; writers wait for one");
 	else if (WIFSIGNALED(status))
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker died (%s)", strsignal(WTERMSIG(status)));
@@ -157,14 +157,14 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 {
 	pid_t worker;
 
-	mount->workers++;
+	mount->keeper.workers++;
 	worker = fork();
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
 	if (worker > 0)
 		return wait_for_end(mount, worker, asked, signals, ready_ns);
-	mount->workers--;
-	if (mount->begun || !children_elsewhere())
+	mount->keeper.workers--;
+	if (mount->keeper.begun || !children_elsewhere())
 		return K2I_STATUS_SHORT << 8;
 	k2i_log(K2HFT_LOG_ERROR,
 		"mount: workers are in another namespace of pids, which has ended: unshare(1) needs --fork");
@@ -203,9 +203,9 @@ static unsigned failures_after(unsigned failures, int status, bool may_end, uint
 /* Whether the mount ends with the worker that died. */
 static bool give_up(const struct k2i_mount *mount, unsigned failures)
 {
-	const char *mount_point = mount->options->mount_point, *file = mount->ring_file;
+	const char *mount_point = mount->options->mount_point, *file = mount->lane.ring_file;
 
-	if (mount->init_bytes && !mount->resends)
+	if (mount->kernel.init_bytes && !mount->kernel.resends)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount_point);
 	else if (failures == FAILURES_MAX)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends: %u workers in a row failed soon after their start",
@@ -227,20 +227,20 @@ int k2i_keeper_run(struct k2i_mount *mount)
 	int asked = 0; /* to end, by this signal */
 	sigset_t signals;
 
-	mount->keeper = getpid();
+	mount->keeper.pid = getpid();
 	block_signals(&signals);
 	for (;;) {
-		uint64_t began_ns = k2i_mount_clock_ns(), ready_ns = 0, died_ns;
+		uint64_t began_ns = k2i_clock_now_ns(), ready_ns = 0, died_ns;
 		int status = let_work(mount, &asked, &signals, &ready_ns);
 
 		if (ended(status)) {
-			if (!mount->begun)
+			if (!mount->keeper.begun)
 				k2i_daemon_failed(WEXITSTATUS(status));
 			return WEXITSTATUS(status);
 		}
 		say_died(mount, status);
-		died_ns = k2i_mount_clock_ns();
-		failures = failures_after(failures, status, !mount->begun || end_asked(asked),
+		died_ns = k2i_clock_now_ns();
+		failures = failures_after(failures, status, !mount->keeper.begun || end_asked(asked),
 					  ready_ns ? died_ns - ready_ns : 0);
 		if (give_up(mount, failures)) {
 			k2i_daemon_failed(K2I_STATUS_FAILED);

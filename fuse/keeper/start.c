@@ -27,44 +27,9 @@
 #include "fuse/base/journal.h"
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/tree/tree.h"
-
-uint64_t k2i_mount_clock_ns(void)
-{
-	return k2i_clock_ns(CLOCK_MONOTONIC);
-}
-
-int k2i_mount_fail(const char *what, int status)
-{
-	k2i_log(K2HFT_LOG_ERROR, "%s: %s", what, strerror(-status));
-	return status;
-}
+#include "fuse/base/mount_point.h"
 
 /* ---- checks */
-
-int k2i_mount_point_device(int directory_fd, const char *path, int flags, dev_t *device)
-{
-	struct statx info;
-
-	if (statx(directory_fd, path, flags | AT_STATX_DONT_SYNC, STATX_TYPE, &info))
-		return -errno;
-	*device = makedev(info.stx_dev_major, info.stx_dev_minor);
-	return 0;
-}
-
-/*
- * The kernel remembers a dead mount's attributes for a while, but not how full it is. By O_PATH, which no automount takes
- * for somebody who comes.
- */
-bool k2i_mount_point_is_dead(const char *mount_point)
-{
-	int place = open(mount_point, O_PATH | O_CLOEXEC);
-	struct statfs info;
-	bool dead = place >= 0 && fstatfs(place, &info) && errno == ENOTCONN;
-
-	if (place >= 0)
-		(void)close(place);
-	return dead;
-}
 
 /* As of x-systemd.automount: whoever comes there waits until a mount covers it. */
 static bool is_automount(const char *path)
@@ -174,9 +139,9 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	memset(made, 0, sizeof(*made));
 	*mount = made;
 	made->options = options;
-	made->started_ns = k2i_mount_clock_ns();
-	made->device_fd = made->progress_fd = made->signal_fd = made->ring_fd = -1;
-	made->dropper_fds[0] = made->dropper_fds[1] = -1;
+	made->keeper.started_ns = k2i_clock_now_ns();
+	made->kernel.fd = made->loop.progress_fd = made->loop.signal_fd = made->lane.ring_fd = -1;
+	made->cache_dropper.fds[0] = made->cache_dropper.fds[1] = -1;
 	status = load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
@@ -254,12 +219,12 @@ static int make_ring(struct k2i_mount *mount)
 			"acknowledged are lost",
 			options.path, (unsigned long long)waiting);
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
-		mount->ring_file = realpath(options.path, NULL);
+		mount->lane.ring_file = realpath(options.path, NULL);
 		warn_kept_size(ring, &options);
 	}
 	/* Processes that are attached wait for the next worker then. */
-	mount->ring_fd = k2hft_ring_keep(ring);
-	status = mount->ring_fd < 0 ? mount->ring_fd : 0;
+	mount->lane.ring_fd = k2hft_ring_keep(ring);
+	status = mount->lane.ring_fd < 0 ? mount->lane.ring_fd : 0;
 	k2hft_ring_close(ring);
 	return status ? k2i_mount_fail(status == -ENOENT ? "/proc, which a mount needs" : "/proc/self/fd", status) : 0;
 }
@@ -291,24 +256,24 @@ static int mount_it(struct k2i_mount *mount)
 	int flags, status;
 
 	fuse_set_log_func(take_fuse_log);
-	mount->session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
-	if (!mount->session) /* it has said which option it does not know */
+	mount->kernel.session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
+	if (!mount->kernel.session) /* it has said which option it does not know */
 		return K2I_STATUS_USAGE;
 	if (access("/dev/fuse", F_OK))
 		return k2i_mount_fail("/dev/fuse", -errno);
-	if (fuse_session_mount(mount->session, mount->options->mount_point)) {
+	if (fuse_session_mount(mount->kernel.session, mount->options->mount_point)) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: can't be mounted", mount->options->mount_point);
 		return -EIO;
 	}
-	mount->mounted = true;
+	mount->kernel.mounted = true;
 	/* libfuse closes its descriptor before it unmounts; with ours the requests of open files still come. */
-	mount->device_fd = fcntl(fuse_session_fd(mount->session), F_DUPFD_CLOEXEC, 0);
-	if (mount->device_fd < 0)
+	mount->kernel.fd = fcntl(fuse_session_fd(mount->kernel.session), F_DUPFD_CLOEXEC, 0);
+	if (mount->kernel.fd < 0)
 		return k2i_mount_fail("/dev/fuse", -errno);
-	flags = fcntl(mount->device_fd, F_GETFL);
-	if (fcntl(mount->device_fd, F_SETFL, flags | O_NONBLOCK))
+	flags = fcntl(mount->kernel.fd, F_GETFL);
+	if (fcntl(mount->kernel.fd, F_SETFL, flags | O_NONBLOCK))
 		return k2i_mount_fail("/dev/fuse", -errno);
-	status = k2i_mount_point_device(AT_FDCWD, mount->options->mount_point, 0, &mount->device);
+	status = k2i_mount_point_device(AT_FDCWD, mount->options->mount_point, 0, &mount->kernel.device);
 	return status ? k2i_mount_fail(mount->options->mount_point, status) : 0;
 }
 
@@ -331,79 +296,22 @@ int k2i_start_mount(struct k2i_mount *mount)
 	return status;
 }
 
-/*
- * What its worker has unmounted must not be unmounted again, yet only so does libfuse free the name. It leaves the mount
- * point alone if its descriptor says that the other end is gone: a pipe's does.
- */
-static void forget_mount(struct fuse_session *session)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC))
-		return;
-	(void)close(ends[0]);
-	if (dup2(ends[1], fuse_session_fd(session)) >= 0)
-		fuse_session_unmount(session);
-	(void)close(ends[1]);
-}
-
-/* At the mount point. */
-static bool is_there(const struct k2i_mount *mount)
-{
-	dev_t device = 0;
-
-	(void)k2i_mount_point_device(AT_FDCWD, mount->options->mount_point, AT_NO_AUTOMOUNT, &device);
-	return mount->device == 0 || device == mount->device;
-}
-
-/* libfuse unmounts whatever is at the mount point by now. */
-void k2i_mount_point_unmount(struct k2i_mount *mount)
-{
-	struct pollfd kernel = {.fd = fuse_session_fd(mount->session)};
-
-	if (is_there(mount)) {
-		fuse_session_unmount(mount->session);
-		return;
-	}
-	/* An error: the kernel has it nowhere any more. */
-	if (poll(&kernel, 1, 0) == 0)
-		k2i_log(K2HFT_LOG_WARNING,
-			"mount: %s is not this mount any more, and what is there is left alone: where this mount still "
-			"is, moved, covered or copied, umount(8) is to remove it",
-			mount->options->mount_point);
-	forget_mount(mount->session);
-}
-
-/* libfuse 3.17 can have umount(8) unmount, for which no process may be to be had: what is left then is dead by now. */
-static void undo_session(struct k2i_mount *mount)
-{
-	const char *mount_point = mount->options->mount_point;
-
-	if (mount->mounted)
-		k2i_mount_point_unmount(mount);
-	else if (mount->begun)
-		forget_mount(mount->session);
-	if ((mount->mounted || mount->begun) && is_there(mount) && k2i_mount_point_is_dead(mount_point))
-		(void)umount2(mount_point, MNT_DETACH);
-	fuse_session_destroy(mount->session);
-}
-
 void k2i_start_undo(struct k2i_mount *mount)
 {
 	if (!mount)
 		return;
-	if (mount->device_fd >= 0)
-		(void)close(mount->device_fd);
-	if (mount->session)
-		undo_session(mount);
+	if (mount->kernel.fd >= 0)
+		(void)close(mount->kernel.fd);
+	if (mount->kernel.session)
+		k2i_mount_point_undo(mount);
 	k2i_cache_dropper_end(mount);
-	if (mount->ring_fd >= 0)
-		(void)close(mount->ring_fd);
+	if (mount->lane.ring_fd >= 0)
+		(void)close(mount->lane.ring_fd);
 	k2i_nodes_free(mount->nodes);
 	k2i_outputfiles_close(mount->outputfiles);
 	k2i_rules_free(mount->rules);
 	if (mount->settings)
 		k2i_sender_config_free(&mount->config);
-	free(mount->ring_file);
+	free(mount->lane.ring_file);
 	k2i_journal_destroy();
 }

@@ -20,14 +20,6 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 int k2i_start_background(struct k2i_mount *mount);
 /* Ring, tree, mount: all that outlives a worker. 0, -errno or K2I_STATUS_USAGE; logs what is wrong. */
 int k2i_start_mount(struct k2i_mount *mount);
-/* Logs what is wrong with `what`, at the start of a mount or of a worker; returns `status`, which is -errno. */
-int k2i_mount_fail(const char *what, int status);
-/* Whether a mount is there that has no server any more. */
-bool k2i_mount_point_is_dead(const char *mount_point);
-/* What is mounted at `path`, without asking its server, who may be this process; arguments as of statx(2). 0 or -errno. */
-int k2i_mount_point_device(int directory_fd, const char *path, int flags, dev_t *device);
-/* Nothing but this mount: what others have mounted at its place since stays. */
-void k2i_mount_point_unmount(struct k2i_mount *mount);
 /* Takes back whatever was done; NULL is allowed. */
 void k2i_start_undo(struct k2i_mount *mount);
 

@@ -13,6 +13,7 @@
 
 #include "fuse/cached/writeback_pull.h"
 #include "app/program/daemon.h"
+#include "fuse/intake/advance.h"
 #include "fuse/intake/handles.h"
 #include "fuse/device/loop.h"
 #include "fuse/mount.h"
@@ -21,6 +22,7 @@
 #include "fuse/device/populate.h"
 #include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
+#include "fuse/base/mount_point.h"
 #include "fuse/cached/cache_drop.h"
 
 #define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
@@ -49,12 +51,12 @@ static int open_descriptors(struct k2i_mount *mount)
 	(void)sigemptyset(&ends);
 	(void)sigaddset(&ends, K2I_SIGNAL_END);
 	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
-	mount->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	mount->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	mount->request = request_memory();
-	if (mount->signal_fd < 0 || mount->progress_fd < 0 || !mount->request)
+	mount->loop.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	mount->loop.progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mount->loop.request = request_memory();
+	if (mount->loop.signal_fd < 0 || mount->loop.progress_fd < 0 || !mount->loop.request)
 		return k2i_mount_fail("descriptors", errno ? -errno : -ENOMEM);
-	mount->body = mount->request + K2I_REQUEST_HEAD_BYTES;
+	mount->loop.body = mount->loop.request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
 
@@ -65,26 +67,26 @@ static int open_ring(struct k2i_mount *mount)
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 	int status;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->ring_fd);
-	status = k2hft_ring_open(&options, &mount->ring);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", mount->lane.ring_fd);
+	status = k2hft_ring_open(&options, &mount->lane.ring);
 	if (status == 0)
-		(void)k2hft_ring_stats(mount->ring, &stats);
+		(void)k2hft_ring_stats(mount->lane.ring, &stats);
 	/* The numbers of a dead worker's streams count no longer if nobody else was attached. */
-	mount->streams_forgotten = stats.streams == 0;
+	mount->lane.streams_forgotten = stats.streams == 0;
 	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
 	if (status == 0)
-		k2i_journal_settle(mount->ring);
+		k2i_journal_settle(mount->lane.ring);
 	if (status == 0)
-		status = k2hft_producer_open(mount->ring, &mount->producer);
+		status = k2hft_producer_open(mount->lane.ring, &mount->lane.producer);
 	if (status == 0)
-		status = k2i_populated_create(mount->ring, &mount->populated);
+		status = k2i_populated_create(mount->lane.ring, &mount->loop.populated);
 	if (status)
 		return k2i_mount_fail("ring", status);
-	mount->chunk_bytes_max = stats.payload_bytes_max;
-	mount->limits.record_bytes_max = mount->settings->record_bytes_limit;
-	mount->limits.piece_bytes_max = mount->chunk_bytes_max;
-	if (mount->settings->record_bytes_max < mount->chunk_bytes_max)
-		mount->limits.piece_bytes_max = (size_t)mount->settings->record_bytes_max;
+	mount->lane.chunk_bytes_max = stats.payload_bytes_max;
+	mount->line_limits.record_bytes_max = mount->settings->record_bytes_limit;
+	mount->line_limits.piece_bytes_max = mount->lane.chunk_bytes_max;
+	if (mount->settings->record_bytes_max < mount->lane.chunk_bytes_max)
+		mount->line_limits.piece_bytes_max = (size_t)mount->settings->record_bytes_max;
 	return 0;
 }
 
@@ -97,12 +99,12 @@ static int open_client(struct k2i_mount *mount)
 	(void)k2hft_sender_client_options(&mount->config.options, &options);
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
-	status = k2hft_client_open(mount->ring, &options, &mount->client);
-	mount->lease.client = mount->client;
+	status = k2hft_client_open(mount->lane.ring, &options, &mount->lane.client);
+	mount->loop.lease.client = mount->lane.client;
 	if (status == 0)
-		status = k2hft_client_thread_start(mount->client);
+		status = k2hft_client_thread_start(mount->lane.client);
 	/* The keeper says so, and not each time. */
-	if (status == -EAGAIN && mount->begun)
+	if (status == -EAGAIN && mount->keeper.begun)
 		return status;
 	return status ? k2i_mount_fail("client", status) : 0;
 }
@@ -110,23 +112,23 @@ static int open_client(struct k2i_mount *mount)
 /* What the last one had for itself is not this one's. */
 static void begin(struct k2i_mount *mount)
 {
-	mount->ring = NULL;
-	mount->producer = NULL;
-	mount->client = NULL;
-	mount->populated = NULL;
-	mount->request = mount->body = NULL;
-	mount->signal_fd = mount->progress_fd = -1;
-	mount->swallowing = mount->resuming = false;
-	mount->lease = (struct k2hft_lease){.client = NULL};
-	mount->hold = (struct k2i_read_backoff){.full_since_ns = 0};
-	mount->in_a_row = 0;
-	mount->drain_files = 0;
-	mount->last_ns = 0;
+	mount->lane.ring = NULL;
+	mount->lane.producer = NULL;
+	mount->lane.client = NULL;
+	mount->loop.populated = NULL;
+	mount->loop.request = mount->loop.body = NULL;
+	mount->loop.signal_fd = mount->loop.progress_fd = -1;
+	mount->kernel.swallowing = mount->queue.resuming = false;
+	mount->loop.lease = (struct k2hft_lease){.client = NULL};
+	mount->loop.backoff = (struct k2i_read_backoff){.full_since_ns = 0};
+	mount->loop.in_a_row = 0;
+	mount->drain.files = 0;
+	mount->drain.last_ns = 0;
 	mount->deferred_writes = NULL;
-	mount->probes = NULL;
-	mount->later_first = NULL;
-	mount->pull_due_ns = UINT64_MAX;
-	atomic_store(&mount->waiting, false);
+	mount->probes.first = NULL;
+	mount->deferred_opens.first = NULL;
+	mount->pull.due_ns = UINT64_MAX;
+	atomic_store(&mount->loop.waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -147,18 +149,18 @@ static int start(struct k2i_mount *mount)
 
 static void end(struct k2i_mount *mount)
 {
-	k2hft_client_close(mount->client);
+	k2hft_client_close(mount->lane.client);
 	k2i_queue_abandon(mount, -ECONNABORTED);
 	k2i_handles_free(mount);
-	k2hft_producer_close(mount->producer);
-	k2i_populated_free(mount->populated);
-	k2hft_ring_close(mount->ring);
-	if (mount->signal_fd >= 0)
-		(void)close(mount->signal_fd);
-	if (mount->progress_fd >= 0)
-		(void)close(mount->progress_fd);
-	if (mount->request)
-		(void)munmap(mount->request, REQUEST_BYTES);
+	k2hft_producer_close(mount->lane.producer);
+	k2i_populated_free(mount->loop.populated);
+	k2hft_ring_close(mount->lane.ring);
+	if (mount->loop.signal_fd >= 0)
+		(void)close(mount->loop.signal_fd);
+	if (mount->loop.progress_fd >= 0)
+		(void)close(mount->loop.progress_fd);
+	if (mount->loop.request)
+		(void)munmap(mount->loop.request, REQUEST_BYTES);
 }
 
 int k2i_worker_run(struct k2i_mount *mount)
@@ -167,22 +169,22 @@ int k2i_worker_run(struct k2i_mount *mount)
 	int status;
 
 	begin(mount);
-	if (getppid() != mount->keeper) {
+	if (getppid() != mount->keeper.pid) {
 		k2i_log(K2HFT_LOG_ERROR,
 			"mount: the keeper has ended, or is in another namespace of pids: unshare(1) needs --fork");
 		return K2I_STATUS_FAILED;
 	}
 	status = start(mount);
-	if (status && mount->begun)
+	if (status && mount->keeper.begun)
 		return status == -EAGAIN ? K2I_STATUS_SHORT : K2I_STATUS_AGAIN;
 	if (status)
 		return K2I_STATUS_FAILED;
-	if (!mount->begun)
+	if (!mount->keeper.begun)
 		k2i_log(K2HFT_LOG_INFO, strchr(host, ':') ? "mount: %s, to [%s]:%s" : "mount: %s, to %s:%s",
 			mount->options->mount_point, host, mount->config.options.port);
-	mount->begun = true;
+	mount->keeper.begun = true;
 	k2i_daemon_follow();
-	(void)kill(mount->keeper, SIGUSR1);
+	(void)kill(mount->keeper.pid, SIGUSR1);
 	status = k2i_loop_run(mount);
 	/* As if it had been killed: who waits, waits for the next one. */
 	if (status == -EMFILE || status == -EFAULT)

@@ -56,7 +56,7 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	/* So much some programs gather before they write: no more than elsewhere, or records would wait for it. */
 	info->st_blksize = BLOCK_BYTES;
 	/* What is read is OUTPUTFILE, so that is how long it is. With its cache the kernel knows better. */
-	if (!mount->writeback && S_ISREG(entry->mode) && k2i_outputfiles_readable(mount->outputfiles) &&
+	if (!mount->kernel.writeback && S_ISREG(entry->mode) && k2i_outputfiles_readable(mount->outputfiles) &&
 	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&
 	    k2i_outputfile_size(mount, path, &bytes) == 0)
 		info->st_size = (off_t)bytes;
@@ -70,7 +70,7 @@ static double attributes_seconds(const struct k2i_mount *mount, uint64_t node)
 	/* A write takes them away, and the kernel does not hear of it. */
 	bool set_ids = entry && S_ISREG(entry->mode) && entry->mode & (S_ISUID | S_ISGID);
 
-	return set_ids || k2i_drain_wanted(mount) || (entry && k2i_pull_left(entry)) ? 0 : K2I_CACHE_SECONDS;
+	return set_ids || k2i_mount_ends(mount) || (entry && k2i_pull_left(entry)) ? 0 : K2I_CACHE_SECONDS;
 }
 
 void k2i_op_entry(struct k2i_mount *mount, uint32_t node, struct fuse_entry_param *entry)
@@ -160,7 +160,7 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 
 	/* stat(2) and fstat(2) ask without a handle. */
 	if (handle && handle->cached && handle->node == node) {
-		if (k2i_drain_wanted(mount)) {
+		if (k2i_mount_ends(mount)) {
 			k2i_mount_count_refused(mount, -ECONNABORTED);
 			(void)fuse_reply_err(req, ECONNABORTED);
 			return;
@@ -251,7 +251,7 @@ static void begin_change(struct k2i_mount *mount, const struct change *change)
 {
 	struct change *later;
 
-	if (!mount->writeback || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
+	if (!mount->kernel.writeback || !(change->to_set & FUSE_SET_ATTR_SIZE)) {
 		change_now(mount, change);
 		return;
 	}
@@ -310,14 +310,14 @@ void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)
 		(void)fuse_reply_err(req, -status);
 		return;
 	}
-	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)mount->keeper, mount->ring_fd);
-	(void)fuse_reply_readlink(req, mount->ring_file ? mount->ring_file : path);
+	(void)snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)mount->keeper.pid, mount->lane.ring_fd);
+	(void)fuse_reply_readlink(req, mount->lane.ring_file ? mount->lane.ring_file : path);
 }
 
 void k2i_op_statfs(fuse_req_t req, fuse_ino_t node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->ring);
+	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->lane.ring);
 	struct statvfs info = {.f_bsize = BLOCK_BYTES, .f_frsize = BLOCK_BYTES, .f_namemax = K2I_NODE_NAME_BYTES_MAX};
 	uint64_t used;
 

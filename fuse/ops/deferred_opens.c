@@ -24,13 +24,13 @@ void k2i_deferred_open_want(fuse_req_t req)
 {
 	struct k2i_mount *mount = fuse_req_userdata(req);
 
-	mount->later_wanted = true;
+	mount->deferred_opens.wanted = true;
 	fuse_reply_none(req);
 }
 
 static void keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
 {
-	struct k2i_deferred_open **place = &mount->later_first, *later = malloc(sizeof(*later) + bytes);
+	struct k2i_deferred_open **place = &mount->deferred_opens.first, *later = malloc(sizeof(*later) + bytes);
 
 	if (!later) {
 		k2i_reply_status(mount, request->unique, -ENOMEM);
@@ -47,9 +47,9 @@ static void keep(struct k2i_mount *mount, const struct fuse_in_header *request, 
 /* Whether it was answered. */
 static bool serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 {
-	mount->later_wanted = false;
-	fuse_session_process_buf(mount->session, buffer);
-	return !mount->later_wanted;
+	mount->deferred_opens.wanted = false;
+	fuse_session_process_buf(mount->kernel.session, buffer);
+	return !mount->deferred_opens.wanted;
 }
 
 void k2i_deferred_opens_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
@@ -68,12 +68,12 @@ static void drop(struct k2i_deferred_open **place)
 
 static bool serve_first(struct k2i_mount *mount)
 {
-	struct k2i_deferred_open *first = mount->later_first;
+	struct k2i_deferred_open *first = mount->deferred_opens.first;
 	bool answered = serve(mount, &(struct fuse_buf){.size = first->bytes, .mem = first->request});
 
 	k2i_journal_step();
 	if (answered)
-		drop(&mount->later_first);
+		drop(&mount->deferred_opens.first);
 	return answered;
 }
 
@@ -81,21 +81,21 @@ void k2i_deferred_opens_run(struct k2i_mount *mount)
 {
 	uint64_t now_ns, head;
 
-	if (!mount->later_first)
+	if (!mount->deferred_opens.first)
 		return;
-	now_ns = k2i_mount_clock_ns();
-	head = k2i_ring_stats_get(mount->ring).head;
-	if (head == mount->later_head && now_ns < mount->later_due_ns && !mount->ending)
+	now_ns = k2i_clock_now_ns();
+	head = k2i_ring_stats_get(mount->lane.ring).head;
+	if (head == mount->deferred_opens.head && now_ns < mount->deferred_opens.due_ns && !mount->ending)
 		return;
-	mount->later_head = head;
-	mount->later_due_ns = now_ns + PAUSE_NS;
-	while (mount->later_first && serve_first(mount))
+	mount->deferred_opens.head = head;
+	mount->deferred_opens.due_ns = now_ns + PAUSE_NS;
+	while (mount->deferred_opens.first && serve_first(mount))
 		continue;
 }
 
 bool k2i_deferred_opens_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_deferred_open **place = &mount->later_first;
+	struct k2i_deferred_open **place = &mount->deferred_opens.first;
 
 	while (*place && (*place)->request->unique != unique)
 		place = &(*place)->next;

@@ -15,6 +15,14 @@ struct k2i_mount;
  * what has no answer the kernel sends to a successor again.
  */
 
+struct k2i_deferred_open;
+
+struct k2i_deferred_opens {
+	struct k2i_deferred_open *first;
+	bool wanted;
+	uint64_t head, due_ns;
+};
+
 /* The request is not answered now: whoever serves it keeps a copy. */
 void k2i_deferred_open_want(fuse_req_t req);
 /* Serves a request by libfuse; keeps it if that is wanted. */

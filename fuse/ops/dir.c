@@ -25,7 +25,7 @@ static int check_mkdir(struct k2i_mount *mount, uint32_t parent, const char *nam
 	if (match && k2i_rule_settings(match)->directory)
 		return 0;
 	k2i_mount_count(&mount->counts.refused_names, 1);
-	k2i_log_limited(&mount->rule_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&mount->log.rule, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"mount: mkdir %s: no K2HFTFUSE_RULE_DIR covers it", path);
 	return -EPERM;
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "fuse/cached/write_mode.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/device/drain.h"
 #include "fuse/intake/handles.h"
@@ -23,7 +24,7 @@ static int check_rule(struct k2i_mount *mount, const char *path)
 	if (k2i_rules_find(mount->rules, path))
 		return 0;
 	k2i_mount_count(&mount->counts.refused_names, 1);
-	k2i_log_limited(&mount->rule_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING,
+	k2i_log_limited(&mount->log.rule, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"mount: %s: no K2HFTFUSE_RULE and no K2HFTFUSE_RULE_DIR covers it", path);
 	return -EPERM;
 }
@@ -78,7 +79,7 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 		return status == -ENOENT ? -ESTALE : status;
 	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : check_rule(mount, path);
 	/* The kernel can know its attributes, and would not ask before the first append. */
-	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_drain_wanted(mount))
+	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_mount_ends(mount))
 		status = -ECONNABORTED;
 	if (status)
 		return status;
@@ -109,7 +110,7 @@ static void describe(const struct k2i_mount *mount, struct fuse_file_info *file,
 	/* One request for one write(2), in order, whatever the offset. */
 	file->direct_io = !handle->cached;
 	/* Without it the kernel writes all of a file's pages back whenever somebody opens it. */
-	file->keep_cache = mount->writeback;
+	file->keep_cache = mount->kernel.writeback;
 }
 
 static void reply_unopened(fuse_req_t req, int status)
@@ -163,7 +164,7 @@ static void open_for_sweeper(const struct k2i_mount *mount, fuse_req_t req, stru
 {
 	file->fh = UINT64_MAX;
 	file->direct_io = true;
-	file->keep_cache = mount->writeback;
+	file->keep_cache = mount->kernel.writeback;
 	(void)fuse_reply_open(req, file);
 }
 

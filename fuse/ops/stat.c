@@ -20,23 +20,16 @@ struct k2i_stat_text {
 	char text[];
 };
 
-void k2i_mount_count_refused(struct k2i_mount *mount, int status)
-{
-	k2i_mount_count(&mount->counts.refused_writes, 1);
-	k2i_log_limited(&mount->refused_limit, k2i_mount_clock_ns(), K2HFT_LOG_WARNING, "mount: a write is refused: %s",
-			strerror(-status));
-}
-
 /* In the order of the table. */
 static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_COUNTER_COUNT])
 {
 	struct k2i_mount_counts counts = mount->counts;
 	size_t at = 0;
 
-	counts.cache_questions = mount->questions_asked;
+	counts.cache_questions = mount->pull.questions;
 	/* The keeper counts those. */
-	counts.worker_deaths = mount->workers ? mount->workers - 1 : 0;
-	counts.open_files = mount->handles_open - mount->cached_count;
+	counts.worker_deaths = mount->keeper.workers ? mount->keeper.workers - 1 : 0;
+	counts.open_files = mount->handles.open_count - mount->pull.count;
 	counts.names = k2i_nodes_used(mount->nodes);
 	counts.waiting_bytes = mount->queue.bytes + mount->queue.cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
@@ -47,15 +40,15 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 static void make(const struct k2i_mount *mount, struct k2i_report *report)
 {
 	struct k2hft_client_stats client = {.size = sizeof(client)};
-	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->ring);
+	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->lane.ring);
 	uint64_t values[K2I_MOUNT_COUNTER_COUNT];
 
 	/* A successor answers what comes again before it has its client. */
-	if (mount->client)
-		(void)k2hft_client_stats(mount->client, &client);
+	if (mount->lane.client)
+		(void)k2hft_client_stats(mount->lane.client, &client);
 	values_get(mount, values);
 	k2i_report_open(report, NULL, '{');
-	k2i_report_begin(report, "k2hftfuse", k2i_mount_clock_ns() - mount->started_ns);
+	k2i_report_begin(report, "k2hftfuse", k2i_clock_now_ns() - mount->keeper.started_ns);
 	k2i_report_text(report, "mount_point", mount->options->mount_point);
 	if (client.certificate_expires_s)
 		k2i_report_number(report, "certificate_expires_s", client.certificate_expires_s);
@@ -71,7 +64,7 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 	struct k2i_report report = {0};
 	struct k2i_stat_text *opened;
 
-	if (mount->stat_count >= K2I_STAT_OPEN_MAX)
+	if (mount->stat.count >= K2I_STAT_OPEN_MAX)
 		return -ENFILE;
 	make(mount, &report);
 	opened = report.failed ? NULL : k2i_journal_alloc(sizeof(*opened) + report.bytes);
@@ -82,13 +75,13 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 	free(report.text);
 	if (!opened)
 		return -ENOMEM;
-	K2I_JOURNAL_KEEP(&mount->stat_first);
-	K2I_JOURNAL_KEEP(&mount->stat_next);
-	K2I_JOURNAL_KEEP(&mount->stat_count);
-	opened->next = mount->stat_first;
-	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat_next++;
-	mount->stat_first = opened;
-	mount->stat_count++;
+	K2I_JOURNAL_KEEP(&mount->stat.first);
+	K2I_JOURNAL_KEEP(&mount->stat.next);
+	K2I_JOURNAL_KEEP(&mount->stat.count);
+	opened->next = mount->stat.first;
+	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat.next++;
+	mount->stat.first = opened;
+	mount->stat.count++;
 	return 0;
 }
 
@@ -109,7 +102,7 @@ void k2i_op_open_stat(fuse_req_t req, struct fuse_file_info *file)
 
 void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fuse_file_info *file)
 {
-	const struct k2i_stat_text *text = k2i_op_mount(req)->stat_first;
+	const struct k2i_stat_text *text = k2i_op_mount(req)->stat.first;
 
 	while (text && text->number != file->fh)
 		text = text->next;
@@ -124,7 +117,7 @@ void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fu
 
 void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
 {
-	struct k2i_stat_text **place = &mount->stat_first, *closed;
+	struct k2i_stat_text **place = &mount->stat.first, *closed;
 
 	while (*place && (*place)->number != number)
 		place = &(*place)->next;
@@ -132,8 +125,8 @@ void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
 	if (!closed)
 		return;
 	K2I_JOURNAL_KEEP(place);
-	K2I_JOURNAL_KEEP(&mount->stat_count);
+	K2I_JOURNAL_KEEP(&mount->stat.count);
 	*place = closed->next;
-	mount->stat_count--;
+	mount->stat.count--;
 	k2i_journal_free(closed);
 }

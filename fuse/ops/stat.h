@@ -12,6 +12,13 @@
  * ring or the network. The text is in shared memory: a worker that comes after goes on with it.
  */
 struct k2i_mount;
+struct k2i_stat_text;
+
+struct k2i_stat_texts {
+	struct k2i_stat_text *first;
+	uint64_t next;
+	uint32_t count;
+};
 
 /* The most that are open at a time. */
 #define K2I_STAT_OPEN_MAX 256u

@@ -14,18 +14,23 @@
 #include "fuse/copy/outputfile.h"
 #include "fuse/base/journal.h"
 #include "fuse/intake/write.h"
+#include "fuse/ops/request.h"
 #include "app/rules/pattern.h"
 #include "app/rules/rules.h"
 
-uint64_t k2i_mount_clock_ns(void)
-{
-	return 0;
-}
+/* The clock of time limits stands still, unless a test wants the real one; the linker sends clock_gettime here. */
+#define MOUNTED_CLOCK_REAL UINT64_MAX
+static uint64_t mounted_clock_ns;
 
-void k2i_mount_count_refused(struct k2i_mount *mount, int status)
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	(void)status;
-	mount->counts.refused_writes++;
+	if (clock != CLOCK_MONOTONIC || mounted_clock_ns == MOUNTED_CLOCK_REAL)
+		return __real_clock_gettime(clock, now);
+	*now = k2i_timespec(mounted_clock_ns);
+	return 0;
 }
 
 /* The linker sends k2i_journal_alloc here. */
@@ -61,7 +66,7 @@ static inline struct k2i_route *route_make(struct mounted *mounted, const char *
 	route->match = k2i_rules_find(mounted->mount.rules, mounted_path);
 	route->path = k2i_journal_strdup(path);
 	route->transfer = route->declared = true;
-	route->stream_id = stream_of(mounted->mount.ring, path);
+	route->stream_id = stream_of(mounted->mount.lane.ring, path);
 	assert_int_equal(k2i_rule_scratch_create(route->match, &route->scratch), 0);
 	return route;
 }
@@ -88,10 +93,10 @@ static inline void mounted_make(struct mounted *mounted)
 	mounted->device = ends[1];
 	mounted->settings = (struct k2i_settings){.rules = &mounted_rule, .rule_count = 1};
 	mounted->mount.settings = &mounted->settings;
-	mounted->mount.device_fd = ends[0];
-	mounted->mount.ring = memory_ring();
-	mounted->mount.producer = producer_of(mounted->mount.ring);
-	mounted->mount.chunk_bytes_max = mounted->mount.limits.piece_bytes_max = 4096;
+	mounted->mount.kernel.fd = ends[0];
+	mounted->mount.lane.ring = memory_ring();
+	mounted->mount.lane.producer = producer_of(mounted->mount.lane.ring);
+	mounted->mount.lane.chunk_bytes_max = mounted->mount.line_limits.piece_bytes_max = 4096;
 	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
 	assert_int_equal(k2i_outputfiles_open(&mounted->mount, message, sizeof(message)), 0);
 	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);
@@ -108,10 +113,10 @@ static inline void mounted_end(struct mounted *mounted)
 	k2i_outputfiles_close(mounted->mount.outputfiles);
 	k2i_nodes_free(mounted->mount.nodes);
 	k2i_rules_free(mounted->mount.rules);
-	k2hft_producer_close(mounted->mount.producer);
-	k2hft_ring_close(mounted->mount.ring);
+	k2hft_producer_close(mounted->mount.lane.producer);
+	k2hft_ring_close(mounted->mount.lane.ring);
 	assert_int_equal(close(mounted->device), 0);
-	assert_int_equal(close(mounted->mount.device_fd), 0);
+	assert_int_equal(close(mounted->mount.kernel.fd), 0);
 }
 
 static inline void request(struct mounted *mounted, uint64_t unique, const char *text)
@@ -124,7 +129,7 @@ static inline void request(struct mounted *mounted, uint64_t unique, const char 
 		.answer_bytes = strlen(text),
 	};
 
-	k2i_write_request(&mounted->mount, &write);
+	k2i_request_write(&mounted->mount, &write);
 }
 
 /* The result of write(2): a count or -errno. */
@@ -155,7 +160,7 @@ static inline void assert_sent(const struct mounted *mounted, const char *text)
 	size_t offset = 0, bytes = 0;
 	char sent[256];
 
-	if (k2hft_ring_read(mounted->mount.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+	if (k2hft_ring_read(mounted->mount.lane.ring, SIZE_MAX, 0, &span, NULL) > 0) {
 		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1) {
 			assert_true(view.payload_bytes < sizeof(sent) - bytes);
 			memcpy(sent + bytes, view.payload, view.payload_bytes);

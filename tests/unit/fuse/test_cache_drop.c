@@ -30,9 +30,13 @@ struct place {
 static uint64_t now_ns;
 static unsigned answers;
 
-uint64_t k2i_mount_clock_ns(void)
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	return now_ns;
+	(void)clock;
+	*now = k2i_timespec(now_ns);
+	return 0;
 }
 
 /* libfuse's, which knows no request of a test. */
@@ -56,8 +60,8 @@ static int place_make(void **state)
 
 	assert_non_null(place);
 	*state = place;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.dropper_fds), 0);
-	place->mount.dropper = getpid();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.cache_dropper.fds), 0);
+	place->mount.cache_dropper.process = getpid();
 	assert_int_equal(k2i_nodes_create(&owner, &place->mount.nodes), 0);
 	owner.mode = S_IFREG | 0644;
 	assert_int_equal(k2i_node_make(place->mount.nodes, K2I_NODE_ROOT, "a", &owner, &place->node), 0);
@@ -73,8 +77,8 @@ static int place_end(void **state)
 	struct place *place = *state;
 
 	k2i_nodes_free(place->mount.nodes);
-	assert_int_equal(close(place->mount.dropper_fds[0]), 0);
-	assert_int_equal(close(place->mount.dropper_fds[1]), 0);
+	assert_int_equal(close(place->mount.cache_dropper.fds[0]), 0);
+	assert_int_equal(close(place->mount.cache_dropper.fds[1]), 0);
 	free(place);
 	return 0;
 }
@@ -82,7 +86,7 @@ static int place_end(void **state)
 /* The sweeper's next order; false: there is none. */
 static bool take_order(struct place *place, struct k2i_cache_drop_order *order)
 {
-	return recv(place->mount.dropper_fds[K2I_CACHE_DROP_DROPPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
+	return recv(place->mount.cache_dropper.fds[K2I_CACHE_DROP_DROPPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
 }
 
 static bool nothing_ordered(struct place *place)
@@ -108,7 +112,7 @@ static void done(struct place *place)
 {
 	const uint64_t number = place->order.number;
 
-	assert_int_equal(send(place->mount.dropper_fds[K2I_CACHE_DROP_DROPPER], &number, sizeof(number), 0),
+	assert_int_equal(send(place->mount.cache_dropper.fds[K2I_CACHE_DROP_DROPPER], &number, sizeof(number), 0),
 			 sizeof(number));
 	k2i_cache_drop_heard(&place->mount);
 }
@@ -267,7 +271,7 @@ static void socket_fill(struct place *place)
 {
 	struct k2i_cache_drop_order order = {.number = 0};
 
-	while (send(place->mount.dropper_fds[K2I_CACHE_DROP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
+	while (send(place->mount.cache_dropper.fds[K2I_CACHE_DROP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
 		continue;
 }
 
@@ -337,7 +341,7 @@ static void test_a_successor_finds_out_what_was_ordered(void **state)
 	entry_of(place, place->node)->size = 2 * MIB;
 	k2i_cache_drop_inherit(&place->mount);
 	assert_true(nothing_ordered(place));
-	place->mount.drops_ordered++;
+	place->mount.cache_drop.ordered++;
 	k2i_cache_drop_inherit(&place->mount);
 	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_done(place, "", 0, CLOSES);

@@ -4,7 +4,7 @@
 
 #include "fuse/device/drain.h"
 #include "fuse/intake/queue.h"
-#include "fuse/keeper/start.h"
+#include "fuse/base/mount_point.h"
 #include "fuse/cached/cache_drop.h"
 #include "uncached_help.h"
 
@@ -35,15 +35,6 @@ int __wrap_k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 	return 0;
 }
 
-static uint64_t clock_ns;
-
-uint64_t __wrap_k2i_mount_clock_ns(void);
-
-uint64_t __wrap_k2i_mount_clock_ns(void)
-{
-	return clock_ns;
-}
-
 static void mounted_drain(struct mounted *mounted)
 {
 	mounted_anew(mounted);
@@ -61,7 +52,7 @@ static void who_has_asked_is_answered(void **state)
 	mounted_drain(mounted);
 	assert_int_equal(send(mounted->device, "?", 1, 0), 1);
 	assert_false(k2i_drain_done(&mounted->mount));
-	assert_int_equal(recv(mounted->mount.device_fd, &asked, 1, 0), 1);
+	assert_int_equal(recv(mounted->mount.kernel.fd, &asked, 1, 0), 1);
 	assert_true(k2i_drain_done(&mounted->mount));
 }
 
@@ -73,18 +64,18 @@ static void who_asks_on_and_on_keeps_no_mount(void **state)
 
 	for (int way = 0; way < 3; way++) {
 		mounted_drain(mounted);
-		device_fd = mounted->mount.device_fd;
+		device_fd = mounted->mount.kernel.fd;
 		assert_int_equal(send(mounted->device, "?", 1, 0), 1);
 		for (int asked = 0; asked < 5; asked++)
 			assert_false(k2i_drain_done(&mounted->mount));
 		if (way == 0)
-			clock_ns += 1000000000;
+			mounted_clock_ns += 1000000000;
 		else if (way == 1)
-			mounted->mount.deadline_ns = 0;
+			mounted->mount.drain.deadline_ns = 0;
 		else
-			mounted->mount.device_fd = -1;
+			mounted->mount.kernel.fd = -1;
 		assert_true(k2i_drain_done(&mounted->mount));
-		mounted->mount.device_fd = device_fd;
+		mounted->mount.kernel.fd = device_fd;
 	}
 }
 

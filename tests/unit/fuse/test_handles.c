@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/wait.h>
 
-#include "fuse/intake/queue.h"
+#include "fuse/intake/advance.h"
 #include "ring/handle.h"
 #include "uncached_help.h"
 
@@ -17,7 +17,7 @@ static void numbers_are_used_again(void **state)
 	struct k2i_handle *kept, *handle;
 	uint32_t room;
 
-	room = mounted->mount.handle_room;
+	room = mounted->mount.handles.room;
 	for (uint32_t opens = 0; opens < 2 * room; opens++) {
 		assert_int_equal(
 			k2i_handle_open(&mounted->mount, mounted->handle->node, mounted_path, NULL, NULL, &kept), 0);
@@ -28,8 +28,8 @@ static void numbers_are_used_again(void **state)
 		k2i_handle_free_if_done(&mounted->mount, handle);
 		k2i_journal_step();
 	}
-	assert_int_equal(mounted->mount.handle_room, room);
-	assert_int_equal(mounted->mount.handles_open, 1);
+	assert_int_equal(mounted->mount.handles.room, room);
+	assert_int_equal(mounted->mount.handles.open_count, 1);
 }
 
 /* The answer that tells it is the end of the step: who dies before has told nobody. */
@@ -44,7 +44,7 @@ static void what_was_lost_is_told_by_the_next_worker(void **state)
 	if (worker == 0)
 		_exit(k2i_handle_lost(mounted->handle) == -EIO ? EXIT_SUCCESS : EXIT_FAILURE);
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle(mounted->mount.ring);
+	k2i_journal_settle(mounted->mount.lane.ring);
 	assert_int_equal(k2i_handle_lost(mounted->handle), -EIO);
 	assert_int_equal(k2i_handle_lost(mounted->handle), 0);
 }
@@ -57,18 +57,18 @@ static void a_file_that_is_closed_is_taken_over(void **state)
 
 	route = mounted->handle->route;
 	route->missing_newline = true;
-	mounted->mount.missing_newline_first = route;
+	mounted->mount.routes.missing_newline_first = route;
 	k2i_write_release(&mounted->mount, mounted->handle);
 	assert_true(route->closed);
 	k2i_routes_release_streams(&mounted->mount);
-	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
-	assert_int_equal(k2hft_stream_withdraw(mounted->mount.ring, route->stream_id), 0);
-	mounted->mount.streams_forgotten = true;
+	assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
+	assert_int_equal(k2hft_stream_withdraw(mounted->mount.lane.ring, route->stream_id), 0);
+	mounted->mount.lane.streams_forgotten = true;
 	k2i_rule_scratch_free(route->scratch);
 	route->scratch = (struct k2i_rule_scratch *)(uintptr_t)1;
 	route->output = (struct k2i_outputfile *)(uintptr_t)1;
 	assert_int_equal(k2i_handles_inherit(&mounted->mount), 0);
-	assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
+	assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
 	k2i_queue_run(&mounted->mount);
 	k2i_routes_release_streams(&mounted->mount);
 	assert_true(k2i_queue_is_empty(&mounted->mount));

@@ -166,5 +166,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(room_that_is_none_is_not_asked_for_at_once, place_make, place_end),
 	};
 
+	mounted_clock_ns = MOUNTED_CLOCK_REAL;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "fuse/intake/queue.h"
+#include "fuse/intake/advance.h"
 #include "uncached_help.h"
 
 #define LINES "a1\na2\n"
@@ -39,7 +39,7 @@ static void assert_chunks(const struct mounted *mounted, const char *wanted)
 	size_t offset = 0, at = 0;
 	char found[512] = "";
 
-	if (k2hft_ring_read(mounted->mount.ring, SIZE_MAX, 0, &span, NULL) > 0) {
+	if (k2hft_ring_read(mounted->mount.lane.ring, SIZE_MAX, 0, &span, NULL) > 0) {
 		while (k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1)
 			at += (size_t)snprintf(found + at, sizeof(found) - at, "[%s%.*s%s]",
 					       view.chunk.flags & K2HFT_CHUNK_CONTINUED ? "<" : "",
@@ -51,7 +51,7 @@ static void assert_chunks(const struct mounted *mounted, const char *wanted)
 
 static void fill(const struct mounted *mounted)
 {
-	while (push(mounted->mount.producer, mounted->handle->route->stream_id, "\n") == 0)
+	while (push(mounted->mount.lane.producer, mounted->handle->route->stream_id, "\n") == 0)
 		continue;
 }
 
@@ -107,9 +107,9 @@ static void what_has_no_memory_is_lost_if_it_was_accepted(void **state)
 		assert_int_equal(mounted->mount.counts.refused_writes, 1);
 	}
 	/* A process that asks is told, once. */
-	k2i_write_sync(&mounted->mount, 2, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 2, mounted->handle->number);
 	assert_int_equal(answer_of(mounted, 2), -ENOMEM);
-	k2i_write_sync(&mounted->mount, 3, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 3, mounted->handle->number);
 	assert_int_equal(answer_of(mounted, 3), 0);
 }
 
@@ -136,7 +136,7 @@ static void what_was_accepted_is_lost_with_the_mount(void **state)
 			assert_int_equal(answer_of(mounted, 1001), -ECONNABORTED);
 		}
 		assert_int_equal(mounted->mount.counts.lost_records, held ? 1 : 2);
-		assert_int_equal(mounted->mount.handles_open, 0);
+		assert_int_equal(mounted->mount.handles.open_count, 0);
 	}
 }
 
@@ -145,7 +145,7 @@ static void pieces_of_a_record_have_chunks_of_their_own(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->mount.limits.piece_bytes_max = 4;
+	mounted->mount.line_limits.piece_bytes_max = 4;
 	queue_text(mounted, 0, true, 0, "a1\nlong line\nb1\nb2\nlong");
 	queue_text(mounted, 0, true, 0, " line\nc1\n");
 	k2i_queue_run(&mounted->mount);
@@ -197,11 +197,11 @@ static void what_does_not_fit_into_its_claim_goes_elsewhere(void **state)
 	mounted->handle->route->passes_all = true;
 	(void)snprintf(begin_of_line, sizeof(begin_of_line), "%0200d", 0);
 	assert_int_equal(write_text(mounted, begin_of_line), 200);
-	assert_int_equal(k2hft_producer_reserve(mounted->mount.producer, write.claim_bytes, &claim), 0);
+	assert_int_equal(k2hft_producer_reserve(mounted->mount.lane.producer, write.claim_bytes, &claim), 0);
 	write.handle = mounted->handle->number;
 	write.claim = claim;
 	write.data = memcpy(write.claim + 64, "1\n", 2);
-	k2i_write_request(&mounted->mount, &write);
+	k2i_request_write(&mounted->mount, &write);
 	assert_int_equal(answer_of(mounted, 1000), 2);
 	(void)snprintf(line, sizeof(line), "[%s1\n]", begin_of_line);
 	assert_chunks(mounted, line);
@@ -213,13 +213,13 @@ static void limits_are_for_what_is_held_too(void **state)
 	struct mounted *mounted = *state;
 
 	mounted->handle->route->passes_all = true;
-	mounted->mount.limits.piece_bytes_max = 8;
+	mounted->mount.line_limits.piece_bytes_max = 8;
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "line\n"), 5);
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "lin\n"), 4);
 	assert_chunks(mounted, "[longline>][<\n][longlin\n]");
-	mounted->mount.limits = (struct k2i_line_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
+	mounted->mount.line_limits = (struct k2i_line_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
 	assert_int_equal(write_text(mounted, "a1\nlong\na2\n"), 11);
 	assert_chunks(mounted, "[a1\na2\n]");
 	assert_int_equal(mounted->mount.counts.long_records, 1);

@@ -5,6 +5,8 @@
  */
 #include "mounted_help.h"
 
+#include "fuse/intake/advance.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -53,10 +55,10 @@ static void fill(const struct k2i_mount *mount, uint32_t stream_id)
 	int status;
 
 	do
-		status = k2hft_producer_push(mount->producer, &chunk, filling, sizeof(filling));
+		status = k2hft_producer_push(mount->lane.producer, &chunk, filling, sizeof(filling));
 	while (status == 0);
 	assert_int_equal(status, -EAGAIN);
-	while (push(mount->producer, stream_id, "\n") == 0)
+	while (push(mount->lane.producer, stream_id, "\n") == 0)
 		continue;
 }
 
@@ -71,11 +73,11 @@ static int place_make(void **state)
 		memcpy(page + at, LINE "\n", sizeof(LINE));
 	*state = place;
 	place->mount.settings = &place->settings;
-	place->mount.ring = memory_ring();
-	place->mount.producer = producer_of(place->mount.ring);
-	place->mount.chunk_bytes_max = place->mount.limits.piece_bytes_max = PENDING_BYTES;
+	place->mount.lane.ring = memory_ring();
+	place->mount.lane.producer = producer_of(place->mount.lane.ring);
+	place->mount.lane.chunk_bytes_max = place->mount.line_limits.piece_bytes_max = PENDING_BYTES;
 	place->route.transfer = place->route.passes_all = true;
-	place->route.stream_id = stream_of(place->mount.ring, "file");
+	place->route.stream_id = stream_of(place->mount.lane.ring, "file");
 	place->route.pending = page;
 	place->route.pending_bytes = place->route.pending_room = PENDING_BYTES;
 	return 0;
@@ -86,8 +88,8 @@ static int place_end(void **state)
 	struct place *place = *state;
 
 	assert_int_equal(munmap(place->route.pending, PENDING_BYTES), 0);
-	k2hft_producer_close(place->mount.producer);
-	k2hft_ring_close(place->mount.ring);
+	k2hft_producer_close(place->mount.lane.producer);
+	k2hft_ring_close(place->mount.lane.ring);
 	free(place);
 	return 0;
 }
@@ -114,7 +116,7 @@ static void what_is_pending_goes_with_its_number_of_records(void **state)
 
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	assert_int_equal(k2i_route_pending(&place->route), 0);
-	assert_int_equal(k2hft_ring_read(place->mount.ring, SIZE_MAX, 0, &span, NULL), 1);
+	assert_int_equal(k2hft_ring_read(place->mount.lane.ring, SIZE_MAX, 0, &span, NULL), 1);
 	assert_int_equal(k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view), 1);
 	assert_int_equal(view.payload_bytes, PENDING_BYTES);
 	assert_memory_equal(view.payload, place->route.pending, PENDING_BYTES);
@@ -149,21 +151,21 @@ static void a_dropped_rest_ends_its_line(void **state)
 	place->route.pending_continues = true;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	fill(&place->mount, place->route.stream_id);
-	stats = stats_of(place->mount.ring);
+	stats = stats_of(place->mount.lane.ring);
 	for (int i = 0; i < 2; i++) {
 		place->route.pending_bytes = PENDING_BYTES;
 		place->route.pending_continued = i == 0;
 		place->route.writer_pid = i == 0 ? 5 : 1;
 		assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	}
-	assert_int_equal(stats_of(place->mount.ring).dropped_records - stats.dropped_records, 2 * LINES);
-	assert_next(place->mount.ring, K2HFT_CHUNK_CONTINUES, NULL);
-	while (stats_of(place->mount.ring).acked < stats.tail)
-		assert_next(place->mount.ring, 0, NULL);
+	assert_int_equal(stats_of(place->mount.lane.ring).dropped_records - stats.dropped_records, 2 * LINES);
+	assert_next(place->mount.lane.ring, K2HFT_CHUNK_CONTINUES, NULL);
+	while (stats_of(place->mount.lane.ring).acked < stats.tail)
+		assert_next(place->mount.lane.ring, 0, NULL);
 	place->route.pending_bytes = sizeof(LINE);
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
-	assert_next(place->mount.ring, K2HFT_CHUNK_CONTINUED, "\n");
-	assert_next(place->mount.ring, 0, LINE "\n");
+	assert_next(place->mount.lane.ring, K2HFT_CHUNK_CONTINUED, "\n");
+	assert_next(place->mount.lane.ring, 0, LINE "\n");
 }
 
 /* In blocks it would be a changed byte. */
@@ -172,14 +174,14 @@ static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
 	struct place *place = *state;
 
 	place->settings = (struct k2i_settings){.full = K2HFT_FULL_DROP, .binary = true};
-	place->mount.chunk_bytes_max = PENDING_BYTES / 2;
+	place->mount.lane.chunk_bytes_max = PENDING_BYTES / 2;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
 	assert_int_equal(place->mount.counts.pieces, 1);
 	fill(&place->mount, place->route.stream_id);
 	place->route.pending_bytes = PENDING_BYTES;
 	place->route.pending_continued = true;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
-	assert_null(place->mount.missing_newline_first);
+	assert_null(place->mount.routes.missing_newline_first);
 }
 
 /* The linker sends calls here: the one after so many fails; -1: none. */
@@ -286,12 +288,12 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 
 	mounted->handle->route->passes_all = true;
 	mounted->handle->route->missing_newline = true;
-	mounted->mount.missing_newline_first = mounted->handle->route;
+	mounted->mount.routes.missing_newline_first = mounted->handle->route;
 	assert_int_equal(write_text(mounted, "a1\n"), sizeof("a1\n") - 1);
 	assert_int_equal(write_text(mounted, "a2\n"), sizeof("a2\n") - 1);
 	assert_sent(mounted, "\na1\na2\n");
 	/* A worker can have died when it was sent, and was not forgotten. */
-	mounted->mount.missing_newline_first = mounted->handle->route;
+	mounted->mount.routes.missing_newline_first = mounted->handle->route;
 	k2i_queue_run(&mounted->mount);
 	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "");
@@ -332,19 +334,19 @@ static void a_line_end_that_is_owed_outlives_its_file(void **state)
 		node = mounted->handle->node;
 		break_line(mounted);
 		k2i_write_release(&mounted->mount, mounted->handle);
-		assert_int_equal(mounted->mount.handles_open, 0);
+		assert_int_equal(mounted->mount.handles.open_count, 0);
 		k2i_queue_run(&mounted->mount);
 		assert_false(k2i_queue_is_empty(&mounted->mount));
 		k2i_routes_release_streams(&mounted->mount);
-		assert_int_equal(stats_of(mounted->mount.ring).streams, 1);
-		take_all(mounted->mount.ring);
+		assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
+		take_all(mounted->mount.lane.ring);
 		if (followed[way]) {
 			mounted->handle = handle_make(mounted, node);
 			assert_int_equal(write_text(mounted, followed[way]), strlen(followed[way]));
 		} else {
 			k2i_queue_run(&mounted->mount);
 			k2i_routes_release_streams(&mounted->mount);
-			assert_int_equal(stats_of(mounted->mount.ring).streams, 0);
+			assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 0);
 		}
 		assert_true(k2i_queue_is_empty(&mounted->mount));
 		assert_sent(mounted, followed[way] ? "\na1\n" : "\n");
@@ -373,7 +375,7 @@ static void the_rest_of_a_dropped_line_is_no_line(void **state)
 	assert_int_equal(write_text(mounted, rest), sizeof(rest) - 1);
 	fill(&mounted->mount, mounted->handle->route->stream_id);
 	assert_int_equal(write_text(mounted, rest), sizeof(rest) - 1);
-	take_all(mounted->mount.ring);
+	take_all(mounted->mount.lane.ring);
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(write_text(mounted, "rest\n"), 5);
 	assert_int_equal(write_text(mounted, "a1\n"), 3);
@@ -396,12 +398,12 @@ static void a_record_is_continued_until_its_end(void **state)
 	assert_int_equal(write_text(mounted, "o"), 1);
 	mounted->handle = first;
 	assert_int_equal(write_text(mounted, "a"), 1);
-	k2i_write_sync(&mounted->mount, 100, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(write_text(mounted, "1\n"), 2);
 	assert_int_equal(write_text(mounted, "a2\n"), 3);
-	assert_next(mounted->mount.ring, K2HFT_CHUNK_CONTINUES, NULL);
-	assert_next(mounted->mount.ring, K2HFT_CHUNK_CONTINUED, NULL);
-	assert_next(mounted->mount.ring, 0, NULL);
+	assert_next(mounted->mount.lane.ring, K2HFT_CHUNK_CONTINUES, NULL);
+	assert_next(mounted->mount.lane.ring, K2HFT_CHUNK_CONTINUED, NULL);
+	assert_next(mounted->mount.lane.ring, 0, NULL);
 }
 
 static void what_makes_a_line_too_long_cuts_it(void **state)
@@ -425,7 +427,7 @@ static void fsync_sends_no_part_of_what_is_judged(void **state)
 	struct mounted *mounted = *state;
 
 	assert_int_equal(write_text(mounted, "a1"), 2);
-	k2i_write_sync(&mounted->mount, 100, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(answer_of(mounted, 100), 0);
 	assert_sent(mounted, "");
 	assert_int_equal(write_text(mounted, "\n"), 1);
@@ -466,13 +468,13 @@ static void fsync_waits_for_no_claim_that_is_given_back(void **state)
 
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1\n"), 3);
-	other = producer_of(mounted->mount.ring);
+	other = producer_of(mounted->mount.lane.ring);
 	assert_int_equal(k2hft_producer_reserve(other, 1000, &claim), 0);
-	k2i_write_sync(&mounted->mount, 100, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	assert_int_equal(k2hft_producer_discard(other), 0);
 	k2i_queue_run(&mounted->mount);
 	assert_unanswered(mounted);
-	take_all(mounted->mount.ring);
+	take_all(mounted->mount.lane.ring);
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 100), 0);
 	k2hft_producer_close(other);
@@ -489,22 +491,22 @@ static void what_waited_for_a_worker_that_died_goes_on(void **state)
 
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a0\n"), 3);
-	k2i_write_sync(mount, 100, mounted->handle->number);
+	k2i_request_sync(mount, 100, mounted->handle->number);
 	fill(mount, mounted->handle->route->stream_id);
 	request(mounted, 101, "a1\n");
 	request(mounted, 102, "a2\n");
 	request(mounted, 103, "a3\n");
-	take_all(mount->ring);
+	take_all(mount->lane.ring);
 	k2i_queue_resume_begin(mount);
 	k2i_queue_run(mount);
 	for (uint64_t unique = 100; unique < 104; unique++)
-		k2i_queue_interrupt(mount, unique);
+		k2i_request_interrupt(mount, unique);
 	request(mounted, 104, "a4\n");
 	assert_unanswered(mounted);
 	for (uint64_t unique = 100; unique < 103; unique++)
 		assert_true(k2i_queue_resent(mount, unique | K2I_UNIQUE_RESENT));
 	assert_false(k2i_queue_resent(mount, 105 | K2I_UNIQUE_RESENT));
-	k2i_queue_interrupt(mount, 102 | K2I_UNIQUE_RESENT);
+	k2i_request_interrupt(mount, 102 | K2I_UNIQUE_RESENT);
 	assert_int_equal(answer_of(mounted, 102 | K2I_UNIQUE_RESENT), -EINTR);
 	k2i_queue_resume_end(mount);
 	k2i_queue_run(mount);
@@ -523,7 +525,7 @@ static void what_fsync_has_no_memory_for_is_not_lost(void **state)
 	mounted->handle->route->passes_all = true;
 	assert_int_equal(write_text(mounted, "a1"), 2);
 	no_memory = true;
-	k2i_write_sync(&mounted->mount, 100, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 100, mounted->handle->number);
 	no_memory = false;
 	assert_int_equal(answer_of(mounted, 100), -ENOMEM);
 	assert_int_equal(mounted->mount.counts.lost_records, 0);
@@ -566,12 +568,12 @@ static void a_write_that_waits_for_the_page_cache_is_interrupted(void **state)
 	mounted->handle->route->passes_all = true;
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->cached = &file;
 	request(mounted, 1, "a1\n");
-	k2i_queue_interrupt(&mounted->mount, 2);
+	k2i_request_interrupt(&mounted->mount, 2);
 	collected(&mounted->mount, collected_argument);
 	assert_int_equal(answer_of(mounted, 1), sizeof("a1\n") - 1);
 	assert_sent(mounted, "a1\n");
 	request(mounted, 3, "a2\n");
-	k2i_queue_interrupt(&mounted->mount, 3);
+	k2i_request_interrupt(&mounted->mount, 3);
 	collected(&mounted->mount, collected_argument);
 	assert_int_equal(answer_of(mounted, 3), -EINTR);
 	assert_sent(mounted, "");

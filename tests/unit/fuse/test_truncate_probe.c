@@ -20,7 +20,7 @@ static void go_on(struct k2i_mount *mount, void *gone_on)
 /* Other processes leave them, one after the other. */
 static void marks_prepare(struct k2i_mount *mount)
 {
-	mount->writeback = true;
+	mount->kernel.writeback = true;
 	assert_int_equal(k2i_truncate_probe_prepare(mount), 0);
 }
 
@@ -58,7 +58,7 @@ static void stop_device(const struct mounted *mounted)
 {
 	char byte = 0;
 
-	while (send(mounted->mount.device_fd, &byte, sizeof(byte), MSG_DONTWAIT) > 0)
+	while (send(mounted->mount.kernel.fd, &byte, sizeof(byte), MSG_DONTWAIT) > 0)
 		continue;
 	assert_int_equal(errno, EAGAIN);
 }
@@ -111,9 +111,9 @@ static void a_mark_waits_for_those_before(void **state)
 	k2i_node_at(mount->nodes, mounted->handle->node)->size = 8;
 	stop_device(mounted);
 	k2i_truncate_probe_leave(mount, mounted->handle->node, 0, &cuts[0]);
-	while (pthread_mutex_trylock(&mount->probe_lock) == 0)
-		assert_int_equal(pthread_mutex_unlock(&mount->probe_lock), 0);
-	assert_int_equal(dup2(ends[0], mount->device_fd), mount->device_fd);
+	while (pthread_mutex_trylock(&mount->probes.lock) == 0)
+		assert_int_equal(pthread_mutex_unlock(&mount->probes.lock), 0);
+	assert_int_equal(dup2(ends[0], mount->kernel.fd), mount->kernel.fd);
 	assert_int_equal(close(ends[0]), 0);
 	k2i_truncate_probe_leave(mount, mounted->handle->node, 0, &cuts[1]);
 	assert_int_equal(poll(&device, 1, 50), 0);

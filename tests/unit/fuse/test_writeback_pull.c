@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <sys/wait.h>
 
+#include "fuse/cached/write_mode.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/cached/truncate_probe.h"
-#include "fuse/intake/queue.h"
+#include "fuse/intake/advance.h"
 #include "fuse/cached/cache_drop.h"
 
 /* Pages that have been taken are not this test's concern. */
@@ -183,7 +184,7 @@ static void who_appends_to_what_nobody_writes_directly_goes_through_the_cache(vo
 	entry = k2i_node_at(mounted->mount.nodes, node);
 	mounted->settings.write_mode = K2I_WRITE_MODE_AUTO;
 	assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
-	mounted->mount.writeback = true;
+	mounted->mount.kernel.writeback = true;
 	assert_false(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
 	entry->writers = 0;
 	assert_true(k2i_write_mode_is_cached(&mounted->mount, node, match, append));
@@ -216,10 +217,10 @@ static void several_write_to_a_file(void **state)
 	assert_int_equal(file->stream->writer_pid, 0);
 	assert_sent(mounted, "a1\n");
 	for (int writers = 3; writers > 0; writers--) {
-		assert_ptr_equal(mounted->mount.cached_first, file);
+		assert_ptr_equal(mounted->mount.pull.first, file);
 		k2i_pull_close(&mounted->mount, file);
 	}
-	assert_null(mounted->mount.cached_first);
+	assert_null(mounted->mount.pull.first);
 }
 
 /* A record ends with its writer, although nothing of it is held: fsync(2) has sent all of it, or it is over BYTELIMIT. */
@@ -231,10 +232,10 @@ static void what_the_next_writer_appends_is_no_rest(void **state)
 		struct k2i_cached_file *file, *second;
 
 		mounted_anew(mounted);
-		mounted->mount.limits.record_bytes_max = sent ? 0 : 4;
+		mounted->mount.line_limits.record_bytes_max = sent ? 0 : 4;
 		file = writer_open(mounted);
 		assert_int_equal(give(mounted, 0, "too long"), 8);
-		assert_int_equal(k2i_write_add_sync(&mounted->mount, mounted->handle, 0, 0), 0);
+		assert_int_equal(k2i_queue_add_sync(&mounted->mount, mounted->handle, 0, 0), 0);
 		k2i_queue_run(&mounted->mount);
 		k2i_pull_flushed(&mounted->mount, file);
 		second = writer_open(mounted);
@@ -269,7 +270,7 @@ static void what_is_parked_counts_once(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	char byte;
 
-	mounted->mount.resuming = true;
+	mounted->mount.queue.resuming = true;
 	assert_int_equal(give(mounted, 0, "a"), 1);
 	assert_int_equal(give(mounted, 1, "1 and more\n"), 11);
 	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_truncate_probe){.bytes = 0});
@@ -277,7 +278,7 @@ static void what_is_parked_counts_once(void **state)
 	mounted->mount.queue.cached_bytes += K2I_QUEUE_CACHED_BYTES_MAX;
 	k2i_pull_write(&mounted->mount, mounted->handle->node, &write);
 	assert_int_equal(recv(mounted->device, &byte, sizeof(byte), MSG_DONTWAIT), -1);
-	mounted->mount.resuming = false;
+	mounted->mount.queue.resuming = false;
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 1000), 3);
 	mounted->mount.queue.cached_bytes -= K2I_QUEUE_CACHED_BYTES_MAX;
@@ -296,7 +297,7 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 
 	k2i_pull_run(mount, UINT64_MAX / 2);
 	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
-	k2i_pull_answer(mount, mounted->handle->node, mount->questions_asked, &answer);
+	k2i_pull_answer(mount, mounted->handle->node, mount->pull.questions, &answer);
 }
 
 /*
@@ -349,7 +350,7 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 
 	k2i_pull_run(mount, UINT64_MAX / 2);
 	k2i_pull_before(mount, mounted->handle->node, go_on, &gone_on[0]);
-	assert_int_equal(mount->questions_asked, 1);
+	assert_int_equal(mount->pull.questions, 1);
 	answer(mounted, 1, "");
 	assert_false(gone_on[0]);
 	answer(mounted, 1, "no answer any more\n");
@@ -385,10 +386,10 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
 	assert_int_equal(entry->probe_bytes, 0);
 	/* An earlier question has nothing to clear up any more. */
-	answer(mounted, mounted->mount.questions_asked, "a1\n");
+	answer(mounted, mounted->mount.pull.questions, "a1\n");
 	assert_int_equal(written_back, 0);
 	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
-	k2i_write_sync(&mounted->mount, 1000, mounted->handle->number);
+	k2i_request_sync(&mounted->mount, 1000, mounted->handle->number);
 	assert_int_equal(entry->probe_bytes, 0);
 	k2i_pull_close(&mounted->mount, file);
 }
@@ -406,7 +407,7 @@ static void who_waits_behind_a_cut_goes_on(void **state)
 	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
 	for (size_t at = 0; at < 2; at++) {
 		assert_false(gone_on);
-		k2i_pull_answer(&mounted->mount, mounted->handle->node, mounted->mount.questions_asked, &answers[at]);
+		k2i_pull_answer(&mounted->mount, mounted->handle->node, mounted->mount.pull.questions, &answers[at]);
 	}
 	assert_true(gone_on);
 	k2i_pull_close(&mounted->mount, file);
@@ -445,15 +446,15 @@ static void nothing_is_asked_while_something_is_parked(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
 
-	mounted->mount.resuming = true;
+	mounted->mount.queue.resuming = true;
 	assert_int_equal(give(mounted, 0, "a1"), 2);
 	k2i_pull_run(&mounted->mount, UINT64_MAX / 2);
-	assert_int_equal(mounted->mount.questions_asked, 0);
+	assert_int_equal(mounted->mount.pull.questions, 0);
 	assert_int_equal(k2i_pull_timeout_ms(&mounted->mount, UINT64_MAX / 2), -1);
-	mounted->mount.resuming = false;
+	mounted->mount.queue.resuming = false;
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
-	assert_int_equal(mounted->mount.questions_asked, 1);
+	assert_int_equal(mounted->mount.pull.questions, 1);
 	free(file->waits);
 	k2i_pull_inherit(&mounted->mount);
 	k2i_pull_close(&mounted->mount, file);
@@ -494,12 +495,12 @@ static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 		_exit(EXIT_SUCCESS);
 	}
 	assert_int_equal(waitpid(worker, NULL, 0), worker);
-	k2i_journal_settle(mounted->mount.ring);
+	k2i_journal_settle(mounted->mount.lane.ring);
 	assert_int_equal(file->writers, 1);
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_close(&mounted->mount, file);
-	assert_null(mounted->mount.cached_first);
-	assert_int_equal(mounted->mount.handles_open, 1);
+	assert_null(mounted->mount.pull.first);
+	assert_int_equal(mounted->mount.handles.open_count, 1);
 	assert_sent(mounted, "a1");
 }
 

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuse/intake/advance.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fuse/base/journal.h"
+#include "fuse/base/reply.h"
+#include "fuse/intake/handles.h"
+#include "fuse/intake/record_route.h"
+#include "fuse/mount.h"
+#include "app/program/ring_stats.h"
+
+/* Pending records are put into the ring from this amount on; less waits for the request's other records. */
+#define PENDING_BYTES (256u * 1024)
+
+static void count_too_long(struct k2i_mount *mount, const struct k2i_handle *handle)
+{
+	k2i_mount_count(&mount->counts.long_records, 1);
+	k2i_log_limited(&mount->log.long_record, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
+			"mount: %s: a record over BYTELIMIT (%llu bytes) was not sent", handle->path,
+			(unsigned long long)mount->line_limits.record_bytes_max);
+}
+
+/* What is parked out of the page cache was counted then: the file can have been cut since. */
+static void account_taken(struct k2i_mount *mount, const struct k2i_queued *item)
+{
+	if (!item->cached && item->taken)
+		k2i_handle_grow(mount, item->handle, item->offset + item->taken);
+}
+
+/* Many short records at once: no line in sight is over the limits. 0: they must be taken one by one. */
+static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_line_buffer *line, const char *data,
+			   size_t bytes)
+{
+	size_t most =
+		mount->line_limits.piece_bytes_max < PENDING_BYTES ? mount->line_limits.piece_bytes_max : PENDING_BYTES;
+
+	if (line->held_bytes || line->continued || mount->line_limits.record_bytes_max)
+		return 0;
+	return k2i_lines_whole(data, bytes < most ? bytes : most);
+}
+
+/* `*given`: how much of the part is taken, as k2i_route_take. */
+static int give(struct k2i_mount *mount, const struct k2i_queued *item, const struct k2i_line_part *part,
+		bool continues, size_t *given)
+{
+	struct k2i_records records = {
+		.data = part->data,
+		.bytes = part->bytes,
+		.continued = part->continued,
+		.continues = continues,
+		.writer_pid = item->writer_pid,
+		.time_ns = item->time_ns,
+	};
+	int status = 0;
+
+	*given = 0;
+	if (continues)
+		k2i_route_count_piece(mount, item->handle->route);
+	/* A piece stands alone in its chunk. */
+	if (records.continued || records.continues)
+		status = k2i_route_push(mount, item->handle->route);
+	return status ? status : k2i_route_take(mount, item->handle->route, &records, given);
+}
+
+/* Whether what comes next can be a piece of a record, which stands alone in its chunk. */
+static bool piece_ahead(const struct k2i_mount *mount, const struct k2i_line_buffer *line, size_t bytes)
+{
+	return line->continued ||
+	       (!mount->line_limits.record_bytes_max && line->held_bytes + bytes > mount->line_limits.piece_bytes_max);
+}
+
+static void taken_more(struct k2i_mount *mount, struct k2i_queued *item, size_t bytes)
+{
+	K2I_JOURNAL_KEEP(item);
+	item->taken += bytes;
+	account_taken(mount, item);
+}
+
+/* Takes some of a text, even if it fails in the midst of a run. -EAGAIN: a piece of a long record needs the ring first. */
+static int take_text(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	struct k2i_line_buffer *line = &item->handle->line, before = *line;
+	const char *data = item->data + item->taken;
+	size_t bytes = item->bytes - item->taken, taken = run_of_lines(mount, line, data, bytes);
+	struct k2i_line_part part = {.data = data, .bytes = taken};
+	int event = K2I_LINE_RECORD, status = 0;
+	size_t given;
+
+	/* Before anything is taken: a step that ends with what is pushed must not end in the midst of this one. */
+	if (taken == 0 && piece_ahead(mount, line, bytes))
+		status = k2i_route_push(mount, item->handle->route);
+	if (status)
+		return status;
+	if (taken == 0)
+		event = k2i_line_buffer_take(line, &mount->line_limits, data, bytes, &taken, &part);
+	if (event < 0)
+		return event;
+	if (event == K2I_LINE_TOO_LONG)
+		count_too_long(mount, item->handle);
+	if (event == K2I_LINE_RECORD || event == K2I_LINE_PIECE)
+		status = give(mount, item, &part, event == K2I_LINE_PIECE, &given);
+	if (status) {
+		/* Of one record nothing is given then. */
+		line->held_bytes = before.held_bytes;
+		line->continued = before.continued;
+		taken = given;
+	}
+	taken_more(mount, item, taken);
+	return status;
+}
+
+static int take_block(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	struct k2i_line_part part = {.data = item->data, .bytes = item->bytes};
+	uint64_t most = mount->line_limits.record_bytes_max;
+	size_t given;
+	int status = 0;
+
+	if (most && item->bytes > most)
+		count_too_long(mount, item->handle);
+	else
+		status = give(mount, item, &part, false, &given);
+	if (status == 0)
+		taken_more(mount, item, item->bytes);
+	return status;
+}
+
+static int advance_write(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	struct k2i_route *route = item->handle->route;
+	int status = 0;
+
+	while (status == 0) {
+		bool all = item->taken == item->bytes;
+
+		/* Text, what is pending and what was taken agree here. */
+		k2i_journal_step();
+		if (all || k2i_route_pending(route) >= PENDING_BYTES || k2i_route_has_piece(route))
+			status = k2i_route_push(mount, route);
+		if (all)
+			break;
+		if (status == 0)
+			status = mount->settings->binary ? take_block(mount, item) : take_text(mount, item);
+	}
+	return status;
+}
+
+/* Ends the record that is held, or sends what there is of it. */
+static int advance_held(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	struct k2i_handle *handle = item->handle;
+	int status = k2i_route_push(mount, handle->route);
+	struct k2i_line_part part;
+	enum k2i_line_event event;
+	size_t given;
+
+	if (status)
+		return status;
+	event = item->kind == K2I_QUEUED_END ? k2i_line_buffer_end(&handle->line, &part)
+					     : k2i_line_buffer_so_far(&handle->line, &part);
+	k2i_handle_not_flushed(mount, handle);
+	K2I_JOURNAL_KEEP(item);
+	/* From here on only what is pending is left to do. */
+	item->kind = K2I_QUEUED_REST;
+	if (event == K2I_LINE_RECORD)
+		k2i_mount_count(&mount->counts.unended_records, 1);
+	if (event != K2I_LINE_NOTHING)
+		status = give(mount, item, &part, event == K2I_LINE_PIECE, &given);
+	return status ? status : k2i_route_push(mount, handle->route);
+}
+
+static int queued_advance(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	switch (item->kind) {
+	case K2I_QUEUED_WRITE:
+		return advance_write(mount, item);
+	case K2I_QUEUED_END:
+	case K2I_QUEUED_SO_FAR:
+		return advance_held(mount, item);
+	case K2I_QUEUED_REST:
+	case K2I_QUEUED_SYNC:
+		break;
+	}
+	return item->handle->route ? k2i_route_push(mount, item->handle->route) : 0;
+}
+
+/* -ENOMEM: the record is held as before. */
+int k2i_queue_add_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_queued_kind kind)
+{
+	struct k2i_queued item = {
+		.kind = kind,
+		.handle = handle,
+		.writer_pid = handle->writer_pid,
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
+	};
+
+	return k2i_queue_add(mount, &item, NULL);
+}
+
+int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t unique, size_t answer_bytes)
+{
+	struct k2i_queued item = {
+		.kind = K2I_QUEUED_SYNC,
+		.unique = unique,
+		.handle = handle,
+		.answer_bytes = answer_bytes,
+	};
+	int status = 0;
+
+	for (uint32_t at = 0; at < mount->handles.room && status == 0; at++) {
+		struct k2i_handle *other = mount->handles.entries[at];
+
+		/* What looks at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
+		if (other && other->route && other->node == handle->node && k2i_handle_holds(other) &&
+		    other->route->passes_all && !mount->line_limits.record_bytes_max)
+			status = k2i_queue_add_held(mount, other, K2I_QUEUED_SO_FAR);
+	}
+	return status ? status : k2i_queue_add(mount, &item, NULL);
+}
+
+static void queued_answer(struct k2i_mount *mount, const struct k2i_queued *item, int status)
+{
+	bool data = item->kind == K2I_QUEUED_WRITE;
+	/* What was taken of a synchronous write is not acknowledged: its writer must not take it for that. */
+	bool some = data && item->taken && !item->synchronous;
+
+	if (some || (status == 0 && (data || item->answer_bytes)))
+		k2i_reply_written(mount, item->unique, item->answer_bytes ? item->answer_bytes : item->taken);
+	else
+		k2i_reply_status(mount, item->unique, status);
+}
+
+/* A writer who is told that some was taken comes again with the rest. What the page cache gave is lost instead. */
+static bool queued_is_refusal(const struct k2i_queued *item)
+{
+	return item->kind == K2I_QUEUED_WRITE && item->unique && item->taken == 0 && !item->cached;
+}
+
+/* The item goes with its answer, in one step. */
+static void queued_finish(struct k2i_mount *mount, struct k2i_queued *item, int status)
+{
+	struct k2i_queued answered = *item;
+
+	if (status && queued_is_refusal(item))
+		k2i_mount_count_refused(mount, status);
+	k2i_queued_free(mount, item);
+	queued_answer(mount, &answered, status);
+}
+
+/* What was taken counts from here on; its writer hears of it when that is acknowledged. */
+static void queued_finish_synchronous(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	uint64_t unique = item->unique;
+	int status = k2i_queue_add_sync(mount, item->handle, unique, item->taken);
+
+	K2I_JOURNAL_KEEP(item);
+	item->unique = 0;
+	queued_finish(mount, item, 0);
+	if (status)
+		k2i_reply_status(mount, unique, status);
+}
+
+/* The position that ends all that is in the ring now. */
+static void sync_begin(struct k2i_mount *mount, struct k2i_queued *item)
+{
+	K2I_JOURNAL_KEEP(&mount->queue);
+	K2I_JOURNAL_KEEP(item);
+	item->position = k2i_ring_stats_get(mount->lane.ring).tail;
+	item->next = mount->queue.syncs;
+	mount->queue.syncs = item;
+}
+
+static void syncs_run(struct k2i_mount *mount)
+{
+	struct k2hft_ring_stats stats;
+	struct k2i_queued **place = &mount->queue.syncs;
+
+	if (!*place)
+		return;
+	stats = k2i_ring_stats_get(mount->lane.ring);
+	while (*place) {
+		struct k2i_queued *item = *place;
+
+		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
+		if (stats.head < item->position && stats.head < stats.tail) {
+			place = &item->next;
+			continue;
+		}
+		K2I_JOURNAL_KEEP(place);
+		*place = item->next;
+		queued_finish(mount, item, k2i_handle_lost(item->handle));
+	}
+}
+
+static struct k2i_queued *queue_take_first(struct k2i_queue *queue)
+{
+	struct k2i_queued *item = queue->first;
+
+	K2I_JOURNAL_KEEP(queue);
+	queue->first = item->next;
+	if (!queue->first)
+		queue->last = NULL;
+	return item;
+}
+
+/* Records that were accepted: nobody waits to hear of them, but who asks later does. */
+static void queued_lose(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t records, int status)
+{
+	K2I_JOURNAL_KEEP(&handle->lost);
+	handle->lost = status;
+	k2i_mount_count(&mount->counts.lost_records, records);
+	k2i_log_limited(&mount->log.lost, k2i_clock_now_ns(), K2HFT_LOG_ERROR, "mount: records of %s are lost: %s",
+			handle->path, strerror(-status));
+}
+
+static uint64_t queued_untaken_records(const struct k2i_queued *item)
+{
+	if (item->kind != K2I_QUEUED_WRITE || !item->data)
+		return 1;
+	return k2i_lines_count(item->data + item->taken, item->bytes - item->taken);
+}
+
+/* Some of it has been taken, which is to be sent before what came later: its place stays. */
+static void queued_fail_rest(struct k2i_mount *mount, struct k2i_queued *item, int status)
+{
+	struct k2i_queued answered = *item;
+
+	if (item->unique == 0 || item->cached)
+		queued_lose(mount, item->handle, queued_untaken_records(item), status);
+	K2I_JOURNAL_KEEP(item);
+	item->unique = 0;
+	item->kind = K2I_QUEUED_REST;
+	queued_answer(mount, &answered, status);
+}
+
+static void queue_advance(struct k2i_mount *mount)
+{
+	struct k2i_queue *queue = &mount->queue;
+
+	while (queue->first) {
+		struct k2i_queued *item = queue->first;
+		int status = item->kind == K2I_QUEUED_SYNC ? 0 : queued_advance(mount, item);
+
+		if (status == -EAGAIN)
+			return;
+		if (status && item->kind == K2I_QUEUED_WRITE && item->taken) {
+			queued_fail_rest(mount, item, status);
+			continue;
+		}
+		(void)queue_take_first(queue);
+		if (item->kind == K2I_QUEUED_SYNC) {
+			sync_begin(mount, item);
+		} else if (status == 0 && item->synchronous && item->unique) {
+			queued_finish_synchronous(mount, item);
+		} else {
+			if (status && (item->unique == 0 || item->cached))
+				queued_lose(mount, item->handle, queued_untaken_records(item), status);
+			queued_finish(mount, item, status);
+		}
+	}
+}
+
+void k2i_queue_run(struct k2i_mount *mount)
+{
+	if (mount->queue.resuming)
+		return;
+	/* Without room for a line end there is none for anything else. */
+	(void)k2i_routes_terminate(mount);
+	queue_advance(mount);
+	syncs_run(mount);
+}
+
+static struct k2i_queued *sync_take(struct k2i_queue *queue, uint64_t unique)
+{
+	for (struct k2i_queued **place = &queue->syncs; *place; place = &(*place)->next) {
+		struct k2i_queued *item = *place;
+
+		if (item->unique != unique || item->unseen)
+			continue;
+		K2I_JOURNAL_KEEP(place);
+		*place = item->next;
+		return item;
+	}
+	return NULL;
+}
+
+bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique)
+{
+	struct k2i_queued *item = unique ? sync_take(&mount->queue, unique) : NULL, answered = {.next = NULL};
+
+	if (item) {
+		queued_finish(mount, item, -EINTR);
+		return true;
+	}
+	for (item = mount->queue.first; item; item = item->next) {
+		/* No answer reaches a request that has not come again yet; the kernel repeats this behind it. */
+		if (unique == 0 || item->unique != unique || item->unseen)
+			continue;
+		if (queued_is_refusal(item))
+			k2i_mount_count_refused(mount, -EINTR);
+		answered.unique = item->unique;
+		answered.kind = item->kind;
+		answered.taken = item->taken;
+		answered.synchronous = item->synchronous;
+		k2i_queued_forget_request(item);
+		queued_answer(mount, &answered, -EINTR);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Of those that were accepted, however their writers were answered: what is pending and held, and all out of the page cache.
+ * What is held behind a write of which all was taken has an end of its own in the queue.
+ */
+static uint64_t queued_accepted_records(struct k2i_mount *mount, const struct k2i_queued *item)
+{
+	struct k2i_handle *handle = item->handle;
+	uint64_t records = k2i_route_forget_pending(mount, handle->route);
+
+	if (item->kind == K2I_QUEUED_WRITE && item->cached && item->taken < item->bytes)
+		records += queued_untaken_records(item);
+	else if (item->kind == K2I_QUEUED_END && handle->line.held_bytes)
+		records++;
+	else
+		return records;
+	/* It was the begin of the first of them, or all of it. */
+	k2i_line_buffer_let_go(&handle->line);
+	return records;
+}
+
+/* Off its list and answered in one step: a successor finds the others where they were. */
+static void queued_abandon(struct k2i_mount *mount, struct k2i_queued *item, int error)
+{
+	uint64_t records = queued_accepted_records(mount, item);
+
+	if (records)
+		queued_lose(mount, item->handle, records, error);
+	queued_finish(mount, item, error);
+}
+
+void k2i_queue_abandon(struct k2i_mount *mount, int error)
+{
+	struct k2i_queue *queue = &mount->queue;
+
+	while (queue->first)
+		queued_abandon(mount, queue_take_first(queue), error);
+	while (queue->syncs) {
+		struct k2i_queued *item = queue->syncs;
+
+		K2I_JOURNAL_KEEP(queue);
+		queue->syncs = item->next;
+		queued_abandon(mount, item, error);
+	}
+}
