@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims of a writer: its open chunk, and chunks that are committed at once. */
-#include "sender/writer.h"
+/* Room in the ring for a writer's open chunk, and for chunks that are committed at once. */
+#include "sender/call.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "ring/ring.h"
 #include "sender/sender.h"
 
-/* A wait for room looks around at least this often. */
-#define ROOM_WAIT_MS 1000
 /*
  * A chunk of this size is much at once, and so many bytes of such chunks are sent by the thread that wrote them, while
  * they are in its processor's cache.
@@ -30,7 +28,7 @@ void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_co
 {
 	struct k2hft_sender *sender = writer->sender;
 	k2i_counter_add(&writer->dropped_records, record_count);
-	k2i_ring_count(sender->ring, dropped_records, record_count);
+	k2i_ring_count(writer->to.lane->ring, dropped_records, record_count);
 	k2i_log_limited(&sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
 			"sender: %s: %llu records dropped", reason(status), (unsigned long long)record_count);
 }
@@ -43,120 +41,49 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status)
 		return 0;
 	/* relaxed, this and the next: nothing else is ordered by a counter. */
 	(void)atomic_fetch_add_explicit(&sender->refused_writes, 1, memory_order_relaxed);
-	k2i_ring_count(sender->ring, refused_writes, 1);
+	k2i_ring_count(writer->to.lane->ring, refused_writes, 1);
 	k2i_log_limited(&sender->refused_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_WARNING,
 			"sender: a write is refused, and its writer told so: %s", reason(status));
 	return status;
 }
 
-static void count_piece(struct k2hft_sender *sender)
-{
-	(void)atomic_fetch_add_explicit(&sender->pieces, 1, memory_order_relaxed);
-	k2i_ring_count(sender->ring, pieces, 1);
-	k2i_log_limited(&sender->piece_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_INFO,
-			"sender: a record over %zu bytes goes in pieces", sender->piece_bytes_max);
-}
-
-int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint32_t record_count, uint16_t flags,
-			    size_t bytes)
-{
-	struct k2hft_chunk chunk = {
-		.stream_id = writer->stream_id,
-		.record_count = record_count,
-		.time_ns = time_ns,
-		.writer_pid = writer->writer_pid,
-		.flags = flags,
-	};
-	int status = k2hft_producer_commit(writer->producer, &chunk, 0, bytes);
-
-	if (status == 0 && flags & K2HFT_CHUNK_CONTINUES)
-		count_piece(writer->sender);
-	if (status == 0)
-		return 0;
-	/* Only if somebody wrote over the ring's own words; the records can't be saved, the count can. */
-	(void)k2hft_producer_discard(writer->producer);
-	k2i_counter_add(&writer->dropped_records, record_count);
-	k2i_ring_count(writer->sender->ring, dropped_records, record_count);
-	k2i_log_limited(&writer->sender->drop_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,
-			"sender: %u records lost: commit: %s", record_count, strerror(-status));
-	return status;
-}
-
-static void adapt(struct k2hft_writer *writer, size_t filled, bool early)
-{
-	size_t most = writer->sender->open_bytes_max;
-
-	if (!early)
-		writer->open_bytes = writer->open_bytes < most / 2 ? writer->open_bytes * 2 : most;
-	else if (filled < writer->open_bytes / 4 && writer->open_bytes > K2I_OPEN_BYTES_FIRST)
-		writer->open_bytes /= 2;
-}
-
-void k2i_writer_commit_open(struct k2hft_writer *writer, bool early)
-{
-	uint64_t records = atomic_load_explicit(&writer->records, memory_order_relaxed);
-	uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_relaxed);
-	size_t filled = k2i_writer_filled(writer);
-
-	if (!writer->begin)
-		return;
-	/* A record is in it: whoever opens it goes on to write one before anybody else may come here. */
-	(void)k2i_writer_commit_claim(writer, writer->open_time_ns, (uint32_t)(records - sealed), 0, filled);
-	adapt(writer, filled, early);
-	writer->begin = NULL;
-	writer->end_bytes = 0;
-	atomic_store_explicit(&writer->sealed_records, records, memory_order_release); /* edge S5 */
-	/* relaxed, here and where no claim was to be had: a sealer that comes in vain does no harm. */
-	atomic_store_explicit(&writer->open, 0, memory_order_relaxed);
-}
-
 /* Such a chunk was committed, and none is open. */
 static void much_send(struct k2hft_writer *writer, size_t bytes)
 {
-	if (bytes < MUCH_CHUNK_BYTES || !writer->sender->client)
+	if (bytes < MUCH_CHUNK_BYTES || !writer->to.lane->client)
 		return;
 	writer->much_bytes += bytes;
 	if (writer->much_bytes < MUCH_BYTES)
 		return;
 	writer->much_bytes = 0;
-	k2i_client_send_once(writer->sender->client);
+	k2i_client_send_once(writer->to.lane->client);
 }
 
 /* The ring is full and its writer does not wait: the thread is to make room. Returns `status`. */
-static int full_refuse(const struct k2hft_sender *sender, int status)
+static int full_refuse(const struct k2i_lane *lane, int status)
 {
-	if (sender->client)
-		k2i_client_standby_end(sender->client);
+	if (lane->client)
+		k2i_client_standby_end(lane->client);
 	return status;
-}
-
-/* For room, or for the turn to wait for it; that it was waited for may have brought both. */
-static int room_wait(struct k2hft_sender *sender, struct k2i_turnstile_place *place, size_t bytes)
-{
-	int status = k2i_turnstile_enter(&sender->room, place);
-
-	if (status)
-		return status < 0 ? status : 0;
-	status = sender->client ? k2i_client_room_wait(sender->client, bytes, ROOM_WAIT_MS) : -EBUSY;
-	return status == -EBUSY ? k2hft_ring_space_wait(sender->ring, bytes, ROOM_WAIT_MS) : status;
 }
 
 /* The ring is full. 0: try again; else what the caller gives to its own, -ENOBUFS for K2HFT_FULL_DROP. */
 static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *place, size_t needed, bool finish)
 {
-	struct k2hft_sender *sender = writer->sender;
+	const uint32_t full = writer->sender->full;
+	struct k2i_lane *lane = writer->to.lane;
 	int status;
 
-	if (!finish && sender->full == K2HFT_FULL_FAIL)
-		return full_refuse(sender, -EAGAIN);
-	if (!finish && sender->full == K2HFT_FULL_DROP)
-		return full_refuse(sender, -ENOBUFS);
+	if (!finish && full == K2HFT_FULL_FAIL)
+		return full_refuse(lane, -EAGAIN);
+	if (!finish && full == K2HFT_FULL_DROP)
+		return full_refuse(lane, -ENOBUFS);
 	/* There is no open chunk now, and this can take long: a flush must not wait for the end of the call. */
 	k2i_writer_leave(writer);
-	status = room_wait(sender, place, needed);
+	status = k2i_lane_room_wait(lane, place, needed);
 	k2i_writer_enter(writer);
 	/* Nobody will make any. */
-	if (sender->client && k2i_client_failed(sender->client))
+	if (lane->client && k2i_client_failed(lane->client))
 		return -EIO;
 	if (status == -EPIPE || status == -EIO)
 		return status;
@@ -166,13 +93,13 @@ static int full_wait(struct k2hft_writer *writer, struct k2i_turnstile_place *pl
 /* As many as wanted, or else as needed. -EAGAIN: the ring is full. */
 static int reserve(const struct k2hft_writer *writer, size_t needed, size_t wanted, void **memory, size_t *bytes)
 {
-	int status = k2hft_producer_reserve(writer->producer, wanted, memory);
+	int status = k2hft_producer_reserve(writer->to.producer, wanted, memory);
 
 	*bytes = wanted;
 	if (status != -EAGAIN || needed == wanted)
 		return status;
 	*bytes = needed;
-	return k2hft_producer_reserve(writer->producer, needed, memory);
+	return k2hft_producer_reserve(writer->to.producer, needed, memory);
 }
 
 /* What is written into a ring whose process is gone for good nobody sends: an attached writer looks now and then. */
@@ -181,9 +108,9 @@ static int served_check(struct k2hft_writer *writer)
 	uint64_t second = k2i_clock_ns(CLOCK_MONOTONIC_COARSE) / K2I_SECOND_NS + 1;
 
 	if (second == writer->looked_s)
-		return k2i_ring_abandoned_known(writer->sender->ring) ? -EPIPE : 0;
+		return k2i_ring_abandoned_known(writer->to.lane->ring) ? -EPIPE : 0;
 	writer->looked_s = second;
-	return k2i_ring_abandoned(writer->sender->ring) ? -EPIPE : 0;
+	return k2i_ring_abandoned(writer->to.lane->ring) ? -EPIPE : 0;
 }
 
 int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, bool finish, void **memory,
@@ -199,7 +126,7 @@ int k2i_writer_claim(struct k2hft_writer *writer, size_t needed, size_t wanted, 
 		if (waited == 0)
 			status = reserve(writer, needed, wanted, memory, bytes);
 	}
-	k2i_turnstile_leave(&writer->sender->room, &place);
+	k2i_turnstile_leave(&writer->to.lane->room, &place);
 	return waited ? waited : status;
 }
 
@@ -247,14 +174,4 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
 	if (status == 0)
 		much_send(writer, needed);
 	return status;
-}
-
-void k2i_writer_announce(struct k2hft_writer *writer)
-{
-	struct k2hft_sender *sender = writer->sender;
-
-	writer->announce = false;
-	k2i_consumer_wake_asleep(sender->ring); /* edge S4 */
-	if (sender->client)
-		k2i_client_claim_begun(sender->client);
 }

@@ -46,7 +46,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sender/writer.h"
+#include "client/client.h"
+#include "ring/ring.h"
+#include "sender/call.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_THREAD_SANITIZER 1
@@ -133,6 +135,16 @@ void k2i_writer_seal_own(struct k2hft_writer *writer)
 		(void)pthread_cond_broadcast(&sender->sealed);
 	}
 	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+void k2i_writer_announce(struct k2hft_writer *writer)
+{
+	const struct k2i_lane *lane = writer->to.lane;
+
+	writer->announce = false;
+	k2i_consumer_wake_asleep(lane->ring); /* edge S4 */
+	if (lane->client)
+		k2i_client_claim_begun(lane->client);
 }
 
 static bool ticket_pending(const struct k2hft_sender *sender, uint64_t ticket)

@@ -13,8 +13,6 @@
 #include "ring/ring.h"
 #include "sender/writer.h"
 
-/* The largest payload is the largest entry without its header and padding. */
-#define ENTRY_OVERHEAD_BYTES (K2HFT_CHUNK_HEADER_BYTES + 32u)
 /* How often a sender that is attached looks whether the ring's own sender got on. */
 #define ATTACHED_POLL_NS 2000000L
 
@@ -34,22 +32,6 @@ static int deadline_left_ms(uint64_t deadline_ns)
 		return 0;
 	left_ms = (deadline_ns - now + 999999) / 1000000;
 	return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
-}
-
-static size_t smaller(size_t one, size_t other)
-{
-	return one < other ? one : other;
-}
-
-/* Sizes that one writer may take, so that several fit into a small ring. */
-static void sizes_set(struct k2hft_sender *sender)
-{
-	size_t ring_bytes = (size_t)k2i_ring_bytes(sender->ring); /* it is mapped */
-	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
-
-	sender->open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16);
-	sender->piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
-	sender->run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - sender->piece_bytes_max);
 }
 
 static void claim_in_the_way(void *argument)
@@ -106,16 +88,6 @@ int k2hft_sender_client_options(const struct k2hft_sender_options *options, stru
 	return status;
 }
 
-static int client_start(struct k2hft_sender *sender, const struct k2hft_client_options *client_options)
-{
-	int status = k2hft_client_open(sender->ring, client_options, &sender->client);
-
-	if (status)
-		return status;
-	k2i_client_claim_hook_set(sender->client, claim_in_the_way, sender);
-	return k2hft_client_thread_start(sender->client);
-}
-
 static int sender_create(struct k2hft_sender **sender)
 {
 	int kept = errno;
@@ -126,7 +98,7 @@ static int sender_create(struct k2hft_sender **sender)
 		return -ENOMEM;
 	(void)pthread_mutex_init(&made->mutex, NULL);
 	k2i_condition_init(&made->sealed);
-	k2i_turnstile_init(&made->room);
+	k2i_lane_init(&made->lane);
 	*sender = made;
 	return 0;
 }
@@ -135,24 +107,10 @@ void k2i_sender_free(struct k2hft_sender *sender)
 {
 	/* Also into a ring that is left to others. */
 	(void)k2i_writers_pay(sender);
-	k2hft_client_close(sender->client);
-	k2hft_ring_close(sender->ring);
-	k2i_turnstile_destroy(&sender->room);
+	k2i_lane_close(&sender->lane);
 	(void)pthread_cond_destroy(&sender->sealed);
 	(void)pthread_mutex_destroy(&sender->mutex);
 	free(sender);
-}
-
-/* `status` is that of opening its ring. */
-static int ring_take(struct k2hft_sender *made, int status, struct k2hft_sender **sender)
-{
-	if (status) {
-		k2i_sender_free(made);
-		return status;
-	}
-	sizes_set(made);
-	*sender = made;
-	return 0;
 }
 
 int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender)
@@ -164,7 +122,12 @@ int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t fu
 		return status;
 	made->full = full;
 	made->asymmetric = k2i_seal_asymmetric();
-	return ring_take(made, k2hft_ring_open(ring_options, &made->ring), sender);
+	status = k2i_lane_open(&made->lane, ring_options);
+	if (status)
+		k2i_sender_free(made);
+	else
+		*sender = made;
+	return status;
 }
 
 int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender)
@@ -198,7 +161,7 @@ int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_s
 		k2i_log(K2HFT_LOG_WARNING,
 			"sender: %s is begun afresh: %llu records in it that were not acknowledged are lost",
 			known.ring_path, (unsigned long long)waiting);
-	status = client_start(made, &client_options);
+	status = k2i_lane_client_start(&made->lane, &client_options, claim_in_the_way, made);
 	if (status) {
 		k2i_sender_free(made);
 		return status;
@@ -218,7 +181,12 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 	if (status)
 		return status;
 	made->attached = true;
-	return ring_take(made, k2hft_ring_attach(ring_path, &made->ring), sender);
+	status = k2i_lane_attach(&made->lane, ring_path);
+	if (status)
+		k2i_sender_free(made);
+	else
+		*sender = made;
+	return status;
 }
 
 /*
@@ -228,15 +196,15 @@ int k2hft_sender_attach(const char *ring_path, struct k2hft_sender **sender)
 static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 {
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
-	uint64_t target = k2i_ring_stats(sender->ring).tail;
+	uint64_t target = k2i_ring_stats(sender->lane.ring).tail;
 	struct k2hft_ring_stats stats;
 	int kept = errno;
 	bool abandoned;
 
 	for (;;) {
 		/* Before the positions: what the process did at last is in them. */
-		abandoned = k2i_ring_abandoned(sender->ring);
-		stats = k2i_ring_stats(sender->ring);
+		abandoned = k2i_ring_abandoned(sender->lane.ring);
+		stats = k2i_ring_stats(sender->lane.ring);
 		/* The tail that was seen goes back with a claim that is given back: all is there when the ring is empty. */
 		if (stats.head >= target || stats.head >= stats.tail)
 			return 0;
@@ -255,9 +223,9 @@ static int flush(struct k2hft_sender *sender, uint64_t deadline_ns)
 
 	if (status)
 		return status;
-	if (!sender->client)
+	if (!sender->lane.client)
 		return acked_wait(sender, deadline_ns);
-	return k2hft_client_drain(sender->client, deadline_left_ms(deadline_ns));
+	return k2hft_client_drain(sender->lane.client, deadline_left_ms(deadline_ns));
 }
 
 int k2hft_sender_flush(struct k2hft_sender *sender, int timeout_ms)
@@ -307,17 +275,17 @@ int k2hft_sender_stats(struct k2hft_sender *sender, struct k2hft_sender_stats *s
 	(void)pthread_mutex_unlock(&sender->mutex);
 	known.refused_writes = atomic_load_explicit(&sender->refused_writes, memory_order_relaxed);
 	known.pieces = atomic_load_explicit(&sender->pieces, memory_order_relaxed);
-	ring = k2i_ring_stats(sender->ring);
+	ring = k2i_ring_stats(sender->lane.ring);
 	known.unacked_records = open_records + ring.unacked_records;
 	return k2i_stats_copy(stats, &known, sizeof(known));
 }
 
 struct k2hft_ring *k2hft_sender_ring(struct k2hft_sender *sender)
 {
-	return sender->ring;
+	return sender->lane.ring;
 }
 
 struct k2hft_client *k2hft_sender_client(struct k2hft_sender *sender)
 {
-	return sender->client;
+	return sender->lane.client;
 }

@@ -10,18 +10,14 @@
 #include <k2hft/sender.h>
 
 #include "base/log.h"
-#include "base/turnstile.h"
+#include "sender/lane.h"
 
 /* The inside of a sender, for its writers and for who consumes its ring without a client. */
 struct k2hft_sender {
-	struct k2hft_ring *ring;
-	struct k2hft_client *client; /* NULL: somebody else consumes the ring */
-	bool attached;               /* another process does: what a call writes is committed by it */
-	uint32_t full;               /* K2HFT_FULL_* */
-	bool asymmetric;             /* membarrier(2) serves this process */
-	size_t open_bytes_max;       /* of an open chunk */
-	size_t piece_bytes_max;      /* of a record that goes in one chunk */
-	size_t run_bytes_max;        /* of lines that are handed over at once */
+	struct k2i_lane lane;
+	bool attached;   /* another process consumes the ring: a call commits what it writes */
+	uint32_t full;   /* K2HFT_FULL_* */
+	bool asymmetric; /* membarrier(2) serves this process */
 
 	/* Under the mutex, which whoever seals holds. */
 	pthread_mutex_t mutex;
@@ -32,7 +28,6 @@ struct k2hft_sender {
 	uint64_t closed_records, closed_bytes, closed_dropped; /* of writers that are closed */
 
 	/* Any thread. */
-	struct k2i_turnstile room;                /* of writers that wait for room in the ring */
 	_Atomic(uint64_t) refused_writes, pieces; /* of all writers */
 	struct k2i_log_limit drop_limit, seal_limit, refused_limit, piece_limit;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts: lines with their ends, in pieces as they come. */
-#include "sender/writer.h"
+#include "sender/call.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -104,7 +104,7 @@ static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	if (status)
 		return status;
 	/* An open chunk has no flags and is for small amounts. */
-	if (!writer->continued && writer->tail_bytes + bytes <= writer->sender->open_bytes_max / 2)
+	if (!writer->continued && writer->tail_bytes + bytes <= writer->to.lane->open_bytes_max / 2)
 		return lines_append(writer, text, bytes, records);
 	status = k2i_writer_put(writer, &piece);
 	if (status)
@@ -179,15 +179,15 @@ static size_t line_bytes(const uint8_t *text, size_t bytes)
 /* The end of what goes into the next chunk: lines up to a run, or one long line; 0: no line ends there. */
 static size_t run_end(const struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
 {
-	const struct k2hft_sender *sender = writer->sender;
+	const struct k2i_lane *lane = writer->to.lane;
 	size_t limit = 0, furthest;
 	const uint8_t *end = NULL;
 
-	if (writer->tail_bytes < sender->run_bytes_max) {
-		limit = smaller(bytes, sender->run_bytes_max - writer->tail_bytes);
+	if (writer->tail_bytes < lane->run_bytes_max) {
+		limit = smaller(bytes, lane->run_bytes_max - writer->tail_bytes);
 		end = memrchr(text, '\n', limit);
 	}
-	furthest = smaller(bytes, sender->piece_bytes_max - writer->tail_bytes);
+	furthest = smaller(bytes, lane->piece_bytes_max - writer->tail_bytes);
 	if (!end && furthest > limit)
 		end = memchr(text + limit, '\n', furthest - limit);
 	return end ? (size_t)(end - text) + 1 : 0;
@@ -208,8 +208,8 @@ static int text_step(struct k2hft_writer *writer, const uint8_t *text, size_t by
 		records = k2i_line_ends_count(text, *step);
 		return full_drop(writer, lines_put(writer, text, *step, records), records);
 	}
-	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max) {
-		*step = writer->sender->piece_bytes_max - writer->tail_bytes;
+	if (writer->tail_bytes + bytes > writer->to.lane->piece_bytes_max) {
+		*step = writer->to.lane->piece_bytes_max - writer->tail_bytes;
 		return full_drop(writer, piece_put(writer, text, *step), 0);
 	}
 	*step = bytes;
@@ -274,7 +274,7 @@ int k2hft_writer_lines_end(struct k2hft_writer *writer)
 
 int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *bytes)
 {
-	size_t run_bytes = writer->sender->run_bytes_max, claimed_bytes;
+	size_t run_bytes = writer->to.lane->run_bytes_max, claimed_bytes;
 	void *claimed;
 	int status;
 
@@ -339,7 +339,7 @@ static int reserved_text(struct k2hft_writer *writer, size_t bytes)
 	}
 	if (end)
 		return reserved_lines(writer, bytes - rest_bytes, rest_bytes, true);
-	if (writer->tail_bytes + bytes > writer->sender->piece_bytes_max)
+	if (writer->tail_bytes + bytes > writer->to.lane->piece_bytes_max)
 		return reserved_lines(writer, bytes - 1, 1, false);
 	return bytes ? tail_append(writer, text, bytes) : 0;
 }
@@ -365,7 +365,7 @@ int k2hft_writer_commit(struct k2hft_writer *writer, size_t bytes)
 		status = writer->binary ? reserved_block(writer, bytes) : reserved_text(writer, bytes);
 	/* Nothing of it was published: the claim goes back. */
 	if (writer->reserved && status == 0) {
-		(void)k2hft_producer_discard(writer->producer);
+		(void)k2hft_producer_discard(writer->to.producer);
 		writer->reserved = NULL;
 	}
 	return status;

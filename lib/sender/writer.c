@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sender/writer.h"
+#include "sender/call.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +56,7 @@ static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hf
 		return -ENOMEM;
 	memset(made, 0, sizeof(*made));
 	made->sender = sender;
+	made->to.lane = &sender->lane;
 	made->asymmetric = sender->asymmetric;
 	made->binary = mode == K2HFT_STREAM_BINARY;
 	made->each_call = sender->attached;
@@ -67,8 +68,8 @@ static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hf
 
 static void writer_free(struct k2hft_writer *writer)
 {
-	k2hft_producer_close(writer->producer);
-	(void)k2hft_stream_release(writer->sender->ring, writer->stream_id);
+	k2hft_producer_close(writer->to.producer);
+	(void)k2hft_stream_release(writer->to.lane->ring, writer->to.stream_id);
 	free(writer->tail);
 	free(writer);
 }
@@ -89,7 +90,7 @@ static struct k2hft_writer *owing_take(struct k2hft_sender *sender, uint32_t str
 	struct k2hft_writer **place = &sender->owing, *taken;
 
 	(void)pthread_mutex_lock(&sender->mutex);
-	while (*place && stream_id && (*place)->stream_id != stream_id)
+	while (*place && stream_id && (*place)->to.stream_id != stream_id)
 		place = &(*place)->next;
 	taken = *place;
 	if (taken)
@@ -118,7 +119,7 @@ bool k2i_writers_pay(struct k2hft_sender *sender)
 /* Before anything of this one comes, the end of the line that one before it has left. */
 static void owing_inherit(struct k2hft_writer *writer)
 {
-	struct k2hft_writer *before = owing_take(writer->sender, writer->stream_id);
+	struct k2hft_writer *before = owing_take(writer->sender, writer->to.stream_id);
 
 	if (!before)
 		return;
@@ -137,10 +138,10 @@ static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t m
 	status = writer_create(sender, mode, &made);
 	if (status)
 		return status;
-	status = k2hft_stream_declare(sender->ring, &stream, &made->stream_id);
+	status = k2hft_stream_declare(made->to.lane->ring, &stream, &made->to.stream_id);
 	if (status)
 		goto fail;
-	status = k2hft_producer_open(sender->ring, &made->producer);
+	status = k2hft_producer_open(made->to.lane->ring, &made->to.producer);
 	if (status)
 		goto fail_declared;
 	owing_inherit(made);
@@ -148,7 +149,7 @@ static int writer_open(struct k2hft_sender *sender, const char *path, uint32_t m
 	*writer = made;
 	return 0;
 fail_declared:
-	(void)k2hft_stream_release(sender->ring, made->stream_id);
+	(void)k2hft_stream_release(made->to.lane->ring, made->to.stream_id);
 fail:
 	free(made);
 	return status;
@@ -189,13 +190,14 @@ void k2hft_writer_close(struct k2hft_writer *writer)
 static int pieces_admit(const struct k2hft_writer *writer, size_t bytes)
 {
 	const struct k2hft_sender *sender = writer->sender;
-	uint64_t needed = bytes + (bytes / sender->piece_bytes_max + 1) * PIECE_OVERHEAD_BYTES;
+	const struct k2i_lane *lane = writer->to.lane;
+	uint64_t needed = bytes + (bytes / lane->piece_bytes_max + 1) * PIECE_OVERHEAD_BYTES;
 
 	if (sender->full == K2HFT_FULL_BLOCK)
 		return 0;
-	if (needed > k2i_ring_bytes(sender->ring) / 2)
+	if (needed > k2i_ring_bytes(lane->ring) / 2)
 		return -EMSGSIZE;
-	if (needed <= k2i_ring_free_bytes(sender->ring))
+	if (needed <= k2i_ring_free_bytes(lane->ring))
 		return 0;
 	return sender->full == K2HFT_FULL_FAIL ? -EAGAIN : -ENOBUFS;
 }
@@ -203,7 +205,7 @@ static int pieces_admit(const struct k2hft_writer *writer, size_t bytes)
 /* A record in chunks of its own: one, or as many pieces as it needs. */
 static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t bytes)
 {
-	size_t end_bytes = writer->binary ? 0 : 1, piece_bytes = writer->sender->piece_bytes_max, at = 0;
+	size_t end_bytes = writer->binary ? 0 : 1, piece_bytes = writer->to.lane->piece_bytes_max, at = 0;
 	struct k2i_piece piece = {.record_count = 1};
 	int status = 0;
 
@@ -251,7 +253,7 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 
 	if (status) {
 		/* What goes first finds no room. */
-	} else if (writer->binary || bytes >= writer->sender->open_bytes_max) {
+	} else if (writer->binary || bytes >= writer->to.lane->open_bytes_max) {
 		status = record_put(writer, record, bytes);
 	} else {
 		status = k2i_writer_open_chunk(writer, bytes + 1);

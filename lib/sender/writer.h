@@ -9,6 +9,8 @@
 
 #include <k2hft/sender.h>
 
+#include "sender/lane.h"
+
 /*
  * The inside of a writer. It fills a claim of its ring, the open chunk, in place; records in it are not committed yet.
  * Who may touch the open chunk, and how the client's thread gets at it, is said in sender_seal.c.
@@ -23,6 +25,13 @@
 #define K2I_PIECE_BYTES_MAX (1024u * 1024)
 
 #define K2I_CACHE_LINE_BYTES 64
+
+/* A writer's place in a lane. */
+struct k2i_writer_lane {
+	struct k2i_lane *lane;
+	struct k2hft_producer *producer;
+	uint32_t stream_id;
+};
 
 struct k2hft_writer {
 	/* Both sides: see sender_seal.c. */
@@ -49,8 +58,8 @@ struct k2hft_writer {
 
 	/* The writer's thread only. */
 	struct k2hft_sender *sender;
-	struct k2hft_producer *producer;
-	uint32_t stream_id, writer_pid;
+	struct k2i_writer_lane to; /* where its chunks go */
+	uint32_t writer_pid;
 	bool announce;     /* a chunk was begun in this call: the client may sleep and not know of it */
 	bool each_call;    /* attached: what a call wrote is committed by it */
 	bool skipping;     /* the rest of a line of which something was dropped */
@@ -68,59 +77,6 @@ struct k2hft_writer {
 	/* Written by sealers, seldom: on its own line, so that the writer finds it in its cache. */
 	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint64_t) seal_ticket; /* not 0: commit the open chunk */
 };
-
-/* sender_seal.c: commits the open chunk if a ticket was left for that. */
-void k2i_writer_seal_own(struct k2hft_writer *writer);
-/* writer_chunk.c: tells a client that sleeps of the chunk that was begun. */
-void k2i_writer_announce(struct k2hft_writer *writer);
-
-/* W1. `asymmetric` is the writer's own, for callers that know it. */
-static inline void k2i_writer_busy(struct k2hft_writer *writer, bool asymmetric)
-{
-	if (asymmetric) {
-		atomic_store_explicit(&writer->busy, 1, memory_order_relaxed);
-		atomic_signal_fence(memory_order_seq_cst); /* edge S1, see sender_seal.c */
-	} else {
-		atomic_store_explicit(&writer->busy, 1, memory_order_seq_cst);
-	}
-}
-
-/* W4. */
-static inline void k2i_writer_idle(struct k2hft_writer *writer, bool asymmetric)
-{
-	if (asymmetric) {
-		atomic_store_explicit(&writer->busy, 0, memory_order_release); /* edge S2 */
-		atomic_signal_fence(memory_order_seq_cst);
-	} else {
-		atomic_store_explicit(&writer->busy, 0, memory_order_seq_cst);
-	}
-}
-
-/* W2 and W5. */
-static inline bool k2i_writer_seal_asked(const struct k2hft_writer *writer)
-{
-	return atomic_load_explicit(&writer->seal_ticket, memory_order_seq_cst) != 0; /* edge S3 */
-}
-
-/*
- * Around every use of the open chunk by the writer's thread. In the middle of a call nobody else touches the chunk;
- * before and behind it the sealer may.
- */
-static inline void k2i_writer_enter(struct k2hft_writer *writer)
-{
-	k2i_writer_busy(writer, writer->asymmetric);
-	if (k2i_writer_seal_asked(writer))
-		k2i_writer_seal_own(writer);
-}
-
-static inline void k2i_writer_leave(struct k2hft_writer *writer)
-{
-	k2i_writer_idle(writer, writer->asymmetric);
-	if (k2i_writer_seal_asked(writer))
-		k2i_writer_seal_own(writer);
-	if (writer->announce)
-		k2i_writer_announce(writer);
-}
 
 /* One adds, anyone reads: a load and a store are enough, no read-modify-write. */
 static inline void k2i_counter_add(_Atomic(uint64_t) *counter, uint64_t more)

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "ring_help.h"
 #include "sender/sender.h"
+#include "sender/call.h"
 #include "sender/writer.h"
 
 struct call {
@@ -142,7 +143,7 @@ static void a_wait_for_a_seal_unlocks_the_sender(void **state)
 	assert_false(returns(wait_for_seal, sender));
 	k2i_writer_leave(writer);
 	k2hft_writer_close(writer);
-	(void)take(sender->ring, "line\n");
+	(void)take(sender->lane.ring, "line\n");
 	k2i_sender_free(sender);
 }
 

@@ -443,9 +443,9 @@ static void who_writes_much_sends_it(void **state)
 	memset(record, 'x', sizeof(record));
 	connection_await(sender);
 	/* Only this thread writes lease_count. The client's thread can be at work now and then. */
-	for (; count < 20000 || (sender->client->lease.count == 0 && count < 1000000); count++)
+	for (; count < 20000 || (sender->lane.client->lease.count == 0 && count < 1000000); count++)
 		assert_int_equal(k2hft_writer_write(writer, record, sizeof(record)), 0);
-	assert_true(sender->client->lease.count > 0);
+	assert_true(sender->lane.client->lease.count > 0);
 	k2hft_writer_close(writer);
 	assert_int_equal(k2hft_sender_close(sender, LONG_MS), 0);
 	assert_int_equal(receiver->kept_count, 1);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "sender/lane.h"
+
+#include <errno.h>
+
+#include "client/client.h"
+#include "ring/ring.h"
+#include "sender/writer.h"
+
+/* The largest payload is the largest entry without its header and padding. */
+#define ENTRY_OVERHEAD_BYTES (K2HFT_CHUNK_HEADER_BYTES + 32u)
+/* A wait for room looks around at least this often. */
+#define ROOM_WAIT_MS 1000
+
+static size_t smaller(size_t one, size_t other)
+{
+	return one < other ? one : other;
+}
+
+/* Sizes that one writer may take, so that several fit into a small ring. */
+static void sizes_set(struct k2i_lane *lane)
+{
+	size_t ring_bytes = (size_t)k2i_ring_bytes(lane->ring); /* it is mapped */
+	size_t payload_bytes_max = smaller(K2HFT_CHUNK_BYTES_MAX, ring_bytes / 4) - ENTRY_OVERHEAD_BYTES;
+
+	lane->open_bytes_max = smaller(K2I_OPEN_BYTES_MAX, ring_bytes / 16);
+	lane->piece_bytes_max = smaller(K2I_PIECE_BYTES_MAX, payload_bytes_max / 4 * 3);
+	lane->run_bytes_max = smaller(K2I_RUN_BYTES_MAX, payload_bytes_max - lane->piece_bytes_max);
+}
+
+void k2i_lane_init(struct k2i_lane *lane)
+{
+	lane->ring = NULL;
+	lane->client = NULL;
+	k2i_turnstile_init(&lane->room);
+}
+
+int k2i_lane_open(struct k2i_lane *lane, const struct k2hft_ring_options *options)
+{
+	int status = k2hft_ring_open(options, &lane->ring);
+
+	if (status == 0)
+		sizes_set(lane);
+	return status;
+}
+
+int k2i_lane_attach(struct k2i_lane *lane, const char *ring_path)
+{
+	int status = k2hft_ring_attach(ring_path, &lane->ring);
+
+	if (status == 0)
+		sizes_set(lane);
+	return status;
+}
+
+int k2i_lane_client_start(struct k2i_lane *lane, const struct k2hft_client_options *options,
+			  void (*hook)(void *argument), void *argument)
+{
+	int status = k2hft_client_open(lane->ring, options, &lane->client);
+
+	if (status)
+		return status;
+	k2i_client_claim_hook_set(lane->client, hook, argument);
+	return k2hft_client_thread_start(lane->client);
+}
+
+void k2i_lane_close(struct k2i_lane *lane)
+{
+	k2hft_client_close(lane->client);
+	k2hft_ring_close(lane->ring);
+	k2i_turnstile_destroy(&lane->room);
+}
+
+/* A wait for the turn may have brought room, too. */
+int k2i_lane_room_wait(struct k2i_lane *lane, struct k2i_turnstile_place *place, size_t bytes)
+{
+	int status = k2i_turnstile_enter(&lane->room, place);
+
+	if (status)
+		return status < 0 ? status : 0;
+	status = lane->client ? k2i_client_room_wait(lane->client, bytes, ROOM_WAIT_MS) : -EBUSY;
+	return status == -EBUSY ? k2hft_ring_space_wait(lane->ring, bytes, ROOM_WAIT_MS) : status;
+}
