@@ -28,10 +28,9 @@ say  = $(if $(filter 1,$(V))$(silent),@:,@printf '  %-7s %s\n' $(1) $(2))
 version_part = $(shell sed -n 's/^.define K2HFT_VERSION_$(1) *\([0-9]*\)$$/\1/p' include/k2hft/version.h)
 SO_MAJOR := $(call version_part,MAJOR)
 VERSION  := $(SO_MAJOR).$(call version_part,MINOR).$(call version_part,PATCH)
-MAP_NODE := $(shell sed -n 's/^K2HFT_\([0-9.]*\) {.*/\1/p' lib/k2hft.map | head -1)
-ifneq ($(MAP_NODE),$(VERSION))
-$(error include/k2hft/version.h says $(VERSION), the newest node of lib/k2hft.map is $(MAP_NODE))
-endif
+map_node = $(shell sed -n 's/^K2HFT_\([0-9.]*\) {.*/\1/p' $(1) | head -1)
+$(foreach map,$(wildcard lib/*.map),$(if $(filter-out $(VERSION),$(call map_node,$(map))),$(error \
+	include/k2hft/version.h says $(VERSION), the newest node of $(map) is $(call map_node,$(map)))))
 ifneq ($(shell sed -n 's/^.define K2HFT_VERSION_STRING "\(.*\)"/\1/p' include/k2hft/version.h),$(VERSION))
 $(error K2HFT_VERSION_STRING of include/k2hft/version.h is not $(VERSION))
 endif
@@ -53,7 +52,8 @@ MODULES   := fuse3 libevent libevent_pthreads liblz4 libxxhash inih yaml-0.1 lib
 # functions leave errno alone, and would drop a store that puts it back. Builds in two folders are the same, byte for byte.
 COMPILE   := $(PUBLIC) $(addprefix -fno-builtin-,malloc calloc realloc aligned_alloc strdup) -D_GNU_SOURCE $(if $(findstring __SIZEOF_LONG__ 4,$(shell $(CC) $(CFLAGS) $(CPPFLAGS) -dM -E -xc /dev/null 2>/dev/null)),-D_FILE_OFFSET_BITS=64) $(if $(findstring -Og,$(CFLAGS)),-DXXH_NO_INLINE_HINTS) '-ffile-prefix-map=$(subst ','\'',$(CURDIR))=.' -DCMOCKA_DISABLE_DEPRECATION_WARNINGS -iquote lib -iquote . -fPIC -fvisibility=hidden $(call cflags_of,$(MODULES))
 LINK      := -pthread $(SANITIZER) -Wl,-z,relro,-z,now,--as-needed
-lib_LIBS  := $(or $(call pkg,--libs,liblz4 inih yaml-0.1 libssl libcrypto),-llz4 -linih -lyaml -lssl -lcrypto) -pthread
+lib_LIBS  := $(or $(call pkg,--libs,liblz4 libssl libcrypto),-llz4 -lssl -lcrypto) -pthread
+config_LIBS := $(or $(call pkg,--libs,inih yaml-0.1),-linih -lyaml)
 app_LIBS  := $(call pkg,--libs,libpcre2-8) -lm
 fuse_LIBS := $(call pkg,--libs,fuse3)
 receiver_LIBS := $(call pkg,--libs,libevent_core libevent_extra libevent_pthreads)
@@ -65,13 +65,19 @@ cmocka_LIBS   := $(call pkg,--libs,cmocka)
 sources  = $(wildcard $(addprefix $(1),/*.c /*/*.c /*/*/*.c /*/*/*/*.c))
 objects  = $(patsubst %.c,$(B)/obj/%.o,$(call sources,$(1)))
 APP_OBJECTS := $(call objects,lib/app)
-LIB_OBJECTS := $(filter-out $(APP_OBJECTS),$(call objects,lib))
+CONFIG_OBJECTS := $(call objects,lib/config)
+LIB_OBJECTS := $(filter-out $(APP_OBJECTS) $(CONFIG_OBJECTS),$(call objects,lib))
+# The helpers of libk2hft that others compile in, too. The process has one log callback and libk2hft one version.
+BASE_OBJECTS := $(filter-out %/log_callback.o %/version.o,$(call objects,lib/base) $(call objects,lib/net))
 FUSE_OBJECTS     := $(call objects,fuse)
 RECEIVER_OBJECTS := $(call objects,receiver)
 TOOLS_OBJECTS    := $(call objects,tools)
 UNIT_OBJECTS     := $(call objects,tests/unit)
 LIB_SO   := $(B)/lib/libk2hft.so
 LIB_A    := $(B)/lib/libk2hft.a
+BASE_A   := $(B)/lib/libk2hft-base.a
+CONFIG_SO := $(B)/lib/libk2hft-config.so
+CONFIG_A := $(B)/lib/libk2hft-config.a
 APP_A    := $(B)/lib/libk2hft-app.a
 PROGRAMS := $(patsubst %,$(B)/bin/%,$(if $(wildcard fuse/main.c),k2hftfuse) \
 	$(if $(wildcard receiver/main.c),k2hftfusesvr) $(if $(wildcard tools/k2hft.c),k2hft))
@@ -87,7 +93,7 @@ SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py
 
 .PHONY: all unit stress examples deps check bench demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
-all: $(LIB_SO) $(LIB_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
+all: $(LIB_SO) $(LIB_A) $(CONFIG_SO) $(CONFIG_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
 unit: $(UNIT) $(TOOLS) $(FUZZERS)
 stress: $(STRESS)
 examples: $(EXAMPLES)
@@ -99,7 +105,7 @@ stamp = $(Q)mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ |
 $(B)/flags: FORCE
 	$(call stamp,$(CC) $(COMPILE) $(CFLAGS) $(CPPFLAGS) $(LINK) $(LDFLAGS))
 $(B)/files: FORCE
-	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(APP_OBJECTS) $(FUSE_OBJECTS) $(RECEIVER_OBJECTS) $(TOOLS_OBJECTS))
+	$(call stamp,$(VERSION) $(LIB_OBJECTS) $(BASE_OBJECTS) $(CONFIG_OBJECTS) $(APP_OBJECTS) $(FUSE_OBJECTS) $(RECEIVER_OBJECTS) $(TOOLS_OBJECTS))
 
 $(B)/obj/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -110,28 +116,55 @@ $(B)/obj/%.o: %.c $(B)/flags
 $(B)/obj/lib/base/hash_avx2.o $(B)/obj/lib/app/rules/needles_avx2.o: override CPPFLAGS += $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),-mavx2)
 
 $(LIB_A): $(LIB_OBJECTS)
+$(BASE_A): $(BASE_OBJECTS)
+# With what it needs of the helpers, so that it goes with either kind of libk2hft.
+$(CONFIG_A): $(CONFIG_OBJECTS) $(BASE_OBJECTS)
 $(APP_A): $(APP_OBJECTS)
 $(B)/lib/k2hftfuse-parts.a: $(filter-out %/main.o,$(FUSE_OBJECTS))
 $(B)/lib/k2hftfusesvr-parts.a: $(filter-out %/main.o,$(RECEIVER_OBJECTS))
 $(B)/lib/k2hft-parts.a: $(filter-out %/k2hft.o,$(TOOLS_OBJECTS))
-$(LIB_A) $(APP_A) $(PARTS_A): $(B)/files
+$(LIB_A) $(BASE_A) $(CONFIG_A) $(APP_A) $(PARTS_A): $(B)/files
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
 
 # nodelete: a thread that looks a name up is not waited for, and would go on in memory that dlclose(3) has given back.
 $(LIB_SO): $(LIB_OBJECTS) lib/k2hft.map $(B)/files $(B)/flags
-	$(call say,LINK,$@)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -shared $(CFLAGS) $(LINK) -Wl,-z,nodelete$(if $(SANITIZE),,$(comma)-z$(comma)defs),-soname,libk2hft.so.$(SO_MAJOR) \
-		-Wl,--version-script=lib/k2hft.map $(LDFLAGS) -o $@.$(VERSION) $(LIB_OBJECTS) $(lib_LIBS)
-	$(Q)ln -sf libk2hft.so.$(VERSION) $@.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $@
+	$(call link_shared,-z$(comma)nodelete,$(lib_LIBS))
+$(CONFIG_SO): $(CONFIG_OBJECTS) lib/k2hft-config.map $(BASE_A) $(LIB_SO) $(B)/files $(B)/flags
+	$(call link_shared,,$(config_LIBS) $(lib_LIBS))
+# link_shared OPTIONS,LIBRARIES
+define link_shared
+$(call say,LINK,$@)
+$(Q)mkdir -p $(@D)
+$(Q)$(CC) -shared $(CFLAGS) $(LINK) $(if $(1),-Wl$(comma)$(1)) $(if $(SANITIZE),,-Wl$(comma)-z$(comma)defs) \
+	-Wl,-soname,$(@F).$(SO_MAJOR),--version-script=$(filter %.map,$^) $(LDFLAGS) -o $@.$(VERSION) \
+	$(filter %.o %.a %.so,$^) $(2)
+$(Q)ln -sf $(@F).$(VERSION) $@.$(SO_MAJOR); ln -sf $(@F).$(VERSION) $@
+endef
 comma := ,
 
-$(B)/bin/k2hftfuse: $(FUSE_OBJECTS)
-$(B)/bin/k2hftfuse: LIBS = $(fuse_LIBS)
-$(B)/bin/k2hftfusesvr: $(RECEIVER_OBJECTS)
-$(B)/bin/k2hftfusesvr: LIBS = $(receiver_LIBS)
-$(B)/bin/k2hft: $(TOOLS_OBJECTS)
+
+# Programs use libk2hft.so as applications do. They find it from where they are, also below the prefix; elsewhere install
+# links them anew, with the folder of the library or, where the loader looks by itself, without one.
+multiarch  := $(shell $(CC) -print-multiarch 2>/dev/null)
+run_path    = $(if $(filter /lib /lib64 /usr/lib /usr/lib64 $(if $(multiarch),/lib/$(multiarch) /usr/lib/$(multiarch)),$(libdir)),,$(libdir))
+INSTALLED  := $(if $(filter $(bindir):$(libdir),$(prefix)/bin:$(prefix)/lib),$(if $(run_path),$(PROGRAMS)))
+INSTALLED  := $(or $(INSTALLED),$(PROGRAMS:$(B)/bin/%=$(B)/installed/%))
+$(B)/run_path: FORCE
+	$(call stamp,$(run_path))
+$(B)/bin/k2hftfuse $(B)/installed/k2hftfuse: $(FUSE_OBJECTS)
+$(B)/bin/k2hftfuse $(B)/installed/k2hftfuse: LIBS = $(fuse_LIBS)
+$(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: $(RECEIVER_OBJECTS)
+$(B)/bin/k2hftfusesvr $(B)/installed/k2hftfusesvr: LIBS = $(receiver_LIBS)
+$(B)/bin/k2hft $(B)/installed/k2hft: $(TOOLS_OBJECTS)
+$(PROGRAMS): PATH_OF_LIBRARY = $$ORIGIN/../lib
+$(PROGRAMS:$(B)/bin/%=$(B)/installed/%): PATH_OF_LIBRARY = $(run_path)
+$(PROGRAMS:$(B)/bin/%=$(B)/installed/%): $(B)/run_path
+$(PROGRAMS) $(PROGRAMS:$(B)/bin/%=$(B)/installed/%): $(APP_A) $(CONFIG_A) $(BASE_A) $(LIB_SO)
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(if $(PATH_OF_LIBRARY),-Wl$(comma)-rpath$(comma)'$(PATH_OF_LIBRARY)') $(LDFLAGS) -o $@ \
+		$(filter %.o,$^) $(APP_A) $(CONFIG_A) $(BASE_A) $(LIB_SO) $(LIBS) $(app_LIBS) $(config_LIBS) $(lib_LIBS)
 .SECONDEXPANSION:
 unit_object = $(filter %/$(1).o,$(UNIT_OBJECTS))
 $(UNIT): $(B)/tests/%: $$(call unit_object,$$*)
@@ -141,15 +174,16 @@ $(STRESS) $(TOOLS): $(B)/%: $(B)/obj/%.o
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/obj/tests/fuzz/fuzz_%.o $(if $(findstring fuzzer,$(SANITIZE)),,$(B)/obj/tests/fuzz/replay.o)
 $(FUZZERS): LIBS = $(receiver_LIBS) $(if $(findstring fuzzer,$(SANITIZE)),-fsanitize=fuzzer)
 $(UNIT) $(STRESS): LIBS = $(cmocka_LIBS) $(receiver_LIBS) $(foreach name,$(wrapped_by_$(@F)),-Wl,--wrap=$(name),--wrap=$(name)64)
-$(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(LIB_A)
+$(UNIT) $(STRESS) $(TOOLS) $(FUZZERS): $(APP_A) $(CONFIG_A) $(LIB_A)
 tests_of = $(patsubst tests/unit/$(1)/%.c,$(B)/tests/%,$(wildcard tests/unit/$(1)/*.c)) $(addprefix $(B)/tests/fuzz/,$(2))
 $(call tests_of,fuse,text): $(B)/lib/k2hftfuse-parts.a
 $(call tests_of,receiver,session connection ledger control): $(B)/lib/k2hftfusesvr-parts.a
 $(call tests_of,tools,verify control): $(B)/lib/k2hft-parts.a
-$(PROGRAMS) $(UNIT) $(STRESS) $(TOOLS) $(FUZZERS):
+# Tests see what the shared library hides.
+$(UNIT) $(STRESS) $(TOOLS) $(FUZZERS):
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %-parts.a,$^) $(APP_A) $(LIB_A) $(LIBS) $(app_LIBS) $(lib_LIBS)
+	$(Q)$(CC) -pie $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %-parts.a,$^) $(APP_A) $(CONFIG_A) $(LIB_A) $(LIBS) $(app_LIBS) $(config_LIBS) $(lib_LIBS)
 
 # As an application is built: public headers and the shared library only.
 $(B)/examples/%: examples/%.c $(LIB_SO) $(B)/flags

@@ -16,18 +16,18 @@ UNITS   := $(wildcard fuse/*.service.in receiver/*.service.in)
 DOCS    := README.md CHANGELOG.md LICENSE
 SAMPLES := $(wildcard examples/*.c examples/*.ini)
 COMPLETIONS := $(wildcard tools/*.bash fuse/*.bash receiver/*.bash)
+LIBRARIES := libk2hft libk2hft-config
 INSTALL_DATA = install -m 644
 fill = sed -e 's|@prefix@|$(prefix)|g' -e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
 	-e 's|@bindir@|$(bindir)|g' -e 's|@VERSION@|$(VERSION)|g'
 
-install: all            ## into $DESTDIR$prefix
+install: all $(INSTALLED) ## into $DESTDIR$prefix
 	$(Q)install -d $(D_BIN) $(D_LIB) $(D_INC) $(D_PC) $(D_DOC)/examples $(D_UNIT) $(D_COMP)
-	$(Q)for p in $(PROGRAMS); do install -m 755 $$p $(D_BIN)/ || exit 1; done
-	$(Q)install -m 755 $(LIB_SO).$(VERSION) $(D_LIB)/
-	$(Q)ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so.$(SO_MAJOR); ln -sf libk2hft.so.$(VERSION) $(D_LIB)/libk2hft.so
-	$(Q)$(INSTALL_DATA) $(LIB_A) $(D_LIB)/
+	$(Q)for p in $(INSTALLED); do install -m 755 $$p $(D_BIN)/ || exit 1; done
+	$(Q)for l in $(LIBRARIES); do install -m 755 $(B)/lib/$$l.so.$(VERSION) $(D_LIB)/ && $(INSTALL_DATA) $(B)/lib/$$l.a $(D_LIB)/ && \
+		ln -sf $$l.so.$(VERSION) $(D_LIB)/$$l.so.$(SO_MAJOR) && ln -sf $$l.so.$(VERSION) $(D_LIB)/$$l.so || exit 1; done
 	$(Q)$(INSTALL_DATA) $(HEADERS) $(D_INC)/
-	$(Q)$(fill) pkgconfig/k2hft.pc.in > $(D_PC)/k2hft.pc && chmod 644 $(D_PC)/k2hft.pc
+	$(Q)for m in k2hft k2hft-config; do $(fill) pkgconfig/$$m.pc.in > $(D_PC)/$$m.pc && chmod 644 $(D_PC)/$$m.pc || exit 1; done
 	$(Q)for u in $(UNITS); do t=$(D_UNIT)/$$(basename $$u .in); $(fill) $$u > "$$t" && chmod 644 "$$t" || exit 1; done
 	$(Q)for c in $(COMPLETIONS); do $(INSTALL_DATA) $$c $(D_COMP)/$$(basename $$c .bash) || exit 1; done
 	$(Q)for p in $(PAGES); do d=$(D_MAN)/$$(basename $$(dirname $$p)); install -d "$$d" && $(INSTALL_DATA) $$p "$$d/" || exit 1; done
@@ -36,8 +36,8 @@ install: all            ## into $DESTDIR$prefix
 	$(Q)$(if $(DESTDIR),,ldconfig 2>/dev/null || :)
 
 uninstall:              ## removes what install put there; below $DESTDIR also what is empty then
-	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_LIB)/libk2hft.a \
-		$(D_LIB)/libk2hft.so $(D_LIB)/libk2hft.so.$(SO_MAJOR) $(D_LIB)/libk2hft.so.$(VERSION) \
+	$(Q)rm -f $(addprefix $(D_BIN)/,$(notdir $(PROGRAMS))) $(D_PC)/k2hft.pc $(D_PC)/k2hft-config.pc \
+		$(foreach end,a so so.$(SO_MAJOR) so.$(VERSION),$(addprefix $(D_LIB)/,$(LIBRARIES:%=%.$(end)))) \
 		$(addprefix $(D_INC)/,$(notdir $(HEADERS))) $(addprefix $(D_UNIT)/,$(patsubst %.in,%,$(notdir $(UNITS)))) \
 		$(addprefix $(D_COMP)/,$(patsubst %.bash,%,$(notdir $(COMPLETIONS)))) \
 		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))

@@ -86,16 +86,6 @@ struct k2hft_sender_stats {
 K2HFT_API int k2hft_sender_open(const struct k2hft_sender_options *options, struct k2hft_sender **sender);
 
 /*
- * Opens a sender with the options of a configuration file, which is read as k2hftfuse reads it, see k2hft.conf(5). On
- * failure a line that says why is stored in `message` (unless NULL), cut to `message_room` bytes with its terminator;
- * "" on success. Otherwise as k2hft_sender_open.
- *
- * -EINVAL the file has an error; others as open(2) for it, and as k2hft_sender_open. Since 0.1.0.
- */
-K2HFT_API int k2hft_sender_open_config(const char *file, struct k2hft_sender **sender, char *message,
-				       size_t message_room);
-
-/*
  * Attaches to a ring that another process sends: `ring_path` is the ring's file, or the link .k2hft-ring in the root
  * of a mount. Each call of a writer then commits what it took. A full ring makes writes wait, also while that process
  * is away and another one can take its place; when none can, because the ring is in memory or its file was removed or

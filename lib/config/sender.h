@@ -2,7 +2,7 @@
 #ifndef K2I_CONFIG_SENDER_H
 #define K2I_CONFIG_SENDER_H
 
-#include <k2hft/sender.h>
+#include <k2hft/config.h>
 
 #include "config/settings.h"
 

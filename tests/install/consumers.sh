@@ -29,8 +29,6 @@ int main(void)
 	struct k2hft_ring_options options;
 	struct k2hft_ring *ring = NULL;
 	struct k2hft_ring_stats stats;
-	struct k2hft_sender *sender = NULL;
-	char message[256] = "";
 
 	memset(&options, 0, sizeof(options));
 	memset(&stats, 0, sizeof(stats));
@@ -41,6 +39,20 @@ int main(void)
 	if (k2hft_ring_open(&options, &ring) || k2hft_ring_stats(ring, &stats) || stats.ring_bytes != 65536)
 		return 1;
 	k2hft_ring_close(ring);
+	puts(k2hft_version_string());
+	return 0;
+}
+END
+cat >"$root/configured.c" <<'END'
+#include <k2hft/config.h>
+#include <k2hft/version.h>
+#include <stdio.h>
+
+int main(void)
+{
+	struct k2hft_sender *sender = NULL;
+	char message[256] = "";
+
 	if (k2hft_sender_open_config("/nonexistent/k2hft.ini", &sender, message, sizeof(message)) >= 0 || sender)
 		return 2;
 	puts(k2hft_version_string());
@@ -48,39 +60,49 @@ int main(void)
 }
 END
 cp "$root/consumer.c" "$root/consumer.cc"
+cp "$root/configured.c" "$root/configured.cc"
 
-# compile PROGRAM COMPILER SOURCE [pkg-config option]
+# compile PROGRAM COMPILER SOURCE MODULE [pkg-config option]
 compile()
 {
-	program=$root/$1 compiler=$2 source=$3
-	shift 3
+	program=$root/$1 compiler=$2 source=$3 module=$4
+	shift 4
 	# The flags are words.
 	# shellcheck disable=SC2046,SC2086
 	"$compiler" -Wall -Wextra -Werror ${SANITIZER-} -o "$program" "$source" \
 		$(pkg-config --define-variable=prefix="$root/opt/k2hft" \
 			--define-variable=libdir="$root/opt/k2hft/lib" \
-			--define-variable=includedir="$root/opt/k2hft/include" --cflags --libs "$@" k2hft)
+			--define-variable=includedir="$root/opt/k2hft/include" --cflags --libs "$@" "$module")
 }
 
-compile shared-c "${CC:-cc}" "$root/consumer.c"
-compile shared-cc "${CXX:-c++}" "$root/consumer.cc"
-for program in shared-c shared-cc; do
+compile shared-c "${CC:-cc}" "$root/consumer.c" k2hft
+compile shared-cc "${CXX:-c++}" "$root/consumer.cc" k2hft
+compile configured-c "${CC:-cc}" "$root/configured.c" k2hft-config
+compile configured-cc "${CXX:-c++}" "$root/configured.cc" k2hft-config
+for program in shared-c shared-cc configured-c configured-cc; do
 	readelf -d "$root/$program" | grep -q 'NEEDED.*libk2hft\.so\.[0-9]*\]'
 	[ "$(LD_LIBRARY_PATH="$root/opt/k2hft/lib" "$root/$program")" = "$version" ]
 done
+# A program that reads no configuration needs none of its libraries.
+! readelf -d "$root/opt/k2hft/lib/libk2hft.so" | grep -E 'NEEDED.*(yaml|inih)' || exit 1
 
-# Without the shared library -lk2hft is the archive.
+# Without the shared libraries -lk2hft and -lk2hft-config are the archives; the latter goes with either libk2hft.
+rm "$root"/opt/k2hft/lib/libk2hft-config.so*
+compile mixed-c "${CC:-cc}" "$root/configured.c" k2hft-config --static
+[ "$(LD_LIBRARY_PATH="$root/opt/k2hft/lib" "$root/mixed-c")" = "$version" ]
 rm "$root"/opt/k2hft/lib/libk2hft.so*
-compile static-c "${CC:-cc}" "$root/consumer.c" --static
-compile static-cc "${CXX:-c++}" "$root/consumer.cc" --static
-[ "$("$root/static-c")" = "$version" ]
-[ "$("$root/static-cc")" = "$version" ]
+compile static-c "${CC:-cc}" "$root/consumer.c" k2hft --static
+compile static-cc "${CXX:-c++}" "$root/consumer.cc" k2hft --static
+compile static-configured "${CC:-cc}" "$root/configured.c" k2hft-config --static
+for program in static-c static-cc static-configured; do
+	[ "$("$root/$program")" = "$version" ]
+done
 
 # With nothing shared at all, if what it needs is there so.
 # shellcheck disable=SC2046
 if [ -z "${SANITIZER-}" ] && echo 'int main(void) { return 0; }' | "${CC:-cc}" -static -o "$root/static" -xc - -xnone \
 	$(pkg-config --static --libs liblz4 inih yaml-0.1 libssl libcrypto) 2>/dev/null; then
-	SANITIZER=-static compile static-whole "${CC:-cc}" "$root/consumer.c" --static 2>"$root/said" || {
+	SANITIZER=-static compile static-whole "${CC:-cc}" "$root/configured.c" k2hft-config --static 2>"$root/said" || {
 		cat "$root/said"
 		exit 1
 	}

@@ -16,7 +16,7 @@ cat >"$work/program.c" <<'END_OF_C'
 #include <stdio.h>
 #include <strings.h>
 
-#include <k2hft/sender.h>
+#include <k2hft/config.h>
 
 int main(int argc, char **argv)
 {
@@ -34,6 +34,6 @@ int main(int argc, char **argv)
 	return k2hft_sender_close(sender, 0) || strcasecmp("i", "I") == 0;
 }
 END_OF_C
-"${CC:-cc}" -Wall -Wextra -Werror -Iinclude -o "$work/program" "$work/program.c" "$build/lib/libk2hft.so.0"
+"${CC:-cc}" -Wall -Wextra -Werror -Iinclude -o "$work/program" "$work/program.c" "$build/lib/libk2hft-config.so.0" "$build/lib/libk2hft.so.0"
 printf '[GLOBAL]\nport = 1\n[SVRNODE]\nname = none.example\n[K2HFTFUSE]\nringsize = 1M\nk2hinit = YES\n' >"$work/app.ini"
 LOCPATH=$work LD_LIBRARY_PATH=$build/lib "$work/program" "$work/app.ini"

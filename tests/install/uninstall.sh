@@ -37,6 +37,9 @@ has()
 roundtrip prefix=/usr
 has /usr/lib/libk2hft.so
 has /usr/lib/libk2hft.a
+has /usr/lib/libk2hft-config.so
+has /usr/lib/libk2hft-config.a
+has /usr/lib/pkgconfig/k2hft-config.pc
 has /usr/lib/pkgconfig/k2hft.pc
 has /usr/include/k2hft/k2hft.h
 has /usr/share/doc/k2hft/README.md

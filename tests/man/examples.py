@@ -12,7 +12,7 @@ import tempfile
 ESCAPES = {r"\e": "\\", r"\-": "-", r"\(aq": "'", r"\(dq": '"', r"\(rs": "\\", r"\(ha": "^", r"\(ti": "~", r"\&": "",
            r"\[rs]": "\\", r"\[aq]": "'", r"\[dq]": '"', r"\(bs": "\\", r"\\": "\\", r"\(ga": "`", r"\[ha]": "^"}
 FRAGMENT = ("#include <errno.h>\n#include <poll.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
-            "#include <time.h>\n#include <unistd.h>\n#include <k2hft/k2hft.h>\nint example(void);\n"
+            "#include <time.h>\n#include <unistd.h>\n#include <k2hft/k2hft.h>\n#include <k2hft/config.h>\nint example(void);\n"
             "int example(void)\n{\n%s\nreturn 0;\n}\n")
 
 

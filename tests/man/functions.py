@@ -61,8 +61,10 @@ def errors_missing():
 
 
 def main():
-    with open("lib/k2hft.map", encoding="utf-8") as file:
-        exported = re.findall(r"^\t(k2hft_\w+);", file.read(), re.M)
+    exported = []
+    for path in glob.glob("lib/*.map"):
+        with open(path, encoding="utf-8") as file:
+            exported += re.findall(r"^\t(k2hft_\w+);", file.read(), re.M)
     findings = list(undated()) + list(errors_missing())
     declared = prototypes()
     for function in exported:

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <k2hft/config.h>
 #include <k2hft/sender.h>
 
 #include "client_peer.h"

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <k2hft/config.h>
 #include <k2hft/sender.h>
 
 #include "app/format/format.h"

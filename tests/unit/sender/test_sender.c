@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include <k2hft/frame.h>
+#include <k2hft/config.h>
 #include <k2hft/sender.h>
 
 #include "client/state.h"
