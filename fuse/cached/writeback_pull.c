@@ -260,7 +260,6 @@ static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const st
 	if (status == 0 && part.bytes) {
 		k2i_write_cached(mount, file->stream, &taken);
 	} else {
-		k2i_write_give_back(mount, write);
 		if (status && write->unique)
 			k2i_mount_count_refused(mount, status);
 		if (status)
@@ -283,7 +282,6 @@ void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_wri
 	/* It writes nothing back while a file is being cut. */
 	k2i_pull_cut_done(mount, (uint32_t)node);
 	if (!file || k2i_queue_resent(mount, write->unique)) {
-		k2i_write_give_back(mount, write);
 		if (!file) {
 			k2i_mount_count_refused(mount, -EBADF);
 			k2i_reply_status(mount, write->unique, -EBADF);
@@ -411,7 +409,6 @@ static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const 
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
 	int cut = k2i_truncate_probe_shows_cut(entry, write->data, write->bytes);
 
-	k2i_write_give_back(mount, write);
 	if (cut > 0)
 		k2i_pull_cut_done(mount, file->node);
 	else if (cut < 0) /* a WRITE tells */
@@ -430,10 +427,8 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 	uint64_t before;
 
 	/* Of a question that a worker asked who died since, or about another file. */
-	if (!file || file->asked != number) {
-		k2i_write_give_back(mount, write);
+	if (!file || file->asked != number)
 		return;
-	}
 	file->asked = 0;
 	if (file->probe) {
 		probed(mount, file, write);

@@ -106,19 +106,12 @@ static int place_body(struct k2i_mount *mount, struct request *request)
 	request->claim = NULL;
 	request->body = mount->loop.body;
 	request->body_room = K2I_WRITE_BYTES_MAX;
-	if (bytes == 0 || mount->queue.first || k2hft_producer_reserve(mount->lane.producer, bytes, &claim))
+	if (bytes == 0 || mount->queue.first || k2i_lane_claim(&mount->lane, bytes, &claim))
 		return 0;
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 	request->body_room = bytes - K2I_HEADROOM_BYTES;
 	return k2i_populate(mount->loop.populated, claim, bytes);
-}
-
-static void give_back(struct k2i_mount *mount, struct request *request)
-{
-	if (request->claim)
-		(void)k2hft_producer_discard(mount->lane.producer);
-	request->claim = NULL;
 }
 
 /* Puts a body together that the claim had no room for. */
@@ -133,7 +126,7 @@ static void join_body(struct k2i_mount *mount, struct request *request)
 	if (bytes <= request->body_room)
 		return;
 	request->body = memcpy(mount->loop.body, request->body, request->body_room);
-	give_back(mount, request);
+	request->claim = NULL;
 }
 
 /* Where this process itself writes to the ring that is a SIGBUS. Another worker is to try. */
@@ -161,7 +154,6 @@ static int receive(struct k2i_mount *mount, struct request *request)
 		join_body(mount, request);
 		return 1;
 	}
-	give_back(mount, request);
 	if (bytes >= 0)
 		return -EIO;
 	if (errno == EFAULT)
@@ -233,7 +225,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	/* mount->loop.body lies just behind the head. */
 	if (request->claim)
 		memcpy(mount->loop.body, request->body, request->bytes - in_head);
-	give_back(mount, request);
+	k2i_lane_drop_claim(&mount->lane);
 	if (request->head.in.opcode == FUSE_INIT)
 		k2i_kernel_init_keep(mount, mount->loop.request, request->bytes);
 	k2i_deferred_opens_serve(mount, &buffer);
@@ -261,7 +253,8 @@ static void serve(struct k2i_mount *mount, struct request *request)
 	case FUSE_INTERRUPT: /* it is the other request's unique */
 		if (request->bytes < sizeof(request->head.in) + sizeof(argument))
 			break;
-		give_back(mount, request);
+		/* The position that an FSYNC waits for must not include it. */
+		k2i_lane_drop_claim(&mount->lane);
 		memcpy(&argument, &request->head.write, sizeof(argument));
 		if (request->head.in.opcode == FUSE_FSYNC)
 			k2i_request_sync(mount, request->head.in.unique, argument);
@@ -283,6 +276,7 @@ static int serve_one(struct k2i_mount *mount)
 		K2I_CRASH(mount_request_read);
 		serve(mount, &request);
 	}
+	k2i_lane_drop_claim(&mount->lane);
 	k2i_journal_step();
 	return status < 0 ? status : 0;
 }
@@ -474,6 +468,7 @@ static int serve_again(struct k2i_mount *mount)
 		came_new = status > 0 && is_new(&request);
 		if (status > 0)
 			serve(mount, &request);
+		k2i_lane_drop_claim(&mount->lane);
 		k2i_journal_step();
 	}
 	k2i_queue_resume_end(mount);

@@ -367,6 +367,7 @@ void k2i_queue_run(struct k2i_mount *mount)
 {
 	if (mount->queue.resuming)
 		return;
+	k2i_lane_drop_claim(&mount->lane);
 	/* Without room for a line end there is none for anything else. */
 	(void)k2i_routes_terminate(mount);
 	queue_advance(mount);

@@ -503,7 +503,7 @@ static int push_one(struct k2i_mount *mount, struct k2i_route *route)
 		chunk.flags |= K2HFT_CHUNK_CONTINUES;
 	if (route->pending_continued)
 		chunk.flags |= K2HFT_CHUNK_CONTINUED;
-	status = k2hft_producer_reserve(mount->lane.producer, count, &payload);
+	status = k2i_lane_claim(&mount->lane, count, &payload);
 	if (status)
 		return status;
 	/* Not sooner: while the ring is full, every request that is served comes by here. */
@@ -515,11 +515,9 @@ static int push_one(struct k2i_mount *mount, struct k2i_route *route)
 	route->pending_continued = cut;
 	if (cut)
 		k2i_route_count_piece(mount, route);
-	status = k2i_journal_commit(mount->lane.producer, &chunk, 0, count, false);
-	if (status) {
+	status = k2i_lane_commit(&mount->lane, &chunk, 0, count, false);
+	if (status)
 		route->pending_from -= count;
-		(void)k2hft_producer_discard(mount->lane.producer);
-	}
 	return status;
 }
 
@@ -533,7 +531,7 @@ static int push_end(struct k2i_mount *mount, struct k2i_route *route)
 		.flags = K2HFT_CHUNK_CONTINUED,
 	};
 	void *payload;
-	int status = k2hft_producer_reserve(mount->lane.producer, 1, &payload);
+	int status = k2i_lane_claim(&mount->lane, 1, &payload);
 
 	if (status)
 		return status;
@@ -541,11 +539,8 @@ static int push_end(struct k2i_mount *mount, struct k2i_route *route)
 	use(route);
 	K2I_JOURNAL_KEEP(route);
 	route->missing_newline = false;
-	status = k2i_journal_commit(mount->lane.producer, &chunk, 0, 1, false);
-	if (status) {
-		route->missing_newline = true;
-		(void)k2hft_producer_discard(mount->lane.producer);
-	}
+	status = k2i_lane_commit(&mount->lane, &chunk, 0, 1, false);
+	route->missing_newline = status != 0;
 	return status;
 }
 

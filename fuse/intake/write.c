@@ -92,34 +92,17 @@ static struct k2i_queued item_of(const struct k2i_write *write, struct k2i_handl
 	};
 }
 
-/*
- * Parks the data, even if it can go on at once: a successor finds there how far it came. `item` is what is parked; the
- * claim is given back.
- */
+/* Parks the data as `item`, even if it can go on at once: a successor finds there how far it came. */
 static int queue_data(struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_queued *item)
 {
 	const char *data = write->data;
-	bool claimed = write->claim != NULL;
 	int status;
 
-	/* Ending others' records needs the producer. */
-	if (claimed && mount->handles.flushed_first) {
+	/* Ending others' records drops the claim. */
+	if (write->claim && mount->handles.flushed_first)
 		data = memcpy(mount->loop.body, write->data, write->bytes);
-		(void)k2hft_producer_discard(mount->lane.producer);
-		claimed = false;
-	}
 	status = end_closed(mount, item->handle);
-	if (status == 0)
-		status = k2i_queue_add(mount, item, data);
-	if (claimed)
-		(void)k2hft_producer_discard(mount->lane.producer);
-	return status;
-}
-
-void k2i_write_give_back(struct k2i_mount *mount, const struct k2i_write *write)
-{
-	if (write->claim)
-		(void)k2hft_producer_discard(mount->lane.producer);
+	return status ? status : k2i_queue_add(mount, item, data);
 }
 
 /* Whether it was committed without being parked, and answered. */
@@ -175,8 +158,6 @@ void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const 
 		return;
 	if (status == 0)
 		status = k2i_write_queue_cached(mount, stream, write);
-	else
-		k2i_write_give_back(mount, write);
 	if (status && write->unique)
 		k2i_write_refuse(mount, write, status);
 	else if (status == 0)

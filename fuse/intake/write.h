@@ -35,9 +35,6 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 /* Answers with an error, which is counted. */
 void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, int status);
 
-/* Without anything of it in the ring. */
-void k2i_write_give_back(struct k2i_mount *mount, const struct k2i_write *write);
-
 /*
  * What follows the watermark of a file that is written through the page cache; the same, but the request is answered as
  * soon as the data is in the ring or parked.

@@ -44,8 +44,8 @@ static int publish(struct k2i_mount *mount, const struct k2i_write *write, const
 	bool answered = prepare_answer(write);
 
 	if (bytes)
-		return k2i_journal_commit(mount->lane.producer, chunk, (size_t)(begin - write->claim), bytes, answered);
-	(void)k2hft_producer_discard(mount->lane.producer);
+		return k2i_lane_commit(&mount->lane, chunk, (size_t)(begin - write->claim), bytes, answered);
+	k2i_lane_drop_claim(&mount->lane);
 	if (answered)
 		k2i_journal_step_answered();
 	else
@@ -136,7 +136,7 @@ static bool claim_late(struct k2i_mount *mount, const struct k2i_handle *handle,
 	size_t before = handle->line.held_bytes;
 	void *claim;
 
-	if (mount->queue.first || k2hft_producer_reserve(mount->lane.producer, before + write->bytes, &claim))
+	if (mount->queue.first || k2i_lane_claim(&mount->lane, before + write->bytes, &claim))
 		return false;
 	write->claim = claim;
 	write->data = memcpy(write->claim + before, write->data, write->bytes);
@@ -154,7 +154,5 @@ bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, 
 					  : commit_text(mount, &placed, handle, whole);
 	if (*status == 0 && write->unique)
 		k2i_reply_prepared(mount);
-	if (*status && !write->claim)
-		(void)k2hft_producer_discard(mount->lane.producer);
 	return *status == 0;
 }

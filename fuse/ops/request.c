@@ -85,7 +85,7 @@ static void deferred_take(struct k2i_mount *mount, void *argument)
 	free(deferred);
 }
 
-/* false: no memory. A claim is given back in any case. */
+/* false: no memory. */
 static bool request_defer(struct k2i_mount *mount, uint32_t node, const struct k2i_write *write, bool sync)
 {
 	struct k2i_deferred_write *deferred = malloc(sizeof(*deferred) + write->bytes);
@@ -97,7 +97,6 @@ static bool request_defer(struct k2i_mount *mount, uint32_t node, const struct k
 			deferred->write.data = memcpy(deferred + 1, write->data, write->bytes);
 		mount->deferred_writes = deferred;
 	}
-	k2i_write_give_back(mount, write);
 	k2i_pull_cut_done(mount, node);
 	if (deferred)
 		k2i_pull_before(mount, node, deferred_take, deferred);
@@ -120,10 +119,8 @@ void k2i_request_write(struct k2i_mount *mount, const struct k2i_write *write)
 {
 	const struct k2i_handle *handle = k2i_handle_at(mount, write->handle);
 
-	if (k2i_queue_resent(mount, write->unique)) {
-		k2i_write_give_back(mount, write);
+	if (k2i_queue_resent(mount, write->unique))
 		return;
-	}
 	if (!handle_cached_file(mount, handle))
 		request_take(mount, write);
 	else if (!request_defer(mount, handle->node, write, false))
