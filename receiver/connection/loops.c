@@ -115,36 +115,22 @@ static void loop_stop(struct loop_whole *whole)
 
 static void message_handle(struct loop_whole *whole, const struct message *message)
 {
-	struct k2i_connection *connection;
+	struct k2i_connection *connection = message->id ? k2i_connection_find(&whole->loop, message->id) : NULL;
 
-	switch (message->kind) {
-	case MESSAGE_SERVE:
+	if (message->kind == MESSAGE_SERVE)
 		k2i_connection_start(&whole->loop, message->descriptor, message->peer, message->crowded);
-		break;
-	case MESSAGE_FENCE:
-		connection = k2i_connection_find(&whole->loop, message->id);
-		if (connection)
-			k2i_connection_fence(connection);
-		break;
-	case MESSAGE_ADMIT:
-		connection = k2i_connection_find(&whole->loop, message->id);
-		if (connection)
-			k2i_connection_admit(connection);
-		break;
-	case MESSAGE_STORED:
-		connection = k2i_connection_find(&whole->loop, message->id);
-		if (connection)
-			k2i_connection_stored(connection, &message->report);
-		break;
-	case MESSAGE_READY:
-		connection = k2i_connection_find(&whole->loop, message->id);
-		if (connection)
-			k2i_connection_ready(connection);
-		break;
-	case MESSAGE_STOP:
+	else if (message->kind == MESSAGE_STOP)
 		loop_stop(whole);
-		break;
-	}
+	else if (!connection)
+		return;
+	else if (message->kind == MESSAGE_FENCE)
+		k2i_connection_fence(connection);
+	else if (message->kind == MESSAGE_ADMIT)
+		k2i_connection_admit(connection);
+	else if (message->kind == MESSAGE_STORED)
+		k2i_connection_stored(connection, &message->report);
+	else
+		k2i_connection_ready(connection);
 }
 
 static void stop_check(struct loop_whole *whole)

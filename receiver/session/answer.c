@@ -50,23 +50,25 @@ void k2i_session_fail(struct k2i_session *session, uint16_t code, const char *fo
 	k2i_session_refuse(session, code, text);
 }
 
-void k2i_session_bye(struct k2i_session *session)
+/* A frame with a token, if the session is open and there is room. */
+static void token_answer(struct k2i_session *session, uint8_t type, uint64_t token)
 {
-	struct k2hft_ping bye = {0};
+	struct k2hft_ping message = {.token = token};
 
 	if (session->state == K2I_SESSION_OPEN && k2i_answer_room(session) >= K2I_SESSION_ANSWER_BYTES)
-		k2i_answer_added(session, k2hft_ping_encode(K2HFT_FRAME_BYE, &bye, k2i_answer_at(session),
-							    k2i_answer_room(session)));
+		k2i_answer_added(session,
+				 k2hft_ping_encode(type, &message, k2i_answer_at(session), k2i_answer_room(session)));
+}
+
+void k2i_session_bye(struct k2i_session *session)
+{
+	token_answer(session, K2HFT_FRAME_BYE, 0);
 	session->state = K2I_SESSION_ENDED;
 }
 
 void k2i_session_ping(struct k2i_session *session)
 {
-	struct k2hft_ping ping = {.token = session->committed};
-
-	if (session->state == K2I_SESSION_OPEN && k2i_answer_room(session) >= K2I_SESSION_ANSWER_BYTES)
-		k2i_answer_added(session, k2hft_ping_encode(K2HFT_FRAME_PING, &ping, k2i_answer_at(session),
-							    k2i_answer_room(session)));
+	token_answer(session, K2HFT_FRAME_PING, session->committed);
 }
 
 uint64_t k2i_answer_acknowledged(const struct k2i_session *session)
