@@ -152,9 +152,9 @@ void k2i_batch_take(struct k2i_batch *batch, const struct k2hft_span *cut)
 	span->chunk_count -= cut->chunk_count < span->chunk_count ? cut->chunk_count : span->chunk_count;
 }
 
-bool k2i_batch_hold(const struct k2i_batch *batch, const struct k2hft_span *cut, size_t frames_on_the_way,
-		    uint64_t since_last_ns)
+bool k2i_batch_gather(const struct k2i_batch *batch, const struct k2hft_span *cut, size_t frames_on_the_way,
+		      uint64_t since_last_ns)
 {
-	return frames_on_the_way >= K2I_BATCH_HOLD_FRAMES && cut->bytes < K2I_BATCH_HOLD_BYTES &&
-	       since_last_ns < K2I_BATCH_HOLD_NS && cut->bytes == batch->span.bytes && batch->behind.bytes == 0;
+	return frames_on_the_way >= K2I_BATCH_GATHER_FRAMES && cut->bytes < K2I_BATCH_GATHER_BYTES &&
+	       since_last_ns < K2I_BATCH_GATHER_NS && cut->bytes == batch->span.bytes && batch->behind.bytes == 0;
 }

@@ -18,13 +18,13 @@
 #define K2I_BATCH_FRAME_BYTES (512u * 1024)
 
 /*
- * A small frame waits while as many as K2I_BATCH_HOLD_FRAMES are on their way already: the next acknowledgement, or the
+ * A small frame waits while as many as K2I_BATCH_GATHER_FRAMES are on their way already: the next acknowledgement, or the
  * time below, comes soon, and by then the frame has grown. So an idle link sends at once, and a receiver that gets many
  * small writes gets them in fewer frames the busier it is.
  */
-#define K2I_BATCH_HOLD_FRAMES 8u
-#define K2I_BATCH_HOLD_BYTES (64u * 1024)
-#define K2I_BATCH_HOLD_NS UINT64_C(1000000)
+#define K2I_BATCH_GATHER_FRAMES 8u
+#define K2I_BATCH_GATHER_BYTES (64u * 1024)
+#define K2I_BATCH_GATHER_NS UINT64_C(1000000)
 
 struct k2i_batch_limits {
 	uint64_t window_end;        /* no chunk may end above this position */
@@ -72,8 +72,8 @@ void k2i_batch_take(struct k2i_batch *batch, const struct k2hft_span *cut);
  * Whether `cut` had better wait to grow: it is small, enough is on the way, and nothing lies behind it that could not
  * join it. `since_last_ns` is the time since the last frame was cut.
  */
-bool k2i_batch_hold(const struct k2i_batch *batch, const struct k2hft_span *cut, size_t frames_on_the_way,
-		    uint64_t since_last_ns);
+bool k2i_batch_gather(const struct k2i_batch *batch, const struct k2hft_span *cut, size_t frames_on_the_way,
+		      uint64_t since_last_ns);
 
 /* Facts of a chunk that its header alone tells; enough to walk a span. */
 struct k2i_chunk_glance {

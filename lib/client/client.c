@@ -54,7 +54,7 @@ static void claims_ask(struct k2hft_client *client, uint64_t now_ns)
 		return;
 	}
 	client->data.pause = K2I_CLIENT_PAUSE_CLAIM;
-	client->data.pause_until_ns = client->data.cut_ns + K2I_BATCH_HOLD_NS;
+	client->data.pause_until_ns = client->data.cut_ns + K2I_BATCH_GATHER_NS;
 }
 
 static int ring_sleep(struct k2hft_client *client, uint64_t now_ns)
@@ -71,7 +71,7 @@ static int ring_sleep(struct k2hft_client *client, uint64_t now_ns)
 	return quiet < 0 ? quiet : 0;
 }
 
-/* Before the wait: what is to wake this thread is set as it is needed now, and nothing else wakes it. */
+/* Before a wait, the descriptors are set to wake this thread for the events that it needs now, and for no others. */
 static int wait_prepare(struct k2hft_client *client, uint64_t now_ns)
 {
 	if (client->state != K2HFT_CLIENT_GREETING && client->state != K2HFT_CLIENT_CONNECTED)
@@ -95,7 +95,7 @@ int k2i_client_step(struct k2hft_client *client, const struct epoll_event *event
 
 	if (client->broken)
 		return -EIO;
-	/* A thread that takes the turn can have looked at the clock before the one that had it. */
+	/* A thread that takes the lease can have read the clock before the thread that had it. */
 	if (now_ns < client->step_ns)
 		now_ns = client->step_ns;
 	client->step_ns = now_ns;

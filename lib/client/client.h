@@ -14,7 +14,7 @@ int k2i_client_options_check(struct k2hft_client_options *options);
 /*
  * `hook` is called from within process when a claim stands in the way of the next frame, the connection is up and the
  * window open; once after each k2hft_ring_sleep; and while the client does not look at the ring, when claims were begun:
- * whoever holds a claim can commit what is there. Set it before the first process; NULL: none.
+ * the owner of a claim can commit its records. Set it before the first process; NULL: none.
  */
 void k2i_client_claim_hook_set(struct k2hft_client *client, void (*hook)(void *argument), void *argument);
 
@@ -36,10 +36,10 @@ void k2i_client_send_once(struct k2hft_client *client);
  * -EINTR; -EBUSY a lease, or a wait with it, is not to be had, and others make room.
  */
 int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms);
-/* For a caller that finds the ring full and does not wait: the client's thread goes on at once, if it stands by. */
-void k2i_client_standby_end(struct k2hft_client *client);
+/* For a caller that finds the ring full and does not wait: the client's thread goes on at once, if it yields. */
+void k2i_client_yield_end(struct k2hft_client *client);
 
-/* Whether its thread has ended since the ring can't be used any more. Any thread. */
+/* The client has ended for good: its ring can't be used any more, or OpenSSL has ended. Any thread. */
 bool k2i_client_failed(struct k2hft_client *client);
 
 #endif

@@ -55,7 +55,7 @@ static int span_discard(struct k2hft_client *client, const struct k2hft_span *sp
 
 /*
  * Records of the span that were not given up on an earlier connection already, which may have cut it differently. `known`
- * is of one reason: what was sent in front of them can be given up for another later.
+ * counts for a single reason: records in front of them that were sent can be given up for another reason later.
  */
 static uint64_t given_up_count(uint64_t *known, const struct k2hft_span *span)
 {
@@ -237,8 +237,8 @@ static int chunks_send(struct k2hft_client *client, struct k2hft_span *span, uin
 
 bool k2i_client_claim_hook_due(const struct k2hft_client *client, uint64_t now_ns)
 {
-	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_HOLD_FRAMES. */
-	return client->claims.hook && (client->sent.count == 0 || now_ns - client->data.cut_ns >= K2I_BATCH_HOLD_NS);
+	/* A writer that is asked too often makes chunks that are too small: see K2I_BATCH_GATHER_FRAMES. */
+	return client->claims.hook && (client->sent.count == 0 || now_ns - client->data.cut_ns >= K2I_BATCH_GATHER_NS);
 }
 
 static int claim_wait(struct k2hft_client *client, uint64_t now_ns)
@@ -300,8 +300,8 @@ static int cut_handle(struct k2hft_client *client, enum k2i_batch_kind kind, str
 
 		return error < 0 ? error : expired_discard(client, cut, now_ns);
 	}
-	if (k2i_batch_hold(&client->data.batch, cut, client->sent.count, now_ns - client->data.cut_ns))
-		return pause_until(client, K2I_CLIENT_PAUSE_HOLD, client->data.cut_ns + K2I_BATCH_HOLD_NS);
+	if (k2i_batch_gather(&client->data.batch, cut, client->sent.count, now_ns - client->data.cut_ns))
+		return pause_until(client, K2I_CLIENT_PAUSE_GATHER, client->data.cut_ns + K2I_BATCH_GATHER_NS);
 	client->data.repairs = 0;
 	return chunks_send(client, cut, now_ns);
 }

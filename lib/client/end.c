@@ -96,7 +96,7 @@ static uint64_t retry_pause_ns(struct k2hft_client *client, enum k2i_client_retr
  * No connection now; the next try is when it is time: at once if the name has an address that was not tried yet, since what
  * answered at this one need not be the receiver.
  */
-void k2i_client_retry_later(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns)
+void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns)
 {
 	bool more = client->state != K2HFT_CLIENT_CONNECTED && client->connection.address_next;
 
@@ -126,7 +126,7 @@ void k2i_client_disconnect(struct k2hft_client *client, enum k2i_client_retry re
 	va_start(arguments, format);
 	(void)vsnprintf(client->stats.last_error, sizeof(client->stats.last_error), format, arguments);
 	va_end(arguments);
-	k2i_client_retry_later(client, retry, now_ns);
+	k2i_client_retry_schedule(client, retry, now_ns);
 }
 
 /* Only between frames; a peer that does not read gets no second try. */
@@ -152,7 +152,7 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 	(void)vsnprintf(client->stats.last_error, sizeof(client->stats.last_error), format, arguments);
 	va_end(arguments);
 	error_send(client, code, client->stats.last_error);
-	k2i_client_retry_later(client, retry, now_ns);
+	k2i_client_retry_schedule(client, retry, now_ns);
 }
 
 /* Says good-bye if that is possible at once. The receiver need not know a ring any more that is left to nobody. */

@@ -40,7 +40,10 @@ static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC);
 	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
-	/* The pid: a child of clone(2) has forgotten nothing. relaxed: who ends starts none. */
+	/*
+	 * A child of clone(2) has forgotten nothing, so the ring compares pids. relaxed: the thread that ends the program
+	 * starts no other.
+	 */
 	if (!atomic_load_explicit(&client->thread.runs, memory_order_relaxed) || !k2i_ring_own(client->ring))
 		return;
 	if (k2hft_client_stats(client, &stats) == 0 && stats.state == K2HFT_CLIENT_CONNECTED)

@@ -4,14 +4,14 @@
  * it. A lease is either kept by a producer with a loop (k2hft_lease_send), or is for one call by a writer that may
  * never come again.
  *
- * Nothing can be left to the next call of such a writer, so after it the client's thread stands by: it sleeps for
- * STANDBY_MS at most, and if no lease was taken meanwhile it goes on as ever. To wake it at the end of each such lease
+ * Nothing can be left to the next call of such a writer, so after it the client's thread yields: it sleeps for
+ * YIELD_MS at most, and if no lease was taken meanwhile it goes on as ever. To wake it at the end of each such lease
  * would cost more time than the lease saves.
  *
- * Commits need not wake the thread while it stands by, so each lease ends with k2i_consumer_sleep_end. If the thread
- * does not stand by, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait
- * and the ring's `sleeping` are older than the lease. `standby` changes with the mutex held, so the end of a lease
- * either sees that the thread stands by, or its interrupt is seen by the thread.
+ * Commits need not wake the thread while it yields, so each lease ends with k2i_consumer_sleep_end. If the thread
+ * does not yield, because it is at work or in its own wait, the lease's end interrupts it: the time-out of that wait
+ * and the ring's `sleeping` are older than the lease. `yields` changes with the mutex held, so the end of a lease
+ * either sees that the thread yields, or its interrupt is seen by the thread.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,7 +26,7 @@
 #define LARGE_COMMIT_BYTES ((size_t)64 * 1024)
 /* How long after a large commit the thread is to be there again. */
 #define LEASE_IDLE_MS 2
-#define STANDBY_MS 2
+#define YIELD_MS 2
 
 /* TLS and compression are better done on a thread of their own, beside the producer's work. */
 static bool lease_suits(const struct k2hft_client *client, uint64_t now_ns)
@@ -50,7 +50,7 @@ bool k2i_lease_take(struct k2hft_client *client, uint64_t now_ns)
 void k2i_lease_give(struct k2hft_client *client)
 {
 	/* The thread's wait is older than the lease: it looks anew. */
-	client->lease.standby_wanted = false;
+	client->lease.yield_wanted = false;
 	k2i_client_interrupt(client);
 	(void)pthread_mutex_unlock(&client->lease.running);
 }
@@ -119,9 +119,9 @@ static bool once_take(struct k2hft_client *client, struct kept *kept)
 static void once_give(struct k2hft_client *client, const struct kept *kept)
 {
 	k2i_consumer_sleep_end(client->ring);
-	client->lease.standby_wanted = true;
+	client->lease.yield_wanted = true;
 	/* relaxed: the thread stores true with the mutex held. */
-	if (!atomic_load_explicit(&client->lease.standby, memory_order_relaxed))
+	if (!atomic_load_explicit(&client->lease.yields, memory_order_relaxed))
 		k2i_client_interrupt(client);
 	(void)pthread_mutex_unlock(&client->lease.running);
 	k2i_cancel_restore(kept->cancel_state);
@@ -182,29 +182,29 @@ int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_
 	return status;
 }
 
-void k2i_client_standby_end(struct k2hft_client *client)
+void k2i_client_yield_end(struct k2hft_client *client)
 {
-	/* relaxed: the flag orders nothing, and if it is missed the thread goes on after STANDBY_MS all the same. */
-	if (atomic_load_explicit(&client->lease.standby, memory_order_relaxed) &&
-	    atomic_exchange_explicit(&client->lease.standby, false, memory_order_relaxed))
+	/* relaxed: the flag orders nothing, and if it is missed the thread goes on after YIELD_MS all the same. */
+	if (atomic_load_explicit(&client->lease.yields, memory_order_relaxed) &&
+	    atomic_exchange_explicit(&client->lease.yields, false, memory_order_relaxed))
 		k2i_client_interrupt(client);
 }
 
-void k2i_client_stand_by(struct k2hft_client *client)
+void k2i_client_yield(struct k2hft_client *client)
 {
 	struct pollfd interrupt = {.fd = client->wake.interrupt, .events = POLLIN};
 	uint64_t lease_count;
 	int count;
 
 	k2i_client_interrupted(client);
-	/* relaxed, and below: read with the mutex held; k2i_client_standby_end needs no order. */
-	atomic_store_explicit(&client->lease.standby, true, memory_order_relaxed);
+	/* relaxed, and below: read with the mutex held; k2i_client_yield_end needs no order. */
+	atomic_store_explicit(&client->lease.yields, true, memory_order_relaxed);
 	do {
 		lease_count = client->lease.count;
 		(void)pthread_mutex_unlock(&client->lease.running);
-		count = poll(&interrupt, 1, STANDBY_MS);
+		count = poll(&interrupt, 1, YIELD_MS);
 		(void)pthread_mutex_lock(&client->lease.running);
 	} while (count == 0 && lease_count != client->lease.count);
-	atomic_store_explicit(&client->lease.standby, false, memory_order_relaxed);
-	client->lease.standby_wanted = false;
+	atomic_store_explicit(&client->lease.yields, false, memory_order_relaxed);
+	client->lease.yield_wanted = false;
 }

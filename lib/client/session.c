@@ -57,7 +57,7 @@ static void address_try(struct k2hft_client *client, int error, uint64_t now_ns)
 	}
 	/* An error of another address tells more than that nobody is at this one. */
 	if (client->connection.answered_wrong)
-		k2i_client_retry_later(client, K2I_CLIENT_RETRY_SOON, now_ns);
+		k2i_client_retry_schedule(client, K2I_CLIENT_RETRY_SOON, now_ns);
 	else
 		k2i_client_disconnect(client, K2I_CLIENT_RETRY_SOON, now_ns, "%s", strerror(-error));
 }
@@ -244,7 +244,7 @@ uint64_t k2i_client_deadline(const struct k2hft_client *client)
 	uint64_t deadline_ns = dead_at_ns(client);
 	if (!client->life.ping_out)
 		deadline_ns = earlier(deadline_ns, client->life.received_ns + K2I_CLIENT_PING_NS);
-	if (client->data.pause == K2I_CLIENT_PAUSE_CLAIM || client->data.pause == K2I_CLIENT_PAUSE_HOLD ||
+	if (client->data.pause == K2I_CLIENT_PAUSE_CLAIM || client->data.pause == K2I_CLIENT_PAUSE_GATHER ||
 	    client->data.pause == K2I_CLIENT_PAUSE_MEMORY)
 		deadline_ns = earlier(deadline_ns, client->data.pause_until_ns);
 	return deadline_ns;

@@ -61,7 +61,7 @@ enum k2i_client_pause {
 	K2I_CLIENT_PAUSE_RING,   /* empty */
 	K2I_CLIENT_PAUSE_CLAIM,
 	K2I_CLIENT_PAUSE_WINDOW, /* of bytes or of frames: an ACK must come */
-	K2I_CLIENT_PAUSE_HOLD,
+	K2I_CLIENT_PAUSE_GATHER, /* small: more chunks, or K2I_BATCH_GATHER_NS */
 	K2I_CLIENT_PAUSE_MEMORY, /* short for the declaration of a stream */
 };
 
@@ -163,8 +163,8 @@ struct k2i_client_input { /* receive.c */
 struct k2i_client_lease {        /* lease.c */
 	pthread_mutex_t running; /* of the thread that runs the client; taken before that of `published` */
 	uint64_t count;          /* of leases ever */
-	bool standby_wanted;     /* the last lease was for one call: the thread is to stand by */
-	atomic_bool standby;     /* it does; only the thread stores true, with `running` */
+	bool yield_wanted;       /* the last lease was for one call: the thread is to yield */
+	atomic_bool yields;      /* it does; only the thread stores true, with `running` */
 };
 
 struct k2i_client_published { /* publish.c: shared with other threads, under the lock */
@@ -226,11 +226,11 @@ void k2i_client_refuse(struct k2hft_client *client, uint16_t code, enum k2i_clie
 		       const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Ends the connection in good order, for ever. */
 void k2i_client_bye(struct k2hft_client *client);
-void k2i_client_retry_later(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns);
+void k2i_client_retry_schedule(struct k2hft_client *client, enum k2i_client_retry retry, uint64_t now_ns);
 void k2i_client_socket_close(struct k2hft_client *client);
 void k2i_client_resolve_drop(struct k2hft_client *client);
 int k2i_client_watch(struct k2hft_client *client, uint32_t events);
-/* Whether the peer owes something: an ACK or a PONG. */
+/* The peer is to answer something: an ACK or a PONG. */
 bool k2i_client_answer_outstanding(const struct k2hft_client *client);
 uint64_t k2i_client_backoff_ns(uint32_t failures, uint64_t random);
 
@@ -255,7 +255,7 @@ void k2i_client_output_reset(struct k2hft_client *client);
 /* Room for a message of `bytes` in the control buffer; NULL: none now. k2i_client_control_add makes it part of it. */
 uint8_t *k2i_client_control_room(struct k2hft_client *client, size_t bytes);
 void k2i_client_control_add(struct k2hft_client *client, size_t bytes);
-/* Those of `bytes`, which the socket took, that are the queue's. */
+/* Counts `bytes` that the socket took as sent, as far as they are the queue's; returns how many are. */
 size_t k2i_client_control_taken(struct k2i_client_output *output, size_t bytes);
 /* Cuts and writes until there is a reason to pause. 0, or -EIO the ring can't be used. */
 int k2i_client_send(struct k2hft_client *client, uint64_t now_ns);
@@ -271,9 +271,9 @@ void k2i_client_claims_seal(struct k2hft_client *client, uint64_t now_ns);
 /* receive.c */
 void k2i_client_receive(struct k2hft_client *client, uint64_t now_ns);
 
-/* sent.c: what is on its way, by the positions where it ends; at most K2I_CLIENT_SENT_MAX */
+/* sent.c: frames on their way, by the positions where they end; at most K2I_CLIENT_SENT_MAX */
 void k2i_client_sent_add(struct k2hft_client *client, uint64_t end);
-/* 1: `position` is news and was sent; what ends there or below is forgotten; 0: not new; -EBADMSG: it can't be. */
+/* 1: `position` is new and was sent, frames that end there or below are forgotten; 0: not new; -EBADMSG: never sent. */
 int k2i_client_sent_acked(struct k2hft_client *client, uint64_t position);
 
 /* client.c: process, with the events that epoll_wait(2) gave. */
@@ -282,7 +282,7 @@ struct epoll_event;
 int k2i_client_step(struct k2hft_client *client, const struct epoll_event *events, int event_count, uint64_t now_ns);
 
 /* lease.c: the thread's wait after a lease for one call, until that ends or it is interrupted. With `running`. */
-void k2i_client_stand_by(struct k2hft_client *client);
+void k2i_client_yield(struct k2hft_client *client);
 
 /* exit.c: clients with TLS, which end before OpenSSL does; remove before the client's thread is stopped */
 void k2i_client_exit_add(struct k2hft_client *client);
@@ -290,12 +290,12 @@ void k2i_client_exit_remove(struct k2hft_client *client);
 
 /* thread.c */
 void k2i_client_thread_stop(struct k2hft_client *client);
-/* Those who wait are told that nothing is sent any more. */
+/* Threads that wait in drain are told that nothing is sent any more. */
 void k2i_client_waits_end(struct k2hft_client *client);
-/* And nothing is. With `running`, or without a thread. */
+/* The same, and process sends nothing any more. With `running`, or without a thread. */
 void k2i_client_fail(struct k2hft_client *client);
 void k2i_client_interrupt(struct k2hft_client *client);
-/* Takes it up. With `running`. */
+/* Empties the descriptor that k2i_client_interrupt wrote. With `running`. */
 void k2i_client_interrupted(struct k2hft_client *client);
 /* Shows other threads how things stand, and tells those that wait in drain. */
 void k2i_client_publish(struct k2hft_client *client);

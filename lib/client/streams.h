@@ -6,7 +6,7 @@
 
 #include <k2hft/ring.h>
 
-/* Which stream numbers, of which generation, the receiver was told of on this connection. */
+/* Stream numbers, with their generation, that this connection has declared to the receiver. */
 struct k2i_client_streams {
 	uint32_t connection; /* counts connections, so that a new one forgets all at once; 0 before the first */
 	struct k2i_client_stream {

@@ -29,8 +29,8 @@ static int thread_step(struct k2hft_client *client)
 	/* The events can be of a socket that is closed since. An event that still holds comes again. */
 	if (count < 0 || lease_count != client->lease.count)
 		count = 0;
-	if (client->lease.standby_wanted)
-		k2i_client_stand_by(client);
+	if (client->lease.yield_wanted)
+		k2i_client_yield(client);
 	return k2i_client_step(client, events, count, k2i_clock_ns(CLOCK_MONOTONIC));
 }
 
@@ -64,14 +64,14 @@ int k2hft_client_thread_start(struct k2hft_client *client)
 
 void k2i_client_thread_stop(struct k2hft_client *client)
 {
-	/* relaxed: whoever ended it before has ended OpenSSL, and the users' mutex lies between. */
+	/* relaxed: only user_end of exit.c can have ended it on another thread, and the users' mutex lies between. */
 	if (!atomic_load_explicit(&client->thread.runs, memory_order_relaxed))
 		return;
 	/* Relaxed: the flag stands alone, and the join orders all else. */
 	atomic_store_explicit(&client->thread.stop, true, memory_order_relaxed);
 	k2i_client_interrupt(client);
 	(void)pthread_join(client->thread.thread, NULL);
-	/* release: with it comes thread_failed, for a drain that goes on meanwhile. */
+	/* release: a drain that goes on meanwhile sees `ended` with it. */
 	atomic_store_explicit(&client->thread.runs, false, memory_order_release);
 }
 
@@ -79,7 +79,7 @@ int k2hft_client_drain(struct k2hft_client *client, int timeout_ms)
 {
 	struct k2hft_ring_stats stats = k2i_ring_stats(client->ring);
 
-	/* acquire: as above. */
+	/* acquire: pairs with the release of k2i_client_thread_stop. */
 	if (!atomic_load_explicit(&client->thread.runs, memory_order_acquire) && !k2i_client_failed(client))
 		return -EINVAL;
 	return stats.head >= stats.tail ? 0 : k2i_client_drained_wait(client, stats.tail, timeout_ms);

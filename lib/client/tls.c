@@ -66,7 +66,7 @@ void k2i_client_tls_free(struct k2hft_client *client)
 	free((char *)client->tls.settings.shared_key);
 }
 
-/* So that certificates and keys are renewed without a restart. */
+/* Files are read for each connection: certificates and keys are renewed without a restart. */
 static void files_read(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct k2i_tls_context *context;
@@ -74,7 +74,10 @@ static void files_read(struct k2hft_client *client, uint64_t now_ns)
 	bool system_gone =
 		!client->tls.settings.authority && !client->tls.settings.shared_key && !k2i_tls_system_trusts();
 
-	/* OpenSSL says nothing of that, and trusts nobody. In a new root, say, what was read before is better. */
+	/*
+	 * OpenSSL does not report missing system certificates, it only trusts nobody. After chroot(2), for example, the
+	 * certificates that were read before still hold.
+	 */
 	if (!system_gone && k2i_tls_context_open(&client->tls.settings, &context, &problem) == 0) {
 		k2i_tls_context_release(client->tls.context);
 		client->tls.context = context;
@@ -92,7 +95,7 @@ int k2i_client_tls_begin(struct k2hft_client *client, uint64_t now_ns)
 	return k2i_transport_secure(&client->transport, client->tls.context, client->host);
 }
 
-/* A connection can hold for longer than a certificate, which is renewed meanwhile. */
+/* A certificate can be renewed while a connection holds, which does not read it again. */
 void k2i_client_certificate_look(struct k2hft_client *client, uint64_t now_ns)
 {
 	uint64_t expires_s;

@@ -48,13 +48,13 @@ int k2i_transport_handshake(struct k2i_transport *transport);
 /* Bytes; 0 the peer closed; -EAGAIN nothing now; others recv(2)'s, or -EPROTO of TLS. */
 ssize_t k2i_transport_read(struct k2i_transport *transport, void *bytes, size_t room);
 
-/* Whether read has more although the socket may be quiet: then no event tells. */
+/* TLS holds bytes for the next read, which no event of the socket tells. */
 bool k2i_transport_more(const struct k2i_transport *transport);
 
 /* Bytes taken, which can be fewer than given; -EAGAIN none now; others sendmsg(2)'s, or -EPROTO of TLS. */
 ssize_t k2i_transport_write(struct k2i_transport *transport, const struct iovec *pieces, int piece_count);
 
-/* Whether bytes that were taken wait for room in the socket, which flush sends: 1 none are left, 0 it is full, -errno. */
+/* Bytes that TLS took wait for room in the socket. flush sends them: 1 none are left, 0 the socket is full, -errno. */
 bool k2i_transport_waiting(const struct k2i_transport *transport);
 int k2i_transport_flush(struct k2i_transport *transport);
 
@@ -63,7 +63,7 @@ const char *k2i_transport_reason(const struct k2i_transport *transport, int erro
 
 /* Bytes written that the peer's host did not confirm. */
 uint64_t k2i_transport_unconfirmed_bytes(const struct k2i_transport *transport);
-/* Those of them that the network has not even taken: they wait for its speed or for the peer to read. */
+/* The part of them that the network has not even taken: it waits for its speed or for the peer to read. */
 uint64_t k2i_transport_unsent_bytes(const struct k2i_transport *transport);
 
 /* How long, since the connection began, the peer's full receive buffer (and not the network) held the bytes back. */

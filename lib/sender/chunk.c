@@ -63,7 +63,7 @@ static void much_send(struct k2hft_writer *writer, size_t bytes)
 static int full_refuse(const struct k2i_lane *lane, int status)
 {
 	if (lane->client)
-		k2i_client_standby_end(lane->client);
+		k2i_client_yield_end(lane->client);
 	return status;
 }
 

@@ -20,7 +20,7 @@
 /* With forward secrecy, and ciphers that modern processors are fast at, the fastest first. */
 #define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20"
 #define CIPHERS_1_3 "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
-#define CIPHERS_SHARED_KEY "TLS_AES_128_GCM_SHA256" /* as tls_key.c has it */
+#define CIPHERS_SHARED_KEY "TLS_AES_128_GCM_SHA256" /* as key.c has it */
 
 /*
  * Several records by one recv(2). Such a buffer is there only while it holds something: one that malloc gives back to the
@@ -52,7 +52,7 @@ static const char *library_reason(void)
 	return text ? text : "it can't be used";
 }
 
-/* So that what the system says is told as it says it; OpenSSL has words of its own. */
+/* The message has the system's own text of an error; OpenSSL words it otherwise. */
 static int readable(struct k2i_tls_problem *problem, enum k2i_tls_part part, const char *file)
 {
 	int descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -65,7 +65,7 @@ static int readable(struct k2i_tls_problem *problem, enum k2i_tls_part part, con
 	return S_ISDIR(about.st_mode) ? wrong(problem, part, "%s: %s", file, strerror(EISDIR)) : 0;
 }
 
-/* Nobody is there to be asked. */
+/* A daemon has nobody to ask for a passphrase. */
 static int no_passphrase(char *buffer, int room, int writing, void *argument)
 {
 	(void)buffer;
@@ -75,7 +75,7 @@ static int no_passphrase(char *buffer, int room, int writing, void *argument)
 	return -1;
 }
 
-/* OpenSSL opens files so that whatever another thread executes meanwhile would have this one, too. */
+/* OpenSSL opens files without O_CLOEXEC: a program that another thread executes meanwhile would have the key file open. */
 static EVP_PKEY *private_key_read(const char *file)
 {
 	FILE *stream = fopen(file, "re");
@@ -301,14 +301,14 @@ int k2i_tls_context_open(const struct k2i_tls_settings *settings, struct k2i_tls
 
 struct k2i_tls_context *k2i_tls_context_hold(struct k2i_tls_context *context)
 {
-	/* Relaxed: who holds it already sees all of it. */
+	/* relaxed: the caller holds the context already, so it sees all of it. */
 	atomic_fetch_add_explicit(&context->holders, 1, memory_order_relaxed);
 	return context;
 }
 
 void k2i_tls_context_release(struct k2i_tls_context *context)
 {
-	/* Each gives what it did with it to the last, who frees it. */
+	/* acq_rel: all that the other holders did is before the last one's free. */
 	if (!context || atomic_fetch_sub_explicit(&context->holders, 1, memory_order_acq_rel) != 1)
 		return;
 	SSL_CTX_free(context->ssl);
@@ -345,7 +345,7 @@ static uint64_t expires_s(const X509 *certificate)
 	ASN1_TIME *begin = certificate ? ASN1_TIME_set(NULL, 0) : NULL;
 	int days = 0, seconds = 0;
 
-	/* Not by timegm(3), whose time_t can end in 2038. */
+	/* ASN1_TIME_diff instead of timegm(3): a time_t can end in 2038. */
 	if (begin && ASN1_TIME_diff(&days, &seconds, begin, X509_get0_notAfter(certificate)) != 1)
 		days = seconds = 0;
 	ASN1_TIME_free(begin);

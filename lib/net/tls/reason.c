@@ -8,7 +8,7 @@
 
 #define SHARED_KEY_DIFFERS "the shared keys differ: PSKFILE must hold the same line on both sides"
 
-/* Why handshakes fail in practice: what each side is told, so that it knows what to do. */
+/* Handshakes that fail in practice: the text tells each side what to do. */
 static const struct explanation {
 	int reason;
 	bool key_differs; /* with a shared key it means that */

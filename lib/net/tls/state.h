@@ -11,7 +11,7 @@
 /* Declarations that the files of lib/net/tls share. */
 
 #define K2I_TLS_KEY_RECORDS_MAX (UINT64_C(1) << 22)
-#define K2I_TLS_CONNECTION_RECORDS_MAX (UINT64_C(1) << 24) /* of TLS 1.2, whose keys last for the connection */
+#define K2I_TLS_CONNECTION_RECORDS_MAX (UINT64_C(1) << 24) /* TLS 1.2: its keys last for the connection */
 #define K2I_TLS_IDENTITY_BYTES_MAX 128u
 #define K2I_TLS_SHARED_KEY_BYTES_MIN 16u
 #define K2I_TLS_SHARED_KEY_BYTES_MAX 64u
@@ -35,10 +35,10 @@ struct k2i_tls {
 	SSL *ssl;
 	int descriptor;
 	bool established, ended;
-	bool more;             /* the last read ended before there was nothing */
+	bool more;             /* the last read left bytes */
 	bool peer_closed;      /* the socket's end was read */
 	size_t read_left;      /* that this call may take from the socket */
-	int error;             /* -errno of the socket, or of TLS; 0: none. Nothing goes any more */
+	int error;             /* -errno of the socket, or of TLS; 0: none. It stays */
 	unsigned char *output; /* records that wait for the socket */
 	size_t output_sent, output_bytes, output_room;
 	uint64_t key_records;                            /* written with the key of now */
@@ -47,15 +47,15 @@ struct k2i_tls {
 	char reason[256];
 };
 
-/* tls_key.c: the file of a shared key. -EINVAL with the problem's text. */
+/* key.c: the file of a shared key. -EINVAL with the problem's text. */
 int k2i_tls_shared_key_read(const char *file, struct k2i_tls_shared_key *shared, struct k2i_tls_problem *problem);
 /* A session that stands for the key, for OpenSSL; NULL: no memory. */
 SSL_SESSION *k2i_tls_shared_key_session(SSL *ssl, const struct k2i_tls_shared_key *shared);
 
-/* tls_reason.c: fills `reason` from what OpenSSL says about a failure now. */
+/* reason.c: fills `reason` from what OpenSSL says about a failure now. */
 void k2i_tls_reason_find(struct k2i_tls *tls);
 
-/* tls_socket.c: the socket as OpenSSL's source and drain. NULL: no memory. */
+/* socket.c: the socket as OpenSSL's source and drain. NULL: no memory. */
 BIO *k2i_tls_socket(struct k2i_tls *tls);
 
 #endif

@@ -24,7 +24,7 @@
 
 #define RECORD_BYTES_MAX 16384u
 
-/* Whom a client wants to talk to: the peer is told (if it is a name), and the certificate, if there is one, compared. */
+/* The client's wanted host: a name is told to the peer (SNI), and name or address must stand in its certificate. */
 static bool host_set(SSL *ssl, const char *host)
 {
 	size_t bytes = strlen(host);
@@ -173,7 +173,7 @@ static int key_renew(struct k2i_tls *tls)
 	return tls->error = -EPROTO;
 }
 
-/* Into the memory of tls_socket.c, so that nothing but a lack of that can be in the way. */
+/* Into the memory of socket.c, so that nothing but a lack of that can be in the way. */
 static int piece_write(struct k2i_tls *tls, const struct iovec *piece, size_t limit, size_t *count)
 {
 	size_t bytes = piece->iov_len < limit ? piece->iov_len : limit, written;

@@ -11,8 +11,8 @@
 #include <k2hft/tls.h>
 
 /*
- * TLS between the bytes of k2hft-protocol(7) and a socket, for the client and the receiver; lib/tls*.c are the only
- * files that know OpenSSL. Key material never gets into a message.
+ * TLS between the bytes of k2hft-protocol(7) and a socket, for the client and the receiver; the files of
+ * this folder alone know OpenSSL. Key material never gets into a message.
  */
 struct k2i_tls_settings { /* paths of PEM files; NULL: none */
 	bool server;
@@ -37,20 +37,20 @@ struct k2i_tls_problem {
 struct k2i_tls_context;
 int k2i_tls_context_open(const struct k2i_tls_settings *settings, struct k2i_tls_context **context,
 			 struct k2i_tls_problem *problem);
-/* Whether there is anything by which the system says what it trusts. */
+/* The system has certificates that it trusts, or a list of directories that may hold some. */
 bool k2i_tls_system_trusts(void);
 struct k2i_tls_context *k2i_tls_context_hold(struct k2i_tls_context *context);
 /* NULL is allowed. */
 void k2i_tls_context_release(struct k2i_tls_context *context);
 /* Has `end` called before OpenSSL takes itself apart, which it does in exit(3) if the program uses it, too. */
 void k2i_tls_at_end(void (*end)(void));
-/* Why the other side refuses the certificate by this host's clock now: "has expired" or "is not valid yet"; NULL: it doesn't. */
+/* "has expired" or "is not valid yet", by this host's clock: the other side refuses the certificate then; NULL: valid. */
 const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context);
 /* When the certificate expires, in seconds since 1970; 0: there is none. */
 uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context);
 /* The same of the certificate in that file, as it is now; 0: it can't be read. */
 uint64_t k2i_tls_certificate_file_expires_s(const char *file);
-/* Whether others than its owner may read that private key, which is worth a warning. */
+/* Other users than the owner have access to that private key, which is worth a warning. */
 bool k2i_tls_private_key_exposed(const char *file);
 
 /*
@@ -65,8 +65,8 @@ void k2i_tls_free(struct k2i_tls *tls);
 int k2i_tls_handshake(struct k2i_tls *tls);
 
 /*
- * Whether the peer has shown a certificate that was verified; and whether `is` says so of one of its names and addresses,
- * of which it is asked one after the other. Those of others cannot be in it as long as its authority is honest.
+ * certified: the peer has shown a certificate that was verified. peer_is: `is` returns true for a name or an address of
+ * that certificate; it is asked for each in turn. An honest authority puts nobody else's names into it.
  */
 bool k2i_tls_peer_certified(const struct k2i_tls *tls);
 bool k2i_tls_peer_is(const struct k2i_tls *tls, bool (*is)(void *argument, const char *name), void *argument);
@@ -74,7 +74,7 @@ bool k2i_tls_peer_is(const struct k2i_tls *tls, bool (*is)(void *argument, const
 /* As k2i_transport_read and k2i_transport_write; bytes that were taken can wait for the socket. */
 ssize_t k2i_tls_read(struct k2i_tls *tls, void *bytes, size_t room);
 ssize_t k2i_tls_write(struct k2i_tls *tls, const struct iovec *pieces, int piece_count);
-/* Whether read has something although the socket may be quiet. */
+/* read has something although the socket may be quiet. */
 bool k2i_tls_more(const struct k2i_tls *tls);
 /* Bytes that wait for the socket; tries to send them: 1 none are left, 0 the socket is full, -errno. */
 size_t k2i_tls_waiting(const struct k2i_tls *tls);
@@ -85,7 +85,7 @@ void k2i_tls_end(struct k2i_tls *tls);
 /* Why it failed, and what to do; "" if it did not, or for a reason that errno tells. */
 const char *k2i_tls_reason(const struct k2i_tls *tls);
 
-/* Whether bytes that a peer begins with are those of a TLS client. */
+/* A peer that begins with these bytes is a TLS client. */
 bool k2i_tls_begins(const void *bytes, size_t byte_count);
 
 #endif

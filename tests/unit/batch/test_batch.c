@@ -237,9 +237,9 @@ static void what_comes_later_joins_what_waits(void **state)
 
 	push(f, 1, 1000);
 	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
-	assert_true(k2i_batch_hold(&f->batch, &span, K2I_BATCH_HOLD_FRAMES, 0));
-	assert_false(k2i_batch_hold(&f->batch, &span, K2I_BATCH_HOLD_FRAMES - 1, 0));
-	assert_false(k2i_batch_hold(&f->batch, &span, K2I_BATCH_HOLD_FRAMES, K2I_BATCH_HOLD_NS));
+	assert_true(k2i_batch_gather(&f->batch, &span, K2I_BATCH_GATHER_FRAMES, 0));
+	assert_false(k2i_batch_gather(&f->batch, &span, K2I_BATCH_GATHER_FRAMES - 1, 0));
+	assert_false(k2i_batch_gather(&f->batch, &span, K2I_BATCH_GATHER_FRAMES, K2I_BATCH_GATHER_NS));
 	push(f, 1, 1000);
 	expect(f, K2I_BATCH_CHUNKS, 0, 128, 2);
 }
@@ -253,11 +253,11 @@ static void nothing_waits_before_a_gap(void **state)
 	gap(f);
 	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
 	assert_int_equal(span.bytes, 64);
-	assert_true(k2i_batch_hold(&f->batch, &span, K2I_BATCH_HOLD_FRAMES, 0));
+	assert_true(k2i_batch_gather(&f->batch, &span, K2I_BATCH_GATHER_FRAMES, 0));
 	/* The next look shows what is behind the gap. */
 	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);
 	assert_int_equal(span.bytes, 64);
-	assert_false(k2i_batch_hold(&f->batch, &span, K2I_BATCH_HOLD_FRAMES, 0));
+	assert_false(k2i_batch_gather(&f->batch, &span, K2I_BATCH_GATHER_FRAMES, 0));
 	/* Later chunks go behind that. */
 	push(f, 1, 1000);
 	assert_int_equal(cut(f, &span), K2I_BATCH_CHUNKS);

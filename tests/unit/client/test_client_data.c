@@ -347,10 +347,10 @@ static void a_small_frame_waits_for_a_millisecond(void **state)
 	(void)peer_connect(f, 0, PEER_WINDOW);
 	push(f, "one\n");
 	(void)peer_data(f);
-	f->client->sent.count = K2I_BATCH_HOLD_FRAMES;
+	f->client->sent.count = K2I_BATCH_GATHER_FRAMES;
 	push(f, "two\n");
 	assert_int_equal(k2hft_client_process(f->client, f->client->data.cut_ns), 0);
-	assert_int_equal(f->client->sent.count, K2I_BATCH_HOLD_FRAMES);
+	assert_int_equal(f->client->sent.count, K2I_BATCH_GATHER_FRAMES);
 	assert_int_equal(k2hft_client_timeout_ms(f->client, f->client->data.cut_ns), 1);
 	assert_int_equal(k2hft_client_process(f->client, f->client->data.cut_ns + MS), 0);
 	(void)peer_data(f);

@@ -320,7 +320,7 @@ static void the_thread_goes_on_after_a_lease(void **state)
 }
 
 /*
- * Interrupts end a standby, however many leases there are: a drain's, and those of a full ring's producer that does not
+ * Interrupts end the yield, however many leases there are: a drain's, and those of a full ring's producer that does not
  * wait.
  */
 static void leases_for_one_call_lose_nothing(void **state)
@@ -335,7 +335,7 @@ static void leases_for_one_call_lose_nothing(void **state)
 		k2i_client_send_once(f->client);
 		push(f, "more\n");
 		if (time % 3 == 0)
-			k2i_client_standby_end(f->client);
+			k2i_client_yield_end(f->client);
 		if (time % 64 == 0)
 			assert_int_equal(k2hft_client_drain(f->client, 20000), 0);
 	}
