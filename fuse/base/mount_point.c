@@ -49,7 +49,7 @@ bool k2i_mount_point_is_dead(const char *mount_point)
  * What its worker has unmounted must not be unmounted again, yet only so does libfuse free the name. It leaves the mount
  * point alone if its descriptor says that the other end is gone: a pipe's does.
  */
-static void forget_mount(struct fuse_session *session)
+static void mount_forget(struct fuse_session *session)
 {
 	int ends[2];
 
@@ -62,7 +62,7 @@ static void forget_mount(struct fuse_session *session)
 }
 
 /* At the mount point. */
-static bool is_there(const struct k2i_mount *mount)
+static bool mount_is_there(const struct k2i_mount *mount)
 {
 	dev_t device = 0;
 
@@ -75,7 +75,7 @@ void k2i_mount_point_unmount(struct k2i_mount *mount)
 {
 	struct pollfd kernel = {.fd = fuse_session_fd(mount->kernel.session)};
 
-	if (is_there(mount)) {
+	if (mount_is_there(mount)) {
 		fuse_session_unmount(mount->kernel.session);
 		return;
 	}
@@ -85,7 +85,7 @@ void k2i_mount_point_unmount(struct k2i_mount *mount)
 			"mount: %s is not this mount any more, and what is there is left alone: where this mount still "
 			"is, moved, covered or copied, umount(8) is to remove it",
 			mount->options->mount_point);
-	forget_mount(mount->kernel.session);
+	mount_forget(mount->kernel.session);
 }
 
 /* libfuse 3.17 can have umount(8) unmount, for which no process may be to be had: what is left then is dead by now. */
@@ -96,8 +96,9 @@ void k2i_mount_point_undo(struct k2i_mount *mount)
 	if (mount->kernel.mounted)
 		k2i_mount_point_unmount(mount);
 	else if (mount->keeper.begun)
-		forget_mount(mount->kernel.session);
-	if ((mount->kernel.mounted || mount->keeper.begun) && is_there(mount) && k2i_mount_point_is_dead(mount_point))
+		mount_forget(mount->kernel.session);
+	if ((mount->kernel.mounted || mount->keeper.begun) && mount_is_there(mount) &&
+	    k2i_mount_point_is_dead(mount_point))
 		(void)umount2(mount_point, MNT_DETACH);
 	fuse_session_destroy(mount->kernel.session);
 }

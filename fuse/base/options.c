@@ -109,7 +109,7 @@ static const struct fuse_opt option_table[] = {
 	FUSE_OPT_END,
 };
 
-static int take_word(struct k2i_mount_options *options, const char *word)
+static int word_take(struct k2i_mount_options *options, const char *word)
 {
 	char *copy;
 
@@ -125,7 +125,7 @@ static int take_word(struct k2i_mount_options *options, const char *word)
 	return 0;
 }
 
-static int take_argument(void *data, const char *argument, int key, struct fuse_args *args)
+static int argument_take(void *data, const char *argument, int key, struct fuse_args *args)
 {
 	(void)args;
 	switch (key) {
@@ -135,7 +135,7 @@ static int take_argument(void *data, const char *argument, int key, struct fuse_
 		fprintf(stderr, PROGRAM ": remount: a mount that is there is changed by mount -i -o remount\n");
 		return -1;
 	case FUSE_OPT_KEY_NONOPT:
-		return take_word(data, argument);
+		return word_take(data, argument);
 	default:
 		if (argument[0] == '-') {
 			fprintf(stderr, PROGRAM ": unknown option %s; " PROGRAM " -h lists them\n", argument);
@@ -145,7 +145,7 @@ static int take_argument(void *data, const char *argument, int key, struct fuse_
 	}
 }
 
-static int add_option(struct k2i_mount_options *options, const char *option, const char *value)
+static int option_add(struct k2i_mount_options *options, const char *option, const char *value)
 {
 	char text[512];
 
@@ -159,7 +159,7 @@ static int add_option(struct k2i_mount_options *options, const char *option, con
 	return fuse_opt_insert_arg(&options->args, 1, text) ? -ENOMEM : 0;
 }
 
-static int check_level(struct k2i_mount_options *options)
+static int level_check(struct k2i_mount_options *options)
 {
 	const char *text = options->log_level_text, *level = getenv("K2HFTDBGMODE");
 
@@ -175,7 +175,7 @@ static int check_level(struct k2i_mount_options *options)
 	return 0;
 }
 
-static int check_config(struct k2i_mount_options *options)
+static int config_check(struct k2i_mount_options *options)
 {
 	const char *file = getenv("K2HFTCONFFILE"), *json = getenv("K2HFTJSONCONF");
 	const char *config = file && *file ? file : json;
@@ -201,7 +201,7 @@ static int check_config(struct k2i_mount_options *options)
 }
 
 /* All of `text`: libfuse would take 0o77 for 0. Without one `*number` stays as it is. */
-static int take_number(const char *name, const char *text, bool octal, unsigned most, unsigned *number, bool *set)
+static int number_take(const char *name, const char *text, bool octal, unsigned most, unsigned *number, bool *set)
 {
 	unsigned long long value;
 	char *end;
@@ -222,27 +222,27 @@ static int take_number(const char *name, const char *text, bool octal, unsigned 
 	return 0;
 }
 
-static int take_numbers(struct k2i_mount_options *options)
+static int numbers_take(struct k2i_mount_options *options)
 {
-	int status = take_number("umask", options->umask_text, true, 0777, &options->umask_bits, &options->umask_set);
+	int status = number_take("umask", options->umask_text, true, 0777, &options->umask_bits, &options->umask_set);
 
 	/* The largest number is nobody's: chown(2) takes it for no change. */
 	if (status == 0)
-		status = take_number("uid", options->uid_text, false, UINT32_MAX - 1, &options->uid_number,
+		status = number_take("uid", options->uid_text, false, UINT32_MAX - 1, &options->uid_number,
 				     &options->uid_set);
 	if (status == 0)
-		status = take_number("gid", options->gid_text, false, UINT32_MAX - 1, &options->gid_number,
+		status = number_take("gid", options->gid_text, false, UINT32_MAX - 1, &options->gid_number,
 				     &options->gid_set);
 	return status;
 }
 
-static int prepare(struct k2i_mount_options *options)
+static int options_prepare(struct k2i_mount_options *options)
 {
 	int status;
 
 	options->umask_bits = umask(0);
 	(void)umask(options->umask_bits);
-	if (take_numbers(options))
+	if (numbers_take(options))
 		return -EINVAL;
 	if (options->allow_other && options->allow_root) {
 		fprintf(stderr,
@@ -255,17 +255,17 @@ static int prepare(struct k2i_mount_options *options)
 	}
 	if (options->debug)
 		options->foreground = 1;
-	status = check_level(options);
+	status = level_check(options);
 	if (status == 0)
-		status = check_config(options);
+		status = config_check(options);
 	if (status == 0)
-		status = add_option(options, "default_permissions", "");
+		status = option_add(options, "default_permissions", "");
 	if (status == 0)
-		status = add_option(options, "subtype=", PROGRAM);
+		status = option_add(options, "subtype=", PROGRAM);
 	if (status == 0)
-		status = add_option(options, "fsname=", options->source ? options->source : PROGRAM);
+		status = option_add(options, "fsname=", options->source ? options->source : PROGRAM);
 	if (status == 0 && options->debug)
-		status = add_option(options, "debug", "");
+		status = option_add(options, "debug", "");
 	return status;
 }
 
@@ -273,11 +273,11 @@ int k2i_mount_options_parse(int argc, char **argv, struct k2i_mount_options *opt
 {
 	memset(options, 0, sizeof(*options));
 	options->args = (struct fuse_args)FUSE_ARGS_INIT(argc, argv);
-	if (fuse_opt_parse(&options->args, options, option_table, take_argument))
+	if (fuse_opt_parse(&options->args, options, option_table, argument_take))
 		return -EINVAL;
 	if (options->help || options->version)
 		return 0;
-	return prepare(options);
+	return options_prepare(options);
 }
 
 void k2i_mount_options_free(struct k2i_mount_options *options)

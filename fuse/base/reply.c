@@ -26,14 +26,14 @@ ssize_t k2i_reply_parts(struct k2i_mount *mount, const struct iovec *parts, int 
 	return syscall(SYS_writev, mount->kernel.fd, parts, count);
 }
 
-static void check_taken(ssize_t status)
+static void device_check_taken(ssize_t status)
 {
 	/* ENOENT: the writer is gone and with it the request. The device can't be full. */
 	if (status < 0 && errno != ENOENT && errno != ENODEV)
 		k2i_log(K2HFT_LOG_WARNING, "mount: a reply was not taken: %s", strerror(errno));
 }
 
-static struct fuse_out_header header_of(uint64_t unique, int status, size_t body_bytes)
+static struct fuse_out_header answer_header(uint64_t unique, int status, size_t body_bytes)
 {
 	return (struct fuse_out_header){
 		.len = (uint32_t)(sizeof(struct fuse_out_header) + body_bytes),
@@ -45,7 +45,7 @@ static struct fuse_out_header header_of(uint64_t unique, int status, size_t body
 void k2i_reply_prepare_written(uint64_t unique, size_t bytes)
 {
 	struct fuse_write_out written = {.size = (uint32_t)bytes};
-	struct fuse_out_header header = header_of(unique, 0, sizeof(written));
+	struct fuse_out_header header = answer_header(unique, 0, sizeof(written));
 	struct iovec parts[] = {
 		{.iov_base = &header, .iov_len = sizeof(header)},
 		{.iov_base = &written, .iov_len = sizeof(written)},
@@ -61,7 +61,7 @@ void k2i_reply_prepared(struct k2i_mount *mount)
 
 	K2I_CRASH(mount_answer_before);
 	if (answer && mount->kernel.fd >= 0)
-		check_taken(write(mount->kernel.fd, answer, bytes));
+		device_check_taken(write(mount->kernel.fd, answer, bytes));
 	K2I_CRASH(mount_answered);
 }
 
@@ -76,11 +76,11 @@ void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes)
 
 void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status)
 {
-	struct fuse_out_header header = header_of(unique, status, 0);
+	struct fuse_out_header header = answer_header(unique, status, 0);
 	struct iovec part = {.iov_base = &header, .iov_len = sizeof(header)};
 
 	if (unique)
-		check_taken(k2i_reply_parts(mount, &part, 1));
+		device_check_taken(k2i_reply_parts(mount, &part, 1));
 }
 
 bool k2i_reply_notify(int device_fd, int code, const struct iovec *body, const struct iovec *data)

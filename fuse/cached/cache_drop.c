@@ -25,7 +25,7 @@ struct k2i_cache_drop_wait {
 	bool ordered; /* the sweep that it came for */
 };
 
-static bool busy(const struct k2i_mount *mount)
+static bool order_is_pending(const struct k2i_mount *mount)
 {
 	return mount->cache_drop.done < mount->cache_drop.ordered;
 }
@@ -36,7 +36,7 @@ static uint64_t whole_pages(uint64_t bytes)
 }
 
 /* What is taken of the file up to `end`, and not swept. */
-static uint64_t undropped(const struct k2i_node_entry *entry, uint64_t end)
+static uint64_t node_undropped_bytes(const struct k2i_node_entry *entry, uint64_t end)
 {
 	uint64_t taken = whole_pages(end < entry->size ? end : entry->size);
 
@@ -44,7 +44,7 @@ static uint64_t undropped(const struct k2i_node_entry *entry, uint64_t end)
 }
 
 /* Counted before it is sent: a successor who finds it under way waits for more than there is, rather than for less. */
-static bool send_order(struct k2i_mount *mount, struct k2i_cache_drop_order *order)
+static bool order_send(struct k2i_mount *mount, struct k2i_cache_drop_order *order)
 {
 	size_t bytes = offsetof(struct k2i_cache_drop_order, path) + strlen(order->path) + 1;
 
@@ -56,7 +56,7 @@ static bool send_order(struct k2i_mount *mount, struct k2i_cache_drop_order *ord
 	return false;
 }
 
-static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, bool keep)
+static bool order_give(struct k2i_mount *mount, uint32_t node, uint64_t end, bool keep)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	struct k2i_cache_drop_order order = {.node = node, .keep = keep};
@@ -67,10 +67,10 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	 * While the ring is full the sweeper would wait for it; what it has open it is to close even so, and in the end nothing
 	 * else comes for it to do.
 	 */
-	if (atomic_load(&mount->cache_dropper.process) == 0 || busy(mount) || mount->ending ||
+	if (atomic_load(&mount->cache_dropper.process) == 0 || order_is_pending(mount) || mount->ending ||
 	    (mount->queue.first && !mount->asked && (keep || mount->cache_drop.kept_node != node)))
 		return false;
-	order.end = dropped + undropped(entry, end);
+	order.end = dropped + node_undropped_bytes(entry, end);
 	k2i_node_keep(entry);
 	entry->dropped = order.end;
 	if (k2i_node_path(mount->nodes, node, NULL, order.path, sizeof(order.path)) <= 0) {
@@ -82,7 +82,7 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	mount->cache_drop.node = node;
 	mount->cache_drop.kept_node = keep ? node : K2I_NODE_NONE;
 	mount->cache_drop.wait_ends_ns = k2i_clock_now_ns() + WAIT_NS;
-	if (send_order(mount, &order))
+	if (order_send(mount, &order))
 		return true;
 	entry->dropped = dropped;
 	mount->cache_drop.kept_node = kept;
@@ -90,10 +90,10 @@ static bool give_order(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 }
 
 /* Whether something is to be done before its writer is gone. */
-static bool has_rest(const struct k2i_mount *mount, uint32_t node)
+static bool node_has_undropped(const struct k2i_mount *mount, uint32_t node)
 {
 	return mount->cache_drop.kept_node == node ||
-	       undropped(k2i_node_at(mount->nodes, node), UINT64_MAX) >= IDLE_BYTES;
+	       node_undropped_bytes(k2i_node_at(mount->nodes, node), UINT64_MAX) >= IDLE_BYTES;
 }
 
 void k2i_cache_drop_inherit(struct k2i_mount *mount)
@@ -105,26 +105,26 @@ void k2i_cache_drop_inherit(struct k2i_mount *mount)
 	 * The last order may never have been sent. This one's answer comes after those of all before it; if it can't be sent,
 	 * theirs are not waited for, as they are told from later ones.
 	 */
-	if (busy(mount) && !send_order(mount, &nothing))
+	if (order_is_pending(mount) && !order_send(mount, &nothing))
 		mount->cache_drop.done = mount->cache_drop.ordered;
 }
 
 void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end)
 {
-	if (undropped(k2i_node_at(mount->nodes, node), end) >= BUSY_BYTES)
-		(void)give_order(mount, node, end, true);
+	if (node_undropped_bytes(k2i_node_at(mount->nodes, node), end) >= BUSY_BYTES)
+		(void)order_give(mount, node, end, true);
 }
 
 void k2i_cache_drop_idle(struct k2i_mount *mount, uint32_t node)
 {
-	if (has_rest(mount, node))
-		(void)give_order(mount, node, UINT64_MAX, false);
+	if (node_has_undropped(mount, node))
+		(void)order_give(mount, node, UINT64_MAX, false);
 }
 
 void k2i_cache_drop_write_back(struct k2i_mount *mount, uint32_t node)
 {
 	/* Whoever closes a file has the kernel do that. */
-	(void)give_order(mount, node, 0, false);
+	(void)order_give(mount, node, 0, false);
 }
 
 void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
@@ -139,7 +139,7 @@ void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 
 /* ---- who waits for a sweep */
 
-static void answer_first(struct k2i_mount *mount)
+static void waits_answer_first(struct k2i_mount *mount)
 {
 	struct k2i_cache_drop_wait *wait = mount->cache_drop.waits;
 
@@ -149,48 +149,49 @@ static void answer_first(struct k2i_mount *mount)
 }
 
 /* Whether its file is swept now: it came before it was, or there is more since. */
-static bool sweeps(struct k2i_mount *mount, struct k2i_cache_drop_wait *wait)
+static bool wait_order(struct k2i_mount *mount, struct k2i_cache_drop_wait *wait)
 {
-	if (wait->ordered || !has_rest(mount, wait->node))
+	if (wait->ordered || !node_has_undropped(mount, wait->node))
 		return false;
 	wait->ordered = true;
-	return give_order(mount, wait->node, UINT64_MAX, false);
+	return order_give(mount, wait->node, UINT64_MAX, false);
 }
 
 /* A file whose writers are gone although none has closed it, as descriptors go that are on their way in a socket. */
-static void close_orphan(struct k2i_mount *mount)
+static void orphan_close(struct k2i_mount *mount)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, mount->cache_drop.kept_node);
 
 	if (!entry)
 		mount->cache_drop.kept_node = K2I_NODE_NONE;
 	else if (!entry->cached)
-		(void)give_order(mount, mount->cache_drop.kept_node, UINT64_MAX, false);
+		(void)order_give(mount, mount->cache_drop.kept_node, UINT64_MAX, false);
 }
 
-static void go_on(struct k2i_mount *mount)
+static void waits_run(struct k2i_mount *mount)
 {
-	while (mount->cache_drop.waits && !busy(mount) && !sweeps(mount, mount->cache_drop.waits))
-		answer_first(mount);
-	close_orphan(mount);
+	while (mount->cache_drop.waits && !order_is_pending(mount) && !wait_order(mount, mount->cache_drop.waits))
+		waits_answer_first(mount);
+	orphan_close(mount);
 }
 
 void k2i_cache_drop_closed(struct k2i_mount *mount)
 {
-	go_on(mount);
+	waits_run(mount);
 }
 
-static bool late(const struct k2i_mount *mount, uint64_t now_ns)
+static bool waits_are_late(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	return busy(mount) && now_ns >= mount->cache_drop.wait_ends_ns;
+	return order_is_pending(mount) && now_ns >= mount->cache_drop.wait_ends_ns;
 }
 
 void k2i_cache_drop_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req)
 {
-	bool dropped = busy(mount) && mount->cache_drop.node == node;
+	bool dropped = order_is_pending(mount) && mount->cache_drop.node == node;
 	struct k2i_cache_drop_wait *wait = NULL, **place;
 
-	if ((dropped || has_rest(mount, node)) && !mount->ending && !late(mount, k2i_clock_now_ns()))
+	if ((dropped || node_has_undropped(mount, node)) && !mount->ending &&
+	    !waits_are_late(mount, k2i_clock_now_ns()))
 		wait = malloc(sizeof(*wait));
 	if (!wait) {
 		(void)fuse_reply_err(req, 0);
@@ -200,7 +201,7 @@ void k2i_cache_drop_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req
 	for (place = &mount->cache_drop.waits; *place; place = &(*place)->next)
 		continue;
 	*place = wait;
-	go_on(mount);
+	waits_run(mount);
 }
 
 void k2i_cache_drop_heard(struct k2i_mount *mount)
@@ -210,7 +211,7 @@ void k2i_cache_drop_heard(struct k2i_mount *mount)
 	while (recv(mount->cache_dropper.fds[K2I_CACHE_DROP_WORKER], &number, sizeof(number), MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(number))
 		mount->cache_drop.done = number > mount->cache_drop.done ? number : mount->cache_drop.done;
-	go_on(mount);
+	waits_run(mount);
 }
 
 int k2i_cache_drop_run(struct k2i_mount *mount)
@@ -220,7 +221,7 @@ int k2i_cache_drop_run(struct k2i_mount *mount)
 	if (!mount->cache_drop.waits)
 		return -1;
 	now_ns = k2i_clock_now_ns();
-	if (late(mount, now_ns))
+	if (waits_are_late(mount, now_ns))
 		k2i_cache_drop_abandon(mount);
 	return mount->cache_drop.waits ? (int)((mount->cache_drop.wait_ends_ns - now_ns) / 1000000) + 1 : -1;
 }
@@ -228,5 +229,5 @@ int k2i_cache_drop_run(struct k2i_mount *mount)
 void k2i_cache_drop_abandon(struct k2i_mount *mount)
 {
 	while (mount->cache_drop.waits)
-		answer_first(mount);
+		waits_answer_first(mount);
 }

@@ -38,7 +38,7 @@ int k2i_cache_dropper_prepare(struct k2i_mount *mount)
 /* ---- the process */
 
 /* What has been mounted over the mount meanwhile, or is where it was, is left alone. -1 */
-static int open_below(const struct k2i_mount *mount, const char *path)
+static int mount_open_below(const struct k2i_mount *mount, const char *path)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY,
@@ -61,19 +61,20 @@ struct dropped {
 	uint32_t node;
 };
 
-static void let_go(struct dropped *dropped)
+static void dropped_close(struct dropped *dropped)
 {
 	if (dropped->file >= 0)
 		(void)close(dropped->file);
 	dropped->file = -1;
 }
 
-static void sweep(const struct k2i_mount *mount, const struct k2i_cache_drop_order *order, struct dropped *dropped)
+static void order_carry_out(const struct k2i_mount *mount, const struct k2i_cache_drop_order *order,
+			    struct dropped *dropped)
 {
 	if (dropped->node != order->node)
-		let_go(dropped);
+		dropped_close(dropped);
 	if (dropped->file < 0 && order->path[0])
-		dropped->file = open_below(mount, order->path);
+		dropped->file = mount_open_below(mount, order->path);
 	dropped->node = order->node;
 	/*
 	 * What is still dirty, or on its way to the worker, is passed over: the next order has it, if there is one. A length
@@ -85,17 +86,17 @@ static void sweep(const struct k2i_mount *mount, const struct k2i_cache_drop_ord
 	if (dropped->file >= 0 && order->end)
 		(void)posix_fadvise(dropped->file, 0, (off_t)order->end, POSIX_FADV_DONTNEED);
 	if (!order->keep)
-		let_go(dropped);
+		dropped_close(dropped);
 }
 
-static void pause_for(long ns)
+static void dropper_pause(long ns)
 {
 	struct timespec time = {.tv_nsec = ns};
 
 	(void)nanosleep(&time, NULL);
 }
 
-static bool begin(struct k2i_mount *mount)
+static bool dropper_begin(struct k2i_mount *mount)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Before it opens anything. */
@@ -107,7 +108,7 @@ static bool begin(struct k2i_mount *mount)
 }
 
 /* An order is taken away when it has been answered: who comes after one that was killed does it again. */
-static void run(struct k2i_mount *mount)
+static void dropper_run(struct k2i_mount *mount)
 {
 	struct dropped dropped = {.file = -1};
 	struct k2i_cache_drop_order order;
@@ -119,7 +120,7 @@ static void run(struct k2i_mount *mount)
 			continue;
 		if (bytes <= 0)
 			return;
-		sweep(mount, &order, &dropped);
+		order_carry_out(mount, &order, &dropped);
 		if (send(SOCKET_FD, &order.number, sizeof(order.number), MSG_NOSIGNAL) < 0)
 			return;
 		(void)!recv(SOCKET_FD, &order, sizeof(order), MSG_DONTWAIT);
@@ -129,7 +130,7 @@ static void run(struct k2i_mount *mount)
 /* ---- the keeper's */
 
 /* A child has its parent's name: so that nobody takes it for a worker, it is born with its own. */
-static pid_t fork_as(const char *name)
+static pid_t process_fork_as(const char *name)
 {
 	char own[16] = "";
 	pid_t child;
@@ -142,15 +143,15 @@ static pid_t fork_as(const char *name)
 	return child;
 }
 
-static void start(struct k2i_mount *mount, long pause_ns)
+static void dropper_start(struct k2i_mount *mount, long pause_ns)
 {
-	pid_t dropper = fork_as("k2hftfuse-sweep");
+	pid_t dropper = process_fork_as("k2hftfuse-sweep");
 
 	if (dropper == 0) {
-		if (!begin(mount))
+		if (!dropper_begin(mount))
 			_exit(STATUS_CANNOT);
-		pause_for(pause_ns);
-		run(mount);
+		dropper_pause(pause_ns);
+		dropper_run(mount);
 		_exit(EXIT_FAILURE);
 	}
 	mount->cache_dropper.missing = dropper < 0;
@@ -160,7 +161,7 @@ static void start(struct k2i_mount *mount, long pause_ns)
 void k2i_cache_dropper_start(struct k2i_mount *mount)
 {
 	if (atomic_load(&mount->cache_dropper.process) == 0 && k2i_write_mode_any_cached(mount))
-		start(mount, 0);
+		dropper_start(mount, 0);
 }
 
 void k2i_cache_dropper_check(struct k2i_mount *mount)
@@ -178,7 +179,7 @@ void k2i_cache_dropper_check(struct k2i_mount *mount)
 	}
 	k2i_log_limited(&mount->log.dropper, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"mount: the sweeper died: pages stay in the cache until there is another");
-	start(mount, PAUSE_NS);
+	dropper_start(mount, PAUSE_NS);
 }
 
 void k2i_cache_dropper_end(struct k2i_mount *mount)
@@ -189,7 +190,7 @@ void k2i_cache_dropper_end(struct k2i_mount *mount)
 	for (unsigned tries = 0; !gone && tries < END_TRIES; tries++) {
 		gone = waitpid(dropper, NULL, WNOHANG) != 0;
 		if (!gone)
-			pause_for(END_PAUSE_NS);
+			dropper_pause(END_PAUSE_NS);
 	}
 	if (!gone)
 		k2i_log(K2HFT_LOG_WARNING, "mount: the sweeper does not end yet");

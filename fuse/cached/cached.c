@@ -15,7 +15,7 @@ struct k2i_cached_piece {
 };
 
 /* A copy of `bytes` of data between `*place` and what stands there. */
-static int keep(struct k2i_cached_piece **place, uint64_t offset, const char *data, size_t bytes)
+static int piece_keep(struct k2i_cached_piece **place, uint64_t offset, const char *data, size_t bytes)
 {
 	struct k2i_cached_piece *piece = k2i_journal_alloc(sizeof(*piece) + bytes);
 
@@ -31,7 +31,7 @@ static int keep(struct k2i_cached_piece **place, uint64_t offset, const char *da
 }
 
 /* Keeps of [at, end) what no piece has yet; `data` is what belongs to `at`. */
-static int keep_gaps(struct k2i_cached *cached, uint64_t at, uint64_t end, const char *data)
+static int gaps_keep(struct k2i_cached *cached, uint64_t at, uint64_t end, const char *data)
 {
 	struct k2i_cached_piece **place = &cached->first;
 	int status = 0;
@@ -43,7 +43,7 @@ static int keep_gaps(struct k2i_cached *cached, uint64_t at, uint64_t end, const
 		if (next && next->offset + next->bytes <= at)
 			continue;
 		if (at < gap_end)
-			status = keep(place, at, data, (size_t)(gap_end - at));
+			status = piece_keep(place, at, data, (size_t)(gap_end - at));
 		else
 			gap_end = next->offset + next->bytes;
 		if (gap_end >= end)
@@ -76,7 +76,7 @@ int k2i_cached_give(struct k2i_cached *cached, uint64_t watermark, uint64_t offs
 		data += taken - at;
 		at = taken;
 	}
-	return keep_gaps(cached, at, end, data);
+	return gaps_keep(cached, at, end, data);
 }
 
 bool k2i_cached_next(const struct k2i_cached *cached, uint64_t watermark, struct k2i_cached_part *part)
@@ -95,7 +95,7 @@ uint64_t k2i_cached_begin(const struct k2i_cached *cached)
 	return cached->first ? cached->first->offset : 0;
 }
 
-static void drop_first(struct k2i_cached *cached)
+static void piece_drop_first(struct k2i_cached *cached)
 {
 	struct k2i_cached_piece *first = cached->first;
 
@@ -107,14 +107,14 @@ static void drop_first(struct k2i_cached *cached)
 void k2i_cached_advance(struct k2i_cached *cached, uint64_t watermark)
 {
 	while (cached->first && cached->first->offset + cached->first->bytes <= watermark)
-		drop_first(cached);
+		piece_drop_first(cached);
 }
 
 uint64_t k2i_cached_forget(struct k2i_cached *cached)
 {
 	uint64_t records = 0;
 
-	for (; cached->first; drop_first(cached))
+	for (; cached->first; piece_drop_first(cached))
 		records += k2i_lines_count(cached->first->data, cached->first->bytes);
 	return records;
 }

@@ -52,7 +52,7 @@ int k2i_truncate_probe_prepare(struct k2i_mount *mount)
  * page until that is written back (mmap(2)), and nothing is written back before the cut has its answer. What it writes is
  * in a page that it has not touched, which the kernel gets for no process that has been killed: so then it writes nothing.
  */
-static _Noreturn void store(struct k2i_mount *mount, const struct k2i_truncate_probe *probe, pid_t worker)
+static _Noreturn void probe_store(struct k2i_mount *mount, const struct k2i_truncate_probe *probe, pid_t worker)
 {
 	struct fuse_notify_store_out place = {.nodeid = probe->node, .offset = probe->end, .size = probe->bytes};
 
@@ -110,7 +110,7 @@ void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t b
 		*probe->page = probe->value;
 	probe->process = probe->page == MAP_FAILED ? -1 : fork();
 	if (probe->process == 0)
-		store(mount, probe, worker);
+		probe_store(mount, probe, worker);
 	probe->until_ns = k2i_clock_now_ns() + PROBE_NS;
 	probe->next = mount->probes.first;
 	mount->probes.first = probe;

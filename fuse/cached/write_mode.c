@@ -7,7 +7,7 @@
 #include "fuse/copy/outputfile.h"
 #include "fuse/mount.h"
 
-static enum k2i_write_mode mode_of(const struct k2i_mount *mount, const struct k2i_rule *rule)
+static enum k2i_write_mode rule_write_mode(const struct k2i_mount *mount, const struct k2i_rule *rule)
 {
 	return rule->write_mode == K2I_WRITE_MODE_UNSET ? mount->settings->write_mode : rule->write_mode;
 }
@@ -17,7 +17,7 @@ bool k2i_write_mode_any_cached(const struct k2i_mount *mount)
 	bool outside = k2i_outputfiles_readable(mount->outputfiles);
 
 	for (size_t number = 0; !mount->settings->binary && number < mount->settings->rule_count; number++) {
-		enum k2i_write_mode mode = mode_of(mount, &mount->settings->rules[number]);
+		enum k2i_write_mode mode = rule_write_mode(mount, &mount->settings->rules[number]);
 
 		if (mode == K2I_WRITE_MODE_CACHED || (mode == K2I_WRITE_MODE_AUTO && !outside))
 			return true;
@@ -34,7 +34,7 @@ bool k2i_write_mode_is_cached(const struct k2i_mount *mount, uint32_t node, cons
 			      int flags)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
-	enum k2i_write_mode mode = mode_of(mount, k2i_rule_settings(match));
+	enum k2i_write_mode mode = rule_write_mode(mount, k2i_rule_settings(match));
 
 	if (!mount->kernel.writeback || mode == K2I_WRITE_MODE_DIRECT || entry->is_copy_target)
 		return false;

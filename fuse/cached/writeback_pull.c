@@ -38,7 +38,7 @@ struct k2i_pull_wait {
 	void *argument;
 };
 
-static struct k2i_cached_file *file_of(const struct k2i_mount *mount, uint64_t node)
+static struct k2i_cached_file *node_cached_file(const struct k2i_mount *mount, uint64_t node)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
@@ -46,21 +46,21 @@ static struct k2i_cached_file *file_of(const struct k2i_mount *mount, uint64_t n
 }
 
 /* The watermark is the file's size, as the kernel counts it. */
-static uint64_t watermark_of(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+static uint64_t file_watermark(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
 	return k2i_node_at(mount->nodes, file->node)->size;
 }
 
 /* ---- open and close */
 
-static void due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
+static void file_set_due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
 {
 	file->due_ns = at_ns;
 	if (at_ns < mount->pull.due_ns)
 		mount->pull.due_ns = at_ns;
 }
 
-static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
+static int stream_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
 {
 	struct k2i_route *route = NULL;
 	int status = k2i_route_open(mount, path, &route);
@@ -77,7 +77,7 @@ static int open_stream(struct k2i_mount *mount, uint32_t node, const char *path,
 	return 0;
 }
 
-static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_cached_file **file)
+static int file_begin(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_cached_file **file)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 	struct k2i_cached_file *begun = k2i_journal_alloc(sizeof(*begun));
@@ -85,7 +85,7 @@ static int begin(struct k2i_mount *mount, uint32_t node, const char *path, struc
 
 	if (status == 0) {
 		memset(begun, 0, sizeof(*begun));
-		status = open_stream(mount, node, path, &begun->stream);
+		status = stream_open(mount, node, path, &begun->stream);
 	}
 	if (status) {
 		k2i_journal_free(begun);
@@ -120,7 +120,7 @@ int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint
 		if ((*file)->writer_pid != pid)
 			(*file)->writer_pid = 0;
 	} else {
-		status = begin(mount, node, path, file);
+		status = file_begin(mount, node, path, file);
 		if (status)
 			return status;
 		(*file)->writer_pid = pid;
@@ -128,7 +128,7 @@ int k2i_pull_open(struct k2i_mount *mount, uint32_t node, const char *path, uint
 	(*file)->writers++;
 	(*file)->left = false;
 	(*file)->idle = 0;
-	due(mount, *file, k2i_clock_now_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS);
+	file_set_due(mount, *file, k2i_clock_now_ns() + mount->settings->flush_ms * K2I_MILLISECOND_NS);
 	return 0;
 }
 
@@ -138,7 +138,7 @@ void k2i_pull_flushed(struct k2i_mount *mount, struct k2i_cached_file *file)
 		k2i_handle_flushed(mount, file->stream);
 }
 
-static void run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
+static void file_run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	while (file->waits) {
 		struct k2i_pull_wait *wait = file->waits;
@@ -149,15 +149,15 @@ static void run_waits(struct k2i_mount *mount, struct k2i_cached_file *file)
 	}
 }
 
-/* What was kept and has its turn now: each piece goes from there to what is parked, in one step. */
-static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
+/* What was kept and has its turn now: each piece goes from there to what is queued, in one step. */
+static void file_take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct k2i_cached_part part;
 
-	while (k2i_cached_next(&file->pieces, watermark_of(mount, file), &part)) {
+	while (k2i_cached_next(&file->pieces, file_watermark(mount, file), &part)) {
 		struct k2i_write write = {
 			.writer_pid = file->writer_pid,
-			.offset = watermark_of(mount, file),
+			.offset = file_watermark(mount, file),
 			.data = part.data,
 			.bytes = part.bytes,
 		};
@@ -168,24 +168,24 @@ static void take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 					file->stream->path);
 			return;
 		}
-		k2i_cached_advance(&file->pieces, watermark_of(mount, file));
+		k2i_cached_advance(&file->pieces, file_watermark(mount, file));
 		k2i_journal_step();
 		k2i_queue_run(mount);
 	}
-	k2i_cached_advance(&file->pieces, watermark_of(mount, file));
+	k2i_cached_advance(&file->pieces, file_watermark(mount, file));
 }
 
 void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
-	take_kept(mount, file);
-	while (k2i_cached_begin(&file->pieces) > watermark_of(mount, file) && !file->refused) {
+	file_take_kept(mount, file);
+	while (k2i_cached_begin(&file->pieces) > file_watermark(mount, file) && !file->refused) {
 		k2i_node_grow(k2i_node_at(mount->nodes, file->node), k2i_cached_begin(&file->pieces));
-		take_kept(mount, file);
+		file_take_kept(mount, file);
 	}
 }
 
 /* What is kept still was accepted, and comes no more: for it, or for what stands before it, there was no memory. */
-static void lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
+static void file_lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	uint64_t records = k2i_cached_forget(&file->pieces);
 
@@ -207,13 +207,13 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	/* In steps of its own, so before anything of this one: a successor gets the request again and finds the file. */
 	if (file->writers == 1) {
 		k2i_pull_pass_hole(mount, file);
-		run_waits(mount, file);
+		file_run_waits(mount, file);
 		(void)k2i_write_end(mount, file->stream);
 	}
 	K2I_JOURNAL_KEEP(file);
 	if (--file->writers)
 		return;
-	lose_kept(mount, file);
+	file_lose_kept(mount, file);
 	while (*place != file)
 		place = &(*place)->next;
 	K2I_JOURNAL_KEEP(place);
@@ -236,16 +236,16 @@ void k2i_pull_inherit(struct k2i_mount *mount)
 		file->left = false;
 		file->idle = 0;
 		file->waits = NULL;
-		due(mount, file, now_ns);
+		file_set_due(mount, file, now_ns);
 	}
 }
 
 /* ---- what comes */
 
 /* Takes what is new of it, and answers it. */
-static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
+static void file_take(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
-	uint64_t watermark = watermark_of(mount, file);
+	uint64_t watermark = file_watermark(mount, file);
 	struct k2i_write taken = *write;
 	struct k2i_cached_part part = {.bytes = 0};
 	/* Not after the mount has begun to end: its records have been ended. */
@@ -267,17 +267,17 @@ static void take(struct k2i_mount *mount, struct k2i_cached_file *file, const st
 		else
 			k2i_reply_written(mount, write->unique, write->answer_bytes);
 	}
-	if (write->unique && (status || watermark_of(mount, file) < watermark + part.bytes)) {
+	if (write->unique && (status || file_watermark(mount, file) < watermark + part.bytes)) {
 		K2I_JOURNAL_KEEP(&file->refused);
 		file->refused = true;
 	}
 	k2i_journal_step();
-	take_kept(mount, file);
+	file_take_kept(mount, file);
 }
 
 void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_write *write)
 {
-	struct k2i_cached_file *file = file_of(mount, node);
+	struct k2i_cached_file *file = node_cached_file(mount, node);
 
 	/* It writes nothing back while a file is being cut. */
 	k2i_pull_cut_done(mount, (uint32_t)node);
@@ -288,13 +288,13 @@ void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_wri
 		}
 		return;
 	}
-	take(mount, file, write);
+	file_take(mount, file, write);
 	k2i_cache_drop_written(mount, file->node, write->offset + write->bytes);
 }
 
 /* ---- what is asked */
 
-static uint64_t pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
+static uint64_t file_pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
 	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->pull.count * LOOK_MS_PER_FILE;
 
@@ -313,7 +313,7 @@ bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file 
 }
 
 /* When to ask again after an answer, which had something new or not. */
-static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool news)
+static void file_ask_later(struct k2i_mount *mount, struct k2i_cached_file *file, bool news)
 {
 	if (news && file->left) {
 		k2i_mount_count(&mount->counts.late_appends, 1);
@@ -324,7 +324,7 @@ static void answered(struct k2i_mount *mount, struct k2i_cached_file *file, bool
 		file->left = k2i_pull_leave(mount, file);
 	if (file->left)
 		k2i_cache_drop_idle(mount, file->node);
-	due(mount, file, k2i_clock_now_ns() + pause_ns(mount, file));
+	file_set_due(mount, file, k2i_clock_now_ns() + file_pause_ns(mount, file));
 }
 
 void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
@@ -336,7 +336,7 @@ void k2i_pull_announced(struct k2i_mount *mount, struct k2i_cached_file *file)
 	file->left = false;
 	file->idle = 0;
 	if (file->due_ns > at_ns)
-		due(mount, file, at_ns);
+		file_set_due(mount, file, at_ns);
 }
 
 bool k2i_pull_left(const struct k2i_node_entry *entry)
@@ -350,7 +350,7 @@ void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const 
 
 	k2i_cache_drop_cut(mount, node, bytes);
 	if (entry->cached)
-		lose_kept(mount, entry->cached);
+		file_lose_kept(mount, entry->cached);
 	k2i_node_keep(entry);
 	entry->probe_value = probe->value;
 	entry->probe_bytes = probe->bytes;
@@ -367,12 +367,12 @@ void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
 }
 
 /* false: there will be no answer. */
-static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
+static bool file_ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct fuse_notify_retrieve_out question = {
 		.notify_unique = ++mount->pull.questions,
 		.nodeid = file->node,
-		.offset = watermark_of(mount, file),
+		.offset = file_watermark(mount, file),
 		.size = K2I_WRITE_BYTES_MAX,
 	};
 
@@ -386,25 +386,25 @@ static bool ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 }
 
 /* All that was there when `waits` came is taken when an answer to a younger question has nothing more. */
-static void wait_on(struct k2i_mount *mount, struct k2i_cached_file *file, bool nothing)
+static void file_ask_for_waits(struct k2i_mount *mount, struct k2i_cached_file *file, bool nothing)
 {
-	if (file->waits && ((nothing && file->asked_in_time) || !ask(mount, file)))
-		run_waits(mount, file);
+	if (file->waits && ((nothing && file->asked_in_time) || !file_ask(mount, file)))
+		file_run_waits(mount, file);
 }
 
-static void go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
+static void file_go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
-	answered(mount, file, new_bytes > 0);
+	file_ask_later(mount, file, new_bytes > 0);
 	/* Not sooner: of a page that the kernel copied and dropped the WRITE can wait for the answers to others. */
 	if (file->left && !mount->queue.first)
 		k2i_pull_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
-		due(mount, file, 0);
-	wait_on(mount, file, new_bytes == 0);
+		file_set_due(mount, file, 0);
+	file_ask_for_waits(mount, file, new_bytes == 0);
 }
 
 /* Nothing of it is taken: its length can be the old one and its pages new, as they are read later. */
-static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
+static void file_take_probe(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
 	int cut = k2i_truncate_probe_shows_cut(entry, write->data, write->bytes);
@@ -413,17 +413,17 @@ static void probed(struct k2i_mount *mount, struct k2i_cached_file *file, const 
 		k2i_pull_cut_done(mount, file->node);
 	else if (cut < 0) /* a WRITE tells */
 		k2i_cache_drop_write_back(mount, file->node);
-	answered(mount, file, false);
+	file_ask_later(mount, file, false);
 	if (entry->probe_bytes == 0) {
 		file->idle = 0;
-		due(mount, file, 0);
+		file_set_due(mount, file, 0);
 	}
-	wait_on(mount, file, write->bytes == 0);
+	file_ask_for_waits(mount, file, write->bytes == 0);
 }
 
 void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, const struct k2i_write *write)
 {
-	struct k2i_cached_file *file = file_of(mount, node);
+	struct k2i_cached_file *file = node_cached_file(mount, node);
 	uint64_t before;
 
 	/* Of a question that a worker asked who died since, or about another file. */
@@ -431,12 +431,12 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 		return;
 	file->asked = 0;
 	if (file->probe) {
-		probed(mount, file, write);
+		file_take_probe(mount, file, write);
 		return;
 	}
-	before = watermark_of(mount, file);
-	take(mount, file, write);
-	go_on(mount, file, watermark_of(mount, file) - before);
+	before = file_watermark(mount, file);
+	file_take(mount, file, write);
+	file_go_on(mount, file, file_watermark(mount, file) - before);
 }
 
 void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
@@ -445,9 +445,9 @@ void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 		return;
 	mount->pull.due_ns = UINT64_MAX;
 	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next) {
-		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && ask(mount, file)))
+		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && file_ask(mount, file)))
 			continue;
-		due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + pause_ns(mount, file));
+		file_set_due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + file_pause_ns(mount, file));
 	}
 }
 
@@ -462,7 +462,7 @@ int k2i_pull_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
 
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
 {
-	struct k2i_cached_file *file = file_of(mount, node);
+	struct k2i_cached_file *file = node_cached_file(mount, node);
 	struct k2i_pull_wait *wait, **place;
 
 	wait = file && mount->kernel.fd >= 0 ? malloc(sizeof(*wait)) : NULL;
@@ -475,8 +475,8 @@ void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then
 		continue;
 	*place = wait;
 	file->asked_in_time = false;
-	if (!file->asked && !ask(mount, file))
-		run_waits(mount, file);
+	if (!file->asked && !file_ask(mount, file))
+		file_run_waits(mount, file);
 }
 
 void k2i_pull_abandon(struct k2i_mount *mount)
@@ -485,6 +485,6 @@ void k2i_pull_abandon(struct k2i_mount *mount)
 
 	for (; file; file = next) {
 		next = file->next;
-		run_waits(mount, file);
+		file_run_waits(mount, file);
 	}
 }

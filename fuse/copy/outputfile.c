@@ -55,7 +55,7 @@ struct k2i_outputfiles {
 	struct place places[]; /* one a rule */
 };
 
-static const struct place *place_of(const struct k2i_mount *mount, const struct k2i_rule_match *match)
+static const struct place *rule_place(const struct k2i_mount *mount, const struct k2i_rule_match *match)
 {
 	return &mount->outputfiles->places[k2i_rule_settings(match) - mount->settings->rules];
 }
@@ -109,7 +109,7 @@ void k2i_outputfile_put(struct k2i_outputfile *output)
 }
 
 /* Below `directory_fd` and on its file system, wherever symbolic links point: never on the mount. */
-static int open_below(int directory_fd, const char *name, int flags, mode_t mode)
+static int directory_open_below(int directory_fd, const char *name, int flags, mode_t mode)
 {
 	struct open_how how = {
 		.flags = (unsigned)(flags | O_CLOEXEC),
@@ -121,9 +121,9 @@ static int open_below(int directory_fd, const char *name, int flags, mode_t mode
 }
 
 /* Opens `name`, with the directories above it, below `directory_fd`. */
-static int make_below(int directory_fd, const char *name)
+static int directory_make_below(int directory_fd, const char *name)
 {
-	int fd = open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+	int fd = directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
 	char part[PATH_MAX];
 
 	if (fd >= 0 || errno != ENOENT)
@@ -137,17 +137,17 @@ static int make_below(int directory_fd, const char *name)
 		}
 		memcpy(part, name, bytes);
 		part[bytes] = '\0';
-		fd = open_below(directory_fd, part, O_PATH | O_DIRECTORY, 0);
+		fd = directory_open_below(directory_fd, part, O_PATH | O_DIRECTORY, 0);
 		if (fd >= 0)
 			(void)close(fd);
 		else if (errno != ENOENT || mkdirat(directory_fd, part, 0700))
 			return -1;
 	}
-	return open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
+	return directory_open_below(directory_fd, name, OPEN_FLAGS | O_CREAT, 0600);
 }
 
 /* The name of `path` below the directory of its rule. */
-static const char *name_below(const struct k2i_rule *rule, const char *path)
+static const char *rule_name_below(const struct k2i_rule *rule, const char *path)
 {
 	size_t bytes = strlen(rule->target);
 
@@ -157,7 +157,7 @@ static const char *name_below(const struct k2i_rule *rule, const char *path)
 int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
 		       struct k2i_outputfile **output)
 {
-	const struct place *place = place_of(mount, match);
+	const struct place *place = rule_place(mount, match);
 	const char *name;
 
 	*output = NULL;
@@ -165,15 +165,15 @@ int k2i_outputfile_get(struct k2i_mount *mount, const struct k2i_rule_match *mat
 		*output = place->file;
 		(*output)->references++;
 	} else if (place->kind == PLACE_DIRECTORY) {
-		name = name_below(k2i_rule_settings(match), path);
-		return output_from(make_below(place->directory_fd, name), place->directory_fd, name, output);
+		name = rule_name_below(k2i_rule_settings(match), path);
+		return output_from(directory_make_below(place->directory_fd, name), place->directory_fd, name, output);
 	}
 	return 0;
 }
 
 bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule_match *match)
 {
-	const struct place *place = place_of(mount, match);
+	const struct place *place = rule_place(mount, match);
 
 	return place->kind == PLACE_FILE || place->kind == PLACE_DIRECTORY;
 }
@@ -181,19 +181,19 @@ bool k2i_outputfile_outside(const struct k2i_mount *mount, const struct k2i_rule
 int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_match *match, const char *path,
 			  char *inside, size_t room)
 {
-	const struct place *place = place_of(mount, match);
+	const struct place *place = rule_place(mount, match);
 	int bytes = 0;
 
 	if (place->kind == PLACE_INSIDE)
 		bytes = snprintf(inside, room, "%.*s", (int)place->inside_bytes, place->inside);
 	else if (place->kind == PLACE_INSIDE_DIRECTORY)
 		bytes = snprintf(inside, room, "%.*s%s%s", (int)place->inside_bytes, place->inside,
-				 place->inside_bytes ? "/" : "", name_below(k2i_rule_settings(match), path));
+				 place->inside_bytes ? "/" : "", rule_name_below(k2i_rule_settings(match), path));
 	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
 }
 
 /* The next line would be joined to half a one. What somebody else has appended since is not ours to cut. */
-static void take_back(const struct k2i_outputfile *output, size_t done)
+static void output_take_back(const struct k2i_outputfile *output, size_t done)
 {
 	off_t end = lseek(output->fd, 0, SEEK_CUR);
 	struct stat info;
@@ -203,10 +203,10 @@ static void take_back(const struct k2i_outputfile *output, size_t done)
 }
 
 /* Whether what is open has its name still. */
-static bool in_place(const struct k2i_outputfile *output)
+static bool output_is_in_place(const struct k2i_outputfile *output)
 {
 	struct stat info;
-	int fd = open_below(output->directory_fd, output->name, O_PATH, 0);
+	int fd = directory_open_below(output->directory_fd, output->name, O_PATH, 0);
 	bool same = fd < 0 ? errno != ENOENT
 			   : fstat(fd, &info) == 0 && info.st_dev == output->device && info.st_ino == output->inode;
 
@@ -216,11 +216,11 @@ static bool in_place(const struct k2i_outputfile *output)
 }
 
 /* One that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then. */
-static int open_again(struct k2i_outputfile *output, bool make)
+static int output_open_again(struct k2i_outputfile *output, bool make)
 {
 	int old = output->fd;
-	int fd = make ? make_below(output->directory_fd, output->name)
-		      : open_below(output->directory_fd, output->name, OPEN_FLAGS, 0);
+	int fd = make ? directory_make_below(output->directory_fd, output->name)
+		      : directory_open_below(output->directory_fd, output->name, OPEN_FLAGS, 0);
 	int status = output_set(output, fd);
 
 	if (status == 0)
@@ -231,14 +231,14 @@ static int open_again(struct k2i_outputfile *output, bool make)
 }
 
 /* For a line of its own each that costs a fifth of all, so they are looked after with each tick of the clock only. */
-static int look_after(struct k2i_outputfile *output, bool make)
+static int output_look_after(struct k2i_outputfile *output, bool make)
 {
 	uint64_t now_ns = k2i_clock_ns(CLOCK_MONOTONIC_COARSE);
 	int status;
 
 	if (!output->name || now_ns == output->looked_ns)
 		return 0;
-	status = in_place(output) ? 0 : open_again(output, make);
+	status = output_is_in_place(output) ? 0 : output_open_again(output, make);
 	/* What is open is another file until it can be made: nothing goes there within the tick either. */
 	if (status == 0)
 		output->looked_ns = now_ns;
@@ -246,7 +246,7 @@ static int look_after(struct k2i_outputfile *output, bool make)
 }
 
 /* Once only, until something goes there again: everybody on the mount waits as well. */
-static int wait_for_room(struct k2i_outputfile *output, uint64_t *until_ns)
+static int output_wait_for_room(struct k2i_outputfile *output, uint64_t *until_ns)
 {
 	struct pollfd room = {.fd = output->fd, .events = POLLOUT};
 	struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -266,7 +266,7 @@ static int wait_for_room(struct k2i_outputfile *output, uint64_t *until_ns)
 }
 
 /* As write(2), or -errno. */
-static ssize_t append_some(struct k2i_outputfile *output, const char *data, size_t bytes)
+static ssize_t output_append_some(struct k2i_outputfile *output, const char *data, size_t bytes)
 {
 	uint64_t until_ns = 0;
 	ssize_t written;
@@ -275,7 +275,7 @@ static ssize_t append_some(struct k2i_outputfile *output, const char *data, size
 	do
 		written = write(output->fd, data, bytes);
 	while (written < 0 &&
-	       (errno == EINTR || (errno == EAGAIN && (status = wait_for_room(output, &until_ns)) == 0)));
+	       (errno == EINTR || (errno == EAGAIN && (status = output_wait_for_room(output, &until_ns)) == 0)));
 	if (written < 0)
 		return status ? status : -errno;
 	output->stalled = false;
@@ -285,17 +285,17 @@ static ssize_t append_some(struct k2i_outputfile *output, const char *data, size
 int k2i_outputfile_append(struct k2i_outputfile *output, const char *data, size_t bytes)
 {
 	size_t done = 0, before = 0;
-	int status = look_after(output, true);
+	int status = output_look_after(output, true);
 
 	if (status)
 		return status;
 	while (done < bytes) {
-		ssize_t written = append_some(output, data + done, bytes - done);
+		ssize_t written = output_append_some(output, data + done, bytes - done);
 
 		if (written < 0) {
 			/* Of two pieces nobody knows whether there is something between them. */
 			if (done && before == 0)
-				take_back(output, done);
+				output_take_back(output, done);
 			return (int)written;
 		}
 		if (written > 0) {
@@ -311,7 +311,7 @@ ssize_t k2i_outputfile_read(struct k2i_outputfile *output, char *data, size_t by
 	ssize_t got;
 
 	/* The file whose length is told. One that is not there is made by the next record, not by who reads. */
-	(void)look_after(output, false);
+	(void)output_look_after(output, false);
 	do
 		got = pread(output->fd, data, bytes, (off_t)offset);
 	while (got < 0 && errno == EINTR);
@@ -321,14 +321,15 @@ ssize_t k2i_outputfile_read(struct k2i_outputfile *output, char *data, size_t by
 int k2i_outputfile_size(struct k2i_mount *mount, const char *path, uint64_t *bytes)
 {
 	const struct k2i_rule_match *match = k2i_rules_find(mount->rules, path);
-	const struct place *place = match ? place_of(mount, match) : NULL;
+	const struct place *place = match ? rule_place(mount, match) : NULL;
 	struct stat info;
 	int fd, status = -1;
 
 	if (place && place->kind == PLACE_FILE) {
 		status = fstat(place->file->fd, &info);
 	} else if (place && place->kind == PLACE_DIRECTORY) {
-		fd = open_below(place->directory_fd, name_below(k2i_rule_settings(match), path), O_PATH, 0);
+		fd = directory_open_below(place->directory_fd, rule_name_below(k2i_rule_settings(match), path), O_PATH,
+					  0);
 		if (fd >= 0) {
 			status = fstat(fd, &info);
 			(void)close(fd);
@@ -347,7 +348,7 @@ bool k2i_outputfiles_readable(const struct k2i_outputfiles *outputfiles)
 
 /* ---- at the start */
 
-static int make_directories(const char *path, size_t bytes)
+static int path_make_directories(const char *path, size_t bytes)
 {
 	char part[PATH_MAX];
 
@@ -367,7 +368,7 @@ static int make_directories(const char *path, size_t bytes)
 }
 
 /* What follows the mount point in a resolved path; NULL: it is not below it. */
-static const char *below_mount_point(const struct k2i_mount *mount, const char *path)
+static const char *path_below_mount_point(const struct k2i_mount *mount, const char *path)
 {
 	size_t bytes = strlen(mount->options->mount_point);
 
@@ -376,7 +377,7 @@ static const char *below_mount_point(const struct k2i_mount *mount, const char *
 	return path + bytes;
 }
 
-static int set_inside(struct place *place, const char *inside, bool directory)
+static int place_set_inside(struct place *place, const char *inside, bool directory)
 {
 	inside += strspn(inside, "/");
 	place->inside = inside;
@@ -389,7 +390,7 @@ static int set_inside(struct place *place, const char *inside, bool directory)
 	return k2hft_stream_path_check(inside, place->inside_bytes);
 }
 
-static int open_directory(struct place *place, const char *path)
+static int place_open_directory(struct place *place, const char *path)
 {
 	place->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (place->directory_fd < 0)
@@ -399,7 +400,7 @@ static int open_directory(struct place *place, const char *path)
 }
 
 /* Where its name is, symbolic links resolved; a pipe, as /dev/stdout can be, has none. */
-static int open_file(struct place *place, const char *path)
+static int place_open_file(struct place *place, const char *path)
 {
 	int fd = open(path, OPEN_FLAGS | O_CREAT | O_CLOEXEC, 0600);
 	char resolved[PATH_MAX], *slash = NULL;
@@ -416,25 +417,25 @@ static int open_file(struct place *place, const char *path)
 	return output_from(fd, place->directory_fd, place->directory_fd < 0 ? NULL : slash + 1, &place->file);
 }
 
-static int open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
+static int place_open_outside(const struct k2i_mount *mount, struct place *place, const char *path, bool directory)
 {
 	const char *slash = strrchr(path, '/');
 	char resolved[PATH_MAX], above[PATH_MAX];
 	int status;
 
 	(void)snprintf(above, sizeof(above), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	status = make_directories(above, strlen(above));
+	status = path_make_directories(above, strlen(above));
 	if (status)
 		return status;
 	/* A symbolic link must not lead to the mount: a server that waits for itself can't be ended. */
 	if (!realpath(above, resolved))
 		return -errno;
-	if (below_mount_point(mount, resolved))
+	if (path_below_mount_point(mount, resolved))
 		return -ELOOP;
-	return directory ? open_directory(place, path) : open_file(place, path);
+	return directory ? place_open_directory(place, path) : place_open_file(place, path);
 }
 
-static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
+static int place_open(const struct k2i_mount *mount, const struct k2i_rule *rule, struct place *place)
 {
 	const char *path = rule->output_file;
 	/* For a rule of one file the settings do not take such a path. */
@@ -443,14 +444,14 @@ static int open_place(const struct k2i_mount *mount, const struct k2i_rule *rule
 	if (!path || !*path)
 		return 0;
 	if (*path != '/')
-		return set_inside(place, path, directory);
-	if (below_mount_point(mount, path))
-		return set_inside(place, below_mount_point(mount, path), directory);
-	return open_outside(mount, place, path, directory);
+		return place_set_inside(place, path, directory);
+	if (path_below_mount_point(mount, path))
+		return place_set_inside(place, path_below_mount_point(mount, path), directory);
+	return place_open_outside(mount, place, path, directory);
 }
 
 /* Follows what the rule's records go through. -ENOENT a file on the way has no rule, -ELOOP they come round. */
-static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rule)
+static int rule_check_chain(const struct k2i_mount *mount, const struct k2i_rule *rule)
 {
 	char first[K2I_PATH_BYTES_MAX + 1], second[sizeof(first)], *path = first, *next = second, *former;
 	const struct k2i_rule_match *match;
@@ -472,7 +473,7 @@ static int check_chain(const struct k2i_mount *mount, const struct k2i_rule *rul
 	return -ELOOP;
 }
 
-static const char *explain(int status, bool inside)
+static const char *status_text(int status, bool inside)
 {
 	if (inside && status == -ENOENT)
 		return "no rule covers that file of the mount";
@@ -498,14 +499,14 @@ int k2i_outputfiles_open(struct k2i_mount *mount, char *message, size_t message_
 		const struct k2i_rule *rule = &settings->rules[number % settings->rule_count];
 		bool inside = number >= settings->rule_count;
 
-		status = inside ? check_chain(mount, rule)
-				: open_place(mount, rule, &mount->outputfiles->places[number]);
+		status = inside ? rule_check_chain(mount, rule)
+				: place_open(mount, rule, &mount->outputfiles->places[number]);
 		if (!inside && (mount->outputfiles->places[number].file ||
 				mount->outputfiles->places[number].kind == PLACE_DIRECTORY))
 			mount->outputfiles->readable = true;
 		if (status)
 			(void)snprintf(message, message_room, "%s:%u: OUTPUTFILE %s: %s", rule->place.file,
-				       rule->place.line, rule->output_file, explain(status, inside));
+				       rule->place.line, rule->output_file, status_text(status, inside));
 		if (status && inside)
 			status = -EINVAL;
 	}

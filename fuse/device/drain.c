@@ -62,7 +62,7 @@ void k2i_drain_begin(struct k2i_mount *mount)
  * Who has heard that his bytes are taken asks next whether they are acknowledged, as a write(2) with O_DSYNC does. He is to
  * hear that they are, and not that the mount has ended: he would write them again.
  */
-static bool more_comes(struct k2i_mount *mount)
+static bool drain_has_more(struct k2i_mount *mount)
 {
 	struct pollfd device = {.fd = mount->kernel.fd, .events = POLLIN};
 	uint64_t now_ns = k2i_clock_now_ns();
@@ -76,7 +76,7 @@ static bool more_comes(struct k2i_mount *mount)
 bool k2i_drain_done(struct k2i_mount *mount)
 {
 	if (!mount->queue.first && k2hft_client_drain(mount->lane.client, LOOK_MS) == 0 && k2i_queue_is_empty(mount))
-		return !more_comes(mount);
+		return !drain_has_more(mount);
 	if (k2i_clock_now_ns() < mount->drain.deadline_ns)
 		return false;
 	k2i_queue_abandon(mount, -ECONNABORTED);
@@ -84,7 +84,7 @@ bool k2i_drain_done(struct k2i_mount *mount)
 }
 
 /* What never came as far as the ring. */
-static int report_lost(const struct k2i_mount *mount)
+static int drain_report_lost(const struct k2i_mount *mount)
 {
 	if (mount->drain.aborted)
 		k2i_log(K2HFT_LOG_ERROR,
@@ -100,7 +100,7 @@ int k2i_drain_report(struct k2i_mount *mount)
 {
 	struct k2hft_ring_stats stats = k2i_ring_stats_get(mount->lane.ring);
 	uint64_t records;
-	int lost = report_lost(mount);
+	int lost = drain_report_lost(mount);
 
 	/* While they are dropped there is a word of some of them, once in ten seconds. */
 	if (stats.dropped_records)

@@ -32,7 +32,7 @@
 #define OF_USE_NS UINT64_C(1000000000)
 #define FAILURES_MAX 20u
 
-static void block_signals(sigset_t *signals)
+static void signals_block(sigset_t *signals)
 {
 	sigset_t forwarded;
 
@@ -51,13 +51,13 @@ static void block_signals(sigset_t *signals)
 }
 
 /* Queued, see K2I_SIGNAL_END. What is left of the order: a user may have as many signals queued as the system lets him. */
-static int forward(pid_t worker, int number)
+static int signal_forward(pid_t worker, int number)
 {
 	return sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number}) ? number : 0;
 }
 
 /* -1: nothing came for a while, at whose end is tried again what failed. */
-static int next_signal(const sigset_t *signals, bool again)
+static int signal_wait(const sigset_t *signals, bool again)
 {
 	const struct timespec pause = {.tv_sec = 1};
 
@@ -78,7 +78,7 @@ static void strangers_reap(const struct k2i_mount *mount, pid_t worker)
  * As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next.
  */
-static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+static int worker_wait(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	int status = 0, order = -*asked;
 
@@ -86,8 +86,8 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 		int number;
 
 		if (order)
-			order = forward(worker, order);
-		number = next_signal(signals, order || mount->cache_dropper.missing);
+			order = signal_forward(worker, order);
+		number = signal_wait(signals, order || mount->cache_dropper.missing);
 		if (mount->cache_dropper.missing)
 			k2i_cache_dropper_start(mount);
 		if (number == SIGCHLD) {
@@ -106,7 +106,7 @@ static int wait_for_end(struct k2i_mount *mount, pid_t worker, int *asked, const
 	}
 }
 
-static void pause_for(uint64_t ns)
+static void keeper_pause(uint64_t ns)
 {
 	struct timespec time = k2i_timespec(ns);
 
@@ -115,21 +115,21 @@ static void pause_for(uint64_t ns)
 }
 
 /* The first two that die young are replaced at once. */
-static uint64_t pause_after(unsigned young)
+static uint64_t keeper_pause_ns(unsigned young)
 {
 	uint64_t pause_ns = young < 3 ? 0 : PAUSE_NS << (young - 3 < 4 ? young - 3 : 4);
 
 	return pause_ns < PAUSE_NS_MAX ? pause_ns : PAUSE_NS_MAX;
 }
 
-static bool is_short(int status)
+static bool status_is_short(int status)
 {
 	return WIFEXITED(status) && WEXITSTATUS(status) == K2I_STATUS_SHORT;
 }
 
-static void say_died(struct k2i_mount *mount, int status)
+static void worker_log_death(struct k2i_mount *mount, int status)
 {
-	if (is_short(status))
+	if (status_is_short(status))
 		k2i_log_limited(&mount->log.short_of, k2i_clock_now_ns(), K2HFT_LOG_ERROR,
 				"mount: no worker: there is no process or thread to be had; writers wait for one");
 	else if (WIFSIGNALED(status))
@@ -138,7 +138,7 @@ static void say_died(struct k2i_mount *mount, int status)
 		k2i_log(K2HFT_LOG_ERROR, "mount: the worker ended with status %d", WEXITSTATUS(status));
 }
 
-static bool ended(int status)
+static bool status_is_end(int status)
 {
 	return WIFEXITED(status) && (WEXITSTATUS(status) == EXIT_SUCCESS || WEXITSTATUS(status) == K2I_STATUS_FAILED);
 }
@@ -153,7 +153,7 @@ static bool children_elsewhere(void)
 }
 
 /* One worker's life: its status, or that of one that could not begin. */
-static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+static int worker_live(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	pid_t worker;
 
@@ -162,7 +162,7 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
 	if (worker > 0)
-		return wait_for_end(mount, worker, asked, signals, ready_ns);
+		return worker_wait(mount, worker, asked, signals, ready_ns);
 	mount->keeper.workers--;
 	if (mount->keeper.begun || !children_elsewhere())
 		return K2I_STATUS_SHORT << 8;
@@ -172,7 +172,7 @@ static int let_work(struct k2i_mount *mount, int *asked, const sigset_t *signals
 }
 
 /* Nobody takes a signal while there is no worker. */
-static bool end_asked(int asked)
+static bool signals_ask_end(int asked)
 {
 	sigset_t pending;
 
@@ -186,22 +186,22 @@ static bool end_asked(int asked)
  * killed is replaced for ever, and nor does a limit of processes say anything of it, unless the mount is to end or has
  * not begun. What dies otherwise does so by itself.
  */
-static bool failed(int status, bool may_end)
+static bool status_is_failure(int status, bool may_end)
 {
-	if (is_short(status))
+	if (status_is_short(status))
 		return may_end;
 	return !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL;
 }
 
 static unsigned failures_after(unsigned failures, int status, bool may_end, uint64_t served_ns)
 {
-	if (failed(status, may_end))
+	if (status_is_failure(status, may_end))
 		return served_ns < OF_USE_NS ? failures + 1 : 0;
 	return served_ns ? 0 : failures;
 }
 
 /* Whether the mount ends with the worker that died. */
-static bool give_up(const struct k2i_mount *mount, unsigned failures)
+static bool keeper_gives_up(const struct k2i_mount *mount, unsigned failures)
 {
 	const char *mount_point = mount->options->mount_point, *file = mount->lane.ring_file;
 
@@ -228,25 +228,25 @@ int k2i_keeper_run(struct k2i_mount *mount)
 	sigset_t signals;
 
 	mount->keeper.pid = getpid();
-	block_signals(&signals);
+	signals_block(&signals);
 	for (;;) {
 		uint64_t began_ns = k2i_clock_now_ns(), ready_ns = 0, died_ns;
-		int status = let_work(mount, &asked, &signals, &ready_ns);
+		int status = worker_live(mount, &asked, &signals, &ready_ns);
 
-		if (ended(status)) {
+		if (status_is_end(status)) {
 			if (!mount->keeper.begun)
 				k2i_daemon_failed(WEXITSTATUS(status));
 			return WEXITSTATUS(status);
 		}
-		say_died(mount, status);
+		worker_log_death(mount, status);
 		died_ns = k2i_clock_now_ns();
-		failures = failures_after(failures, status, !mount->keeper.begun || end_asked(asked),
+		failures = failures_after(failures, status, !mount->keeper.begun || signals_ask_end(asked),
 					  ready_ns ? died_ns - ready_ns : 0);
-		if (give_up(mount, failures)) {
+		if (keeper_gives_up(mount, failures)) {
 			k2i_daemon_failed(K2I_STATUS_FAILED);
 			return K2I_STATUS_FAILED;
 		}
 		young = died_ns - began_ns < YOUNG_NS ? young + 1 : 0;
-		pause_for(pause_after(young > failures ? young : failures));
+		keeper_pause(keeper_pause_ns(young > failures ? young : failures));
 	}
 }

@@ -32,7 +32,7 @@
 /* ---- checks */
 
 /* As of x-systemd.automount: whoever comes there waits until a mount covers it. */
-static bool is_automount(const char *path)
+static bool path_is_automount(const char *path)
 {
 	struct statfs info;
 
@@ -40,7 +40,7 @@ static bool is_automount(const char *path)
 }
 
 /* Programs may have written there while nothing was mounted: nobody sends that, and from now on nobody sees it. */
-static void warn_hidden(const char *path)
+static void path_warn_hidden(const char *path)
 {
 	DIR *directory = opendir(path);
 	const struct dirent *entry = NULL;
@@ -57,7 +57,7 @@ static void warn_hidden(const char *path)
 }
 
 /* Makes the mount point's path absolute; it must be a directory with nothing mounted on it. */
-static int check_mount_point(struct k2i_mount_options *options)
+static int mount_point_check(struct k2i_mount_options *options)
 {
 	char resolved[PATH_MAX], above[PATH_MAX + 4];
 	struct stat info, parent;
@@ -79,18 +79,18 @@ static int check_mount_point(struct k2i_mount_options *options)
 		return k2i_mount_fail(resolved, -ENOTDIR);
 	(void)snprintf(above, sizeof(above), "%s/..", resolved);
 	if (strcmp(resolved, "/") == 0 ||
-	    (stat(above, &parent) == 0 && parent.st_dev != info.st_dev && !is_automount(resolved))) {
+	    (stat(above, &parent) == 0 && parent.st_dev != info.st_dev && !path_is_automount(resolved))) {
 		k2i_log(K2HFT_LOG_ERROR, "%s: something is mounted there already", resolved);
 		return -EBUSY;
 	}
-	if (!is_automount(resolved))
-		warn_hidden(resolved);
+	if (!path_is_automount(resolved))
+		path_warn_hidden(resolved);
 	free(options->mount_point);
 	options->mount_point = strdup(resolved);
 	return options->mount_point ? 0 : -ENOMEM;
 }
 
-static int load(struct k2i_mount *mount, const struct k2i_mount_options *options)
+static int config_load(struct k2i_mount *mount, const struct k2i_mount_options *options)
 {
 	char message[1024] = "";
 	int status = k2i_sender_config_load(options->config, &mount->config, message, sizeof(message));
@@ -115,7 +115,7 @@ static int load(struct k2i_mount *mount, const struct k2i_mount_options *options
 	return 0;
 }
 
-static int open_log(const struct k2i_mount_options *options)
+static int log_open(const struct k2i_mount_options *options)
 {
 	const char *file = getenv("K2HFTDBGFILE");
 
@@ -128,7 +128,7 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	char message[1024] = "";
 	int status;
 
-	if (open_log(options))
+	if (log_open(options))
 		return K2I_STATUS_FAILED;
 	status = k2i_journal_create();
 	made = status ? NULL : k2i_journal_alloc(sizeof(*made));
@@ -142,13 +142,13 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made->keeper.started_ns = k2i_clock_now_ns();
 	made->kernel.fd = made->loop.progress_fd = made->loop.signal_fd = made->lane.ring_fd = -1;
 	made->cache_dropper.fds[0] = made->cache_dropper.fds[1] = -1;
-	status = load(made, options);
+	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
 		return status == -ENOMEM ? K2I_STATUS_FAILED : K2I_STATUS_USAGE;
 	if (options->without_effect || options->ignored_text)
 		k2i_log(K2HFT_LOG_INFO, "options for chmpx have no effect: there is none to run");
-	if (check_mount_point(options))
+	if (mount_point_check(options))
 		return K2I_STATUS_FAILED;
 	status = k2i_outputfiles_open(made, message, sizeof(message));
 	if (status) {
@@ -168,7 +168,7 @@ int k2i_start_background(struct k2i_mount *mount)
 }
 
 /* Whoever has changed RINGSIZE would otherwise believe that the next outage may last longer. */
-static void warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
+static void ring_warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};
 
@@ -182,7 +182,7 @@ static void warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_rin
 }
 
 /* Records in a file that is about to be begun afresh, which loses them. 0: none that is known. */
-static uint64_t records_waiting(const struct k2hft_ring_options *options)
+static uint64_t ring_has_records(const struct k2hft_ring_options *options)
 {
 	struct k2hft_ring_stats stats = K2HFT_RING_STATS_INIT;
 	int served;
@@ -197,7 +197,7 @@ static uint64_t records_waiting(const struct k2hft_ring_options *options)
  * Makes the ring, or finds it, and keeps it by a descriptor: workers open it. Errors show here, before anything is
  * mounted.
  */
-static int make_ring(struct k2i_mount *mount)
+static int ring_make(struct k2i_mount *mount)
 {
 	struct k2hft_ring_options options;
 	struct k2hft_ring *ring;
@@ -206,7 +206,7 @@ static int make_ring(struct k2i_mount *mount)
 	int status;
 
 	(void)k2hft_sender_ring_options(&mount->config.options, &options);
-	waiting = records_waiting(&options);
+	waiting = ring_has_records(&options);
 	status = k2hft_ring_open(&options, &ring);
 	if (status) {
 		k2i_sender_config_ring_failed(&mount->config, status, message, sizeof(message));
@@ -220,7 +220,7 @@ static int make_ring(struct k2i_mount *mount)
 			options.path, (unsigned long long)waiting);
 	if (mount->settings->queue_type == K2I_QUEUE_FILE) {
 		mount->lane.ring_file = realpath(options.path, NULL);
-		warn_kept_size(ring, &options);
+		ring_warn_kept_size(ring, &options);
 	}
 	/* Processes that are attached wait for the next worker then. */
 	mount->lane.ring_fd = k2hft_ring_keep(ring);
@@ -230,7 +230,7 @@ static int make_ring(struct k2i_mount *mount)
 }
 
 /* libfuse's own messages, some of which come in several pieces: a line ends with LF. */
-static void take_fuse_log(enum fuse_log_level level, const char *format, va_list arguments)
+static void log_take_fuse(enum fuse_log_level level, const char *format, va_list arguments)
 {
 	static _Thread_local char text[512];
 	static _Thread_local size_t length;
@@ -250,12 +250,12 @@ static void take_fuse_log(enum fuse_log_level level, const char *format, va_list
 			"%s", text);
 }
 
-static int mount_it(struct k2i_mount *mount)
+static int mount_point_mount(struct k2i_mount *mount)
 {
 	struct fuse_args *args = (struct fuse_args *)&mount->options->args;
 	int flags, status;
 
-	fuse_set_log_func(take_fuse_log);
+	fuse_set_log_func(log_take_fuse);
 	mount->kernel.session = fuse_session_new(args, &k2i_ops, sizeof(k2i_ops), mount);
 	if (!mount->kernel.session) /* it has said which option it does not know */
 		return K2I_STATUS_USAGE;
@@ -279,14 +279,14 @@ static int mount_it(struct k2i_mount *mount)
 
 int k2i_start_mount(struct k2i_mount *mount)
 {
-	int status = make_ring(mount);
+	int status = ring_make(mount);
 
 	if (status == 0)
 		status = k2i_tree_make(mount);
 	if (status == 0)
 		status = k2i_truncate_probe_prepare(mount);
 	if (status == 0)
-		status = mount_it(mount);
+		status = mount_point_mount(mount);
 	if (status == 0)
 		status = k2i_cache_dropper_prepare(mount);
 	/* Not before: an automount lets but its own process group get to the directory that is to be mounted. */

@@ -31,7 +31,7 @@
  * All of its pages are there when the kernel writes to it, see populate.h. So that they are after a fork, too, the child has
  * none of it (see k2i_truncate_probe_leave): what two processes have is copied as soon as one of them writes.
  */
-static char *request_memory(void)
+static char *loop_buffer_make(void)
 {
 	char *memory = mmap(NULL, REQUEST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -44,7 +44,7 @@ static char *request_memory(void)
 	return memset(memory, 0, REQUEST_BYTES);
 }
 
-static int open_descriptors(struct k2i_mount *mount)
+static int descriptors_open(struct k2i_mount *mount)
 {
 	sigset_t ends;
 
@@ -53,14 +53,14 @@ static int open_descriptors(struct k2i_mount *mount)
 	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
 	mount->loop.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	mount->loop.progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	mount->loop.request = request_memory();
+	mount->loop.request = loop_buffer_make();
 	if (mount->loop.signal_fd < 0 || mount->loop.progress_fd < 0 || !mount->loop.request)
 		return k2i_mount_fail("descriptors", errno ? -errno : -ENOMEM);
 	mount->loop.body = mount->loop.request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
 
-static int open_ring(struct k2i_mount *mount)
+static int ring_open(struct k2i_mount *mount)
 {
 	char path[32];
 	struct k2hft_ring_options options = {.size = sizeof(options), .path = path};
@@ -90,7 +90,7 @@ static int open_ring(struct k2i_mount *mount)
 	return 0;
 }
 
-static int open_client(struct k2i_mount *mount)
+static int client_open(struct k2i_mount *mount)
 {
 	struct k2hft_client_options options;
 	int status;
@@ -110,7 +110,7 @@ static int open_client(struct k2i_mount *mount)
 }
 
 /* What the last one had for itself is not this one's. */
-static void begin(struct k2i_mount *mount)
+static void worker_begin(struct k2i_mount *mount)
 {
 	mount->lane.ring = NULL;
 	mount->lane.producer = NULL;
@@ -132,22 +132,22 @@ static void begin(struct k2i_mount *mount)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static int start(struct k2i_mount *mount)
+static int worker_start(struct k2i_mount *mount)
 {
-	int status = open_descriptors(mount);
+	int status = descriptors_open(mount);
 
 	if (status == 0)
-		status = open_ring(mount);
+		status = ring_open(mount);
 	if (status == 0)
 		status = k2i_handles_inherit(mount);
 	k2i_pull_inherit(mount);
 	k2i_cache_drop_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
-	return status ? status : open_client(mount);
+	return status ? status : client_open(mount);
 }
 
-static void end(struct k2i_mount *mount)
+static void worker_end(struct k2i_mount *mount)
 {
 	k2hft_client_close(mount->lane.client);
 	k2i_queue_abandon(mount, -ECONNABORTED);
@@ -168,13 +168,13 @@ int k2i_worker_run(struct k2i_mount *mount)
 	const char *host = mount->config.options.host;
 	int status;
 
-	begin(mount);
+	worker_begin(mount);
 	if (getppid() != mount->keeper.pid) {
 		k2i_log(K2HFT_LOG_ERROR,
 			"mount: the keeper has ended, or is in another namespace of pids: unshare(1) needs --fork");
 		return K2I_STATUS_FAILED;
 	}
-	status = start(mount);
+	status = worker_start(mount);
 	if (status && mount->keeper.begun)
 		return status == -EAGAIN ? K2I_STATUS_SHORT : K2I_STATUS_AGAIN;
 	if (status)
@@ -189,6 +189,6 @@ int k2i_worker_run(struct k2i_mount *mount)
 	/* As if it had been killed: who waits, waits for the next one. */
 	if (status == -EMFILE || status == -EFAULT)
 		return K2I_STATUS_AGAIN;
-	end(mount);
+	worker_end(mount);
 	return status ? K2I_STATUS_FAILED : EXIT_SUCCESS;
 }

@@ -21,7 +21,7 @@
 #define BLOCK_BYTES 4096u
 
 /* The status has no length: it is made when it is opened. Whoever gets into the mount may read it. */
-static void stat_special(uint64_t node, struct stat *info)
+static void special_stat(uint64_t node, struct stat *info)
 {
 	memset(info, 0, sizeof(*info));
 	info->st_ino = node;
@@ -38,7 +38,7 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	uint64_t bytes;
 
 	if (node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE) {
-		stat_special(node, info);
+		special_stat(node, info);
 		return 0;
 	}
 	if (!entry)
@@ -98,7 +98,7 @@ void k2i_op_reply_entry(fuse_req_t req, int status, uint32_t node)
 		k2i_node_forget(mount->nodes, node, 1);
 }
 
-static void lookup_special(fuse_req_t req, uint64_t node)
+static void special_lookup(fuse_req_t req, uint64_t node)
 {
 	struct fuse_entry_param entry = {
 		.ino = node,
@@ -107,7 +107,7 @@ static void lookup_special(fuse_req_t req, uint64_t node)
 		.entry_timeout = K2I_CACHE_SECONDS,
 	};
 
-	stat_special(node, &entry.attr);
+	special_stat(node, &entry.attr);
 	(void)fuse_reply_entry(req, &entry);
 }
 
@@ -117,7 +117,7 @@ void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	uint32_t node;
 
 	if (k2i_op_special(parent, name)) {
-		lookup_special(req, k2i_op_special(parent, name));
+		special_lookup(req, k2i_op_special(parent, name));
 		return;
 	}
 	if (strlen(name) > K2I_NODE_NAME_BYTES_MAX) {
@@ -142,7 +142,7 @@ void k2i_op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *
 	fuse_reply_none(req);
 }
 
-static void reply_stat(fuse_req_t req, uint64_t node)
+static void node_reply_stat(fuse_req_t req, uint64_t node)
 {
 	struct stat info;
 	int status = k2i_op_stat(k2i_op_mount(req), node, &info);
@@ -167,10 +167,10 @@ void k2i_op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 		}
 		k2i_pull_announced(mount, handle->cached);
 	}
-	reply_stat(req, node);
+	node_reply_stat(req, node);
 }
 
-static void set_times(struct k2i_node_entry *entry, const struct stat *wanted, int to_set)
+static void entry_set_times(struct k2i_node_entry *entry, const struct stat *wanted, int to_set)
 {
 	if (to_set & FUSE_SET_ATTR_ATIME_NOW)
 		entry->accessed = k2i_node_now();
@@ -192,7 +192,7 @@ struct change {
 	struct k2i_truncate_probe probe;
 };
 
-static void cut(struct k2i_mount *mount, const struct change *change)
+static void change_cut(struct k2i_mount *mount, const struct change *change)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
 	uint64_t bytes = (uint64_t)change->wanted.st_size;
@@ -216,13 +216,13 @@ static void change_now(struct k2i_mount *mount, const struct change *change)
 		entry->gid = wanted->st_gid;
 	/* What was written is on its way: only the number changes. */
 	if (change->to_set & FUSE_SET_ATTR_SIZE && (!change->grows || (uint64_t)wanted->st_size > entry->size))
-		cut(mount, change);
-	set_times(entry, wanted, change->to_set);
+		change_cut(mount, change);
+	entry_set_times(entry, wanted, change->to_set);
 	entry->changed = k2i_node_now();
 	if (change->grows)
 		(void)fuse_reply_err(change->req, 0);
 	else
-		reply_stat(change->req, change->node);
+		node_reply_stat(change->req, change->node);
 }
 
 static void change_later(struct k2i_mount *mount, void *argument)
@@ -231,7 +231,7 @@ static void change_later(struct k2i_mount *mount, void *argument)
 	free(argument);
 }
 
-static void probe_change(struct k2i_mount *mount, void *argument)
+static void change_probe(struct k2i_mount *mount, void *argument)
 {
 	struct change *change = argument;
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
@@ -247,7 +247,7 @@ static void probe_change(struct k2i_mount *mount, void *argument)
 		k2i_truncate_probe_leave(mount, change->node, (uint64_t)change->wanted.st_size, &change->probe);
 }
 
-static void begin_change(struct k2i_mount *mount, const struct change *change)
+static void change_begin(struct k2i_mount *mount, const struct change *change)
 {
 	struct change *later;
 
@@ -263,7 +263,7 @@ static void begin_change(struct k2i_mount *mount, const struct change *change)
 	}
 	*later = *change;
 	k2i_pull_cut_done(mount, change->node);
-	k2i_pull_before(mount, change->node, probe_change, later);
+	k2i_pull_before(mount, change->node, change_probe, later);
 }
 
 void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to_set, struct fuse_file_info *file)
@@ -273,7 +273,7 @@ void k2i_op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *wanted, int to
 
 	(void)file;
 	if (k2i_node_at(mount->nodes, node))
-		begin_change(mount, &change);
+		change_begin(mount, &change);
 	else
 		(void)fuse_reply_err(req, node == K2I_RING_LINK_NODE || node == K2I_STAT_NODE ? EPERM : ENOENT);
 }
@@ -292,7 +292,7 @@ void k2i_op_fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, o
 	else if (mode)
 		(void)fuse_reply_err(req, 0);
 	else
-		begin_change(mount, &change);
+		change_begin(mount, &change);
 }
 
 void k2i_op_readlink(fuse_req_t req, fuse_ino_t node)

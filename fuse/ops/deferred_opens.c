@@ -28,7 +28,7 @@ void k2i_deferred_open_want(fuse_req_t req)
 	fuse_reply_none(req);
 }
 
-static void keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
+static void open_keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
 {
 	struct k2i_deferred_open **place = &mount->deferred_opens.first, *later = malloc(sizeof(*later) + bytes);
 
@@ -45,7 +45,7 @@ static void keep(struct k2i_mount *mount, const struct fuse_in_header *request, 
 }
 
 /* Whether it was answered. */
-static bool serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
+static bool request_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 {
 	mount->deferred_opens.wanted = false;
 	fuse_session_process_buf(mount->kernel.session, buffer);
@@ -54,11 +54,11 @@ static bool serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 
 void k2i_deferred_opens_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 {
-	if (!serve(mount, buffer))
-		keep(mount, buffer->mem, buffer->size);
+	if (!request_serve(mount, buffer))
+		open_keep(mount, buffer->mem, buffer->size);
 }
 
-static void drop(struct k2i_deferred_open **place)
+static void open_drop(struct k2i_deferred_open **place)
 {
 	struct k2i_deferred_open *later = *place;
 
@@ -66,14 +66,14 @@ static void drop(struct k2i_deferred_open **place)
 	free(later);
 }
 
-static bool serve_first(struct k2i_mount *mount)
+static bool open_serve_first(struct k2i_mount *mount)
 {
 	struct k2i_deferred_open *first = mount->deferred_opens.first;
-	bool answered = serve(mount, &(struct fuse_buf){.size = first->bytes, .mem = first->request});
+	bool answered = request_serve(mount, &(struct fuse_buf){.size = first->bytes, .mem = first->request});
 
 	k2i_journal_step();
 	if (answered)
-		drop(&mount->deferred_opens.first);
+		open_drop(&mount->deferred_opens.first);
 	return answered;
 }
 
@@ -89,7 +89,7 @@ void k2i_deferred_opens_run(struct k2i_mount *mount)
 		return;
 	mount->deferred_opens.head = head;
 	mount->deferred_opens.due_ns = now_ns + PAUSE_NS;
-	while (mount->deferred_opens.first && serve_first(mount))
+	while (mount->deferred_opens.first && open_serve_first(mount))
 		continue;
 }
 
@@ -101,7 +101,7 @@ bool k2i_deferred_opens_interrupt(struct k2i_mount *mount, uint64_t unique)
 		place = &(*place)->next;
 	if (!*place)
 		return false;
-	drop(place);
+	open_drop(place);
 	k2i_reply_status(mount, unique, -EINTR);
 	return true;
 }

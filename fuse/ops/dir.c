@@ -13,7 +13,7 @@
 #endif
 
 /* Directories may be made where a directory rule covers them. */
-static int check_mkdir(struct k2i_mount *mount, uint32_t parent, const char *name)
+static int rule_check_directory(struct k2i_mount *mount, uint32_t parent, const char *name)
 {
 	char path[K2I_PATH_BYTES_MAX + 1];
 	const struct k2i_rule_match *match;
@@ -38,7 +38,7 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	uint32_t node = K2I_NODE_NONE;
 
 	if (status == 0)
-		status = check_mkdir(mount, (uint32_t)parent, name);
+		status = rule_check_directory(mount, (uint32_t)parent, name);
 	if (status == 0)
 		status = k2i_node_make(mount->nodes, (uint32_t)parent, name, &owner, &node);
 	if (status == -ENOSPC)
@@ -46,7 +46,7 @@ void k2i_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	k2i_op_reply_entry(req, status, node);
 }
 
-static int remove_name(struct k2i_mount *mount, fuse_ino_t parent, const char *name, bool directory)
+static int name_remove(struct k2i_mount *mount, fuse_ino_t parent, const char *name, bool directory)
 {
 	const struct k2i_node_entry *entry;
 	int status = k2i_op_check_name(parent, name);
@@ -67,12 +67,12 @@ static int remove_name(struct k2i_mount *mount, fuse_ino_t parent, const char *n
 
 void k2i_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	(void)fuse_reply_err(req, -remove_name(k2i_op_mount(req), parent, name, false));
+	(void)fuse_reply_err(req, -name_remove(k2i_op_mount(req), parent, name, false));
 }
 
 void k2i_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	(void)fuse_reply_err(req, -remove_name(k2i_op_mount(req), parent, name, true));
+	(void)fuse_reply_err(req, -name_remove(k2i_op_mount(req), parent, name, true));
 }
 
 void k2i_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent, const char *new_name,
@@ -162,7 +162,7 @@ struct listing {
 #define DOT_ENTRIES 2
 
 /* Whether it fitted. */
-static bool list_one(struct listing *listing, const char *name, uint32_t node, off_t next_offset)
+static bool listing_add(struct listing *listing, const char *name, uint32_t node, off_t next_offset)
 {
 	char *at = listing->buffer + listing->used;
 	size_t left = listing->room - listing->used, bytes;
@@ -184,14 +184,14 @@ static bool list_one(struct listing *listing, const char *name, uint32_t node, o
 	return true;
 }
 
-static void list(struct listing *listing, uint32_t node, uint64_t offset)
+static void listing_fill(struct listing *listing, uint32_t node, uint64_t offset)
 {
 	struct k2i_node_table *nodes = listing->mount->nodes;
 	uint32_t parent = k2i_node_at(nodes, node)->parent, child;
 
-	if (offset < 1 && !list_one(listing, ".", node, 1))
+	if (offset < 1 && !listing_add(listing, ".", node, 1))
 		return;
-	if (offset < DOT_ENTRIES && !list_one(listing, "..", parent ? parent : node, DOT_ENTRIES))
+	if (offset < DOT_ENTRIES && !listing_add(listing, "..", parent ? parent : node, DOT_ENTRIES))
 		return;
 	offset = offset < DOT_ENTRIES ? 0 : offset - DOT_ENTRIES;
 	while ((child = k2i_node_child_after(nodes, node, offset)) != K2I_NODE_NONE) {
@@ -199,12 +199,12 @@ static void list(struct listing *listing, uint32_t node, uint64_t offset)
 
 		offset = entry->order;
 		if (offset >= listing->order_end ||
-		    !list_one(listing, entry->name, k2i_node_of(nodes, child), (off_t)(offset + DOT_ENTRIES)))
+		    !listing_add(listing, entry->name, k2i_node_of(nodes, child), (off_t)(offset + DOT_ENTRIES)))
 			return;
 	}
 }
 
-static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct opened *opened, bool plus)
+static void listing_reply(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct opened *opened, bool plus)
 {
 	struct listing listing = {.req = req, .mount = k2i_op_mount(req), .room = size, .plus = plus};
 	const struct k2i_node_entry *entry = k2i_node_at(listing.mount->nodes, node);
@@ -224,17 +224,17 @@ static void reply_listing(fuse_req_t req, fuse_ino_t node, size_t size, off_t of
 		opened->order_end = k2i_nodes_order_next(listing.mount->nodes);
 	}
 	listing.order_end = opened->order_end;
-	list(&listing, (uint32_t)node, (uint64_t)offset);
+	listing_fill(&listing, (uint32_t)node, (uint64_t)offset);
 	(void)fuse_reply_buf(req, listing.buffer, listing.used);
 	free(listing.buffer);
 }
 
 void k2i_op_readdir(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
 {
-	reply_listing(req, node, size, offset, opened_of(file), false);
+	listing_reply(req, node, size, offset, opened_of(file), false);
 }
 
 void k2i_op_readdirplus(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
 {
-	reply_listing(req, node, size, offset, opened_of(file), true);
+	listing_reply(req, node, size, offset, opened_of(file), true);
 }

@@ -19,7 +19,7 @@
 #include "fuse/tree/tree.h"
 #include "fuse/intake/write.h"
 
-static int check_rule(struct k2i_mount *mount, const char *path)
+static int rule_check_file(struct k2i_mount *mount, const char *path)
 {
 	if (k2i_rules_find(mount->rules, path))
 		return 0;
@@ -29,7 +29,7 @@ static int check_rule(struct k2i_mount *mount, const char *path)
 	return -EPERM;
 }
 
-static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
+static int file_make(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, uint32_t *node)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct k2i_node_owner owner = k2i_op_owner(req, parent, S_IFREG | (mode & 07777));
@@ -38,7 +38,7 @@ static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 
 	if (status == 0) {
 		status = k2i_node_path(mount->nodes, (uint32_t)parent, name, path, sizeof(path));
-		status = status < 0 ? status : check_rule(mount, path);
+		status = status < 0 ? status : rule_check_file(mount, path);
 	}
 	if (status)
 		return status;
@@ -51,21 +51,21 @@ static int make_file(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
 {
 	uint32_t node = K2I_NODE_NONE;
-	int status = S_ISREG(mode) ? make_file(req, parent, name, mode, &node) : -EPERM;
+	int status = S_ISREG(mode) ? file_make(req, parent, name, mode, &node) : -EPERM;
 
 	(void)device;
 	k2i_op_reply_entry(req, status, node);
 }
 
 /* What is written goes directly to an outlet, or through the page cache. */
-static int open_writer(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
+static int writer_open(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
 {
 	if (k2i_write_mode_is_cached(mount, writer->node, k2i_rules_find(mount->rules, path), flags))
 		return k2i_pull_open(mount, writer->node, path, pid, &writer->cached);
 	return k2i_route_open(mount, path, &writer->route);
 }
 
-static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
+static int handle_open(struct k2i_mount *mount, uint32_t node, fuse_req_t req, int flags, struct k2i_handle **handle)
 {
 	uint32_t pid = (uint32_t)fuse_req_ctx(req)->pid;
 	const struct k2i_rule_match *match;
@@ -77,14 +77,14 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	/* With ESTALE the kernel looks once more. */
 	if (status < 0)
 		return status == -ENOENT ? -ESTALE : status;
-	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : check_rule(mount, path);
+	status = (flags & O_ACCMODE) == O_RDONLY ? 0 : rule_check_file(mount, path);
 	/* The kernel can know its attributes, and would not ask before the first append. */
 	if (status == 0 && (flags & O_ACCMODE) != O_RDONLY && k2i_mount_ends(mount))
 		status = -ECONNABORTED;
 	if (status)
 		return status;
 	if ((flags & O_ACCMODE) != O_RDONLY)
-		status = open_writer(mount, &wanted, path, pid, flags);
+		status = writer_open(mount, &wanted, path, pid, flags);
 	/* Without a rule there is nothing to be read. */
 	match = k2i_rules_find(mount->rules, path);
 	if (status == 0 && match && (flags & O_ACCMODE) != O_WRONLY)
@@ -104,7 +104,7 @@ static int open_handle(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 	return status;
 }
 
-static void describe(const struct k2i_mount *mount, struct fuse_file_info *file, const struct k2i_handle *handle)
+static void handle_describe(const struct k2i_mount *mount, struct fuse_file_info *file, const struct k2i_handle *handle)
 {
 	file->fh = handle->number;
 	/* One request for one write(2), in order, whatever the offset. */
@@ -113,7 +113,7 @@ static void describe(const struct k2i_mount *mount, struct fuse_file_info *file,
 	file->keep_cache = mount->kernel.writeback;
 }
 
-static void reply_unopened(fuse_req_t req, int status)
+static void open_reply_error(fuse_req_t req, int status)
 {
 	if (status == -EAGAIN)
 		k2i_deferred_open_want(req);
@@ -121,7 +121,7 @@ static void reply_unopened(fuse_req_t req, int status)
 		(void)fuse_reply_err(req, -status);
 }
 
-static void release(struct k2i_mount *mount, struct k2i_handle *handle)
+static void handle_release(struct k2i_mount *mount, struct k2i_handle *handle)
 {
 	if (handle->cached)
 		k2i_pull_close(mount, handle->cached);
@@ -134,7 +134,7 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	struct fuse_entry_param entry;
 	struct k2i_handle *handle;
 	uint32_t node;
-	int status = make_file(req, parent, name, mode, &node);
+	int status = file_make(req, parent, name, mode, &node);
 
 	/*
 	 * It was made since the kernel looked: some are made here, as those that are an OUTPUTFILE. With ESTALE the kernel looks
@@ -143,24 +143,24 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	if (status == -EEXIST && !(file->flags & O_EXCL))
 		status = -ESTALE;
 	if (status == 0) {
-		status = open_handle(mount, node, req, file->flags, &handle);
+		status = handle_open(mount, node, req, file->flags, &handle);
 		if (status)
 			(void)k2i_node_remove(mount->nodes, node);
 	}
 	if (status) {
-		reply_unopened(req, status);
+		open_reply_error(req, status);
 		return;
 	}
-	describe(mount, file, handle);
+	handle_describe(mount, file, handle);
 	k2i_op_entry(mount, node, &entry);
 	if (fuse_reply_create(req, &entry, file) == -ENOENT) {
 		k2i_node_forget(mount->nodes, node, 1);
-		release(mount, handle);
+		handle_release(mount, handle);
 	}
 }
 
 /* It reads nothing, and is no reader: it opens no OUTPUTFILE, and there is no handle of such a number. */
-static void open_for_sweeper(const struct k2i_mount *mount, fuse_req_t req, struct fuse_file_info *file)
+static void dropper_open(const struct k2i_mount *mount, fuse_req_t req, struct fuse_file_info *file)
 {
 	file->fh = UINT64_MAX;
 	file->direct_io = true;
@@ -179,18 +179,18 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 		return;
 	}
 	if (k2i_cache_dropper_is(mount, fuse_req_ctx(req)->pid)) {
-		open_for_sweeper(mount, req, file);
+		dropper_open(mount, req, file);
 		return;
 	}
-	status = k2i_node_at(mount->nodes, node) ? open_handle(mount, (uint32_t)node, req, file->flags, &handle)
+	status = k2i_node_at(mount->nodes, node) ? handle_open(mount, (uint32_t)node, req, file->flags, &handle)
 						 : -ENOENT;
 	if (status) {
-		reply_unopened(req, status);
+		open_reply_error(req, status);
 		return;
 	}
-	describe(mount, file, handle);
+	handle_describe(mount, file, handle);
 	if (fuse_reply_open(req, file) == -ENOENT)
-		release(mount, handle);
+		handle_release(mount, handle);
 }
 
 void k2i_op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
@@ -265,6 +265,6 @@ void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file
 	if (node == K2I_STAT_NODE)
 		k2i_stat_close(mount, file->fh);
 	else if (handle)
-		release(mount, handle);
+		handle_release(mount, handle);
 	(void)fuse_reply_err(req, 0);
 }

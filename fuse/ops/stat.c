@@ -37,7 +37,7 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 #undef K2I_MOUNT_COUNTER
 }
 
-static void make(const struct k2i_mount *mount, struct k2i_report *report)
+static void stat_report(const struct k2i_mount *mount, struct k2i_report *report)
 {
 	struct k2hft_client_stats client = {.size = sizeof(client)};
 	struct k2hft_ring_stats ring = k2i_ring_stats_get(mount->lane.ring);
@@ -59,14 +59,14 @@ static void make(const struct k2i_mount *mount, struct k2i_report *report)
 	k2i_report_add(report, "\n");
 }
 
-static int open_stat(struct k2i_mount *mount, uint64_t *number)
+static int stat_open(struct k2i_mount *mount, uint64_t *number)
 {
 	struct k2i_report report = {0};
 	struct k2i_stat_text *opened;
 
 	if (mount->stat.count >= K2I_STAT_OPEN_MAX)
 		return -ENFILE;
-	make(mount, &report);
+	stat_report(mount, &report);
 	opened = report.failed ? NULL : k2i_journal_alloc(sizeof(*opened) + report.bytes);
 	if (opened) {
 		opened->bytes = report.bytes;
@@ -88,7 +88,7 @@ static int open_stat(struct k2i_mount *mount, uint64_t *number)
 void k2i_op_open_stat(fuse_req_t req, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
-	int status = (file->flags & O_ACCMODE) == O_RDONLY ? open_stat(mount, &file->fh) : -EACCES;
+	int status = (file->flags & O_ACCMODE) == O_RDONLY ? stat_open(mount, &file->fh) : -EACCES;
 
 	if (status) {
 		(void)fuse_reply_err(req, -status);

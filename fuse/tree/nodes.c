@@ -32,7 +32,7 @@ struct timespec k2i_node_now(void)
 }
 
 /* What changes of the table with any of its nodes. */
-static void keep_counts(const struct k2i_node_table *table)
+static void table_keep_counts(const struct k2i_node_table *table)
 {
 	k2i_journal_keep(table, offsetof(struct k2i_node_table, buckets));
 }
@@ -78,7 +78,7 @@ static void entry_begin(struct k2i_node_table *table, uint32_t node, const struc
 	struct k2i_node_entry *entry = &table->entries[node];
 
 	k2i_node_keep(entry);
-	keep_counts(table);
+	table_keep_counts(table);
 	memset(entry, 0, sizeof(*entry));
 	entry->generation = table->generation_next++;
 	entry->used = true;
@@ -127,7 +127,7 @@ static uint32_t bucket_of(const struct k2i_node_table *table, uint32_t parent, c
 	return (uint32_t)(k2i_hash_seeded(name, name_bytes, table->seed + parent) % BUCKET_COUNT);
 }
 
-static uint32_t find(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
+static uint32_t name_find(const struct k2i_node_table *table, uint32_t parent, const char *name, size_t name_bytes)
 {
 	uint32_t node = table->buckets[bucket_of(table, parent, name, name_bytes)];
 
@@ -143,7 +143,7 @@ static uint32_t find(const struct k2i_node_table *table, uint32_t parent, const 
 
 uint32_t k2i_node_find(const struct k2i_node_table *table, uint32_t parent, const char *name)
 {
-	return find(table, parent, name, strlen(name));
+	return name_find(table, parent, name, strlen(name));
 }
 
 uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name)
@@ -154,7 +154,7 @@ uint32_t k2i_node_of(const struct k2i_node_table *table, uint32_t name)
 }
 
 /* Gives the entry its name in `parent`; among the siblings it is another's to put it. */
-static void hash_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+static void name_hash(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node];
 	uint32_t *bucket = &table->buckets[bucket_of(table, parent, name, name_bytes)];
@@ -169,7 +169,7 @@ static void hash_name(struct k2i_node_table *table, uint32_t node, uint32_t pare
 	*bucket = node;
 }
 
-static void unhash_name(struct k2i_node_table *table, uint32_t node)
+static void name_unhash(struct k2i_node_table *table, uint32_t node)
 {
 	const struct k2i_node_entry *entry = &table->entries[node];
 	uint32_t *place = &table->buckets[bucket_of(table, entry->parent, entry->name, entry->name_bytes)];
@@ -180,15 +180,15 @@ static void unhash_name(struct k2i_node_table *table, uint32_t node)
 	*place = entry->hash_next;
 }
 
-static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
+static void name_link(struct k2i_node_table *table, uint32_t node, uint32_t parent, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[parent];
 
-	keep_counts(table);
+	table_keep_counts(table);
 	k2i_node_keep(above);
 	if (above->last_child)
 		k2i_node_keep(&table->entries[above->last_child]);
-	hash_name(table, node, parent, name, name_bytes);
+	name_hash(table, node, parent, name, name_bytes);
 	/* Siblings stand in the order of their numbers, so a directory that changes can be read on from any of them. */
 	entry->order = table->order_next++;
 	entry->previous = above->last_child;
@@ -203,18 +203,18 @@ static void link_name(struct k2i_node_table *table, uint32_t node, uint32_t pare
 	k2i_node_touch(above);
 }
 
-static void unlink_name(struct k2i_node_table *table, uint32_t node)
+static void name_unlink(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
 
-	keep_counts(table);
+	table_keep_counts(table);
 	k2i_node_keep(entry);
 	k2i_node_keep(above);
 	if (entry->previous)
 		k2i_node_keep(&table->entries[entry->previous]);
 	if (entry->next)
 		k2i_node_keep(&table->entries[entry->next]);
-	unhash_name(table, node);
+	name_unhash(table, node);
 	if (entry->previous)
 		table->entries[entry->previous].next = entry->next;
 	else
@@ -232,13 +232,13 @@ static void unlink_name(struct k2i_node_table *table, uint32_t node)
 	entry->changed = above->changed;
 }
 
-static void free_if_unused(struct k2i_node_table *table, uint32_t node)
+static void entry_free_if_unused(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node];
 
 	if (entry->parent != K2I_NODE_NONE || entry->lookups || entry->opens)
 		return;
-	keep_counts(table);
+	table_keep_counts(table);
 	k2i_node_keep(entry);
 	entry->used = false;
 	entry->next = table->free_first;
@@ -246,7 +246,7 @@ static void free_if_unused(struct k2i_node_table *table, uint32_t node)
 	table->used_count--;
 }
 
-static void remove_link(struct k2i_node_table *table, uint32_t name)
+static void link_remove(struct k2i_node_table *table, uint32_t name)
 {
 	struct k2i_node_entry *entry = &table->entries[table->entries[name].link_of];
 	uint32_t *place = &entry->link_next;
@@ -257,13 +257,13 @@ static void remove_link(struct k2i_node_table *table, uint32_t name)
 	K2I_JOURNAL_KEEP(place);
 	*place = table->entries[name].link_next;
 	entry->links--;
-	unlink_name(table, name);
+	name_unlink(table, name);
 	entry->changed = table->entries[name].changed;
-	free_if_unused(table, name);
+	entry_free_if_unused(table, name);
 }
 
 /* A node without a name gets the oldest of its others, and stands where that stood: for who lists it, nothing changes. */
-static void take_link(struct k2i_node_table *table, uint32_t node)
+static void link_take_over(struct k2i_node_table *table, uint32_t node)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *other = &table->entries[entry->link_next];
 	struct k2i_node_entry *above = &table->entries[other->parent];
@@ -290,29 +290,29 @@ static void take_link(struct k2i_node_table *table, uint32_t node)
 	entry->links--;
 	*place = *before = *behind = node;
 	other->parent = K2I_NODE_NONE;
-	free_if_unused(table, name);
+	entry_free_if_unused(table, name);
 }
 
-static void remove_name(struct k2i_node_table *table, uint32_t name)
+static void name_remove(struct k2i_node_table *table, uint32_t name)
 {
 	const struct k2i_node_entry *entry = &table->entries[name];
 
 	if (entry->link_of) {
-		remove_link(table, name);
+		link_remove(table, name);
 		return;
 	}
-	unlink_name(table, name);
+	name_unlink(table, name);
 	if (entry->link_next)
-		take_link(table, name);
-	free_if_unused(table, name);
+		link_take_over(table, name);
+	entry_free_if_unused(table, name);
 }
 
 /* A place for a node, or K2I_NODE_NONE. */
-static uint32_t take_place(struct k2i_node_table *table)
+static uint32_t entry_allocate(struct k2i_node_table *table)
 {
 	uint32_t node = table->free_first;
 
-	keep_counts(table);
+	table_keep_counts(table);
 	if (node != K2I_NODE_NONE) {
 		table->free_first = table->entries[node].next;
 		return node;
@@ -320,7 +320,7 @@ static uint32_t take_place(struct k2i_node_table *table)
 	return table->untouched < K2I_NODE_COUNT_MAX ? table->untouched++ : K2I_NODE_NONE;
 }
 
-static int check_parent(struct k2i_node_table *table, uint32_t parent, size_t name_bytes)
+static int parent_check(struct k2i_node_table *table, uint32_t parent, size_t name_bytes)
 {
 	const struct k2i_node_entry *above = k2i_node_at(table, parent);
 
@@ -335,18 +335,18 @@ int k2i_node_make(struct k2i_node_table *table, uint32_t parent, const char *nam
 		  uint32_t *node)
 {
 	size_t name_bytes = strlen(name);
-	int status = check_parent(table, parent, name_bytes);
+	int status = parent_check(table, parent, name_bytes);
 	uint32_t made;
 
 	if (status)
 		return status;
-	if (find(table, parent, name, name_bytes) != K2I_NODE_NONE)
+	if (name_find(table, parent, name, name_bytes) != K2I_NODE_NONE)
 		return -EEXIST;
-	made = take_place(table);
+	made = entry_allocate(table);
 	if (made == K2I_NODE_NONE)
 		return -ENOSPC;
 	entry_begin(table, made, owner);
-	link_name(table, made, parent, name, name_bytes);
+	name_link(table, made, parent, name, name_bytes);
 	*node = made;
 	return 0;
 }
@@ -390,11 +390,11 @@ int k2i_node_remove(struct k2i_node_table *table, uint32_t node)
 		return -ENOTEMPTY;
 	if (entry->implied)
 		return -EBUSY;
-	remove_name(table, node);
+	name_remove(table, node);
 	return 0;
 }
 
-static bool inside(const struct k2i_node_table *table, uint32_t node, uint32_t directory)
+static bool node_is_inside(const struct k2i_node_table *table, uint32_t node, uint32_t directory)
 {
 	while (node != directory && node != K2I_NODE_ROOT && node != K2I_NODE_NONE)
 		node = table->entries[node].parent;
@@ -402,7 +402,7 @@ static bool inside(const struct k2i_node_table *table, uint32_t node, uint32_t d
 }
 
 /* Whether `there`, which has the new name, may make way. */
-static int check_replaced(const struct k2i_node_entry *entry, const struct k2i_node_entry *there)
+static int entry_check_replaced(const struct k2i_node_entry *entry, const struct k2i_node_entry *there)
 {
 	if (there->implied)
 		return -EBUSY;
@@ -414,13 +414,13 @@ static int check_replaced(const struct k2i_node_entry *entry, const struct k2i_n
 }
 
 /* It keeps its place: who renames what he lists as he goes would otherwise meet it again and again. */
-static void change_name(struct k2i_node_table *table, uint32_t node, const char *name, size_t name_bytes)
+static void name_change(struct k2i_node_table *table, uint32_t node, const char *name, size_t name_bytes)
 {
 	struct k2i_node_entry *entry = &table->entries[node], *above = &table->entries[entry->parent];
 
 	k2i_node_keep(above);
-	unhash_name(table, node);
-	hash_name(table, node, entry->parent, name, name_bytes);
+	name_unhash(table, node);
+	name_hash(table, node, entry->parent, name, name_bytes);
 	k2i_node_touch(above);
 	entry->changed = above->changed;
 }
@@ -429,7 +429,7 @@ int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent
 {
 	struct k2i_node_entry *entry = k2i_node_at(table, node);
 	size_t name_bytes = strlen(name);
-	int status = check_parent(table, parent, name_bytes);
+	int status = parent_check(table, parent, name_bytes);
 	uint32_t there;
 
 	if (status)
@@ -438,30 +438,30 @@ int k2i_node_rename(struct k2i_node_table *table, uint32_t node, uint32_t parent
 		return -ENOENT;
 	if (entry->implied)
 		return -EBUSY;
-	if (inside(table, parent, node))
+	if (node_is_inside(table, parent, node))
 		return -EINVAL;
-	there = find(table, parent, name, name_bytes);
+	there = name_find(table, parent, name, name_bytes);
 	if (there != K2I_NODE_NONE && !replace)
 		return -EEXIST;
 	if (there != K2I_NODE_NONE && k2i_node_of(table, there) == k2i_node_of(table, node))
 		return 0;
 	if (there != K2I_NODE_NONE) {
-		status = check_replaced(entry, &table->entries[there]);
+		status = entry_check_replaced(entry, &table->entries[there]);
 		if (status)
 			return status;
-		remove_name(table, there);
+		name_remove(table, there);
 	}
 	if (entry->parent == parent) {
-		change_name(table, node, name, name_bytes);
+		name_change(table, node, name, name_bytes);
 		return 0;
 	}
-	unlink_name(table, node);
-	link_name(table, node, parent, name, name_bytes);
+	name_unlink(table, node);
+	name_link(table, node, parent, name, name_bytes);
 	return 0;
 }
 
 /* In which it has its name, or, if it is `left`, had the last one. */
-static uint32_t parent_of(struct k2i_node_table *table, uint32_t node, bool left)
+static uint32_t node_parent(struct k2i_node_table *table, uint32_t node, bool left)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(table, node), *above;
 
@@ -471,7 +471,8 @@ static uint32_t parent_of(struct k2i_node_table *table, uint32_t node, bool left
 	return above && above->generation == entry->left_generation ? entry->left_parent : K2I_NODE_NONE;
 }
 
-static int make_path(struct k2i_node_table *table, uint32_t node, const char *name, bool left, char *path, size_t room)
+static int node_make_path(struct k2i_node_table *table, uint32_t node, const char *name, bool left, char *path,
+			  size_t room)
 {
 	uint32_t parent;
 	size_t at = room, name_bytes = name ? strlen(name) : 0;
@@ -486,7 +487,7 @@ static int make_path(struct k2i_node_table *table, uint32_t node, const char *na
 		const struct k2i_node_entry *entry = k2i_node_at(table, node);
 		bool slash = path[at] != '\0';
 
-		parent = parent_of(table, node, left);
+		parent = node_parent(table, node, left);
 		if (!entry || parent == K2I_NODE_NONE)
 			return -ENOENT;
 		if (at < entry->name_bytes + (slash ? 1u : 0u))
@@ -502,12 +503,12 @@ static int make_path(struct k2i_node_table *table, uint32_t node, const char *na
 
 int k2i_node_path(struct k2i_node_table *table, uint32_t node, const char *name, char *path, size_t room)
 {
-	return make_path(table, node, name, false, path, room);
+	return node_make_path(table, node, name, false, path, room);
 }
 
 int k2i_node_last_path(struct k2i_node_table *table, uint32_t node, char *path, size_t room)
 {
-	return make_path(table, node, NULL, true, path, room);
+	return node_make_path(table, node, NULL, true, path, room);
 }
 
 void k2i_node_looked_up(struct k2i_node_table *table, uint32_t node)
@@ -524,7 +525,7 @@ void k2i_node_forget(struct k2i_node_table *table, uint64_t node, uint64_t looku
 		return;
 	K2I_JOURNAL_KEEP(&entry->lookups);
 	entry->lookups -= lookups < entry->lookups ? lookups : entry->lookups;
-	free_if_unused(table, (uint32_t)node);
+	entry_free_if_unused(table, (uint32_t)node);
 }
 
 void k2i_node_opened(struct k2i_node_table *table, uint32_t node)
@@ -537,11 +538,11 @@ void k2i_node_closed(struct k2i_node_table *table, uint32_t node)
 {
 	K2I_JOURNAL_KEEP(&table->entries[node].opens);
 	table->entries[node].opens--;
-	free_if_unused(table, node);
+	entry_free_if_unused(table, node);
 }
 
 /* Where a walk along the children to `order` begins: the first one, or where the last walk ended, if that is nearer. */
-static uint32_t nearest_child(const struct k2i_node_table *table, uint32_t parent, uint64_t order)
+static uint32_t child_nearest(const struct k2i_node_table *table, uint32_t parent, uint64_t order)
 {
 	uint32_t child = table->entries[parent].first_child;
 	const struct k2i_node_entry *first = &table->entries[child], *last = &table->entries[table->cursor];
@@ -554,7 +555,7 @@ static uint32_t nearest_child(const struct k2i_node_table *table, uint32_t paren
 uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uint64_t order)
 {
 	const struct k2i_node_entry *entries = table->entries;
-	uint32_t child = nearest_child(table, parent, order);
+	uint32_t child = child_nearest(table, parent, order);
 
 	/* That an entry was not taken since it did not fit is the rule: the cursor is at the one to come then. */
 	while (entries[child].previous != K2I_NODE_NONE && entries[entries[child].previous].order > order)

@@ -18,7 +18,7 @@ mode_t k2i_tree_mode(const struct k2i_mount_options *options, mode_t mode)
 	return left;
 }
 
-static struct k2i_node_owner owner_of(const struct k2i_mount *mount, mode_t type)
+static struct k2i_node_owner type_owner(const struct k2i_mount *mount, mode_t type)
 {
 	const struct k2i_mount_options *options = mount->options;
 
@@ -29,9 +29,9 @@ static struct k2i_node_owner owner_of(const struct k2i_mount *mount, mode_t type
 	};
 }
 
-static int make_or_find(struct k2i_mount *mount, uint32_t parent, const char *name, mode_t type, uint32_t *node)
+static int name_make_or_find(struct k2i_mount *mount, uint32_t parent, const char *name, mode_t type, uint32_t *node)
 {
-	struct k2i_node_owner owner = owner_of(mount, type);
+	struct k2i_node_owner owner = type_owner(mount, type);
 	int status = k2i_node_make(mount->nodes, parent, name, &owner, node);
 
 	if (status != -EEXIST)
@@ -41,7 +41,7 @@ static int make_or_find(struct k2i_mount *mount, uint32_t parent, const char *na
 }
 
 /* Each part of `path`; `type` is that of the last. */
-static int make_path(struct k2i_mount *mount, const char *path, mode_t type, bool implied, uint32_t *node)
+static int path_make(struct k2i_mount *mount, const char *path, mode_t type, bool implied, uint32_t *node)
 {
 	char name[K2I_NODE_NAME_BYTES_MAX + 1];
 	uint32_t at = K2I_NODE_ROOT;
@@ -55,7 +55,7 @@ static int make_path(struct k2i_mount *mount, const char *path, mode_t type, boo
 			return -ENAMETOOLONG;
 		memcpy(name, path, bytes);
 		name[bytes] = '\0';
-		status = make_or_find(mount, at, name, last ? type : S_IFDIR, &at);
+		status = name_make_or_find(mount, at, name, last ? type : S_IFDIR, &at);
 		if (status == 0 && implied && (!last || type == S_IFDIR))
 			k2i_node_at(mount->nodes, at)->implied = true;
 		path += bytes + !last;
@@ -66,7 +66,7 @@ static int make_path(struct k2i_mount *mount, const char *path, mode_t type, boo
 
 int k2i_tree_make(struct k2i_mount *mount)
 {
-	struct k2i_node_owner root = owner_of(mount, S_IFDIR);
+	struct k2i_node_owner root = type_owner(mount, S_IFDIR);
 	int status = k2i_nodes_create(&root, &mount->nodes);
 
 	if (status)
@@ -75,7 +75,7 @@ int k2i_tree_make(struct k2i_mount *mount)
 		const struct k2i_rule *rule = &mount->settings->rules[number];
 		uint32_t node;
 
-		status = make_path(mount, rule->target, rule->directory ? S_IFDIR : S_IFREG, true, &node);
+		status = path_make(mount, rule->target, rule->directory ? S_IFDIR : S_IFREG, true, &node);
 		if (status)
 			k2i_log(K2HFT_LOG_ERROR, "%s:%u: TARGET %s: %s", rule->place.file, rule->place.line,
 				rule->target, strerror(-status));
@@ -85,5 +85,5 @@ int k2i_tree_make(struct k2i_mount *mount)
 
 int k2i_tree_file(struct k2i_mount *mount, const char *path, uint32_t *node)
 {
-	return make_path(mount, path, S_IFREG, false, node);
+	return path_make(mount, path, S_IFREG, false, node);
 }
