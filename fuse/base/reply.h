@@ -10,7 +10,7 @@
 struct k2i_mount;
 struct iovec;
 
-/* Answers of requests that libfuse does not see. `unique` 0: nobody waits. Each ends a step, see shared.h. */
+/* Answers of requests that libfuse does not see. `unique` 0: nobody waits. Each ends a step, see journal.h. */
 void k2i_reply_written(struct k2i_mount *mount, uint64_t unique, size_t bytes);
 void k2i_reply_status(struct k2i_mount *mount, uint64_t unique, int status);
 

@@ -11,18 +11,18 @@
 #include "fuse/tree/nodes.h"
 #include "fuse/cached/cache_dropper.h"
 
-/* Of a file that is written to: an order costs some requests, which is little beside so much. */
+/* A file that is written to has so much undropped before an order: the order costs a few requests. */
 #define BUSY_BYTES (UINT64_C(32) << 20)
-/* Of one that is not. */
+/* A file that is not written to. */
 #define IDLE_BYTES (UINT64_C(1) << 20)
-/* No close(2) waits for longer, and no other one at all until that sweep is done: the sweeper may have been stopped. */
+/* No close(2) waits for longer, and then no other one until that order is done: the dropper may have been stopped. */
 #define WAIT_NS UINT64_C(1000000000)
 
 struct k2i_cache_drop_wait {
 	struct k2i_cache_drop_wait *next;
 	fuse_req_t req;
 	uint32_t node;
-	bool ordered; /* the sweep that it came for */
+	bool ordered; /* its file has had the order that it waits for */
 };
 
 static bool order_is_pending(const struct k2i_mount *mount)
@@ -35,7 +35,7 @@ static uint64_t whole_pages(uint64_t bytes)
 	return bytes - bytes % (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What is taken of the file up to `end`, and not swept. */
+/* Bytes of the file up to `end` that are taken and whose pages are not dropped. */
 static uint64_t node_undropped_bytes(const struct k2i_node_entry *entry, uint64_t end)
 {
 	uint64_t taken = whole_pages(end < entry->size ? end : entry->size);
@@ -64,8 +64,8 @@ static bool order_give(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	const uint32_t kept = mount->cache_drop.kept_node;
 
 	/*
-	 * While the ring is full the sweeper would wait for it; what it has open it is to close even so, and in the end nothing
-	 * else comes for it to do.
+	 * While the ring is full the dropper would wait for it. An order to close the file that it has open is given even so,
+	 * and any order once the mount is to end.
 	 */
 	if (atomic_load(&mount->cache_dropper.process) == 0 || order_is_pending(mount) || mount->ending ||
 	    (mount->queue.first && !mount->asked && (keep || mount->cache_drop.kept_node != node)))
@@ -123,7 +123,7 @@ void k2i_cache_drop_idle(struct k2i_mount *mount, uint32_t node)
 
 void k2i_cache_drop_write_back(struct k2i_mount *mount, uint32_t node)
 {
-	/* Whoever closes a file has the kernel do that. */
+	/* The dropper closes the file, by which the kernel writes its pages back. */
 	(void)order_give(mount, node, 0, false);
 }
 
@@ -137,7 +137,7 @@ void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
 	entry->dropped = bytes;
 }
 
-/* ---- who waits for a sweep */
+/* ---- closes that wait for an order */
 
 static void waits_answer_first(struct k2i_mount *mount)
 {
@@ -148,7 +148,7 @@ static void waits_answer_first(struct k2i_mount *mount)
 	free(wait);
 }
 
-/* Whether its file is swept now: it came before it was, or there is more since. */
+/* Whether its file gets an order now. */
 static bool wait_order(struct k2i_mount *mount, struct k2i_cache_drop_wait *wait)
 {
 	if (wait->ordered || !node_has_undropped(mount, wait->node))

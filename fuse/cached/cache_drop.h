@@ -9,22 +9,22 @@
 struct k2i_mount;
 
 /*
- * When pages that have been taken leave the kernel's cache: the worker's side of sweeper.h. Of a file that is written to
- * when so many have been written back, which the kernel does by itself, so that nothing is written sooner than without
- * it; of one that nobody appends to, or that is closed, when it has some.
+ * The worker's side of cache_dropper.h: it orders when pages that have been taken leave the kernel's cache. A file that is
+ * written to gets an order when many of its pages have been written back; the kernel does that by itself, so nothing is
+ * written sooner than without orders. A file that nobody appends to, or that is closed, gets one when it has some pages.
  *
- * The sweeper keeps the file that it sweeps open while that is written to. umount(8) would find the mount busy, as it does
- * with the writer's descriptor; and right behind the last close(2) it is to succeed: so a close is answered when the
- * sweeper has closed the file, too. One order at a time; what finds no place is swept with the next.
+ * The dropper keeps a file open while that is written to, which keeps the mount as busy as the writer's descriptor does.
+ * But umount(8) right behind the last close(2) has to succeed: so a close is answered when the dropper has closed the file,
+ * too. There is one order at a time; pages that it does not cover go with the next.
  */
 
 struct k2i_cache_drop_wait;
 
 struct k2i_cache_drop {
 	uint64_t ordered, done;
-	uint64_t wait_ends_ns;             /* of those who wait for the last order */
+	uint64_t wait_ends_ns;             /* closes that wait for the last order are answered then */
 	uint32_t node;                     /* of the last order */
-	uint32_t kept_node;                /* open in the sweeper when that is done; K2I_NODE_NONE */
+	uint32_t kept_node;                /* open in the dropper when that is done; K2I_NODE_NONE */
 	struct k2i_cache_drop_wait *waits; /* the worker's own */
 };
 
@@ -42,7 +42,7 @@ void k2i_cache_drop_flush(struct k2i_mount *mount, uint32_t node, fuse_req_t req
 void k2i_cache_drop_closed(struct k2i_mount *mount);
 /* The file has `bytes` now. */
 void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes);
-/* The sweeper says something. */
+/* The dropper has answered an order. */
 void k2i_cache_drop_heard(struct k2i_mount *mount);
 /* Answers those that have waited too long. When to come again; -1: that does not depend on time. */
 int k2i_cache_drop_run(struct k2i_mount *mount);

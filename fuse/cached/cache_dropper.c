@@ -20,7 +20,7 @@
 #include "fuse/base/options.h"
 #include "fuse/base/mount_point.h"
 
-#define SOCKET_FD 3 /* the sweeper's only one */
+#define SOCKET_FD 3 /* the cache dropper's only one */
 /* It can't be one here, as without close_range(2), and another could not either. */
 #define STATUS_CANNOT 2
 /* One that comes after another that died: whatever ends it over and over has no processor's whole time. */

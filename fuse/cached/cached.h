@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /*
- * The order of what the kernel's page cache gives of one file. It gives pages: they begin before what is new, repeat
- * what was given, and come in any order. The file's watermark says up to which offset its bytes were taken; what is
- * beyond it with a gap between is kept here, in shared memory (shared.h), which the struct is in too, until the gap has
- * come, or is known for a hole. What was given first counts: a page that was dropped and made again has zeros where it
- * was written before. Zero-initialised; k2i_cached_forget.
+ * Puts the bytes that the kernel's page cache gives of one file in order. It gives pages: they begin before the new bytes,
+ * repeat old ones, and come in any order. The file's watermark says up to which offset its bytes were taken. Bytes beyond
+ * a gap are kept here, in shared memory (journal.h), which the struct is in too, until the gap has come, or is known for a
+ * hole. Bytes that were given first count: a page that was dropped and made again has zeros where it was written before.
+ * Zero-initialised; k2i_cached_forget.
  */
 struct k2i_cached {
 	struct k2i_cached_piece *first; /* by offset, none overlaps another */
@@ -23,12 +23,12 @@ struct k2i_cached_part {
 };
 
 /*
- * `bytes` of data for `offset`: `*part` is what is to be taken now, what is new beyond is kept. -ENOMEM: what could not
- * be kept is not; -EFBIG: no file has such an offset.
+ * `bytes` of data for `offset`: `*part` is to be taken now, new bytes beyond it are kept. -ENOMEM: some could not be kept;
+ * -EFBIG: no file has such an offset.
  */
 int k2i_cached_give(struct k2i_cached *cached, uint64_t watermark, uint64_t offset, const char *data, size_t bytes,
 		    struct k2i_cached_part *part);
-/* What was kept and is to be taken now that the watermark is there: false, nothing. */
+/* Kept bytes that are to be taken now that the watermark is there; false: there are none. */
 bool k2i_cached_next(const struct k2i_cached *cached, uint64_t watermark, struct k2i_cached_part *part);
 /* Where the first that is kept begins; 0: nothing is. */
 uint64_t k2i_cached_begin(const struct k2i_cached *cached);

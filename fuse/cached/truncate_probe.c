@@ -20,9 +20,9 @@
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
 
-/* The kernel did not take the mark of a cut: only a later request tells that it is done. */
+/* The kernel did not take the probe of a cut: only a later request tells that the cut is done. */
 #define PROBE_UNKNOWN UINT8_MAX
-/* A mark that is not there by then is not waited for: its process is killed, and after as long again left. */
+/* A probe that is not there by then is not waited for: its process is killed, and after as long again left alone. */
 #define PROBE_NS UINT64_C(1000000000)
 #define PROBE_LOOK_MS 100
 #define PAGE_BYTES_MIN 4096u
@@ -43,14 +43,14 @@ int k2i_truncate_probe_prepare(struct k2i_mount *mount)
 
 /*
  * Writes to the kernel's copy of a page, which is not written back. The kernel waits for the page, which somebody can be
- * reading just then (mmap(2), posix_fadvise(2)), and such a READ is answered by the loop: so it is not the loop that waits.
- * Nor is it a thread: a worker that is killed is gone when all of it is, and only then comes the one that answers. It has
- * nothing open but the device, so that who comes does not find the ring in use.
+ * reading just then (mmap(2), posix_fadvise(2)), and the loop answers such a READ: so the loop must not wait here. Nor may
+ * a thread: a worker that is killed is gone when all of its threads are, and its successor only starts then. The process
+ * has nothing open but the device, so that the successor does not find the ring in use.
  *
- * So it can outlive its worker, and what it writes would then be in what is appended after a later cut. That cut's mark
- * waits for it: whoever has `marking` has it until it is gone. Nor is it waited for without end: who maps the file has the
- * page until that is written back (mmap(2)), and nothing is written back before the cut has its answer. What it writes is
- * in a page that it has not touched, which the kernel gets for no process that has been killed: so then it writes nothing.
+ * So the process can outlive its worker, and its bytes would then be in data that is appended after a later cut. That cut's
+ * probe waits for it: `probes.lock` is held until the process is gone. Nor is the process waited for without end: a mapping
+ * holds the page until that is written back (mmap(2)), and nothing is written back before the cut has its answer. The bytes
+ * are in a page that the process has not touched, and the kernel gets no page for a killed process: then none are written.
  */
 static _Noreturn void probe_store(struct k2i_mount *mount, const struct k2i_truncate_probe *probe, pid_t worker)
 {

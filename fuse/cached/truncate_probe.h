@@ -11,10 +11,9 @@ struct k2i_mount;
 struct k2i_node_entry;
 
 /*
- * A file that is written through the kernel's page cache is to be cut to `bytes`: first a mark is left at its new end, where
- * old pages have something to tell. As long as the kernel shows it, it has not done the cut (collect.h). What follows the end
- * is taken already, and nobody reads a file by its pages. Zero-initialised, it is the mark of a file that does not become
- * shorter.
+ * A random value at the new end of a file that is to be cut and is written through the kernel's page cache. As long as the
+ * kernel shows it there, it has not done the cut (writeback_pull.h). Bytes behind the end are taken already, and nobody
+ * reads a file by its pages. Zero-initialised, it is the probe of a file that does not become shorter.
  */
 struct k2i_truncate_probe {
 	struct k2i_truncate_probe *next;
@@ -28,14 +27,14 @@ struct k2i_truncate_probe {
 };
 
 struct k2i_truncate_probes {
-	pthread_mutex_t lock;             /* robust; of processes that leave a mark */
+	pthread_mutex_t lock;             /* robust; held by a process that leaves a probe */
 	struct k2i_truncate_probe *first; /* the worker's own */
 };
 
 /* Before there is a worker. 0 or -errno */
 int k2i_truncate_probe_prepare(struct k2i_mount *mount);
 
-/* Calls `then` with `argument` when the mark is there; requests are served meanwhile. */
+/* Calls `then` with `argument` when the probe is there; requests are served meanwhile. */
 void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t bytes, struct k2i_truncate_probe *probe);
 /* A process has ended: goes on with what is there. */
 void k2i_truncate_probes_ended(struct k2i_mount *mount);

@@ -149,7 +149,7 @@ static void file_run_waits(struct k2i_mount *mount, struct k2i_cached_file *file
 	}
 }
 
-/* What was kept and has its turn now: each piece goes from there to what is queued, in one step. */
+/* Kept pieces whose turn it is: each goes from there to what is queued, in one step. */
 static void file_take_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct k2i_cached_part part;
@@ -395,7 +395,7 @@ static void file_ask_for_waits(struct k2i_mount *mount, struct k2i_cached_file *
 static void file_go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
 	file_ask_later(mount, file, new_bytes > 0);
-	/* Not sooner: of a page that the kernel copied and dropped the WRITE can wait for the answers to others. */
+	/* Not sooner: the kernel can have copied and dropped a page whose WRITE still waits for the answers to others. */
 	if (file->left && !mount->queue.first)
 		k2i_pull_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)

@@ -57,7 +57,7 @@ void k2i_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mo
 	k2i_op_reply_entry(req, status, node);
 }
 
-/* What is written goes directly to an outlet, or through the page cache. */
+/* Writes go directly to a record route, or through the page cache. */
 static int writer_open(struct k2i_mount *mount, struct k2i_handle *writer, const char *path, uint32_t pid, int flags)
 {
 	if (k2i_write_mode_is_cached(mount, writer->node, k2i_rules_find(mount->rules, path), flags))

@@ -13,7 +13,7 @@
  * case.
  */
 void k2i_request_write(struct k2i_mount *mount, const struct k2i_write *write);
-/* The kernel's INTERRUPT of a WRITE request that is not parked yet. It comes once, so that is remembered. */
+/* The kernel's INTERRUPT of a WRITE request that is not queued yet. It comes once, so it is remembered. */
 void k2i_request_interrupt(struct k2i_mount *mount, uint64_t unique);
 /* An FSYNC request: is answered when all that was written before is acknowledged. */
 void k2i_request_sync(struct k2i_mount *mount, uint64_t unique, uint64_t handle);

@@ -557,7 +557,7 @@ uint32_t k2i_node_child_after(struct k2i_node_table *table, uint32_t parent, uin
 	const struct k2i_node_entry *entries = table->entries;
 	uint32_t child = child_nearest(table, parent, order);
 
-	/* That an entry was not taken since it did not fit is the rule: the cursor is at the one to come then. */
+	/* The last entry of an answer mostly did not fit: then the cursor is at the entry to come. */
 	while (entries[child].previous != K2I_NODE_NONE && entries[entries[child].previous].order > order)
 		child = entries[child].previous;
 	while (child != K2I_NODE_NONE && entries[child].order <= order)

@@ -9,7 +9,7 @@
 #include <time.h>
 
 /*
- * The tree of a mount: flat arrays in one mapping, which outlives the process that serves it; shared.h keeps what a
+ * The tree of a mount: flat arrays in one mapping, which outlives the process that serves it; journal.h keeps what a
  * step changes of it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. One
  * thread.
  */
@@ -27,7 +27,7 @@ struct k2i_node_entry {
 	uint64_t left_generation; /* of left_parent then */
 	uint64_t lookups;         /* that the kernel has not forgotten */
 	uint64_t size;
-	uint64_t dropped; /* up to there its pages have left the cache, see sweep.h */
+	uint64_t dropped; /* up to there its pages have left the cache, see cache_drop.h */
 	uint64_t order;   /* among its siblings; the offset of readdir */
 	struct timespec accessed, modified, changed;
 	uint32_t parent;      /* K2I_NODE_NONE: it has no name any more */
@@ -40,13 +40,13 @@ struct k2i_node_entry {
 	uint32_t opens;
 	uint32_t child_directories;
 	uint32_t writers;               /* opens that write to it directly */
-	struct k2i_cached_file *cached; /* writes go through the page cache, see collect.h */
+	struct k2i_cached_file *cached; /* writes go through the page cache, see writeback_pull.h */
 	mode_t mode;
 	uid_t uid;
 	gid_t gid;
 	bool used, implied;  /* implied: by a rule; neither removed nor renamed */
 	bool is_copy_target; /* gets records from another file */
-	uint8_t probe_bytes; /* of cut_mark; 0: no cut is on its way, see k2i_pull_cut */
+	uint8_t probe_bytes; /* of probe_value; 0: no cut is on its way, see k2i_pull_cut */
 	uint64_t probe_value;
 	uint8_t name_bytes;
 	char name[K2I_NODE_NAME_BYTES_MAX + 1];
