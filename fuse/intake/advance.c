@@ -9,6 +9,8 @@
 #include "fuse/base/reply.h"
 #include "fuse/intake/handles.h"
 #include "fuse/intake/record_route.h"
+#include "fuse/intake/route_judge.h"
+#include "fuse/intake/route_push.h"
 #include "fuse/mount.h"
 #include "app/program/ring_stats.h"
 

@@ -6,6 +6,7 @@
 
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
+#include "fuse/intake/route_push.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/base/journal.h"
 

@@ -61,6 +61,8 @@ struct k2i_records {
  */
 int k2i_route_open(struct k2i_mount *mount, const char *path, struct k2i_route **route);
 void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
+/* Whether or not it misses a newline. */
+void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route);
 /*
  * Gives the ring the streams of closed outlets back, when the step in which they were closed is done: the ring is not in the
  * journal, and a successor who did that once more would take the stream from others who have the file open. One that is
@@ -68,35 +70,9 @@ void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
  */
 void k2i_routes_release_streams(struct k2i_mount *mount);
 /*
- * Ends the lines of which a full ring dropped the rest: without its end the next line of the stream, by whomever, would be
- * the rest of that. So this goes before all else, and an outlet that owes an end outlives its file. -EAGAIN: no room yet.
- */
-int k2i_routes_terminate(struct k2i_mount *mount);
-/* The mount ends: closed outlets that owe an end still, and streams. */
-void k2i_routes_forget(struct k2i_mount *mount);
-/*
  * In place of a process that died: opens again what was its own; an output that can't be, with a warning, when there is
  * something for it. -ENOMEM
  */
 int k2i_route_inherit(struct k2i_mount *mount, struct k2i_route *route);
-
-/*
- * Through the rule, into what is pending and to OUTPUTFILE. -ENOMEM; an error of OUTPUTFILE if there is no stream. Even so
- * the first `*taken` bytes, whole records, are taken, and must not come again.
- */
-int k2i_route_take(struct k2i_mount *mount, struct k2i_route *route, const struct k2i_records *records, size_t *taken);
-/* Leaves of whole records those that its rule passes, which must be one that replaces none. -ENOMEM: nothing counts. */
-int k2i_route_filter_in_place(struct k2i_mount *mount, struct k2i_route *route, char *records, size_t *bytes);
-/* Puts what is pending into the ring. -EAGAIN: it is full, some is pending still. */
-int k2i_route_push(struct k2i_mount *mount, struct k2i_route *route);
-/* The mount ends, and there was no room for it. How many records that was. */
-uint64_t k2i_route_forget_pending(struct k2i_mount *mount, struct k2i_route *route);
-/* The same bytes to OUTPUTFILE only, for records that are to be in the ring already; errors are logged and counted. */
-void k2i_route_copy(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes);
-/* Counts and logs that a record goes on in another chunk. */
-void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *route);
-/* Whether what is pending is a piece, which must be alone. */
-bool k2i_route_has_piece(const struct k2i_route *route);
-size_t k2i_route_pending(const struct k2i_route *route);
 
 #endif

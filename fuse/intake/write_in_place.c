@@ -8,6 +8,9 @@
 #include "fuse/intake/handles.h"
 #include "fuse/mount.h"
 #include "fuse/intake/record_route.h"
+#include "fuse/intake/route_judge.h"
+#include "fuse/intake/route_output.h"
+#include "fuse/intake/route_push.h"
 #include "fuse/base/reply.h"
 #include "app/rules/rules.h"
 #include "fuse/base/journal.h"
@@ -19,7 +22,7 @@
  * Where the data of a request stands in its claim with room for `before` bytes in front. Few bytes are moved to the
  * claim's begin: the gap in front of them would take more of the ring than they do.
  */
-static size_t settle(const struct k2i_write *write, size_t before)
+static size_t claim_settle(const struct k2i_write *write, size_t before)
 {
 	size_t offset = (size_t)(write->data - write->claim);
 
@@ -30,21 +33,23 @@ static size_t settle(const struct k2i_write *write, size_t before)
 }
 
 /* The answer that ends the step, if the kernel waits for one. */
-static bool prepare_answer(const struct k2i_write *write)
+static bool answer_prepare(const struct k2i_write *write)
 {
 	if (write->unique)
 		k2i_reply_prepare_written(write->unique, write->answer_bytes);
 	return write->unique != 0;
 }
 
-/* The end of the step: with nothing to publish, of the answer alone. */
-static int publish(struct k2i_mount *mount, const struct k2i_write *write, const struct k2hft_chunk *chunk,
-		   const char *begin, size_t bytes)
+/* The end of the step: with nothing to publish, of the answer alone. `records` stand in the claim. */
+static int records_publish(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_route *route,
+			   const struct k2i_records *records)
 {
-	bool answered = prepare_answer(write);
+	bool answered;
 
-	if (bytes)
-		return k2i_lane_commit(&mount->lane, chunk, (size_t)(begin - write->claim), bytes, answered);
+	(void)k2i_route_append_output(mount, route, records->data, records->bytes);
+	answered = answer_prepare(write);
+	if (records->bytes)
+		return k2i_route_commit(mount, route, records, (size_t)(records->data - write->claim), answered);
 	k2i_lane_drop_claim(&mount->lane);
 	if (answered)
 		k2i_journal_step_answered();
@@ -54,16 +59,15 @@ static int publish(struct k2i_mount *mount, const struct k2i_write *write, const
 }
 
 /* Publishes what passes of the first `whole` bytes of the data with what is held in front, and holds the rest. */
-static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
+static int text_commit(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, size_t whole)
 {
 	struct k2i_line_buffer *line = &handle->line;
-	size_t before = line->held_bytes, data_at = settle(write, before), passing = before + whole;
+	size_t before = line->held_bytes, data_at = claim_settle(write, before), passing = before + whole;
 	char *begin = write->claim + data_at - before;
-	struct k2hft_chunk chunk = {
-		.stream_id = handle->route->stream_id,
-		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
+	struct k2i_records records = {
+		.continued = line->continued,
 		.writer_pid = write->writer_pid,
-		.flags = line->continued ? K2HFT_CHUNK_CONTINUED : 0,
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 	};
 	int status = k2i_line_buffer_room(line, write->bytes - whole);
 
@@ -81,29 +85,27 @@ static int commit_text(struct k2i_mount *mount, const struct k2i_write *write, s
 	k2i_handle_grow(mount, handle, write->offset + write->bytes);
 	if (passing < MOVED_BYTES_MAX && begin != write->claim)
 		begin = memmove(write->claim, begin, passing);
-	chunk.record_count = k2i_lines_count(begin, passing);
-	k2i_route_copy(mount, handle->route, begin, passing);
-	return publish(mount, write, &chunk, begin, passing);
+	records.data = begin;
+	records.bytes = passing;
+	return records_publish(mount, write, handle->route, &records);
 }
 
-static int commit_block(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
+static int block_commit(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle)
 {
-	struct k2hft_chunk chunk = {
-		.stream_id = handle->route->stream_id,
-		.record_count = 1,
-		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
+	struct k2i_records records = {
+		.data = write->claim + claim_settle(write, 0),
+		.bytes = write->bytes,
 		.writer_pid = write->writer_pid,
+		.time_ns = k2i_clock_ns(CLOCK_REALTIME),
 	};
-	size_t data_at = settle(write, 0);
 
 	k2i_handle_grow(mount, handle, write->offset + write->bytes);
-	k2i_route_copy(mount, handle->route, write->claim + data_at, write->bytes);
-	return publish(mount, write, &chunk, write->claim + data_at, write->bytes);
+	return records_publish(mount, write, handle->route, &records);
 }
 
 /* Whether the data may go into the ring as it is, with what is held in front; `*whole` of it is published. */
-static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
-			  size_t *whole)
+static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *write, const struct k2i_handle *handle,
+		       size_t *whole)
 {
 	const struct k2i_route *route = handle->route;
 	const struct k2i_line_buffer *line = &handle->line;
@@ -131,7 +133,7 @@ static bool fits_in_place(const struct k2i_mount *mount, const struct k2i_write 
 }
 
 /* Nobody knew how long the request would be: where the claim for it had no room, this one may have. */
-static bool claim_late(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_write *write)
+static bool write_claim(struct k2i_mount *mount, const struct k2i_handle *handle, struct k2i_write *write)
 {
 	size_t before = handle->line.held_bytes;
 	void *claim;
@@ -148,10 +150,10 @@ bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, 
 	struct k2i_write placed = *write;
 	size_t whole;
 
-	if (!fits_in_place(mount, write, handle, &whole) || (!placed.claim && !claim_late(mount, handle, &placed)))
+	if (!write_fits(mount, write, handle, &whole) || (!placed.claim && !write_claim(mount, handle, &placed)))
 		return false;
-	*status = mount->settings->binary ? commit_block(mount, &placed, handle)
-					  : commit_text(mount, &placed, handle, whole);
+	*status = mount->settings->binary ? block_commit(mount, &placed, handle)
+					  : text_commit(mount, &placed, handle, whole);
 	if (*status == 0 && write->unique)
 		k2i_reply_prepared(mount);
 	return *status == 0;

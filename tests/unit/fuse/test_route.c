@@ -6,6 +6,8 @@
 #include "mounted_help.h"
 
 #include "fuse/intake/advance.h"
+#include "fuse/intake/route_judge.h"
+#include "fuse/intake/route_push.h"
 
 #include <errno.h>
 #include <stdint.h>
