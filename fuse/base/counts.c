@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 
 void k2i_mount_count_refused(struct k2i_mount *mount, int status)
 {

@@ -13,7 +13,7 @@
 #include "base/crash.h"
 #include "fuse/base/fuse_api.h"
 #include "fuse/base/reply.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 
 #define NOTIFY_RESEND 7 /* newer headers: FUSE_NOTIFY_RESEND */
 #define MINOR_WITH_RESEND 40u

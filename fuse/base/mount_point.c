@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "fuse/base/options.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 
 int k2i_mount_fail(const char *what, int status)
 {

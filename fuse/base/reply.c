@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/crash.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/journal.h"
 
 /* By its number: writev(2) in this program is that of kernel.c. */

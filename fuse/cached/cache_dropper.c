@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "fuse/cached/write_mode.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/base/mount_point.h"
+#include "fuse/cached/cache_drop.h"
 
 #define SOCKET_FD 3 /* the cache dropper's only one */
 /* It can't be one here, as without close_range(2), and another could not either. */
@@ -30,7 +31,7 @@
 
 int k2i_cache_dropper_prepare(struct k2i_mount *mount)
 {
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->cache_dropper.fds))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, mount->cache_dropper->fds))
 		return k2i_mount_fail("socketpair", -errno);
 	return 0;
 }
@@ -100,10 +101,10 @@ static bool dropper_begin(struct k2i_mount *mount)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* Before it opens anything. */
-	atomic_store(&mount->cache_dropper.process, getpid());
+	atomic_store(&mount->cache_dropper->process, getpid());
 	/* By its number: musl has no function close_range. */
 	return getppid() == mount->keeper.pid && chdir("/") == 0 &&
-	       dup2(mount->cache_dropper.fds[K2I_CACHE_DROP_DROPPER], SOCKET_FD) == SOCKET_FD &&
+	       dup2(mount->cache_dropper->fds[K2I_CACHE_DROP_DROPPER], SOCKET_FD) == SOCKET_FD &&
 	       syscall(SYS_close_range, SOCKET_FD + 1, ~0u, 0) == 0;
 }
 
@@ -154,25 +155,25 @@ static void dropper_start(struct k2i_mount *mount, long pause_ns)
 		dropper_run(mount);
 		_exit(EXIT_FAILURE);
 	}
-	mount->cache_dropper.missing = dropper < 0;
-	atomic_store(&mount->cache_dropper.process, dropper > 0 ? dropper : 0);
+	mount->cache_dropper->missing = dropper < 0;
+	atomic_store(&mount->cache_dropper->process, dropper > 0 ? dropper : 0);
 }
 
 void k2i_cache_dropper_start(struct k2i_mount *mount)
 {
-	if (atomic_load(&mount->cache_dropper.process) == 0 && k2i_write_mode_any_cached(mount))
+	if (atomic_load(&mount->cache_dropper->process) == 0 && k2i_write_mode_any_cached(mount))
 		dropper_start(mount, 0);
 }
 
 void k2i_cache_dropper_check(struct k2i_mount *mount)
 {
-	pid_t dropper = atomic_load(&mount->cache_dropper.process);
+	pid_t dropper = atomic_load(&mount->cache_dropper->process);
 	int status;
 
 	if (dropper == 0 || waitpid(dropper, &status, WNOHANG) != dropper)
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT) {
-		atomic_store(&mount->cache_dropper.process, 0);
+		atomic_store(&mount->cache_dropper->process, 0);
 		k2i_log(K2HFT_LOG_WARNING, "mount: there can be no sweeper here: what was sent stays in the page cache "
 					   "until the kernel needs the memory");
 		return;
@@ -184,7 +185,7 @@ void k2i_cache_dropper_check(struct k2i_mount *mount)
 
 void k2i_cache_dropper_end(struct k2i_mount *mount)
 {
-	pid_t dropper = atomic_load(&mount->cache_dropper.process);
+	pid_t dropper = atomic_load(&mount->cache_dropper->process);
 	bool gone = dropper == 0 || kill(dropper, SIGKILL) != 0;
 
 	for (unsigned tries = 0; !gone && tries < END_TRIES; tries++) {
@@ -195,12 +196,12 @@ void k2i_cache_dropper_end(struct k2i_mount *mount)
 	if (!gone)
 		k2i_log(K2HFT_LOG_WARNING, "mount: the sweeper does not end yet");
 	for (size_t end = 0; end < 2; end++) {
-		if (mount->cache_dropper.fds[end] >= 0)
-			(void)close(mount->cache_dropper.fds[end]);
+		if (mount->cache_dropper->fds[end] >= 0)
+			(void)close(mount->cache_dropper->fds[end]);
 	}
 }
 
 bool k2i_cache_dropper_is(const struct k2i_mount *mount, pid_t pid)
 {
-	return pid > 0 && pid == atomic_load(&mount->cache_dropper.process);
+	return pid > 0 && pid == atomic_load(&mount->cache_dropper->process);
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/tree/nodes.h"
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
@@ -37,7 +37,7 @@ int k2i_truncate_probe_prepare(struct k2i_mount *mount)
 	if (status == 0)
 		status = pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
 	if (status == 0)
-		status = pthread_mutex_init(&mount->probes.lock, &attributes);
+		status = pthread_mutex_init(&mount->probes->lock, &attributes);
 	return -status;
 }
 
@@ -61,8 +61,8 @@ static _Noreturn void probe_store(struct k2i_mount *mount, const struct k2i_trun
 		_exit(EXIT_FAILURE);
 	/* By its number: musl has no function close_range. */
 	(void)syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
-	if (pthread_mutex_lock(&mount->probes.lock) == EOWNERDEAD)
-		(void)pthread_mutex_consistent(&mount->probes.lock);
+	if (pthread_mutex_lock(&mount->probes->lock) == EOWNERDEAD)
+		(void)pthread_mutex_consistent(&mount->probes->lock);
 	if (!k2i_reply_notify(STDIN_FILENO, FUSE_NOTIFY_STORE,
 			      &(struct iovec){.iov_base = &place, .iov_len = sizeof(place)},
 			      &(struct iovec){.iov_base = probe->page, .iov_len = probe->bytes}))
@@ -112,10 +112,10 @@ void k2i_truncate_probe_leave(struct k2i_mount *mount, uint32_t node, uint64_t b
 	if (probe->process == 0)
 		probe_store(mount, probe, worker);
 	probe->until_ns = k2i_clock_now_ns() + PROBE_NS;
-	probe->next = mount->probes.first;
-	mount->probes.first = probe;
+	probe->next = mount->probes->first;
+	mount->probes->first = probe;
 	if (probe->process < 0)
-		probe_end(mount, &mount->probes.first, false);
+		probe_end(mount, &mount->probes->first, false);
 }
 
 void k2i_truncate_probes_ended(struct k2i_mount *mount)
@@ -125,7 +125,7 @@ void k2i_truncate_probes_ended(struct k2i_mount *mount)
 	int status;
 
 	while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (place = &mount->probes.first; *place && (*place)->process != ended; place = &(*place)->next)
+		for (place = &mount->probes->first; *place && (*place)->process != ended; place = &(*place)->next)
 			continue;
 		if (*place)
 			probe_end(mount, place, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
@@ -134,10 +134,10 @@ void k2i_truncate_probes_ended(struct k2i_mount *mount)
 
 int k2i_truncate_probes_run(struct k2i_mount *mount)
 {
-	struct k2i_truncate_probe **place = &mount->probes.first;
+	struct k2i_truncate_probe **place = &mount->probes->first;
 	uint64_t now_ns;
 
-	if (!mount->probes.first)
+	if (!mount->probes->first)
 		return -1;
 	now_ns = k2i_clock_now_ns();
 	while (*place) {
@@ -149,7 +149,7 @@ int k2i_truncate_probes_run(struct k2i_mount *mount)
 			place = &(*place)->next;
 	}
 	k2i_journal_step();
-	return mount->probes.first ? PROBE_LOOK_MS : -1;
+	return mount->probes->first ? PROBE_LOOK_MS : -1;
 }
 
 int k2i_truncate_probe_shows_cut(const struct k2i_node_entry *entry, const char *data, size_t bytes)

@@ -5,7 +5,8 @@
 
 #include "app/rules/rules.h"
 #include "fuse/copy/outputfile.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
+#include "fuse/tree/nodes.h"
 
 static enum k2i_write_mode rule_write_mode(const struct k2i_mount *mount, const struct k2i_rule *rule)
 {

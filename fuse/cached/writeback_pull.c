@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/intake/advance.h"
@@ -20,6 +20,8 @@
 #include "fuse/base/journal.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/intake/write.h"
+#include "fuse/intake/queue.h"
+#include "fuse/tree/nodes.h"
 
 /* So many answers without anything new in a row, and a file is left alone. */
 #define LEAVE_AFTER 40u
@@ -56,8 +58,8 @@ static uint64_t file_watermark(const struct k2i_mount *mount, const struct k2i_c
 static void file_set_due(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t at_ns)
 {
 	file->due_ns = at_ns;
-	if (at_ns < mount->pull.due_ns)
-		mount->pull.due_ns = at_ns;
+	if (at_ns < mount->pull->due_ns)
+		mount->pull->due_ns = at_ns;
 }
 
 static int stream_open(struct k2i_mount *mount, uint32_t node, const char *path, struct k2i_handle **stream)
@@ -92,13 +94,13 @@ static int file_begin(struct k2i_mount *mount, uint32_t node, const char *path, 
 		return status;
 	}
 	k2i_node_keep(entry);
-	K2I_JOURNAL_KEEP(&mount->pull.first);
-	K2I_JOURNAL_KEEP(&mount->pull.count);
+	K2I_JOURNAL_KEEP(&mount->pull->first);
+	K2I_JOURNAL_KEEP(&mount->pull->count);
 	entry->cached = begun;
 	begun->node = node;
-	begun->next = mount->pull.first;
-	mount->pull.first = begun;
-	mount->pull.count++;
+	begun->next = mount->pull->first;
+	mount->pull->first = begun;
+	mount->pull->count++;
 	*file = begun;
 	return 0;
 }
@@ -202,7 +204,7 @@ static void file_lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file
 void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	struct k2i_cached_file **place = &mount->pull.first;
+	struct k2i_cached_file **place = &mount->pull->first;
 
 	/* In steps of its own, so before anything of this one: a successor gets the request again and finds the file. */
 	if (file->writers == 1) {
@@ -217,10 +219,10 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	while (*place != file)
 		place = &(*place)->next;
 	K2I_JOURNAL_KEEP(place);
-	K2I_JOURNAL_KEEP(&mount->pull.count);
+	K2I_JOURNAL_KEEP(&mount->pull->count);
 	k2i_node_keep(entry);
 	*place = file->next;
-	mount->pull.count--;
+	mount->pull->count--;
 	entry->cached = NULL;
 	k2i_write_release(mount, file->stream);
 	k2i_journal_free(file);
@@ -231,7 +233,7 @@ void k2i_pull_inherit(struct k2i_mount *mount)
 {
 	uint64_t now_ns = k2i_clock_now_ns();
 
-	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next) {
+	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
 		file->asked = 0;
 		file->left = false;
 		file->idle = 0;
@@ -296,7 +298,7 @@ void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_wri
 
 static uint64_t file_pause_ns(const struct k2i_mount *mount, const struct k2i_cached_file *file)
 {
-	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->pull.count * LOOK_MS_PER_FILE;
+	uint64_t pause_ms = mount->settings->flush_ms, look_ms = (uint64_t)mount->pull->count * LOOK_MS_PER_FILE;
 
 	look_ms = look_ms > LOOK_MS ? look_ms : LOOK_MS;
 	for (unsigned looks = LEAVE_AFTER; file->left && looks < file->idle && pause_ms < look_ms; looks++)
@@ -370,7 +372,7 @@ void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node)
 static bool file_ask(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	struct fuse_notify_retrieve_out question = {
-		.notify_unique = ++mount->pull.questions,
+		.notify_unique = ++mount->pull->questions,
 		.nodeid = file->node,
 		.offset = file_watermark(mount, file),
 		.size = K2I_WRITE_BYTES_MAX,
@@ -396,7 +398,7 @@ static void file_go_on(struct k2i_mount *mount, struct k2i_cached_file *file, ui
 {
 	file_ask_later(mount, file, new_bytes > 0);
 	/* Not sooner: the kernel can have copied and dropped a page whose WRITE still waits for the answers to others. */
-	if (file->left && !mount->queue.first)
+	if (file->left && !mount->queue->first)
 		k2i_pull_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
 		file_set_due(mount, file, 0);
@@ -441,10 +443,10 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 
 void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->pull.first || mount->ending || mount->queue.first || now_ns < mount->pull.due_ns)
+	if (!mount->pull->first || mount->ending || mount->queue->first || now_ns < mount->pull->due_ns)
 		return;
-	mount->pull.due_ns = UINT64_MAX;
-	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next) {
+	mount->pull->due_ns = UINT64_MAX;
+	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
 		if (file->asked || (file->due_ns <= now_ns + TOGETHER_NS && file_ask(mount, file)))
 			continue;
 		file_set_due(mount, file, file->due_ns > now_ns ? file->due_ns : now_ns + file_pause_ns(mount, file));
@@ -453,11 +455,11 @@ void k2i_pull_run(struct k2i_mount *mount, uint64_t now_ns)
 
 int k2i_pull_timeout_ms(const struct k2i_mount *mount, uint64_t now_ns)
 {
-	if (!mount->pull.first || mount->ending || mount->queue.first || mount->pull.due_ns == UINT64_MAX)
+	if (!mount->pull->first || mount->ending || mount->queue->first || mount->pull->due_ns == UINT64_MAX)
 		return -1;
-	if (mount->pull.due_ns <= now_ns)
+	if (mount->pull->due_ns <= now_ns)
 		return 0;
-	return (int)((mount->pull.due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
+	return (int)((mount->pull->due_ns - now_ns + K2I_MILLISECOND_NS - 1) / K2I_MILLISECOND_NS);
 }
 
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument)
@@ -481,7 +483,7 @@ void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then
 
 void k2i_pull_abandon(struct k2i_mount *mount)
 {
-	struct k2i_cached_file *file = mount->pull.first, *next;
+	struct k2i_cached_file *file = mount->pull->first, *next;
 
 	for (; file; file = next) {
 		next = file->next;

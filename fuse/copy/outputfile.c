@@ -17,7 +17,7 @@
 #include <k2hft/frame.h>
 
 #include "base/clock.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/tree/tree.h"
 

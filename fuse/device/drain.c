@@ -7,12 +7,13 @@
 
 #include "base/clock.h"
 #include "fuse/cached/writeback_pull.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "app/program/ring_stats.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/intake/advance.h"
 #include "fuse/intake/write.h"
+#include "fuse/intake/queue.h"
 
 /* Requests are still answered meanwhile, so a look at what is acknowledged takes no longer than this. */
 #define LOOK_MS 10
@@ -23,18 +24,18 @@
 static void drain_file(struct k2i_mount *mount, void *argument)
 {
 	(void)argument;
-	if (--mount->drain.files == 0 && !mount->ending)
+	if (--mount->drain->files == 0 && !mount->ending)
 		k2i_drain_begin(mount);
 }
 
 void k2i_drain_ask(struct k2i_mount *mount)
 {
-	if (mount->drain.files)
+	if (mount->drain->files)
 		return;
 	/* One for the loop, which ends it if there is no file. */
-	mount->drain.files = 1;
-	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next) {
-		mount->drain.files++;
+	mount->drain->files = 1;
+	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
+		mount->drain->files++;
 		/* What is appended from here on would never be taken: the kernel asks first, and is told so. */
 		(void)k2i_pull_leave(mount, file);
 		k2i_pull_before(mount, file->node, drain_file, NULL);
@@ -45,10 +46,10 @@ void k2i_drain_ask(struct k2i_mount *mount)
 void k2i_drain_begin(struct k2i_mount *mount)
 {
 	/* What follows a hole was accepted, too. */
-	for (struct k2i_cached_file *file = mount->pull.first; file; file = file->next)
+	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next)
 		k2i_pull_pass_hole(mount, file);
 	if (!mount->ending)
-		mount->drain.deadline_ns = k2i_clock_now_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
+		mount->drain->deadline_ns = k2i_clock_now_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
 	mount->ending = true;
 	k2i_cache_drop_abandon(mount);
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
@@ -67,17 +68,17 @@ static bool drain_has_more(struct k2i_mount *mount)
 	struct pollfd device = {.fd = mount->kernel.fd, .events = POLLIN};
 	uint64_t now_ns = k2i_clock_now_ns();
 
-	if (mount->drain.last_ns == 0)
-		mount->drain.last_ns = now_ns + LAST_NS;
-	return mount->kernel.fd >= 0 && now_ns < mount->drain.last_ns && now_ns < mount->drain.deadline_ns &&
+	if (mount->drain->last_ns == 0)
+		mount->drain->last_ns = now_ns + LAST_NS;
+	return mount->kernel.fd >= 0 && now_ns < mount->drain->last_ns && now_ns < mount->drain->deadline_ns &&
 	       poll(&device, 1, LOOK_MS) == 1 && device.revents & POLLIN;
 }
 
 bool k2i_drain_done(struct k2i_mount *mount)
 {
-	if (!mount->queue.first && k2hft_client_drain(mount->lane.client, LOOK_MS) == 0 && k2i_queue_is_empty(mount))
+	if (!mount->queue->first && k2hft_client_drain(mount->lane.client, LOOK_MS) == 0 && k2i_queue_is_empty(mount))
 		return !drain_has_more(mount);
-	if (k2i_clock_now_ns() < mount->drain.deadline_ns)
+	if (k2i_clock_now_ns() < mount->drain->deadline_ns)
 		return false;
 	k2i_queue_abandon(mount, -ECONNABORTED);
 	return true;
@@ -86,14 +87,14 @@ bool k2i_drain_done(struct k2i_mount *mount)
 /* What never came as far as the ring. */
 static int drain_report_lost(const struct k2i_mount *mount)
 {
-	if (mount->drain.aborted)
+	if (mount->drain->aborted)
 		k2i_log(K2HFT_LOG_ERROR,
 			"mount: the kernel has ended it, as by umount -f or an abort in /sys/fs/fuse/connections: what "
 			"was in its page cache, if anything, is lost");
 	if (mount->counts.lost_records)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %" PRIu64 " records that were accepted are lost",
 			mount->counts.lost_records);
-	return mount->counts.lost_records || mount->drain.aborted ? -ENODATA : 0;
+	return mount->counts.lost_records || mount->drain->aborted ? -ENODATA : 0;
 }
 
 int k2i_drain_report(struct k2i_mount *mount)

@@ -24,7 +24,7 @@
 #include "fuse/device/read_backoff.h"
 #include "fuse/ops/deferred_opens.h"
 #include "fuse/cached/truncate_probe.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/advance.h"
@@ -36,6 +36,8 @@
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/intake/write.h"
 #include "fuse/ops/request.h"
+#include "fuse/intake/queue.h"
+#include "fuse/tree/nodes.h"
 
 /* Room and acknowledgements come with progress_fd; what a producer elsewhere gives up comes without. */
 #define WAITING_MS 100
@@ -65,9 +67,9 @@ struct request {
 		struct fuse_write_in write;
 	} head;
 	size_t bytes; /* of the whole request */
-	char *claim;  /* NULL: the rest is in mount->loop.body */
+	char *claim;  /* NULL: the rest is in mount->loop->body */
 	char *body;
-	size_t body_room; /* what it has more is as far behind the begin of mount->loop.body */
+	size_t body_room; /* what it has more is as far behind the begin of mount->loop->body */
 };
 
 _Static_assert(offsetof(struct fuse_notify_retrieve_in, offset) == offsetof(struct fuse_write_in, offset) &&
@@ -85,14 +87,14 @@ void k2i_loop_progress(void *argument, uint64_t acked)
 	 * Exchanges of one word have an order: if wait_for_work's came before, this sees it; if it comes later, the loop
 	 * sees what was released before this.
 	 */
-	if (atomic_fetch_add_explicit(&mount->loop.waiting, 0, memory_order_acq_rel))
-		(void)!write(mount->loop.progress_fd, &one, sizeof(one));
+	if (atomic_fetch_add_explicit(&mount->loop->waiting, 0, memory_order_acq_rel))
+		(void)!write(mount->loop->progress_fd, &one, sizeof(one));
 }
 
 /* Of a claim for the next request; 0: it does not fit into the ring. */
 static size_t place_bytes(const struct k2i_mount *mount)
 {
-	size_t bytes = K2I_HEADROOM_BYTES + (mount->loop.large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
+	size_t bytes = K2I_HEADROOM_BYTES + (mount->loop->large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
 
 	return bytes <= mount->lane.chunk_bytes_max ? bytes : 0;
 }
@@ -104,14 +106,14 @@ static int place_body(struct k2i_mount *mount, struct request *request)
 	void *claim;
 
 	request->claim = NULL;
-	request->body = mount->loop.body;
+	request->body = mount->loop->body;
 	request->body_room = K2I_WRITE_BYTES_MAX;
-	if (bytes == 0 || mount->queue.first || k2i_lane_claim(&mount->lane, bytes, &claim))
+	if (bytes == 0 || mount->queue->first || k2i_lane_claim(&mount->lane, bytes, &claim))
 		return 0;
 	request->claim = claim;
 	request->body = request->claim + K2I_HEADROOM_BYTES;
 	request->body_room = bytes - K2I_HEADROOM_BYTES;
-	return k2i_populate(mount->loop.populated, claim, bytes);
+	return k2i_populate(mount->loop->populated, claim, bytes);
 }
 
 /* Puts a body together that the claim had no room for. */
@@ -120,12 +122,12 @@ static void join_body(struct k2i_mount *mount, struct request *request)
 	size_t bytes = request->bytes < sizeof(request->head) ? 0 : request->bytes - sizeof(request->head);
 
 	if (bytes > PLACE_BYTES)
-		mount->loop.large_ahead = LARGE_AHEAD;
-	else if (mount->loop.large_ahead)
-		mount->loop.large_ahead--;
+		mount->loop->large_ahead = LARGE_AHEAD;
+	else if (mount->loop->large_ahead)
+		mount->loop->large_ahead--;
 	if (bytes <= request->body_room)
 		return;
-	request->body = memcpy(mount->loop.body, request->body, request->body_room);
+	request->body = memcpy(mount->loop->body, request->body, request->body_room);
 	request->claim = NULL;
 }
 
@@ -146,7 +148,7 @@ static int receive(struct k2i_mount *mount, struct request *request)
 		return ring_failed();
 	parts[0] = (struct iovec){.iov_base = &request->head, .iov_len = sizeof(request->head)};
 	parts[1] = (struct iovec){.iov_base = request->body, .iov_len = request->body_room};
-	parts[2] = (struct iovec){.iov_base = mount->loop.body + request->body_room,
+	parts[2] = (struct iovec){.iov_base = mount->loop->body + request->body_room,
 				  .iov_len = K2I_WRITE_BYTES_MAX - request->body_room};
 	bytes = readv(mount->kernel.fd, parts, 3);
 	if (bytes >= (ssize_t)sizeof(request->head.in) && request->head.in.len == (size_t)bytes) {
@@ -194,7 +196,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 	/* What goes through the cache has the kernel ask for that by a SETATTR. */
 	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
 		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
-	k2hft_lease_committed(&mount->loop.lease, write.bytes, k2i_clock_now_ns());
+	k2hft_lease_committed(&mount->loop->lease, write.bytes, k2i_clock_now_ns());
 	if (request->head.write.write_flags & FUSE_WRITE_CACHE)
 		k2i_pull_write(mount, request->head.in.nodeid, &write);
 	else
@@ -219,15 +221,15 @@ static void serve_answer(struct k2i_mount *mount, const struct request *request)
 static void serve_other(struct k2i_mount *mount, struct request *request)
 {
 	size_t in_head = request->bytes < sizeof(request->head) ? request->bytes : sizeof(request->head);
-	struct fuse_buf buffer = {.size = request->bytes, .mem = mount->loop.request};
+	struct fuse_buf buffer = {.size = request->bytes, .mem = mount->loop->request};
 
-	memcpy(mount->loop.request, &request->head, in_head);
-	/* mount->loop.body lies just behind the head. */
+	memcpy(mount->loop->request, &request->head, in_head);
+	/* mount->loop->body lies just behind the head. */
 	if (request->claim)
-		memcpy(mount->loop.body, request->body, request->bytes - in_head);
+		memcpy(mount->loop->body, request->body, request->bytes - in_head);
 	k2i_lane_drop_claim(&mount->lane);
 	if (request->head.in.opcode == FUSE_INIT)
-		k2i_kernel_init_keep(mount, mount->loop.request, request->bytes);
+		k2i_kernel_init_keep(mount, mount->loop->request, request->bytes);
 	k2i_deferred_opens_serve(mount, &buffer);
 }
 
@@ -271,7 +273,7 @@ static int serve_one(struct k2i_mount *mount)
 	struct request request;
 	int status = receive(mount, &request);
 
-	mount->loop.in_a_row = status > 0 ? mount->loop.in_a_row + 1 : 0;
+	mount->loop->in_a_row = status > 0 ? mount->loop->in_a_row + 1 : 0;
 	if (status > 0) {
 		K2I_CRASH(mount_request_read);
 		serve(mount, &request);
@@ -285,7 +287,7 @@ static void take_signal(struct k2i_mount *mount)
 {
 	struct signalfd_siginfo signal;
 
-	if (read(mount->loop.signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
+	if (read(mount->loop->signal_fd, &signal, sizeof(signal)) != (ssize_t)sizeof(signal))
 		return;
 	if (signal.ssi_signo == SIGCHLD) {
 		k2i_truncate_probes_ended(mount);
@@ -297,7 +299,7 @@ static void take_signal(struct k2i_mount *mount)
 	/* Below zero it is what was asked of another worker, which has died since. */
 	if (mount->asked && mount->ending && signal.ssi_int > 0) {
 		k2i_log(K2HFT_LOG_WARNING, "mount: %s: not waiting any longer", strsignal(signal.ssi_int));
-		mount->drain.deadline_ns = 0;
+		mount->drain->deadline_ns = 0;
 		return;
 	}
 	/* Not an unmount: a system that stops does both, in any order. */
@@ -326,7 +328,7 @@ static void end_by_kernel(struct k2i_mount *mount, int status)
 	if (status != -ENODEV)
 		k2i_log(K2HFT_LOG_WARNING, "mount: /dev/fuse: %s", strerror(-status));
 	else if (!mount->ending)
-		mount->drain.aborted = is_aborted(mount);
+		mount->drain->aborted = is_aborted(mount);
 	(void)close(mount->kernel.fd);
 	mount->kernel.fd = -1;
 	k2i_pull_abandon(mount);
@@ -340,7 +342,7 @@ static int collect(struct k2i_mount *mount)
 {
 	uint64_t now_ns;
 
-	if (!mount->pull.first)
+	if (!mount->pull->first)
 		return -1;
 	now_ns = k2i_clock_now_ns();
 	k2i_pull_run(mount, now_ns);
@@ -357,9 +359,9 @@ static int sooner(int one_ms, int other_ms)
 static int send_much(struct k2i_mount *mount)
 {
 	if (mount->ending)
-		k2hft_lease_end(&mount->loop.lease);
-	else if (mount->loop.lease.held || mount->loop.lease.large_ns)
-		return k2hft_lease_send(&mount->loop.lease, k2i_clock_now_ns());
+		k2hft_lease_end(&mount->loop->lease);
+	else if (mount->loop->lease.held || mount->loop->lease.large_ns)
+		return k2hft_lease_send(&mount->loop->lease, k2i_clock_now_ns());
 	return -1;
 }
 
@@ -370,13 +372,13 @@ static bool wants_request(struct k2i_mount *mount)
 	bool room;
 
 	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
-	if (mount->queue.bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
+	if (mount->queue->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
 	/* What is to be dropped when the ring is full waits for nothing. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
-	room = !mount->queue.first && k2hft_ring_space_wait(mount->lane.ring, bytes, 0) == 0;
-	return !k2i_read_backoff_wanted(&mount->loop.backoff, room, mount->loop.lease.held, k2i_clock_now_ns());
+	room = !mount->queue->first && k2hft_ring_space_wait(mount->lane.ring, bytes, 0) == 0;
+	return !k2i_read_backoff_wanted(&mount->loop->backoff, room, mount->loop->lease.held, k2i_clock_now_ns());
 }
 
 /*
@@ -385,7 +387,7 @@ static bool wants_request(struct k2i_mount *mount)
  */
 static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT], int timeout_ms)
 {
-	bool unasked = mount->loop.lease.held && waits[WAIT_DEVICE].events && mount->loop.in_a_row % UNASKED_MAX;
+	bool unasked = mount->loop->lease.held && waits[WAIT_DEVICE].events && mount->loop->in_a_row % UNASKED_MAX;
 
 	if (!unasked && poll(waits, WAIT_COUNT, timeout_ms) >= 0)
 		return 0;
@@ -406,11 +408,11 @@ static int wait_for_any(const struct k2i_mount *mount, struct pollfd waits[WAIT_
 static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT])
 {
 	int sent_ms = send_much(mount), timeout_ms, error;
-	bool waiting = !k2i_queue_is_empty(mount) || mount->deferred_opens.first || mount->ending;
+	bool waiting = !k2i_queue_is_empty(mount) || mount->deferred_opens->first || mount->ending;
 	uint64_t count;
 
 	/* See k2i_loop_progress. */
-	(void)atomic_exchange_explicit(&mount->loop.waiting, waiting, memory_order_acq_rel);
+	(void)atomic_exchange_explicit(&mount->loop->waiting, waiting, memory_order_acq_rel);
 	if (waiting)
 		k2i_queue_run(mount);
 	k2i_journal_step();
@@ -418,22 +420,22 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	if (waiting)
 		k2i_deferred_opens_run(mount);
 	waits[WAIT_DEVICE] = (struct pollfd){.fd = mount->kernel.fd, .events = wants_request(mount) ? POLLIN : 0};
-	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop.progress_fd, .events = POLLIN};
-	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop.signal_fd, .events = POLLIN};
-	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop.lease), .events = POLLIN};
-	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->cache_dropper.fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
+	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop->progress_fd, .events = POLLIN};
+	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop->signal_fd, .events = POLLIN};
+	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop->lease), .events = POLLIN};
+	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->cache_dropper->fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
 	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
 	timeout_ms = sooner(sooner(timeout_ms, k2i_cache_drop_run(mount)), k2i_truncate_probes_run(mount));
 	/* With nothing parked at the end, k2i_drain_done waits. */
-	timeout_ms = mount->ending && !mount->queue.first ? 0 : sooner(timeout_ms, sent_ms);
+	timeout_ms = mount->ending && !mount->queue->first ? 0 : sooner(timeout_ms, sent_ms);
 	error = wait_for_any(mount, waits, timeout_ms);
 	if (error)
 		return error;
 	if (waits[WAIT_PROGRESS].revents)
-		(void)!read(mount->loop.progress_fd, &count, sizeof(count));
+		(void)!read(mount->loop->progress_fd, &count, sizeof(count));
 	if (waits[WAIT_SWEEPER].revents)
 		k2i_cache_drop_heard(mount);
-	k2hft_lease_waited(&mount->loop.lease);
+	k2hft_lease_waited(&mount->loop->lease);
 	return 0;
 }
 
@@ -484,7 +486,7 @@ int k2i_loop_prepare(struct k2i_mount *mount)
 	if (mount->keeper.workers == 1)
 		return 0;
 	if (mount->kernel.init_bytes)
-		k2i_kernel_init_repeat(mount, mount->loop.request);
+		k2i_kernel_init_repeat(mount, mount->loop->request);
 	if (mount->kernel.fd < 0)
 		return 0;
 	k2i_reply_prepared(mount);
@@ -497,7 +499,7 @@ static bool ended(struct k2i_mount *mount)
 	if (!mount->ending)
 		return false;
 	/* What is acknowledged now is the client's thread's to say. */
-	k2hft_lease_end(&mount->loop.lease);
+	k2hft_lease_end(&mount->loop->lease);
 	return k2i_drain_done(mount);
 }
 

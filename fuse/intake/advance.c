@@ -11,8 +11,10 @@
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/route_judge.h"
 #include "fuse/intake/route_push.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "app/program/ring_stats.h"
+#include "fuse/intake/queue.h"
+#include "fuse/intake/line_buffer.h"
 
 /* Pending records are put into the ring from this amount on; less waits for the request's other records. */
 #define PENDING_BYTES (256u * 1024)
@@ -22,7 +24,7 @@ static void count_too_long(struct k2i_mount *mount, const struct k2i_handle *han
 	k2i_mount_count(&mount->counts.long_records, 1);
 	k2i_log_limited(&mount->log.long_record, k2i_clock_now_ns(), K2HFT_LOG_WARNING,
 			"mount: %s: a record over BYTELIMIT (%llu bytes) was not sent", handle->path,
-			(unsigned long long)mount->line_limits.record_bytes_max);
+			(unsigned long long)mount->line_limits->record_bytes_max);
 }
 
 /* What is parked out of the page cache was counted then: the file can have been cut since. */
@@ -36,10 +38,10 @@ static void account_taken(struct k2i_mount *mount, const struct k2i_queued *item
 static size_t run_of_lines(const struct k2i_mount *mount, const struct k2i_line_buffer *line, const char *data,
 			   size_t bytes)
 {
-	size_t most =
-		mount->line_limits.piece_bytes_max < PENDING_BYTES ? mount->line_limits.piece_bytes_max : PENDING_BYTES;
+	size_t most = mount->line_limits->piece_bytes_max < PENDING_BYTES ? mount->line_limits->piece_bytes_max
+									  : PENDING_BYTES;
 
-	if (line->held_bytes || line->continued || mount->line_limits.record_bytes_max)
+	if (line->held_bytes || line->continued || mount->line_limits->record_bytes_max)
 		return 0;
 	return k2i_lines_whole(data, bytes < most ? bytes : most);
 }
@@ -70,8 +72,8 @@ static int give(struct k2i_mount *mount, const struct k2i_queued *item, const st
 /* Whether what comes next can be a piece of a record, which stands alone in its chunk. */
 static bool piece_ahead(const struct k2i_mount *mount, const struct k2i_line_buffer *line, size_t bytes)
 {
-	return line->continued ||
-	       (!mount->line_limits.record_bytes_max && line->held_bytes + bytes > mount->line_limits.piece_bytes_max);
+	return line->continued || (!mount->line_limits->record_bytes_max &&
+				   line->held_bytes + bytes > mount->line_limits->piece_bytes_max);
 }
 
 static void taken_more(struct k2i_mount *mount, struct k2i_queued *item, size_t bytes)
@@ -97,7 +99,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_queued *item)
 	if (status)
 		return status;
 	if (taken == 0)
-		event = k2i_line_buffer_take(line, &mount->line_limits, data, bytes, &taken, &part);
+		event = k2i_line_buffer_take(line, mount->line_limits, data, bytes, &taken, &part);
 	if (event < 0)
 		return event;
 	if (event == K2I_LINE_TOO_LONG)
@@ -117,7 +119,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_queued *item)
 static int take_block(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	struct k2i_line_part part = {.data = item->data, .bytes = item->bytes};
-	uint64_t most = mount->line_limits.record_bytes_max;
+	uint64_t most = mount->line_limits->record_bytes_max;
 	size_t given;
 	int status = 0;
 
@@ -212,12 +214,12 @@ int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 	};
 	int status = 0;
 
-	for (uint32_t at = 0; at < mount->handles.room && status == 0; at++) {
-		struct k2i_handle *other = mount->handles.entries[at];
+	for (uint32_t at = 0; at < mount->handles->room && status == 0; at++) {
+		struct k2i_handle *other = mount->handles->entries[at];
 
 		/* What looks at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
 		if (other && other->route && other->node == handle->node && k2i_handle_holds(other) &&
-		    other->route->passes_all && !mount->line_limits.record_bytes_max)
+		    other->route->passes_all && !mount->line_limits->record_bytes_max)
 			status = k2i_queue_add_held(mount, other, K2I_QUEUED_SO_FAR);
 	}
 	return status ? status : k2i_queue_add(mount, &item, NULL);
@@ -268,17 +270,17 @@ static void queued_finish_synchronous(struct k2i_mount *mount, struct k2i_queued
 /* The position that ends all that is in the ring now. */
 static void sync_begin(struct k2i_mount *mount, struct k2i_queued *item)
 {
-	K2I_JOURNAL_KEEP(&mount->queue);
+	K2I_JOURNAL_KEEP(mount->queue);
 	K2I_JOURNAL_KEEP(item);
 	item->position = k2i_ring_stats_get(mount->lane.ring).tail;
-	item->next = mount->queue.syncs;
-	mount->queue.syncs = item;
+	item->next = mount->queue->syncs;
+	mount->queue->syncs = item;
 }
 
 static void syncs_run(struct k2i_mount *mount)
 {
 	struct k2hft_ring_stats stats;
-	struct k2i_queued **place = &mount->queue.syncs;
+	struct k2i_queued **place = &mount->queue->syncs;
 
 	if (!*place)
 		return;
@@ -340,7 +342,7 @@ static void queued_fail_rest(struct k2i_mount *mount, struct k2i_queued *item, i
 
 static void queue_advance(struct k2i_mount *mount)
 {
-	struct k2i_queue *queue = &mount->queue;
+	struct k2i_queue *queue = mount->queue;
 
 	while (queue->first) {
 		struct k2i_queued *item = queue->first;
@@ -367,7 +369,7 @@ static void queue_advance(struct k2i_mount *mount)
 
 void k2i_queue_run(struct k2i_mount *mount)
 {
-	if (mount->queue.resuming)
+	if (mount->queue->resuming)
 		return;
 	k2i_lane_drop_claim(&mount->lane);
 	/* Without room for a line end there is none for anything else. */
@@ -392,13 +394,13 @@ static struct k2i_queued *sync_take(struct k2i_queue *queue, uint64_t unique)
 
 bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_queued *item = unique ? sync_take(&mount->queue, unique) : NULL, answered = {.next = NULL};
+	struct k2i_queued *item = unique ? sync_take(mount->queue, unique) : NULL, answered = {.next = NULL};
 
 	if (item) {
 		queued_finish(mount, item, -EINTR);
 		return true;
 	}
-	for (item = mount->queue.first; item; item = item->next) {
+	for (item = mount->queue->first; item; item = item->next) {
 		/* No answer reaches a request that has not come again yet; the kernel repeats this behind it. */
 		if (unique == 0 || item->unique != unique || item->unseen)
 			continue;
@@ -447,7 +449,7 @@ static void queued_abandon(struct k2i_mount *mount, struct k2i_queued *item, int
 
 void k2i_queue_abandon(struct k2i_mount *mount, int error)
 {
-	struct k2i_queue *queue = &mount->queue;
+	struct k2i_queue *queue = mount->queue;
 
 	while (queue->first)
 		queued_abandon(mount, queue_take_first(queue), error);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuse/intake/handles.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/base/reply.h"
 #include "app/program/ring_stats.h"
@@ -14,7 +14,7 @@
 
 int k2i_queue_add(struct k2i_mount *mount, const struct k2i_queued *item, const char *data)
 {
-	struct k2i_queue *queue = &mount->queue;
+	struct k2i_queue *queue = mount->queue;
 	size_t data_bytes = data ? item->bytes : 0;
 	struct k2i_queued *added = k2i_journal_alloc(sizeof(*added) + data_bytes);
 
@@ -55,10 +55,10 @@ void k2i_queued_free(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	struct k2i_handle *handle = item->handle;
 
-	K2I_JOURNAL_KEEP(&mount->queue);
+	K2I_JOURNAL_KEEP(mount->queue);
 	K2I_JOURNAL_KEEP(&handle->queued);
 	if (item->data)
-		*(item->cached ? &mount->queue.cached_bytes : &mount->queue.bytes) -= item->bytes;
+		*(item->cached ? &mount->queue->cached_bytes : &mount->queue->bytes) -= item->bytes;
 	k2i_journal_free(item);
 	handle->queued--;
 	k2i_handle_free_if_done(mount, handle);
@@ -66,10 +66,10 @@ void k2i_queued_free(struct k2i_mount *mount, struct k2i_queued *item)
 
 void k2i_queue_resume_begin(struct k2i_mount *mount)
 {
-	mount->queue.resuming = true;
-	for (struct k2i_queued *item = mount->queue.first; item; item = item->next)
+	mount->queue->resuming = true;
+	for (struct k2i_queued *item = mount->queue->first; item; item = item->next)
 		item->unseen = true;
-	for (struct k2i_queued *item = mount->queue.syncs; item; item = item->next)
+	for (struct k2i_queued *item = mount->queue->syncs; item; item = item->next)
 		item->unseen = true;
 }
 
@@ -88,19 +88,19 @@ static bool see(struct k2i_queued *item, uint64_t unique)
 
 bool k2i_queue_resent(struct k2i_mount *mount, uint64_t unique)
 {
-	return unique & K2I_UNIQUE_RESENT && (see(mount->queue.first, unique) || see(mount->queue.syncs, unique));
+	return unique & K2I_UNIQUE_RESENT && (see(mount->queue->first, unique) || see(mount->queue->syncs, unique));
 }
 
 void k2i_queue_resume_end(struct k2i_mount *mount)
 {
-	for (struct k2i_queued *item = mount->queue.first; item; item = item->next) {
+	for (struct k2i_queued *item = mount->queue->first; item; item = item->next) {
 		if (item->unseen && item->unique)
 			k2i_queued_forget_request(item);
 	}
-	mount->queue.resuming = false;
+	mount->queue->resuming = false;
 }
 
 bool k2i_queue_is_empty(const struct k2i_mount *mount)
 {
-	return !mount->queue.first && !mount->queue.syncs && !mount->routes.missing_newline_first;
+	return !mount->queue->first && !mount->queue->syncs && !mount->routes->missing_newline_first;
 }

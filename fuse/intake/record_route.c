@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "fuse/intake/handles.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/base/journal.h"
 #include "fuse/tree/tree.h"
+#include "fuse/tree/nodes.h"
 
 /* Files that hand their records on; more is taken for a circle. */
 #define CHAIN_LENGTH_MAX 16
@@ -36,8 +37,8 @@ static bool stream_number_comes(const struct k2i_mount *mount)
 {
 	bool comes = release_count || mount_stream_count(mount) < K2HFT_STREAM_COUNT_MAX;
 
-	for (uint32_t at = 0; !comes && at < mount->handles.room; at++)
-		comes = mount->handles.entries[at] && mount->handles.entries[at]->released;
+	for (uint32_t at = 0; !comes && at < mount->handles->room; at++)
+		comes = mount->handles->entries[at] && mount->handles->entries[at]->released;
 	return comes && mount->settings->full != K2HFT_FULL_DROP && !mount->ending;
 }
 

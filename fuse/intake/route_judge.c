@@ -11,7 +11,8 @@
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/route_output.h"
 #include "fuse/intake/route_push.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
+#include "fuse/tree/nodes.h"
 
 static void node_account(struct k2i_mount *mount, const struct k2i_route *route, size_t bytes)
 {

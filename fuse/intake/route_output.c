@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 
 int k2i_route_append_output(struct k2i_mount *mount, struct k2i_route *route, const char *data, size_t bytes)
 {

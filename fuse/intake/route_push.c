@@ -8,7 +8,7 @@
 #include "fuse/base/journal.h"
 #include "fuse/intake/line_buffer.h"
 #include "fuse/intake/record_route.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 
 /* More is given back when nothing is pending. */
 #define PENDING_ROOM_KEPT (512u * 1024)
@@ -76,9 +76,9 @@ int k2i_route_add_pending(struct k2i_route *route, const struct k2i_records *rec
 static void route_miss_newline(struct k2i_mount *mount, struct k2i_route *route)
 {
 	if (!route->missing_newline) {
-		K2I_JOURNAL_KEEP(&mount->routes.missing_newline_first);
-		route->missing_newline_next = mount->routes.missing_newline_first;
-		mount->routes.missing_newline_first = route;
+		K2I_JOURNAL_KEEP(&mount->routes->missing_newline_first);
+		route->missing_newline_next = mount->routes->missing_newline_first;
+		mount->routes->missing_newline_first = route;
 	}
 	route->missing_newline = true;
 	route->missing_newline_pid = route->writer_pid;
@@ -108,7 +108,7 @@ void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *rout
 	k2i_log_limited(&mount->log.piece, k2i_clock_now_ns(), K2HFT_LOG_INFO,
 			"mount: a record of %s goes in pieces: it is over LINEMAX (%zu bytes), or fsync(2) came in the "
 			"middle of it",
-			route->path, mount->line_limits.piece_bytes_max);
+			route->path, mount->line_limits->piece_bytes_max);
 }
 
 /* One chunk of what is pending. */
@@ -127,7 +127,7 @@ static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 	int status;
 
 	if (!mount->settings->binary)
-		records.bytes = k2i_lines_chunk(data, bytes, most, mount->line_limits.piece_bytes_max, &cut);
+		records.bytes = k2i_lines_chunk(data, bytes, most, mount->line_limits->piece_bytes_max, &cut);
 	records.continues = cut || (records.bytes == bytes && route->pending_continues);
 	status = k2i_lane_claim(&mount->lane, records.bytes, &payload);
 	if (status)
@@ -168,10 +168,10 @@ static int missing_newline_push(struct k2i_mount *mount, struct k2i_route *route
 /* The first of those that owe an end does so no more. */
 static void missing_newline_take(struct k2i_mount *mount)
 {
-	struct k2i_route *route = mount->routes.missing_newline_first;
+	struct k2i_route *route = mount->routes->missing_newline_first;
 
-	K2I_JOURNAL_KEEP(&mount->routes.missing_newline_first);
-	mount->routes.missing_newline_first = route->missing_newline_next;
+	K2I_JOURNAL_KEEP(&mount->routes->missing_newline_first);
+	mount->routes->missing_newline_first = route->missing_newline_next;
 	if (route->closed)
 		k2i_route_free(mount, route);
 }
@@ -180,10 +180,10 @@ int k2i_routes_terminate(struct k2i_mount *mount)
 {
 	int status = 0;
 
-	while (mount->routes.missing_newline_first && status == 0) {
+	while (mount->routes->missing_newline_first && status == 0) {
 		/* A worker can have died between the one and the other. */
-		if (mount->routes.missing_newline_first->missing_newline)
-			status = missing_newline_push(mount, mount->routes.missing_newline_first);
+		if (mount->routes->missing_newline_first->missing_newline)
+			status = missing_newline_push(mount, mount->routes->missing_newline_first);
 		if (status == 0)
 			missing_newline_take(mount);
 	}
@@ -192,7 +192,7 @@ int k2i_routes_terminate(struct k2i_mount *mount)
 
 void k2i_routes_forget(struct k2i_mount *mount)
 {
-	while (mount->routes.missing_newline_first)
+	while (mount->routes->missing_newline_first)
 		missing_newline_take(mount);
 	k2i_routes_release_streams(mount);
 }

@@ -8,13 +8,14 @@
 #include "base/clock.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/handles.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/ops/stat.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/advance.h"
 #include "fuse/intake/queue.h"
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
+#include "fuse/device/loop.h"
 
 /* Ends it at once if nothing waits. The same. */
 static int end_held(struct k2i_mount *mount, struct k2i_handle *handle)
@@ -48,7 +49,7 @@ static bool is_closed_before(const struct k2i_handle *handle, const struct k2i_h
 
 static bool anybody_closed_before(const struct k2i_mount *mount, const struct k2i_handle *writer)
 {
-	const struct k2i_handle *handle = mount->handles.flushed_first;
+	const struct k2i_handle *handle = mount->handles->flushed_first;
 
 	while (handle && !is_closed_before(handle, writer))
 		handle = handle->flushed_next;
@@ -64,7 +65,7 @@ static int end_closed(struct k2i_mount *mount, const struct k2i_handle *writer)
 	struct k2i_handle *next;
 	int status = 0;
 
-	for (struct k2i_handle *handle = mount->handles.flushed_first; handle && status == 0; handle = next) {
+	for (struct k2i_handle *handle = mount->handles->flushed_first; handle && status == 0; handle = next) {
 		next = handle->flushed_next;
 		if (is_closed_before(handle, writer))
 			status = k2i_write_end(mount, handle);
@@ -99,8 +100,8 @@ static int queue_data(struct k2i_mount *mount, const struct k2i_write *write, co
 	int status;
 
 	/* Ending others' records drops the claim. */
-	if (write->claim && mount->handles.flushed_first)
-		data = memcpy(mount->loop.body, write->data, write->bytes);
+	if (write->claim && mount->handles->flushed_first)
+		data = memcpy(mount->loop->body, write->data, write->bytes);
 	status = end_closed(mount, item->handle);
 	return status ? status : k2i_queue_add(mount, item, data);
 }
@@ -133,7 +134,7 @@ void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, stru
 
 int k2i_write_queue_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write)
 {
-	bool answered = mount->queue.cached_bytes < K2I_QUEUE_CACHED_BYTES_MAX;
+	bool answered = mount->queue->cached_bytes < K2I_QUEUE_CACHED_BYTES_MAX;
 	struct k2i_queued item = item_of(write, stream);
 	int status;
 
@@ -184,8 +185,8 @@ void k2i_write_release(struct k2i_mount *mount, struct k2i_handle *handle)
 
 void k2i_write_end_all(struct k2i_mount *mount)
 {
-	for (uint32_t at = 0; at < mount->handles.room; at++) {
-		struct k2i_handle *handle = mount->handles.entries[at];
+	for (uint32_t at = 0; at < mount->handles->room; at++) {
+		struct k2i_handle *handle = mount->handles->entries[at];
 
 		if (handle && k2i_handle_holds(handle) && end_held(mount, handle))
 			lose_held(mount);

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "fuse/intake/handles.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/route_judge.h"
 #include "fuse/intake/route_output.h"
@@ -14,6 +14,8 @@
 #include "fuse/base/reply.h"
 #include "app/rules/rules.h"
 #include "fuse/base/journal.h"
+#include "fuse/intake/queue.h"
+#include "fuse/intake/line_buffer.h"
 
 /* Data of fewer bytes is moved within its claim. */
 #define MOVED_BYTES_MAX (128u * 1024)
@@ -112,7 +114,7 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 	size_t most = write->claim ? write->claim_bytes : K2I_HEADROOM_BYTES + K2I_WRITE_BYTES_MAX;
 	const char *end;
 
-	if (!route->transfer || route->next || mount->line_limits.record_bytes_max)
+	if (!route->transfer || route->next || mount->line_limits->record_bytes_max)
 		return false;
 	/* What judges records judges whole ones; what replaces them makes them longer. */
 	if (!route->passes_all && (line->continued || k2i_rule_replaces(route->match)))
@@ -122,11 +124,11 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 	*whole = write->bytes;
 	if (mount->settings->binary)
 		return true;
-	if (route->rest_dropped || mount->routes.missing_newline_first ||
-	    write->bytes > mount->line_limits.piece_bytes_max || line->held_bytes + write->bytes > most)
+	if (route->rest_dropped || mount->routes->missing_newline_first ||
+	    write->bytes > mount->line_limits->piece_bytes_max || line->held_bytes + write->bytes > most)
 		return false;
 	end = memchr(write->data, '\n', write->bytes);
-	if (!end || line->held_bytes + (size_t)(end - write->data) >= mount->line_limits.piece_bytes_max)
+	if (!end || line->held_bytes + (size_t)(end - write->data) >= mount->line_limits->piece_bytes_max)
 		return false;
 	*whole = k2i_lines_whole(write->data, write->bytes);
 	return true;
@@ -138,7 +140,7 @@ static bool write_claim(struct k2i_mount *mount, const struct k2i_handle *handle
 	size_t before = handle->line.held_bytes;
 	void *claim;
 
-	if (mount->queue.first || k2i_lane_claim(&mount->lane, before + write->bytes, &claim))
+	if (mount->queue->first || k2i_lane_claim(&mount->lane, before + write->bytes, &claim))
 		return false;
 	write->claim = claim;
 	write->data = memcpy(write->claim + before, write->data, write->bytes);

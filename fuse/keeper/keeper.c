@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "app/program/daemon.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/keeper/start.h"
 #include "fuse/cached/cache_dropper.h"
@@ -87,8 +87,8 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, int *asked, const 
 
 		if (order)
 			order = signal_forward(worker, order);
-		number = signal_wait(signals, order || mount->cache_dropper.missing);
-		if (mount->cache_dropper.missing)
+		number = signal_wait(signals, order || mount->cache_dropper->missing);
+		if (mount->cache_dropper->missing)
 			k2i_cache_dropper_start(mount);
 		if (number == SIGCHLD) {
 			k2i_cache_dropper_check(mount);

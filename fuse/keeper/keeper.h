@@ -8,13 +8,6 @@
 
 struct k2i_mount;
 
-struct k2i_keeper {
-	pid_t pid;
-	unsigned workers; /* that were started */
-	uint64_t started_ns;
-	bool begun; /* a worker was ready */
-};
-
 /*
  * Keeps a mount that has been made: starts a worker, and another one whenever a worker dies, until one has ended by
  * itself. Returns its exit status.

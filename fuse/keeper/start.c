@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuse/keeper/start.h"
+#include "fuse/keeper/parts.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,6 +29,7 @@
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/tree/tree.h"
 #include "fuse/base/mount_point.h"
+#include "fuse/device/loop.h"
 
 /* ---- checks */
 
@@ -124,6 +126,10 @@ static int log_open(const struct k2i_mount_options *options)
 
 int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 {
+	struct {
+		struct k2i_mount mount;
+		struct k2i_mount_parts parts;
+	} * whole;
 	struct k2i_mount *made;
 	char message[1024] = "";
 	int status;
@@ -131,17 +137,18 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	if (log_open(options))
 		return K2I_STATUS_FAILED;
 	status = k2i_journal_create();
-	made = status ? NULL : k2i_journal_alloc(sizeof(*made));
-	if (!made) {
+	whole = status ? NULL : k2i_journal_alloc(sizeof(*whole));
+	if (!whole) {
 		(void)k2i_mount_fail("memory", -ENOMEM);
 		return K2I_STATUS_FAILED;
 	}
-	memset(made, 0, sizeof(*made));
-	*mount = made;
+	memset(whole, 0, sizeof(*whole));
+	made = *mount = &whole->mount;
+	k2i_mount_parts_join(made, &whole->parts);
 	made->options = options;
 	made->keeper.started_ns = k2i_clock_now_ns();
-	made->kernel.fd = made->loop.progress_fd = made->loop.signal_fd = made->lane.ring_fd = -1;
-	made->cache_dropper.fds[0] = made->cache_dropper.fds[1] = -1;
+	made->kernel.fd = made->loop->progress_fd = made->loop->signal_fd = made->lane.ring_fd = -1;
+	made->cache_dropper->fds[0] = made->cache_dropper->fds[1] = -1;
 	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)

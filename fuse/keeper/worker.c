@@ -16,7 +16,7 @@
 #include "fuse/intake/advance.h"
 #include "fuse/intake/handles.h"
 #include "fuse/device/loop.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/intake/queue.h"
 #include "fuse/device/populate.h"
@@ -24,6 +24,10 @@
 #include "fuse/keeper/start.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/cached/cache_drop.h"
+#include "fuse/device/drain.h"
+#include "fuse/cached/truncate_probe.h"
+#include "fuse/intake/line_buffer.h"
+#include "fuse/ops/deferred_opens.h"
 
 #define REQUEST_BYTES (K2I_REQUEST_HEAD_BYTES + K2I_WRITE_BYTES_MAX)
 
@@ -51,12 +55,12 @@ static int descriptors_open(struct k2i_mount *mount)
 	(void)sigemptyset(&ends);
 	(void)sigaddset(&ends, K2I_SIGNAL_END);
 	(void)sigaddset(&ends, SIGCHLD); /* blocked as that is */
-	mount->loop.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	mount->loop.progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	mount->loop.request = loop_buffer_make();
-	if (mount->loop.signal_fd < 0 || mount->loop.progress_fd < 0 || !mount->loop.request)
+	mount->loop->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	mount->loop->progress_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mount->loop->request = loop_buffer_make();
+	if (mount->loop->signal_fd < 0 || mount->loop->progress_fd < 0 || !mount->loop->request)
 		return k2i_mount_fail("descriptors", errno ? -errno : -ENOMEM);
-	mount->loop.body = mount->loop.request + K2I_REQUEST_HEAD_BYTES;
+	mount->loop->body = mount->loop->request + K2I_REQUEST_HEAD_BYTES;
 	return 0;
 }
 
@@ -79,14 +83,14 @@ static int ring_open(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2hft_producer_open(mount->lane.ring, &mount->lane.producer);
 	if (status == 0)
-		status = k2i_populated_create(mount->lane.ring, &mount->loop.populated);
+		status = k2i_populated_create(mount->lane.ring, &mount->loop->populated);
 	if (status)
 		return k2i_mount_fail("ring", status);
 	mount->lane.chunk_bytes_max = stats.payload_bytes_max;
-	mount->line_limits.record_bytes_max = mount->settings->record_bytes_limit;
-	mount->line_limits.piece_bytes_max = mount->lane.chunk_bytes_max;
+	mount->line_limits->record_bytes_max = mount->settings->record_bytes_limit;
+	mount->line_limits->piece_bytes_max = mount->lane.chunk_bytes_max;
 	if (mount->settings->record_bytes_max < mount->lane.chunk_bytes_max)
-		mount->line_limits.piece_bytes_max = (size_t)mount->settings->record_bytes_max;
+		mount->line_limits->piece_bytes_max = (size_t)mount->settings->record_bytes_max;
 	return 0;
 }
 
@@ -100,7 +104,7 @@ static int client_open(struct k2i_mount *mount)
 	options.progress = k2i_loop_progress;
 	options.progress_argument = mount;
 	status = k2hft_client_open(mount->lane.ring, &options, &mount->lane.client);
-	mount->loop.lease.client = mount->lane.client;
+	mount->loop->lease.client = mount->lane.client;
 	if (status == 0)
 		status = k2hft_client_thread_start(mount->lane.client);
 	/* The keeper says so, and not each time. */
@@ -115,20 +119,20 @@ static void worker_begin(struct k2i_mount *mount)
 	mount->lane.ring = NULL;
 	mount->lane.producer = NULL;
 	mount->lane.client = NULL;
-	mount->loop.populated = NULL;
-	mount->loop.request = mount->loop.body = NULL;
-	mount->loop.signal_fd = mount->loop.progress_fd = -1;
-	mount->kernel.swallowing = mount->queue.resuming = false;
-	mount->loop.lease = (struct k2hft_lease){.client = NULL};
-	mount->loop.backoff = (struct k2i_read_backoff){.full_since_ns = 0};
-	mount->loop.in_a_row = 0;
-	mount->drain.files = 0;
-	mount->drain.last_ns = 0;
+	mount->loop->populated = NULL;
+	mount->loop->request = mount->loop->body = NULL;
+	mount->loop->signal_fd = mount->loop->progress_fd = -1;
+	mount->kernel.swallowing = mount->queue->resuming = false;
+	mount->loop->lease = (struct k2hft_lease){.client = NULL};
+	mount->loop->backoff = (struct k2i_read_backoff){.full_since_ns = 0};
+	mount->loop->in_a_row = 0;
+	mount->drain->files = 0;
+	mount->drain->last_ns = 0;
 	mount->deferred_writes = NULL;
-	mount->probes.first = NULL;
-	mount->deferred_opens.first = NULL;
-	mount->pull.due_ns = UINT64_MAX;
-	atomic_store(&mount->loop.waiting, false);
+	mount->probes->first = NULL;
+	mount->deferred_opens->first = NULL;
+	mount->pull->due_ns = UINT64_MAX;
+	atomic_store(&mount->loop->waiting, false);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -153,14 +157,14 @@ static void worker_end(struct k2i_mount *mount)
 	k2i_queue_abandon(mount, -ECONNABORTED);
 	k2i_handles_free(mount);
 	k2hft_producer_close(mount->lane.producer);
-	k2i_populated_free(mount->loop.populated);
+	k2i_populated_free(mount->loop->populated);
 	k2hft_ring_close(mount->lane.ring);
-	if (mount->loop.signal_fd >= 0)
-		(void)close(mount->loop.signal_fd);
-	if (mount->loop.progress_fd >= 0)
-		(void)close(mount->loop.progress_fd);
-	if (mount->loop.request)
-		(void)munmap(mount->loop.request, REQUEST_BYTES);
+	if (mount->loop->signal_fd >= 0)
+		(void)close(mount->loop->signal_fd);
+	if (mount->loop->progress_fd >= 0)
+		(void)close(mount->loop->progress_fd);
+	if (mount->loop->request)
+		(void)munmap(mount->loop->request, REQUEST_BYTES);
 }
 
 int k2i_worker_run(struct k2i_mount *mount)

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "fuse/cached/writeback_pull.h"
-#include "fuse/device/drain.h"
 #include "fuse/intake/handles.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/copy/outputfile.h"
 #include "app/program/ring_stats.h"
 #include "fuse/tree/tree.h"
+#include "fuse/tree/nodes.h"
 
 #define BLOCK_BYTES 4096u
 

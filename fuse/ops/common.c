@@ -6,6 +6,7 @@
 #include "fuse/base/options.h"
 #include "fuse/ops/ops.h"
 #include "fuse/tree/tree.h"
+#include "fuse/tree/nodes.h"
 
 struct k2i_mount *k2i_op_mount(fuse_req_t req)
 {

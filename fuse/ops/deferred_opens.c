@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/reply.h"
 #include "app/program/ring_stats.h"
 #include "fuse/base/journal.h"
@@ -24,13 +24,13 @@ void k2i_deferred_open_want(fuse_req_t req)
 {
 	struct k2i_mount *mount = fuse_req_userdata(req);
 
-	mount->deferred_opens.wanted = true;
+	mount->deferred_opens->wanted = true;
 	fuse_reply_none(req);
 }
 
 static void open_keep(struct k2i_mount *mount, const struct fuse_in_header *request, size_t bytes)
 {
-	struct k2i_deferred_open **place = &mount->deferred_opens.first, *later = malloc(sizeof(*later) + bytes);
+	struct k2i_deferred_open **place = &mount->deferred_opens->first, *later = malloc(sizeof(*later) + bytes);
 
 	if (!later) {
 		k2i_reply_status(mount, request->unique, -ENOMEM);
@@ -47,9 +47,9 @@ static void open_keep(struct k2i_mount *mount, const struct fuse_in_header *requ
 /* Whether it was answered. */
 static bool request_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
 {
-	mount->deferred_opens.wanted = false;
+	mount->deferred_opens->wanted = false;
 	fuse_session_process_buf(mount->kernel.session, buffer);
-	return !mount->deferred_opens.wanted;
+	return !mount->deferred_opens->wanted;
 }
 
 void k2i_deferred_opens_serve(struct k2i_mount *mount, const struct fuse_buf *buffer)
@@ -68,12 +68,12 @@ static void open_drop(struct k2i_deferred_open **place)
 
 static bool open_serve_first(struct k2i_mount *mount)
 {
-	struct k2i_deferred_open *first = mount->deferred_opens.first;
+	struct k2i_deferred_open *first = mount->deferred_opens->first;
 	bool answered = request_serve(mount, &(struct fuse_buf){.size = first->bytes, .mem = first->request});
 
 	k2i_journal_step();
 	if (answered)
-		open_drop(&mount->deferred_opens.first);
+		open_drop(&mount->deferred_opens->first);
 	return answered;
 }
 
@@ -81,21 +81,21 @@ void k2i_deferred_opens_run(struct k2i_mount *mount)
 {
 	uint64_t now_ns, head;
 
-	if (!mount->deferred_opens.first)
+	if (!mount->deferred_opens->first)
 		return;
 	now_ns = k2i_clock_now_ns();
 	head = k2i_ring_stats_get(mount->lane.ring).head;
-	if (head == mount->deferred_opens.head && now_ns < mount->deferred_opens.due_ns && !mount->ending)
+	if (head == mount->deferred_opens->head && now_ns < mount->deferred_opens->due_ns && !mount->ending)
 		return;
-	mount->deferred_opens.head = head;
-	mount->deferred_opens.due_ns = now_ns + PAUSE_NS;
-	while (mount->deferred_opens.first && open_serve_first(mount))
+	mount->deferred_opens->head = head;
+	mount->deferred_opens->due_ns = now_ns + PAUSE_NS;
+	while (mount->deferred_opens->first && open_serve_first(mount))
 		continue;
 }
 
 bool k2i_deferred_opens_interrupt(struct k2i_mount *mount, uint64_t unique)
 {
-	struct k2i_deferred_open **place = &mount->deferred_opens.first;
+	struct k2i_deferred_open **place = &mount->deferred_opens->first;
 
 	while (*place && (*place)->request->unique != unique)
 		place = &(*place)->next;

@@ -7,6 +7,7 @@
 
 #include "fuse/base/journal.h"
 #include "fuse/tree/tree.h"
+#include "fuse/tree/nodes.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1u

@@ -8,7 +8,6 @@
 
 #include "fuse/cached/write_mode.h"
 #include "fuse/cached/writeback_pull.h"
-#include "fuse/device/drain.h"
 #include "fuse/intake/handles.h"
 #include "fuse/ops/deferred_opens.h"
 #include "fuse/ops/stat.h"
@@ -18,6 +17,7 @@
 #include "fuse/cached/cache_dropper.h"
 #include "fuse/tree/tree.h"
 #include "fuse/intake/write.h"
+#include "fuse/tree/nodes.h"
 
 static int rule_check_file(struct k2i_mount *mount, const char *path)
 {

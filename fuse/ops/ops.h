@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "fuse/base/fuse_api.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/tree/nodes.h"
 
 /*

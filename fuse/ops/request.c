@@ -9,8 +9,11 @@
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/advance.h"
 #include "fuse/intake/handles.h"
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/ops/stat.h"
+#include "fuse/tree/nodes.h"
+#include "fuse/intake/queue.h"
+#include "fuse/ops/deferred_opens.h"
 
 /* -EBADF not open for writing, -ECONNABORTED the mount is ending. */
 static int request_writer(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle **handle)

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/ops/ops.h"
+#include "fuse/cached/writeback_pull.h"
+#include "fuse/intake/handles.h"
+#include "fuse/intake/queue.h"
 #include "fuse/base/options.h"
 #include "app/program/report.h"
 #include "app/program/ring_stats.h"
@@ -26,14 +29,17 @@ static void values_get(const struct k2i_mount *mount, uint64_t values[K2I_MOUNT_
 	struct k2i_mount_counts counts = mount->counts;
 	size_t at = 0;
 
-	counts.cache_questions = mount->pull.questions;
+	counts.cache_questions = mount->pull->questions;
 	/* The keeper counts those. */
 	counts.worker_deaths = mount->keeper.workers ? mount->keeper.workers - 1 : 0;
-	counts.open_files = mount->handles.open_count - mount->pull.count;
+	counts.open_files = mount->handles->open_count - mount->pull->count;
 	counts.names = k2i_nodes_used(mount->nodes);
-	counts.waiting_bytes = mount->queue.bytes + mount->queue.cached_bytes;
+	counts.waiting_bytes = mount->queue->bytes + mount->queue->cached_bytes;
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) values[at++] = counts.name;
 #include "app/program/counters.def"
+#include "fuse/intake/handles.h"
+#include "fuse/cached/writeback_pull.h"
+#include "fuse/intake/queue.h"
 #undef K2I_MOUNT_COUNTER
 }
 
@@ -64,7 +70,7 @@ static int stat_open(struct k2i_mount *mount, uint64_t *number)
 	struct k2i_report report = {0};
 	struct k2i_stat_text *opened;
 
-	if (mount->stat.count >= K2I_STAT_OPEN_MAX)
+	if (mount->stat->count >= K2I_STAT_OPEN_MAX)
 		return -ENFILE;
 	stat_report(mount, &report);
 	opened = report.failed ? NULL : k2i_journal_alloc(sizeof(*opened) + report.bytes);
@@ -75,13 +81,13 @@ static int stat_open(struct k2i_mount *mount, uint64_t *number)
 	free(report.text);
 	if (!opened)
 		return -ENOMEM;
-	K2I_JOURNAL_KEEP(&mount->stat.first);
-	K2I_JOURNAL_KEEP(&mount->stat.next);
-	K2I_JOURNAL_KEEP(&mount->stat.count);
-	opened->next = mount->stat.first;
-	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat.next++;
-	mount->stat.first = opened;
-	mount->stat.count++;
+	K2I_JOURNAL_KEEP(&mount->stat->first);
+	K2I_JOURNAL_KEEP(&mount->stat->next);
+	K2I_JOURNAL_KEEP(&mount->stat->count);
+	opened->next = mount->stat->first;
+	opened->number = *number = K2I_STAT_NUMBER_FIRST + mount->stat->next++;
+	mount->stat->first = opened;
+	mount->stat->count++;
 	return 0;
 }
 
@@ -102,7 +108,7 @@ void k2i_op_open_stat(fuse_req_t req, struct fuse_file_info *file)
 
 void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fuse_file_info *file)
 {
-	const struct k2i_stat_text *text = k2i_op_mount(req)->stat.first;
+	const struct k2i_stat_text *text = k2i_op_mount(req)->stat->first;
 
 	while (text && text->number != file->fh)
 		text = text->next;
@@ -117,7 +123,7 @@ void k2i_op_read_stat(fuse_req_t req, size_t size, off_t offset, const struct fu
 
 void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
 {
-	struct k2i_stat_text **place = &mount->stat.first, *closed;
+	struct k2i_stat_text **place = &mount->stat->first, *closed;
 
 	while (*place && (*place)->number != number)
 		place = &(*place)->next;
@@ -125,8 +131,8 @@ void k2i_stat_close(struct k2i_mount *mount, uint64_t number)
 	if (!closed)
 		return;
 	K2I_JOURNAL_KEEP(place);
-	K2I_JOURNAL_KEEP(&mount->stat.count);
+	K2I_JOURNAL_KEEP(&mount->stat->count);
 	*place = closed->next;
-	mount->stat.count--;
+	mount->stat->count--;
 	k2i_journal_free(closed);
 }

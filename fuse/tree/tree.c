@@ -6,8 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fuse/mount.h"
+#include "fuse/base/mount.h"
 #include "fuse/base/options.h"
+#include "fuse/tree/nodes.h"
 
 mode_t k2i_tree_mode(const struct k2i_mount_options *options, mode_t mode)
 {

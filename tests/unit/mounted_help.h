@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "fuse/intake/handles.h"
-#include "fuse/mount.h"
+#include "fuse/keeper/parts.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
 #include "fuse/base/journal.h"
@@ -17,6 +17,7 @@
 #include "fuse/ops/request.h"
 #include "app/rules/pattern.h"
 #include "app/rules/rules.h"
+#include "fuse/tree/nodes.h"
 
 /* The clock of time limits stands still, unless a test wants the real one; the linker sends clock_gettime here. */
 #define MOUNTED_CLOCK_REAL UINT64_MAX
@@ -48,6 +49,7 @@ void *__wrap_k2i_journal_alloc(size_t bytes)
 struct mounted {
 	struct k2i_settings settings;
 	struct k2i_mount mount;
+	struct k2i_mount_parts parts;
 	struct k2i_handle *handle;
 	int device;
 };
@@ -89,6 +91,7 @@ static inline void mounted_make(struct mounted *mounted)
 	uint32_t node;
 
 	memset(mounted, 0, sizeof(*mounted));
+	k2i_mount_parts_join(&mounted->mount, &mounted->parts);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
 	mounted->device = ends[1];
 	mounted->settings = (struct k2i_settings){.rules = &mounted_rule, .rule_count = 1};
@@ -96,7 +99,7 @@ static inline void mounted_make(struct mounted *mounted)
 	mounted->mount.kernel.fd = ends[0];
 	mounted->mount.lane.ring = memory_ring();
 	mounted->mount.lane.producer = producer_of(mounted->mount.lane.ring);
-	mounted->mount.lane.chunk_bytes_max = mounted->mount.line_limits.piece_bytes_max = 4096;
+	mounted->mount.lane.chunk_bytes_max = mounted->mount.line_limits->piece_bytes_max = 4096;
 	assert_int_equal(k2i_rules_compile(&mounted->settings, &mounted->mount.rules, message, sizeof(message)), 0);
 	assert_int_equal(k2i_outputfiles_open(&mounted->mount, message, sizeof(message)), 0);
 	assert_int_equal(k2i_nodes_create(&owner, &mounted->mount.nodes), 0);

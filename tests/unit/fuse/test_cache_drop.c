@@ -13,15 +13,17 @@
 #include <cmocka.h>
 
 #include "fuse/cached/writeback_pull.h"
-#include "fuse/mount.h"
+#include "fuse/keeper/parts.h"
 #include "fuse/cached/cache_drop.h"
 #include "fuse/cached/cache_dropper.h"
+#include "fuse/tree/nodes.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define SECOND_NS UINT64_C(1000000000)
 
 struct place {
 	struct k2i_mount mount;
+	struct k2i_mount_parts parts;
 	uint32_t node, other;
 	struct k2i_cached_file cached;
 	struct k2i_cache_drop_order order; /* the last one */
@@ -60,8 +62,9 @@ static int place_make(void **state)
 
 	assert_non_null(place);
 	*state = place;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.cache_dropper.fds), 0);
-	place->mount.cache_dropper.process = getpid();
+	k2i_mount_parts_join(&place->mount, &place->parts);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, place->mount.cache_dropper->fds), 0);
+	place->mount.cache_dropper->process = getpid();
 	assert_int_equal(k2i_nodes_create(&owner, &place->mount.nodes), 0);
 	owner.mode = S_IFREG | 0644;
 	assert_int_equal(k2i_node_make(place->mount.nodes, K2I_NODE_ROOT, "a", &owner, &place->node), 0);
@@ -77,8 +80,8 @@ static int place_end(void **state)
 	struct place *place = *state;
 
 	k2i_nodes_free(place->mount.nodes);
-	assert_int_equal(close(place->mount.cache_dropper.fds[0]), 0);
-	assert_int_equal(close(place->mount.cache_dropper.fds[1]), 0);
+	assert_int_equal(close(place->mount.cache_dropper->fds[0]), 0);
+	assert_int_equal(close(place->mount.cache_dropper->fds[1]), 0);
 	free(place);
 	return 0;
 }
@@ -86,7 +89,7 @@ static int place_end(void **state)
 /* The sweeper's next order; false: there is none. */
 static bool take_order(struct place *place, struct k2i_cache_drop_order *order)
 {
-	return recv(place->mount.cache_dropper.fds[K2I_CACHE_DROP_DROPPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
+	return recv(place->mount.cache_dropper->fds[K2I_CACHE_DROP_DROPPER], order, sizeof(*order), MSG_DONTWAIT) > 0;
 }
 
 static bool nothing_ordered(struct place *place)
@@ -112,7 +115,7 @@ static void done(struct place *place)
 {
 	const uint64_t number = place->order.number;
 
-	assert_int_equal(send(place->mount.cache_dropper.fds[K2I_CACHE_DROP_DROPPER], &number, sizeof(number), 0),
+	assert_int_equal(send(place->mount.cache_dropper->fds[K2I_CACHE_DROP_DROPPER], &number, sizeof(number), 0),
 			 sizeof(number));
 	k2i_cache_drop_heard(&place->mount);
 }
@@ -237,7 +240,7 @@ static void test_what_is_kept_open_is_closed_in_the_end(void **state)
 	k2i_cache_drop_written(&place->mount, place->other, UINT64_MAX);
 	expect_done(place, "b", 80 * MIB, KEEPS);
 	entry_of(place, place->other)->cached = NULL;
-	place->mount.queue.first = (struct k2i_queued *)place;
+	place->mount.queue->first = (struct k2i_queued *)place;
 	k2i_cache_drop_closed(&place->mount);
 	expect_order(place, "b", 80 * MIB, CLOSES);
 }
@@ -247,7 +250,7 @@ static void test_nothing_is_swept_while_the_ring_is_full(void **state)
 	struct place *place = *state;
 
 	entry_of(place, place->node)->size = 40 * MIB;
-	place->mount.queue.first = (struct k2i_queued *)place;
+	place->mount.queue->first = (struct k2i_queued *)place;
 	k2i_cache_drop_written(&place->mount, place->node, UINT64_MAX);
 	k2i_cache_drop_idle(&place->mount, place->node);
 	k2i_cache_drop_flush(&place->mount, place->node, NULL);
@@ -271,7 +274,7 @@ static void socket_fill(struct place *place)
 {
 	struct k2i_cache_drop_order order = {.number = 0};
 
-	while (send(place->mount.cache_dropper.fds[K2I_CACHE_DROP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
+	while (send(place->mount.cache_dropper->fds[K2I_CACHE_DROP_WORKER], &order, sizeof(order), MSG_DONTWAIT) > 0)
 		continue;
 }
 
@@ -293,7 +296,7 @@ static void test_writing_back_sweeps_nothing(void **state)
 	k2i_cache_drop_write_back(&place->mount, place->node);
 	expect_done(place, "a", 0, CLOSES);
 	assert_int_equal(entry_of(place, place->node)->dropped, 0);
-	place->mount.queue.first = &queued;
+	place->mount.queue->first = &queued;
 	k2i_cache_drop_write_back(&place->mount, place->node);
 	assert_true(nothing_ordered(place));
 	place->mount.asked = true;
@@ -341,7 +344,7 @@ static void test_a_successor_finds_out_what_was_ordered(void **state)
 	entry_of(place, place->node)->size = 2 * MIB;
 	k2i_cache_drop_inherit(&place->mount);
 	assert_true(nothing_ordered(place));
-	place->mount.cache_drop.ordered++;
+	place->mount.cache_drop->ordered++;
 	k2i_cache_drop_inherit(&place->mount);
 	k2i_cache_drop_idle(&place->mount, place->node);
 	expect_done(place, "", 0, CLOSES);

@@ -71,7 +71,7 @@ static void who_asks_on_and_on_keeps_no_mount(void **state)
 		if (way == 0)
 			mounted_clock_ns += 1000000000;
 		else if (way == 1)
-			mounted->mount.drain.deadline_ns = 0;
+			mounted->mount.drain->deadline_ns = 0;
 		else
 			mounted->mount.kernel.fd = -1;
 		assert_true(k2i_drain_done(&mounted->mount));

@@ -17,7 +17,7 @@ static void numbers_are_used_again(void **state)
 	struct k2i_handle *kept, *handle;
 	uint32_t room;
 
-	room = mounted->mount.handles.room;
+	room = mounted->mount.handles->room;
 	for (uint32_t opens = 0; opens < 2 * room; opens++) {
 		assert_int_equal(
 			k2i_handle_open(&mounted->mount, mounted->handle->node, mounted_path, NULL, NULL, &kept), 0);
@@ -28,8 +28,8 @@ static void numbers_are_used_again(void **state)
 		k2i_handle_free_if_done(&mounted->mount, handle);
 		k2i_journal_step();
 	}
-	assert_int_equal(mounted->mount.handles.room, room);
-	assert_int_equal(mounted->mount.handles.open_count, 1);
+	assert_int_equal(mounted->mount.handles->room, room);
+	assert_int_equal(mounted->mount.handles->open_count, 1);
 }
 
 /* The answer that tells it is the end of the step: who dies before has told nobody. */
@@ -57,7 +57,7 @@ static void a_file_that_is_closed_is_taken_over(void **state)
 
 	route = mounted->handle->route;
 	route->missing_newline = true;
-	mounted->mount.routes.missing_newline_first = route;
+	mounted->mount.routes->missing_newline_first = route;
 	k2i_write_release(&mounted->mount, mounted->handle);
 	assert_true(route->closed);
 	k2i_routes_release_streams(&mounted->mount);

@@ -16,6 +16,7 @@ struct place {
 	struct k2i_settings settings;
 	struct k2i_mount_options options;
 	struct k2i_mount mount;
+	struct k2i_mount_parts parts;
 	struct k2i_outputfile *output;
 };
 
@@ -27,6 +28,7 @@ static int place_make(void **state)
 	char message[512];
 
 	memset(&place, 0, sizeof(place));
+	k2i_mount_parts_join(&place.mount, &place.parts);
 	folder_make(place.folder, sizeof(place.folder));
 	(void)snprintf(place.path, sizeof(place.path), "%s/out", place.folder);
 	place.rule = (struct k2i_rule){

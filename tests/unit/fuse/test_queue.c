@@ -136,7 +136,7 @@ static void what_was_accepted_is_lost_with_the_mount(void **state)
 			assert_int_equal(answer_of(mounted, 1001), -ECONNABORTED);
 		}
 		assert_int_equal(mounted->mount.counts.lost_records, held ? 1 : 2);
-		assert_int_equal(mounted->mount.handles.open_count, 0);
+		assert_int_equal(mounted->mount.handles->open_count, 0);
 	}
 }
 
@@ -145,7 +145,7 @@ static void pieces_of_a_record_have_chunks_of_their_own(void **state)
 {
 	struct mounted *mounted = *state;
 
-	mounted->mount.line_limits.piece_bytes_max = 4;
+	mounted->mount.line_limits->piece_bytes_max = 4;
 	queue_text(mounted, 0, true, 0, "a1\nlong line\nb1\nb2\nlong");
 	queue_text(mounted, 0, true, 0, " line\nc1\n");
 	k2i_queue_run(&mounted->mount);
@@ -213,13 +213,13 @@ static void limits_are_for_what_is_held_too(void **state)
 	struct mounted *mounted = *state;
 
 	mounted->handle->route->passes_all = true;
-	mounted->mount.line_limits.piece_bytes_max = 8;
+	mounted->mount.line_limits->piece_bytes_max = 8;
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "line\n"), 5);
 	assert_int_equal(write_text(mounted, "long"), 4);
 	assert_int_equal(write_text(mounted, "lin\n"), 4);
 	assert_chunks(mounted, "[longline>][<\n][longlin\n]");
-	mounted->mount.line_limits = (struct k2i_line_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
+	*mounted->mount.line_limits = (struct k2i_line_limits){.piece_bytes_max = 4096, .record_bytes_max = 4};
 	assert_int_equal(write_text(mounted, "a1\nlong\na2\n"), 11);
 	assert_chunks(mounted, "[a1\na2\n]");
 	assert_int_equal(mounted->mount.counts.long_records, 1);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "fuse/cached/writeback_pull.h"
+#include "fuse/tree/nodes.h"
 
 #define PENDING_BYTES 4096u
 #define LINE "0123456"
@@ -23,6 +24,7 @@
 struct place {
 	struct k2i_settings settings;
 	struct k2i_mount mount;
+	struct k2i_mount_parts parts;
 	struct k2i_route route;
 };
 
@@ -74,10 +76,11 @@ static int place_make(void **state)
 	for (size_t at = 0; at < PENDING_BYTES; at += sizeof(LINE))
 		memcpy(page + at, LINE "\n", sizeof(LINE));
 	*state = place;
+	k2i_mount_parts_join(&place->mount, &place->parts);
 	place->mount.settings = &place->settings;
 	place->mount.lane.ring = memory_ring();
 	place->mount.lane.producer = producer_of(place->mount.lane.ring);
-	place->mount.lane.chunk_bytes_max = place->mount.line_limits.piece_bytes_max = PENDING_BYTES;
+	place->mount.lane.chunk_bytes_max = place->mount.line_limits->piece_bytes_max = PENDING_BYTES;
 	place->route.transfer = place->route.passes_all = true;
 	place->route.stream_id = stream_of(place->mount.lane.ring, "file");
 	place->route.pending = page;
@@ -183,7 +186,7 @@ static void a_dropped_rest_of_a_block_has_no_line_end(void **state)
 	place->route.pending_bytes = PENDING_BYTES;
 	place->route.pending_continued = true;
 	assert_int_equal(k2i_route_push(&place->mount, &place->route), 0);
-	assert_null(place->mount.routes.missing_newline_first);
+	assert_null(place->mount.routes->missing_newline_first);
 }
 
 /* The linker sends calls here: the one after so many fails; -1: none. */
@@ -290,12 +293,12 @@ static void a_line_end_that_is_owed_goes_before_the_next_line(void **state)
 
 	mounted->handle->route->passes_all = true;
 	mounted->handle->route->missing_newline = true;
-	mounted->mount.routes.missing_newline_first = mounted->handle->route;
+	mounted->mount.routes->missing_newline_first = mounted->handle->route;
 	assert_int_equal(write_text(mounted, "a1\n"), sizeof("a1\n") - 1);
 	assert_int_equal(write_text(mounted, "a2\n"), sizeof("a2\n") - 1);
 	assert_sent(mounted, "\na1\na2\n");
 	/* A worker can have died when it was sent, and was not forgotten. */
-	mounted->mount.routes.missing_newline_first = mounted->handle->route;
+	mounted->mount.routes->missing_newline_first = mounted->handle->route;
 	k2i_queue_run(&mounted->mount);
 	assert_true(k2i_queue_is_empty(&mounted->mount));
 	assert_sent(mounted, "");
@@ -336,7 +339,7 @@ static void a_line_end_that_is_owed_outlives_its_file(void **state)
 		node = mounted->handle->node;
 		break_line(mounted);
 		k2i_write_release(&mounted->mount, mounted->handle);
-		assert_int_equal(mounted->mount.handles.open_count, 0);
+		assert_int_equal(mounted->mount.handles->open_count, 0);
 		k2i_queue_run(&mounted->mount);
 		assert_false(k2i_queue_is_empty(&mounted->mount));
 		k2i_routes_release_streams(&mounted->mount);

@@ -28,7 +28,7 @@ static void a_stream_is_released_once_by_a_worker_that_dies(void **state)
 	k2i_write_release(&mounted->mount, closed);
 	k2i_journal_step();
 	k2i_routes_release_streams(&mounted->mount);
-	assert_int_equal(mounted->mount.handles.open_count, 1);
+	assert_int_equal(mounted->mount.handles->open_count, 1);
 	assert_int_equal(stats_of(mounted->mount.lane.ring).streams, 1);
 }
 

@@ -10,6 +10,7 @@
 
 #include "fuse/cached/truncate_probe.h"
 #include "uncached_help.h"
+#include "fuse/tree/nodes.h"
 
 static void go_on(struct k2i_mount *mount, void *gone_on)
 {
@@ -111,8 +112,8 @@ static void a_mark_waits_for_those_before(void **state)
 	k2i_node_at(mount->nodes, mounted->handle->node)->size = 8;
 	stop_device(mounted);
 	k2i_truncate_probe_leave(mount, mounted->handle->node, 0, &cuts[0]);
-	while (pthread_mutex_trylock(&mount->probes.lock) == 0)
-		assert_int_equal(pthread_mutex_unlock(&mount->probes.lock), 0);
+	while (pthread_mutex_trylock(&mount->probes->lock) == 0)
+		assert_int_equal(pthread_mutex_unlock(&mount->probes->lock), 0);
 	assert_int_equal(dup2(ends[0], mount->kernel.fd), mount->kernel.fd);
 	assert_int_equal(close(ends[0]), 0);
 	k2i_truncate_probe_leave(mount, mounted->handle->node, 0, &cuts[1]);

@@ -12,6 +12,7 @@
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/intake/advance.h"
 #include "fuse/cached/cache_drop.h"
+#include "fuse/tree/nodes.h"
 
 /* Pages that have been taken are not this test's concern. */
 void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end_bytes)
@@ -217,10 +218,10 @@ static void several_write_to_a_file(void **state)
 	assert_int_equal(file->stream->writer_pid, 0);
 	assert_sent(mounted, "a1\n");
 	for (int writers = 3; writers > 0; writers--) {
-		assert_ptr_equal(mounted->mount.pull.first, file);
+		assert_ptr_equal(mounted->mount.pull->first, file);
 		k2i_pull_close(&mounted->mount, file);
 	}
-	assert_null(mounted->mount.pull.first);
+	assert_null(mounted->mount.pull->first);
 }
 
 /* A record ends with its writer, although nothing of it is held: fsync(2) has sent all of it, or it is over BYTELIMIT. */
@@ -232,7 +233,7 @@ static void what_the_next_writer_appends_is_no_rest(void **state)
 		struct k2i_cached_file *file, *second;
 
 		mounted_anew(mounted);
-		mounted->mount.line_limits.record_bytes_max = sent ? 0 : 4;
+		mounted->mount.line_limits->record_bytes_max = sent ? 0 : 4;
 		file = writer_open(mounted);
 		assert_int_equal(give(mounted, 0, "too long"), 8);
 		assert_int_equal(k2i_queue_add_sync(&mounted->mount, mounted->handle, 0, 0), 0);
@@ -270,19 +271,19 @@ static void what_is_parked_counts_once(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	char byte;
 
-	mounted->mount.queue.resuming = true;
+	mounted->mount.queue->resuming = true;
 	assert_int_equal(give(mounted, 0, "a"), 1);
 	assert_int_equal(give(mounted, 1, "1 and more\n"), 11);
 	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_truncate_probe){.bytes = 0});
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 0;
-	mounted->mount.queue.cached_bytes += K2I_QUEUE_CACHED_BYTES_MAX;
+	mounted->mount.queue->cached_bytes += K2I_QUEUE_CACHED_BYTES_MAX;
 	k2i_pull_write(&mounted->mount, mounted->handle->node, &write);
 	assert_int_equal(recv(mounted->device, &byte, sizeof(byte), MSG_DONTWAIT), -1);
-	mounted->mount.queue.resuming = false;
+	mounted->mount.queue->resuming = false;
 	k2i_queue_run(&mounted->mount);
 	assert_int_equal(answer_of(mounted, 1000), 3);
-	mounted->mount.queue.cached_bytes -= K2I_QUEUE_CACHED_BYTES_MAX;
-	assert_int_equal(mounted->mount.queue.cached_bytes, 0);
+	mounted->mount.queue->cached_bytes -= K2I_QUEUE_CACHED_BYTES_MAX;
+	assert_int_equal(mounted->mount.queue->cached_bytes, 0);
 	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size, 3);
 	assert_sent(mounted, "a1 and more\na2\n");
 	k2i_pull_close(&mounted->mount, file);
@@ -297,7 +298,7 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 
 	k2i_pull_run(mount, UINT64_MAX / 2);
 	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
-	k2i_pull_answer(mount, mounted->handle->node, mount->pull.questions, &answer);
+	k2i_pull_answer(mount, mounted->handle->node, mount->pull->questions, &answer);
 }
 
 /*
@@ -350,7 +351,7 @@ static void who_waits_goes_on_when_a_younger_question_has_nothing_more(void **st
 
 	k2i_pull_run(mount, UINT64_MAX / 2);
 	k2i_pull_before(mount, mounted->handle->node, go_on, &gone_on[0]);
-	assert_int_equal(mount->pull.questions, 1);
+	assert_int_equal(mount->pull->questions, 1);
 	answer(mounted, 1, "");
 	assert_false(gone_on[0]);
 	answer(mounted, 1, "no answer any more\n");
@@ -386,7 +387,7 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
 	assert_int_equal(entry->probe_bytes, 0);
 	/* An earlier question has nothing to clear up any more. */
-	answer(mounted, mounted->mount.pull.questions, "a1\n");
+	answer(mounted, mounted->mount.pull->questions, "a1\n");
 	assert_int_equal(written_back, 0);
 	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
 	k2i_request_sync(&mounted->mount, 1000, mounted->handle->number);
@@ -407,7 +408,7 @@ static void who_waits_behind_a_cut_goes_on(void **state)
 	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
 	for (size_t at = 0; at < 2; at++) {
 		assert_false(gone_on);
-		k2i_pull_answer(&mounted->mount, mounted->handle->node, mounted->mount.pull.questions, &answers[at]);
+		k2i_pull_answer(&mounted->mount, mounted->handle->node, mounted->mount.pull->questions, &answers[at]);
 	}
 	assert_true(gone_on);
 	k2i_pull_close(&mounted->mount, file);
@@ -446,15 +447,15 @@ static void nothing_is_asked_while_something_is_parked(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
 
-	mounted->mount.queue.resuming = true;
+	mounted->mount.queue->resuming = true;
 	assert_int_equal(give(mounted, 0, "a1"), 2);
 	k2i_pull_run(&mounted->mount, UINT64_MAX / 2);
-	assert_int_equal(mounted->mount.pull.questions, 0);
+	assert_int_equal(mounted->mount.pull->questions, 0);
 	assert_int_equal(k2i_pull_timeout_ms(&mounted->mount, UINT64_MAX / 2), -1);
-	mounted->mount.queue.resuming = false;
+	mounted->mount.queue->resuming = false;
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
-	assert_int_equal(mounted->mount.pull.questions, 1);
+	assert_int_equal(mounted->mount.pull->questions, 1);
 	free(file->waits);
 	k2i_pull_inherit(&mounted->mount);
 	k2i_pull_close(&mounted->mount, file);
@@ -499,8 +500,8 @@ static void a_worker_that_dies_in_the_last_close_leaves_the_file(void **state)
 	assert_int_equal(file->writers, 1);
 	k2i_queue_run(&mounted->mount);
 	k2i_pull_close(&mounted->mount, file);
-	assert_null(mounted->mount.pull.first);
-	assert_int_equal(mounted->mount.handles.open_count, 1);
+	assert_null(mounted->mount.pull->first);
+	assert_int_equal(mounted->mount.handles->open_count, 1);
 	assert_sent(mounted, "a1");
 }
 
