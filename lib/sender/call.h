@@ -16,7 +16,7 @@ static inline void k2i_writer_busy(struct k2hft_writer *writer, bool asymmetric)
 {
 	if (asymmetric) {
 		atomic_store_explicit(&writer->busy, 1, memory_order_relaxed);
-		atomic_signal_fence(memory_order_seq_cst); /* edge S1, see sender_seal.c */
+		atomic_signal_fence(memory_order_seq_cst); /* edge S1, see seal.c */
 	} else {
 		atomic_store_explicit(&writer->busy, 1, memory_order_seq_cst);
 	}

@@ -15,8 +15,8 @@
  * A chunk of this size is much at once, and so many bytes of such chunks are sent by the thread that wrote them, while
  * they are in its processor's cache.
  */
-#define MUCH_CHUNK_BYTES ((size_t)32 * 1024)
-#define MUCH_BYTES ((size_t)256 * 1024)
+#define LARGE_CHUNK_BYTES ((size_t)32 * 1024)
+#define SEND_BYTES ((size_t)256 * 1024)
 
 /* Why a write fails. */
 static const char *reason(int status)
@@ -48,14 +48,14 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status)
 }
 
 /* Such a chunk was committed, and none is open. */
-static void much_send(struct k2hft_writer *writer, size_t bytes)
+static void large_send(struct k2hft_writer *writer, size_t bytes)
 {
-	if (bytes < MUCH_CHUNK_BYTES || !writer->to.lane->client)
+	if (bytes < LARGE_CHUNK_BYTES || !writer->to.lane->client)
 		return;
-	writer->much_bytes += bytes;
-	if (writer->much_bytes < MUCH_BYTES)
+	writer->unsent_bytes += bytes;
+	if (writer->unsent_bytes < SEND_BYTES)
 		return;
-	writer->much_bytes = 0;
+	writer->unsent_bytes = 0;
 	k2i_client_send_once(writer->to.lane->client);
 }
 
@@ -137,7 +137,7 @@ int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed)
 	int status;
 
 	k2i_writer_commit_open(writer, false);
-	much_send(writer, filled);
+	large_send(writer, filled);
 	/* A writer that commits each call needs no more than it has now. */
 	wanted = writer->each_call || writer->open_bytes < needed ? needed : writer->open_bytes;
 	/* Edge S4: the sealer sees the chunk, or k2i_writer_announce sees that the client sleeps. */
@@ -172,6 +172,6 @@ int k2i_writer_put(struct k2hft_writer *writer, const struct k2i_piece *piece)
 	status = k2i_writer_commit_claim(writer, k2i_clock_ns(CLOCK_REALTIME), piece->record_count, piece->flags,
 					 needed);
 	if (status == 0)
-		much_send(writer, needed);
+		large_send(writer, needed);
 	return status;
 }

@@ -5,27 +5,27 @@
  * idle. Both go through two words, `busy` and `seal_ticket`:
  *
  *	writer                                  sealer, under the sender's mutex
- *	  W1  busy = 1                            A1  seal_ticket = ticket
+ *	  W1  busy = 1                            L1  seal_ticket = ticket
  *	  S1  ---- light fence ----               S1  ---- heavy fence ----
- *	  W2  seal_ticket == 0 ?                  A2  busy == 0 ?
- *	  W3  fill the open chunk                 A3  commit the open chunk, seal_ticket = 0
+ *	  W2  seal_ticket == 0 ?                  L2  busy == 0 ?
+ *	  W3  fill the open chunk                 L3  commit the open chunk, seal_ticket = 0
  *	  W4  busy = 0 (S2 release)                   else leave the ticket to the writer
  *	  S1  ---- light fence ----
  *	  W5  seal_ticket == 0 ?
  *
- * The heavy fence is membarrier(2): each thread of the process passes a full fence between A1 and A2. The light fence
+ * The heavy fence is membarrier(2): each thread of the process passes a full fence between L1 and L2. The light fence
  * keeps the compiler from moving W1 behind W2 and W4 behind W5; the processor may. So for one pass of a writer, either
- * its thread is interrupted before W1 takes effect, then W2 comes after A1 and sees the ticket; or W1 has taken
- * effect, then A2 sees busy == 1, or what W4 stored later.
+ * its thread is interrupted before W1 takes effect, then W2 comes after L1 and sees the ticket; or W1 has taken
+ * effect, then L2 sees busy == 1, or what W4 stored later.
  *
- *	A2 reads 0 of an earlier W4: S2 makes all that the call wrote visible to the sealer, and no call can begin to fill
- *	that does not see the ticket at W2. It waits for the mutex, so A3 has the chunk alone; it sees A3's effects by
- *	the mutex, or, when A3's zero is what W2 reads, by edge S3: seal_ticket = 0 is a release store, W2 acquires.
- *	A2 reads 1: the ticket stays. W4 was not in effect at the fence, so W5 comes after A1 and sees the ticket: the
- *	writer commits at the end of the call, under the mutex. No sealer touches the chunk meanwhile: A2 and A3 need
+ *	L2 reads 0 of an earlier W4: S2 makes all that the call wrote visible to the sealer, and no call can begin to fill
+ *	that does not see the ticket at W2. It waits for the mutex, so L3 has the chunk alone; it sees L3's effects by
+ *	the mutex, or, when L3's zero is what W2 reads, by edge S3: seal_ticket = 0 is a release store, W2 acquires.
+ *	L2 reads 1: the ticket stays. W4 was not in effect at the fence, so W5 comes after L1 and sees the ticket: the
+ *	writer commits at the end of the call, under the mutex. No sealer touches the chunk meanwhile: L2 and L3 need
  *	the mutex too.
  *
- * Where membarrier is refused, and under ThreadSanitizer, which does not know it, W1, W4, W2, W5, A1 and A2 are
+ * Where membarrier is refused, and under ThreadSanitizer, which does not know it, W1, W4, W2, W5, L1 and L2 are
  * sequentially consistent operations on both sides; the same cases follow from their total order.
  *
  * A chunk can also begin while the client goes to sleep. The client says so to the ring, then calls the sealer, then
@@ -89,7 +89,7 @@ static bool heavy_fence(struct k2hft_sender *sender)
 	return false;
 }
 
-/* A2 and A3 of one writer. */
+/* L2 and L3 of one writer. */
 static void seal_one(struct k2hft_writer *writer)
 {
 	if (atomic_load_explicit(&writer->busy, memory_order_seq_cst)) /* edge S2 */
@@ -131,6 +131,7 @@ void k2i_writer_seal_own(struct k2hft_writer *writer)
 	(void)pthread_mutex_lock(&sender->mutex);
 	if (atomic_load_explicit(&writer->seal_ticket, memory_order_relaxed)) {
 		k2i_writer_commit_open(writer, true);
+		/* Edge S3 is for sealers' zeros alone: this thread reads its own. The release costs nothing here. */
 		atomic_store_explicit(&writer->seal_ticket, 0, memory_order_release);
 		(void)pthread_cond_broadcast(&sender->sealed);
 	}

@@ -106,7 +106,7 @@ static int sender_create(struct k2hft_sender **sender)
 void k2i_sender_free(struct k2hft_sender *sender)
 {
 	/* Also into a ring that is left to others. */
-	(void)k2i_writers_pay(sender);
+	(void)k2i_writers_end_lines(sender);
 	k2i_lane_close(&sender->lane);
 	(void)pthread_cond_destroy(&sender->sealed);
 	(void)pthread_mutex_destroy(&sender->mutex);
@@ -242,7 +242,7 @@ int k2hft_sender_close(struct k2hft_sender *sender, int timeout_ms)
 	if (!sender)
 		return 0;
 	status = flush(sender, deadline_ns);
-	if (status == 0 && k2i_writers_pay(sender))
+	if (status == 0 && k2i_writers_end_lines(sender))
 		status = flush(sender, deadline_ns);
 	if (status && k2hft_sender_stats(sender, &stats) == 0)
 		k2i_log(K2HFT_LOG_WARNING, "sender: closed with %llu records that are not acknowledged",

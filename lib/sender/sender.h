@@ -23,7 +23,7 @@ struct k2hft_sender {
 	pthread_mutex_t mutex;
 	pthread_cond_t sealed; /* a seal that had to wait for a call was done */
 	struct k2hft_writer *writers;
-	struct k2hft_writer *owing;                            /* closed, but for the end of a line; by `next` */
+	struct k2hft_writer *unended;                          /* closed, but for the end of a line; by `next` */
 	uint64_t seal_ticket;                                  /* last given */
 	uint64_t closed_records, closed_bytes, closed_dropped; /* of writers that are closed */
 
@@ -36,7 +36,7 @@ struct k2hft_sender {
 int k2i_sender_create(const struct k2hft_ring_options *ring_options, uint32_t full, struct k2hft_sender **sender);
 void k2i_sender_free(struct k2hft_sender *sender);
 
-/* sender_seal.c */
+/* seal.c */
 
 /* Whether the asymmetric handshake works in this process, which is asked for it here. */
 bool k2i_seal_asymmetric(void);

@@ -54,19 +54,19 @@ static uint16_t continued_flag(const struct k2hft_writer *writer)
 	return writer->continued ? K2HFT_CHUNK_CONTINUED : 0;
 }
 
-int k2i_writer_end_owed(struct k2hft_writer *writer)
+int k2i_writer_end_put(struct k2hft_writer *writer)
 {
 	struct k2i_piece piece = {.first = "\n", .first_bytes = 1, .record_count = 1, .flags = K2HFT_CHUNK_CONTINUED};
 	int status;
 
-	if (!writer->owes_end)
+	if (!writer->end_missing)
 		return 0;
 	status = k2i_writer_put(writer, &piece);
 	if (status)
 		return status;
 	/* The record was counted when it was dropped. */
 	k2i_writer_count_sealed(writer, 0, 1);
-	writer->owes_end = false;
+	writer->end_missing = false;
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 				  .second_bytes = bytes,
 				  .record_count = (uint32_t)records,
 				  .flags = continued_flag(writer)};
-	int status = k2i_writer_end_owed(writer);
+	int status = k2i_writer_end_put(writer);
 
 	if (status)
 		return status;
@@ -130,7 +130,7 @@ static int piece_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	piece.first = writer->tail;
 	piece.first_bytes = writer->tail_bytes - (bytes == 0);
 	if (status == 0)
-		status = k2i_writer_end_owed(writer);
+		status = k2i_writer_end_put(writer);
 	if (status == 0)
 		status = k2i_writer_put(writer, &piece);
 	if (status)
@@ -147,7 +147,7 @@ static void text_drop(struct k2hft_writer *writer, int status, uint64_t records)
 {
 	writer->tail_bytes = 0;
 	/* Without its end the next line would be the rest of this one. */
-	writer->owes_end |= writer->continued;
+	writer->end_missing |= writer->continued;
 	writer->continued = false;
 	writer->skipping = records == 0;
 	k2i_writer_drop(writer, status, records ? records : 1);
@@ -247,10 +247,10 @@ int k2i_writer_tail_end(struct k2hft_writer *writer)
 				  .flags = continued_flag(writer)};
 	int status;
 
-	if (!writer->tail_bytes && !writer->owes_end)
+	if (!writer->tail_bytes && !writer->end_missing)
 		return 0;
 	k2i_writer_enter(writer);
-	status = k2i_writer_end_owed(writer);
+	status = k2i_writer_end_put(writer);
 	if (status == 0 && writer->tail_bytes)
 		status = k2i_writer_put(writer, &piece);
 	if (status == 0) {
@@ -282,7 +282,7 @@ int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *byt
 		return -EBUSY;
 	k2i_writer_enter(writer);
 	k2i_writer_commit_open(writer, true);
-	status = k2i_writer_end_owed(writer);
+	status = k2i_writer_end_put(writer);
 	if (status == 0)
 		status = k2i_writer_claim(writer, writer->tail_bytes + smaller(run_bytes, RESERVE_BYTES_MIN),
 					  writer->tail_bytes + run_bytes, false, &claimed, &claimed_bytes);

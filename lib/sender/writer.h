@@ -13,7 +13,7 @@
 
 /*
  * The inside of a writer. It fills a claim of its ring, the open chunk, in place; records in it are not committed yet.
- * Who may touch the open chunk, and how the client's thread gets at it, is said in sender_seal.c.
+ * Who may touch the open chunk, and how the client's thread gets at it, is said in seal.c.
  */
 
 /* How large an open chunk is: begins small, so that a writer with little to say takes little of the ring. */
@@ -34,7 +34,7 @@ struct k2i_writer_lane {
 };
 
 struct k2hft_writer {
-	/* Both sides: see sender_seal.c. */
+	/* Both sides: see seal.c. */
 	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint32_t) busy; /* its thread is inside a call */
 	_Atomic(uint32_t) open;                                /* there is, or is about to be, an open chunk */
 	bool asymmetric;                                       /* the cheap side of the handshake may be used */
@@ -60,13 +60,13 @@ struct k2hft_writer {
 	struct k2hft_sender *sender;
 	struct k2i_writer_lane to; /* where its chunks go */
 	uint32_t writer_pid;
-	bool announce;     /* a chunk was begun in this call: the client may sleep and not know of it */
-	bool each_call;    /* attached: what a call wrote is committed by it */
-	bool skipping;     /* the rest of a line of which something was dropped */
-	bool owes_end;     /* the begin of such a line is out: its end goes before what follows */
-	uint64_t looked_s; /* attached: second, from 1 on, in which it last looked whether anybody sends */
-	size_t much_bytes; /* committed at once or in full chunks since this thread last sent */
-	uint8_t *tail;     /* what k2hft_writer_lines was given behind the last LF */
+	bool announce;       /* a chunk was begun in this call: the client may sleep and not know of it */
+	bool each_call;      /* attached: what a call wrote is committed by it */
+	bool skipping;       /* the rest of a line of which something was dropped */
+	bool end_missing;    /* the begin of such a line is out: its end goes before what follows */
+	uint64_t looked_s;   /* attached: second, from 1 on, in which it last looked whether anybody sends */
+	size_t unsent_bytes; /* committed at once or in full chunks since this thread last sent */
+	uint8_t *tail;       /* what k2hft_writer_lines was given behind the last LF */
 	size_t tail_bytes, tail_room;
 	uint8_t *reserved; /* k2hft_writer_reserve */
 	size_t reserved_bytes;
@@ -118,7 +118,7 @@ static inline void k2i_writer_count_sealed(struct k2hft_writer *writer, uint64_t
 	atomic_store_explicit(&writer->sealed_records, sealed + records, memory_order_release); /* edge S5 */
 }
 
-/* writer_chunk.c. All but seal need k2i_writer_enter before. */
+/* chunk.c. All but seal need k2i_writer_enter before. */
 
 /* Commits the open chunk if there is one; `early`: it was not full. */
 void k2i_writer_commit_open(struct k2hft_writer *writer, bool early);
@@ -153,15 +153,15 @@ int k2i_writer_answer(struct k2hft_writer *writer, int status);
 /* writer.c */
 
 /* Line ends that closed writers owe; one for which there is no room is given up. Whether there were any. */
-bool k2i_writers_pay(struct k2hft_sender *sender);
+bool k2i_writers_end_lines(struct k2hft_sender *sender);
 
-/* writer_text.c */
+/* text.c */
 
-/* The line end that `owes_end` asks for, if it does. Errors as k2i_writer_put's. */
-int k2i_writer_end_owed(struct k2hft_writer *writer);
+/* The line end that `end_missing` asks for, if it does. Errors as k2i_writer_put's. */
+int k2i_writer_end_put(struct k2hft_writer *writer);
 /* Sends what the last text left behind its last LF, as close does. Errors as k2hft_writer_lines's: nothing changed. */
 int k2i_writer_tail_end(struct k2hft_writer *writer);
-/* Drops it instead, if there is any, because of `status`. If the line is out in pieces, its end is owed then. */
+/* Drops it instead, if there is any, because of `status`. If the line is out in pieces, its end is missing then. */
 void k2i_writer_tail_drop(struct k2hft_writer *writer, int status);
 
 #endif

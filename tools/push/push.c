@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <netdb.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,20 +23,6 @@
 #define STANDARD_INPUT "stdin"
 /* A ring in memory: what goes through fits the processor's cache better than through the library's default. */
 #define MEMORY_RING_BYTES (8u * 1024 * 1024)
-
-static atomic_int interrupts;
-
-int push_interrupts(void)
-{
-	return atomic_load_explicit(&interrupts, memory_order_relaxed);
-}
-
-static void interrupted(int number)
-{
-	/* A terminal that goes says so more than once: itself, and by its shell. */
-	if (number != SIGHUP || push_interrupts() == 0)
-		atomic_fetch_add_explicit(&interrupts, 1, memory_order_relaxed);
-}
 
 static const char help[] =
 	"usage: k2hft push [OPTION]... {-c FILE | -r HOST[:PORT]} [FILE]...\n"
@@ -328,18 +312,6 @@ static int push_run(struct push *push, char **names)
 	return status ? status : drained;
 }
 
-static void signals_set(void)
-{
-	struct sigaction action = {.sa_handler = interrupted}, before;
-
-	/* Not SA_RESTART: a read that waits is to end. */
-	(void)sigaction(SIGINT, &action, NULL);
-	(void)sigaction(SIGTERM, &action, NULL);
-	/* A signal that nohup(1) has turned off stays so. */
-	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-		(void)sigaction(SIGHUP, &action, NULL);
-}
-
 int k2i_command_push(int argc, char **argv)
 {
 	struct push push = {0};
@@ -355,7 +327,7 @@ int k2i_command_push(int argc, char **argv)
 	if (status == STATUS_OK)
 		status = receiver_resolve(&push);
 	if (status == STATUS_OK) {
-		signals_set();
+		push_signals_set();
 		status = push_run(&push, argv + optind);
 	}
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);

@@ -35,16 +35,17 @@ struct push {
 
 #define push_error(...) command_error("push", __VA_ARGS__)
 #define push_failed(status, ...) command_failed(status, "push", __VA_ARGS__)
-/* How often SIGINT or SIGTERM came, or SIGHUP as the first of them. */
+/* interrupts.c: how often SIGINT or SIGTERM came, or SIGHUP as the first of them. */
 int push_interrupts(void);
+void push_signals_set(void);
 
-/* push_input.c: 0; STATUS_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
+/* input.c: 0; STATUS_FAILED with its message written; -EINTR an interrupt came: what was read is sent. */
 int push_input(struct push *push, int descriptor, const char *name, const char *path);
 
-/* push_tls.c: TLS as the options have it, if they do. Exit status, with the message. */
+/* tls.c: TLS as the options have it, if they do. Exit status, with the message. */
 int push_tls_take(struct push *push);
 
-/* push_progress.c */
+/* progress.c */
 /* To be called now and then: writes the progress line. */
 void push_progress(struct push *push);
 /* STATUS_FAILED with its message: the receiver could not be reached in time. */

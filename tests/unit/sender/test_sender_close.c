@@ -136,7 +136,7 @@ static void who_waited_for_room_may_owe_an_end(void **state)
 	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
 	assert_int_equal(k2hft_sender_stats(sender, &stats), 0);
 	assert_int_equal(stats.dropped_records, 1);
-	assert_non_null(sender->owing);
+	assert_non_null(sender->unended);
 	assert_int_equal(k2hft_sender_close(sender, 0), -ETIMEDOUT);
 }
 
