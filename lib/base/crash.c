@@ -10,25 +10,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define STEPS 32u
+#define NAME_BYTES 60u
 
 /* tests/faults/parts/crash.py knows this layout. */
 struct plan {
 	_Atomic uint32_t step; /* the one that is waited for; each is one death */
 	_Atomic uint32_t step_count;
 	struct {
-		uint32_t point;
 		_Atomic uint32_t passes; /* until it happens */
+		char point[NAME_BYTES];
 	} steps[STEPS];
-	_Atomic uint64_t passed[K2I_CRASH_COUNT];
 };
 
 static struct plan *plan;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* Before the plan goes on: other threads, which still run on for a moment, must not take its next step for this death. */
+/* Set before the plan goes on: other threads run on for a moment and must not take its next step for this death. */
 static atomic_bool dying;
 
 static void plan_map(void)
@@ -44,24 +45,23 @@ static void plan_map(void)
 		plan = mapped;
 }
 
-void k2i_crash(enum k2i_crash_point point)
+void k2i_crash(const char *point)
 {
 	uint32_t step;
 
 	(void)pthread_once(&once, plan_map);
 	if (!plan)
 		return;
-	(void)atomic_fetch_add(&plan->passed[point], 1);
 	step = atomic_load(&plan->step);
-	if (step >= atomic_load(&plan->step_count) || step >= STEPS || plan->steps[step].point != (uint32_t)point ||
-	    atomic_load(&dying))
+	if (step >= atomic_load(&plan->step_count) || step >= STEPS ||
+	    strncmp(plan->steps[step].point, point, NAME_BYTES) != 0 || atomic_load(&dying))
 		return;
 	if (atomic_fetch_sub(&plan->steps[step].passes, 1) != 1)
 		return;
 	atomic_store(&dying, true);
 	atomic_store(&plan->step, step + 1);
 	(void)kill(getpid(), SIGKILL);
-	/* Others run on as they do when somebody else kills the process; this one not. */
+	/* The signal can come late: this thread goes no further. */
 	for (;;)
 		(void)pause();
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Death at each point of lib/base/crash.def, under load: all records there, once, in order.
+"""Death at each point of the tables crash.def, under load: all records there, once, in order.
 
     tests/faults/crash.py [--seed SEED] [--jobs N] [--point NAME]... [--times N]... [--seconds S] [--record] [-v]
     make check-crash [SEED=S] [JOBS=N] [RECORD=1]
@@ -10,15 +10,13 @@ the process whose turn it is dies, once in one lap and five times in a row in an
 keeper does it. Half of the laps are at level synced. A point that is never reached is a failure. --seconds: a sample of
 the points, until the time is over. B is a build with K2I_CRASH_POINTS.
 """
-import os
 import sys
 
-from parts.crash import Crash, Plan, points_of
+from parts.crash import POINTS, Crash, Plan
 from parts.harness import Harness, options_of, parser_of, run
 from parts.world import World
 
 LAPS_IN_WORLD = 15
-POINTS = points_of(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lib", "base", "crash.def"))
 
 
 class Crashes(Harness):
@@ -30,7 +28,7 @@ class Crashes(Harness):
             turn = self.random.randrange(2)
             for number, times in enumerate(self.options.times or (1, 5)):
                 level = "synced" if point.need == "synced" or (number + turn) % 2 else "written"
-                levels[level].append(Crash.of(POINTS, point, self.random.choice(point.roles()), times))
+                levels[level].append(Crash.of(point, self.random.choice(point.roles()), times))
         for laps in levels.values():
             self.random.shuffle(laps)
         while any(levels.values()):

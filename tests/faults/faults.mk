@@ -8,11 +8,11 @@ check-faults: deps      ## FAULTS faults (200) under load; SEED=S JOBS=N; RECORD
 	$(call remake) all unit
 	$(Q)B='$(B)' tests/faults/faults.py --faults $(or $(FAULTS),200) $(in_jobs)
 
-# The build in which processes can be made to die at each point of lib/base/crash.def.
+# The build in which processes can be made to die at each point of the tables crash.def.
 B_CRASH := build-crash
 crash-build: deps
 	$(call remake) B=$(B_CRASH) CPPFLAGS='$(CPPFLAGS) -DK2I_CRASH_POINTS' all $(B_CRASH)/tests/tools/ring_client
-check-crash: crash-build ## death at each point of lib/base/crash.def, once and five times; SEED JOBS RECORD=1
+check-crash: crash-build ## death at each point of the tables crash.def, once and five times; SEED JOBS RECORD=1
 	$(Q)B=$(B_CRASH) tests/faults/crash.py $(in_jobs)
 
 check-power-cut: deps   ## CUTS power cuts (1000) of the receiver's machine; SEED=S

@@ -11,7 +11,7 @@ FLOORS = (
     (1, r"lib/(ring|frame)/\w+\.[ch]|include/k2hft/(ring|frame|chunk)\.h"),
     (2, r"lib/(batch|client|net|net/tls|sender)/\w+\.[ch]|include/k2hft/(client|sender|k2hft)\.h"),
     (3, r"lib/(config|app/\w+)/\w+\.(c|h|def)|include/k2hft/config\.h"),
-    (4, r"(fuse|receiver|tools)/(\w+/)*\w+\.[ch]"),
+    (4, r"(fuse|receiver|tools)/(\w+/)*\w+\.(c|h|def)"),
 )
 OWNERS = (
     (r"xxhash\.h", r"lib/base/hash_xxh3\.h"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Death at the named points of lib/base/crash.def, in a build that has them."""
+"""Death at the named points of the tables crash.def, in a build that has them."""
 import contextlib
 import mmap
 import os
@@ -11,9 +11,10 @@ import time
 from .kinds import Fault
 from .process import Trouble, quiet, wait_until
 
-STEPS = 32
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+TABLES = [os.path.join(TOP, folder, "base", "crash.def") for folder in ("lib", "fuse", "receiver")]
 STEPS_AT = 8
-PASSED_AT = STEPS_AT + STEPS * 8
+STEP = "=I60s"
 PLAN_BYTES = 4096
 # In a ring's file.
 CAPACITY_AT = 32
@@ -25,8 +26,7 @@ ROLES = {"sender": ("push", "library", "mount"), "mount": ("mount",), "receiver"
 
 
 class Point:
-    def __init__(self, number, name, who, need):
-        self.number = number
+    def __init__(self, name, who, need):
         self.name = name
         self.who = who
         self.need = need
@@ -40,11 +40,17 @@ class Point:
         return ROLES[self.who]
 
 
-def points_of(path):
-    """All of lib/base/crash.def, by name."""
-    with open(path, encoding="utf-8") as file:
-        found = re.findall(r'^K2I_CRASH_POINT\((\w+), "([^"]*)", "([^"]*)"\)', file.read(), re.M)
-    return {name: Point(number, name, who, need) for number, (name, who, need) in enumerate(found)}
+def points_of(paths):
+    """All points of the tables, by name."""
+    points = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for row in re.findall(r'^K2I_CRASH_POINT\((\w+), "([^"]*)", "([^"]*)"\)', file.read(), re.M):
+                points[row[0]] = Point(*row)
+    return points
+
+
+POINTS = points_of(TABLES)
 
 
 class Plan:
@@ -60,29 +66,26 @@ class Plan:
         """[(point, passes)...]: a death for each."""
         self.memory[4:8] = struct.pack("=I", 0)
         for number, (point, passes) in enumerate(steps):
-            struct.pack_into("=II", self.memory, STEPS_AT + 8 * number, point.number, passes)
+            struct.pack_into(STEP, self.memory, STEPS_AT + struct.calcsize(STEP) * number, passes, point.name.encode())
         self.memory[0:4] = struct.pack("=I", 0)
         self.memory[4:8] = struct.pack("=I", len(steps))
 
     def step(self):
         return struct.unpack_from("=I", self.memory)[0]
 
-    def passed(self, point):
-        return struct.unpack_from("=Q", self.memory, PASSED_AT + 8 * point.number)[0]
-
 
 class Crash(Fault):
     """Of a class of its own for each point and role, made by `of`."""
-    points = point = role = None
+    point = role = None
     times = 1
 
     def __init_subclass__(cls):
         """Not one of kinds.ALL."""
 
     @classmethod
-    def of(cls, points, point, role, times):
+    def of(cls, point, role, times):
         return type(f"Crash_{point.name}", (cls,),
-                    {"name": point.name, "points": points, "point": point, "role": role, "times": times})
+                    {"name": point.name, "point": point, "role": role, "times": times})
 
     def __init__(self, lap):
         super().__init__(lap)
@@ -92,7 +95,7 @@ class Crash(Fault):
 
     def steps(self):
         first = re.fullmatch(r"after (\w+)", self.point.need)
-        before = [(self.points[first.group(1)], self.random.randrange(1, 10))] if first else []
+        before = [(POINTS[first.group(1)], self.random.randrange(1, 10))] if first else []
         hot = self.point.need in ("", "longer claims", "synced")
         steps = []
         for number in range(self.times):
@@ -116,7 +119,7 @@ class Crash(Fault):
         while self.plan.step() < len(steps):
             if time.monotonic() > until:
                 raise Trouble(f"{self.point.name} in {self.role}: {self.plan.step()} of {len(steps)} deaths in "
-                              f"{REACHED_S} s; passed {self.plan.passed(self.point)} times")
+                              f"{REACHED_S} s")
             self.revive()
             time.sleep(0.005)
         self.settle()
