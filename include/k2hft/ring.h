@@ -100,11 +100,11 @@ struct k2hft_ring_stats {
  * that are gone are discarded, damaged entries are skipped and counted. The caller becomes the ring's one consumer. A
  * new file has mode 0600 and is allocated as a whole. Free `*ring` with k2hft_ring_close. Any thread.
  *
- * -EINVAL an option is out of range or not known; -EBUSY this process or another one is the consumer of the file now;
- * -ENOSPC there is no room for the file; -EFBIG it would exceed RLIMIT_FSIZE; -EPROTO the file is not a ring, or has a
- * layout that this version does not know; -EMFILE no descriptors are left (a ring takes four); -ENOMEM; others as
- * open(2), mmap(2), memfd_create(2), posix_fallocate(3), fdatasync(2), link(2), rename(2), and fcntl(2) for a lock on
- * the file. Since 0.1.0.
+ * -EINVAL an option is out of range or not known; -EBUSY this process or another one is the consumer of the file now,
+ * or another process kept a lock on byte 1 of the file for a second; -ENOSPC there is no room for the file; -EFBIG it
+ * would exceed RLIMIT_FSIZE; -EPROTO the file is not a ring, or has a layout that this version does not know; -EMFILE
+ * no descriptors are left (a ring takes four); -ENOMEM; others as open(2), mmap(2), memfd_create(2),
+ * posix_fallocate(3), fdatasync(2), link(2), rename(2), and fcntl(2) for a lock on the file. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring);
 

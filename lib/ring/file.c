@@ -126,26 +126,13 @@ int k2i_ring_temporary_create(const char *folder, uint64_t capacity)
 	return error;
 }
 
-/*
- * On a file system without hard links, as FAT and exFAT are. Another process that makes this ring can't come in between: it
- * needs the lock of the name `from`.
- */
-static int name_move(const char *from, const char *path)
-{
-	struct stat file;
-
-	if (lstat(path, &file) == 0)
-		return -EEXIST;
-	return errno == ENOENT && rename(from, path) == 0 ? 0 : -errno;
-}
-
 /* Gives the finished file its name. -EEXIST: there is one of that name, and it is not to be replaced. */
 static int name_give(const char *from, const char *path, bool replace)
 {
 	if (replace)
 		return rename(from, path) ? -errno : 0;
 	if (link(from, path))
-		return errno == EPERM || errno == EOPNOTSUPP ? name_move(from, path) : -errno;
+		return -errno;
 	K2I_CRASH(ring_file_linked);
 	(void)unlink(from);
 	return 0;
@@ -177,7 +164,8 @@ static int leftover_remove(const char *making, bool wait)
 	if (!error && !S_ISREG(file.st_mode))
 		error = -EEXIST;
 	if (!error)
-		error = wait ? k2i_ring_lock(descriptor, K2I_LOCK_OPEN) : k2i_ring_lock_try(descriptor, K2I_LOCK_OPEN);
+		error = wait ? k2i_ring_lock(descriptor, K2I_LOCK_OPEN, making)
+			     : k2i_ring_lock_try(descriptor, K2I_LOCK_OPEN);
 	if (!error && still_named(descriptor, making) && unlink(making))
 		error = -errno;
 	(void)close(descriptor);
@@ -194,7 +182,7 @@ static int making_open(const char *making)
 	descriptor = open(making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (descriptor < 0)
 		return -errno;
-	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
+	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN, making);
 	/* One who came before the lock may have taken it for left behind. */
 	if (!error && !still_named(descriptor, making))
 		error = -EAGAIN;
@@ -277,7 +265,7 @@ static int existing_take(int descriptor, const char *path, bool fresh, struct k2
 		return -errno;
 	if (!S_ISREG(file.st_mode))
 		return -EPROTO;
-	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN);
+	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN, path);
 	if (error)
 		return error;
 	known = k2i_ring_identify(descriptor, &header, &cut);

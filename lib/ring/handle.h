@@ -133,7 +133,8 @@ void k2i_consumer_wake(struct k2hft_ring *ring);
 void k2i_space_wake(struct k2hft_ring *ring);
 
 /* lock.c: locks in the file, which end with the process. 0 or -errno. */
-int k2i_ring_lock(int descriptor, unsigned lock);
+/* Waits for up to a second. -EBUSY: somebody keeps the lock, which the log tells of the file `path`. */
+int k2i_ring_lock(int descriptor, unsigned lock, const char *path);
 int k2i_ring_lock_try(int descriptor, unsigned lock);
 void k2i_ring_unlock(int descriptor, unsigned lock);
 bool k2i_ring_locked(int descriptor, unsigned lock);

@@ -3,8 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "base/cancel.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+/* A lock that waits in the kernel would wait for ever for any process that may read the file and locks it. */
+#define LOCK_WAIT_NS K2I_SECOND_NS
+#define LOCK_PAUSE_NS K2I_MILLISECOND_NS
 
 /*
  * Locks on single bytes of the file, of the kind that belongs to the open file: the kernel ends them with the last
@@ -23,14 +30,27 @@ static int lock_set(int descriptor, int command, short type, unsigned lock)
 	return error == -EACCES || error == -EAGAIN ? -EBUSY : error;
 }
 
-int k2i_ring_lock(int descriptor, unsigned lock)
-{
-	return lock_set(descriptor, F_OFD_SETLKW, F_WRLCK, lock);
-}
-
 int k2i_ring_lock_try(int descriptor, unsigned lock)
 {
 	return lock_set(descriptor, F_OFD_SETLK, F_WRLCK, lock);
+}
+
+int k2i_ring_lock(int descriptor, unsigned lock, const char *path)
+{
+	uint64_t begin_ns = k2i_clock_now_ns();
+	struct timespec pause = k2i_timespec(LOCK_PAUSE_NS);
+	int kept = errno, error = k2i_ring_lock_try(descriptor, lock), cancel_state;
+
+	while (error == -EBUSY && k2i_clock_now_ns() - begin_ns < LOCK_WAIT_NS) {
+		cancel_state = k2i_cancel_disable();
+		(void)nanosleep(&pause, NULL);
+		k2i_cancel_restore(cancel_state);
+		error = k2i_ring_lock_try(descriptor, lock);
+	}
+	errno = kept;
+	if (error == -EBUSY)
+		k2i_log(K2HFT_LOG_ERROR, "ring: another process keeps a lock on byte %u of %s", lock, path);
+	return error;
 }
 
 void k2i_ring_unlock(int descriptor, unsigned lock)

@@ -266,16 +266,6 @@ static int child_status(void)
 	return WEXITSTATUS(status);
 }
 
-static int link_error; /* 0: there are hard links */
-
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to)
-{
-	errno = link_error;
-	return link_error ? -1 : __real_link(from, to);
-}
-
 /* Many processes make the same ring at once: a single one is its consumer, and nothing is left beside it. */
 static void one_of_many_makes_it(void **state)
 {
@@ -302,16 +292,21 @@ static void one_of_many_makes_it(void **state)
 	}
 }
 
-/* As on FAT and exFAT. */
-static void one_of_many_makes_it_without_links(void **state)
+/* A process that may only read the file can lock it: an open does not wait for that for ever. */
+static void a_readers_lock_is_not_waited_for(void **state)
 {
-	static const int errors[] = {EPERM, EOPNOTSUPP};
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = K2I_LOCK_OPEN, .l_len = 1};
+	struct files *files = *state;
+	int descriptor;
 
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		link_error = errors[i];
-		one_of_many_makes_it(state);
-	}
-	link_error = 0;
+	k2hft_ring_close(file_ring(files->path, 0));
+	descriptor = open(files->path, O_RDONLY | O_CLOEXEC);
+	assert_true(descriptor >= 0);
+	assert_int_equal(fcntl(descriptor, F_OFD_SETLK, &lock), 0);
+	assert_int_equal(open_answer(files->path, 0), -EBUSY);
+	assert_int_equal(open_answer(files->path, K2HFT_RING_FRESH), -EBUSY);
+	(void)close(descriptor);
+	assert_int_equal(open_answer(files->path, 0), 0);
 }
 
 static int64_t missing_bytes(const char *path)
@@ -595,7 +590,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_temporary_loses_its_name, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_is_being_made_stays, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(one_of_many_makes_it, files_make, files_remove),
-		cmocka_unit_test_setup_teardown(one_of_many_makes_it_without_links, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(a_readers_lock_is_not_waited_for, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(holes_are_filled, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(free_room_is_cleared_and_nothing_else, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(free_room_is_not_read, files_make, files_remove),
