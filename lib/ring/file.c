@@ -79,9 +79,9 @@ static int allocate(int descriptor, uint64_t capacity)
 }
 
 /*
- * What was allocated and not written is a hole in a copy of the file. posix_fallocate(3) could write there while somebody
- * who is attached does: a file system that can't do better keeps the hole. Memory, which has no name, is taken when it is
- * used.
+ * A copy of the file has holes where the original was allocated and not written. posix_fallocate(3) could write there
+ * while an attached process does: a file system that can't do better keeps the hole. Memory, which has no name, is
+ * taken when it is used.
  */
 static int holes_fill(int descriptor, const struct stat *file)
 {
@@ -152,7 +152,7 @@ static int making_name(const char *path, char making[PATH_MAX])
 	return snprintf(making, PATH_MAX, "%s.k2hft-new", path) >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* What a process that died has left. -EBUSY: somebody is making one and was not waited for. */
+/* Removes the file of a process that died while it made a ring. -EBUSY: a live one is making it, and `wait` is not set. */
 static int leftover_remove(const char *making, bool wait)
 {
 	int descriptor = open(making, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), error;
@@ -183,7 +183,7 @@ static int making_open(const char *making)
 	if (descriptor < 0)
 		return -errno;
 	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN, making);
-	/* One who came before the lock may have taken it for left behind. */
+	/* A process that came before the lock may have taken the file for left behind. */
 	if (!error && !still_named(descriptor, making))
 		error = -EAGAIN;
 	if (!error)
@@ -201,7 +201,7 @@ static int file_create(const char *path, bool replace, struct k2i_ring_found *fo
 	char making[PATH_MAX];
 	int error = making_name(path, making), descriptor;
 
-	/* One that could not be mapped would have replaced another for nothing. */
+	/* A ring that could not be mapped would replace another for nothing. */
 	if (!error)
 		error = k2i_ring_map_check(found->capacity);
 	if (error)
@@ -238,7 +238,7 @@ static int place_take(int descriptor, const struct k2i_ring_header *header, bool
 }
 
 /*
- * What is beside a ring that has its name: room on the disk that nothing else would ever give back. The second name of the
+ * Removes the file that is left beside a ring: nothing else would give back its room on the disk. The second name of the
  * ring itself is nobody's: whoever made it had the lock that `descriptor` has.
  */
 static void leftover_forget(int descriptor, const char *path)
@@ -277,7 +277,7 @@ static int existing_take(int descriptor, const char *path, bool fresh, struct k2
 	leftover_forget(descriptor, path);
 	if (fresh || file.st_size == 0)
 		return 1;
-	/* What was cut off comes back as zeros, which the ring takes for damage. */
+	/* The end that was cut off comes back as zeros, which the ring takes for damage. */
 	found->cut_bytes = cut ? (uint64_t)file.st_size : 0;
 	if (cut)
 		known = allocate(descriptor, header.capacity);

@@ -112,7 +112,7 @@ void k2i_slots_sweep(struct k2hft_ring *ring);
 /* For a new consumer: places of processes that are gone, or of the consumer before, are marked so for good. */
 void k2i_slots_inherit(struct k2hft_ring *ring, const struct k2i_process *before, bool rebooted);
 
-/* Who has or makes a claim at a position. Read what the essay of ring.c says of looking for owners. */
+/* The owner of a claim at a position, also of one that is being made. ring.c says how owners are looked for. */
 enum k2i_owner { K2I_OWNER_NONE, K2I_OWNER_DEAD, K2I_OWNER_LIVE };
 /* `*dead` tells one set of dead owners from another; 0: none. */
 enum k2i_owner k2i_owner_find(const struct k2hft_ring *ring, uint64_t position, uint64_t *dead);

@@ -15,8 +15,9 @@
 #include "ring/ring.h"
 
 /*
- * What processes share. Native byte order, except the entries, which go over the wire. Nothing here may change without
- * a new K2I_RING_LAYOUT; what a newer version adds goes into the spare bytes and has a bit in one of the feature words.
+ * The memory that processes share. Native byte order, except the entries, which go over the wire. Nothing here may change
+ * without a new K2I_RING_LAYOUT; additions of a newer version go into the spare bytes and have a bit in one of the
+ * feature words.
  */
 #define K2I_RING_MAGIC UINT64_C(0x01676e697254464b) /* a file of the other byte order has another one */
 #define K2I_RING_LAYOUT 1u
@@ -66,7 +67,7 @@ struct k2i_ring_header {
 	alignas(K2I_LINE_BYTES) _Atomic uint32_t space_sequence; /* futex */
 	_Atomic uint32_t space_waiters;
 
-	/* Who the consumer is. */
+	/* The consumer's process. */
 	alignas(K2I_LINE_BYTES) _Atomic uint64_t consumer; /* as k2i_slot.owner; 0: none */
 	_Atomic uint64_t consumer_namespace;
 	_Atomic uint64_t epoch;
@@ -112,7 +113,7 @@ struct k2i_stream {
 	char host[K2HFT_STREAM_HOST_BYTES_MAX + 1];
 };
 
-/* A chunk's header, frame/wire.h, as the words that the ring writes. Of a gap only the mark need exist. */
+/* A chunk's header, frame/wire.h, as the words that the ring writes. A gap needs only the mark. */
 struct k2i_entry {
 	_Atomic uint64_t mark;
 	_Atomic uint64_t stream_records;

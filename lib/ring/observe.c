@@ -6,7 +6,7 @@
 
 #include "ring/map.h"
 
-/* What lies in front of the data. Read and not mapped: a file that is cut meanwhile would answer a look with a signal. */
+/* The part in front of the data is read and not mapped: a file that is cut meanwhile would be a SIGBUS. */
 static int front_read(int descriptor, uint8_t *front)
 {
 	size_t got = 0;

@@ -83,9 +83,9 @@ static int file_get(const struct k2hft_ring_options *options, struct k2i_ring_fo
 }
 
 /*
- * What the consumer before has left: its claims, those of the dead, and what a power cut can have done. -EPROTO: its
- * positions can't be; they were checked in the file, but processes that are still attached can write to it. Others as
- * k2i_boot_id: then nothing was changed.
+ * Takes over from the consumer before: its claims, those of the dead, and the marks that a power cut can leave. -EPROTO:
+ * the positions are impossible; they were checked in the file, but processes that are still attached can write to it.
+ * Others as k2i_boot_id: then nothing was changed.
  */
 static int inherit(struct k2hft_ring *ring)
 {
@@ -165,7 +165,7 @@ static void consumer_begin(struct k2hft_ring *ring)
 	atomic_store_explicit(&header->consumer, ring->process.owner, memory_order_release);
 }
 
-/* What a handle needs beside the file: taken first, since a file may be replaced, and what was in it is then gone. */
+/* Takes memory and descriptors before the file is touched: a failure must not come when a ring was replaced already. */
 static int consumer_make(struct k2hft_ring **ring)
 {
 	struct k2hft_ring *made = handle_new();

@@ -68,7 +68,7 @@ static uint64_t namespace_number(const char *of_process, const char *of_thread)
 	return stat(of_process, &found) && stat(of_thread, &found) ? 0 : found.st_ino;
 }
 
-/* Of pids, and of the clock by which their processes' starts are told: another has other numbers for the same. */
+/* The namespaces of pids and of the clock that dates their starts: another has other numbers for the same process. */
 static uint64_t namespace_own(void)
 {
 	uint64_t pids = namespace_number("/proc/self/ns/pid", "/proc/thread-self/ns/pid");

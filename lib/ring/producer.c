@@ -190,7 +190,7 @@ static void chunk_write(struct k2hft_ring *ring, uint64_t begin, const struct k2
 	atomic_store_explicit(&entry->stream_records, htole64(stream_records), memory_order_relaxed);
 	atomic_store_explicit(&entry->time_ns, htole64(chunk->time_ns), memory_order_relaxed);
 	atomic_store_explicit(&entry->rest, htole64(rest), memory_order_relaxed);
-	/* What was there before must not go over the wire. */
+	/* The bytes of an earlier lap must not go over the wire. */
 	memset(lead, 0, lead_bytes);
 	memset(lead + lead_bytes + bytes, 0, pad_bytes);
 }

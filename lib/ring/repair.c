@@ -8,7 +8,7 @@
 
 #include "base/crash.h"
 
-/* What stands at a position below the tail. */
+/* The kinds of content at a position below the tail. */
 enum place {
 	PLACE_CHUNK,
 	PLACE_GAP,

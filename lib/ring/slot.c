@@ -88,7 +88,7 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 /* The same in place of one who is dead and left nothing to settle. */
 static bool slot_take_back(struct k2hft_ring *ring, struct k2i_slot *slot)
 {
-	/* A8: for the namespace. What a dead owner wrote before it was found dead is there; a live one is left alone. */
+	/* A8: for the namespace. A dead owner's words from before it was found dead are there; a live one is left alone. */
 	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 
 	if (owner == 0 || slot_alive(ring, slot, owner))

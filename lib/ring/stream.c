@@ -16,7 +16,7 @@
  * until the head has passed the tail of that moment, or come to the tail: then none of its chunks is left.
  *
  * A process that is attached can end without releasing: what it alone had declared is taken back when a number is wanted
- * and none is free. What the consumer declared, its successor may go on with and release: that stays.
+ * and none is free. The consumer's own declarations stay: its successor may go on with them and release them.
  */
 
 /* The consumer's copy of a stream: it stays as it is, whatever other processes write. */
@@ -133,7 +133,7 @@ static bool stream_same(struct k2i_stream *known, const struct k2hft_stream *str
 	       strncmp(known->host, stream->host, sizeof(known->host)) == 0;
 }
 
-/* Who has all references; owner 0: several have, or nobody knows. */
+/* The process that has all references; owner 0: several have, or nobody knows. */
 static struct k2i_process declarer(struct k2i_stream *stream)
 {
 	/* relaxed: changed under the lock, or when the ring is being opened. */
@@ -184,7 +184,7 @@ static bool stream_left(const struct k2hft_ring *ring, struct k2i_stream *stream
 	       !k2i_process_alive(&ring->process, &process);
 }
 
-/* One more reference of this process. */
+/* Adds a reference of this process. */
 static void references_add(struct k2hft_ring *ring, struct k2i_stream *stream)
 {
 	struct k2i_process process = declarer(stream);
