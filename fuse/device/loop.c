@@ -191,6 +191,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.answer_bytes = request->bytes - sizeof(request->head),
 		.claim = request->claim,
 		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
+		.aside = mount->loop->body,
 	};
 
 	/* What goes through the cache has the kernel ask for that by a SETATTR. */
@@ -212,6 +213,7 @@ static void serve_answer(struct k2i_mount *mount, const struct request *request)
 		.bytes = request->bytes - sizeof(request->head),
 		.claim = request->claim,
 		.claim_bytes = K2I_HEADROOM_BYTES + request->body_room,
+		.aside = mount->loop->body,
 	};
 
 	k2i_pull_answer(mount, request->head.in.nodeid, request->head.in.unique, &write);

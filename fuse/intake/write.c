@@ -6,16 +6,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "fuse/cached/writeback_pull.h"
 #include "fuse/intake/handles.h"
 #include "fuse/base/mount.h"
-#include "fuse/ops/stat.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/intake/advance.h"
 #include "fuse/intake/queue.h"
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
-#include "fuse/device/loop.h"
 
 /* Ends it at once if nothing waits. The same. */
 static int end_held(struct k2i_mount *mount, struct k2i_handle *handle)
@@ -101,7 +98,7 @@ static int queue_data(struct k2i_mount *mount, const struct k2i_write *write, co
 
 	/* Ending others' records drops the claim. */
 	if (write->claim && mount->handles->flushed_first)
-		data = memcpy(mount->loop->body, write->data, write->bytes);
+		data = memcpy(write->aside, write->data, write->bytes);
 	status = end_closed(mount, item->handle);
 	return status ? status : k2i_queue_add(mount, item, data);
 }

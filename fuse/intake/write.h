@@ -22,6 +22,7 @@ struct k2i_write {
 	size_t answer_bytes; /* of the request: what its writer is told */
 	char *claim;         /* begin of the ring memory in which the data is; NULL: it is elsewhere */
 	size_t claim_bytes;
+	char *aside; /* with a claim: memory for `bytes` that outlasts it */
 };
 
 /*

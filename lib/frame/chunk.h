@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <k2hft/ring.h>
+#include <k2hft/chunk.h>
 
 #include "frame/wire.h"
 
