@@ -208,7 +208,7 @@ E2E      := $(call SCRIPTS,e2e)
 check: deps             ## builds, lints and runs every test
 	$(call remake) all unit stress examples
 	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man model) $(LINT)
-lint: deps              ## arrows between folders, banned constructs, sizes, layout of sources, shell scripts
+lint: deps              ## arrows between folders, banned constructs, sizes, prose, layout of sources, shell scripts
 	$(call remake) all
 	$(call run_tests) $(LINT)
 bench: all              ## measures all, 37 minutes, into bench/; goes on where bench/results.json ends

@@ -9,9 +9,9 @@
 #include "fuse/base/journal.h"
 
 /*
- * What the mount counts: counters.def. It is in the memory that outlives a worker, and what a step has counted that is not
- * done when the worker dies is taken back with it, since the next one does it again. Gauges are set when somebody asks. One
- * thread.
+ * The counters of the mount: counters.def. They are in the memory that outlives a worker. Counts of a step that is not
+ * done when the worker dies are taken back with it, since the next one does it again. Gauges are set when somebody
+ * asks. A single thread.
  */
 struct k2i_mount_counts {
 #define K2I_MOUNT_COUNTER(name, kind, loss, help) uint64_t name;

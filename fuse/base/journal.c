@@ -62,7 +62,7 @@ struct store {
 
 static struct store *store;
 static struct block *freed_first;
-/* What this step has kept already, as far as it is remembered. */
+/* The parts that this step has kept already, as far as they are remembered. */
 static struct {
 	const void *memory;
 	size_t bytes;

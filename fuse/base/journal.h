@@ -12,13 +12,13 @@
  * Memory that outlives the process which serves the mount, at the same addresses in its successor, and a journal that
  * makes what is in it whole: whoever changes it keeps what was there before, and what was kept is put back if the
  * process dies before its step is done. A step ends at a point from which the successor can go on: an answer, or a
- * commit to the ring, which decides together with its step. One thread; without k2i_journal_create, as in tests of
+ * commit to the ring, which decides together with its step. A single thread; without k2i_journal_create, as in tests of
  * single parts, the memory is the process's own and nothing is kept.
  */
 int k2i_journal_create(void); /* -ENOMEM */
 void k2i_journal_destroy(void);
 
-/* Memory of any content; NULL. What is freed stays as it is until the step is done. */
+/* Memory of any content; NULL. Freed memory stays as it is until the step is done. */
 void *k2i_journal_alloc(size_t bytes);
 void k2i_journal_free(void *memory);
 /* A copy of `text`; NULL. */
@@ -43,7 +43,7 @@ const void *k2i_journal_last_answer(size_t *bytes);
 int k2i_journal_commit(struct k2hft_producer *producer, const struct k2hft_chunk *chunk, size_t offset, size_t bytes,
 		       bool answered);
 
-/* What a successor does first, with the ring open and nothing released since. */
+/* The first call of a successor, with the ring open and nothing released since. */
 void k2i_journal_settle(const struct k2hft_ring *ring);
 
 #endif

@@ -48,9 +48,9 @@ struct k2i_keeper {
 
 /*
  * A mount: each part is a struct of the file that owns it, and this leads to them, so that a folder sees no part of one
- * above it; fuse/keeper/parts.h holds them all. The folders, from above: keeper, device, ops, cached, intake, copy, tree,
- * base. The mount is in shared memory: a keeper makes it and starts the worker that serves it, and another worker if that
- * dies. One thread serves; the client's thread touches loop->waiting and loop->progress_fd only.
+ * above it; fuse/keeper/parts.h holds them all. The folders, from above: keeper, device, ops, cached, intake, copy,
+ * tree, base. The mount is in shared memory: a keeper makes it and starts the worker that serves it, and another worker
+ * if that dies. A single thread serves; the client's thread touches loop->waiting and loop->progress_fd only.
  */
 struct k2i_mount {
 	const struct k2i_mount_options *options;

@@ -46,8 +46,8 @@ bool k2i_mount_point_is_dead(const char *mount_point)
 }
 
 /*
- * What its worker has unmounted must not be unmounted again, yet only so does libfuse free the name. It leaves the mount
- * point alone if its descriptor says that the other end is gone: a pipe's does.
+ * A mount that its worker has unmounted must not be unmounted again, yet only so does libfuse free the name. It leaves
+ * the mount point alone if its descriptor says that the other end is gone: a pipe's does.
  */
 static void mount_forget(struct fuse_session *session)
 {

@@ -11,7 +11,10 @@ struct k2i_mount;
 int k2i_mount_fail(const char *what, int status);
 /* Whether a mount is there that has no server any more. */
 bool k2i_mount_point_is_dead(const char *mount_point);
-/* What is mounted at `path`, without asking its server, who may be this process; arguments as of statx(2). 0 or -errno. */
+/*
+ * The file system that is mounted at `path`, without asking its server, which may be this process; arguments as of
+ * statx(2). 0 or -errno.
+ */
 int k2i_mount_point_device(int directory_fd, const char *path, int flags, dev_t *device);
 /* Nothing but this mount: what others have mounted at its place since stays. */
 void k2i_mount_point_unmount(struct k2i_mount *mount);

@@ -50,7 +50,7 @@ static const struct fuse_opt option_table[] = {
 	OPTION("disable_run_chmpx", without_effect, 0),
 	OPTION("chmpxlog=%s", ignored_text, 0),
 	OPTION("json=%s", json, 0),
-	/* One thread serves; what mount(8) and fstab(5) say to themselves. */
+	/* Options without effect: a single thread serves; mount(8) and fstab(5) say others to themselves. */
 	OPTION_KEY("-s", KEY_IGNORED),
 	OPTION_KEY("clone_fd", KEY_IGNORED),
 	OPTION_KEY("max_idle_threads=", KEY_IGNORED),

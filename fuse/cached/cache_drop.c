@@ -65,8 +65,8 @@ static bool order_give(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	const uint32_t kept = mount->cache_drop->kept_node;
 
 	/*
-	 * While the ring is full the dropper would wait for it. An order to close the file that it has open is given even so,
-	 * and any order once the mount is to end.
+	 * While the ring is full the dropper would wait for it. An order to close the file that it has open is given
+	 * even so, and any order once the mount is to end.
 	 */
 	if (atomic_load(&mount->cache_dropper->process) == 0 || order_is_pending(mount) || mount->ending ||
 	    (mount->queue->first && !mount->asked && (keep || mount->cache_drop->kept_node != node)))
@@ -75,7 +75,7 @@ static bool order_give(struct k2i_mount *mount, uint32_t node, uint64_t end, boo
 	k2i_node_keep(entry);
 	entry->dropped = order.end;
 	if (k2i_node_path(mount->nodes, node, NULL, order.path, sizeof(order.path)) <= 0) {
-		/* One that has no name any more can't be opened. */
+		/* A file that has no name any more can't be opened. */
 		order.path[0] = '\0';
 		if (kept != node)
 			return false;

@@ -9,13 +9,14 @@
 struct k2i_mount;
 
 /*
- * The worker's side of cache_dropper.h: it orders when pages that have been taken leave the kernel's cache. A file that is
- * written to gets an order when many of its pages have been written back; the kernel does that by itself, so nothing is
- * written sooner than without orders. A file that nobody appends to, or that is closed, gets one when it has some pages.
+ * The worker's side of cache_dropper.h: it orders when pages that have been taken leave the kernel's cache. A file that
+ * is written to gets an order when many of its pages have been written back; the kernel does that by itself, so nothing
+ * is written sooner than without orders. A file that nobody appends to, or that is closed, gets one when it has some
+ * pages.
  *
- * The dropper keeps a file open while that is written to, which keeps the mount as busy as the writer's descriptor does.
- * But umount(8) right behind the last close(2) has to succeed: so a close is answered when the dropper has closed the file,
- * too. There is one order at a time; pages that it does not cover go with the next.
+ * The dropper keeps a file open while that is written to, which keeps the mount as busy as the writer's descriptor
+ * does. But umount(8) right behind the last close(2) has to succeed: so a close is answered when the dropper has closed
+ * the file, too. There is one order at a time; pages that it does not cover go with the next.
  */
 
 struct k2i_cache_drop_wait;

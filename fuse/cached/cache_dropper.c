@@ -24,7 +24,10 @@
 #define SOCKET_FD 3 /* the cache dropper's only one */
 /* It can't be one here, as without close_range(2), and another could not either. */
 #define STATUS_CANNOT 2
-/* One that comes after another that died: whatever ends it over and over has no processor's whole time. */
+/*
+ * A dropper that comes after another that died waits: a fault that ends it over and over does not take a processor's
+ * whole time.
+ */
 #define PAUSE_NS 20000000
 #define END_TRIES 100u
 #define END_PAUSE_NS 10000000
@@ -38,7 +41,7 @@ int k2i_cache_dropper_prepare(struct k2i_mount *mount)
 
 /* ---- the process */
 
-/* What has been mounted over the mount meanwhile, or is where it was, is left alone. -1 */
+/* A file system that has been mounted over the mount meanwhile, or is where it was, is left alone. -1 */
 static int mount_open_below(const struct k2i_mount *mount, const char *path)
 {
 	struct open_how how = {
@@ -78,8 +81,8 @@ static void order_carry_out(const struct k2i_mount *mount, const struct k2i_cach
 		dropped->file = mount_open_below(mount, order->path);
 	dropped->node = order->node;
 	/*
-	 * What is still dirty, or on its way to the worker, is passed over: the next order has it, if there is one. A length
-	 * of 0 would be all of the file.
+	 * Pages that are still dirty, or on their way to the worker, are passed over: the next order has it, if there
+	 * is one. A length of 0 would be all of the file.
 	 */
 	if (dropped->file >= 0 && order->end && !order->keep)
 		(void)sync_file_range(dropped->file, 0, (off_t)order->end,

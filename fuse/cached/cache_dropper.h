@@ -13,10 +13,11 @@ struct k2i_mount;
 
 /*
  * Pages that have been taken are of no use to anybody, yet the kernel keeps them, as it does with those of any file, and
- * logs that nobody reads fill its cache. A process has to open the file to have them dropped (POSIX_FADV_DONTNEED, which
- * passes over pages that are dirty or locked). A process that waits for the worker must not have its /dev/fuse: if both
- * die, the kernel ends the mount only when the last descriptor of that has gone, and until then nothing kills a process
- * that waits for a mount. So the dropper is a process of its own, with no descriptor but a socket and the file's.
+ * logs that nobody reads fill its cache. A process has to open the file to have them dropped (POSIX_FADV_DONTNEED,
+ * which passes over pages that are dirty or locked). A process that waits for the worker must not have its /dev/fuse:
+ * if both die, the kernel ends the mount only when the last descriptor of that has gone, and until then nothing kills a
+ * process that waits for a mount. So the dropper is a process of its own, with no descriptor but a socket and the
+ * file's.
  *
  * The keeper starts it, and again if it dies. The worker gives one order at a time (cache_drop.h).
  */

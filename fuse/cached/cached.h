@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /*
- * Puts the bytes that the kernel's page cache gives of one file in order. It gives pages: they begin before the new bytes,
- * repeat old ones, and come in any order. The file's watermark says up to which offset its bytes were taken. Bytes beyond
- * a gap are kept here, in shared memory (journal.h), which the struct is in too, until the gap has come, or is known for a
- * hole. Bytes that were given first count: a page that was dropped and made again has zeros where it was written before.
- * Zero-initialised; k2i_cached_forget.
+ * Puts the bytes that the kernel's page cache gives of one file in order. It gives pages: they begin before the new
+ * bytes, repeat old ones, and come in any order. The file's watermark says up to which offset its bytes were taken.
+ * Bytes beyond a gap are kept here, in shared memory (journal.h), which the struct is in too, until the gap has come,
+ * or is known for a hole. Bytes that were given first count: a page that was dropped and made again has zeros where it
+ * was written before. Zero-initialised; k2i_cached_forget.
  */
 struct k2i_cached {
 	struct k2i_cached_piece *first; /* by offset, none overlaps another */
@@ -23,7 +23,8 @@ struct k2i_cached_part {
 };
 
 /*
- * `bytes` of data for `offset`: `*part` is to be taken now, new bytes beyond it are kept. -ENOMEM: some could not be kept;
+ * `bytes` of data for `offset`: `*part` is to be taken now, new bytes beyond it are kept. -ENOMEM: some could not be
+ * kept;
  * -EFBIG: no file has such an offset.
  */
 int k2i_cached_give(struct k2i_cached *cached, uint64_t watermark, uint64_t offset, const char *data, size_t bytes,

@@ -43,14 +43,15 @@ int k2i_truncate_probe_prepare(struct k2i_mount *mount)
 
 /*
  * Writes to the kernel's copy of a page, which is not written back. The kernel waits for the page, which somebody can be
- * reading just then (mmap(2), posix_fadvise(2)), and the loop answers such a READ: so the loop must not wait here. Nor may
- * a thread: a worker that is killed is gone when all of its threads are, and its successor only starts then. The process
- * has nothing open but the device, so that the successor does not find the ring in use.
+ * reading just then (mmap(2), posix_fadvise(2)), and the loop answers such a READ: so the loop must not wait here. Nor
+ * may a thread: a worker that is killed is gone when all of its threads are, and its successor only starts then. The
+ * process has nothing open but the device, so that the successor does not find the ring in use.
  *
- * So the process can outlive its worker, and its bytes would then be in data that is appended after a later cut. That cut's
- * probe waits for it: `probes.lock` is held until the process is gone. Nor is the process waited for without end: a mapping
- * holds the page until that is written back (mmap(2)), and nothing is written back before the cut has its answer. The bytes
- * are in a page that the process has not touched, and the kernel gets no page for a killed process: then none are written.
+ * So the process can outlive its worker, and its bytes would then be in data that is appended after a later cut. That
+ * cut's probe waits for it: `probes.lock` is held until the process is gone. Nor is the process waited for without end:
+ * a mapping holds the page until that is written back (mmap(2)), and nothing is written back before the cut has its
+ * answer. The bytes are in a page that the process has not touched, and the kernel gets no page for a killed process:
+ * then none are written.
  */
 static _Noreturn void probe_store(struct k2i_mount *mount, const struct k2i_truncate_probe *probe, pid_t worker)
 {

@@ -11,9 +11,9 @@ struct k2i_mount;
 struct k2i_node_entry;
 
 /*
- * A random value at the new end of a file that is to be cut and is written through the kernel's page cache. As long as the
- * kernel shows it there, it has not done the cut (writeback_pull.h). Bytes behind the end are taken already, and nobody
- * reads a file by its pages. Zero-initialised, it is the probe of a file that does not become shorter.
+ * A random value at the new end of a file that is to be cut and is written through the kernel's page cache. As long as
+ * the kernel shows it there, it has not done the cut (writeback_pull.h). Bytes behind the end are taken already, and
+ * nobody reads a file by its pages. Zero-initialised, it is the probe of a file that does not become shorter.
  */
 struct k2i_truncate_probe {
 	struct k2i_truncate_probe *next;

@@ -31,7 +31,7 @@
  */
 #define LOOK_MS 1000u
 #define LOOK_MS_PER_FILE 50u
-/* What is due so soon is asked now: one wake-up for all. */
+/* Questions that are due so soon are asked now: one wake-up for all. */
 #define TOGETHER_NS K2I_MILLISECOND_NS
 
 struct k2i_pull_wait {
@@ -186,7 +186,9 @@ void k2i_pull_pass_hole(struct k2i_mount *mount, struct k2i_cached_file *file)
 	}
 }
 
-/* What is kept still was accepted, and comes no more: for it, or for what stands before it, there was no memory. */
+/*
+ * Data that is still kept was accepted, and comes no more: for it, or for what stands before it, there was no memory.
+ */
 static void file_lose_kept(struct k2i_mount *mount, struct k2i_cached_file *file)
 {
 	uint64_t records = k2i_cached_forget(&file->pieces);
@@ -397,7 +399,9 @@ static void file_ask_for_waits(struct k2i_mount *mount, struct k2i_cached_file *
 static void file_go_on(struct k2i_mount *mount, struct k2i_cached_file *file, uint64_t new_bytes)
 {
 	file_ask_later(mount, file, new_bytes > 0);
-	/* Not sooner: the kernel can have copied and dropped a page whose WRITE still waits for the answers to others. */
+	/*
+	 * Not sooner: the kernel can have copied and dropped a page whose WRITE still waits for the answers to others.
+	 */
 	if (file->left && !mount->queue->first)
 		k2i_pull_pass_hole(mount, file);
 	if (new_bytes >= K2I_WRITE_BYTES_MAX)
@@ -428,7 +432,7 @@ void k2i_pull_answer(struct k2i_mount *mount, uint64_t node, uint64_t number, co
 	struct k2i_cached_file *file = node_cached_file(mount, node);
 	uint64_t before;
 
-	/* Of a question that a worker asked who died since, or about another file. */
+	/* The answer to a question of a worker that died since, or about another file. */
 	if (!file || file->asked != number)
 		return;
 	file->asked = 0;

@@ -192,7 +192,7 @@ int k2i_outputfile_inside(const struct k2i_mount *mount, const struct k2i_rule_m
 	return (size_t)bytes < room ? bytes : -ENAMETOOLONG;
 }
 
-/* The next line would be joined to half a one. What somebody else has appended since is not ours to cut. */
+/* The next line would be joined to half a one. Bytes that somebody else has appended since are not ours to cut. */
 static void output_take_back(const struct k2i_outputfile *output, size_t done)
 {
 	off_t end = lseek(output->fd, 0, SEEK_CUR);
@@ -215,7 +215,9 @@ static bool output_is_in_place(const struct k2i_outputfile *output)
 	return same;
 }
 
-/* One that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then. */
+/*
+ * A file that was renamed or removed, as logrotate(8) does, is made anew; everybody who has it open writes there then.
+ */
 static int output_open_again(struct k2i_outputfile *output, bool make)
 {
 	int old = output->fd;
@@ -239,7 +241,7 @@ static int output_look_after(struct k2i_outputfile *output, bool make)
 	if (!output->name || now_ns == output->looked_ns)
 		return 0;
 	status = output_is_in_place(output) ? 0 : output_open_again(output, make);
-	/* What is open is another file until it can be made: nothing goes there within the tick either. */
+	/* The open file is another one until it can be made: nothing goes there within the tick either. */
 	if (status == 0)
 		output->looked_ns = now_ns;
 	return status;
@@ -293,7 +295,7 @@ int k2i_outputfile_append(struct k2i_outputfile *output, const char *data, size_
 		ssize_t written = output_append_some(output, data + done, bytes - done);
 
 		if (written < 0) {
-			/* Of two pieces nobody knows whether there is something between them. */
+			/* Nobody knows whether there is something between two pieces. */
 			if (done && before == 0)
 				output_take_back(output, done);
 			return (int)written;
@@ -310,7 +312,7 @@ ssize_t k2i_outputfile_read(struct k2i_outputfile *output, char *data, size_t by
 {
 	ssize_t got;
 
-	/* The file whose length is told. One that is not there is made by the next record, not by who reads. */
+	/* The file whose length is told. A missing file is made by the next record, not by a reader. */
 	(void)output_look_after(output, false);
 	do
 		got = pread(output->fd, data, bytes, (off_t)offset);
@@ -367,7 +369,7 @@ static int path_make_directories(const char *path, size_t bytes)
 	}
 }
 
-/* What follows the mount point in a resolved path; NULL: it is not below it. */
+/* The part of a resolved path behind the mount point; NULL: it is not below it. */
 static const char *path_below_mount_point(const struct k2i_mount *mount, const char *path)
 {
 	size_t bytes = strlen(mount->options->mount_point);

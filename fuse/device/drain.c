@@ -20,7 +20,7 @@
 /* How long who asks again and again keeps a mount of which all is acknowledged. */
 #define LAST_NS K2I_SECOND_NS
 
-/* One file's bytes have been taken. */
+/* A file's bytes have been taken. */
 static void drain_file(struct k2i_mount *mount, void *argument)
 {
 	(void)argument;
@@ -32,11 +32,11 @@ void k2i_drain_ask(struct k2i_mount *mount)
 {
 	if (mount->drain->files)
 		return;
-	/* One for the loop, which ends it if there is no file. */
+	/* A call for the loop, which ends it if there is no file. */
 	mount->drain->files = 1;
 	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next) {
 		mount->drain->files++;
-		/* What is appended from here on would never be taken: the kernel asks first, and is told so. */
+		/* Data that is appended from here on would never be taken: the kernel asks first, and is told so. */
 		(void)k2i_pull_leave(mount, file);
 		k2i_pull_before(mount, file->node, drain_file, NULL);
 	}
@@ -45,7 +45,7 @@ void k2i_drain_ask(struct k2i_mount *mount)
 
 void k2i_drain_begin(struct k2i_mount *mount)
 {
-	/* What follows a hole was accepted, too. */
+	/* Data behind a hole was accepted, too. */
 	for (struct k2i_cached_file *file = mount->pull->first; file; file = file->next)
 		k2i_pull_pass_hole(mount, file);
 	if (!mount->ending)
@@ -60,8 +60,8 @@ void k2i_drain_begin(struct k2i_mount *mount)
 }
 
 /*
- * Who has heard that his bytes are taken asks next whether they are acknowledged, as a write(2) with O_DSYNC does. He is to
- * hear that they are, and not that the mount has ended: he would write them again.
+ * A writer that has heard that its bytes are taken asks next whether they are acknowledged, as a write(2) with O_DSYNC
+ * does. It is to hear that they are, and not that the mount has ended: it would write them again.
  */
 static bool drain_has_more(struct k2i_mount *mount)
 {
@@ -84,7 +84,7 @@ bool k2i_drain_done(struct k2i_mount *mount)
 	return true;
 }
 
-/* What never came as far as the ring. */
+/* Records that never came as far as the ring. */
 static int drain_report_lost(const struct k2i_mount *mount)
 {
 	if (mount->drain->aborted)

@@ -91,7 +91,7 @@ void k2i_loop_progress(void *argument, uint64_t acked)
 		(void)!write(mount->loop->progress_fd, &one, sizeof(one));
 }
 
-/* Of a claim for the next request; 0: it does not fit into the ring. */
+/* The size of a claim for the next request; 0: it does not fit into the ring. */
 static size_t place_bytes(const struct k2i_mount *mount)
 {
 	size_t bytes = K2I_HEADROOM_BYTES + (mount->loop->large_ahead ? K2I_WRITE_BYTES_MAX : PLACE_BYTES);
@@ -194,7 +194,7 @@ static void serve_write(struct k2i_mount *mount, const struct request *request)
 		.aside = mount->loop->body,
 	};
 
-	/* What goes through the cache has the kernel ask for that by a SETATTR. */
+	/* The kernel asks for that by a SETATTR for data that goes through the cache. */
 	if (request->head.write.write_flags & FUSE_WRITE_KILL_SUIDGID)
 		k2i_node_drop_set_ids(mount->nodes, request->head.in.nodeid);
 	k2hft_lease_committed(&mount->loop->lease, write.bytes, k2i_clock_now_ns());
@@ -351,7 +351,7 @@ static int collect(struct k2i_mount *mount)
 	return k2i_pull_timeout_ms(mount, now_ns);
 }
 
-/* Of two times to wait, -1 for ever. */
+/* The shorter of two times to wait, -1 for ever. */
 static int sooner(int one_ms, int other_ms)
 {
 	return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
@@ -376,7 +376,7 @@ static bool wants_request(struct k2i_mount *mount)
 	/* More would only be put beside what waits already; but who is to end needs the answers to its questions. */
 	if (mount->queue->bytes > K2I_QUEUE_BYTES_MAX && !mount->asked)
 		return false;
-	/* What is to be dropped when the ring is full waits for nothing. */
+	/* Records that are to be dropped when the ring is full wait for nothing. */
 	if (bytes == 0 || mount->settings->full == K2HFT_FULL_DROP)
 		return true;
 	room = !mount->queue->first && k2hft_ring_space_wait(mount->lane.ring, bytes, 0) == 0;
@@ -452,8 +452,8 @@ static bool is_new(const struct request *request)
 }
 
 /*
- * Serves what is sent again. What waited when the other one died stays so until it is known who still wants it. -EFAULT: the
- * ring can't be written, and the next worker is to begin with that anew.
+ * Serves what is sent again. Requests that waited when the other one died stay so until it is known who still wants
+ * them. -EFAULT: the ring can't be written, and the next worker is to begin with that anew.
  */
 static int serve_again(struct k2i_mount *mount)
 {
@@ -500,7 +500,7 @@ static bool ended(struct k2i_mount *mount)
 {
 	if (!mount->ending)
 		return false;
-	/* What is acknowledged now is the client's thread's to say. */
+	/* The client's thread tells from now on how much is acknowledged. */
 	k2hft_lease_end(&mount->loop->lease);
 	return k2i_drain_done(mount);
 }

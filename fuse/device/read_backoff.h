@@ -8,7 +8,7 @@
 /*
  * Whether requests stay with the kernel for a moment because the ring has no room for one. A request that is read then
  * has to be queued, and each of its bytes copied three times more; while this thread sends and the receiver takes, room
- * is there before long. What is behind it in the kernel's queue waits as well, so the moment is short, and there is one
+ * is there before long. Requests behind it in the kernel's queue wait as well, so the moment is short, and there is one
  * for each time that the ring is full: with a receiver that has stopped, requests are queued.
  */
 #define K2I_READ_BACKOFF_NS UINT64_C(3000000)

@@ -27,7 +27,7 @@ static void count_too_long(struct k2i_mount *mount, const struct k2i_handle *han
 			(unsigned long long)mount->line_limits->record_bytes_max);
 }
 
-/* What is parked out of the page cache was counted then: the file can have been cut since. */
+/* Data that is queued out of the page cache was counted then: the file can have been cut since. */
 static void account_taken(struct k2i_mount *mount, const struct k2i_queued *item)
 {
 	if (!item->cached && item->taken)
@@ -107,7 +107,7 @@ static int take_text(struct k2i_mount *mount, struct k2i_queued *item)
 	if (event == K2I_LINE_RECORD || event == K2I_LINE_PIECE)
 		status = give(mount, item, &part, event == K2I_LINE_PIECE, &given);
 	if (status) {
-		/* Of one record nothing is given then. */
+		/* A single record is not given in parts then. */
 		line->held_bytes = before.held_bytes;
 		line->continued = before.continued;
 		taken = given;
@@ -217,7 +217,7 @@ int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 	for (uint32_t at = 0; at < mount->handles->room && status == 0; at++) {
 		struct k2i_handle *other = mount->handles->entries[at];
 
-		/* What looks at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
+		/* Rules that look at records, BYTELIMIT too, can't judge one that has not ended: it stays held. */
 		if (other && other->route && other->node == handle->node && k2i_handle_holds(other) &&
 		    other->route->passes_all && !mount->line_limits->record_bytes_max)
 			status = k2i_queue_add_held(mount, other, K2I_QUEUED_SO_FAR);
@@ -228,7 +228,7 @@ int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint6
 static void queued_answer(struct k2i_mount *mount, const struct k2i_queued *item, int status)
 {
 	bool data = item->kind == K2I_QUEUED_WRITE;
-	/* What was taken of a synchronous write is not acknowledged: its writer must not take it for that. */
+	/* The part of a synchronous write that was taken is not acknowledged: its writer must not take it for that. */
 	bool some = data && item->taken && !item->synchronous;
 
 	if (some || (status == 0 && (data || item->answer_bytes)))
@@ -237,7 +237,7 @@ static void queued_answer(struct k2i_mount *mount, const struct k2i_queued *item
 		k2i_reply_status(mount, item->unique, status);
 }
 
-/* A writer who is told that some was taken comes again with the rest. What the page cache gave is lost instead. */
+/* A writer who is told that some was taken comes again with the rest. Data of the page cache is lost instead. */
 static bool queued_is_refusal(const struct k2i_queued *item)
 {
 	return item->kind == K2I_QUEUED_WRITE && item->unique && item->taken == 0 && !item->cached;
@@ -254,7 +254,7 @@ static void queued_finish(struct k2i_mount *mount, struct k2i_queued *item, int 
 	queued_answer(mount, &answered, status);
 }
 
-/* What was taken counts from here on; its writer hears of it when that is acknowledged. */
+/* The part that was taken counts from here on; its writer hears of it when that is acknowledged. */
 static void queued_finish_synchronous(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	uint64_t unique = item->unique;
@@ -418,8 +418,8 @@ bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique)
 }
 
 /*
- * Of those that were accepted, however their writers were answered: what is pending and held, and all out of the page cache.
- * What is held behind a write of which all was taken has an end of its own in the queue.
+ * Bytes that were accepted, however their writers were answered: pending and held ones, and all out of the page cache.
+ * Bytes that are held behind a write of which all was taken have an end of their own in the queue.
  */
 static uint64_t queued_accepted_records(struct k2i_mount *mount, const struct k2i_queued *item)
 {

@@ -8,14 +8,17 @@
 void k2i_queue_run(struct k2i_mount *mount);
 /* The kernel's INTERRUPT of request `unique`. false: no such request waits here. */
 bool k2i_queue_interrupt(struct k2i_mount *mount, uint64_t unique);
-/* Answers all that wait with `error` and forgets them. What of it had been accepted is lost, and counted. */
+/* Answers all that wait with `error` and forgets them. The part of it that had been accepted is lost, and counted. */
 void k2i_queue_abandon(struct k2i_mount *mount, int error);
 /*
  * Adds what answers `unique` then, and in front of it what is held of the file's records; nothing goes on yet.
  * `answer_bytes`: to a WRITE. -ENOMEM
  */
 int k2i_queue_add_sync(struct k2i_mount *mount, struct k2i_handle *handle, uint64_t unique, size_t answer_bytes);
-/* Adds the end of the record that `handle` holds (K2I_QUEUED_END), or its begin (K2I_QUEUED_SO_FAR). -ENOMEM: the record is held as before. */
+/*
+ * Adds the end of the record that `handle` holds (K2I_QUEUED_END), or its begin (K2I_QUEUED_SO_FAR). -ENOMEM: the
+ * record is held as before.
+ */
 int k2i_queue_add_held(struct k2i_mount *mount, struct k2i_handle *handle, enum k2i_queued_kind kind);
 
 #endif

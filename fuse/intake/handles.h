@@ -51,7 +51,7 @@ void k2i_handle_grow(struct k2i_mount *mount, const struct k2i_handle *handle, u
 bool k2i_handle_holds(const struct k2i_handle *handle);
 /* The same, or all that it has of the record is sent already, or left out: there is an end to come. */
 bool k2i_handle_in_record(const struct k2i_handle *handle);
-/* What was lost is told once: 0 or -errno. */
+/* A loss is told once: 0 or -errno. */
 int k2i_handle_lost(struct k2i_handle *handle);
 /* Somebody closed a descriptor of it. */
 void k2i_handle_flushed(struct k2i_mount *mount, struct k2i_handle *handle);

@@ -43,9 +43,9 @@ struct k2i_line_part {
 int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
 			 size_t bytes, size_t *taken, struct k2i_line_part *part);
 
-/* What is held, as the record's end: RECORD or NOTHING. */
+/* The held bytes, as the record's end: RECORD or NOTHING. */
 enum k2i_line_event k2i_line_buffer_end(struct k2i_line_buffer *line, struct k2i_line_part *part);
-/* What is held, as a piece that is followed by another: PIECE or NOTHING. */
+/* The held bytes, as a piece that is followed by another: PIECE or NOTHING. */
 enum k2i_line_event k2i_line_buffer_so_far(struct k2i_line_buffer *line, struct k2i_line_part *part);
 /* Ends the holding: what was held is another's now, who has copied it. */
 void k2i_line_buffer_let_go(struct k2i_line_buffer *line);

@@ -10,8 +10,8 @@ struct k2i_mount;
 struct k2i_handle;
 
 /*
- * What waits for the ring or for the receiver: first come, first served. While something waits for room, all that comes
- * after it waits behind it. All of it is in shared memory.
+ * Writes that wait for the ring or for the receiver: first come, first served. While something waits for room, all that
+ * comes after it waits behind it. All of it is in shared memory.
  */
 enum k2i_queued_kind {
 	K2I_QUEUED_WRITE,  /* data to be taken */
@@ -49,9 +49,9 @@ struct k2i_queue {
 /* Parked data beyond this: no more requests are taken from the kernel. */
 #define K2I_QUEUE_BYTES_MAX (64u * 1024 * 1024)
 /*
- * What comes out of the page cache is answered when it is parked, up to this; the kernel keeps the rest. It has no more
- * than BACKGROUND_MAX (ops.c) requests on their way, and whoever closes such a file can't be killed while it waits for
- * them.
+ * Data out of the page cache is answered when it is queued, up to this; the kernel keeps the rest. It has no more
+ * than BACKGROUND_MAX (ops.c) requests on their way, and a process that closes such a file can't be killed while it
+ * waits for them.
  */
 #define K2I_QUEUE_CACHED_BYTES_MAX (16u * 1024 * 1024)
 

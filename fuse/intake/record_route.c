@@ -138,7 +138,10 @@ void k2i_routes_release_streams(struct k2i_mount *mount)
 	while (release_count) {
 		uint32_t stream_id = releases[--release_count].stream_id;
 
-		/* One that nobody has written to, as files that are only made or touched, waits for no acknowledgement. */
+		/*
+		 * A stream that nobody has written to, as of files that are only made or touched, waits for no
+		 * acknowledgement.
+		 */
 		if (releases[release_count].used)
 			(void)k2hft_stream_release(mount->lane.ring, stream_id);
 		else

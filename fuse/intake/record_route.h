@@ -13,8 +13,8 @@ struct k2i_rule_scratch;
 
 /*
  * Where the records of one open file go: through its rule, to a stream of the ring, to OUTPUTFILE, or on to the outlet of
- * another file of the mount. What the ring has no room for is pending. It is in shared memory; scratch and output are the
- * process's own.
+ * another file of the mount. Bytes that the ring has no room for are pending. It is in shared memory; scratch and
+ * output are the process's own.
  */
 struct k2i_route {
 	const struct k2i_rule_match *match;
@@ -41,7 +41,7 @@ struct k2i_route {
 	uint64_t time_ns;
 };
 
-/* What the routes of a mount share. */
+/* The state that the routes of a mount share. */
 struct k2i_routes {
 	struct k2i_route *missing_newline_first; /* see k2i_routes_terminate */
 };
@@ -65,8 +65,8 @@ void k2i_route_close(struct k2i_mount *mount, struct k2i_route *route);
 void k2i_route_free(struct k2i_mount *mount, struct k2i_route *route);
 /*
  * Gives the ring the streams of closed outlets back, when the step in which they were closed is done: the ring is not in the
- * journal, and a successor who did that once more would take the stream from others who have the file open. One that is
- * killed in between leaves a stream that is free when nobody has the ring open.
+ * journal, and a successor who did that once more would take the stream from others who have the file open. A worker
+ * that is killed in between leaves a stream that is free when nobody has the ring open.
  */
 void k2i_routes_release_streams(struct k2i_mount *mount);
 /*

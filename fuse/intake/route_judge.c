@@ -27,7 +27,7 @@ static void node_account(struct k2i_mount *mount, const struct k2i_route *route,
 	k2i_node_grow(entry, entry->cached ? 0 : entry->size + (bytes < most ? bytes : most));
 }
 
-/* What a file behind a stream has no memory for. */
+/* Records that a file behind a stream has no memory for. */
 static void records_lose(struct k2i_mount *mount, const struct k2i_route *route, const char *data, size_t bytes)
 {
 	k2i_mount_count(&mount->counts.lost_records, k2i_records_count(mount, data, bytes));
@@ -90,7 +90,7 @@ static int replaced_deliver(struct k2i_mount *mount, struct k2i_route *route, co
 	return status;
 }
 
-/* What a rule has done to records. Those that are not taken are judged again when their writer tries again. */
+/* Counts of a rule's work on records. Those that are not taken are judged again when their writer tries again. */
 static void judged_count(struct k2i_mount *mount, const struct k2i_route *route, const struct k2i_rule_counts *counts)
 {
 	k2i_mount_count(&mount->counts.slow_patterns, counts->slow);

@@ -111,7 +111,7 @@ void k2i_route_count_piece(struct k2i_mount *mount, const struct k2i_route *rout
 			route->path, mount->line_limits->piece_bytes_max);
 }
 
-/* One chunk of what is pending. */
+/* A chunk of the pending bytes. */
 static int pending_push(struct k2i_mount *mount, struct k2i_route *route)
 {
 	const char *data = route->pending + route->pending_from;

@@ -30,7 +30,8 @@ size_t k2i_route_pending(const struct k2i_route *route);
 
 /*
  * Ends lines of which pieces are out and the full ring dropped the rest: the next line of their stream, by any writer,
- * would go on with them. It goes before all else, and a route that misses a newline outlives its file. -EAGAIN: no room.
+ * would go on with them. It goes before all else, and a route that misses a newline outlives its file. -EAGAIN: no
+ * room.
  */
 int k2i_routes_terminate(struct k2i_mount *mount);
 /* The mount ends: frees closed routes that miss a newline still, and gives streams back. */

@@ -10,7 +10,7 @@ struct k2i_mount;
 struct k2i_handle;
 struct k2i_queued;
 
-/* What is written to files of the mount, request by request, until it is in the ring or parked (park.h). */
+/* Writes to files of the mount, request by request, until they are in the ring or in the queue (queue.h). */
 struct k2i_write {
 	uint64_t unique; /* 0: nobody waits for an answer */
 	uint64_t handle;
@@ -31,13 +31,16 @@ struct k2i_write {
  */
 bool k2i_write_in_place(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle, int *status);
 
-/* Takes what is written directly to `handle`: into the ring, or into the queue. Answers it, or an item of the queue will. */
+/*
+ * Takes what is written directly to `handle`: into the ring, or into the queue. Answers it, or an item of the queue
+ * will.
+ */
 void k2i_write_take(struct k2i_mount *mount, const struct k2i_write *write, struct k2i_handle *handle);
 /* Answers with an error, which is counted. */
 void k2i_write_refuse(struct k2i_mount *mount, const struct k2i_write *write, int status);
 
 /*
- * What follows the watermark of a file that is written through the page cache; the same, but the request is answered as
+ * Data behind the watermark of a file that is written through the page cache; the same, but the request is answered as
  * soon as the data is in the ring or parked.
  */
 void k2i_write_cached(struct k2i_mount *mount, struct k2i_handle *stream, const struct k2i_write *write);

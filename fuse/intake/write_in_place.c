@@ -116,7 +116,7 @@ static bool write_fits(const struct k2i_mount *mount, const struct k2i_write *wr
 
 	if (!route->transfer || route->next || mount->line_limits->record_bytes_max)
 		return false;
-	/* What judges records judges whole ones; what replaces them makes them longer. */
+	/* Patterns judge whole records; replacements make them longer. */
 	if (!route->passes_all && (line->continued || k2i_rule_replaces(route->match)))
 		return false;
 	if (write->bytes == 0 || write->synchronous)

@@ -50,7 +50,7 @@ static void signals_block(sigset_t *signals)
 	(void)signal(SIGXFSZ, SIG_IGN); /* an OUTPUTFILE at its limit */
 }
 
-/* Queued, see K2I_SIGNAL_END. What is left of the order: a user may have as many signals queued as the system lets him. */
+/* Queued, see K2I_SIGNAL_END. The rest of the order: a user may have as many signals queued as the system lets him. */
 static int signal_forward(pid_t worker, int number)
 {
 	return sigqueue(worker, K2I_SIGNAL_END, (union sigval){.sival_int = number}) ? number : 0;
@@ -152,7 +152,7 @@ static bool children_elsewhere(void)
 	       (stat("/proc/self/ns/pid_for_children", &there) || here.st_ino != there.st_ino);
 }
 
-/* One worker's life: its status, or that of one that could not begin. */
+/* A worker's life: its status, or that of one that could not begin. */
 static int worker_live(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	pid_t worker;
@@ -184,7 +184,7 @@ static bool signals_ask_end(int asked)
 /*
  * SIGKILL comes from outside, be it from a kernel that lacks memory, and says nothing of the next worker: whatever is
  * killed is replaced for ever, and nor does a limit of processes say anything of it, unless the mount is to end or has
- * not begun. What dies otherwise does so by itself.
+ * not begun. A worker that dies otherwise does so by itself.
  */
 static bool status_is_failure(int status, bool may_end)
 {

@@ -174,7 +174,7 @@ int k2i_start_background(struct k2i_mount *mount)
 	return status ? k2i_mount_fail("fork", status) : 0;
 }
 
-/* Whoever has changed RINGSIZE would otherwise believe that the next outage may last longer. */
+/* A user who has changed RINGSIZE would otherwise believe that the next outage may last longer. */
 static void ring_warn_kept_size(const struct k2hft_ring *ring, const struct k2hft_ring_options *options)
 {
 	struct k2hft_ring_stats stats = {.size = sizeof(stats)};

@@ -113,7 +113,7 @@ static int client_open(struct k2i_mount *mount)
 	return status ? k2i_mount_fail("client", status) : 0;
 }
 
-/* What the last one had for itself is not this one's. */
+/* State that the last worker had for itself is not this one's. */
 static void worker_begin(struct k2i_mount *mount)
 {
 	mount->lane.ring = NULL;

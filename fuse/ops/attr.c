@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file is: lookup, attributes, the file system's size. */
+/* Attributes of files: lookup, getattr, setattr, the file system's size. */
 #include "fuse/ops/ops.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define BLOCK_BYTES 4096u
 
-/* The status has no length: it is made when it is opened. Whoever gets into the mount may read it. */
+/* The status has no length: it is made when it is opened. Any user who gets into the mount may read it. */
 static void special_stat(uint64_t node, struct stat *info)
 {
 	memset(info, 0, sizeof(*info));
@@ -55,7 +55,7 @@ int k2i_op_stat(struct k2i_mount *mount, uint64_t node, struct stat *info)
 	info->st_ctim = entry->changed;
 	/* So much some programs gather before they write: no more than elsewhere, or records would wait for it. */
 	info->st_blksize = BLOCK_BYTES;
-	/* What is read is OUTPUTFILE, so that is how long it is. With its cache the kernel knows better. */
+	/* A reader gets OUTPUTFILE, so its length is the file's. With its cache the kernel knows better. */
 	if (!mount->kernel.writeback && S_ISREG(entry->mode) && k2i_outputfiles_readable(mount->outputfiles) &&
 	    k2i_node_path(mount->nodes, (uint32_t)node, NULL, path, sizeof(path)) > 0 &&
 	    k2i_outputfile_size(mount, path, &bytes) == 0)
@@ -214,7 +214,7 @@ static void change_now(struct k2i_mount *mount, const struct change *change)
 		entry->uid = wanted->st_uid;
 	if (change->to_set & FUSE_SET_ATTR_GID)
 		entry->gid = wanted->st_gid;
-	/* What was written is on its way: only the number changes. */
+	/* The written data is on its way: only the number changes. */
 	if (change->to_set & FUSE_SET_ATTR_SIZE && (!change->grows || (uint64_t)wanted->st_size > entry->size))
 		change_cut(mount, change);
 	entry_set_times(entry, wanted, change->to_set);
@@ -236,7 +236,7 @@ static void change_probe(struct k2i_mount *mount, void *argument)
 	struct change *change = argument;
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
 
-	/* What follows a hole was written before, too. */
+	/* Data behind a hole was written before, too. */
 	if (entry && entry->cached)
 		k2i_pull_pass_hole(mount, entry->cached);
 	change->probe.then = change_later;

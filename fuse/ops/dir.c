@@ -150,7 +150,7 @@ void k2i_op_releasedir(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *f
 	(void)fuse_reply_err(req, 0);
 }
 
-/* One answer of readdir; offsets: 1 and 2 for "." and "..", then a child's order and 2. */
+/* An answer of readdir; offsets: 1 and 2 for "." and "..", then a child's order and 2. */
 struct listing {
 	fuse_req_t req;
 	struct k2i_mount *mount;

@@ -107,7 +107,7 @@ static int handle_open(struct k2i_mount *mount, uint32_t node, fuse_req_t req, i
 static void handle_describe(const struct k2i_mount *mount, struct fuse_file_info *file, const struct k2i_handle *handle)
 {
 	file->fh = handle->number;
-	/* One request for one write(2), in order, whatever the offset. */
+	/* A request for each write(2), in order, whatever the offset. */
 	file->direct_io = !handle->cached;
 	/* Without it the kernel writes all of a file's pages back whenever somebody opens it. */
 	file->keep_cache = mount->kernel.writeback;

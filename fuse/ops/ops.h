@@ -10,8 +10,8 @@
 #include "fuse/tree/nodes.h"
 
 /*
- * What libfuse asks for. `req`'s user data is the struct k2i_mount. WRITE, FSYNC and INTERRUPT never get here, see
- * loop.c. The kernel checks permissions (default_permissions).
+ * The operations that libfuse asks for. `req`'s user data is the struct k2i_mount. WRITE, FSYNC and INTERRUPT never get
+ * here, see loop.c. The kernel checks permissions (default_permissions).
  */
 extern const struct fuse_lowlevel_ops k2i_ops;
 
@@ -37,7 +37,7 @@ uint64_t k2i_op_special(uint64_t parent, const char *name);
 int k2i_op_check_name(uint64_t parent, const char *name);
 /* Counts and logs that `path` is not opened or made, for other reasons than that it may not be. */
 void k2i_op_count_unopened(struct k2i_mount *mount, const char *path, int status);
-/* Of a new file or directory in `parent`. */
+/* The owner of a new file or directory in `parent`. */
 struct k2i_node_owner k2i_op_owner(fuse_req_t req, fuse_ino_t parent, mode_t mode);
 
 void k2i_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);

@@ -56,7 +56,7 @@ static void sync_begin(struct k2i_mount *mount, uint64_t unique, uint64_t number
 {
 	struct k2i_handle *handle = k2i_handle_at(mount, number);
 	struct k2i_cached_file *cached = handle_cached_file(mount, handle);
-	/* Of .k2hft-stat nothing is sent. */
+	/* Nothing of .k2hft-stat is sent. */
 	int status = number >= K2I_STAT_NUMBER_FIRST ? 0 : -EBADF;
 
 	if (cached) {

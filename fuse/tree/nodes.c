@@ -31,7 +31,7 @@ struct timespec k2i_node_now(void)
 	return time;
 }
 
-/* What changes of the table with any of its nodes. */
+/* The part of the table that changes with any of its nodes. */
 static void table_keep_counts(const struct k2i_node_table *table)
 {
 	k2i_journal_keep(table, offsetof(struct k2i_node_table, buckets));

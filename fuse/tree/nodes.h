@@ -10,8 +10,8 @@
 
 /*
  * The tree of a mount: flat arrays in one mapping, which outlives the process that serves it; journal.h keeps what a
- * step changes of it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. One
- * thread.
+ * step changes of it. A node lives as long as it has a name, the kernel knows it (lookups) or it is open. A
+ * single thread uses it.
  */
 #define K2I_NODE_NONE 0u
 #define K2I_NODE_ROOT 1u

@@ -14,7 +14,7 @@ struct k2i_mount_options;
 /* The tree with what the rules imply: directories above and of their targets, and the files that they name. -errno */
 int k2i_tree_make(struct k2i_mount *mount);
 
-/* What the option umask leaves of a mode: who may read or write in a directory may also go there. */
+/* The rest of a mode that the option umask leaves: users who may read or write in a directory may also go there. */
 mode_t k2i_tree_mode(const struct k2i_mount_options *options, mode_t mode);
 
 /* The file at `path`, made with its directories if it is missing. */

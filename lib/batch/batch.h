@@ -18,9 +18,9 @@
 #define K2I_BATCH_FRAME_BYTES (512u * 1024)
 
 /*
- * A small frame waits while as many as K2I_BATCH_GATHER_FRAMES are on their way already: the next acknowledgement, or the
- * time below, comes soon, and by then the frame has grown. So an idle link sends at once, and a receiver that gets many
- * small writes gets them in fewer frames the busier it is.
+ * A small frame waits while as many as K2I_BATCH_GATHER_FRAMES are on their way already: the next acknowledgement, or
+ * the time below, comes soon, and by then the frame has grown. So an idle link sends at once, and a receiver that gets
+ * many small writes gets them in fewer frames the busier it is.
  */
 #define K2I_BATCH_GATHER_FRAMES 8u
 #define K2I_BATCH_GATHER_BYTES (64u * 1024)

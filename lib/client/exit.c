@@ -41,8 +41,8 @@ static void user_end(struct k2hft_client *client, uint64_t deadline_ns)
 	int left_ms = now_ns < deadline_ns ? (int)((deadline_ns - now_ns) / K2I_MILLISECOND_NS) : 0;
 
 	/*
-	 * A child of clone(2) has forgotten nothing, so the ring compares pids. relaxed: the thread that ends the program
-	 * starts no other.
+	 * A child of clone(2) has forgotten nothing, so the ring compares pids. relaxed: the thread that ends the
+	 * program starts no other.
 	 */
 	if (!atomic_load_explicit(&client->thread.runs, memory_order_relaxed) || !k2i_ring_own(client->ring))
 		return;

@@ -57,8 +57,8 @@ static void *resolve_main(void *argument)
 	look_up(resolve, 0);
 	resolve->wake_descriptor = -1;
 	/*
-	 * The release half shows the addresses to the thread that takes them; from then on they may be gone at any time.
-	 * The acquire half orders the free behind all that k2i_resolve_drop's thread did.
+	 * The release half shows the addresses to the thread that takes them; from then on they may be gone at any
+	 * time. The acquire half orders the free behind all that k2i_resolve_drop's thread did.
 	 */
 	if (atomic_exchange_explicit(&resolve->state, RESOLVE_DONE, memory_order_acq_rel) == RESOLVE_DROPPED)
 		resolve_free(resolve);
@@ -127,7 +127,10 @@ int k2i_resolve_take(struct k2i_resolve *resolve, struct addrinfo **addresses, c
 
 void k2i_resolve_drop(struct k2i_resolve *resolve)
 {
-	/* The acquire half pairs with the exchange of resolve_main: the addresses that are freed here are its last write. */
+	/*
+	 * The acquire half pairs with the exchange of resolve_main: the addresses that are freed here are its last
+	 * write.
+	 */
 	if (resolve && atomic_exchange_explicit(&resolve->state, RESOLVE_DROPPED, memory_order_acq_rel) == RESOLVE_DONE)
 		resolve_free(resolve);
 }

@@ -152,7 +152,9 @@ static int making_name(const char *path, char making[PATH_MAX])
 	return snprintf(making, PATH_MAX, "%s.k2hft-new", path) >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Removes the file of a process that died while it made a ring. -EBUSY: a live one is making it, and `wait` is not set. */
+/*
+ * Removes the file of a process that died while it made a ring. -EBUSY: a live one is making it, and `wait` is not set.
+ */
 static int leftover_remove(const char *making, bool wait)
 {
 	int descriptor = open(making, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK), error;
@@ -238,8 +240,8 @@ static int place_take(int descriptor, const struct k2i_ring_header *header, bool
 }
 
 /*
- * Removes the file that is left beside a ring: nothing else would give back its room on the disk. The second name of the
- * ring itself is nobody's: whoever made it had the lock that `descriptor` has.
+ * Removes the file that is left beside a ring: nothing else would give back its room on the disk. The second name of
+ * the ring itself is nobody's: whoever made it had the lock that `descriptor` has.
  */
 static void leftover_forget(int descriptor, const char *path)
 {

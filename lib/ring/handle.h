@@ -88,8 +88,8 @@ static inline uint64_t k2i_mark_make(const struct k2hft_ring *ring, uint64_t pos
 unsigned k2i_mark_read(const struct k2hft_ring *ring, uint64_t position, uint64_t mark, uint64_t *size);
 
 /*
- * Reads the header of the chunk of `size` at `position`, and checks it. Returns the bytes of its payload; 0: it says what
- * no chunk can.
+ * Reads the header of the chunk of `size` at `position`, and checks it. Returns the bytes of its payload; 0: it says
+ * what no chunk can.
  */
 uint64_t k2i_chunk_read(const struct k2hft_ring *ring, uint64_t position, uint64_t size,
 			struct k2i_chunk_fields *fields);

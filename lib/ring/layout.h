@@ -15,9 +15,9 @@
 #include "ring/ring.h"
 
 /*
- * The memory that processes share. Native byte order, except the entries, which go over the wire. Nothing here may change
- * without a new K2I_RING_LAYOUT; additions of a newer version go into the spare bytes and have a bit in one of the
- * feature words.
+ * The memory that processes share. Native byte order, except the entries, which go over the wire. Nothing here may
+ * change without a new K2I_RING_LAYOUT; additions of a newer version go into the spare bytes and have a bit in one of
+ * the feature words.
  */
 #define K2I_RING_MAGIC UINT64_C(0x01676e697254464b) /* a file of the other byte order has another one */
 #define K2I_RING_LAYOUT 1u

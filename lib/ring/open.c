@@ -83,9 +83,9 @@ static int file_get(const struct k2hft_ring_options *options, struct k2i_ring_fo
 }
 
 /*
- * Takes over from the consumer before: its claims, those of the dead, and the marks that a power cut can leave. -EPROTO:
- * the positions are impossible; they were checked in the file, but processes that are still attached can write to it.
- * Others as k2i_boot_id: then nothing was changed.
+ * Takes over from the consumer before: its claims, those of the dead, and the marks that a power cut can leave.
+ * -EPROTO: the positions are impossible; they were checked in the file, but processes that are still attached can write
+ * to it. Others as k2i_boot_id: then nothing was changed.
  */
 static int inherit(struct k2hft_ring *ring)
 {

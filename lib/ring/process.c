@@ -114,8 +114,8 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 	if (pid <= 0)
 		return false;
 	/*
-	 * Its pid says nothing here, and discarding a claim that is being written would be worse than waiting for it. Who has
-	 * not said yet where he is can be elsewhere, too.
+	 * Its pid says nothing here, and discarding a claim that is being written would be worse than waiting for it. A
+	 * process that has not said yet where it is can be elsewhere, too.
 	 */
 	if (other->namespace != self->namespace)
 		return true;
@@ -132,7 +132,7 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 
 bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
 {
-	/* Who asks may have a lock, or a descriptor of /proc here. */
+	/* The caller may have a lock, or a descriptor of /proc here. */
 	int kept = errno, cancel_state = k2i_cancel_disable();
 	bool lives = alive(self, other);
 

@@ -69,7 +69,7 @@ static bool entry_whole(const struct k2hft_ring *ring, const struct walk *walk, 
 	return kind != K2I_KIND_CHUNK || k2i_chunk_read(ring, walk->position, size, &fields) != 0;
 }
 
-/* One look at walk->position; `*dead`: whose claims stand there, as k2i_owner_find. */
+/* Looks once at walk->position; `*dead`: the owner whose claims stand there, as k2i_owner_find. */
 static enum place look(const struct k2hft_ring *ring, struct walk *walk, uint64_t *dead)
 {
 	/* A5 */
@@ -101,9 +101,9 @@ static enum place look(const struct k2hft_ring *ring, struct walk *walk, uint64_
 }
 
 /*
- * Says what stands at walk->position and sets walk->end; `ring.c` argues why the owner's search can be trusted. Who was
- * found dead can have given its claim back in the middle of the look, and have died before it said so. Once its death is
- * known, another look sees all that it did.
+ * Says what stands at walk->position and sets walk->end; `ring.c` argues why the owner's search can be trusted. An
+ * owner that was found dead can have given its claim back in the middle of the look, and have died before it said so.
+ * Once its death is known, another look sees all that it did.
  */
 static enum place examine(const struct k2hft_ring *ring, struct walk *walk)
 {

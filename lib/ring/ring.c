@@ -70,9 +70,9 @@
  * instant. A claim that is missed in its slot because it ended has left its mark (A3), with one exception: it went back
  * as a whole, and the room may have been claimed again by one whose slot was passed already. But then give_backs was
  * raised before that slot was emptied; it is read before and after, and if it moved, nothing is concluded. Its increment
- * lies behind the move of the tail, so a search that sees it from the start sees the tail, too. One that dies between
- * the two raises nothing: so nothing is concluded from a death before another search, which begins after the death was
- * known, has found the same; and who takes over the slot of a dead one raises give_backs in its stead.
+ * lies behind the move of the tail, so a search that sees it from the start sees the tail, too. An owner that dies
+ * between the two raises nothing: so nothing is concluded from a death before another search, which begins after the
+ * death was known, has found the same; and who takes over the slot of a dead one raises give_backs in its stead.
  *
  * An attached process is not trusted with the consumer's life: what can't be an entry is -EBADMSG and then skipped and
  * counted. It can still destroy what is in the ring.

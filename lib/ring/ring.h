@@ -8,12 +8,15 @@
 
 #include <k2hft/ring.h>
 
-/* The ring as the other folders of the library see it, beside <k2hft/ring.h>. All other headers of this folder are its own. */
+/*
+ * The ring as the other folders of the library see it, beside <k2hft/ring.h>. All other headers of this folder are its
+ * own.
+ */
 
 /*
- * Counts in the ring's header of what became of its records: there they outlive the processes, and can be read by others,
- * whichever process feeds the ring and whichever empties it. They are the fields of struct k2hft_ring_stats from
- * dropped_records on, in that order, so a place is never given to another count, and new ones go to the end.
+ * Counts in the ring's header of what became of its records: there they outlive the processes, and can be read by
+ * others, whichever process feeds the ring and whichever empties it. They are the fields of struct k2hft_ring_stats
+ * from dropped_records on, in that order, so a place is never given to another count, and new ones go to the end.
  */
 #define K2I_RING_COUNT_AT(name)                                                                                        \
 	((unsigned)((offsetof(struct k2hft_ring_stats, name) - offsetof(struct k2hft_ring_stats, dropped_records)) /   \
@@ -45,8 +48,8 @@ uint64_t k2i_ring_free_bytes(const struct k2hft_ring *ring);
 bool k2i_ring_room(const struct k2hft_ring *ring, size_t bytes);
 
 /*
- * Whether the consumer of a ring that this process is attached to is gone, and none can follow: the memory or file has no
- * name, and nobody keeps it. `_known`: whether that was found before, without another look.
+ * Whether the consumer of a ring that this process is attached to is gone, and none can follow: the memory or file has
+ * no name, and nobody keeps it. `_known`: whether that was found before, without another look.
  */
 bool k2i_ring_abandoned(struct k2hft_ring *ring);
 bool k2i_ring_abandoned_known(const struct k2hft_ring *ring);
@@ -64,9 +67,9 @@ bool k2i_ring_client_enter(struct k2hft_ring *ring);
 void k2i_ring_client_leave(struct k2hft_ring *ring);
 
 /*
- * Where the ring ended when it was opened; the consumer only. However often it is opened again, that stays as it is until
- * a receiver has heard of the ring: before that none can have anything behind it. `*introduced`: one has heard of it, and
- * the answer is where the ring ends now.
+ * Where the ring ended when it was opened; the consumer only. However often it is opened again, that stays as it is
+ * until a receiver has heard of the ring: before that none can have anything behind it. `*introduced`: one has heard of
+ * it, and the answer is where the ring ends now.
  */
 uint64_t k2i_ring_opened_at(const struct k2hft_ring *ring, bool *introduced);
 /* A receiver has heard of the ring. */

@@ -24,8 +24,8 @@ static bool slot_alive(const struct k2hft_ring *ring, struct k2i_slot *slot, uin
 {
 	/*
 	 * relaxed: A8 of the owner shows what the one before has left, and that is 0 until this one has written its own, or,
-	 * for a moment, where k2i_slots_inherit has set it free, what the dead one had. Who is killed in between counts as
-	 * alive for ever: one place less, until the machine boots.
+	 * for a moment, where k2i_slots_inherit has set it free, what the dead one had. A process that is killed in
+	 * between counts as alive for ever: one place less, until the machine boots.
 	 */
 	struct k2i_process process = {
 		.owner = owner,
@@ -88,7 +88,10 @@ static bool slot_take_over(struct k2hft_ring *ring, struct k2i_slot *slot, uint6
 /* The same in place of one who is dead and left nothing to settle. */
 static bool slot_take_back(struct k2hft_ring *ring, struct k2i_slot *slot)
 {
-	/* A8: for the namespace. A dead owner's words from before it was found dead are there; a live one is left alone. */
+	/*
+	 * A8: for the namespace. A dead owner's words from before it was found dead are there; a live one is left
+	 * alone.
+	 */
 	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_acquire);
 
 	if (owner == 0 || slot_alive(ring, slot, owner))

@@ -107,7 +107,10 @@ void k2i_consumer_wake(struct k2hft_ring *ring)
 					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
 	} while (written < 0 && errno == EINTR);
 	k2i_cancel_restore(cancel_state);
-	/* relaxed: it saves the next producer the knocking, no more. A producer that may not knock leaves it to the next. */
+	/*
+	 * relaxed: it saves the next producer the knocking, no more. A producer that may not knock leaves it to the
+	 * next.
+	 */
 	if (written > 0)
 		(void)atomic_compare_exchange_strong_explicit(&ring->header->sleeping, &sleep, 0, memory_order_relaxed,
 							      memory_order_relaxed);

@@ -102,7 +102,7 @@ static int reserve(const struct k2hft_writer *writer, size_t needed, size_t want
 	return k2hft_producer_reserve(writer->to.producer, needed, memory);
 }
 
-/* What is written into a ring whose process is gone for good nobody sends: an attached writer looks now and then. */
+/* Records in a ring whose process is gone for good are sent by nobody: an attached writer looks now and then. */
 static int served_check(struct k2hft_writer *writer)
 {
 	uint64_t second = k2i_clock_ns(CLOCK_MONOTONIC_COARSE) / K2I_SECOND_NS + 1;

@@ -9,7 +9,10 @@
 
 #include "base/turnstile.h"
 
-/* A ring and the one receiver that it goes to, which is in the options of the client. Records keep their order within it. */
+/*
+ * A ring and the one receiver that it goes to, which is in the options of the client. Records keep their order within
+ * it.
+ */
 struct k2i_lane {
 	struct k2hft_ring *ring;
 	struct k2hft_client *client; /* NULL: somebody else consumes the ring */

@@ -84,7 +84,7 @@ static void unended_add(struct k2hft_writer *writer)
 	(void)pthread_mutex_unlock(&sender->mutex);
 }
 
-/* One that owes a line end to the stream, 0: to any; NULL: none does. */
+/* A writer that owes a line end to the stream, 0: to any; NULL: none does. */
 static struct k2hft_writer *unended_take(struct k2hft_sender *sender, uint32_t stream_id)
 {
 	struct k2hft_writer **place = &sender->unended, *taken;
@@ -252,7 +252,7 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 	int status = k2i_writer_end_put(writer);
 
 	if (status) {
-		/* What goes first finds no room. */
+		/* The part that goes first finds no room. */
 	} else if (writer->binary || bytes >= writer->to.lane->open_bytes_max) {
 		status = record_put(writer, record, bytes);
 	} else {
@@ -269,7 +269,7 @@ static int record_write(struct k2hft_writer *writer, const void *record, size_t 
 	return status;
 }
 
-/* Of any length, also where no chunk is open. */
+/* A record of any length, also where no chunk is open. */
 static int record_take(struct k2hft_writer *writer, const void *record, size_t bytes)
 {
 	int status = 0;
@@ -355,11 +355,12 @@ static inline bool blocks_copy(uint8_t *to, const uint8_t *from, size_t bytes)
 
 /*
  * Eight to sixteen bytes go as two words that overlap, more as `blocks`: looking for a line end and copying take two calls
- * otherwise, which cost more than all the rest of a short record. What it does not do itself it leaves to calls in its
- * last place, and it is compiled for each kind of handshake, and without the blocks: so the shortest records pass a few
- * tests, and no register is saved for them.
+ * otherwise, which cost more than all the rest of a short record. Rare work is left to calls in its last place, and it
+ * is compiled for each kind of handshake, and without the blocks: so the shortest records pass a few tests, and no
+ * register is saved for them.
  *
- * The pains are for a figure: a record of 10 bytes costs 2 ns, and 7 ns by any_write (k2hft bench --by record --size 10).
+ * The pains are for a figure: a record of 10 bytes costs 2 ns, and 7 ns by any_write (k2hft bench --by record --size
+ * 10).
  *
  * No chunk begins here, so there is none to announce.
  */

@@ -13,7 +13,7 @@
 
 /*
  * The inside of a writer. It fills a claim of its ring, the open chunk, in place; records in it are not committed yet.
- * Who may touch the open chunk, and how the client's thread gets at it, is said in seal.c.
+ * seal.c says which thread may touch the open chunk, and how the client's thread gets at it.
  */
 
 /* How large an open chunk is: begins small, so that a writer with little to say takes little of the ring. */
@@ -42,8 +42,8 @@ struct k2hft_writer {
 	bool continued; /* a line has begun in pieces, and not ended */
 
 	/*
-	 * Whoever has the right to the open chunk. How far it is filled, `bytes` says, so that a record moves nothing
-	 * else on: its next byte goes to begin[bytes - begin_bytes].
+	 * The fields of the thread that has the right to the open chunk. Only `bytes` says how far it is filled, so
+	 * that a record moves nothing else on: its next byte goes to begin[bytes - begin_bytes].
 	 */
 	uint8_t *begin;       /* NULL: no open chunk */
 	uint64_t begin_bytes; /* `bytes` when it began */
@@ -78,7 +78,7 @@ struct k2hft_writer {
 	_Alignas(K2I_CACHE_LINE_BYTES) _Atomic(uint64_t) seal_ticket; /* not 0: commit the open chunk */
 };
 
-/* One adds, anyone reads: a load and a store are enough, no read-modify-write. */
+/* A single thread adds, anyone reads: a load and a store are enough, no read-modify-write. */
 static inline void k2i_counter_add(_Atomic(uint64_t) *counter, uint64_t more)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
@@ -101,14 +101,14 @@ static inline size_t k2i_writer_room(const struct k2hft_writer *writer)
 	return writer->begin ? (size_t)(writer->end_bytes - bytes) : 0;
 }
 
-/* What was written behind them. */
+/* The bytes that were written behind them. */
 static inline void k2i_writer_count_open(struct k2hft_writer *writer, uint64_t records, size_t bytes)
 {
 	k2i_counter_add(&writer->records, records);
 	k2i_counter_add(&writer->bytes, bytes);
 }
 
-/* What was committed by the call that took it. No chunk is open. */
+/* The end of the chunk that the call which took it committed. No chunk is open. */
 static inline void k2i_writer_count_sealed(struct k2hft_writer *writer, uint64_t records, uint64_t bytes)
 {
 	uint64_t sealed = atomic_load_explicit(&writer->sealed_records, memory_order_relaxed);
@@ -127,7 +127,7 @@ void k2i_writer_commit_open(struct k2hft_writer *writer, bool early);
  * as the sender's K2HFT_FULL_* asks; -ENOBUFS: to be dropped by the caller; -EIO, -EPIPE as k2hft_writer_write.
  */
 int k2i_writer_open_chunk(struct k2hft_writer *writer, size_t needed);
-/* One chunk from up to two pieces of memory, committed at once behind what is open. `finish`: never -EAGAIN, -EINTR or
+/* A chunk from up to two pieces of memory, committed at once behind what is open. `finish`: never -EAGAIN, -EINTR or
  * -ENOBUFS, since the record that it belongs to has begun. */
 struct k2i_piece {
 	const void *first;
@@ -147,7 +147,7 @@ int k2i_writer_commit_claim(struct k2hft_writer *writer, uint64_t time_ns, uint3
 			    size_t bytes);
 /* Counts and logs what is not taken because of `status`. */
 void k2i_writer_drop(struct k2hft_writer *writer, int status, uint64_t record_count);
-/* What a call of the application answers: counted and logged unless it is 0. */
+/* The result of a call of the application: counted and logged unless it is 0. */
 int k2i_writer_answer(struct k2hft_writer *writer, int status);
 
 /* writer.c */

@@ -75,7 +75,9 @@ static int no_passphrase(char *buffer, int room, int writing, void *argument)
 	return -1;
 }
 
-/* OpenSSL opens files without O_CLOEXEC: a program that another thread executes meanwhile would have the key file open. */
+/*
+ * OpenSSL opens files without O_CLOEXEC: a program that another thread executes meanwhile would have the key file open.
+ */
 static EVP_PKEY *private_key_read(const char *file)
 {
 	FILE *stream = fopen(file, "re");

@@ -44,7 +44,9 @@ struct k2i_tls_context *k2i_tls_context_hold(struct k2i_tls_context *context);
 void k2i_tls_context_release(struct k2i_tls_context *context);
 /* Has `end` called before OpenSSL takes itself apart, which it does in exit(3) if the program uses it, too. */
 void k2i_tls_at_end(void (*end)(void));
-/* "has expired" or "is not valid yet", by this host's clock: the other side refuses the certificate then; NULL: valid. */
+/*
+ * "has expired" or "is not valid yet", by this host's clock: the other side refuses the certificate then; NULL: valid.
+ */
 const char *k2i_tls_certificate_untimely(const struct k2i_tls_context *context);
 /* When the certificate expires, in seconds since 1970; 0: there is none. */
 uint64_t k2i_tls_certificate_expires_s(const struct k2i_tls_context *context);
