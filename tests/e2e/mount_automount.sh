@@ -10,7 +10,7 @@ if [ -z "${IN_NAMESPACE:-}" ]; then
 	unshare -m true || { echo "SKIP: no mount namespaces"; exit 77; }
 	IN_NAMESPACE=yes exec tests/tools/own_mounts.sh "$0"
 fi
-mount --bind "${B:-build}/bin" /usr/local/bin || exit 1
+mount --bind "${B:-build}/bin" /usr/local/bin && mount --bind "${B:-build}/lib" /usr/local/lib || exit 1
 . tests/tools/mount.sh
 start_receiver
 sender_config

@@ -86,7 +86,7 @@ refused 2 'needs an .SVRNODE. with NAME' "$mnt" -f -o "conf=$conf"
 sender_config
 if unshare -m umount -l /proc 2>/dev/null; then
 	# shellcheck disable=SC2016 # of the inner shell
-	quick unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 &&
+	LD_LIBRARY_PATH=$bin/../lib quick unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$bin/k2hftfuse" "$mnt" -f -o "conf=$conf" >"$work/out" 2>&1 &&
 		fail "a mount without /proc"
 	grep -q '/proc, which a mount needs: No such file' "$work/out" || fail "$(cat "$work/out")"
 fi

@@ -17,8 +17,10 @@ if [ "$(id -u)" = 0 ]; then
 	as_user="setpriv --reuid nobody --regid $(id -g nobody) --clear-groups"
 	mknod -m 666 "$work/fuse" c 10 229 || fail "no device for nobody"
 	mount --bind "$work/fuse" /dev/fuse || fail "no /dev/fuse for nobody"
-	cp "$bin/k2hftfuse" "$work/"
-	bin_user=$work
+	mkdir "$work/bin" "$work/lib" || fail mkdir
+	cp "$bin/k2hftfuse" "$work/bin/"
+	cp "$bin/../lib/libk2hft.so".* "$work/lib/"
+	bin_user=$work/bin
 	chmod 755 "$work"
 	chown nobody "$mnt"
 fi
