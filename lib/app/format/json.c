@@ -3,32 +3,9 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define REPLACEMENT "\\ufffd"
-
-/* Length of the well-formed UTF-8 sequence at `text` (Unicode 15, table 3-7), 0 if there is none. */
-static size_t utf8_length(const unsigned char *text, size_t bytes)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
-
-	if (text[0] < 0xc2 || text[0] > 0xf4 || length > bytes)
-		return 0;
-	if (text[0] == 0xe0)
-		low = 0xa0; /* not longer than needed */
-	else if (text[0] == 0xed)
-		high = 0x9f; /* no surrogates */
-	else if (text[0] == 0xf0)
-		low = 0x90;
-	else if (text[0] == 0xf4)
-		high = 0x8f;
-	if (text[1] < low || text[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++) {
-		if (text[i] < 0x80 || text[i] > 0xbf)
-			return 0;
-	}
-	return length;
-}
 
 static bool passes(unsigned char byte)
 {
@@ -97,7 +74,7 @@ size_t k2i_json_escape(const char *text, size_t bytes, char *output)
 			out += escape_one(*at++, out);
 			continue;
 		}
-		length = utf8_length(at, (size_t)(end - at));
+		length = k2i_utf8_length(at, (size_t)(end - at));
 		if (length == 0) {
 			memcpy(out, REPLACEMENT, sizeof(REPLACEMENT) - 1);
 			out += sizeof(REPLACEMENT) - 1;

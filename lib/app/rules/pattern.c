@@ -9,8 +9,10 @@
  *	a{,3}		as it stands, before PCRE2 10.43; up to three is a{0,3}
  *	a*?  a{2}+	as few as will do; as many as there are, and none of them is given back
  *
- * Subjects are bytes and may hold any of them; `.' is one byte. The line end is not part of the subject, so $ stands
- * before it.
+ * The line end is not part of the subject, so $ stands before it. A subject may hold any bytes. Where it and the
+ * expression are valid UTF-8, `.' and each member of a class are a character; else they are a byte. Both meanings are
+ * compiled: an expression that never matched a byte that is not UTF-8 would lose lines in Latin-1, and in a line of ASCII
+ * an expression of ASCII finds the same both ways, so it is matched as bytes, which is faster.
  */
 #include "app/rules/pattern.h"
 
@@ -21,6 +23,8 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+
+#include "base/utf8.h"
 
 /*
  * A match may take this many steps, and some for each byte, since an honest expression can need a few on each. A match
@@ -33,10 +37,17 @@
 #define JIT_STACK_BYTES_MIN (32u * 1024)
 #define JIT_STACK_BYTES_MAX (64u * 1024 * 1024)
 
-struct k2i_regex {
+/* A compiled meaning of an expression. */
+struct meaning {
 	pcre2_code *code;
+	bool jit; /* compiled to instructions of the processor */
+};
+
+struct k2i_regex {
+	struct meaning bytes;      /* code NULL: the expression names a character that no byte is, as \x{100} does */
+	struct meaning characters; /* code NULL: the expression is not valid UTF-8 */
 	uint32_t group_count;
-	bool compiled; /* to instructions of the processor */
+	bool ascii; /* the expression */
 };
 
 struct k2i_regex_scratch {
@@ -45,21 +56,49 @@ struct k2i_regex_scratch {
 	pcre2_jit_stack *stack;
 };
 
+static int meaning_compile(const char *text, size_t bytes, uint32_t options, struct meaning *meaning, PCRE2_SIZE *at)
+{
+	int error = 0;
+
+	meaning->code =
+		pcre2_compile((PCRE2_SPTR)text, bytes, PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | options, &error, at, NULL);
+	if (!meaning->code)
+		return error;
+	/* Where memory can't be made executable this fails, and pcre2_match works without. */
+	meaning->jit = pcre2_jit_compile(meaning->code, PCRE2_JIT_COMPLETE) == 0;
+	return 0;
+}
+
+static int meanings_compile(struct k2i_regex *regex, const char *text, size_t bytes, bool any_case, PCRE2_SIZE *at)
+{
+	const uint32_t options = any_case ? PCRE2_CASELESS : 0;
+	const enum k2i_utf8_kind kind = k2i_utf8_kind(text, bytes);
+	const bool valid = kind != K2I_UTF8_NOT;
+	int error = valid ? meaning_compile(text, bytes, options | PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF,
+					    &regex->characters, at)
+			  : 0;
+
+	if (error)
+		return error;
+	regex->ascii = kind == K2I_UTF8_ASCII;
+	error = meaning_compile(text, bytes, options | PCRE2_NEVER_UTF | PCRE2_NEVER_UCP, &regex->bytes, at);
+	/* `\x{100}' */
+	return error == PCRE2_ERROR_CODE_POINT_TOO_BIG && valid ? 0 : error;
+}
+
 int k2i_regex_compile(const char *text, size_t bytes, bool any_case, struct k2i_regex **regex, char *message,
 		      size_t message_room)
 {
-	const uint32_t options = PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_UTF | PCRE2_NEVER_UCP |
-				 (any_case ? PCRE2_CASELESS : 0);
 	struct k2i_regex *made = calloc(1, sizeof(*made));
 	PCRE2_UCHAR reason[128];
-	PCRE2_SIZE at;
+	PCRE2_SIZE at = 0;
 	int error;
 
 	if (!made)
 		return -ENOMEM;
-	made->code = pcre2_compile((PCRE2_SPTR)text, bytes, options, &error, &at, NULL);
-	if (!made->code) {
-		free(made);
+	error = meanings_compile(made, text, bytes, any_case, &at);
+	if (error) {
+		k2i_regex_free(made);
 		if (error == PCRE2_ERROR_HEAP_FAILED)
 			return -ENOMEM;
 		(void)pcre2_get_error_message(error, reason, sizeof(reason));
@@ -67,9 +106,8 @@ int k2i_regex_compile(const char *text, size_t bytes, bool any_case, struct k2i_
 			       (const char *)reason, (size_t)at + 1, (int)(bytes < 200 ? bytes : 200), text);
 		return -EINVAL;
 	}
-	/* Where memory can't be made executable this fails, and pcre2_match works without. */
-	made->compiled = pcre2_jit_compile(made->code, PCRE2_JIT_COMPLETE) == 0;
-	(void)pcre2_pattern_info(made->code, PCRE2_INFO_CAPTURECOUNT, &made->group_count);
+	(void)pcre2_pattern_info(made->bytes.code ? made->bytes.code : made->characters.code, PCRE2_INFO_CAPTURECOUNT,
+				 &made->group_count);
 	*regex = made;
 	return 0;
 }
@@ -78,7 +116,8 @@ void k2i_regex_free(struct k2i_regex *regex)
 {
 	if (!regex)
 		return;
-	pcre2_code_free(regex->code);
+	pcre2_code_free(regex->bytes.code);
+	pcre2_code_free(regex->characters.code);
 	free(regex);
 }
 
@@ -132,16 +171,33 @@ static void groups_read(const struct k2i_regex *regex, struct k2i_regex_scratch 
 	}
 }
 
+static const struct meaning *meaning_choose(const struct k2i_regex *regex, const char *subject, size_t bytes)
+{
+	if (!regex->characters.code)
+		return &regex->bytes;
+	if (!regex->bytes.code)
+		return &regex->characters;
+	switch (k2i_utf8_kind(subject, bytes)) {
+	case K2I_UTF8_ASCII:
+		return regex->ascii ? &regex->bytes : &regex->characters;
+	case K2I_UTF8_VALID:
+		return &regex->characters;
+	default:
+		return &regex->bytes;
+	}
+}
+
 int k2i_regex_match(const struct k2i_regex *regex, struct k2i_regex_scratch *scratch, const char *subject, size_t bytes,
 		    struct k2i_regex_group *groups)
 {
 	const size_t steps_more = bytes < UINT32_MAX / 2 / STEPS_PER_BYTE ? bytes * STEPS_PER_BYTE : UINT32_MAX / 2;
+	const struct meaning *meaning = meaning_choose(regex, subject, bytes);
 	int result;
 
 	(void)pcre2_set_match_limit(scratch->context, STEPS_MIN + (uint32_t)steps_more);
 	/* pcre2_match would come to the same, behind checks that cost as much as a short line. */
-	result = (regex->compiled ? pcre2_jit_match : pcre2_match)(regex->code, (PCRE2_SPTR)subject, bytes, 0, 0,
-								   scratch->data, scratch->context);
+	result = (meaning->jit ? pcre2_jit_match : pcre2_match)(meaning->code, (PCRE2_SPTR)subject, bytes, 0, 0,
+								scratch->data, scratch->context);
 	if (result >= 0) {
 		if (groups)
 			groups_read(regex, scratch, groups);

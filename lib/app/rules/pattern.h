@@ -15,7 +15,7 @@
 struct k2i_regex;         /* compiled; read-only when matched, so threads share it */
 struct k2i_regex_scratch; /* what a match needs; one for each thread */
 
-/* -EINVAL with the reason in message. A regular expression is bytes, not characters; see pattern.c. */
+/* -EINVAL with the reason in message. A regular expression is of characters where it can be; see pattern.c. */
 int k2i_regex_compile(const char *text, size_t bytes, bool any_case, struct k2i_regex **regex, char *message,
 		      size_t message_room);
 void k2i_regex_free(struct k2i_regex *regex);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/utf8.h"
 /* A single byte is in most lines. */
 #define TEXT_BYTES_MIN 2u
 #define DEPTH_MAX 16u
@@ -25,10 +26,11 @@ struct reader {
 	bool plain;   /* nothing but texts and `|' so far */
 };
 
+#include "base/utf8.h"
 /* A piece of a sequence: a byte that stands for itself, a group, or something else. */
 struct piece {
-	bool byte_known;
-	char byte;
+	size_t character_bytes; /* 0: it is not a character */
+	char character[4];
 	struct k2i_literals group; /* count 0: nothing is known */
 };
 
@@ -81,11 +83,11 @@ static void text_end(struct k2i_literal *text, struct k2i_literals *best)
 	text->bytes = 0;
 }
 
-static void text_add(struct k2i_literal *text, char byte)
+static void text_add(struct k2i_literal *text, const struct piece *piece)
 {
 	/* The beginning of a long text is as good as all of it. */
-	if (text->bytes < sizeof(text->text))
-		text->text[text->bytes++] = byte;
+	for (size_t i = 0; i < piece->character_bytes && text->bytes < sizeof(text->text); i++)
+		text->text[text->bytes++] = piece->character[i];
 }
 
 /* The name of a kind of bytes within a class, as [:alpha:]. */
@@ -129,8 +131,8 @@ static void escape_read(struct reader *reader, struct piece *piece)
 		/* Those stand for one byte of some kind, a line end, or a place. */
 		reader->unknown |= strchr("dDwWsShHvVRbBAzZGntrfea", next) == NULL;
 	} else {
-		piece->byte_known = true;
-		piece->byte = (char)next;
+		piece->character_bytes = 1;
+		piece->character[0] = (char)next;
 	}
 }
 
@@ -182,6 +184,8 @@ static bool quantifier_read(struct reader *reader, bool *optional)
 
 static void piece_read(struct reader *reader, struct piece *piece)
 {
+	const size_t left = (size_t)(reader->end - reader->at);
+
 	memset(piece, 0, sizeof(*piece));
 	switch (*reader->at) {
 	case '(':
@@ -199,8 +203,12 @@ static void piece_read(struct reader *reader, struct piece *piece)
 		reader->at++;
 		return;
 	default:
-		piece->byte_known = true;
-		piece->byte = *reader->at++;
+		/* A quantifier repeats the whole character. */
+		piece->character_bytes = k2i_utf8_length((const unsigned char *)reader->at, left);
+		if (!piece->character_bytes)
+			piece->character_bytes = 1;
+		memcpy(piece->character, reader->at, piece->character_bytes);
+		reader->at += piece->character_bytes;
 	}
 }
 
@@ -212,20 +220,21 @@ static void sequence_read(struct reader *reader, struct k2i_literals *best)
 
 	best->count = 0;
 	while (!reader->unknown && reader->at < reader->end && *reader->at != '|' && *reader->at != ')') {
-		bool optional, repeated;
+		bool optional, repeated, known;
 
 		piece_read(reader, &piece);
 		repeated = quantifier_read(reader, &optional);
 		/* A line has no LF; a text with one could be found across two. */
-		if (piece.byte_known && piece.byte != '\n' && !(repeated && optional))
-			text_add(&text, piece.byte);
-		pieces++;
-		if (!piece.byte_known || repeated || piece.byte == '\n')
+		known = piece.character_bytes && piece.character[0] != '\n';
+		if (known && !(repeated && optional))
+			text_add(&text, &piece);
+		pieces += piece.character_bytes ? piece.character_bytes : 1;
+		if (!known || repeated)
 			text_end(&text, best);
 		if (piece.group.count && !(repeated && optional))
 			better_keep(best, &piece.group);
 	}
-	/* Each piece has put a byte there, and none has ended it. */
+	/* Each piece has put its bytes there, and none has ended it. */
 	reader->plain &= pieces == text.bytes;
 	text_end(&text, best);
 }

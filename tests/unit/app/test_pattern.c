@@ -185,6 +185,46 @@ static void long_subject_matches(void **state)
 	free(subject);
 }
 
+#define KATAKANA "\xe3\x82\xab\xe3\x82\xbf"
+#define HIRAGANA "\xe3\x81\xb2\xe3\x82\x89"
+#define KATAKANA_CLASS "[\xe3\x82\xa1-\xe3\x83\xb6]"
+
+static void characters_are_matched(void **state)
+{
+	(void)state;
+	assert_int_equal(match_text("\"" KATAKANA_CLASS "\"", KATAKANA), 1);
+	assert_int_equal(match_text("\"" KATAKANA_CLASS "\"", HIRAGANA), 0);
+	assert_int_equal(match_text("\"^(.).$\"", KATAKANA), 1);
+	assert_int_equal(groups[1].end, 3);
+	assert_int_equal(match_text("\"(?i)\xc3\x89\"", "\xc3\xa9"
+							"cole"),
+			 1);
+	assert_int_equal(match_text("\"^\\w+$\"", "\xc3\xa9"
+						  "cole"),
+			 1);
+	assert_int_equal(match_text("\"\\x{30ab}\"", KATAKANA), 1);
+	assert_int_equal(match_text("\"\\x{30ab}\"", "\xff" KATAKANA), 1);
+	/* All of the character can be left out. */
+	assert_int_equal(match_text("\"^ab\xc3\xa9?$\"", "ab"), 1);
+}
+
+static void lines_that_are_not_utf8_are_bytes(void **state)
+{
+	(void)state;
+	/* Latin-1 */
+	assert_int_equal(match_text("\"^user=.* failed$\"", "user=Ren\xe9"
+							    " failed"),
+			 1);
+	assert_int_equal(match_text("\"^(....)\"", "\xe9"
+						   "t\xe9"
+						   "s"),
+			 1);
+	assert_int_equal(groups[1].end, 4);
+	/* A pattern in Latin-1 has no characters. */
+	assert_int_equal(match_text("\"Ren\xe9 .*\"", "Ren\xe9 " KATAKANA), 1);
+	assert_int_equal(match_text("\"^(.)\xe9\"", "n\xe9"), 1);
+}
+
 static void mistakes_are_named(void **state)
 {
 	(void)state;
@@ -260,6 +300,8 @@ int main(void)
 		cmocka_unit_test(groups_that_took_no_part_are_empty),
 		cmocka_unit_test(hostile_subject_ends),
 		cmocka_unit_test(long_subject_matches),
+		cmocka_unit_test(characters_are_matched),
+		cmocka_unit_test(lines_that_are_not_utf8_are_bytes),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(no_memory_is_no_mistake),
 		cmocka_unit_test(replacement_has_its_pieces),

@@ -35,6 +35,7 @@ static void texts_are_all_there_is(void **state)
 {
 	(void)state;
 	knows("error", "error|!");
+	knows("\xc3\xa9t\xc3\xa9", "\xc3\xa9t\xc3\xa9|!");
 	knows("ERROR|WARN", "ERROR|WARN|!");
 	knows("a\\.b\\[1\\]", "a.b[1]|!");
 	knows("x{y", "x{y|!");
@@ -59,6 +60,8 @@ static void the_longest_text_is_taken(void **state)
 static void what_can_be_left_out_is_not_needed(void **state)
 {
 	(void)state;
+	knows("ab\xc3\xa9?d", "ab|");
+	knows("a\xc3\xa9+d", "a\xc3\xa9|");
 	knows("abc?d", "ab|");
 	knows("abc*de", "ab|");
 	knows("abc+de", "abc|");
