@@ -70,12 +70,13 @@ def stuck(scratch):
     with tempfile.TemporaryDirectory() as place:
         program, receiver = os.path.join(place, "k2hft"), os.path.join(place, "k2hftfusesvr")
         shutil.copy(K2HFT, program)
+        libraries = os.path.join(os.path.dirname(os.path.realpath(K2HFT)), os.pardir, "lib")
         with open(receiver, "w", encoding="utf-8") as script:
             script.write(STUCK.format(real=os.path.join(os.path.dirname(os.path.realpath(K2HFT)), "k2hftfusesvr")))
         os.chmod(receiver, 0o755)
         with subprocess.Popen([program, "bench", "--runs", "1", "--size", "1K", "--by", "library", "-n", "10"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              env={**os.environ, "TMPDIR": scratch}) as running:
+                              env={**os.environ, "TMPDIR": scratch, "LD_LIBRARY_PATH": libraries}) as running:
             end = time.monotonic() + LIMIT_S
             while not os.path.exists(receiver + ".asked"):
                 assert running.poll() is None and time.monotonic() < end, running.stderr.read()

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+
 /* A single byte is in most lines. */
 #define TEXT_BYTES_MIN 2u
 #define DEPTH_MAX 16u
@@ -26,8 +27,7 @@ struct reader {
 	bool plain;   /* nothing but texts and `|' so far */
 };
 
-#include "base/utf8.h"
-/* A piece of a sequence: a byte that stands for itself, a group, or something else. */
+/* A piece of a sequence: a character that stands for itself, a group, or something else. */
 struct piece {
 	size_t character_bytes; /* 0: it is not a character */
 	char character[4];
