@@ -65,19 +65,3 @@ enum k2i_utf8_kind k2i_utf8_kind(const char *text, size_t bytes)
 	}
 	return K2I_UTF8_VALID;
 }
-
-size_t k2i_utf8_cut(const char *text, size_t bytes, size_t at)
-{
-	const unsigned char *begin = (const unsigned char *)text;
-
-	for (size_t back = 1; back < 4 && back <= at; back++) {
-		size_t length;
-
-		if (begin[at - back] < 0x80)
-			break;
-		length = k2i_utf8_length(begin + at - back, bytes - at + back);
-		if (length)
-			return length > back ? at - back : at;
-	}
-	return at;
-}

@@ -15,7 +15,4 @@ size_t k2i_utf8_length(const unsigned char *text, size_t bytes);
 
 enum k2i_utf8_kind k2i_utf8_kind(const char *text, size_t bytes);
 
-/* The place to cut `bytes` bytes of text, at most `at`: in front of a character that `at` is in. `at` <= `bytes`. */
-size_t k2i_utf8_cut(const char *text, size_t bytes, size_t at);
-
 #endif
