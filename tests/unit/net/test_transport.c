@@ -3,6 +3,8 @@
 
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/wait.h>
 
 #include "net/transport.h"
 
@@ -82,6 +84,103 @@ static void a_connection_to_itself_is_none(void **state)
 	k2i_transport_close(&transport);
 }
 
+#define CONTROL_FILE "/proc/sys/net/ipv4/tcp_congestion_control"
+
+enum { PACING_AS_IT_SHOULD, PACING_NOT_TRIED, PACING_WRONG };
+
+/* With which congestion control a connection to the host begins; whether anybody is there does not matter. */
+static bool control_is(const char *host, const char *expected)
+{
+	struct k2i_transport transport;
+	char control[32] = "";
+	socklen_t control_bytes = sizeof(control) - 1;
+	int error = connection_begin(&transport, host, "9");
+
+	if (error) {
+		print_message("%s: %s\n", host, strerror(-error));
+		return false;
+	}
+	bool is = getsockopt(transport.descriptor, IPPROTO_TCP, TCP_CONGESTION, control, &control_bytes) == 0 &&
+		  strcmp(control, expected) == 0;
+	if (!is)
+		print_message("%s: %s, not %s\n", host, control, expected);
+	k2i_transport_close(&transport);
+	return is;
+}
+
+static bool control_set(const char *control)
+{
+	FILE *file = fopen(CONTROL_FILE, "we");
+
+	if (!file)
+		return false;
+	bool put = fputs(control, file) >= 0;
+	return fclose(file) == 0 && put;
+}
+
+static bool ip_run(const char *const *words)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		(void)execvp("ip", (char *const *)words);
+		_exit(127);
+	}
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* A host of its own, with a link that leads nowhere: nothing leaves it. */
+static bool link_made(void)
+{
+	static const char *const commands[][10] = {
+		{"ip", "link", "set", "lo", "up"},
+		{"ip", "link", "add", "k2hft0", "type", "veth", "peer", "name", "k2hft1"},
+		{"ip", "addr", "add", "198.18.0.1/30", "dev", "k2hft0"},
+		{"ip", "addr", "add", "fd00::1/64", "dev", "k2hft0", "nodad"},
+		{"ip", "link", "set", "k2hft0", "up"},
+	};
+	bool made = unshare(CLONE_NEWNET) == 0;
+
+	for (size_t i = 0; made && i < sizeof(commands) / sizeof(commands[0]); i++)
+		made = ip_run(commands[i]);
+	return made;
+}
+
+static int pacing_look(void)
+{
+	const char *control;
+
+	if (!link_made())
+		return PACING_NOT_TRIED;
+	control = control_set("bbr") ? "bbr" : "cubic";
+	if (!control_set(control))
+		return PACING_NOT_TRIED;
+	return control_is("127.0.0.1", "reno") && control_is("127.0.0.2", "reno") && control_is("::1", "reno") &&
+			       control_is("198.18.0.1", "reno") && control_is("fd00::1", "reno") &&
+			       control_is("198.18.0.2", control) && control_is("fd00::2", control)
+		       ? PACING_AS_IT_SHOULD
+		       : PACING_WRONG;
+}
+
+static void only_within_the_host_nothing_is_paced(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(pacing_look());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == PACING_NOT_TRIED) {
+		print_message("no network namespace, ip(8), veth or other congestion control than Reno here\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), PACING_AS_IT_SHOULD);
+}
+
 /* Bytes that the peer does not read stay here in the end, and it is the peer that holds them back. */
 static void who_does_not_read_is_seen(void **state)
 {
@@ -115,6 +214,7 @@ int main(void)
 		cmocka_unit_test(a_connection_is_set_up),
 		cmocka_unit_test(nobody_is_there),
 		cmocka_unit_test(a_connection_to_itself_is_none),
+		cmocka_unit_test(only_within_the_host_nothing_is_paced),
 		cmocka_unit_test(who_does_not_read_is_seen),
 	};
 
