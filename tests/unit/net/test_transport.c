@@ -88,7 +88,7 @@ static void a_connection_to_itself_is_none(void **state)
 
 enum { PACING_AS_IT_SHOULD, PACING_NOT_TRIED, PACING_WRONG };
 
-/* With which congestion control a connection to the host begins; whether anybody is there does not matter. */
+/* Whether a connection to the host begins with that congestion control; nobody has to be there. */
 static bool control_is(const char *host, const char *expected)
 {
 	struct k2i_transport transport;
@@ -157,13 +157,12 @@ static int pacing_look(void)
 	if (!control_set(control))
 		return PACING_NOT_TRIED;
 	return control_is("127.0.0.1", "reno") && control_is("127.0.0.2", "reno") && control_is("::1", "reno") &&
-			       control_is("198.18.0.1", "reno") && control_is("fd00::1", "reno") &&
 			       control_is("198.18.0.2", control) && control_is("fd00::2", control)
 		       ? PACING_AS_IT_SHOULD
 		       : PACING_WRONG;
 }
 
-static void only_within_the_host_nothing_is_paced(void **state)
+static void only_on_loopback_nothing_is_paced(void **state)
 {
 	int status;
 	pid_t child = fork();
@@ -214,7 +213,7 @@ int main(void)
 		cmocka_unit_test(a_connection_is_set_up),
 		cmocka_unit_test(nobody_is_there),
 		cmocka_unit_test(a_connection_to_itself_is_none),
-		cmocka_unit_test(only_within_the_host_nothing_is_paced),
+		cmocka_unit_test(only_on_loopback_nothing_is_paced),
 		cmocka_unit_test(who_does_not_read_is_seen),
 	};
 
