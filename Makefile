@@ -128,8 +128,9 @@ $(LIB_A) $(BASE_A) $(CONFIG_A) $(APP_A) $(PARTS_A): $(B)/files
 	$(Q)mkdir -p $(@D); rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
 
 # nodelete: a thread that looks a name up is not waited for, and would go on in memory that dlclose(3) has given back.
+# Bsymbolic-functions: the library calls its own functions at once, not through a table that others can change.
 $(LIB_SO): $(LIB_OBJECTS) lib/k2hft.map $(B)/files $(B)/flags
-	$(call link_shared,-z$(comma)nodelete,$(lib_LIBS))
+	$(call link_shared,-z$(comma)nodelete$(comma)-Bsymbolic-functions,$(lib_LIBS))
 $(CONFIG_SO): $(CONFIG_OBJECTS) lib/k2hft-config.map $(BASE_A) $(LIB_SO) $(B)/files $(B)/flags
 	$(call link_shared,,$(config_LIBS) $(lib_LIBS))
 # link_shared OPTIONS,LIBRARIES
