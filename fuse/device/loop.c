@@ -58,7 +58,7 @@
  */
 #define UNASKED_MAX 16u
 
-enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_SWEEPER, WAIT_COUNT };
+enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_DROPPER, WAIT_COUNT };
 
 struct request {
 	/* FUSE_WRITE's header; of other requests their first bytes. */
@@ -139,7 +139,7 @@ static int ring_failed(void)
 }
 
 /* 1: a request; 0: none now; -errno: there will be none any more, or -EFAULT, the ring can't be written. */
-static int receive(struct k2i_mount *mount, struct request *request)
+static int request_receive(struct k2i_mount *mount, struct request *request)
 {
 	struct iovec parts[3];
 	ssize_t bytes;
@@ -235,7 +235,7 @@ static void serve_other(struct k2i_mount *mount, struct request *request)
 	k2i_deferred_opens_serve(mount, &buffer);
 }
 
-static void serve(struct k2i_mount *mount, struct request *request)
+static void request_serve(struct k2i_mount *mount, struct request *request)
 {
 	uint64_t argument;
 
@@ -273,12 +273,12 @@ static void serve(struct k2i_mount *mount, struct request *request)
 static int serve_one(struct k2i_mount *mount)
 {
 	struct request request;
-	int status = receive(mount, &request);
+	int status = request_receive(mount, &request);
 
 	mount->loop->in_a_row = status > 0 ? mount->loop->in_a_row + 1 : 0;
 	if (status > 0) {
 		K2I_CRASH(mount_request_read);
-		serve(mount, &request);
+		request_serve(mount, &request);
 	}
 	k2i_lane_drop_claim(&mount->lane);
 	k2i_journal_step();
@@ -340,7 +340,7 @@ static void end_by_kernel(struct k2i_mount *mount, int status)
 }
 
 /* Asks for what is in the page cache; when to come again, or -1. */
-static int collect(struct k2i_mount *mount)
+static int pull_run(struct k2i_mount *mount)
 {
 	uint64_t now_ns;
 
@@ -352,7 +352,7 @@ static int collect(struct k2i_mount *mount)
 }
 
 /* The shorter of two times to wait, -1 for ever. */
-static int sooner(int one_ms, int other_ms)
+static int timeout_sooner(int one_ms, int other_ms)
 {
 	return one_ms < 0 || (other_ms >= 0 && other_ms < one_ms) ? other_ms : one_ms;
 }
@@ -425,17 +425,18 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop->lease), .events = POLLIN};
-	waits[WAIT_SWEEPER] = (struct pollfd){.fd = mount->cache_dropper->fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
-	timeout_ms = sooner(collect(mount), waiting ? WAITING_MS : -1);
-	timeout_ms = sooner(sooner(timeout_ms, k2i_cache_drop_run(mount)), k2i_truncate_probes_run(mount));
-	/* With nothing parked at the end, k2i_drain_done waits. */
-	timeout_ms = mount->ending && !mount->queue->first ? 0 : sooner(timeout_ms, sent_ms);
+	waits[WAIT_DROPPER] = (struct pollfd){.fd = mount->cache_dropper->fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
+	timeout_ms = timeout_sooner(pull_run(mount), waiting ? WAITING_MS : -1);
+	timeout_ms =
+		timeout_sooner(timeout_sooner(timeout_ms, k2i_cache_drop_run(mount)), k2i_truncate_probes_run(mount));
+	/* With an empty queue at the end, k2i_drain_done waits. */
+	timeout_ms = mount->ending && !mount->queue->first ? 0 : timeout_sooner(timeout_ms, sent_ms);
 	error = wait_for_any(mount, waits, timeout_ms);
 	if (error)
 		return error;
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->loop->progress_fd, &count, sizeof(count));
-	if (waits[WAIT_SWEEPER].revents)
+	if (waits[WAIT_DROPPER].revents)
 		k2i_cache_drop_heard(mount);
 	k2hft_lease_waited(&mount->loop->lease);
 	return 0;
@@ -443,7 +444,7 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 
 /* ---- taking over */
 
-static bool is_new(const struct request *request)
+static bool request_is_new(const struct request *request)
 {
 	uint32_t opcode = request->head.in.opcode;
 
@@ -463,15 +464,15 @@ static int serve_again(struct k2i_mount *mount)
 
 	k2i_queue_resume_begin(mount);
 	while (!came_new && poll(&device, 1, 0) == 1 && device.revents & POLLIN) {
-		int status = receive(mount, &request);
+		int status = request_receive(mount, &request);
 
 		if (status == -EFAULT)
 			return status;
 		if (status < 0)
 			break;
-		came_new = status > 0 && is_new(&request);
+		came_new = status > 0 && request_is_new(&request);
 		if (status > 0)
-			serve(mount, &request);
+			request_serve(mount, &request);
 		k2i_lane_drop_claim(&mount->lane);
 		k2i_journal_step();
 	}
@@ -496,7 +497,7 @@ int k2i_loop_prepare(struct k2i_mount *mount)
 	return status ? status : serve_again(mount);
 }
 
-static bool ended(struct k2i_mount *mount)
+static bool loop_ended(struct k2i_mount *mount)
 {
 	if (!mount->ending)
 		return false;
@@ -512,7 +513,7 @@ int k2i_loop_run(struct k2i_mount *mount)
 
 	if (mount->ending)
 		k2i_drain_begin(mount);
-	while (!ended(mount)) {
+	while (!loop_ended(mount)) {
 		status = wait_for_work(mount, waits);
 		if (status)
 			return status;

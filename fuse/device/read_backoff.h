@@ -18,6 +18,6 @@ struct k2i_read_backoff {
 };
 
 /* `room`: for the next request's claim, with nothing queued in front of it; `sending`: room can come by this thread. */
-bool k2i_read_backoff_wanted(struct k2i_read_backoff *hold, bool room, bool sending, uint64_t now_ns);
+bool k2i_read_backoff_wanted(struct k2i_read_backoff *backoff, bool room, bool sending, uint64_t now_ns);
 
 #endif
