@@ -6,8 +6,8 @@
 
 #include "app/program/daemon.h"
 #include "base/log.h"
-#include "receiver/options.h"
-#include "receiver/receiver.h"
+#include "receiver/daemon/options.h"
+#include "receiver/daemon/receiver.h"
 #include "config/settings.h"
 #include "app/program/standard.h"
 

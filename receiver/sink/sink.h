@@ -15,7 +15,7 @@
 
 /*
  * A sink is a kind of destination: it stores what a commit group brings. It is a table of functions, and nobody outside
- * its folder knows more of it; receiver/sinks.c lists all of them.
+ * its folder knows more of it; receiver/daemon/sinks.c lists all of them.
  *
  * A commit is begin, store, the ledger's record, end, in this order and under the ring's lock, so none of them may wait
  * for another machine. A sink that has to is LATER: its store copies what it needs, and it tells by k2i_sink_stored

@@ -210,10 +210,8 @@ static void who_does_not_read_is_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_is_set_up),
-		cmocka_unit_test(nobody_is_there),
-		cmocka_unit_test(a_connection_to_itself_is_none),
-		cmocka_unit_test(only_on_loopback_nothing_is_paced),
+		cmocka_unit_test(a_connection_is_set_up),         cmocka_unit_test(nobody_is_there),
+		cmocka_unit_test(a_connection_to_itself_is_none), cmocka_unit_test(only_on_loopback_nothing_is_paced),
 		cmocka_unit_test(who_does_not_read_is_seen),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_IDENTITY_H
-#define K2I_RECEIVER_IDENTITY_H
+#ifndef K2I_RECEIVER_DAEMON_IDENTITY_H
+#define K2I_RECEIVER_DAEMON_IDENTITY_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/identity.h"
+#include "receiver/daemon/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>

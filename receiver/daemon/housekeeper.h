@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_HOUSEKEEPER_H
-#define K2I_RECEIVER_HOUSEKEEPER_H
+#ifndef K2I_RECEIVER_DAEMON_HOUSEKEEPER_H
+#define K2I_RECEIVER_DAEMON_HOUSEKEEPER_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "receiver/state.h"
+#include "receiver/daemon/state.h"
 
 /*
  * A thread for disk work that no connection asks for: k2i_state_tick once a second, and the reload of the sinks at

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/sinks.h"
+#include "receiver/daemon/sinks.h"
 
 #include "receiver/sink/file/file_sink.h"
 

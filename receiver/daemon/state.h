@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_STATE_H
-#define K2I_RECEIVER_STATE_H
+#ifndef K2I_RECEIVER_DAEMON_STATE_H
+#define K2I_RECEIVER_DAEMON_STATE_H
 
 #include <limits.h>
 #include <stdbool.h>

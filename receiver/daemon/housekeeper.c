@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/housekeeper.h"
+#include "receiver/daemon/housekeeper.h"
 
 #include <errno.h>
 

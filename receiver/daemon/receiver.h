@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_RECEIVER_H
-#define K2I_RECEIVER_RECEIVER_H
+#ifndef K2I_RECEIVER_DAEMON_RECEIVER_H
+#define K2I_RECEIVER_DAEMON_RECEIVER_H
 
-#include "receiver/options.h"
+#include "receiver/daemon/options.h"
 #include "config/settings.h"
 
 /* The whole receiver: built from a configuration, run until a signal ends it, then taken down. */

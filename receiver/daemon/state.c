@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/state.h"
+#include "receiver/daemon/state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "config/path.h"
-#include "receiver/sinks.h"
+#include "receiver/daemon/sinks.h"
 #include "receiver/base/text.h"
 #include "base/uuid.h"
 

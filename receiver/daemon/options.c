@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/options.h"
+#include "receiver/daemon/options.h"
 
 #include <errno.h>
 #include <stddef.h>

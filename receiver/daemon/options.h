@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_OPTIONS_H
-#define K2I_RECEIVER_OPTIONS_H
+#ifndef K2I_RECEIVER_DAEMON_OPTIONS_H
+#define K2I_RECEIVER_DAEMON_OPTIONS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef K2I_RECEIVER_SINKS_H
-#define K2I_RECEIVER_SINKS_H
+#ifndef K2I_RECEIVER_DAEMON_SINKS_H
+#define K2I_RECEIVER_DAEMON_SINKS_H
 
 #include "config/settings.h"
 #include "receiver/sink/sink.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "receiver/receiver.h"
+#include "receiver/daemon/receiver.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,14 +18,14 @@
 #include "app/program/daemon.h"
 #include "receiver/base/directory.h"
 #include "app/rules/hosts.h"
-#include "receiver/housekeeper.h"
-#include "receiver/identity.h"
+#include "receiver/daemon/housekeeper.h"
+#include "receiver/daemon/identity.h"
 #include "receiver/listen/listener.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "receiver/connection/acceptor.h"
 #include "receiver/listen/secure.h"
-#include "receiver/state.h"
+#include "receiver/daemon/state.h"
 #include "receiver/commit/syncer.h"
 #include "receiver/base/text.h"
 
