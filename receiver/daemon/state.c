@@ -128,7 +128,7 @@ static void disk_look(struct recovery *recovery)
 	struct k2i_ledger *ledger = recovery->state->destination.ledger;
 
 	k2i_ledger_files_unsynced(ledger, mark_look, recovery);
-	if (!recovery->lost)
+	if (!k2i_sinks_recover_end(&recovery->state->destination.sinks) && !recovery->lost)
 		return;
 	k2i_log(K2HFT_LOG_WARNING,
 		"ledger: files are gone, or shorter than they were: what senders of level synced were not acknowledged "
@@ -158,7 +158,7 @@ static void former_recover(struct k2i_state *state, const struct k2i_ledger_repo
 	if (recovery.cut_all)
 		disk_look(&recovery);
 	k2i_ledger_files(state->destination.ledger, mark_recover, &recovery);
-	k2i_sinks_recover_end(&state->destination.sinks);
+	(void)k2i_sinks_recover_end(&state->destination.sinks);
 }
 
 /* Contract ------------------------------------------------------------------------------------------------------- */

@@ -36,12 +36,15 @@ void k2i_sinks_recover(const struct k2i_sinks *sinks, const struct k2i_ledger_fi
 		sink->ops->recover(sink, mark, cut);
 }
 
-void k2i_sinks_recover_end(const struct k2i_sinks *sinks)
+bool k2i_sinks_recover_end(const struct k2i_sinks *sinks)
 {
+	bool behind = false;
+
 	for (uint32_t i = 0; i < sinks->count; i++) {
 		if (sinks->list[i]->ops->traits & K2I_SINK_UNDO)
-			sinks->list[i]->ops->recover_end(sinks->list[i]);
+			behind |= sinks->list[i]->ops->recover_end(sinks->list[i]);
 	}
+	return behind;
 }
 
 void k2i_sinks_start(const struct k2i_sinks *sinks)

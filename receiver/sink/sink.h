@@ -80,12 +80,12 @@ struct k2i_sink_ops {
 	 * The start, before and after k2i_ledger_begin --------------------------------------------------------------
 	 */
 
-	/* Whether a target has less than the ledger says. */
+	/* Whether a target has less than the ledger says; one that is elsewhere now is recover_end's. */
 	bool (*is_behind)(struct k2i_sink *sink, const struct k2i_ledger_file *mark);
 	/* Takes a target back to its mark, for good, if `cut`; else says how it differs. */
 	void (*recover)(struct k2i_sink *sink, const struct k2i_ledger_file *mark, bool cut);
-	/* Behind the last of them. */
-	void (*recover_end)(struct k2i_sink *sink);
+	/* Behind the last is_behind, and the last recover: the same for targets elsewhere. Whether one is behind. */
+	bool (*recover_end)(struct k2i_sink *sink);
 	/* The ledger has begun anew and knows no targets. */
 	void (*start)(struct k2i_sink *sink);
 
@@ -116,7 +116,7 @@ struct k2i_sinks {
 
 bool k2i_sinks_behind(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark);
 void k2i_sinks_recover(const struct k2i_sinks *sinks, const struct k2i_ledger_file *mark, bool cut);
-void k2i_sinks_recover_end(const struct k2i_sinks *sinks);
+bool k2i_sinks_recover_end(const struct k2i_sinks *sinks);
 void k2i_sinks_start(const struct k2i_sinks *sinks);
 int k2i_sinks_sync(const struct k2i_sinks *sinks);
 void k2i_sinks_reload(const struct k2i_sinks *sinks);

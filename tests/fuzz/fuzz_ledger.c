@@ -143,7 +143,7 @@ static int files_recover(struct k2i_ledger *ledger)
 
 	fuzz_check(k2i_outputs_create(&options, &recovery.outputs) == 0);
 	k2i_ledger_files(ledger, on_file, &recovery);
-	k2i_outputs_recover_renamed(recovery.outputs);
+	(void)k2i_outputs_recover_renamed(recovery.outputs);
 	(void)k2i_outputs_free(recovery.outputs, false);
 	return (int)recovery.count;
 }

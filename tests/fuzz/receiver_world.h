@@ -110,7 +110,7 @@ static void world_open(struct world *world)
 	options.counters = &world->counters;
 	fuzz_check(k2i_outputs_create(&options, &world->outputs) == 0);
 	k2i_ledger_files(world->ledger, file_recover, world);
-	k2i_outputs_recover_renamed(world->outputs);
+	(void)k2i_outputs_recover_renamed(world->outputs);
 	fuzz_check(k2i_ledger_begin(world->ledger) == 0);
 	fuzz_check(k2i_quarantine_create(world->quarantine, 64u * 1024, &world->counters,
 					 &world->destination.quarantine) == 0);

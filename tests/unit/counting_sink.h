@@ -196,9 +196,10 @@ static void counting_recover(struct k2i_sink *sink, const struct k2i_ledger_file
 		target->chunks = target->bytes = mark->length;
 }
 
-static void counting_recover_end(struct k2i_sink *sink)
+static bool counting_recover_end(struct k2i_sink *sink)
 {
 	(void)sink;
+	return false;
 }
 
 static void counting_start(struct k2i_sink *sink)

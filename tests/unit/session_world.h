@@ -82,7 +82,7 @@ static void world_open(struct world *world)
 		file_sink_open(world);
 	recovery = (struct recovery){&world->destination.sinks, report.same_boot};
 	k2i_ledger_files(world->ledger, mark_recover, &recovery);
-	k2i_sinks_recover_end(&world->destination.sinks);
+	(void)k2i_sinks_recover_end(&world->destination.sinks);
 	assert_int_equal(k2i_ledger_begin(world->ledger), 0);
 	k2i_sinks_start(&world->destination.sinks);
 	assert_int_equal(k2i_quarantine_create(path, UINT64_MAX, &world->counters, &world->destination.quarantine), 0);

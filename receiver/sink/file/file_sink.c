@@ -288,9 +288,9 @@ static void file_recover(struct k2i_sink *sink, const struct k2i_ledger_file *ma
 	k2i_outputs_recover(file_sink(sink)->outputs, mark, cut);
 }
 
-static void files_recover_end(struct k2i_sink *sink)
+static bool files_recover_end(struct k2i_sink *sink)
 {
-	k2i_outputs_recover_renamed(file_sink(sink)->outputs);
+	return k2i_outputs_recover_renamed(file_sink(sink)->outputs);
 }
 
 /* So that `tail -f` has something to open, and that what is in the way is said at once. */

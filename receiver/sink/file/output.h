@@ -137,10 +137,13 @@ void k2i_outputs_each(struct k2i_outputs *outputs, void (*each)(void *argument, 
  * not come back with a power cut. The path of a file that is not there is kept until k2i_outputs_recover_renamed.
  */
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut);
-/* Behind the last of them: the same for those that were renamed within their directory. Each is listed once. */
-void k2i_outputs_recover_renamed(struct k2i_outputs *outputs);
-/* Before that: whether the file is shorter than the ledger says, or not there under its name. */
-bool k2i_outputs_short(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file);
+/* Before that: whether the file is shorter than the ledger says. The path of a missing file is kept, too. */
+bool k2i_outputs_short(struct k2i_outputs *outputs, const struct k2i_ledger_file *file);
+/*
+ * Behind the last call of either: the same for files that were renamed within their directory, which is listed once.
+ * Whether one of them is shorter, or none of that name is there.
+ */
+bool k2i_outputs_recover_renamed(struct k2i_outputs *outputs);
 /* Behind that and k2i_ledger_begin, which forgets all files: tells the ledger again of those in which a record goes on. */
 void k2i_outputs_recovered(struct k2i_outputs *outputs);
 

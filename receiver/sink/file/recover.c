@@ -138,18 +138,6 @@ static int same_open(const struct k2i_outputs *outputs, const char *path, const 
 	return -ESTALE;
 }
 
-bool k2i_outputs_short(const struct k2i_outputs *outputs, const struct k2i_ledger_file *file)
-{
-	struct stat status;
-	int descriptor = same_open(outputs, file->path, file, &status);
-
-	/* The disk can have lost a new file's name, or a rename, too. */
-	if (descriptor < 0)
-		return is_gone(descriptor);
-	(void)close(descriptor);
-	return (uint64_t)status.st_size < file->length;
-}
-
 /* Without a length nothing was committed: a power cut can have taken the name of such a file. */
 static void not_found(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
 {
@@ -182,17 +170,23 @@ static void not_opened(struct k2i_outputs *outputs, const struct k2i_ledger_file
 			    : "how long it is can't be compared");
 }
 
-static void found_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, const char *path,
-			  int descriptor, const struct stat *status, bool cut)
+enum found_deed { FOUND_LOOK, FOUND_KEEP, FOUND_CUT };
+
+/* Closes the file. Whether it is behind. */
+static bool found_take(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, const char *path,
+		       int descriptor, const struct stat *status, enum found_deed deed)
 {
+	bool cut = deed == FOUND_CUT;
 	char label[256];
 
 	(void)k2i_text_clean(path, label, sizeof(label));
 	/* The process that wrote it may not have brought all of it to the disk. */
 	if (cut)
 		k2i_output_unsynced(outputs, path, descriptor, status->st_dev);
-	length_check(outputs, descriptor, label, file->length, (uint64_t)status->st_size, cut);
+	if (deed != FOUND_LOOK)
+		length_check(outputs, descriptor, label, file->length, (uint64_t)status->st_size, cut);
 	(void)close(descriptor);
+	return (uint64_t)status->st_size < file->length;
 }
 
 /* Renamed files -------------------------------------------------------------------------------------------------- */
@@ -204,7 +198,8 @@ static void found_recover(struct k2i_outputs *outputs, const struct k2i_ledger_f
 struct k2i_output_moved {
 	struct k2i_ledger_file file; /* its path is the ledger's, which has it until k2i_ledger_begin */
 	size_t above_bytes;          /* the length of its directory, in the path */
-	bool cut, found;
+	enum found_deed deed;        /* once it is found */
+	bool found;
 };
 
 static size_t above_bytes(const char *path)
@@ -214,7 +209,7 @@ static size_t above_bytes(const char *path)
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-static int moved_add(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
+static int moved_add(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, enum found_deed deed)
 {
 	size_t bytes = (outputs->moved_count + 1) * sizeof(*outputs->moved);
 	struct k2i_output_moved *moved = realloc(outputs->moved, bytes);
@@ -222,7 +217,7 @@ static int moved_add(struct k2i_outputs *outputs, const struct k2i_ledger_file *
 	if (!moved)
 		return -ENOMEM;
 	outputs->moved = moved;
-	moved[outputs->moved_count++] = (struct k2i_output_moved){*file, above_bytes(file->path), cut, false};
+	moved[outputs->moved_count++] = (struct k2i_output_moved){*file, above_bytes(file->path), deed, false};
 	return 0;
 }
 
@@ -256,7 +251,8 @@ static struct k2i_output_moved *inode_find(struct k2i_output_moved *moved, struc
 	return moved;
 }
 
-static void moved_try(struct k2i_outputs *outputs, struct k2i_output_moved *moved, const char *name)
+/* Whether it has that name now, and is behind. */
+static bool moved_try(struct k2i_outputs *outputs, struct k2i_output_moved *moved, const char *name)
 {
 	size_t at = moved->above_bytes ? moved->above_bytes + 1 : 0;
 	char path[K2HFT_STREAM_PATH_BYTES_MAX + 1];
@@ -264,14 +260,14 @@ static void moved_try(struct k2i_outputs *outputs, struct k2i_output_moved *move
 	int descriptor;
 
 	if (moved->found || at + strlen(name) > K2HFT_STREAM_PATH_BYTES_MAX)
-		return;
+		return false;
 	memcpy(path, moved->file.path, at);
 	memcpy(path + at, name, strlen(name) + 1);
 	descriptor = same_open(outputs, path, &moved->file, &status);
 	if (descriptor < 0)
-		return;
+		return false;
 	moved->found = true;
-	found_recover(outputs, &moved->file, path, descriptor, &status, moved->cut);
+	return found_take(outputs, &moved->file, path, descriptor, &status, moved->deed);
 }
 
 static DIR *directory_list(const struct k2i_outputs *outputs, const struct k2i_output_moved *moved)
@@ -289,55 +285,72 @@ static DIR *directory_list(const struct k2i_outputs *outputs, const struct k2i_o
 	return list;
 }
 
-/* All of one directory. */
-static void directory_search(struct k2i_outputs *outputs, struct k2i_output_moved *first, struct k2i_output_moved *end)
+/* All of one directory. Whether one is behind: the disk can have lost a new file's name, or a rename, too. */
+static bool directory_search(struct k2i_outputs *outputs, struct k2i_output_moved *first, struct k2i_output_moved *end)
 {
 	DIR *list = directory_list(outputs, first);
 	struct k2i_output_moved *moved;
 	const struct dirent *entry;
+	bool behind = false;
 
 	while (list && (entry = readdir(list)) != NULL) {
 		moved = inode_find(first, end, entry->d_ino);
 		for (; moved < end && moved->file.inode == entry->d_ino; moved++)
-			moved_try(outputs, moved, entry->d_name);
+			behind |= moved_try(outputs, moved, entry->d_name);
 	}
 	if (list)
 		(void)closedir(list);
 	for (moved = first; moved < end; moved++) {
-		if (!moved->found)
-			not_found(outputs, &moved->file, moved->cut);
+		behind |= !moved->found;
+		if (!moved->found && moved->deed != FOUND_LOOK)
+			not_found(outputs, &moved->file, moved->deed == FOUND_CUT);
 	}
+	return behind;
 }
 
-void k2i_outputs_recover_renamed(struct k2i_outputs *outputs)
+bool k2i_outputs_recover_renamed(struct k2i_outputs *outputs)
 {
 	struct k2i_output_moved *moved = outputs->moved, *end, *next;
+	bool behind = false;
 
 	if (!moved)
-		return;
+		return false;
 	qsort(moved, outputs->moved_count, sizeof(*moved), moved_compare);
 	for (end = moved + outputs->moved_count; moved < end; moved = next) {
 		for (next = moved + 1; next < end && directory_compare(moved, next) == 0; next++)
 			continue;
-		directory_search(outputs, moved, next);
+		behind |= directory_search(outputs, moved, next);
 	}
 	free(outputs->moved);
 	outputs->moved = NULL;
 	outputs->moved_count = 0;
+	return behind;
+}
+
+/* A lack of memory may make records come again, and takes none. */
+bool k2i_outputs_short(struct k2i_outputs *outputs, const struct k2i_ledger_file *file)
+{
+	struct stat status;
+	int descriptor = same_open(outputs, file->path, file, &status);
+
+	if (descriptor >= 0)
+		return found_take(outputs, file, file->path, descriptor, &status, FOUND_LOOK);
+	return is_gone(descriptor) && moved_add(outputs, file, FOUND_LOOK);
 }
 
 void k2i_outputs_recover(struct k2i_outputs *outputs, const struct k2i_ledger_file *file, bool cut)
 {
+	enum found_deed deed = cut ? FOUND_CUT : FOUND_KEEP;
 	struct stat status;
 	int descriptor = same_open(outputs, file->path, file, &status), error = descriptor;
 
 	if (descriptor >= 0) {
 		writer_keep(outputs, file);
-		found_recover(outputs, file, file->path, descriptor, &status, cut);
+		(void)found_take(outputs, file, file->path, descriptor, &status, deed);
 		return;
 	}
 	if (is_gone(error))
-		error = moved_add(outputs, file, cut);
+		error = moved_add(outputs, file, deed);
 	if (error)
 		not_opened(outputs, file, error, cut);
 }
