@@ -75,8 +75,7 @@ static int ring_open(struct k2i_mount *mount)
 	status = k2hft_ring_open(&options, &mount->lane.ring);
 	if (status == 0)
 		(void)k2hft_ring_stats(mount->lane.ring, &stats);
-	/* The numbers of a dead worker's streams count no longer if nobody else was attached. */
-	mount->lane.streams_forgotten = stats.streams == 0;
+	mount->lane.streams_forgotten = stats.streams_forgotten != 0;
 	/* Before anything is sent or claimed: what the ring says of the last step of one that died holds no longer. */
 	if (status == 0)
 		k2i_journal_settle(mount->lane.ring);

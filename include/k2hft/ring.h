@@ -72,15 +72,16 @@ struct k2hft_ring_stats {
 	uint64_t tail, read, acked, head;
 	uint64_t committed_records, committed_bytes; /* payload, since the ring was made */
 	uint64_t acked_records;
-	uint64_t unacked_records;  /* committed, not acknowledged, and not given up */
-	uint64_t discarded_claims; /* of producers that died before they committed them */
-	uint64_t damaged_bytes;    /* skipped because no valid entry was there */
-	uint32_t producers;        /* open now; those of a killed process count until the next one attaches */
-	uint32_t streams;          /* declared now */
-	uint64_t dropped_records;  /* not accepted: the ring was full, and K2HFT_FULL_DROP */
-	uint64_t expired_records;  /* given up: k2hft_client_options.expire_s */
-	uint64_t unknown_records;  /* given up: their stream is not declared */
-	uint64_t repaired_places;  /* that k2hft_ring_repair mended */
+	uint64_t unacked_records;   /* committed, not acknowledged, and not given up */
+	uint64_t discarded_claims;  /* of producers that died before they committed them */
+	uint64_t damaged_bytes;     /* skipped because no valid entry was there */
+	uint32_t producers;         /* open now; those of a killed process count until the next one attaches */
+	uint32_t streams;           /* declared now */
+	uint64_t streams_forgotten; /* 1: when this handle opened it, declarations made before counted no longer */
+	uint64_t dropped_records;   /* not accepted: the ring was full, and K2HFT_FULL_DROP */
+	uint64_t expired_records;   /* given up: k2hft_client_options.expire_s */
+	uint64_t unknown_records;   /* given up: their stream is not declared */
+	uint64_t repaired_places;   /* that k2hft_ring_repair mended */
 	/* As in struct k2hft_client_stats, for all clients that the ring has had. */
 	uint64_t connects, connect_failures, refusals, ledger_lost;
 	uint64_t discarded_ranges, sent_frames, sent_records, sent_bytes, resent_frames, compressed_frames;
@@ -92,7 +93,7 @@ struct k2hft_ring_stats {
 #define K2HFT_RING_STATS_INIT                                                                                          \
 	{                                                                                                              \
 		sizeof(struct k2hft_ring_stats), {0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-			0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                                   \
+			0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                                \
 	}
 
 /*

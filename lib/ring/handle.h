@@ -28,7 +28,7 @@ struct k2hft_ring {
 	size_t mapped_bytes;
 	int descriptor;
 	bool consumer;
-	bool streams_forgotten; /* when it was opened: no declaration counts any more */
+	bool streams_forgotten; /* as in struct k2hft_ring_stats */
 
 	struct k2i_process process;
 	struct k2i_slot *attachment; /* NULL for the consumer */

@@ -63,6 +63,7 @@ int k2hft_ring_stats(const struct k2hft_ring *ring, struct k2hft_ring_stats *sta
 		.discarded_claims = word(&header->discarded_claims),
 		.damaged_bytes = word(&header->damaged_bytes),
 		.streams = k2i_streams_declared(ring),
+		.streams_forgotten = ring->streams_forgotten,
 	};
 	uint64_t counts[K2I_RING_COUNT_COUNT];
 

@@ -343,9 +343,28 @@ static void what_a_consumer_declared_is_its_successors(void **state)
 	assert_int_equal(declare(attached, "one more", NULL, 0, &stream_id), -ENOSPC);
 	ring = file_ring(files->path, 0);
 	assert_int_equal(declare(attached, "one more", NULL, 0, &stream_id), -ENOSPC);
+	assert_int_equal(stats_of(ring).streams_forgotten, 0);
 	assert_int_equal(k2hft_stream_release(ring, 77), 0);
 	assert_int_equal(declare(attached, "one more", NULL, 0, &stream_id), 0);
 	assert_int_equal(stream_id, 77);
+	k2hft_ring_close(attached);
+	k2hft_ring_close(ring);
+}
+
+/* Others can attach and declare before it asks: the number of streams does not say it. */
+static void a_successor_knows_what_is_forgotten(void **state)
+{
+	struct files *files = *state;
+	struct k2hft_ring *attached, *ring = file_ring(files->path, 0);
+	uint32_t stream_id;
+
+	assert_int_equal(declare(ring, "before", NULL, 0, &stream_id), 0);
+	k2hft_ring_close(ring);
+	ring = file_ring(files->path, 0);
+	assert_int_equal(k2hft_ring_attach(files->path, &attached), 0);
+	assert_int_equal(declare(attached, "behind", NULL, 0, &stream_id), 0);
+	assert_int_equal(stats_of(ring).streams, 1);
+	assert_int_equal(stats_of(ring).streams_forgotten, 1);
 	k2hft_ring_close(attached);
 	k2hft_ring_close(ring);
 }
@@ -365,6 +384,7 @@ int main(void)
 		RING_TEST(processes_declare_at_once),
 		cmocka_unit_test_setup_teardown(what_the_dead_declared_is_free_again, files_make, files_remove),
 		cmocka_unit_test_setup_teardown(what_a_consumer_declared_is_its_successors, files_make, files_remove),
+		cmocka_unit_test_setup_teardown(a_successor_knows_what_is_forgotten, files_make, files_remove),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
