@@ -152,7 +152,10 @@ static int advance_write(struct k2i_mount *mount, struct k2i_queued *item)
 	return status;
 }
 
-/* Ends the record that is held, or sends what there is of it. */
+/*
+ * Ends the record that is held, or sends what there is of it: fsync(2) promises each byte, so a piece ends inside a
+ * character if the writer stopped there. Pieces of one record are joined where they arrive.
+ */
 static int advance_held(struct k2i_mount *mount, struct k2i_queued *item)
 {
 	struct k2i_handle *handle = item->handle;

@@ -6,6 +6,7 @@
 
 #include "fuse/base/journal.h"
 #include "base/line_ends.h"
+#include "base/utf8.h"
 
 /* Memory that a long line needed is given back when the line has ended. */
 #define HELD_ROOM_KEPT (64u * 1024)
@@ -100,11 +101,33 @@ static void trim(struct k2i_line_buffer *line)
 	}
 }
 
+/*
+ * The end of a piece in `bytes` of data behind what is held: in front of a character that the limit is in, or behind it
+ * if it can begin in what is held. All of the data: the rest of that character has not come.
+ */
+static size_t piece_end(const struct k2i_line_buffer *line, size_t limit, const char *data, size_t bytes)
+{
+	size_t at = limit > line->held_bytes ? limit - line->held_bytes : 0, cut, length;
+	size_t before = line->held_bytes < 3 ? line->held_bytes : 3, behind = bytes < 6 ? bytes : 6;
+	char around[9];
+
+	if (at > 3)
+		return k2i_utf8_cut(data, bytes, at);
+	if (before)
+		memcpy(around, line->held + line->held_bytes - before, before);
+	memcpy(around + before, data, behind);
+	cut = k2i_utf8_cut(around, before + behind, before + at);
+	if (cut == before + at)
+		return at;
+	length = k2i_utf8_length((const unsigned char *)around + cut, before + behind - cut);
+	return length ? cut + length - before : bytes;
+}
+
 int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_limits *limits, const char *data,
 			 size_t bytes, size_t *taken, struct k2i_line_part *part)
 {
 	const char *end;
-	size_t length;
+	size_t length, piece;
 	int status;
 
 	*taken = 0;
@@ -119,8 +142,11 @@ int k2i_line_buffer_take(struct k2i_line_buffer *line, const struct k2i_line_lim
 		*taken = length;
 		return too_long(line, end != NULL);
 	}
-	if (!limits->record_bytes_max && line->held_bytes + length > limits->piece_bytes_max) {
-		length = limits->piece_bytes_max - line->held_bytes;
+	piece = length;
+	if (!limits->record_bytes_max && line->held_bytes + length > limits->piece_bytes_max)
+		piece = piece_end(line, limits->piece_bytes_max, data, length);
+	if (piece < length) {
+		length = piece;
 		status = make_part(line, data, length, part);
 		if (status == 0)
 			line->continued = true;
@@ -186,5 +212,5 @@ size_t k2i_lines_chunk(const char *data, size_t bytes, size_t bytes_max, size_t 
 	if (whole)
 		return whole;
 	*continues = true;
-	return piece_bytes_max < bytes_max ? piece_bytes_max : bytes_max;
+	return k2i_utf8_cut(data, bytes, piece_bytes_max < bytes_max ? piece_bytes_max : bytes_max);
 }

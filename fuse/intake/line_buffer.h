@@ -19,7 +19,7 @@ struct k2i_line_buffer {
 };
 
 struct k2i_line_limits {
-	size_t piece_bytes_max;    /* a record goes on in pieces of this size when it is longer */
+	size_t piece_bytes_max;    /* a record goes on in pieces of about this size, of whole characters, if longer */
 	uint64_t record_bytes_max; /* LF included; a longer one is not wanted at all; 0: any length */
 };
 
@@ -61,7 +61,7 @@ size_t k2i_lines_whole(const char *data, size_t bytes);
 uint32_t k2i_lines_count(const char *data, size_t bytes);
 /*
  * How much of `data` goes into a chunk of at most `bytes_max`: all, or whole records, or `piece_bytes_max` of one that
- * is longer (then `*continues`).
+ * is longer (then `*continues`), less the begin of a character that this would cut.
  */
 size_t k2i_lines_chunk(const char *data, size_t bytes, size_t bytes_max, size_t piece_bytes_max, bool *continues);
 

@@ -65,3 +65,23 @@ enum k2i_utf8_kind k2i_utf8_kind(const char *text, size_t bytes)
 	}
 	return K2I_UTF8_VALID;
 }
+
+size_t k2i_utf8_cut(const char *text, size_t bytes, size_t at)
+{
+	const unsigned char *begin = (const unsigned char *)text;
+
+	for (size_t back = 1; back < 4 && back <= at; back++) {
+		unsigned char first = begin[at - back];
+		size_t left = bytes - at + back, length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+
+		if (first < 0x80)
+			break;
+		if (first < 0xc2 || first > 0xf4)
+			continue;
+		/* The bytes between are of no other character: the loop has passed them. */
+		if (length > back && (length > left || k2i_utf8_length(begin + at - back, left)))
+			return at - back;
+		break;
+	}
+	return at;
+}

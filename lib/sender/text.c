@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/line_ends.h"
+#include "base/utf8.h"
 #include "sender/sender.h"
 
 /* Least room behind the tail that is worth a read(2). */
@@ -115,29 +116,37 @@ static int lines_put(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	return 0;
 }
 
+/* Where the last character begins. */
+static size_t last_character(const uint8_t *text, size_t bytes)
+{
+	return k2i_utf8_cut((const char *)text, bytes, bytes - 1);
+}
+
 /*
- * The tail and `bytes` of text: no end of line in sight. The last byte becomes the new tail: the line's last piece must
- * not be empty, should no more come, or no more find room.
+ * The tail and `bytes` of text: no end of line in sight. The last character becomes the new tail: the line's last piece
+ * must not be empty, should no more come, or no more find room. `bytes`: none, or that character begins in them.
  */
 static int piece_put(struct k2hft_writer *writer, const uint8_t *text, size_t bytes)
 {
-	struct k2i_piece piece = {.second = text,
-				  .second_bytes = bytes - (bytes != 0),
+	int status = tail_room(writer, K2I_UTF8_BYTES_MAX);
+	const uint8_t *last = bytes ? text : writer->tail;
+	size_t all = bytes ? bytes : writer->tail_bytes, cut = last_character(last, all);
+	struct k2i_piece piece = {.first = writer->tail,
+				  .first_bytes = bytes ? writer->tail_bytes : cut,
+				  .second = text,
+				  .second_bytes = bytes ? cut : 0,
 				  .record_count = 1,
 				  .flags = (uint16_t)(K2HFT_CHUNK_CONTINUES | continued_flag(writer))};
-	int status = tail_room(writer, 1);
 
-	piece.first = writer->tail;
-	piece.first_bytes = writer->tail_bytes - (bytes == 0);
 	if (status == 0)
 		status = k2i_writer_end_put(writer);
 	if (status == 0)
 		status = k2i_writer_put(writer, &piece);
 	if (status)
 		return status;
-	k2i_writer_count_sealed(writer, 0, writer->tail_bytes + bytes - 1);
-	writer->tail[0] = bytes ? text[bytes - 1] : writer->tail[writer->tail_bytes - 1];
-	writer->tail_bytes = 1;
+	k2i_writer_count_sealed(writer, 0, piece.first_bytes + piece.second_bytes);
+	writer->tail_bytes = all - cut;
+	memmove(writer->tail, last + cut, writer->tail_bytes);
 	writer->continued = true;
 	return 0;
 }
@@ -210,6 +219,8 @@ static int text_step(struct k2hft_writer *writer, const uint8_t *text, size_t by
 	}
 	if (writer->tail_bytes + bytes > writer->to.lane->piece_bytes_max) {
 		*step = writer->to.lane->piece_bytes_max - writer->tail_bytes;
+		if (*step < K2I_UTF8_BYTES_MAX)
+			*step = 0;
 		return full_drop(writer, piece_put(writer, text, *step), 0);
 	}
 	*step = bytes;
@@ -297,17 +308,14 @@ int k2hft_writer_reserve(struct k2hft_writer *writer, void **memory, size_t *byt
 	return 0;
 }
 
-/* Publishes the tail and the first `bytes` behind it, and keeps the `rest_bytes` that follow as the new tail. */
-static int reserved_lines(struct k2hft_writer *writer, size_t bytes, size_t rest_bytes, bool ends)
+/* Publishes the first `all` bytes of the claim, the tail in front, and keeps `rest_bytes` behind them as the new tail. */
+static int reserved_lines(struct k2hft_writer *writer, size_t all, size_t rest_bytes, bool ends)
 {
-	size_t all = writer->tail_bytes + bytes;
 	uint16_t flags = (uint16_t)(continued_flag(writer) | (ends ? 0 : K2HFT_CHUNK_CONTINUES));
-	uint64_t records = ends ? k2i_line_ends_count(writer->reserved + writer->tail_bytes, bytes) : 0;
+	uint64_t records = ends ? k2i_line_ends_count(writer->reserved, all) : 0;
 	uint8_t *claimed = writer->reserved;
 	int status;
 
-	if (writer->tail_bytes)
-		memcpy(claimed, writer->tail, writer->tail_bytes);
 	/* Before the commit, which gives the rear of the claim back. */
 	if (rest_bytes)
 		memcpy(writer->tail, claimed + all, rest_bytes);
@@ -328,19 +336,25 @@ static int reserved_text(struct k2hft_writer *writer, size_t bytes)
 	size_t skipped = writer->skipping ? line_bytes(text, bytes) : 0;
 	const uint8_t *end = memrchr(text + skipped, '\n', bytes - skipped);
 	size_t rest_bytes = end ? (size_t)(text + bytes - end) - 1 : bytes - skipped;
-	int status = tail_room(writer, writer->tail_bytes + rest_bytes);
+	int status = tail_room(writer, writer->tail_bytes + rest_bytes + K2I_UTF8_BYTES_MAX);
+	size_t all, cut;
 
 	if (status)
 		return status;
+	if (writer->tail_bytes)
+		memcpy(writer->reserved, writer->tail, writer->tail_bytes);
 	if (skipped) {
 		writer->skipping = text[skipped - 1] != '\n';
 		bytes -= skipped;
 		memmove(text, text + skipped, bytes);
 	}
+	all = writer->tail_bytes + bytes;
 	if (end)
-		return reserved_lines(writer, bytes - rest_bytes, rest_bytes, true);
-	if (writer->tail_bytes + bytes > writer->to.lane->piece_bytes_max)
-		return reserved_lines(writer, bytes - 1, 1, false);
+		return reserved_lines(writer, all - rest_bytes, rest_bytes, true);
+	if (all > writer->to.lane->piece_bytes_max) {
+		cut = last_character(writer->reserved, all);
+		return reserved_lines(writer, cut, all - cut, false);
+	}
 	return bytes ? tail_append(writer, text, bytes) : 0;
 }
 

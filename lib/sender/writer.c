@@ -9,6 +9,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/utf8.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
 
@@ -215,7 +216,8 @@ static int record_put(struct k2hft_writer *writer, const uint8_t *record, size_t
 	while (status == 0 && bytes + end_bytes - at > piece_bytes) {
 		/* A last piece of the line end alone is fine: it is a byte. */
 		piece.first = record + at;
-		piece.first_bytes = piece_bytes;
+		piece.first_bytes =
+			writer->binary ? piece_bytes : k2i_utf8_cut((const char *)record + at, bytes - at, piece_bytes);
 		piece.flags = (uint16_t)(K2HFT_CHUNK_CONTINUES | (at ? K2HFT_CHUNK_CONTINUED : 0));
 		piece.finish = at != 0;
 		status = k2i_writer_put(writer, &piece);

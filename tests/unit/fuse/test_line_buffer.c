@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/utf8.h"
 #include "fuse/intake/line_buffer.h"
 
 /* Parts that came out of a text: in brackets, "<" continued, ">" continues, "!" too long. */
@@ -103,6 +104,37 @@ static void limits_and_sizes_of_writes_do_not_matter(void **state)
 	}
 }
 
+/* It is so for each limit, and for each place where a write ends. */
+static void no_character_is_cut(void **state)
+{
+	static const char data[] = "z\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xc3\xa9\xe6\xbc\xa2\xe6\xbc\xa2\n\xe6\xbc\xa2";
+
+	(void)state;
+	for (size_t limit = 1; limit < 20; limit++) {
+		for (size_t step = 1; step < sizeof(data); step++) {
+			const struct k2i_line_limits limits = {.piece_bytes_max = limit};
+			struct k2i_line_buffer text = {0};
+			struct k2i_line_part part;
+			struct seen seen = {0};
+			size_t taken;
+
+			for (size_t at = 0, end = step; at < sizeof(data) - 1; at += taken) {
+				size_t bytes = end < sizeof(data) ? end - at : sizeof(data) - 1 - at;
+				int event = k2i_line_buffer_take(&text, &limits, data + at, bytes, &taken, &part);
+
+				see(&seen, event, &part);
+				if (event == K2I_LINE_PIECE)
+					assert_int_not_equal(k2i_utf8_kind(part.data, part.bytes), K2I_UTF8_NOT);
+				if (event == K2I_LINE_PIECE)
+					assert_in_range(part.bytes, 1, limit + 3);
+				end += at + taken == end ? step : 0;
+			}
+			finish(&text, &seen);
+			assert_string_equal(seen.plain, data);
+		}
+	}
+}
+
 static void records_over_the_limit_are_skipped(void **state)
 {
 	const struct k2i_line_limits limits = {.piece_bytes_max = 4, .record_bytes_max = 6};
@@ -171,6 +203,8 @@ static void chunks_hold_whole_records_where_they_can(void **state)
 	bool continues;
 
 	(void)state;
+	assert_int_equal(k2i_lines_chunk("ab\xe6\xbc\xa2z", 6, 5, 4, &continues), 2);
+	assert_true(continues);
 	assert_int_equal(k2i_lines_chunk("ab\ncd\nef", 8, 8, 4, &continues), 8);
 	assert_false(continues);
 	assert_int_equal(k2i_lines_chunk("ab\ncd\nef", 8, 7, 4, &continues), 6);
@@ -187,6 +221,7 @@ int main(void)
 		cmocka_unit_test(lines_come_one_by_one),
 		cmocka_unit_test(long_lines_go_in_pieces),
 		cmocka_unit_test(limits_and_sizes_of_writes_do_not_matter),
+		cmocka_unit_test(no_character_is_cut),
 		cmocka_unit_test(records_over_the_limit_are_skipped),
 		cmocka_unit_test(what_is_held_can_go_ahead),
 		cmocka_unit_test(room_is_for_what_is_held_next),

@@ -21,6 +21,7 @@
 #include <k2hft/sender.h>
 
 #include "base/line_ends.h"
+#include "base/utf8.h"
 #include "random_help.h"
 #include "sender/sender.h"
 #include "sender/writer.h"
@@ -234,6 +235,64 @@ static void long_records_go_in_pieces(void **state)
 	}
 	k2hft_log_callback_set(NULL, NULL, K2HFT_LOG_ERROR);
 	free(record);
+}
+
+static void assert_whole_characters(struct k2hft_sender *sender, const char *line, size_t bytes)
+{
+	struct k2hft_span span;
+	size_t at = 0;
+
+	(void)k2i_sender_seal(sender);
+	while (k2hft_ring_read(sender->lane.ring, MEBI, 0, &span, NULL) > 0) {
+		struct k2hft_chunk_view view;
+		size_t offset = 0;
+
+		for (; k2hft_chunk_next(span.data, span.bytes, span.position, &offset, &view) == 1;
+		     at += view.payload_bytes) {
+			assert_in_range(view.payload_bytes, 1, bytes - at);
+			assert_memory_equal(view.payload, line + at, view.payload_bytes);
+			assert_int_not_equal(k2i_utf8_kind((const char *)view.payload, view.payload_bytes),
+					     K2I_UTF8_NOT);
+		}
+		assert_int_equal(k2hft_ring_release(sender->lane.ring, span.position + span.bytes), 0);
+	}
+	assert_int_equal(at, bytes);
+}
+
+/* A line of many characters, as a record, as text in writes of several lengths, and in place. */
+static void pieces_are_whole_characters(void **state)
+{
+	static const size_t steps[] = {3 * MEBI, MEBI, MEBI - 1, 333333, MEBI / 2 + 1};
+	char *line = malloc(3 * MEBI + 1);
+
+	(void)state;
+	assert_non_null(line);
+	for (size_t i = 0; i < MEBI; i++)
+		memcpy(line + 3 * i, "\xe6\xbc\xa2", 3);
+	line[3 * MEBI] = '\n';
+	for (size_t way = 0; way < 2 + sizeof(steps) / sizeof(steps[0]); way++) {
+		struct k2hft_sender *sender = sender_make(0, K2HFT_FULL_BLOCK);
+		struct k2hft_writer *writer = writer_make(sender);
+		size_t at = 0, bytes;
+		void *memory;
+
+		if (way == 0)
+			assert_int_equal(k2hft_writer_write(writer, line, 3 * MEBI), 0);
+		for (; way == 1 && at <= 3 * MEBI; at += bytes) {
+			assert_int_equal(k2hft_writer_reserve(writer, &memory, &bytes), 0);
+			bytes = bytes < 3 * MEBI + 1 - at ? bytes : 3 * MEBI + 1 - at;
+			memcpy(memory, line + at, bytes);
+			assert_int_equal(k2hft_writer_commit(writer, bytes), 0);
+		}
+		for (; way > 1 && at <= 3 * MEBI; at += bytes) {
+			bytes = steps[way - 2] < 3 * MEBI + 1 - at ? steps[way - 2] : 3 * MEBI + 1 - at;
+			assert_int_equal(k2hft_writer_lines(writer, line + at, bytes, NULL), 0);
+		}
+		assert_whole_characters(sender, line, 3 * MEBI + 1);
+		k2hft_writer_close(writer);
+		k2i_sender_free(sender);
+	}
+	free(line);
 }
 
 static void full_fails_and_nothing_is_written(void **state)
@@ -585,6 +644,7 @@ int main(void)
 		cmocka_unit_test(closing_a_writer_sends_what_it_holds),
 		cmocka_unit_test(the_rest_of_a_text_waits_for_its_line_end),
 		cmocka_unit_test(long_records_go_in_pieces),
+		cmocka_unit_test(pieces_are_whole_characters),
 		cmocka_unit_test(full_fails_and_nothing_is_written),
 		cmocka_unit_test(full_drops_and_counts),
 		cmocka_unit_test(a_full_ring_blocks_and_a_signal_ends_the_wait),
