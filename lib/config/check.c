@@ -41,7 +41,12 @@ static void check_sections(const struct checker *checker)
 	if (!settings->fuse_present && settings->rule_count)
 		error(checker, settings->rules[0].place, "a rule needs a [K2HFTFUSE] section in the file");
 	else if (!settings->fuse_present && !settings->receiver_present)
-		error(checker, nowhere, "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
+		checker->finding(checker->argument, settings->server_count ? K2I_FINDING_WARNING : K2I_FINDING_ERROR,
+				 nowhere,
+				 settings->server_count
+					 ? "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: only k2hft push and programs can "
+					   "use the file"
+					 : "neither [K2HFTFUSE] nor [K2HFTFUSESVR]: there is nothing to run");
 	else if (settings->fuse_present && !settings->rule_count)
 		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
 				 "[K2HFTFUSE] has no rule: k2hftfuse would have no file, and refuses to start");
@@ -63,25 +68,35 @@ static void check_servers(const struct checker *checker)
 	else if (strpbrk(first->name, "[]*, "))
 		error(checker, first->place,
 		      "NAME of [SVRNODE] must be one host: lists of hosts are not available in this version");
-	if (!k2i_settings_port(settings))
+	if (!k2i_settings_port(settings, false))
 		error(checker, first->place, "[SVRNODE] needs PORT, or [GLOBAL] does");
 	for (number = 1; number < settings->server_count; number++)
-		checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, first[number].place,
+		checker->finding(checker->argument, K2I_FINDING_WARNING, first[number].place,
 				 "[SVRNODE] has no effect: this version sends to the first one only");
 }
 
-/* Only a receiver reads them, and it lets in whom one of them names. */
+/* A receiver lets in whom one of them names; a sender has its own certificate in one of them. */
 static void check_senders(const struct checker *checker)
 {
 	const struct k2i_settings *settings = checker->settings;
+	bool sender = settings->fuse_present || !settings->receiver_present, seen = false;
 
 	for (size_t number = 0; number < settings->sender_count; number++) {
 		const struct k2i_sender_node *node = &settings->senders[number];
+		bool tls = k2i_sender_node_has_tls(node);
 
-		if (!settings->receiver_present)
+		if (tls && !sender)
+			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->place,
+					 "CAPATH, SLAVE_CERT and SLAVE_PRIKEY of [SLVNODE] have no effect: they are "
+					 "for the sender's file");
+		else if (tls && seen)
+			error(checker, node->place,
+			      "a second [SLVNODE] with CAPATH, SLAVE_CERT or SLAVE_PRIKEY; keep the one of this host");
+		seen |= tls;
+		if (!settings->receiver_present && !tls)
 			checker->finding(checker->argument, K2I_FINDING_WITHOUT_EFFECT, node->place,
 					 "[SLVNODE] has no effect: the receiver's file says who may connect");
-		else if (!node->name || !*node->name)
+		else if (settings->receiver_present && (!node->name || !*node->name))
 			error(checker, node->place, "[SLVNODE] needs NAME: who may connect");
 	}
 }
@@ -95,12 +110,14 @@ static void check_queue(const struct checker *checker)
 
 	if (file && !settings->queue_file)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE"), "K2HTYPE = file needs K2HFILE");
-	if (!file && settings->queue_file)
+	if (settings->queue_type == K2I_QUEUE_MEMORY && settings->queue_file)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HFILE"),
-		      "K2HFILE is for K2HTYPE = file; say so, or remove it");
+		      "K2HFILE is for K2HTYPE = file or temp; say so, or remove it");
 	if (!file && !settings->queue_fresh)
-		error(checker, place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
-		      "K2HINIT = no is for K2HTYPE = file: only a file outlives the program");
+		checker->finding(checker->argument, K2I_FINDING_WARNING,
+				 place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT"),
+				 "K2HINIT = no has no effect without K2HTYPE = file: what waits does not outlive the "
+				 "program");
 	if (file && !key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HINIT").file) {
 		at = key_place(checker, K2I_SECTION_K2HFTFUSE, "K2HTYPE");
 		checker->finding(checker->argument, K2I_FINDING_WARNING, at,
@@ -149,8 +166,7 @@ static void check_patterns(const struct checker *checker, const struct k2i_rule 
 					 "the rule lets no record pass: an empty DENY matches every one");
 		if (!strchr(used[number].text, '"') && strstr(used[number].text, ".*"))
 			checker->finding(checker->argument, K2I_FINDING_WARNING, used[number].place,
-					 "%s is a text here, not a regular expression: that needs double quotes, or in "
-					 "YAML and JSON a list of its own",
+					 "%s is a text here, not a regular expression: that needs double quotes",
 					 used[number].text);
 	}
 	if (used_count && checker->settings->binary)
@@ -226,18 +242,24 @@ static void check_rule(const struct checker *checker, const struct k2i_rule *rul
 
 static void check_receiver(const struct checker *checker)
 {
-	const struct k2i_settings *settings = checker->settings;
-	bool of_node = settings->server_count && settings->servers[0].control_port;
-	enum k2i_section control_section = of_node ? K2I_SECTION_SVRNODE : K2I_SECTION_GLOBAL;
+	struct k2i_settings *settings = checker->settings;
+	const char *doubt = k2i_own_server_find(settings);
+	const struct k2i_node *own = k2i_settings_node(settings, true);
+	struct k2i_place control_place = !own->control_port     ? place(checker, K2I_SECTION_GLOBAL, "CTLPORT")
+					 : settings->own_server ? own->place
+								: place(checker, K2I_SECTION_SVRNODE, "CTLPORT");
 
+	if (doubt)
+		checker->finding(checker->argument, K2I_FINDING_WARNING, own->place, "%s", doubt);
 	if (!settings->base_directory)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "FILE_BASEDIR"),
 		      "[K2HFTFUSESVR] needs FILE_BASEDIR: the directory of the output files");
-	if (!k2i_settings_port(settings))
+	if (!k2i_settings_port(settings, true))
 		error(checker, checker->places->sections[K2I_SECTION_K2HFTFUSESVR],
 		      "[K2HFTFUSESVR] needs PORT of [GLOBAL] or of [SVRNODE] to listen on");
-	if (k2i_settings_control_port(settings) && k2i_settings_control_port(settings) == k2i_settings_port(settings))
-		error(checker, place(checker, control_section, "CTLPORT"), "CTLPORT must be another port than PORT");
+	if (k2i_settings_control_port(settings) &&
+	    k2i_settings_control_port(settings) == k2i_settings_port(settings, true))
+		error(checker, control_place, "CTLPORT must be another port than PORT");
 	if (settings->run_group && !settings->run_user)
 		error(checker, place(checker, K2I_SECTION_K2HFTFUSESVR, "GROUP"),
 		      "GROUP goes with USER; name that, too, or remove GROUP");
@@ -253,8 +275,9 @@ void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_place
 
 	check_sections(&checker);
 	check_senders(&checker);
-	if (settings->fuse_present) {
+	if (settings->fuse_present || (!settings->receiver_present && settings->server_count))
 		check_servers(&checker);
+	if (settings->fuse_present) {
 		check_queue(&checker);
 		check_write_modes(&checker);
 	}

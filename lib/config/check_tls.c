@@ -13,17 +13,19 @@ struct checker {
 	unsigned errors;
 };
 
-/* Where the key is said that counts: in the receiver's section, or for all. */
+/* Where the key is said that counts: in the section of a sender, of a receiver, or for all. */
 static struct k2i_place place(const struct checker *checker, const char *key)
 {
-	const struct k2i_setting *of_node = k2i_setting_find(K2I_SECTION_SVRNODE, key);
-	const struct k2i_place *keys = checker->places->keys, *at = NULL;
+	static const enum k2i_section sections[] = {K2I_SECTION_SLVNODE, K2I_SECTION_SVRNODE, K2I_SECTION_GLOBAL};
+	const struct k2i_setting *setting;
+	struct k2i_place at = {0};
 
-	if (of_node && checker->settings->server_count)
-		at = &keys[of_node - k2i_settings_table];
-	if (!at || !at->file)
-		at = &keys[k2i_setting_find(K2I_SECTION_GLOBAL, key) - k2i_settings_table];
-	return *at;
+	for (size_t number = 0; number < sizeof(sections) / sizeof(sections[0]) && !at.file; number++) {
+		setting = k2i_setting_find(sections[number], key);
+		if (setting && setting->effect == K2I_EFFECT_SETTING)
+			at = checker->places->keys[setting - k2i_settings_table];
+	}
+	return at;
 }
 
 static void find(struct checker *checker, enum k2i_finding kind, const char *key, const char *text)
@@ -65,7 +67,7 @@ static void check_off(struct checker *checker, const struct k2i_tls_settings *tl
 
 	find_if(checker, tls->certificate, K2I_FINDING_ERROR, side->certificate, text);
 	find_if(checker, tls->private_key, K2I_FINDING_ERROR, side->private_key, text);
-	if (!tls->server)
+	if (tls->server != checker->settings->receiver_present)
 		return; /* the rest is one for both sides */
 	find_if(checker, tls->authority, K2I_FINDING_ERROR, "CAPATH", text);
 	find_if(checker, tls->shared_key, K2I_FINDING_ERROR, "PSKFILE", text);
@@ -184,23 +186,22 @@ void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2
 			    k2i_settings_finding *finding, void *argument)
 {
 	const struct side sides[] = {
-		{"SLAVE_CERT", "SLAVE_PRIKEY", "has no effect: the file has no [K2HFTFUSE]", settings->fuse_present},
+		{"SLAVE_CERT", "SLAVE_PRIKEY", "has no effect: the file has no [K2HFTFUSE]",
+		 settings->fuse_present || !settings->receiver_present},
 		{"SERVER_CERT", "SERVER_PRIKEY", "has no effect: the file has no [K2HFTFUSESVR]",
 		 settings->receiver_present},
 	};
 	struct checker checker = {settings, places, finding, argument, 0};
 	struct k2i_tls_settings tls;
-	bool on = false;
 	int server;
 
 	for (server = 0; server < 2; server++) {
-		on = k2i_settings_tls(settings, server, &tls);
-		if (on)
+		if (k2i_settings_tls(settings, server, &tls))
 			check_side(&checker, &tls, &sides[server]);
 		else
 			check_off(&checker, &tls, &sides[server]);
 	}
-	if (!on || !tls.shared_key)
+	if (!k2i_settings_tls(settings, settings->receiver_present, &tls) || !tls.shared_key)
 		return;
 	find_if(&checker, tls.authority, K2I_FINDING_ERROR, "CAPATH",
 		"can't be used together with PSKFILE: choose one of them");

@@ -21,6 +21,7 @@ struct loader {
 	enum k2i_section section;
 	unsigned section_number;
 	struct k2i_place header;
+	bool nodes_only; /* the file of K2HTPDTOR_CHMPXCONF is read */
 	struct k2i_places places;
 	unsigned *said_in; /* the section in which a key was said last; indexed as the table */
 };
@@ -102,14 +103,31 @@ static void once(struct loader *loader, bool *present)
 	*present = true;
 }
 
+/* A file can be shared with other programs that use CHMPX. */
+static void section_unknown(struct loader *loader, const char *name)
+{
+	bool known = strcmp(name, "K2HTPDTORSVR") == 0 || strcmp(name, "K2HDKC") == 0;
+	const char *nearest = known ? NULL : k2i_section_nearest(name);
+
+	if (nearest)
+		finding(loader, K2I_FINDING_ERROR, loader->header, "unknown section [%s]; did you mean [%s]?", name,
+			nearest);
+	else
+		finding(loader, known ? K2I_FINDING_WITHOUT_EFFECT : K2I_FINDING_WARNING, loader->header,
+			"[%s] has no effect: it is a section of another program", name);
+}
+
 static void section_begin(struct loader *loader, const struct k2i_ini_entry *entry)
 {
 	struct k2i_settings *settings = loader->settings;
 	struct k2i_sender_node *sender;
 	struct k2i_node *server;
-	const char *nearest;
 
 	loader->section = k2i_section_find(entry->section);
+	if (loader->nodes_only && loader->section > K2I_SECTION_SLVNODE) {
+		loader->section = K2I_SECTION_COUNT;
+		return;
+	}
 	loader->section_number = entry->section_number;
 	loader->header.file = file_keep(loader, entry->file);
 	loader->header.line = entry->line;
@@ -137,10 +155,7 @@ static void section_begin(struct loader *loader, const struct k2i_ini_entry *ent
 		once(loader, &settings->receiver_present);
 		break;
 	case K2I_SECTION_COUNT:
-		nearest = k2i_section_nearest(entry->section);
-		finding(loader, K2I_FINDING_ERROR, loader->header,
-			nearest ? "unknown section [%s]; did you mean [%s]?" : "unknown section [%s]", entry->section,
-			nearest);
+		section_unknown(loader, entry->section);
 		break;
 	default:
 		break;
@@ -311,7 +326,7 @@ static void on_entry(void *argument, const struct k2i_ini_entry *entry)
 	else if (!entry->section_number)
 		finding(loader, K2I_FINDING_ERROR, (struct k2i_place){entry->file, entry->line},
 			"%s comes before the first [SECTION]; put it into one", entry->name);
-	else if (loader->section != K2I_SECTION_COUNT) /* else one error, of its header, is enough */
+	else if (loader->section != K2I_SECTION_COUNT) /* else one finding, of its header, is enough */
 		key_read(loader, entry);
 }
 
@@ -352,13 +367,66 @@ static int read_file(struct loader *loader, const char *file, const char *json)
 	int status;
 
 	if (json || name_ends(file, ".yaml") || name_ends(file, ".yml") || name_ends(file, ".json"))
-		status = k2i_yaml_read(file, json, &calls);
+		status = k2i_yaml_read(json ? "(JSON)" : file, json, &calls);
 	else
 		status = k2i_ini_read(file, &calls);
+	return status ? status : loader->status;
+}
+
+/* K2HTPDTOR_CHMPXCONF as a path: as INCLUDE takes it. NULL: no memory. */
+static char *nodes_path(const char *from, const char *path)
+{
+	const char *slash = *path == '/' ? NULL : strrchr(from, '/');
+	char *whole;
+
+	return asprintf(&whole, "%.*s%s", slash ? (int)(slash - from) + 1 : 0, from, path) < 0 ? NULL : whole;
+}
+
+/* GLOBAL, SVRNODE and SLVNODE of another file take the place of those of this one. */
+static int read_nodes(struct loader *loader)
+{
+	struct k2i_settings *settings = loader->settings;
+	const struct k2i_setting *setting = k2i_setting_find(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_CHMPXCONF");
+	struct k2i_place at = loader->places.keys[setting - k2i_settings_table];
+	const char *text = settings->nodes_file, *json = is_json(text) ? strchr(text, '{') : NULL;
+	char *path;
+	int status;
+
+	if (settings->receiver_present) {
+		finding(loader, settings->fuse_present ? K2I_FINDING_ERROR : K2I_FINDING_WITHOUT_EFFECT, at,
+			settings->fuse_present ? "K2HTPDTOR_CHMPXCONF is for a sender's file; put [K2HFTFUSESVR] into "
+						 "another one"
+					       : "K2HTPDTOR_CHMPXCONF has no effect: a receiver sends nothing");
+		return 0;
+	}
+	if (loader->places.sections[K2I_SECTION_GLOBAL].file || settings->server_count || settings->sender_count)
+		finding(loader, K2I_FINDING_WARNING, at,
+			"[GLOBAL], [SVRNODE] and [SLVNODE] of this file have no effect: those of K2HTPDTOR_CHMPXCONF "
+			"count");
+	k2i_settings_nodes_clear(settings);
+	status = k2i_values_default(K2I_SECTION_GLOBAL, settings);
+	path = nodes_path(at.file, text);
+	loader->nodes_only = true;
 	if (!status)
-		status = loader->status;
-	if (!status)
-		k2i_settings_complete(loader->settings, &loader->places, finding, loader);
+		status = path ? read_file(loader, path, json) : -ENOMEM;
+	if (status && status != -ENOMEM) {
+		finding(loader, K2I_FINDING_ERROR, at, "K2HTPDTOR_CHMPXCONF: %s: %s", path, strerror(-status));
+		status = 0;
+	}
+	free(path);
+	return status;
+}
+
+static int read_all(struct loader *loader, const char *file, const char *json)
+{
+	struct k2i_settings *settings = loader->settings;
+	int status = read_file(loader, file, json);
+
+	if (!status && settings->nodes_file)
+		status = read_nodes(loader);
+	/* A file without a section could not be read: nothing can be missed in it. */
+	if (!status && (loader->header.file || !loader->errors))
+		k2i_settings_complete(settings, &loader->places, finding, loader);
 	return status;
 }
 
@@ -377,7 +445,7 @@ int k2i_settings_check(const char *file, k2i_settings_report *report, void *argu
 		if (loader.settings->file)
 			status = defaults(loader.settings);
 		if (!status)
-			status = read_file(&loader, loader.settings->file, json);
+			status = read_all(&loader, loader.settings->file, json);
 	}
 	free(loader.places.keys);
 	free(loader.said_in);

@@ -24,7 +24,7 @@ static void comment_print(const struct k2i_setting *setting, FILE *output)
 static bool has_no_effect(const struct k2i_setting *setting, const void *object)
 {
 	return setting == k2i_setting_find(K2I_SECTION_GLOBAL, "SSL_MIN_VER") &&
-	       k2i_settings_ssl(object) != K2I_SSL_YES;
+	       k2i_settings_ssl(object, false) != K2I_SSL_YES && k2i_settings_ssl(object, true) != K2I_SSL_YES;
 }
 
 /* A value that is not set has no text that would set it: the key is shown as a comment. */
@@ -103,8 +103,8 @@ static void words_print(const struct k2i_word *words, FILE *output)
 
 static void row_print(const struct k2i_setting *setting, FILE *output)
 {
-	static const char *const types[K2I_TYPE_COUNT] = {"text",    "path",   "relative", "target", "output", "file",
-							  "pattern", "filter", "number",   "size",   "mode"};
+	static const char *const types[K2I_TYPE_COUNT] = {"text", "path",    "relative", "target", "output", "file",
+							  "host", "pattern", "filter",   "number", "size",   "mode"};
 	static const char *const effects[] = {"setting", "none", "refused"};
 	bool ranged = setting->type == K2I_TYPE_NUMBER || setting->type == K2I_TYPE_SIZE;
 

@@ -12,15 +12,21 @@
 /* Where K2HTYPE=temp puts its file when TMPDIR says nothing. */
 #define TEMPORARY_DIRECTORY "/tmp"
 
-static void ring_from_settings(const struct k2i_settings *settings, struct k2hft_sender_options *options)
+static void ring_from_settings(const struct k2i_settings *settings, struct k2i_sender_config *config)
 {
-	const char *directory = getenv("TMPDIR");
+	struct k2hft_sender_options *options = &config->options;
+	const char *directory = getenv("TMPDIR"), *file = settings->queue_file;
 
 	switch (settings->queue_type) {
 	case K2I_QUEUE_MEMORY:
 		break;
 	case K2I_QUEUE_TEMPORARY:
-		options->ring_path = directory && directory[0] ? directory : TEMPORARY_DIRECTORY;
+		(void)snprintf(config->ring_directory, sizeof(config->ring_directory), "%.*s",
+			       file ? (int)(strrchr(file, '/') - file) + 1 : (int)sizeof(config->ring_directory),
+			       file                        ? file
+			       : directory && directory[0] ? directory
+							   : TEMPORARY_DIRECTORY);
+		options->ring_path = config->ring_directory;
 		options->ring_flags = K2HFT_RING_TEMPORARY;
 		break;
 	case K2I_QUEUE_FILE:
@@ -56,7 +62,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 
 	if (status)
 		return status;
-	port = k2i_settings_port(settings);
+	port = k2i_settings_port(settings, false);
 	/* The settings of a mount's file that has been checked. */
 	if (!settings->server_count || !settings->servers[0].name || !port) {
 		(void)snprintf(message, message_room,
@@ -71,7 +77,7 @@ int k2i_sender_config_load(const char *file, struct k2i_sender_config *config, c
 	config->options.size = sizeof(config->options);
 	config->options.host = settings->servers[0].name;
 	config->options.port = config->port;
-	ring_from_settings(settings, &config->options);
+	ring_from_settings(settings, config);
 	config->options.full = settings->full;
 	config->options.compress = settings->compress;
 	config->options.batch_records_max = settings->batch_records_max;
@@ -99,12 +105,12 @@ void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int e
 {
 	const struct k2i_settings *settings = config->settings;
 	const char *path = config->options.ring_path;
-	struct k2hft_sender_options own = {0};
+	bool own_path = settings && settings->queue_type == K2I_QUEUE_TEMPORARY ? path == config->ring_directory
+			: settings && settings->queue_type == K2I_QUEUE_FILE    ? path == settings->queue_file
+										: !path;
 	char place[4200];
 
-	if (settings)
-		ring_from_settings(settings, &own);
-	if (!settings || path != own.ring_path || config->options.ring_bytes != own.ring_bytes) {
+	if (!settings || !own_path || config->options.ring_bytes != settings->ring_bytes) {
 		(void)snprintf(message, message_room, "%s: %s", path ? path : "ring", ring_reason(error));
 		return;
 	}
@@ -114,8 +120,9 @@ void k2i_sender_config_ring_failed(const struct k2i_sender_config *config, int e
 			       strerror(-error));
 		break;
 	case K2I_QUEUE_TEMPORARY:
-		(void)snprintf(message, message_room, "%s: K2HTYPE = temp: no file in %s, which TMPDIR may name: %s",
-			       settings->file, config->options.ring_path, strerror(-error));
+		(void)snprintf(message, message_room,
+			       "%s: K2HTYPE = temp: no file in %s, which K2HFILE or TMPDIR may name: %s",
+			       settings->file, path, strerror(-error));
 		break;
 	case K2I_QUEUE_FILE:
 		(void)snprintf(message, message_room, "%s: K2HFILE %s: %s",

@@ -12,6 +12,7 @@ struct k2i_sender_config {
 	struct k2hft_tls_options tls; /* that options points to */
 	struct k2i_settings *settings;
 	char port[16];
+	char ring_directory[4096]; /* of K2HTYPE = temp */
 };
 
 /* Errors as k2hft_sender_open_config's; `message` is never NULL. k2i_sender_config_free after success only. */

@@ -26,55 +26,76 @@ const char *k2i_settings_place(const struct k2i_settings *settings, const struct
 	return text;
 }
 
-unsigned k2i_settings_port(const struct k2i_settings *settings)
+const struct k2i_node *k2i_settings_node(const struct k2i_settings *settings, bool server)
 {
-	return settings->server_count && settings->servers[0].port ? settings->servers[0].port : settings->port;
+	static const struct k2i_node none;
+
+	return settings->server_count ? &settings->servers[server ? settings->own_server : 0] : &none;
+}
+
+unsigned k2i_settings_port(const struct k2i_settings *settings, bool server)
+{
+	unsigned port = k2i_settings_node(settings, server)->port;
+
+	return port ? port : settings->port;
 }
 
 unsigned k2i_settings_control_port(const struct k2i_settings *settings)
 {
-	return settings->server_count && settings->servers[0].control_port ? settings->servers[0].control_port
-									   : settings->control_port;
+	unsigned port = k2i_settings_node(settings, true)->control_port;
+
+	return port ? port : settings->control_port;
 }
 
-/* The result is a section that says nothing, if there is none. */
-static const struct k2i_node *first_node(const struct k2i_settings *settings)
+enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings, bool server)
 {
-	static const struct k2i_node none;
+	enum k2i_ssl ssl = k2i_settings_node(settings, server)->ssl;
 
-	return settings->server_count ? &settings->servers[0] : &none;
+	return ssl != K2I_SSL_UNSET ? ssl : settings->ssl;
 }
 
-enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings)
+bool k2i_sender_node_has_tls(const struct k2i_sender_node *node)
 {
-	const struct k2i_node *node = first_node(settings);
-
-	return node->ssl != K2I_SSL_UNSET ? node->ssl : settings->ssl;
+	return node->tls.authority || node->tls.sender_certificate || node->tls.sender_private_key;
 }
 
-static const char *chosen(const char *of_node, const char *of_all)
+/* SLVNODE has what is a sender's own; a file with two such sections is refused. */
+static const struct k2i_tls_keys *own_keys(const struct k2i_settings *settings, bool server)
 {
-	const char *path = of_node ? of_node : of_all;
+	static const struct k2i_tls_keys none;
+
+	for (size_t number = 0; !server && number < settings->sender_count; number++)
+		if (k2i_sender_node_has_tls(&settings->senders[number]))
+			return &settings->senders[number].tls;
+	return &none;
+}
+
+static const char *chosen(const char *own, const char *of_node, const char *of_all)
+{
+	const char *path = own ? own : of_node ? of_node : of_all;
 
 	return path && strcasecmp(path, K2I_FILE_NONE) != 0 ? path : NULL;
 }
 
 bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls)
 {
-	const struct k2i_tls_keys *node = &first_node(settings)->tls, *all = &settings->tls;
+	const struct k2i_tls_keys *node = &k2i_settings_node(settings, server)->tls, *all = &settings->tls;
+	const struct k2i_tls_keys *own = own_keys(settings, server);
 
 	*tls = (struct k2i_tls_settings){
 		.server = server,
 		.verify_peer = (node->verify_peer != K2I_SSL_UNSET ? node : all)->verify_peer == K2I_SSL_YES,
 		.version_min = settings->tls_version_min,
-		.authority = chosen(node->authority, all->authority),
-		.certificate = server ? chosen(node->server_certificate, all->server_certificate)
-				      : chosen(node->sender_certificate, all->sender_certificate),
-		.private_key = server ? chosen(node->server_private_key, all->server_private_key)
-				      : chosen(node->sender_private_key, all->sender_private_key),
-		.shared_key = chosen(node->shared_key, all->shared_key),
+		.authority = chosen(own->authority, node->authority, all->authority),
+		.certificate =
+			server ? chosen(NULL, node->server_certificate, all->server_certificate)
+			       : chosen(own->sender_certificate, node->sender_certificate, all->sender_certificate),
+		.private_key =
+			server ? chosen(NULL, node->server_private_key, all->server_private_key)
+			       : chosen(own->sender_private_key, node->sender_private_key, all->sender_private_key),
+		.shared_key = chosen(NULL, node->shared_key, all->shared_key),
 	};
-	return k2i_settings_ssl(settings) == K2I_SSL_YES;
+	return k2i_settings_ssl(settings, server) == K2I_SSL_YES;
 }
 
 static void patterns_free(struct k2i_pattern *patterns, size_t count)
@@ -86,27 +107,36 @@ static void patterns_free(struct k2i_pattern *patterns, size_t count)
 	free(patterns);
 }
 
+void k2i_settings_nodes_clear(struct k2i_settings *settings)
+{
+	size_t number;
+
+	for (number = 0; number < settings->server_count; number++)
+		k2i_values_clear(K2I_SECTION_SVRNODE, &settings->servers[number]);
+	for (number = 0; number < settings->sender_count; number++)
+		k2i_values_clear(K2I_SECTION_SLVNODE, &settings->senders[number]);
+	settings->server_count = settings->sender_count = 0;
+	k2i_values_clear(K2I_SECTION_GLOBAL, settings);
+}
+
 void k2i_settings_free(struct k2i_settings *settings)
 {
 	size_t number;
 
 	if (!settings)
 		return;
-	for (number = 0; number < settings->server_count; number++)
-		k2i_values_free(K2I_SECTION_SVRNODE, &settings->servers[number]);
+	k2i_settings_nodes_clear(settings);
 	free(settings->servers);
-	for (number = 0; number < settings->sender_count; number++)
-		k2i_values_free(K2I_SECTION_SLVNODE, &settings->senders[number]);
 	free(settings->senders);
 	for (number = 0; number < settings->rule_count; number++) {
 		patterns_free(settings->rules[number].allow, settings->rules[number].allow_count);
 		patterns_free(settings->rules[number].deny, settings->rules[number].deny_count);
-		k2i_values_free(K2I_SECTION_K2HFTFUSE_RULE, &settings->rules[number]);
+		k2i_values_clear(K2I_SECTION_K2HFTFUSE_RULE, &settings->rules[number]);
 	}
 	free(settings->rules);
-	k2i_values_free(K2I_SECTION_GLOBAL, settings);
-	k2i_values_free(K2I_SECTION_K2HFTFUSE, settings);
-	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, settings);
+	k2i_values_clear(K2I_SECTION_K2HTPDTOR, settings);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSE, settings);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, settings);
 	for (number = 0; number < settings->included_count; number++)
 		free(settings->included[number]);
 	free(settings->included);

@@ -42,6 +42,7 @@ struct k2i_place {
 
 struct k2i_node { /* SVRNODE */
 	char *name;
+	char *key;             /* CUK */
 	unsigned port;         /* 0: GLOBAL's */
 	unsigned control_port; /* CTLPORT; 0: GLOBAL's */
 	enum k2i_ssl ssl;
@@ -49,8 +50,9 @@ struct k2i_node { /* SVRNODE */
 	struct k2i_place place; /* of the section's header, as below; in settings->file, or one that it includes */
 };
 
-struct k2i_sender_node { /* SLVNODE */
-	char *name;      /* who may connect: see hosts.h */
+struct k2i_sender_node {         /* SLVNODE */
+	char *name;              /* who may connect: see hosts.h */
+	struct k2i_tls_keys tls; /* a sender's own */
 	struct k2i_place place;
 };
 
@@ -80,10 +82,14 @@ struct k2i_settings {
 	unsigned control_port; /* CTLPORT; 0: none */
 	enum k2i_ssl ssl;
 	struct k2i_tls_keys tls;
-	uint32_t tls_version_min; /* SSL_MIN_VER: K2HFT_TLS_* */
-	unsigned loop_count;      /* SOCKTHREADCNT; 0: by the machine */
+	uint32_t tls_version_min;   /* SSL_MIN_VER: K2HFT_TLS_* */
+	unsigned loop_count;        /* SOCKTHREADCNT; 0: by the machine */
+	unsigned self_control_port; /* SELFCTLPORT, SELFCUK: which SVRNODE a receiver is */
+	char *self_key;
+	char *nodes_file; /* K2HTPDTOR_CHMPXCONF: where GLOBAL, SVRNODE and SLVNODE of a sender are */
 	struct k2i_node *servers;
 	size_t server_count;
+	size_t own_server; /* the SVRNODE that the receiver is */
 	struct k2i_sender_node *senders;
 	size_t sender_count;
 	/* K2HFTFUSE */
@@ -145,15 +151,16 @@ const char *k2i_settings_place(const struct k2i_settings *settings, const struct
 			       size_t room);
 
 /*
- * Whether the first receiver is spoken to with TLS, and by which files: `server` the receiver's, else a sender's. The
- * paths are those of `settings`.
+ * The SVRNODE that applies: `server` that of the receiver itself, else the one that a sender sends to; one that says
+ * nothing, if there is none. And what it and GLOBAL say together, 0: nothing.
  */
+const struct k2i_node *k2i_settings_node(const struct k2i_settings *settings, bool server);
+enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings, bool server);
+unsigned k2i_settings_port(const struct k2i_settings *settings, bool server);
+unsigned k2i_settings_control_port(const struct k2i_settings *settings);
+/* Whether TLS is used, and with which files. The paths are those of `settings`. */
 struct k2i_tls_settings;
 bool k2i_settings_tls(const struct k2i_settings *settings, bool server, struct k2i_tls_settings *tls);
-/* SSL, PORT and CTLPORT as they apply to the first receiver; 0: none is said. */
-enum k2i_ssl k2i_settings_ssl(const struct k2i_settings *settings);
-unsigned k2i_settings_port(const struct k2i_settings *settings);
-unsigned k2i_settings_control_port(const struct k2i_settings *settings);
 
 /* Called for each finding of a file: errors, keys that are accepted without effect, and what is unwise. */
 enum k2i_finding { K2I_FINDING_ERROR, K2I_FINDING_WITHOUT_EFFECT, K2I_FINDING_WARNING };

@@ -11,6 +11,7 @@
 
 /* The struct that holds a section's fields. */
 #define OWNER_GLOBAL struct k2i_settings
+#define OWNER_K2HTPDTOR struct k2i_settings
 #define OWNER_K2HFTFUSE struct k2i_settings
 #define OWNER_K2HFTFUSESVR struct k2i_settings
 #define OWNER_SVRNODE struct k2i_node

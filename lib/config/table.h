@@ -25,6 +25,7 @@ enum k2i_value_type {
 	K2I_TYPE_TARGET,   /* path below the mount, normalised */
 	K2I_TYPE_OUTPUT,   /* absolute; /dev/null is none */
 	K2I_TYPE_FILE,     /* absolute; null is none, which hides what another section says */
+	K2I_TYPE_HOST,     /* name or address; an address in brackets is stored without them */
 	K2I_TYPE_PATTERN,  /* kept raw, repeatable */
 	K2I_TYPE_FILTER,   /* kinds of K2HASH transactions that are not sent */
 	K2I_TYPE_NUMBER,
@@ -89,8 +90,8 @@ int k2i_value_parse(const struct k2i_setting *setting, const char *text, void *o
 		    size_t message_room);
 /* Sets every field of a section's struct to its default. 0 or -ENOMEM. */
 int k2i_values_default(enum k2i_section section, void *object);
-/* Frees every text of a section's struct. */
-void k2i_values_free(enum k2i_section section, void *object);
+/* Frees every text of a section's struct, and sets every field to 0. */
+void k2i_values_clear(enum k2i_section section, void *object);
 /* False: a text or number that has no default and was not given. */
 bool k2i_value_set(const struct k2i_setting *setting, const void *object);
 /* A range's end, a default or a field as one would write it in a file: sizes with a suffix, texts with quotes. */
@@ -112,6 +113,14 @@ typedef void k2i_settings_finding(void *argument, enum k2i_finding finding, stru
 /* Finds what is wrong with the whole, though each value is right, and fits values that depend on each other. */
 void k2i_settings_complete(struct k2i_settings *settings, const struct k2i_places *places,
 			   k2i_settings_finding *finding, void *argument);
+
+/* settings.c: forgets GLOBAL, SVRNODE and SLVNODE. */
+void k2i_settings_nodes_clear(struct k2i_settings *settings);
+/* Whether a SLVNODE says what TLS of its sender needs. */
+bool k2i_sender_node_has_tls(const struct k2i_sender_node *node);
+
+/* own_server.c: finds the SVRNODE that the receiver is. NULL, or what is doubtful about it. */
+const char *k2i_own_server_find(struct k2i_settings *settings);
 
 /* check_tls.c: the same for all that is about TLS, the files included. */
 void k2i_settings_tls_check(const struct k2i_settings *settings, const struct k2i_places *places,

@@ -10,6 +10,7 @@
 #include <k2hft/frame.h>
 #include <k2hft/ring.h>
 
+#include "base/address.h"
 #include "config/table.h"
 
 #define MODE_MOST 0664u
@@ -242,6 +243,29 @@ static int path_parse(const struct k2i_setting *setting, const char *text, void 
 	return relative_store(setting, text, object, message, room);
 }
 
+/* Takes whatever a resolver may know, but not what people write around a name. */
+static int host_parse(const struct k2i_setting *setting, const char *text, void *object, char *message, size_t room)
+{
+	size_t bytes = strlen(text);
+	bool brackets = bytes > 2 && text[0] == '[' && text[bytes - 1] == ']';
+	char address[64];
+
+	/* An address of a link has the link's name behind %. */
+	(void)snprintf(address, sizeof(address), "%.*s", (int)strcspn(text + brackets, brackets ? "]%" : "%"),
+		       text + brackets);
+	if (k2i_address_valid(address)) {
+		(void)snprintf(address, sizeof(address), "%.*s", (int)(bytes - (brackets ? 2 : 0)), text + brackets);
+		return text_store(setting, address, object);
+	}
+	if (strchr(text, '/'))
+		return refuse(message, room, "%s = %s is a network or a URL; use a host name or an address",
+			      setting->name, text);
+	if (strchr(text, ':'))
+		return refuse(message, room, "%s = %s: use a host name or an address; %s has the port", setting->name,
+			      text, strcmp(setting->name, "CTLADDRESS") == 0 ? "CTLPORT" : "PORT");
+	return text_store(setting, text, object);
+}
+
 static int refused_parse(const struct k2i_setting *setting, const char *text, char *message, size_t room)
 {
 	struct k2i_setting boolean = *setting;
@@ -288,6 +312,8 @@ static int field_parse(const struct k2i_setting *setting, const char *text, void
 	case K2I_TYPE_OUTPUT:
 	case K2I_TYPE_FILE:
 		return path_parse(setting, text, object, message, room);
+	case K2I_TYPE_HOST:
+		return host_parse(setting, text, object, message, room);
 	case K2I_TYPE_TARGET:
 		return relative_store(setting, text, object, message, room);
 	case K2I_TYPE_PATTERN:
@@ -327,13 +353,18 @@ int k2i_values_default(enum k2i_section section, void *object)
 	return status;
 }
 
-void k2i_values_free(enum k2i_section section, void *object)
+void k2i_values_clear(enum k2i_section section, void *object)
 {
 	const struct k2i_setting *setting = k2i_settings_table, *end = setting + k2i_settings_table_count;
 
-	for (; setting < end; setting++)
-		if (setting->section == section && is_text(setting))
+	for (; setting < end; setting++) {
+		if (setting->section != section || setting->effect != K2I_EFFECT_SETTING ||
+		    setting->type == K2I_TYPE_PATTERN)
+			continue;
+		if (is_text(setting))
 			free(*(char **)field(setting, object));
+		memset(field(setting, object), 0, setting->field_bytes);
+	}
 }
 
 static const char *text_load(const struct k2i_setting *setting, const void *object)

@@ -89,26 +89,52 @@ static bool quotes_closed(const char *text)
 	return !inside;
 }
 
-/* A pattern that begins with a double quote is an expression, as in INI; any other is text, and literal. */
+/* A string in double quotes, as a pattern has it. NULL: a backslash at its end would take the quote. */
+static char *quoted_put(char *to, const char *text)
+{
+	*to++ = '"';
+	for (; *text; text++) {
+		if (*text == '\\') {
+			*to++ = *text++;
+			if (!*text)
+				return NULL;
+		} else if (*text == '"') {
+			*to++ = '\\';
+		}
+		*to++ = *text;
+	}
+	*to++ = '"';
+	*to = '\0';
+	return to;
+}
+
+/*
+ * A pattern that begins with a double quote is an expression, as in INI. So is any other, without them; where it would
+ * match nothing but itself, it becomes the text that INI has.
+ */
 static char *pattern_make(const struct reader *reader, const char *name, const struct k2i_yaml_node *node, char *value)
 {
+	bool quoted = *value == '"', expression = strpbrk(value, "\\^$.|?*+()[]{}");
 	char *pattern, *to;
 
-	if (*value == '"') {
-		if (quotes_closed(value))
-			return value;
-		fault(reader, node->line, "%s.%s: the quotes of an expression are not closed", reader->section, name);
-		*value = '\0';
+	if (quoted && quotes_closed(value))
 		return value;
-	}
-	pattern = to = malloc(2 * strlen(value) + 1);
-	for (const char *from = value; pattern && *from; from++) {
-		if (strchr("\"\\' \t#", *from))
+	pattern = to = malloc(2 * strlen(value) + 3);
+	if (pattern && expression && !quoted)
+		to = quoted_put(to, value);
+	for (const char *from = value; pattern && !expression && *from; from++) {
+		if (strchr("\"' \t#", *from))
 			*to++ = '\\';
 		*to++ = *from;
 	}
-	if (pattern)
+	if (to && !expression)
 		*to = '\0';
+	if (pattern && (quoted || !to)) {
+		fault(reader, node->line, "%s.%s: %s", reader->section, name,
+		      quoted ? "the quotes of an expression are not closed"
+			     : "a backslash at the end of an expression");
+		*pattern = '\0';
+	}
 	free(value);
 	return pattern;
 }
@@ -132,25 +158,6 @@ static void scalar_read(struct reader *reader, enum k2i_value_type type, const c
 	else
 		reader->status = -ENOMEM;
 	free(value);
-}
-
-/* A string in double quotes, as a pattern has it. NULL: a backslash at its end would take the quote. */
-static char *quoted_put(char *to, const char *text)
-{
-	*to++ = '"';
-	for (; *text; text++) {
-		if (*text == '\\') {
-			*to++ = *text++;
-			if (!*text)
-				return NULL;
-		} else if (*text == '"') {
-			*to++ = '\\';
-		}
-		*to++ = *text;
-	}
-	*to++ = '"';
-	*to = '\0';
-	return to;
 }
 
 /* [expression] or [expression, replacement]: what INI says with quotes. */

@@ -60,8 +60,8 @@ static int argument_parse(const char *argument, struct k2i_listen_choice *choice
 
 int k2i_listen_choose(const struct k2i_settings *settings, const char *argument, struct k2i_listen_choice *choice)
 {
-	const struct k2i_node *node = settings->server_count ? &settings->servers[0] : NULL;
-	enum k2i_ssl ssl = k2i_settings_ssl(settings);
+	const char *name = k2i_settings_node(settings, true)->name, *wanted = settings->listen_address;
+	enum k2i_ssl ssl = k2i_settings_ssl(settings, true);
 
 	memset(choice, 0, sizeof(*choice));
 	choice->words = &k2i_listen_records;
@@ -69,13 +69,14 @@ int k2i_listen_choose(const struct k2i_settings *settings, const char *argument,
 	choice->anybody = settings->sender_count == 0;
 	if (argument)
 		return argument_parse(argument, choice);
-	(void)snprintf(choice->port, sizeof(choice->port), "%u", k2i_settings_port(settings));
-	if (settings->listen_address)
-		(void)snprintf(choice->host, sizeof(choice->host), "%s", settings->listen_address);
+	(void)snprintf(choice->port, sizeof(choice->port), "%u", k2i_settings_port(settings, true));
+	/* Each family has its socket: :: alone would leave IPv4 out. */
+	if (wanted)
+		(void)snprintf(choice->host, sizeof(choice->host), "%s", strcmp(wanted, "::") == 0 ? "" : wanted);
 	else if (ssl == K2I_SSL_UNSET)
 		choice->loopback = true;
-	else if (node && (k2i_address_valid(node->name) || strcasecmp(node->name, "localhost") == 0))
-		(void)snprintf(choice->host, sizeof(choice->host), "%s", node->name);
+	else if (name && (k2i_address_valid(name) || strcasecmp(name, "localhost") == 0))
+		(void)snprintf(choice->host, sizeof(choice->host), "%s", name);
 	return 0;
 }
 

@@ -30,6 +30,7 @@ TARGET = senddir
 TRUNS = on
 DEFAULTALL = DENY
 ALLOW = some\ text
+ALLOW = "(.*)[wW]arn(.*)"
 ALLOW = "^a\"b", "$0"
 [K2HFTFUSE_RULE]
 TARGET = one
@@ -50,6 +51,7 @@ K2HFTFUSE:
       DEFAULTALL: DENY
       ALLOW:
         - some text
+        - (.*)[wW]arn(.*)
         - ['^a"b', $0]
   K2HFTFUSE_RULE:
     TARGET: one
@@ -67,7 +69,7 @@ cat >"$dir/a.json" <<'EOF'
 		"K2HTYPE": "mem", "RINGSIZE": "1M",
 		"K2HFTFUSE_RULE_DIR": [
 			{"TARGET": "senddir", "TRUNS": true, "DEFAULTALL": "DENY",
-			 "ALLOW": ["some text", ["^a\"b", "$0"]]}
+			 "ALLOW": ["some text", "(.*)[wW]arn(.*)", ["^a\"b", "$0"]]}
 		],
 		"K2HFTFUSE_RULE": [{"TARGET": "one"}]
 	},

@@ -23,8 +23,8 @@ static void report(void *argument, enum k2i_finding finding, const char *file, u
 
 static int compile(const char *first, const char *second, struct k2i_hosts **hosts)
 {
-	struct k2i_sender_node nodes[2] = {{(char *)(uintptr_t)first, {"f.ini", 3}},
-					   {(char *)(uintptr_t)second, {"f.ini", 5}}};
+	struct k2i_sender_node nodes[2] = {{.name = (char *)(uintptr_t)first, .place = {"f.ini", 3}},
+					   {.name = (char *)(uintptr_t)second, .place = {"f.ini", 5}}};
 	struct k2i_settings settings = {.senders = nodes, .sender_count = second ? 2 : 1};
 
 	errors[0] = warnings[0] = '\0';

@@ -84,6 +84,9 @@ static void a_temporary_ring(void **state)
 	assert_string_equal(config.options.ring_path, "/elsewhere");
 	assert_int_equal(config.options.ring_flags, K2HFT_RING_TEMPORARY);
 	k2i_sender_config_free(&config);
+	loads("[GLOBAL]\nPORT=1\n[SVRNODE]\nNAME=a\n[K2HFTFUSE]\nK2HTYPE=temp\nK2HFILE=/b/c/q\n", &config);
+	assert_string_equal(config.options.ring_path, "/b/c/");
+	k2i_sender_config_free(&config);
 	for (unsigned set = 0; set < 2; set++) {
 		assert_int_equal(set ? setenv("TMPDIR", "", 1) : unsetenv("TMPDIR"), 0);
 		loads(text, &config);

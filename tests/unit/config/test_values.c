@@ -22,7 +22,7 @@ static void refused(enum k2i_section section, const char *key, const char *text,
 	assert_int_equal(parse(section, key, text, &settings), -EINVAL);
 	if (!strstr(message, part))
 		fail_msg("%s = %s: %s", key, text, message);
-	k2i_values_free(section, &settings);
+	k2i_values_clear(section, &settings);
 }
 
 static void test_limits(void **state)
@@ -65,7 +65,7 @@ static void test_modes(void **state)
 		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FILE_MODE", modes[i] + i % 2, &settings), 0);
 		assert_int_equal(settings.file_mode, strtoul(modes[i], NULL, 8));
 	}
-	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, &settings);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
 }
 
 /* Those that are refused are not proposed. */
@@ -101,7 +101,7 @@ static void test_paths(void **state)
 	assert_non_null(strstr(message, "TARGET is longer than 1023 bytes"));
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE_RULE, "OUTPUTFILE", "/dev/null", &rule), 0);
 	assert_null(rule.output_file);
-	k2i_values_free(K2I_SECTION_K2HFTFUSE_RULE, &rule);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSE_RULE, &rule);
 }
 
 /* It is no output, and elsewhere a path as any other. */
@@ -112,7 +112,7 @@ static void test_null_device(void **state)
 	(void)state;
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSE, "K2HFILE", "/dev/null", &settings), 0);
 	assert_string_equal(settings.queue_file, "/dev/null");
-	k2i_values_free(K2I_SECTION_K2HFTFUSE, &settings);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSE, &settings);
 }
 
 /* The text that a % stands for can be shorter than its directive. */
@@ -126,7 +126,7 @@ static void test_names_to_be(void **state)
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "FILE_UNIFY", text, &settings), 0);
 	assert_string_equal(settings.unify_file, text);
-	k2i_values_free(K2I_SECTION_K2HFTFUSESVR, &settings);
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
 }
 
 /* Saying nothing, in any of its words, asks for nothing that is not there. */
@@ -135,11 +135,40 @@ static void test_refused_and_unused(void **state)
 	struct k2i_settings settings = {.port = 0};
 
 	(void)state;
-	assert_int_equal(parse(K2I_SECTION_SLVNODE, "SLAVE_CERT", "", &settings), 0);
-	assert_int_equal(parse(K2I_SECTION_SLVNODE, "SLAVE_CERT", "Null", &settings), 0);
-	refused(K2I_SECTION_SLVNODE, "SLAVE_CERT", "/a", "SLAVE_CERT is not available");
+	assert_int_equal(parse(K2I_SECTION_SVRNODE, "ENDPOINTS", "", &settings), 0);
+	refused(K2I_SECTION_SVRNODE, "ENDPOINTS", "a:1", "ENDPOINTS is not available");
 	assert_int_equal(parse(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "off", &settings), 0);
 	refused(K2I_SECTION_K2HTPDTOR, "K2HTPDTOR_BROADCAST", "y", "K2HTPDTOR_BROADCAST is not available");
+}
+
+static void test_hosts(void **state)
+{
+	static const struct {
+		const char *text, *stored;
+	} hosts[] = {{"a.example", "a.example"},
+		     {"192.0.2.1", "192.0.2.1"},
+		     {"::1", "::1"},
+		     {"[::1]", "::1"},
+		     {"fe80::1%eth0", "fe80::1%eth0"},
+		     {"[fe80::1%eth0]", "fe80::1%eth0"},
+		     {"h[1-3]", "h[1-3]"},
+		     {"::", "::"},
+		     {"a_b", "a_b"}};
+	static const char *const ports[] = {"a:1", "[::1]:1", "192.0.2.1:80", "[::1", "::1]", "::g"};
+	static const char *const paths[] = {"tcp://a", "192.0.2.0/24", "::/0"};
+	struct k2i_settings settings = {.port = 0};
+
+	(void)state;
+	for (size_t at = 0; at < sizeof(hosts) / sizeof(hosts[0]); at++) {
+		assert_int_equal(parse(K2I_SECTION_K2HFTFUSESVR, "LISTEN", hosts[at].text, &settings), 0);
+		assert_string_equal(settings.listen_address, hosts[at].stored);
+	}
+	k2i_values_clear(K2I_SECTION_K2HFTFUSESVR, &settings);
+	for (size_t at = 0; at < sizeof(ports) / sizeof(ports[0]); at++)
+		refused(K2I_SECTION_K2HFTFUSESVR, "LISTEN", ports[at], "; PORT has the port");
+	for (size_t at = 0; at < sizeof(paths) / sizeof(paths[0]); at++)
+		refused(K2I_SECTION_K2HFTFUSESVR, "LISTEN", paths[at], " is a network or a URL");
+	refused(K2I_SECTION_K2HFTFUSESVR, "CTLADDRESS", "a:1", "; CTLPORT has the port");
 }
 
 /* A key that has a default always has a value, and may be 0. */
@@ -159,7 +188,8 @@ int main(void)
 		cmocka_unit_test(test_limits),      cmocka_unit_test(test_words),
 		cmocka_unit_test(test_paths),       cmocka_unit_test(test_names_to_be),
 		cmocka_unit_test(test_null_device), cmocka_unit_test(test_refused_and_unused),
-		cmocka_unit_test(test_set),         cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_hosts),       cmocka_unit_test(test_set),
+		cmocka_unit_test(test_modes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,8 +113,8 @@ static void test_values(void **state)
 static void test_without_effect(void **state)
 {
 	(void)state;
-	expect("SVRNODE:\n  CUK: {a: 1}\n  ENDPOINTS: [{a: b}, [c, d, e]]\n  FORWARD_PEERS: []\n",
-	       "2 [SVRNODE]\n2 SVRNODE.CUK=\n3 SVRNODE.ENDPOINTS=\n4 SVRNODE.FORWARD_PEERS=\n");
+	expect("SLVNODE:\n  CUK: {a: 1}\n  ENDPOINTS: [{a: b}, [c, d, e]]\n  FORWARD_PEERS: []\n",
+	       "2 [SLVNODE]\n2 SLVNODE.CUK=\n3 SLVNODE.ENDPOINTS=\n4 SLVNODE.FORWARD_PEERS=\n");
 	expect("K2HFTFUSESVR:\n  TRANSCONF: |\n    two\n    lines\n", "2 [K2HFTFUSESVR]\n2 K2HFTFUSESVR.TRANSCONF=\n");
 }
 
@@ -122,12 +122,14 @@ static void test_without_effect(void **state)
 #define HEADER "2 [K2HFTFUSE_RULE]\n"
 #define KEY "2 K2HFTFUSE_RULE.ALLOW="
 
-/* A text is made one in INI; what is in quotes is an expression. */
+/* All are expressions; what is none to speak of becomes a text of INI. */
 static void test_patterns(void **state)
 {
 	(void)state;
 	expect(RULE "plain\n", HEADER KEY "plain\n");
-	expect(RULE "'a b#c\"d''e\\f'\n", HEADER KEY "a\\ b\\#c\\\"d\\'e\\\\f\n");
+	expect(RULE "'a b#c\"d''ef'\n", HEADER KEY "a\\ b\\#c\\\"d\\'ef\n");
+	expect(RULE "'(.*)[wW] \"x\"\\d#'\n", HEADER KEY "\"(.*)[wW] \\\"x\\\"\\d#\"\n");
+	expect(RULE "'a\\'\n", HEADER "2 ! K2HFTFUSE_RULE.ALLOW: a backslash at the end of an expression\n" KEY "\n");
 	expect(RULE "\"a\\tb\"\n", HEADER KEY "a\\\tb\n");
 	expect(RULE "[null, '', ~]\n", HEADER KEY "null\n" KEY "\n" KEY "~\n");
 	expect(RULE "'\"^a\\\"b # \", \"$0\"'\n", HEADER KEY "\"^a\\\"b # \", \"$0\"\n");
