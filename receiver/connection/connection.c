@@ -611,6 +611,16 @@ void k2i_connection_synced(struct k2i_connection *connection)
 		connection_settle(connection);
 }
 
+/* The loop's thread can be in the middle of this very connection: nothing is read, freed or ended. */
+void k2i_connection_slow(struct k2i_connection *connection)
+{
+	if (connection->lingering || connection->session.state != K2I_SESSION_OPEN || output_left(connection))
+		return;
+	k2i_session_slow(&connection->session);
+	if (!output_send(connection) && output_left(connection))
+		(void)event_add(connection->writable, NULL);
+}
+
 static void connection_time_out(struct k2i_connection *connection, const char *text)
 {
 	k2i_count(&connection->loop->service->counters->timeouts, 1);
@@ -640,6 +650,12 @@ static void idle_tick(struct k2i_connection *connection, uint64_t now_ns)
 
 	if (idle_ns >= DEAD_NS) {
 		connection_time_out(connection, "nothing came for 15 s");
+		return;
+	}
+	if (connection->session.status == K2HFT_STATUS_SLOW) {
+		connection->session.status = K2HFT_STATUS_OK;
+		k2i_session_ack(&connection->session);
+		connection_settle(connection);
 		return;
 	}
 	if (idle_ns >= PING_NS && now_ns - connection->pinged_ns >= PING_NS) {

@@ -4,7 +4,7 @@
 
 #include "receiver/connection/loop.h"
 
-/* A connection on its loop. All calls come from the loop's thread. */
+/* A connection on its loop. All calls come from the loop's thread, or one that has its place (`serving`). */
 #define K2I_PEER_BYTES_MAX 80u
 
 struct k2i_connection;
@@ -25,6 +25,8 @@ void k2i_connection_synced(struct k2i_connection *connection);
  * gone afterwards.
  */
 void k2i_connection_tick(struct k2i_connection *connection, uint64_t now_ns, uint64_t late_ns);
+/* Its loop waits for the disk, and another thread has its place. */
+void k2i_connection_slow(struct k2i_connection *connection);
 /* The connection of that session id, or NULL. */
 struct k2i_connection *k2i_connection_find(const struct k2i_loop *loop, uint64_t id);
 struct k2i_connection *k2i_connection_next(const struct k2i_connection *connection);

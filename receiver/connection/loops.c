@@ -43,6 +43,7 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	int wake;
 	struct event *woken, *tick;
 	uint64_t stop_ns, ticked_ns;
+	uint64_t watched; /* the loop's wait_count, as it was seen last */
 	/* Guards the messages. */
 	pthread_mutex_t mutex;
 	struct message *first, **last;
@@ -229,9 +230,11 @@ static void *loop_run(void *argument)
 {
 	struct loop_whole *whole = argument;
 
+	(void)pthread_mutex_lock(&whole->loop.shared.serving);
 	(void)event_base_dispatch(whole->loop.base);
 	while (whole->loop.connections)
 		k2i_connection_free(whole->loop.connections);
+	(void)pthread_mutex_unlock(&whole->loop.shared.serving);
 	return NULL;
 }
 
@@ -252,6 +255,7 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	int error;
 
 	(void)pthread_mutex_init(&whole->mutex, NULL);
+	(void)pthread_mutex_init(&whole->loop.shared.serving, NULL);
 	whole->last = &whole->first;
 	whole->loop.service = service;
 	k2i_buffer_pool_start(&whole->loop.buffers, &service->budget);
@@ -305,6 +309,7 @@ static void loop_free(struct loop_whole *whole)
 	k2i_buffer_pool_free(&whole->loop.buffers);
 	free(whole->loop.shared.raw);
 	free(whole->stop);
+	(void)pthread_mutex_destroy(&whole->loop.shared.serving);
 	(void)pthread_mutex_destroy(&whole->mutex);
 }
 
@@ -382,6 +387,20 @@ int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockad
 	message->crowded = others >= service->connections_max;
 	message_post(loop_choose(loops, message->crowded), message);
 	return 0;
+}
+
+void k2i_loops_watch(struct k2i_loops *loops)
+{
+	struct loop_whole *whole;
+
+	for (whole = loops->loops; whole < loops->loops + loops->loop_count; whole++) {
+		if (pthread_mutex_trylock(&whole->loop.shared.serving))
+			continue;
+		if (whole->watched == whole->loop.shared.wait_count)
+			connections_each(whole, k2i_connection_slow);
+		whole->watched = whole->loop.shared.wait_count;
+		(void)pthread_mutex_unlock(&whole->loop.shared.serving);
+	}
 }
 
 void k2i_loops_stop(struct k2i_loops *loops)

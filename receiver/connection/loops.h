@@ -20,6 +20,11 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
  * -EUSERS there are K2I_LOOPS_CROWD_MAX too many; -ENOMEM.
  */
 int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockaddr *address, socklen_t address_bytes);
+/*
+ * Once a second, from a thread that waits for no disk: tells the peers of a loop that does, and has not moved since the
+ * last time, that it is slow. A loop that moves answers them itself.
+ */
+void k2i_loops_watch(struct k2i_loops *loops);
 /* Ends all connections in good order, and the threads. NULL is allowed. */
 void k2i_loops_stop(struct k2i_loops *loops);
 

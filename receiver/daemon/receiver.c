@@ -51,7 +51,7 @@ struct k2i_receiver {
 	struct k2i_control *control;
 	struct k2i_status status;
 	struct event_base *base;
-	struct event *signals[SIGNAL_COUNT];
+	struct event *signals[SIGNAL_COUNT], *watch;
 	const char *config; /* as the command line has it */
 	bool started;
 };
@@ -136,8 +136,18 @@ static void signals_ignore(void)
 		(void)signal(numbers[i], SIG_IGN);
 }
 
+static void on_watch(evutil_socket_t descriptor, short what, void *argument)
+{
+	struct k2i_receiver *receiver = argument;
+
+	(void)descriptor;
+	(void)what;
+	k2i_loops_watch(receiver->loops);
+}
+
 static int events_open(struct k2i_receiver *receiver)
 {
+	struct timeval second = {1, 0};
 	unsigned i;
 
 	receiver->base = event_base_new();
@@ -148,7 +158,8 @@ static int events_open(struct k2i_receiver *receiver)
 		if (!receiver->signals[i] || event_add(receiver->signals[i], NULL))
 			return -ENOMEM;
 	}
-	return 0;
+	receiver->watch = event_new(receiver->base, -1, EV_PERSIST, on_watch, receiver);
+	return receiver->watch && !event_add(receiver->watch, &second) ? 0 : -ENOMEM;
 }
 
 /* Configuration -------------------------------------------------------------------------------------------------- */
@@ -402,6 +413,8 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 		if (receiver->signals[i])
 			event_free(receiver->signals[i]);
 	}
+	if (receiver->watch)
+		event_free(receiver->watch);
 	if (receiver->base)
 		event_base_free(receiver->base);
 	free(receiver);

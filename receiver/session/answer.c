@@ -76,6 +76,13 @@ uint64_t k2i_answer_acknowledged(const struct k2i_session *session)
 	return k2i_session_deferred(session) ? session->durable : session->committed;
 }
 
+void k2i_session_slow(struct k2i_session *session)
+{
+	if (session->status == K2HFT_STATUS_OK)
+		session->status = K2HFT_STATUS_SLOW;
+	k2i_session_ack(session);
+}
+
 void k2i_session_ack(struct k2i_session *session)
 {
 	struct k2hft_ack ack = {

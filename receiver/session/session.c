@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "receiver/session/answer.h"
+#include "receiver/session/commit.h"
 #include "receiver/session/peers.h"
 #include "receiver/session/report.h"
 #include "receiver/session/streams.h"
@@ -18,133 +19,15 @@
 #include "receiver/base/text.h"
 #include "net/tls/tls.h"
 
-struct k2i_session_counts { /* a group's */
-	uint64_t chunks, records, payload_bytes;
-};
-
 #define POSITION_AT_ITS_END "the ring's position is at its end"
 #define SOFTWARE "k2hftfusesvr " K2HFT_VERSION_STRING
 
-static uint32_t sink_count(const struct k2i_session *session)
-{
-	return session->shared->committer->destination->sinks.count;
-}
-
-/* Commit --------------------------------------------------------------------------------------------------------- */
-
-/* All sinks have what was received. */
-static void session_taken(struct k2i_session *session, const struct k2i_session_counts *group)
-{
-	struct k2i_counters *counters = session->shared->counters;
-
-	session->chunk_count += group->chunks;
-	session->record_count += group->records;
-	session->payload_bytes += group->payload_bytes;
-	session->duplicate_count += session->pending_duplicates;
-	k2i_count(&counters->frames, session->pending_frames);
-	if (session->pending_duplicates)
-		k2i_session_report_duplicates(session);
-	session->pending_frames = session->pending_duplicates = 0;
-	session->status = K2HFT_STATUS_OK;
-	session->stalled = false;
-	session->stall_error = 0;
-}
-
-/* With what was there already when nothing was committed: that is acknowledged when what is being synced is. */
-static void ack_want(struct k2i_session *session, bool committed)
-{
-	if (k2i_session_deferred(session) && committed)
-		k2i_session_committed(session);
-	else
-		session->ack_due = true;
-}
-
-static uint64_t least_taken(const struct k2i_session *session)
-{
-	const struct k2i_commit *commit = &session->commit;
-	uint64_t least = commit->taken[0];
-	uint32_t i;
-
-	for (i = 1; i < sink_count(session); i++)
-		least = commit->taken[i] < least ? commit->taken[i] : least;
-	return least;
-}
-
-/* Also after an error: some of the sinks can be further. */
-static void sinks_look(struct k2i_session *session)
-{
-	uint32_t i;
-
-	session->taken = least_taken(session);
-	session->committed = k2i_ring_committed(session->ring, sink_count(session));
-	for (i = 0; i < sink_count(session); i++) {
-		if (session->number < session->ring->rows[i].number)
-			session->number = session->ring->rows[i].number;
-	}
-}
-
-static int commit_entered(struct k2i_session *session)
-{
-	struct k2i_committer *committer = session->shared->committer;
-	int result = 0;
-
-	session->commit.rows = session->ring->rows;
-	session->commit.position = session->expected;
-	session->commit.flags = k2i_session_commit_flags(session);
-	if (session->reported)
-		result = k2i_committer_enter(committer, &session->commit);
-	if (!result) {
-		session->reported = false;
-		if (session->expected != session->taken)
-			result = k2i_committer_commit(committer, &session->commit);
-	}
-	sinks_look(session);
-	return result;
-}
-
-/*
- * 0; K2I_SINK_WAITS; or what the destination says, which can be any error of a file system; `fenced` is set if that was
- * not asked.
- */
-static int session_commit(struct k2i_session *session)
-{
-	const struct k2i_group *group = k2i_committer_group(session->shared->committer);
-	const struct k2i_session_counts counts = {group->entry_count, group->record_count, group->payload_bytes};
-	uint64_t committed = session->committed;
-	int result;
-
-	if (session->expected == session->taken && !session->reported) {
-		if (!session->pending_frames)
-			return 0;
-		session_taken(session, &counts);
-		ack_want(session, false);
-		return 0;
-	}
-	result = k2i_ring_enter(session->ring, session->owner);
-	session->fenced = result != 0;
-	if (!result) {
-		result = commit_entered(session);
-		k2i_ring_leave(session->ring);
-	}
-	if (!result)
-		session_taken(session, &counts);
-	if (session->committed != committed)
-		ack_want(session, true);
-	return result;
-}
-
-/* Data that was received but not committed will be read again. */
-static void session_forget(struct k2i_session *session)
-{
-	k2i_committer_abort(session->shared->committer);
-	session->expected = session->taken;
-	session->pending_frames = session->pending_duplicates = 0;
-}
+/* Failing -------------------------------------------------------------------------------------------------------- */
 
 /* `error`: or K2I_SINK_WAITS. */
 static int destination_failed(struct k2i_session *session, int error)
 {
-	session_forget(session);
+	k2i_session_forget(session);
 	if (session->fenced) {
 		k2i_count(&session->shared->counters->fenced, 1);
 		k2i_session_fail(session, K2HFT_ERROR_FENCED, "this ring has connected again");
@@ -177,7 +60,7 @@ static int commit_failed(struct k2i_session *session, int error)
  */
 static int refused(struct k2i_session *session, uint16_t code, const char *text)
 {
-	if (session_commit(session) == 0 && session->ack_due)
+	if (k2i_session_commit(session) == 0 && session->ack_due)
 		k2i_session_ack(session);
 	k2i_committer_abort(session->shared->committer);
 	k2i_session_fail(session, code, "%s", text);
@@ -294,7 +177,9 @@ static int hello_take(struct k2i_session *session, const uint8_t *body, size_t b
 	greeting.epoch = hello.epoch;
 	greeting.acked = hello.acked;
 	greeting.acked_here = memcmp(hello.receiver_uuid, session->shared->receiver_uuid, 16) == 0;
+	k2i_session_wait_begin(session->shared);
 	error = k2i_ring_attach(session->shared->rings, &greeting, session->owner, &session->ring, &place);
+	k2i_session_wait_end(session->shared);
 	if (error == -ESTALE)
 		return rule_broken(session, K2HFT_ERROR_FENCED, "a newer epoch of this ring was connected");
 	if (error)
@@ -371,7 +256,7 @@ static int discard_take(struct k2i_session *session, const uint8_t *body, size_t
 	if (at_its_end(session, discard.to))
 		return rule_broken(session, K2HFT_ERROR_LIMIT, POSITION_AT_ITS_END);
 	session->expected = discard.to;
-	error = session_commit(session);
+	error = k2i_session_commit(session);
 	if (error)
 		return commit_failed(session, error);
 	k2i_count(&counters->discarded_ranges, 1);
@@ -412,8 +297,11 @@ static int bye_take(struct k2i_session *session, const uint8_t *body, size_t bod
 	 * A sender that knows that it was acknowledged all that is in the ledger goes on there without it: even if its
 	 * ring came again, nothing would be there twice.
 	 */
-	if (bye.token > 0 && bye.token == session->committed && bye.token == k2i_answer_acknowledged(session))
+	if (bye.token > 0 && bye.token == session->committed && bye.token == k2i_answer_acknowledged(session)) {
+		k2i_session_wait_begin(session->shared);
 		k2i_ring_end(session->shared->rings, session->ring, session->owner);
+		k2i_session_wait_end(session->shared);
+	}
 	session->state = K2I_SESSION_ENDED;
 	return -EPIPE;
 }
@@ -453,7 +341,7 @@ static int chunk_add(struct k2i_session *session, const struct k2hft_chunk_view 
 
 	/* A full group is committed in the middle of its frame: chunks have positions of their own. */
 	if (error == -ENOBUFS) {
-		error = session_commit(session);
+		error = k2i_session_commit(session);
 		session->reread_end = session->taken;
 		if (error)
 			return commit_failed(session, error);
@@ -499,7 +387,7 @@ static int raw_room(struct k2i_session_shared *shared, size_t room)
 static int data_decompress(struct k2i_session *session, const struct k2hft_frame *frame, const uint8_t *body)
 {
 	/* There is one buffer for it, which chunks of the group may still be in. */
-	int error = session_commit(session);
+	int error = k2i_session_commit(session);
 
 	if (error)
 		return commit_failed(session, error);
@@ -534,7 +422,7 @@ static int data_take(struct k2i_session *session, const struct k2hft_frame *fram
 static int message_take(struct k2i_session *session, const struct k2hft_frame *frame, const uint8_t *body)
 {
 	/* Messages are rare; with everything before them committed each is dealt with once, whatever comes. */
-	int error = session_commit(session);
+	int error = k2i_session_commit(session);
 
 	if (error)
 		return commit_failed(session, error);
@@ -636,7 +524,7 @@ enum k2i_session_result k2i_session_input(struct k2i_session *session, const uin
 			*consumed = offset;
 	}
 	if (length >= 0 && session->state == K2I_SESSION_OPEN) {
-		int error = session_commit(session);
+		int error = k2i_session_commit(session);
 
 		length = error ? commit_failed(session, error) : 0;
 	}
@@ -671,7 +559,9 @@ void k2i_session_end(struct k2i_session *session)
 		/* A sender that was not welcomed was not connected. */
 		if (session->frame_bytes > 0)
 			k2i_session_report_end(session);
+		k2i_session_wait_begin(session->shared);
 		k2i_ring_detach(session->shared->rings, session->ring, session->owner);
+		k2i_session_wait_end(session->shared);
 		session->ring = NULL;
 	}
 	k2i_session_streams_free(session);

@@ -2,6 +2,7 @@
 #ifndef K2I_RECEIVER_SESSION_SESSION_H
 #define K2I_RECEIVER_SESSION_SESSION_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,12 @@ struct k2i_stream_room {
 
 struct k2i_peers;
 struct k2i_session_shared { /* by all sessions of a thread */
+	/*
+	 * The thread holds it, but for the times that it can wait for a ring's lock or the disk: `wait_count` counts
+	 * them. Then another thread may take it, and tell the peers of all its sessions that they are heard late.
+	 */
+	pthread_mutex_t serving;
+	uint64_t wait_count;
 	struct k2i_rings *rings;
 	struct k2i_peers *peers;     /* shared by all threads; not needed without the next */
 	size_t host_connections_max; /* 0: any number */
@@ -132,6 +139,8 @@ size_t k2i_session_input_max(const struct k2i_session *session);
 void k2i_session_ping(struct k2i_session *session);
 /* Tells a peer how far it is; one whose records can't be written, that, too. */
 void k2i_session_ack(struct k2i_session *session);
+/* The same while the session's thread waits for the disk, from another one. */
+void k2i_session_slow(struct k2i_session *session);
 /* A sink that stores later has told how far it is. The next k2i_session_input, of the same bytes, sees to it. */
 void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_report *report);
 /* The syncer has done a round. Whether there is something to send, or to end. */

@@ -130,6 +130,7 @@ static void world_open(struct world *world)
 		.window_bytes = WINDOW_BYTES,
 		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
 	};
+	(void)pthread_mutex_lock(&world->shared.serving);
 }
 
 static void world_close(struct world *world)

@@ -102,6 +102,7 @@ static void world_open(struct world *world)
 		.window_bytes = WINDOW_BYTES,
 		.frame_bytes_max = K2HFT_FRAME_BODY_BYTES_DEFAULT,
 	};
+	(void)pthread_mutex_lock(&world->shared.serving);
 }
 
 static void session_open(struct world *world, uint64_t id)

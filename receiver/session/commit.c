@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "receiver/session/commit.h"
+
+#include "receiver/session/report.h"
+#include "receiver/session/sync.h"
+
+struct group_counts { /* a group's */
+	uint64_t chunks, records, payload_bytes;
+};
+
+static uint32_t sink_count(const struct k2i_session *session)
+{
+	return session->shared->committer->destination->sinks.count;
+}
+
+/* All sinks have what was received. */
+static void session_taken(struct k2i_session *session, const struct group_counts *group)
+{
+	struct k2i_counters *counters = session->shared->counters;
+
+	session->chunk_count += group->chunks;
+	session->record_count += group->records;
+	session->payload_bytes += group->payload_bytes;
+	session->duplicate_count += session->pending_duplicates;
+	k2i_count(&counters->frames, session->pending_frames);
+	if (session->pending_duplicates)
+		k2i_session_report_duplicates(session);
+	session->pending_frames = session->pending_duplicates = 0;
+	session->status = K2HFT_STATUS_OK;
+	session->stalled = false;
+	session->stall_error = 0;
+}
+
+/* With what was there already when nothing was committed: that is acknowledged when what is being synced is. */
+static void ack_want(struct k2i_session *session, bool committed)
+{
+	if (k2i_session_deferred(session) && committed)
+		k2i_session_committed(session);
+	else
+		session->ack_due = true;
+}
+
+static uint64_t least_taken(const struct k2i_session *session)
+{
+	const struct k2i_commit *commit = &session->commit;
+	uint64_t least = commit->taken[0];
+	uint32_t i;
+
+	for (i = 1; i < sink_count(session); i++)
+		least = commit->taken[i] < least ? commit->taken[i] : least;
+	return least;
+}
+
+/* Also after an error: some of the sinks can be further. */
+static void sinks_look(struct k2i_session *session)
+{
+	uint32_t i;
+
+	session->taken = least_taken(session);
+	session->committed = k2i_ring_committed(session->ring, sink_count(session));
+	for (i = 0; i < sink_count(session); i++) {
+		if (session->number < session->ring->rows[i].number)
+			session->number = session->ring->rows[i].number;
+	}
+}
+
+/* While the session waits, k2i_session_slow reads it: nothing is changed here that it needs. */
+static int commit_entered(struct k2i_session *session)
+{
+	struct k2i_committer *committer = session->shared->committer;
+	int result = 0;
+
+	if (session->reported)
+		result = k2i_committer_enter(committer, &session->commit);
+	if (!result) {
+		session->reported = false;
+		if (session->expected != session->taken)
+			result = k2i_committer_commit(committer, &session->commit);
+	}
+	return result;
+}
+
+int k2i_session_commit(struct k2i_session *session)
+{
+	const struct k2i_group *group = k2i_committer_group(session->shared->committer);
+	const struct group_counts counts = {group->entry_count, group->record_count, group->payload_bytes};
+	uint64_t committed = session->committed;
+	bool entered;
+	int result;
+
+	if (session->expected == session->taken && !session->reported) {
+		if (!session->pending_frames)
+			return 0;
+		session_taken(session, &counts);
+		ack_want(session, false);
+		return 0;
+	}
+	session->commit.rows = session->ring->rows;
+	session->commit.position = session->expected;
+	session->commit.flags = k2i_session_commit_flags(session);
+	k2i_session_wait_begin(session->shared);
+	result = k2i_ring_enter(session->ring, session->owner);
+	entered = !result;
+	if (entered)
+		result = commit_entered(session);
+	k2i_session_wait_end(session->shared);
+	session->fenced = !entered;
+	if (entered) {
+		sinks_look(session);
+		k2i_ring_leave(session->ring);
+	}
+	if (!result)
+		session_taken(session, &counts);
+	if (session->committed != committed)
+		ack_want(session, true);
+	return result;
+}
+
+void k2i_session_forget(struct k2i_session *session)
+{
+	k2i_committer_abort(session->shared->committer);
+	session->expected = session->taken;
+	session->pending_frames = session->pending_duplicates = 0;
+}
