@@ -41,7 +41,7 @@ struct k2hft_producer;
 /* ---- a ring: made, found, and what all may ask it */
 
 /* Flags of k2hft_ring_options. */
-#define K2HFT_RING_FRESH 1u     /* replaces a file that exists by an empty ring with a new uuid */
+#define K2HFT_RING_FRESH 1u     /* replaces a ring that exists by an empty one with a new uuid */
 #define K2HFT_RING_TEMPORARY 2u /* `path` is a directory; the file in it has no name and ends with the process */
 
 struct k2hft_ring_options {
@@ -101,11 +101,13 @@ struct k2hft_ring_stats {
  * that are gone are discarded, damaged entries are skipped and counted. The caller becomes the ring's one consumer. A
  * new file has mode 0600 and is allocated as a whole. Free `*ring` with k2hft_ring_close. Any thread.
  *
- * -EINVAL an option is out of range or not known; -EBUSY this process or another one is the consumer of the file now,
- * or another process kept a lock on byte 1 of the file for a second; -ENOSPC there is no room for the file; -EFBIG it
- * would exceed RLIMIT_FSIZE; -EPROTO the file is not a ring, or has a layout that this version does not know; -EMFILE
- * no descriptors are left (a ring takes four); -ENOMEM; others as open(2), mmap(2), memfd_create(2),
- * posix_fallocate(3), fdatasync(2), link(2), rename(2), and fcntl(2) for a lock on the file. Since 0.1.0.
+ * -EINVAL an option is out of range or not known; -EBUSY this process or another one is the consumer of the file now or
+ * keeps it for the next one, or another process kept a lock on byte 1 of the file for a second; -ENOSPC there is no room
+ * for the file; -EFBIG it would exceed RLIMIT_FSIZE; -EPROTO the file is not a ring, or has a layout that this version
+ * does not know; -ELOOP `path` is a symbolic link, and not one of k2hft_ring_keep; -EPERM the file is another user's, and
+ * others than its owner and root can rename files in its directory; -EMFILE no descriptors are left (a ring takes four);
+ * -ENOMEM; others as open(2), mmap(2), memfd_create(2), posix_fallocate(3), fdatasync(2), link(2), rename(2), and fcntl(2)
+ * for a lock on the file. Since 0.1.0.
  */
 K2HFT_API int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring);
 
@@ -331,7 +333,8 @@ K2HFT_API int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stat
 /*
  * Returns a new descriptor of the ring's memory or file, which keeps the ring for its next consumer: as long as it, or
  * a copy that a child inherited, is open, attached processes wait for one, though the file may have no name. The next
- * consumer opens /proc/self/fd/NUMBER. The ring can be closed before. Close it with close(2). Any thread.
+ * consumer opens /proc/self/fd/NUMBER, and nobody the name of the file. The ring can be closed before. Close it with
+ * close(2). Any thread.
  *
  * -ENOENT there is no /proc; others as open(2). Since 0.1.0.
  */

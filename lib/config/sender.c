@@ -92,7 +92,13 @@ static const char *ring_reason(int error)
 	case -EBUSY:
 		return "another process sends from this file; end it, or name another file";
 	case -EPROTO:
-		return "it is not a ring that this version knows, or its header is damaged; name another file";
+		return "it is not a ring that this version knows, or its header is damaged; name another file, or "
+		       "remove "
+		       "this one";
+	case -ELOOP:
+		return "it is a symbolic link, or one is on the way to itself; name the file that is meant";
+	case -EPERM:
+		return "it is another user's, in a directory where others can put files; name another file";
 	case -ENOENT:
 		return "No such file or directory; make its directory, or name a file in another";
 	default:

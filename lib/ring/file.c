@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/crash.h"
@@ -231,12 +233,33 @@ static int file_create(const char *path, bool replace, struct k2i_ring_found *fo
 	return error;
 }
 
-/* Takes the consumer's place: the lock, or in spite of it if only a child of a dead consumer holds it. */
-static int place_take(int descriptor, const struct k2i_ring_header *header, bool header_valid)
+/*
+ * Takes the consumer's place: the lock, or in spite of it if only a child of a dead consumer holds it. A ring that is kept
+ * is between two consumers, and the next one comes by the link of the descriptor.
+ */
+static int place_take(int descriptor, const struct k2i_ring_header *header, bool header_valid, bool by_link)
 {
-	if (k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER) == 0)
-		return header_valid && k2i_consumer_alive(descriptor, header) ? -EBUSY : 0;
-	return header_valid && !k2i_consumer_alive(descriptor, header) ? 0 : -EBUSY;
+	bool alive = header_valid && k2i_consumer_alive(descriptor, header);
+
+	if (k2i_ring_lock_try(descriptor, K2I_LOCK_CONSUMER) && !header_valid)
+		return -EBUSY;
+	return alive || (!by_link && k2i_ring_locked(descriptor, K2I_LOCK_KEPT)) ? -EBUSY : 0;
+}
+
+/* Another user's ring is not taken where others than its owner and root can give files their names. */
+static int owner_check(const struct stat *file, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char name[PATH_MAX];
+	struct stat folder;
+
+	if (file->st_uid == geteuid())
+		return 0;
+	(void)snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	if (stat(name, &folder))
+		return -errno;
+	return (folder.st_uid && folder.st_uid != geteuid()) || folder.st_mode & (S_ISVTX | S_IWGRP | S_IWOTH) ? -EPERM
+													       : 0;
 }
 
 /*
@@ -256,9 +279,9 @@ static void leftover_forget(int descriptor, const char *path)
 }
 
 /* 0: the place is taken and the ring can go on; 1: a new one is to be made; -EAGAIN: the name went to another file. */
-static int existing_take(int descriptor, const char *path, bool fresh, struct k2i_ring_found *found)
+static int existing_take(int descriptor, const char *path, bool by_link, bool fresh, struct k2i_ring_found *found)
 {
-	struct k2i_ring_header header;
+	struct k2i_ring_header header = {.magic = 0};
 	struct stat file;
 	int known, error;
 	bool cut;
@@ -267,17 +290,20 @@ static int existing_take(int descriptor, const char *path, bool fresh, struct k2
 		return -errno;
 	if (!S_ISREG(file.st_mode))
 		return -EPROTO;
-	error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN, path);
+	error = owner_check(&file, path);
+	if (!error)
+		error = k2i_ring_lock(descriptor, K2I_LOCK_OPEN, path);
 	if (error)
 		return error;
 	known = k2i_ring_identify(descriptor, &header, &cut);
-	error = place_take(descriptor, &header, known == 0 || cut);
+	error = place_take(descriptor, &header, known == 0 || cut, by_link);
 	if (error)
 		return error;
 	if (!still_named(descriptor, path))
 		return -EAGAIN;
 	leftover_forget(descriptor, path);
-	if (fresh || file.st_size == 0)
+	/* A ring of another version is one as well; nothing else is replaced. */
+	if (file.st_size == 0 || (fresh && header.magic == K2I_RING_MAGIC))
 		return 1;
 	/* The end that was cut off comes back as zeros, which the ring takes for damage. */
 	found->cut_bytes = cut ? (uint64_t)file.st_size : 0;
@@ -294,9 +320,9 @@ static int existing_take(int descriptor, const char *path, bool fresh, struct k2
 	return known || k2i_ring_positions_valid(&header) ? known : -EPROTO;
 }
 
-static int existing_open(int descriptor, const char *path, bool fresh, struct k2i_ring_found *found)
+static int existing_open(int descriptor, const char *path, bool by_link, bool fresh, struct k2i_ring_found *found)
 {
-	int status = existing_take(descriptor, path, fresh, found);
+	int status = existing_take(descriptor, path, by_link, fresh, found);
 
 	if (status == 0)
 		return descriptor;
@@ -306,30 +332,42 @@ static int existing_open(int descriptor, const char *path, bool fresh, struct k2
 	return status;
 }
 
-/* A link to what is not there is in the way of a new file, which would have to be made elsewhere. */
-static int missing_make(const char *path, struct k2i_ring_found *found)
+/* Whether it is one that the kernel made in /proc: nobody can put another there. */
+static bool link_is_kernels(const char *path)
 {
-	struct stat named;
+	int link = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statfs system;
+	bool kernels = link >= 0 && fstatfs(link, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 
-	if (lstat(path, &named) == 0 && S_ISLNK(named.st_mode))
-		return -ENOENT;
-	return file_create(path, false, found);
+	if (link >= 0)
+		(void)close(link);
+	return kernels;
 }
 
-int k2i_ring_file_open(const char *given_path, bool fresh, struct k2i_ring_found *found)
+/* A link that somebody has put in the place of the ring would have another file opened. */
+static int named_open(const char *path, bool *by_link)
 {
-	char resolved[PATH_MAX];
-	/* A new file takes the place of what a link leads to, not of the link. */
-	const char *path = realpath(given_path, resolved) ? resolved : given_path;
+	const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	int descriptor = open(path, flags | O_NOFOLLOW);
 
+	*by_link = descriptor < 0 && errno == ELOOP;
+	if (*by_link && !link_is_kernels(path))
+		return -ELOOP;
+	if (*by_link)
+		descriptor = open(path, flags);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
+int k2i_ring_file_open(const char *path, bool fresh, struct k2i_ring_found *found)
+{
 	for (unsigned tries = 0; tries < OPEN_TRIES; tries++) {
-		int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-		int status;
+		bool by_link;
+		int descriptor = named_open(path, &by_link), status = descriptor;
 
 		if (descriptor >= 0)
-			status = existing_open(descriptor, path, fresh, found);
-		else
-			status = errno == ENOENT ? missing_make(path, found) : -errno;
+			status = existing_open(descriptor, path, by_link, fresh, found);
+		else if (status == -ENOENT)
+			status = file_create(path, false, found);
 		if (status != -EAGAIN && status != -EEXIST)
 			return status;
 	}
