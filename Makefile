@@ -144,7 +144,6 @@ $(Q)ln -sf $(@F).$(VERSION) $@.$(SO_MAJOR); ln -sf $(@F).$(VERSION) $@
 endef
 comma := ,
 
-
 # Programs use libk2hft.so as applications do. They find it from where they are, also below the prefix; elsewhere install
 # links them anew, with the folder of the library or, where the loader looks by itself, without one.
 multiarch  := $(shell $(CC) -print-multiarch 2>/dev/null)

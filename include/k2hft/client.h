@@ -65,23 +65,14 @@ struct k2hft_client_options {
 #define K2HFT_CLIENT_RING_ENDS 1u
 
 struct k2hft_client_stats {
-	size_t size;                /* sizeof(struct k2hft_client_stats), set by the caller */
-	uint32_t state;             /* enum k2hft_client_state */
-	uint32_t status;            /* K2HFT_STATUS_* of the last ACK */
-	uint64_t acked;             /* position below which everything is acknowledged */
-	uint64_t window_end;        /* position up to which may be sent */
-	uint64_t connects;          /* connections that were welcomed */
-	uint64_t connect_failures;  /* attempts that were not */
-	uint64_t sent_frames;       /* DATA */
-	uint64_t sent_bytes;        /* of those frames on the wire, with their headers */
-	uint64_t sent_records;      /* in them; counted again when they are sent again */
-	uint64_t resent_frames;     /* that begin where something was sent before */
-	uint64_t compressed_frames; /* of sent_frames */
-	uint64_t discarded_ranges;  /* given up (expired, damaged): DISCARDs; counted again when announced again */
-	uint64_t expired_records;   /* given up: older than expire_s */
-	uint64_t unknown_records;   /* given up: their stream is not declared */
-	uint64_t refusals;          /* connections that the receiver ended with an ERROR */
-	uint64_t ledger_lost;       /* the receiver did not know a ring that it had acknowledged */
+	size_t size;         /* sizeof(struct k2hft_client_stats), set by the caller */
+	uint32_t state;      /* enum k2hft_client_state */
+	uint32_t status;     /* K2HFT_STATUS_* of the last ACK */
+	uint64_t acked;      /* position below which everything is acknowledged */
+	uint64_t window_end; /* position up to which may be sent */
+	K2HFT_CLIENT_COUNTS;
+	uint64_t expired_records; /* given up: older than expire_s */
+	uint64_t unknown_records; /* given up: their stream is not declared */
 	/*
 	 * When the certificate of the next connection expires, in seconds since 1970; 0: none. Read again every minute.
 	 */

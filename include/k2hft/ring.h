@@ -59,6 +59,19 @@ struct k2hft_ring_options {
 		sizeof(struct k2hft_ring_options), NULL, 0, 0, 0                                                       \
 	}
 
+/* Fields that tell what a client did. */
+#define K2HFT_CLIENT_COUNTS                                                                                            \
+	uint64_t connects;         /* connections that were welcomed */                                                \
+	uint64_t connect_failures; /* attempts that were not */                                                        \
+	uint64_t refusals;         /* connections that the receiver ended with an ERROR */                             \
+	uint64_t ledger_lost;      /* the receiver did not know a ring that it had acknowledged */                     \
+	uint64_t discarded_ranges; /* given up (expired, damaged): DISCARDs; counted again when announced again */     \
+	uint64_t sent_frames;      /* DATA */                                                                          \
+	uint64_t sent_records;     /* in them; counted again when they are sent again */                               \
+	uint64_t sent_bytes;       /* of those frames on the wire, with their headers */                               \
+	uint64_t resent_frames;    /* that begin where something was sent before */                                    \
+	uint64_t compressed_frames /* of sent_frames */
+
 /*
  * Positions and counters of a ring. From dropped_records on they tell what became of records since the ring was made,
  * whichever processes wrote and sent them; a later version adds its own at the end.
@@ -82,10 +95,8 @@ struct k2hft_ring_stats {
 	uint64_t expired_records;   /* given up: k2hft_client_options.expire_s */
 	uint64_t unknown_records;   /* given up: their stream is not declared */
 	uint64_t repaired_places;   /* that k2hft_ring_repair mended */
-	/* As in struct k2hft_client_stats, for all clients that the ring has had. */
-	uint64_t connects, connect_failures, refusals, ledger_lost;
-	uint64_t discarded_ranges, sent_frames, sent_records, sent_bytes, resent_frames, compressed_frames;
-	uint64_t refused_writes; /* calls of k2hft_writer_write and _lines that returned an error */
+	K2HFT_CLIENT_COUNTS;        /* of all clients that the ring has had */
+	uint64_t refused_writes;    /* calls of k2hft_writer_write and _lines that returned an error */
 	uint64_t pieces; /* of records that were too long for one chunk; the last piece of each does not count */
 };
 

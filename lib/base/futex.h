@@ -2,13 +2,14 @@
 #ifndef K2I_BASE_FUTEX_H
 #define K2I_BASE_FUTEX_H
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/caller.h"
 
 /* The older call takes seconds of the size of long, and 32-bit systems can have longer ones. */
 #ifdef SYS_futex_time64
@@ -26,10 +27,9 @@ static inline long k2i_futex(_Atomic uint32_t *word, int operation, uint32_t val
 /* Up to `count` who wait. Where a filter of system calls refuses it, nobody is told: errno, too, is left as it was. */
 static inline void k2i_futex_wake(_Atomic uint32_t *word, int operation, uint32_t count)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 
 	(void)k2i_futex(word, operation, count, NULL);
-	errno = kept;
 }
 
 #endif

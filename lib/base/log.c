@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/text.h"
 
@@ -16,14 +16,13 @@ void k2i_log(enum k2hft_log_level level, const char *format, ...)
 {
 	char text[TEXT_BYTES];
 	va_list arguments;
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 
 	va_start(arguments, format);
 	(void)vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	k2i_text_controls_mask(text);
 	k2hft_log_write(level, text);
-	errno = kept;
 }
 
 /* All atomics of a limit are relaxed: one thread gets the line, and nothing else depends on it. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <k2hft/log.h>
 
-#include <errno.h>
 #include <stddef.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 
 /*
  * libk2hft alone has this file. The programs and libk2hft-config compile base/log.c in as well, and all of them reach
@@ -25,13 +24,10 @@ void k2hft_log_callback_set(k2hft_log_callback *callback, void *argument, enum k
 
 void k2hft_log_write(enum k2hft_log_level level, const char *text)
 {
-	int kept = errno, cancel_state;
-
-	if (!log_callback || level > log_level)
-		return;
 	/* The callback may write to a file, under locks of its own. */
-	cancel_state = k2i_cancel_disable();
-	log_callback(log_argument, level, text);
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
+
+	if (log_callback && level <= log_level)
+		log_callback(log_argument, level, text);
 }

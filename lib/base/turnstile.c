@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/caller.h"
 #include "base/futex.h"
 
 /* With a time-out the kernel does not go on with the wait by itself after a signal, whatever SA_RESTART says. */
@@ -83,12 +84,12 @@ static int turn_wait(struct k2i_turnstile_place *place)
 
 int k2i_turnstile_enter(struct k2i_turnstile *turnstile, struct k2i_turnstile_place *place)
 {
-	int status, kept = errno;
+	int status;
+	K2I_ERRNO_KEPT;
 
 	if (place->entered || place_append(turnstile, place))
 		return 0;
 	status = turn_wait(place);
-	errno = kept;
 	if (status < 0)
 		k2i_turnstile_leave(turnstile, place);
 	return status;

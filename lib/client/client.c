@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "base/clock.h"
 #include "client/state.h"
 
@@ -120,11 +120,9 @@ int k2hft_client_process(struct k2hft_client *client, uint64_t now_ns)
 {
 	struct epoll_event events[K2I_CLIENT_EVENTS_MAX];
 	/* A caller's thread that ended in the middle would leave a descriptor open, or bytes that went out uncounted. */
-	int kept = errno, cancel_state = k2i_cancel_disable();
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 	int count = epoll_wait(client->wake.epoll, events, K2I_CLIENT_EVENTS_MAX, 0);
-	int status = k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
 
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
-	return status;
+	return k2i_client_step(client, events, count < 0 ? 0 : count, now_ns);
 }

@@ -83,6 +83,7 @@ static int expired_discard(struct k2hft_client *client, const struct k2hft_span 
 				" are older than %" PRIu32 " s and given up",
 				records, span->position, span->position + span->bytes, client->options.expire_s);
 	client->stats.expired_records += records;
+	k2i_ring_count(client->ring, expired_records, records);
 	return span_discard(client, span, K2HFT_DISCARD_EXPIRED);
 }
 
@@ -96,6 +97,7 @@ static int undeclared_discard(struct k2hft_client *client, const struct k2hft_sp
 				" is not known to the ring: %" PRIu64 " records are given up",
 				span->position, records);
 	client->stats.unknown_records += records;
+	k2i_ring_count(client->ring, unknown_records, records);
 	return span_discard(client, span, K2HFT_DISCARD_REPAIRED);
 }
 

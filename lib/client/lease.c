@@ -17,7 +17,7 @@
 #include <poll.h>
 #include <time.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "base/clock.h"
 #include "client/state.h"
 #include "ring/ring.h"
@@ -100,23 +100,8 @@ void k2hft_lease_end(struct k2hft_lease *lease)
 	lease->held = false;
 }
 
-/* State of the caller's thread that a lease for one call leaves as it was. */
-struct kept {
-	int error, cancel_state;
-};
-
-/* A thread that is cancelled in the middle would keep the lease for ever. */
-static bool once_take(struct k2hft_client *client, struct kept *kept)
-{
-	kept->error = errno;
-	kept->cancel_state = k2i_cancel_disable();
-	if (k2i_lease_take(client, k2i_clock_ns(CLOCK_MONOTONIC)))
-		return true;
-	k2i_cancel_restore(kept->cancel_state);
-	return false;
-}
-
-static void once_give(struct k2hft_client *client, const struct kept *kept)
+/* The end of a lease for one call. */
+static void once_give(struct k2hft_client *client)
 {
 	k2i_consumer_sleep_end(client->ring);
 	client->lease.yield_wanted = true;
@@ -124,18 +109,19 @@ static void once_give(struct k2hft_client *client, const struct kept *kept)
 	if (!atomic_load_explicit(&client->lease.yields, memory_order_relaxed))
 		k2i_client_interrupt(client);
 	(void)pthread_mutex_unlock(&client->lease.running);
-	k2i_cancel_restore(kept->cancel_state);
-	errno = kept->error;
 }
 
 void k2i_client_send_once(struct k2hft_client *client)
 {
-	struct kept kept;
+	uint64_t now_ns = k2i_clock_now_ns();
+	/* A thread that is cancelled in the middle would keep the lease for ever. */
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
-	if (!once_take(client, &kept))
+	if (!k2i_lease_take(client, now_ns))
 		return;
-	(void)k2hft_client_process(client, k2i_clock_ns(CLOCK_MONOTONIC));
-	once_give(client, &kept);
+	(void)k2hft_client_process(client, now_ns);
+	once_give(client);
 }
 
 /*
@@ -172,13 +158,15 @@ static int room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms)
 
 int k2i_client_room_wait(struct k2hft_client *client, size_t bytes, int timeout_ms)
 {
-	struct kept kept;
 	int status;
+	/* As above. */
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
-	if (!once_take(client, &kept))
+	if (!k2i_lease_take(client, k2i_clock_now_ns()))
 		return -EBUSY;
 	status = room_wait(client, bytes, timeout_ms);
-	once_give(client, &kept);
+	once_give(client);
 	return status;
 }
 

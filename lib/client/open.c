@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/condition.h"
 #include "base/hash.h"
 #include "base/options.h"
@@ -99,10 +100,10 @@ static void client_free(struct k2hft_client *client)
 	free(client);
 }
 
-static int client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options,
-		       struct k2hft_client **client)
+int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options, struct k2hft_client **client)
 {
 	struct k2hft_client_options known;
+	K2I_ERRNO_KEPT;
 
 	if (!ring || !client)
 		return -EINVAL;
@@ -140,17 +141,9 @@ static int client_open(struct k2hft_ring *ring, const struct k2hft_client_option
 	return 0;
 }
 
-int k2hft_client_open(struct k2hft_ring *ring, const struct k2hft_client_options *options, struct k2hft_client **client)
-{
-	int kept = errno, status = client_open(ring, options, client);
-
-	errno = kept;
-	return status;
-}
-
 void k2hft_client_close(struct k2hft_client *client)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 
 	if (!client)
 		return;
@@ -159,5 +152,4 @@ void k2hft_client_close(struct k2hft_client *client)
 	k2i_client_bye(client);
 	k2i_ring_client_leave(client->ring);
 	client_free(client);
-	errno = kept;
 }

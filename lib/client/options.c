@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "base/options.h"
 #include "client/client.h"
 #include "base/text.h"
@@ -11,11 +12,10 @@
 /* A number, or a service name. getaddrinfo(3) takes the lower 16 bits of a larger number, which is another port. */
 static bool is_port(const char *port)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 	char *end;
 	unsigned long number = strtoul(port, &end, 10);
 
-	errno = kept;
 	return *port && (*end || (number > 0 && number <= UINT16_MAX));
 }
 

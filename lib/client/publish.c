@@ -33,22 +33,10 @@ static uint64_t drained_position(struct k2hft_client *client, bool *all)
 /* The counts since the last time go to the ring, where it stays when this process has ended. */
 static void ring_tell(struct k2hft_client *client)
 {
-	const struct k2hft_client_stats *now = &client->stats, *told = &client->published.stats;
+	const uint64_t *now = &client->stats.connects, *told = &client->published.stats.connects;
 
-#define TELL(name) k2i_ring_count(client->ring, name, now->name - told->name);
-	TELL(expired_records)
-	TELL(unknown_records)
-	TELL(connects)
-	TELL(connect_failures)
-	TELL(refusals)
-	TELL(ledger_lost)
-	TELL(discarded_ranges)
-	TELL(sent_frames)
-	TELL(sent_records)
-	TELL(sent_bytes)
-	TELL(resent_frames)
-	TELL(compressed_frames)
-#undef TELL
+	for (unsigned at = 0; at < K2I_RING_COUNT_CLIENT_COUNT; at++)
+		k2i_ring_count_at(client->ring, K2I_RING_COUNT_CLIENT + at, now[at] - told[at]);
 }
 
 void k2i_client_publish(struct k2hft_client *client)

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "client/state.h"
@@ -51,14 +52,13 @@ static void *thread_main(void *argument)
 
 int k2hft_client_thread_start(struct k2hft_client *client)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 
 	/* relaxed, both: nobody else asks yet. */
 	if (atomic_load_explicit(&client->thread.runs, memory_order_relaxed))
 		return -EALREADY;
 	int error = k2i_thread_start(&client->thread.thread, thread_main, client);
 	atomic_store_explicit(&client->thread.runs, error == 0, memory_order_relaxed);
-	errno = kept;
 	return error;
 }
 

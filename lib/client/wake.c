@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "client/state.h"
 
 void k2i_client_interrupt(struct k2hft_client *client)
 {
 	/* A writer's call comes here, too, also where the program has closed the library's descriptors. */
-	int kept = errno, cancel_state = k2i_cancel_disable();
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 	uint64_t one = 1;
 
 	(void)!write(client->wake.interrupt, &one, sizeof(one));
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
 }
 
 void k2i_client_interrupted(struct k2hft_client *client)

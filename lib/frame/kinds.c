@@ -48,15 +48,7 @@ static const struct k2i_message hello_kind = {
 		},
 };
 
-int k2hft_hello_encode(const struct k2hft_hello *hello, uint8_t *bytes, size_t frame_room)
-{
-	return k2i_message_encode(&hello_kind, K2HFT_FRAME_HELLO, hello, bytes, frame_room);
-}
-
-int k2hft_hello_decode(const void *body, size_t body_bytes, struct k2hft_hello *hello)
-{
-	return k2i_message_decode(&hello_kind, body, body_bytes, hello);
-}
+K2I_MESSAGE_FUNCTIONS(hello, k2hft_hello, K2HFT_FRAME_HELLO)
 
 /* WELCOME -------------------------------------------------------------------------------------------------------- */
 
@@ -87,15 +79,7 @@ static const struct k2i_message welcome_kind = {
 		},
 };
 
-int k2hft_welcome_encode(const struct k2hft_welcome *welcome, uint8_t *bytes, size_t frame_room)
-{
-	return k2i_message_encode(&welcome_kind, K2HFT_FRAME_WELCOME, welcome, bytes, frame_room);
-}
-
-int k2hft_welcome_decode(const void *body, size_t body_bytes, struct k2hft_welcome *welcome)
-{
-	return k2i_message_decode(&welcome_kind, body, body_bytes, welcome);
-}
+K2I_MESSAGE_FUNCTIONS(welcome, k2hft_welcome, K2HFT_FRAME_WELCOME)
 
 /* ACK ------------------------------------------------------------------------------------------------------------ */
 
@@ -113,15 +97,7 @@ static const struct k2i_message ack_kind = {
 		   K2I_NUMBER(k2hft_ack, status), K2I_ZEROS(6)},
 };
 
-int k2hft_ack_encode(const struct k2hft_ack *ack, uint8_t *bytes, size_t frame_room)
-{
-	return k2i_message_encode(&ack_kind, K2HFT_FRAME_ACK, ack, bytes, frame_room);
-}
-
-int k2hft_ack_decode(const void *body, size_t body_bytes, struct k2hft_ack *ack)
-{
-	return k2i_message_decode(&ack_kind, body, body_bytes, ack);
-}
+K2I_MESSAGE_FUNCTIONS(ack, k2hft_ack, K2HFT_FRAME_ACK)
 
 /* DISCARD -------------------------------------------------------------------------------------------------------- */
 
@@ -139,15 +115,7 @@ static const struct k2i_message discard_kind = {
 		   K2I_NUMBER(k2hft_discard, record_count), K2I_NUMBER(k2hft_discard, reason), K2I_ZEROS(7)},
 };
 
-int k2hft_discard_encode(const struct k2hft_discard *discard, uint8_t *bytes, size_t frame_room)
-{
-	return k2i_message_encode(&discard_kind, K2HFT_FRAME_DISCARD, discard, bytes, frame_room);
-}
-
-int k2hft_discard_decode(const void *body, size_t body_bytes, struct k2hft_discard *discard)
-{
-	return k2i_message_decode(&discard_kind, body, body_bytes, discard);
-}
+K2I_MESSAGE_FUNCTIONS(discard, k2hft_discard, K2HFT_FRAME_DISCARD)
 
 /* PING, PONG and BYE --------------------------------------------------------------------------------------------- */
 

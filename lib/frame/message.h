@@ -43,4 +43,15 @@ int k2i_message_encode(const struct k2i_message *kind, uint8_t type, const void 
 		       size_t frame_room);
 int k2i_message_decode(const struct k2i_message *kind, const void *body, size_t body_bytes, void *message);
 
+/* Defines k2hft_NAME_encode and k2hft_NAME_decode of k2hft/frame.h for `structure`, by NAME_kind. */
+#define K2I_MESSAGE_FUNCTIONS(name, structure, type)                                                                   \
+	int k2hft_##name##_encode(const struct structure *message, uint8_t *bytes, size_t frame_room)                  \
+	{                                                                                                              \
+		return k2i_message_encode(&name##_kind, type, message, bytes, frame_room);                             \
+	}                                                                                                              \
+	int k2hft_##name##_decode(const void *body, size_t body_bytes, struct structure *message)                      \
+	{                                                                                                              \
+		return k2i_message_decode(&name##_kind, body, body_bytes, message);                                    \
+	}
+
 #endif

@@ -48,12 +48,4 @@ static const struct k2i_message stream_kind = {
 		   K2I_STRING(k2hft_stream_message, path), K2I_STRING(k2hft_stream_message, host)},
 };
 
-int k2hft_stream_encode(const struct k2hft_stream_message *stream, uint8_t *bytes, size_t frame_room)
-{
-	return k2i_message_encode(&stream_kind, K2HFT_FRAME_STREAM, stream, bytes, frame_room);
-}
-
-int k2hft_stream_decode(const void *body, size_t body_bytes, struct k2hft_stream_message *stream)
-{
-	return k2i_message_decode(&stream_kind, body, body_bytes, stream);
-}
+K2I_MESSAGE_FUNCTIONS(stream, k2hft_stream_message, K2HFT_FRAME_STREAM)

@@ -2,11 +2,10 @@
 /* Whether a ring has a consumer, or can get one. */
 #include "ring/map.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "base/uuid.h"
 
 bool k2i_consumer_alive(int descriptor, const struct k2i_ring_header *header)
@@ -42,7 +41,8 @@ bool k2i_ring_abandoned(struct k2hft_ring *ring)
 	struct k2i_ring_header header;
 	struct stat file;
 	/* A writer's look, in the middle of its call. */
-	int kept = errno, cancel_state = k2i_cancel_disable();
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
 	/* By its name another consumer can find a ring that lost its own: that is waited for. */
 	if (ring->attachment && !k2i_ring_abandoned_known(ring) && fstat(ring->descriptor, &file) == 0 &&
@@ -50,7 +50,5 @@ bool k2i_ring_abandoned(struct k2hft_ring *ring)
 	    !k2i_ring_locked(ring->descriptor, K2I_LOCK_KEPT) && !k2i_consumer_alive(ring->descriptor, &header))
 		/* relaxed: as above. */
 		atomic_store_explicit(&ring->abandoned, true, memory_order_relaxed);
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
 	return k2i_ring_abandoned_known(ring);
 }

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -20,13 +20,13 @@
 static int lock_set(int descriptor, int command, short type, unsigned lock)
 {
 	struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)lock, .l_len = 1};
-	int kept = errno, error = 0, cancel_state = k2i_cancel_disable();
+	int error;
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
 	do {
 		error = fcntl(descriptor, command, &range) ? -errno : 0;
 	} while (error == -EINTR);
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
 	return error == -EACCES || error == -EAGAIN ? -EBUSY : error;
 }
 
@@ -39,15 +39,14 @@ int k2i_ring_lock(int descriptor, unsigned lock, const char *path)
 {
 	uint64_t begin_ns = k2i_clock_now_ns();
 	struct timespec pause = k2i_timespec(LOCK_PAUSE_NS);
-	int kept = errno, error = k2i_ring_lock_try(descriptor, lock), cancel_state;
+	int error = k2i_ring_lock_try(descriptor, lock);
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
 	while (error == -EBUSY && k2i_clock_now_ns() - begin_ns < LOCK_WAIT_NS) {
-		cancel_state = k2i_cancel_disable();
 		(void)nanosleep(&pause, NULL);
-		k2i_cancel_restore(cancel_state);
 		error = k2i_ring_lock_try(descriptor, lock);
 	}
-	errno = kept;
 	if (error == -EBUSY)
 		k2i_log(K2HFT_LOG_ERROR, "ring: another process keeps a lock on byte %u of %s", lock, path);
 	return error;

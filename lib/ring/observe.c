@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "ring/map.h"
 
 /* The part in front of the data is read and not mapped: a file that is cut meanwhile would be a SIGBUS. */
@@ -51,12 +52,12 @@ static int observe(int descriptor, struct k2hft_ring_stats *stats, int *served)
 
 int k2hft_ring_observe(const char *path, struct k2hft_ring_stats *stats, int *served)
 {
-	int kept = errno, descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	K2I_ERRNO_KEPT;
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	int error = descriptor < 0 ? -errno : observe(descriptor, stats, served);
 
 	if (descriptor >= 0)
 		(void)close(descriptor);
-	errno = kept;
 	return error;
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "base/crash.h"
 #include "base/options.h"
 #include "base/uuid.h"
@@ -203,8 +203,9 @@ static int consumer_start(struct k2hft_ring *ring, const struct k2i_ring_found *
 	return 0;
 }
 
-static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **ring)
+int k2hft_ring_open(const struct k2hft_ring_options *given, struct k2hft_ring **ring)
 {
+	K2I_ERRNO_KEPT;
 	struct k2hft_ring_options options;
 	struct k2hft_ring *opened;
 	struct k2i_ring_found found;
@@ -226,14 +227,6 @@ static int ring_open(const struct k2hft_ring_options *given, struct k2hft_ring *
 	k2i_ring_unlock(opened->descriptor, K2I_LOCK_OPEN);
 	*ring = opened;
 	return 0;
-}
-
-int k2hft_ring_open(const struct k2hft_ring_options *options, struct k2hft_ring **ring)
-{
-	int kept = errno, status = ring_open(options, ring);
-
-	errno = kept;
-	return status;
 }
 
 static int attach(struct k2hft_ring *ring)
@@ -283,8 +276,9 @@ static int file_open(const char *path)
 	return raised;
 }
 
-static int ring_attach(const char *path, struct k2hft_ring **ring)
+int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
 {
+	K2I_ERRNO_KEPT;
 	struct k2hft_ring *attached = handle_new();
 	int error;
 
@@ -299,17 +293,9 @@ static int ring_attach(const char *path, struct k2hft_ring **ring)
 	return error;
 }
 
-int k2hft_ring_attach(const char *path, struct k2hft_ring **ring)
-{
-	int kept = errno, status = ring_attach(path, ring);
-
-	errno = kept;
-	return status;
-}
-
 void k2hft_ring_close(struct k2hft_ring *ring)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 
 	if (!ring)
 		return;
@@ -326,7 +312,6 @@ void k2hft_ring_close(struct k2hft_ring *ring)
 		K2I_CRASH(ring_closed);
 	}
 	handle_delete(ring);
-	errno = kept;
 }
 
 int k2hft_ring_descriptor(const struct k2hft_ring *ring)
@@ -335,8 +320,9 @@ int k2hft_ring_descriptor(const struct k2hft_ring *ring)
 }
 
 /* A descriptor with a lock of its own: the ring's would give up its lock with the ring. */
-static int ring_keep(const struct k2hft_ring *ring)
+int k2hft_ring_keep(const struct k2hft_ring *ring)
 {
+	K2I_ERRNO_KEPT;
 	char link[32];
 	int descriptor;
 
@@ -347,14 +333,6 @@ static int ring_keep(const struct k2hft_ring *ring)
 	/* A lock that somebody else has keeps the ring as well. */
 	(void)k2i_ring_lock_try(descriptor, K2I_LOCK_KEPT);
 	return descriptor;
-}
-
-int k2hft_ring_keep(const struct k2hft_ring *ring)
-{
-	int kept = errno, status = ring_keep(ring);
-
-	errno = kept;
-	return status;
 }
 
 uint64_t k2i_ring_bytes(const struct k2hft_ring *ring)

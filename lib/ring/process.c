@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 
 #define STAT_BYTES_MAX 1024
 
@@ -101,13 +101,16 @@ static bool dead_state(const struct process_stat *stat)
 	return (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
 }
 
-static bool alive(const struct k2i_process *self, const struct k2i_process *other)
+bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
 {
 	pid_t pid = (pid_t)(other->owner >> 32);
 	uint32_t start = (uint32_t)other->owner;
 	struct process_stat stat;
 	char path[64];
 	int error = -ENOENT;
+	/* The caller may have a lock, or a descriptor of /proc here. */
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
 	if (other->owner == self->owner && other->namespace == self->namespace)
 		return true;
@@ -128,15 +131,4 @@ static bool alive(const struct k2i_process *self, const struct k2i_process *othe
 	if (error)
 		return true;
 	return !dead_state(&stat) && (start == 0 || start == (uint32_t)stat.start_ticks);
-}
-
-bool k2i_process_alive(const struct k2i_process *self, const struct k2i_process *other)
-{
-	/* The caller may have a lock, or a descriptor of /proc here. */
-	int kept = errno, cancel_state = k2i_cancel_disable();
-	bool lives = alive(self, other);
-
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
-	return lives;
 }

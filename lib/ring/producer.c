@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "base/crash.h"
 
 int k2hft_producer_open(struct k2hft_ring *ring, struct k2hft_producer **producer)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 	struct k2hft_producer *opened = calloc(1, sizeof(*opened));
 
-	errno = kept;
 	if (!opened)
 		return -ENOMEM;
 	opened->slot = k2i_slot_take(ring);

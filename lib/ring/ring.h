@@ -16,11 +16,13 @@
 /*
  * Counts in the ring's header of what became of its records: there they outlive the processes, and can be read by
  * others, whichever process feeds the ring and whichever empties it. They are the fields of struct k2hft_ring_stats
- * from dropped_records on, in that order, so a place is never given to another count, and new ones go to the end.
+ * from dropped_records on, in that order, so a place is never given to another count, and new ones go to the end. K2I_RING_COUNT_CLIENT: the first of K2HFT_CLIENT_COUNTS.
  */
 #define K2I_RING_COUNT_AT(name)                                                                                        \
 	((unsigned)((offsetof(struct k2hft_ring_stats, name) - offsetof(struct k2hft_ring_stats, dropped_records)) /   \
 		    sizeof(uint64_t)))
+#define K2I_RING_COUNT_CLIENT K2I_RING_COUNT_AT(connects)
+#define K2I_RING_COUNT_CLIENT_COUNT (K2I_RING_COUNT_AT(compressed_frames) + 1 - K2I_RING_COUNT_CLIENT)
 #define K2I_RING_COUNT_COUNT (K2I_RING_COUNT_AT(pieces) + 1)
 
 /* Adds to the count that is called `name`. Any thread of any process. */

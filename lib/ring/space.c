@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/futex.h"
 
@@ -72,7 +73,8 @@ static int room_wait(struct k2hft_ring *ring, size_t bytes, uint64_t until_ns)
 int k2hft_ring_space_wait(struct k2hft_ring *ring, size_t bytes, int timeout_ms)
 {
 	uint64_t until_ns = UINT64_MAX;
-	int status, kept = errno;
+	int status;
+	K2I_ERRNO_KEPT;
 
 	if (bytes > k2i_payload_bytes_max(ring))
 		return -EMSGSIZE;
@@ -87,6 +89,5 @@ int k2hft_ring_space_wait(struct k2hft_ring *ring, size_t bytes, int timeout_ms)
 	status = room_wait(ring, bytes, until_ns);
 	/* relaxed: the consumer may wake once in vain. */
 	(void)atomic_fetch_sub_explicit(&ring->header->space_waiters, 1, memory_order_relaxed);
-	errno = kept;
 	return status;
 }

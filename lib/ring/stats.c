@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "base/options.h"
 #include "base/uuid.h"
 
@@ -150,7 +151,8 @@ int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output)
 	/* The header's, also of the consumer: its own are for its thread. */
 	uint64_t position = k2i_align_down(word(&ring->header->head), 8);
 	uint64_t tail = k2i_align_down(word(&ring->header->tail), 8);
-	int kept = errno, error = header_dump(ring, output);
+	K2I_ERRNO_KEPT;
+	int error = header_dump(ring, output);
 
 	/* Read one after the other, or written over: there is never more than a lap to look at. */
 	if (tail - position > ring->capacity)
@@ -161,6 +163,5 @@ int k2hft_ring_dump(const struct k2hft_ring *ring, FILE *output)
 	}
 	if (!error && fflush(output))
 		error = -EIO;
-	errno = kept;
 	return error;
 }

@@ -7,6 +7,7 @@
 
 #include <k2hft/frame.h>
 
+#include "base/caller.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -312,10 +313,10 @@ static int copy_make(struct k2hft_ring *ring, uint32_t stream_id, uint32_t gener
 {
 	struct k2i_stream *stream = &ring->streams[stream_id - 1];
 	struct k2i_stream_copy **place = &ring->stream_copies[stream_id - 1];
-	int kept = errno;
-	struct k2i_stream_copy *copy = *place ? *place : malloc(sizeof(*copy));
+	struct k2i_stream_copy *copy;
+	K2I_ERRNO_KEPT;
 
-	errno = kept;
+	copy = *place ? *place : malloc(sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;
 	*place = copy;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 #include "base/clock.h"
 
 /*
@@ -61,8 +61,10 @@ static int word_wait(struct k2hft_ring *ring, uint64_t holder)
 
 int k2i_table_lock(struct k2hft_ring *ring)
 {
-	int kept = errno, cancel_state = k2i_cancel_disable(), status = 0;
 	uint64_t holder;
+	int status = 0;
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
 	(void)pthread_mutex_lock(&ring->stream_mutex);
 	holder = word_take(ring, 0);
@@ -70,8 +72,6 @@ int k2i_table_lock(struct k2hft_ring *ring)
 		status = word_wait(ring, holder);
 	if (status)
 		(void)pthread_mutex_unlock(&ring->stream_mutex);
-	k2i_cancel_restore(cancel_state);
-	errno = kept;
 	return status;
 }
 

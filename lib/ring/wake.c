@@ -9,7 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
+#include "base/caller.h"
 
 /*
  * Two ways to wake the consumer. Its own process writes to an eventfd. A process that is attached writes a byte into the
@@ -93,20 +93,19 @@ void k2i_consumer_wake(struct k2hft_ring *ring)
 	size_t knock_at = offsetof(struct k2i_ring_header, knock);
 	/* relaxed: not older than what the caller saw; what it wakes for is published by R1. */
 	uint32_t sleep = atomic_load_explicit(&ring->header->sleeping, memory_order_relaxed);
-	int kept = errno, cancel_state;
 	uint64_t one = 1;
 	uint8_t knock = 0;
 	ssize_t written;
+	/* The commit that wakes is not at its end yet. */
+	K2I_CANCEL_DISABLED;
+	K2I_ERRNO_KEPT;
 
 	if (sleep == 0)
 		return;
-	/* The commit that wakes is not at its end yet. */
-	cancel_state = k2i_cancel_disable();
 	do {
 		written = ring->consumer ? write(ring->wake_event, &one, sizeof(one))
 					 : pwrite(ring->descriptor, &knock, 1, (off_t)knock_at);
 	} while (written < 0 && errno == EINTR);
-	k2i_cancel_restore(cancel_state);
 	/*
 	 * relaxed: it saves the next producer the knocking, no more. A producer that may not knock leaves it to the
 	 * next.
@@ -114,7 +113,6 @@ void k2i_consumer_wake(struct k2hft_ring *ring)
 	if (written > 0)
 		(void)atomic_compare_exchange_strong_explicit(&ring->header->sleeping, &sleep, 0, memory_order_relaxed,
 							      memory_order_relaxed);
-	errno = kept;
 }
 
 int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring)
@@ -125,7 +123,7 @@ int k2hft_ring_wake_descriptor(const struct k2hft_ring *ring)
 void k2hft_ring_awake(struct k2hft_ring *ring)
 {
 	char events[1024];
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 
 	if (!ring->consumer)
 		return;
@@ -137,7 +135,6 @@ void k2hft_ring_awake(struct k2hft_ring *ring)
 		continue;
 	while (ring->wake_timer >= 0 && read(ring->wake_timer, events, sizeof(events)) > 0)
 		continue;
-	errno = kept;
 }
 
 void k2i_consumer_sleep_end(struct k2hft_ring *ring)

@@ -45,6 +45,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "client/client.h"
 #include "ring/ring.h"
@@ -63,25 +64,21 @@
 
 static int membarrier(int command)
 {
+	K2I_ERRNO_KEPT;
+
 	return syscall(SYS_membarrier, command, 0, 0) < 0 ? -errno : 0;
 }
 
 bool k2i_seal_asymmetric(void)
 {
-	int saved_errno = errno;
-	bool granted = !UNDER_THREAD_SANITIZER && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-
-	errno = saved_errno;
-	return granted;
+	return !UNDER_THREAD_SANITIZER && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
 
 /* False: the kernel took back what it granted (a filter of system calls installed later): nobody may seal then. */
 static bool heavy_fence(struct k2hft_sender *sender)
 {
-	int saved_errno = errno;
 	int status = sender->asymmetric ? membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) : 0;
 
-	errno = saved_errno;
 	if (status == 0)
 		return true;
 	k2i_log_limited(&sender->seal_limit, k2i_clock_ns(CLOCK_MONOTONIC), K2HFT_LOG_ERROR,

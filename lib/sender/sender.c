@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "client/client.h"
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/options.h"
@@ -90,10 +91,9 @@ int k2hft_sender_client_options(const struct k2hft_sender_options *options, stru
 
 static int sender_create(struct k2hft_sender **sender)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 	struct k2hft_sender *made = calloc(1, sizeof(*made));
 
-	errno = kept;
 	if (!made)
 		return -ENOMEM;
 	(void)pthread_mutex_init(&made->mutex, NULL);
@@ -198,8 +198,8 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 	const struct timespec pause = {.tv_nsec = ATTACHED_POLL_NS};
 	uint64_t target = k2i_ring_stats(sender->lane.ring).tail;
 	struct k2hft_ring_stats stats;
-	int kept = errno;
 	bool abandoned;
+	K2I_ERRNO_KEPT;
 
 	for (;;) {
 		/* Before the positions: what the process did at last is in them. */
@@ -213,7 +213,6 @@ static int acked_wait(struct k2hft_sender *sender, uint64_t deadline_ns)
 		if (deadline_left_ms(deadline_ns) == 0)
 			return -ETIMEDOUT;
 		(void)nanosleep(&pause, NULL);
-		errno = kept;
 	}
 }
 

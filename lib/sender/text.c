@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/caller.h"
 #include "base/clock.h"
 #include "base/line_ends.h"
 #include "base/utf8.h"
@@ -23,15 +24,13 @@ static int tail_room(struct k2hft_writer *writer, size_t bytes)
 {
 	size_t room = writer->tail_room ? writer->tail_room : 1024;
 	uint8_t *tail;
-	int kept;
+	K2I_ERRNO_KEPT;
 
 	if (bytes <= writer->tail_room)
 		return 0;
-	kept = errno;
 	while (room < bytes)
 		room *= 2;
 	tail = realloc(writer->tail, room);
-	errno = kept;
 	if (!tail)
 		return -ENOMEM;
 	writer->tail = tail;

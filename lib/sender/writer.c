@@ -9,6 +9,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/caller.h"
 #include "base/utf8.h"
 #include "ring/ring.h"
 #include "sender/sender.h"
@@ -49,10 +50,9 @@ static void writer_unlink(struct k2hft_writer *writer)
 
 static int writer_create(struct k2hft_sender *sender, uint32_t mode, struct k2hft_writer **writer)
 {
-	int kept = errno;
+	K2I_ERRNO_KEPT;
 	struct k2hft_writer *made = aligned_alloc(K2I_CACHE_LINE_BYTES, sizeof(*made));
 
-	errno = kept;
 	if (!made)
 		return -ENOMEM;
 	memset(made, 0, sizeof(*made));

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +30,6 @@
 /* The limit of a client's certificates: a server makes room for them when it hears how long they are. */
 #define CERTIFICATES_BYTES_MAX (32 * 1024)
 
-__attribute__((format(printf, 3, 4))) static int wrong(struct k2i_tls_problem *problem, enum k2i_tls_part part,
-						       const char *format, ...)
-{
-	va_list arguments;
-
-	problem->part = part;
-	va_start(arguments, format);
-	(void)vsnprintf(problem->text, sizeof(problem->text), format, arguments);
-	va_end(arguments);
-	ERR_clear_error();
-	return -EINVAL;
-}
-
 /* The first error is the cause; the last is often only "PEM lib". */
 static const char *library_reason(void)
 {
@@ -59,10 +45,10 @@ static int readable(struct k2i_tls_problem *problem, enum k2i_tls_part part, con
 	struct stat about = {0};
 
 	if (descriptor < 0)
-		return wrong(problem, part, "%s: %s", file, strerror(errno));
+		return k2i_tls_wrong(problem, part, "%s: %s", file, strerror(errno));
 	(void)fstat(descriptor, &about);
 	(void)close(descriptor);
-	return S_ISDIR(about.st_mode) ? wrong(problem, part, "%s: %s", file, strerror(EISDIR)) : 0;
+	return S_ISDIR(about.st_mode) ? k2i_tls_wrong(problem, part, "%s: %s", file, strerror(EISDIR)) : 0;
 }
 
 /* A daemon has nobody to ask for a passphrase. */
@@ -108,15 +94,16 @@ static int certificate_use(struct k2i_tls_context *context, const struct k2i_tls
 	if (error)
 		return error;
 	if (SSL_CTX_use_certificate_chain_file(context->ssl, certificate) != 1)
-		return wrong(problem, K2I_TLS_CERTIFICATE, "%s is not a certificate in PEM form: %s", certificate,
-			     library_reason());
+		return k2i_tls_wrong(problem, K2I_TLS_CERTIFICATE, "%s is not a certificate in PEM form: %s",
+				     certificate, library_reason());
 	if (private_key_use(context, private_key))
 		return 0;
 	if (ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509 &&
 	    ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH)
-		return wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not the private key of %s", private_key, certificate);
-	return wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not a private key in PEM form without passphrase",
-		     private_key);
+		return k2i_tls_wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not the private key of %s", private_key,
+				     certificate);
+	return k2i_tls_wrong(problem, K2I_TLS_PRIVATE_KEY, "%s is not a private key in PEM form without passphrase",
+			     private_key);
 }
 
 /*
@@ -146,11 +133,11 @@ static int directory_use(struct k2i_tls_context *context, const char *directory,
 	int found = has_hashed_names(directory);
 
 	if (found < 0)
-		return wrong(problem, K2I_TLS_AUTHORITY, "%s: %s", directory, strerror(-found));
+		return k2i_tls_wrong(problem, K2I_TLS_AUTHORITY, "%s: %s", directory, strerror(-found));
 	if (!found)
-		return wrong(problem, K2I_TLS_AUTHORITY,
-			     "%s has no certificate under the name of its hash; run openssl rehash %s", directory,
-			     directory);
+		return k2i_tls_wrong(problem, K2I_TLS_AUTHORITY,
+				     "%s has no certificate under the name of its hash; run openssl rehash %s",
+				     directory, directory);
 	return SSL_CTX_load_verify_dir(context->ssl, directory) == 1 ? 0 : -ENOMEM;
 }
 
@@ -175,14 +162,15 @@ static int authority_use(struct k2i_tls_context *context, const char *authority,
 	if (!authority)
 		return SSL_CTX_set_default_verify_paths(context->ssl) == 1 ? 0 : -ENOMEM;
 	if (stat(authority, &about) < 0)
-		return wrong(problem, K2I_TLS_AUTHORITY, "%s: %s", authority, strerror(errno));
+		return k2i_tls_wrong(problem, K2I_TLS_AUTHORITY, "%s: %s", authority, strerror(errno));
 	if (S_ISDIR(about.st_mode))
 		return directory_use(context, authority, problem);
 	if (readable(problem, K2I_TLS_AUTHORITY, authority))
 		return -EINVAL;
 	if (SSL_CTX_load_verify_file(context->ssl, authority) == 1)
 		return 0;
-	return wrong(problem, K2I_TLS_AUTHORITY, "%s has no certificate in PEM form: %s", authority, library_reason());
+	return k2i_tls_wrong(problem, K2I_TLS_AUTHORITY, "%s has no certificate in PEM form: %s", authority,
+			     library_reason());
 }
 
 static int shared_key_offer(SSL *ssl, const EVP_MD *digest, const unsigned char **identity, size_t *identity_bytes,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
+#include <openssl/err.h>
 
 #include "net/tls/state.h"
 
@@ -16,14 +18,15 @@ static const unsigned char suite[] = {0x13, 0x01}; /* TLS_AES_128_GCM_SHA256 */
 
 #define FILE_BYTES_MAX (K2I_TLS_IDENTITY_BYTES_MAX + 2 * K2I_TLS_SHARED_KEY_BYTES_MAX + 8)
 
-__attribute__((format(printf, 2, 3))) static int wrong(struct k2i_tls_problem *problem, const char *format, ...)
+int k2i_tls_wrong(struct k2i_tls_problem *problem, enum k2i_tls_part part, const char *format, ...)
 {
 	va_list arguments;
 
-	problem->part = K2I_TLS_SHARED_KEY;
+	problem->part = part;
 	va_start(arguments, format);
 	(void)vsnprintf(problem->text, sizeof(problem->text), format, arguments);
 	va_end(arguments);
+	ERR_clear_error();
 	return -EINVAL;
 }
 
@@ -35,34 +38,28 @@ static int file_read(const char *file, char *text, size_t room, struct k2i_tls_p
 	ssize_t count = -1;
 
 	if (descriptor < 0)
-		return wrong(problem, "%s: %s", file, strerror(errno));
+		return k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY, "%s: %s", file, strerror(errno));
 	if (fstat(descriptor, &about) < 0 || !S_ISREG(about.st_mode)) {
-		(void)wrong(problem, "%s is not a file", file);
+		(void)k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY, "%s is not a file", file);
 	} else if (about.st_mode & (S_IRWXG | S_IRWXO)) {
-		(void)wrong(problem, "%s: other users have access to the key; run chmod 600 %s", file, file);
+		(void)k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY,
+				    "%s: other users have access to the key; run chmod 600 %s", file, file);
 	} else {
 		count = read(descriptor, text, room - 1);
 		if (count < 0)
-			(void)wrong(problem, "%s: %s", file, strerror(errno));
+			(void)k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY, "%s: %s", file, strerror(errno));
 	}
 	(void)close(descriptor);
 	if (count < 0)
 		return -EINVAL;
 	text[count] = '\0';
 	if ((size_t)count == room - 1)
-		return wrong(problem, "%s is too long for a key; it has one line, IDENTITY:KEY or KEY", file);
+		return k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY,
+				     "%s is too long for a key; it has one line, IDENTITY:KEY or KEY", file);
 	if (strlen(text) != (size_t)count)
-		return wrong(problem, "%s is no text; it has one line, IDENTITY:KEY or KEY", file);
+		return k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY, "%s is no text; it has one line, IDENTITY:KEY or KEY",
+				     file);
 	return 0;
-}
-
-static int digit(char character)
-{
-	static const char digits[] = "0123456789abcdef";
-	char lower = character >= 'A' && character <= 'F' ? (char)(character - 'A' + 'a') : character;
-	const char *found = lower ? strchr(digits, lower) : NULL;
-
-	return found ? (int)(found - digits) : -1;
 }
 
 /* False: not hexadecimal, or too short or long. */
@@ -74,8 +71,8 @@ static bool key_parse(const char *text, struct k2i_tls_shared_key *shared)
 	if (digits % 2 || digits / 2 < K2I_TLS_SHARED_KEY_BYTES_MIN || digits / 2 > K2I_TLS_SHARED_KEY_BYTES_MAX)
 		return false;
 	for (at = 0; at < digits / 2; at++) {
-		high = digit(text[2 * at]);
-		low = digit(text[2 * at + 1]);
+		high = OPENSSL_hexchar2int((unsigned char)text[2 * at]);
+		low = OPENSSL_hexchar2int((unsigned char)text[2 * at + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		shared->key[at] = (unsigned char)(high << 4 | low);
@@ -104,17 +101,20 @@ static int line_parse(const char *file, char *text, struct k2i_tls_shared_key *s
 	char *colon, *end = text + strcspn(text, "\r\n");
 
 	if (end[strspn(end, "\r\n")])
-		return wrong(problem, "%s has more than one line; it has one, IDENTITY:KEY or KEY", file);
+		return k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY,
+				     "%s has more than one line; it has one, IDENTITY:KEY or KEY", file);
 	*end = '\0';
 	colon = strrchr(text, ':');
 	if (colon ? !identity_parse(text, (size_t)(colon - text), shared)
 		  : !identity_parse(IDENTITY_DEFAULT, strlen(IDENTITY_DEFAULT), shared))
-		return wrong(problem, "%s: the identity in front of : must be 1 to %u characters without blanks", file,
-			     K2I_TLS_IDENTITY_BYTES_MAX);
+		return k2i_tls_wrong(problem, K2I_TLS_SHARED_KEY,
+				     "%s: the identity in front of : must be 1 to %u characters without blanks", file,
+				     K2I_TLS_IDENTITY_BYTES_MAX);
 	if (!key_parse(colon ? colon + 1 : text, shared))
-		return wrong(problem,
-			     "%s: the key must be %u to %u hexadecimal digits; openssl rand -hex 32 makes a good one",
-			     file, 2 * K2I_TLS_SHARED_KEY_BYTES_MIN, 2 * K2I_TLS_SHARED_KEY_BYTES_MAX);
+		return k2i_tls_wrong(
+			problem, K2I_TLS_SHARED_KEY,
+			"%s: the key must be %u to %u hexadecimal digits; openssl rand -hex 32 makes a good one", file,
+			2 * K2I_TLS_SHARED_KEY_BYTES_MIN, 2 * K2I_TLS_SHARED_KEY_BYTES_MAX);
 	return 0;
 }
 

@@ -47,7 +47,11 @@ struct k2i_tls {
 	char reason[256];
 };
 
-/* key.c: the file of a shared key. -EINVAL with the problem's text. */
+/* key.c: says so in the problem. Returns -EINVAL. */
+int k2i_tls_wrong(struct k2i_tls_problem *problem, enum k2i_tls_part part, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The file of a shared key. -EINVAL with the problem's text. */
 int k2i_tls_shared_key_read(const char *file, struct k2i_tls_shared_key *shared, struct k2i_tls_problem *problem);
 /* A session that stands for the key, for OpenSSL; NULL: no memory. */
 SSL_SESSION *k2i_tls_shared_key_session(SSL *ssl, const struct k2i_tls_shared_key *shared);

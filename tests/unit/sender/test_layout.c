@@ -53,7 +53,7 @@ static void with_a_size_they_grow_behind_the_last_field(void **state)
 	if (!words_have_64_bits())
 		skip();
 	LAST(k2hft_ring_options, reserved, 28);
-	LAST(k2hft_ring_stats, pieces, 256);
+	LAST(k2hft_ring_stats, pieces, 264);
 	LAST(k2hft_tls_options, reserved, 44);
 	LAST(k2hft_client_options, tls, 80);
 	LAST(k2hft_lease, reserved, 20);
