@@ -7,15 +7,15 @@ from common.bench_run import bench
 
 WRONG = (
     ("--by pigeon", "--by pigeon: the ways are "),
-    ("-g 129", "-g 129: a number from 1 to 128 "),
+    ("-g 129", "--senders 129: a number from 1 to 128 "),
     ("--size 1", "--size 1: a number from 2 to 1048576 "),
     ("--rules 17", "--rules 17: a number from 1 to 16 "),
     ("--link 0", "--link 0: a number "),
     ("--memory-limit 1", "--memory-limit 1: a size from 64M "),
     ("--sustain 3", "--sustain 3: a number from 4 to 86400 "),  # or a quarter has no second
     ("--ring 2M,512K", "--ring 512K: a number from 1M to 1024M "),
-    ("-n 99999999999999999999", "-n 99999999999999999999: a number "),
-    ("-n 17179869184G", "-n 17179869184G: a number "),
+    ("-n 99999999999999999999", "--count 99999999999999999999: a number "),
+    ("-n 17179869184G", "--count 17179869184G: a number "),
     ("--rate -1", "--rate -1: a number "),
     ("--bytes 1.5G", "--bytes 1.5G: a number "),
     ("left", "argument left: "),

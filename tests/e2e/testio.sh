@@ -86,6 +86,14 @@ expect 0 '' -s 1 -n 1 -b 64 -w 1 --tsv /dev/stdout "$dir/disk"
 	fail "not one behind the other"
 expect 2 'a directory is needed' -s 1
 expect 2 'no answer' -i
+printf '%s\n' "$dir/missing" "$dir/disk" 1 60 1 64,128 1 1 false rw >"$dir/answers"
+"$k2hft" testio -i <"$dir/answers" >"$dir/output" 2>"$dir/errors" || fail "the nine answers that were published"
+for text in 'missing: No such file' "  File to be written: $dir/disk/test.io" '  Buffer sizes in KB, 2: 64,128'; do
+	grep -q -F "$text" "$dir/errors" || fail "the dialogue does not say: $text"
+done
+head -n 6 "$dir/answers" | "$k2hft" testio -i >"$dir/output" 2>"$dir/errors" && fail "answers that end too early"
+grep -q 'no answer: Threads is needed' "$dir/errors" || fail "it does not say which answer there is none to"
+[ ! -s "$dir/output" ] || fail "it measures without all answers"
 expect 2 '--buffers 128: it was given before' -b 64 -b 128 "$dir/disk"
 expect 2 '--threads 2: it was given before' -w 1 --threads 2 "$dir/disk"
 expect 2 'dsync and sync are the modes' -o fast "$dir/disk"

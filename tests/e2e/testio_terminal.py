@@ -47,13 +47,13 @@ class Terminal:
 def main():
     # In memory: what others have on the way to the disk can hold up for minutes who syncs a file there.
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
-        terminal = Terminal()
+        terminal = Terminal("--ask-all")
         for question, text in (("Directory to test (test.io is made there): ", folder), ("MB [500]: ", "0"),
-                               ("are needed", ""), ("seconds [60]: ", ""), ("setting [5]: ", "1"),
+                               ("is needed", ""), ("seconds [60]: ", ""), ("setting [5]: ", "1"),
                                ("KB [64,128,256,512,1024,2048,4096]: ", "64"), ("Threads [1,2,4,6,8]: ", "1,2"),
                                ("than threads [1]: ", "2"), ("cache [no]: ", ""), ("sync [buffered]: ", "rw"),
                                ("keep [drop]: ", ""), ("both [write]: ", "")):
-            if question == "are needed":  # 0 MB are none: it asks again
+            if question == "is needed":  # 0 MB are none: it asks again
                 terminal.answer("MB [500]: ", "1")
             else:
                 terminal.answer(question, text)

@@ -35,8 +35,8 @@ wrong 'producers are numbered 1 to 65535' --make --producer 65535 --producers 2 
 wrong '--seconds 0: a number' --make --seconds 0 "$file"
 wrong 'a receiver and -t' --make -t x "$file"
 wrong 'a receiver and -t' --make -r localhost "$file"
-wrong '--receiver other: localhost was given before' --make -r localhost -r other -t y
-wrong '--run b: a was given before' --run a --run b "$file"
+wrong '--receiver other: it was given before' --make -r localhost -r other -t y
+wrong '--run b: it was given before' --run a --run b "$file"
 wrong 'one of -r, -c and --attach' --make -r localhost -c x -t y
 wrong 'HOST or HOST:PORT' --make -r localhost:0 -t y
 wrong 'not by a file' --make -r localhost -t y "$file"

@@ -55,6 +55,15 @@ int size_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t *b
 	return *bytes < minimum ? -EINVAL : 0;
 }
 
+uint64_t number_list_most(const struct number_list *list)
+{
+	uint64_t most = 0;
+
+	for (unsigned at = 0; at < list->count; at++)
+		most = list->values[at] > most ? list->values[at] : most;
+	return most;
+}
+
 int receiver_parse(const char *given, const char *port_default, char copy[RECEIVER_ROOM], const char **host,
 		   const char **port)
 {

@@ -305,7 +305,7 @@ static int measure(const struct bench_options *options, struct bench_report *rep
 	if (!mkdtemp(work))
 		return bench_failed(STATUS_FAILED, "%s: %s", work, strerror(errno));
 	run.work = work;
-	if (options->receiver[0]) {
+	if (options->receiver) {
 		(void)snprintf(run.host, sizeof(run.host), "%s", options->host);
 		(void)snprintf(run.port, sizeof(run.port), "%s", options->port);
 	}

@@ -10,10 +10,10 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "tools/base/arguments.h"
 #include "tools/base/errors.h"
 #include "tools/base/numbers.h"
 
-#define BENCH_LIST_MAX 16u
 #define BENCH_SENDERS_MAX 128u
 #define BENCH_WRITERS_MAX 128u
 /* Writers of all senders: each has a file, which is open here while the run is watched. */
@@ -24,11 +24,6 @@
 #define BENCH_TEXT_ROOM 256u
 /* Room for the path of a file in the temporary directory. */
 #define BENCH_PATH_ROOM 4200u
-
-struct bench_list {
-	uint64_t values[BENCH_LIST_MAX];
-	unsigned count;
-};
 
 /* TMPFS is no way to a receiver: mount-append is measured against it. */
 enum bench_way { BENCH_LIBRARY, BENCH_PUSH, BENCH_MOUNT, BENCH_APPEND, BENCH_RECORD, BENCH_IDLE, BENCH_TMPFS };
@@ -155,10 +150,11 @@ struct bench_report {
 /* As k2hft-bench(1) has them. */
 struct bench_options {
 	bool help, quiet, seed_table, all, brief, resume, no_mount;
-	struct bench_list sizes, senders, writers, per_write, rings, ways;
+	struct number_list sizes, senders, writers, per_write, rings, ways;
 	struct bench_point base; /* what all points have in common */
 	uint64_t runs, sustain_s;
-	char receiver[RECEIVER_ROOM]; /* "": its own; else HOST and PORT of -r */
+	const char *receiver; /* NULL: its own; else HOST and PORT of -r */
+	char receiver_copy[RECEIVER_ROOM];
 	const char *host, *port, *shared_key, *input_file, *note;
 	const char *tsv_file, *json_file, *html_file, *markdown_file, *from_file, *compare_file, *compare_to;
 };
@@ -212,7 +208,6 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv);
 
 /* plan.c: fills in results and rows, not measured yet. -1 with the message. */
 int bench_plan_make(struct bench_report *report, const struct bench_options *options);
-uint64_t bench_list_most(const struct bench_list *list);
 /* The file with log lines that is used when none is given; NULL: there is none. */
 const char *bench_input_find(void);
 

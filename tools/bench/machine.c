@@ -61,7 +61,7 @@ void bench_machine_take(struct bench_report *report, const struct bench_options 
 	for (number = 0; number < argc; number++)
 		bench_text_add(report->command, sizeof(report->command), "%s%s", number ? " " : "", argv[number]);
 	(void)snprintf(report->note, sizeof(report->note), "%s", options->note ? options->note : "");
-	if (options->receiver[0])
+	if (options->receiver)
 		(void)snprintf(report->receiver, sizeof(report->receiver),
 			       strchr(options->host, ':') ? "[%s]:%s" : "%s:%s", options->host, options->port);
 	(void)snprintf(report->host, sizeof(report->host), "%s", system_name.nodename);

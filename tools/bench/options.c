@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/bench/bench.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,77 +60,69 @@ static const char help[] =
 	"  -q, --quiet                 no progress\n"
 	"  -h, --help                  this text\n";
 
-#define RECORD (1u << BENCH_RECORD)
-#define IDLE (1u << BENCH_IDLE)
-
-/* The jobs; an option has an effect on some of them only. */
-enum job {
+/* The jobs; an option has an effect on some of them only, and on some of the ways of LISTS. */
+enum {
 	LISTS = 1, /* each combination of the lists is measured */
 	ALL = 2,
 	SEED = 4,
 	MEASURES = LISTS | ALL | SEED,
 	FROM = 8,
 	COMPARE = 16,
-	ANY = MEASURES | FROM | COMPARE
+	ANY = MEASURES | FROM | COMPARE,
+	WAYS_SHIFT = 5,
+	NO_RECORD = 1 << (WAYS_SHIFT + BENCH_RECORD),
+	NO_IDLE = 1 << (WAYS_SHIFT + BENCH_IDLE),
+	NO_STILL = NO_RECORD | NO_IDLE
 };
 
-/* A bool, and a number that is 1; behind these what takes an argument: one number or word, or several; texts. */
-enum type { FLAG, ONE, VALUE, LIST, NOTE, NAME, RECEIVER };
-
-static const struct setting {
-	const char *name;
-	int letter; /* or 0 */
-	enum type type;
-	unsigned jobs;
-	unsigned no_ways; /* which it has no effect on either */
-	size_t at;        /* in struct bench_options */
-	uint64_t minimum, maximum;
-	const char *const *words; /* NULL: a number */
-	const char *needed;       /* what is said of something else; NULL: the range */
-} settings[] = {
-#define AT(field) offsetof(struct bench_options, field)
-	{"receiver", 'r', RECEIVER, LISTS, 0, AT(receiver), 0, 0, NULL, NULL},
-	{"by", 0, LIST, LISTS, 0, AT(ways), 0, 0, bench_way_names,
-	 "the ways are library, push, mount, mount-append, record and idle"},
-	{"size", 0, LIST, LISTS, IDLE, AT(sizes), 2, RECORD_BYTES_MAX, NULL, NULL},
-	{"input", 0, NAME, LISTS | ALL, IDLE, AT(input_file), 0, 0, NULL, NULL},
-	{"senders", 'g', LIST, LISTS, RECORD | IDLE, AT(senders), 1, BENCH_SENDERS_MAX, NULL, NULL},
-	{"writers", 0, LIST, LISTS, 0, AT(writers), 1, BENCH_WRITERS_MAX, NULL, NULL},
-	{"per-write", 'c', LIST, LISTS, RECORD | IDLE, AT(per_write), 0, PER_WRITE_MAX, NULL, NULL},
-	{"count", 'n', VALUE, LISTS, RECORD | IDLE, AT(base.records), 1, COUNT_MAX, NULL, NULL},
-	{"bytes", 0, VALUE, LISTS, RECORD | IDLE, AT(base.bytes), 1, COUNT_MAX, NULL, NULL},
-	{"seconds", 0, VALUE, LISTS, RECORD, AT(base.seconds), 1, SECONDS_MAX, NULL, NULL},
-	{"sustain", 0, VALUE, LISTS | ALL, 0, AT(sustain_s), SUSTAIN_MIN, SECONDS_MAX, NULL, NULL},
-	{"rate", 0, VALUE, LISTS, RECORD | IDLE, AT(base.rate), 1, 10000000, NULL, NULL},
-	{"runs", 0, VALUE, MEASURES, 0, AT(runs), 1, BENCH_RUNS_MAX, NULL, NULL},
-	{"ring", 0, LIST, MEASURES, 0, AT(rings), RING_MIN, RING_MAX, NULL, NULL},
-	{"format", 0, VALUE, LISTS, RECORD | IDLE, AT(base.format), 0, 0, bench_format_names, "raw or json is needed"},
-	{"unify", 0, ONE, LISTS, RECORD | IDLE, AT(base.unify), 0, 0, NULL, NULL},
-	{"rules", 0, VALUE, LISTS, IDLE, AT(base.rules), 1, BENCH_RULES_MAX, NULL, NULL},
-	{"compress", 0, VALUE, LISTS, IDLE, AT(base.compress), 0, 0, compress_names, "auto, never or always is needed"},
-	{"level", 0, VALUE, LISTS, 0, AT(base.level), 0, 0, level_names, "received, written or synced is needed"},
-	{"tls", 0, ONE, LISTS, 0, AT(base.tls), 0, 0, NULL, NULL},
-	{"psk", 0, NAME, LISTS, 0, AT(shared_key), 0, 0, NULL, NULL},
-	{"link", 0, VALUE, LISTS, IDLE, AT(base.link_mbit), 1, 1000000, NULL, NULL},
-	{"memory-limit", 0, VALUE, LISTS | ALL, 0, AT(base.memory_limit), MEMORY_MIN, COUNT_MAX, NULL,
-	 "a size from 64M is needed"},
-	{"seed-table", 0, FLAG, SEED, 0, AT(seed_table), 0, 0, NULL, NULL},
-	{"all", 0, FLAG, ALL, 0, AT(all), 0, 0, NULL, NULL},
-	{"brief", 0, FLAG, ALL | SEED, 0, AT(brief), 0, 0, NULL, NULL},
-	{"note", 0, NOTE, MEASURES, 0, AT(note), 0, 0, NULL, NULL},
-	{"tsv", 0, NAME, MEASURES | FROM, 0, AT(tsv_file), 0, 0, NULL, NULL},
-	{"json", 0, NAME, MEASURES | FROM, 0, AT(json_file), 0, 0, NULL, NULL},
-	{"resume", 0, FLAG, MEASURES, 0, AT(resume), 0, 0, NULL, NULL},
-	{"markdown", 0, NAME, MEASURES | FROM, 0, AT(markdown_file), 0, 0, NULL, NULL},
-	{"html", 0, NAME, MEASURES | FROM, 0, AT(html_file), 0, 0, NULL, NULL},
-	{"from", 0, NAME, FROM, 0, AT(from_file), 0, 0, NULL, NULL},
-	{"compare", 0, NAME, COMPARE, 0, AT(compare_file), 0, 0, NULL, NULL},
-	{"quiet", 'q', FLAG, ANY, 0, AT(quiet), 0, 0, NULL, NULL},
-	{"help", 'h', FLAG, ANY, 0, AT(help), 0, 0, NULL, NULL},
+#define AT(field) .at = offsetof(struct bench_options, field)
+static const struct command_option settings[] = {
+	COMMAND_OPTION("receiver", 'r', TEXT, LISTS, AT(receiver), .needed = RECEIVER_NEEDED),
+	COMMAND_OPTION(
+		"by", 0, LIST, LISTS, AT(ways),
+		OPTION_WORDS(bench_way_names, "the ways are library, push, mount, mount-append, record and idle")),
+	COMMAND_OPTION("size", 0, LIST, LISTS | NO_IDLE, AT(sizes), OPTION_RANGE(2, RECORD_BYTES_MAX)),
+	COMMAND_OPTION("input", 0, TEXT, LISTS | ALL | NO_IDLE, AT(input_file)),
+	COMMAND_OPTION("senders", 'g', LIST, LISTS | NO_STILL, AT(senders), OPTION_RANGE(1, BENCH_SENDERS_MAX)),
+	COMMAND_OPTION("writers", 0, LIST, LISTS, AT(writers), OPTION_RANGE(1, BENCH_WRITERS_MAX)),
+	COMMAND_OPTION("per-write", 'c', LIST, LISTS | NO_STILL, AT(per_write), OPTION_RANGE(0, PER_WRITE_MAX)),
+	COMMAND_OPTION("count", 'n', SIZE, LISTS | NO_STILL, AT(base.records), OPTION_RANGE(1, COUNT_MAX)),
+	COMMAND_OPTION("bytes", 0, SIZE, LISTS | NO_STILL, AT(base.bytes), OPTION_RANGE(1, COUNT_MAX)),
+	COMMAND_OPTION("seconds", 0, SIZE, LISTS | NO_RECORD, AT(base.seconds), OPTION_RANGE(1, SECONDS_MAX)),
+	COMMAND_OPTION("sustain", 0, SIZE, LISTS | ALL, AT(sustain_s), OPTION_RANGE(SUSTAIN_MIN, SECONDS_MAX)),
+	COMMAND_OPTION("rate", 0, SIZE, LISTS | NO_STILL, AT(base.rate), OPTION_RANGE(1, 10000000)),
+	COMMAND_OPTION("runs", 0, SIZE, MEASURES, AT(runs), OPTION_RANGE(1, BENCH_RUNS_MAX)),
+	COMMAND_OPTION("ring", 0, LIST, MEASURES, AT(rings), OPTION_RANGE(RING_MIN, RING_MAX)),
+	COMMAND_OPTION("format", 0, WORD, LISTS | NO_STILL, AT(base.format),
+		       OPTION_WORDS(bench_format_names, "raw or json is needed")),
+	COMMAND_OPTION("unify", 0, ONE, LISTS | NO_STILL, AT(base.unify)),
+	COMMAND_OPTION("rules", 0, SIZE, LISTS | NO_IDLE, AT(base.rules), OPTION_RANGE(1, BENCH_RULES_MAX)),
+	COMMAND_OPTION("compress", 0, WORD, LISTS | NO_IDLE, AT(base.compress),
+		       OPTION_WORDS(compress_names, "auto, never or always is needed")),
+	COMMAND_OPTION("level", 0, WORD, LISTS, AT(base.level),
+		       OPTION_WORDS(level_names, "received, written or synced is needed")),
+	COMMAND_OPTION("tls", 0, ONE, LISTS, AT(base.tls)),
+	COMMAND_OPTION("psk", 0, TEXT, LISTS, AT(shared_key)),
+	COMMAND_OPTION("link", 0, SIZE, LISTS | NO_IDLE, AT(base.link_mbit), OPTION_RANGE(1, 1000000)),
+	COMMAND_OPTION("memory-limit", 0, SIZE, LISTS | ALL, AT(base.memory_limit), OPTION_RANGE(MEMORY_MIN, COUNT_MAX),
+		       .needed = "a size from 64M is needed"),
+	COMMAND_OPTION("seed-table", 0, FLAG, SEED, AT(seed_table)),
+	COMMAND_OPTION("all", 0, FLAG, ALL, AT(all)),
+	COMMAND_OPTION("brief", 0, FLAG, ALL | SEED, AT(brief)),
+	COMMAND_OPTION("note", 0, TEXT, MEASURES, AT(note), OPTION_RANGE(0, BENCH_TEXT_ROOM - 1),
+		       .needed = "1 to 255 bytes are needed"),
+	COMMAND_OPTION("tsv", 0, TEXT, MEASURES | FROM, AT(tsv_file)),
+	COMMAND_OPTION("json", 0, TEXT, MEASURES | FROM, AT(json_file)),
+	COMMAND_OPTION("resume", 0, FLAG, MEASURES, AT(resume)),
+	COMMAND_OPTION("markdown", 0, TEXT, MEASURES | FROM, AT(markdown_file)),
+	COMMAND_OPTION("html", 0, TEXT, MEASURES | FROM, AT(html_file)),
+	COMMAND_OPTION("from", 0, TEXT, FROM, AT(from_file)),
+	COMMAND_OPTION("compare", 0, TEXT, COMPARE, AT(compare_file)),
+	COMMAND_OPTION("quiet", 'q', FLAG, ANY, AT(quiet)),
+	COMMAND_OPTION("help", 'h', HELP, ANY, AT(help)),
+};
 #undef AT
-};
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-#define FIRST_LONG 256
 _Static_assert(SETTINGS <= 64, "each has a bit of a word");
 _Static_assert(BENCH_TEXT_ROOM == 256, "the limit of --note is told");
 
@@ -140,96 +131,11 @@ static int refuse(const char *option, const char *given, const char *needed)
 	return bench_failed(STATUS_WRONG, "%s%s%s: %s", option, *given ? " " : "", given, needed);
 }
 
-static int value_parse(const struct setting *setting, const char *option, const char *given, uint64_t *value)
-{
-	unsigned long long unit = setting->minimum >= 1024 * 1024 ? 1024 * 1024 : 1;
-	const char *suffix = unit > 1 ? "M" : "";
-	int status = setting->words ? word_parse(given, setting->words, value)
-				    : size_parse(given, setting->minimum, setting->maximum, value);
-
-	if (status && setting->needed)
-		return refuse(option, given, setting->needed);
-	if (status)
-		bench_error("%s %s: a number from %llu%s to %llu%s is needed", option, given, setting->minimum / unit,
-			    suffix, setting->maximum / unit, suffix);
-	return status ? STATUS_WRONG : STATUS_OK;
-}
-
-static int list_parse(const struct setting *setting, const char *option, struct bench_list *list)
-{
-	char *rest = optarg, *item;
-
-	if (list->count)
-		return refuse(option, optarg, "it was given before; a list has commas");
-	while ((item = strsep(&rest, ","))) {
-		if (list->count == BENCH_LIST_MAX)
-			return refuse(option, item, "a list has 16 values at most");
-		if (value_parse(setting, option, item, &list->values[list->count]))
-			return STATUS_WRONG;
-		list->count++;
-		if (rest)
-			rest[-1] = ','; /* the command is kept with the results */
-	}
-	return STATUS_OK;
-}
-
-static int receiver_take(struct bench_options *options)
-{
-	if (options->receiver[0])
-		return refuse("-r", optarg, "another was given before");
-	if (receiver_parse(optarg, RECEIVER_PORT_DEFAULT, options->receiver, &options->host, &options->port) == 0)
-		return STATUS_OK;
-	return refuse("-r", optarg, "HOST or HOST:PORT is needed, with a port from 1 to 65535");
-}
-
-static int setting_take(struct bench_options *options, const struct setting *setting)
-{
-	void *field = (char *)options + setting->at;
-	char option[32];
-
-	(void)snprintf(option, sizeof(option), "--%s", setting->name);
-	if (setting->letter)
-		(void)snprintf(option, sizeof(option), "-%c", setting->letter);
-	switch (setting->type) {
-	case FLAG:
-		*(bool *)field = true;
-		return STATUS_OK;
-	case ONE:
-		*(uint64_t *)field = 1;
-		return STATUS_OK;
-	case VALUE:
-		return value_parse(setting, option, optarg, field);
-	case LIST:
-		return list_parse(setting, option, field);
-	case RECEIVER:
-		return receiver_take(options);
-	case NOTE:
-		if (strlen(optarg) >= BENCH_TEXT_ROOM)
-			return refuse(option, "", "it is kept with up to 255 bytes");
-		break;
-	case NAME:
-		/*
-		 * An unset variable leaves an empty name: the temporary file beside it can be made, so the mistake
-		 * would show after the last run only.
-		 */
-		if (!*optarg)
-			return refuse(option, "", "the name of a file is needed");
-		break;
-	}
-	*(const char **)field = optarg;
-	return STATUS_OK;
-}
-
-static bool several_writers(const struct bench_options *options)
-{
-	return bench_list_most(&options->writers) > 1;
-}
-
 /* All that can do what the others ask for. */
 static void ways_default(struct bench_options *options)
 {
-	options->ways = (struct bench_list){.values = {BENCH_LIBRARY, BENCH_PUSH}, .count = 2};
-	if (several_writers(options)) {
+	options->ways = (struct number_list){.values = {BENCH_LIBRARY, BENCH_PUSH}, .count = 2};
+	if (number_list_most(&options->writers) > 1) {
 		options->ways.count = 1;
 		return;
 	}
@@ -247,17 +153,17 @@ static void defaults_set(struct bench_options *options)
 	if (options->ways.count == 0)
 		ways_default(options);
 	if (options->input_file && options->sizes.count == 0)
-		options->sizes = (struct bench_list){.count = 1};
+		options->sizes = (struct number_list){.count = 1};
 	else if (options->sizes.count == 0)
-		options->sizes = (struct bench_list){.values = {10, 1024, 4096}, .count = 3};
+		options->sizes = (struct number_list){.values = {10, 1024, 4096}, .count = 3};
 	if (options->senders.count == 0)
-		options->senders = (struct bench_list){.values = {1}, .count = 1};
+		options->senders = (struct number_list){.values = {1}, .count = 1};
 	if (options->writers.count == 0)
-		options->writers = (struct bench_list){.values = {1}, .count = 1};
+		options->writers = (struct number_list){.values = {1}, .count = 1};
 	if (options->rings.count == 0)
-		options->rings = (struct bench_list){.count = 1};
+		options->rings = (struct number_list){.count = 1};
 	if (options->per_write.count == 0)
-		options->per_write = (struct bench_list){.values = {0}, .count = 1};
+		options->per_write = (struct number_list){.values = {0}, .count = 1};
 	if (base->rate && base->records + base->bytes + base->seconds + base->sustain == 0)
 		base->seconds = RATE_SECONDS_DEFAULT;
 	if (options->shared_key)
@@ -303,9 +209,9 @@ static int ways_check(const struct bench_options *options)
 			return refuse("--by", bench_way_names[way], "/dev/fuse can't be used here");
 		if (!bench_way_mounts(way) && base->rules)
 			return refuse("--rules", bench_way_names[way], "patterns are the mount's only");
-		if (way != BENCH_LIBRARY && several_writers(options))
+		if (way != BENCH_LIBRARY && number_list_most(&options->writers) > 1)
 			return refuse("--writers", bench_way_names[way], "only the library has writers of one sender");
-		if ((way == BENCH_RECORD || way == BENCH_IDLE) && (base->sustain || options->receiver[0]))
+		if ((way == BENCH_RECORD || way == BENCH_IDLE) && (base->sustain || options->receiver))
 			return refuse("--by", bench_way_names[way], "not with -r or --sustain");
 		if (way == BENCH_RECORD && base->input)
 			return refuse("--by", "record", "not with --input");
@@ -343,7 +249,7 @@ static int volume_check(const struct bench_options *options)
 		return refuse("--rate", "", "100000000 records or bytes in one run at most");
 	if (options->input_file && options->sizes.values[0] && base->input)
 		return refuse("--size", "--input", "lines of a log have their own sizes");
-	if (bench_list_most(&options->senders) * bench_list_most(&options->writers) > BENCH_STREAMS_MAX)
+	if (number_list_most(&options->senders) * number_list_most(&options->writers) > BENCH_STREAMS_MAX)
 		return refuse("--writers", "-g", "512 writers of all senders together at most");
 	return STATUS_OK;
 }
@@ -354,7 +260,7 @@ static int options_check(const struct bench_options *options)
 
 	if (status == STATUS_OK)
 		status = presets_check(options);
-	if (status == STATUS_OK && options->receiver[0])
+	if (status == STATUS_OK && options->receiver)
 		status = receiver_check(options);
 	return status ? status : ways_check(options);
 }
@@ -367,7 +273,7 @@ static int compared_take(struct bench_options *options, int argc, char **argv)
 	return STATUS_OK;
 }
 
-static enum job job_of(const struct bench_options *options)
+static unsigned job_of(const struct bench_options *options)
 {
 	return options->compare_file ? COMPARE
 	       : options->from_file  ? FROM
@@ -387,8 +293,7 @@ static int effects_check(const struct bench_options *options, uint64_t given)
 						[SEED] = "with --seed-table",
 						[FROM] = "with --from",
 						[COMPARE] = "with --compare"};
-	enum job job = job_of(options);
-	unsigned ways = 0, number;
+	unsigned job = job_of(options), ways = 0, number;
 	char name[32];
 
 	for (number = 0; number < options->ways.count; number++)
@@ -399,47 +304,10 @@ static int effects_check(const struct bench_options *options, uint64_t given)
 		(void)snprintf(name, sizeof(name), "--%s", settings[number].name);
 		if (!(settings[number].jobs & job))
 			return refuse(name, job_names[job], "it has no effect there");
-		if (ways && !(ways & ~settings[number].no_ways))
+		if (ways && !(ways & ~(settings[number].jobs >> WAYS_SHIFT)))
 			return refuse(name, "with these ways", "it has no effect on them");
 	}
 	return STATUS_OK;
-}
-
-static const struct setting *setting_of(int option)
-{
-	unsigned number;
-
-	for (number = 0; number < SETTINGS; number++)
-		if (settings[number].letter == option || FIRST_LONG + (int)number == option)
-			return &settings[number];
-	return NULL;
-}
-
-/* `*given` gets a bit for each that is there. */
-static int settings_take(struct bench_options *options, int argc, char **argv, uint64_t *given)
-{
-	struct option long_options[SETTINGS + 1] = {{0}};
-	int option, status = STATUS_OK;
-	unsigned number;
-
-	for (number = 0; number < SETTINGS; number++)
-		long_options[number] =
-			(struct option){.name = settings[number].name,
-					.has_arg = settings[number].type > ONE ? required_argument : no_argument,
-					.val = FIRST_LONG + (int)number};
-	while (status == STATUS_OK && !options->help &&
-	       (option = getopt_long(argc, argv, "r:g:c:n:qh", long_options, NULL)) != -1) {
-		const struct setting *setting = setting_of(option);
-
-		if (!setting) { /* getopt has said what is wrong */
-			command_help_hint("bench");
-			return STATUS_WRONG;
-		}
-		status = setting_take(options, setting);
-		*given |= UINT64_C(1) << (setting - settings);
-	}
-	options->base.sustain = options->sustain_s != 0;
-	return status;
 }
 
 static int standard_check(const struct bench_options *options)
@@ -453,19 +321,23 @@ static int standard_check(const struct bench_options *options)
 
 int bench_options_parse(struct bench_options *options, int argc, char **argv)
 {
-	uint64_t given = 0;
+	static const struct command_options known = {"bench", help, settings, SETTINGS};
+	uint64_t given;
 	int status;
 
 	options->runs = 5;
 	options->base.level = 1;
-	status = settings_take(options, argc, argv, &given);
-	if (status == STATUS_OK && options->help)
-		(void)fputs(help, stdout);
+	status = command_options_take(&known, options, argc, argv, &given);
 	if (status || options->help)
 		return status;
+	options->base.sustain = options->sustain_s != 0;
 	status = effects_check(options, given);
 	if (status == STATUS_OK)
 		status = standard_check(options);
+	if (status == STATUS_OK && options->receiver &&
+	    receiver_parse(options->receiver, RECEIVER_PORT_DEFAULT, options->receiver_copy, &options->host,
+			   &options->port))
+		status = refuse("--receiver", options->receiver, RECEIVER_NEEDED);
 	if (status == STATUS_OK && options->compare_file)
 		return compared_take(options, argc, argv);
 	if (status == STATUS_OK && argv[optind])

@@ -291,7 +291,7 @@ static void plan_log(struct plan *plan)
 		    "line rate", BENCH_LINE_MB);
 }
 
-static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, const struct bench_list *list,
+static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, const struct number_list *list,
 		       uint64_t seconds)
 {
 	static const char *const what[] = {
@@ -315,9 +315,9 @@ static void plan_sweep(struct plan *plan, uint64_t way, enum bench_axis axis, co
 
 static void plan_sweeps(struct plan *plan)
 {
-	static const struct bench_list doubling = {.values = {1, 2, 4, 8, 16, 32, 64, 128}, .count = 8};
+	static const struct number_list doubling = {.values = {1, 2, 4, 8, 16, 32, 64, 128}, .count = 8};
 	/* Those of a mount share its ring and its connection, so the steps in between have little to tell. */
-	static const struct bench_list few = {.values = {1, 8, 128}, .count = 3};
+	static const struct number_list few = {.values = {1, 8, 128}, .count = 3};
 
 	plan_sweep(plan, BENCH_LIBRARY, BENCH_SENDERS, &doubling, SWEEP_SECONDS);
 	plan_sweep(plan, BENCH_LIBRARY, BENCH_WRITERS, &doubling, WRITERS_SECONDS);
@@ -466,19 +466,8 @@ static void combination_add(struct plan *plan, const struct bench_point *point, 
 		report->results[report->count++] = (struct bench_result){.point = fitted, .group = ++plan->group};
 }
 
-uint64_t bench_list_most(const struct bench_list *list)
-{
-	uint64_t most = 0;
-	unsigned number;
-
-	for (number = 0; number < list->count; number++)
-		if (list->values[number] > most)
-			most = list->values[number];
-	return most;
-}
-
 /* The value of a list that a combination's number stands for; `rest` is what stands for those of the other lists. */
-static uint64_t value_take(const struct bench_list *list, size_t *rest)
+static uint64_t value_take(const struct number_list *list, size_t *rest)
 {
 	uint64_t value = list->values[*rest % list->count];
 
@@ -499,7 +488,7 @@ static int lists_make(struct plan *plan)
 	plan->report->results = calloc(count, sizeof(*plan->report->results));
 	if (!plan->report->results)
 		return -1;
-	if (!volume_given && (bench_list_most(&options->senders) > 1 || bench_list_most(&options->writers) > 1))
+	if (!volume_given && (number_list_most(&options->senders) > 1 || number_list_most(&options->writers) > 1))
 		point.seconds = SWEEP_SECONDS;
 	else if (!volume_given)
 		point.bytes = VOLUME / 4;

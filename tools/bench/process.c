@@ -283,13 +283,13 @@ int bench_mount_start(struct bench_run *run)
 		return -1;
 	(void)snprintf(mount, sizeof(mount), "%s/mnt", run->work);
 	choice_make(choice, path);
-	if (run->options->receiver[0])
+	if (run->options->receiver)
 		memcpy(choice + strlen(choice), warnings, sizeof(warnings));
 	if (mkdir(mount, 0700) && errno != EEXIST)
 		return bench_failed(-1, "%s: %s", mount, strerror(errno));
 	if (process_start(run, &run->mount, name, arguments))
 		return -1;
-	if (run->options->receiver[0])
+	if (run->options->receiver)
 		messages_follow(run, &run->mount, name);
 	return start_await(run, &run->mount, name, mount_is);
 }

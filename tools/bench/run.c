@@ -165,7 +165,7 @@ static void received_remove(const struct bench_run *run)
 
 static int parts_start(struct bench_run *run)
 {
-	if (!run->options->receiver[0] && bench_receiver_start(run))
+	if (!run->options->receiver && bench_receiver_start(run))
 		return -1;
 	if (run->point.link_mbit && bench_link_start(run))
 		return -1;
@@ -295,7 +295,7 @@ static void usage_take(const struct bench_run *run, double metrics[BENCH_METRICS
 		metrics[BENCH_CPU_ALL] += metrics[BENCH_CPU_SENDER];
 		metrics[BENCH_PEAK_SENDER] = (double)peak / 1024;
 	}
-	if (!run->options->receiver[0]) {
+	if (!run->options->receiver) {
 		metrics[BENCH_CPU_RECEIVER] = run->receiver.cpu_s / gigabytes;
 		metrics[BENCH_CPU_ALL] += metrics[BENCH_CPU_RECEIVER];
 		metrics[BENCH_PEAK_RECEIVER] = (double)run->receiver.peak_kib / 1024;
@@ -376,7 +376,7 @@ static int figures_take(struct bench_run *run, double metrics[BENCH_METRICS])
 	rates_take(run, metrics);
 	usage_take(run, metrics);
 	latencies_take(run, metrics);
-	if (!run->options->receiver[0] && received_take(run, metrics))
+	if (!run->options->receiver && received_take(run, metrics))
 		return -1;
 	comparisons_take(run, metrics);
 	return 0;

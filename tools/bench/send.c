@@ -51,7 +51,7 @@ struct sending {
 static int library_open(struct sending *sending)
 {
 	/* Another's can be away for long, and whoever waits wants to know. */
-	if (sending->run->options->receiver[0])
+	if (sending->run->options->receiver)
 		k2hft_log_callback_set(command_log, "bench", K2HFT_LOG_WARNING);
 	return bench_library_open(sending->run, &sending->library);
 }
@@ -66,7 +66,7 @@ static _Noreturn void push_exec(const struct sending *sending, int input)
 	(void)snprintf(receiver, sizeof(receiver), strchr(run->host, ':') ? "[%s]:%s" : "%s:%s", run->host, run->port);
 	(void)snprintf(ring_size, sizeof(ring_size), "%" PRIu64, run->point.ring_bytes);
 	if (dup2(input, STDIN_FILENO) >= 0)
-		(void)execlp(program, program, "push", run->options->receiver[0] ? "-r" : "-qr", receiver, "-t",
+		(void)execlp(program, program, "push", run->options->receiver ? "-r" : "-qr", receiver, "-t",
 			     sending->stream, "--level", level_names[run->point.level], "--compress",
 			     compress_names[run->point.compress], "--ring-size", ring_size,
 			     run->point.tls ? "--psk" : (char *)NULL, run->shared_key, (char *)NULL);

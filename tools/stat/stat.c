@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/stat/stat.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "tools/base/arguments.h"
 #include "tools/base/errors.h"
-#include "tools/base/numbers.h"
 #include "tools/base/terminal.h"
 #include "tools/base/commands.h"
-
-#define INTERVAL_S_MAX 86400
-#define TIMEOUT_S_MAX 3600
 
 static const char usage[] =
 	"usage: k2hft stat [OPTION...] [TARGET...]\n\n"
@@ -33,12 +29,24 @@ static const char usage[] =
 	"  -h, --help              prints this\n\n"
 	"Exit status: 0; 1 a target could not be asked; 2 wrong arguments; 3 with --check: losses.\n";
 
-enum { OPTION_JSON = 256, OPTION_METRICS, OPTION_CHECK, OPTION_TIMEOUT, OPTION_TABLE };
-
 struct options {
 	uint64_t interval_s, count, timeout_s;
-	bool all, json, metrics, check, table;
+	bool all, json, metrics, check, table, help;
 };
+
+#define AT(field) .at = offsetof(struct options, field)
+static const struct command_option settings[] = {
+	COMMAND_OPTION("interval", 'i', NUMBER, 0, AT(interval_s), OPTION_RANGE(1, 86400)),
+	COMMAND_OPTION("count", 'n', NUMBER, 0, AT(count), OPTION_RANGE(1, UINT64_MAX)),
+	COMMAND_OPTION("all", 'a', FLAG, 0, AT(all)),
+	COMMAND_OPTION("json", 0, FLAG, 0, AT(json)),
+	COMMAND_OPTION("metrics", 0, FLAG, 0, AT(metrics)),
+	COMMAND_OPTION("check", 0, FLAG, 0, AT(check)),
+	COMMAND_OPTION("timeout", 0, NUMBER, 0, AT(timeout_s), OPTION_RANGE(1, 3600)),
+	COMMAND_OPTION("table", 0, FLAG, 0, AT(table)),
+	COMMAND_OPTION("help", 'h', HELP, 0, AT(help)),
+};
+#undef AT
 
 struct target {
 	const char *name;
@@ -53,69 +61,15 @@ static int usage_wrong(const char *text)
 	return STATUS_WRONG;
 }
 
-static int number_take(const char *name, const char *given, uint64_t most, uint64_t *number)
-{
-	int status = number_parse(given, 1, most, number);
-
-	if (status)
-		command_error("stat", "%s %s: a number from 1 to %" PRIu64 " is needed", name, given, most);
-	return status;
-}
-
-static int option_take(struct options *options, int option, const char *argument)
-{
-	switch (option) {
-	case 'i':
-		return number_take("--interval", argument, INTERVAL_S_MAX, &options->interval_s);
-	case 'n':
-		return number_take("--count", argument, UINT64_MAX, &options->count);
-	case 'a':
-		options->all = true;
-		return 0;
-	case OPTION_JSON:
-		options->json = true;
-		return 0;
-	case OPTION_METRICS:
-		options->metrics = true;
-		return 0;
-	case OPTION_CHECK:
-		options->check = true;
-		return 0;
-	case OPTION_TABLE:
-		options->table = true;
-		return 0;
-	default:
-		return number_take("--timeout", argument, TIMEOUT_S_MAX, &options->timeout_s);
-	}
-}
-
 /* -1: go on; else the exit status. */
 static int options_read(struct options *options, int argc, char **argv)
 {
-	static const struct option names[] = {
-		{"interval", required_argument, NULL, 'i'},
-		{"count", required_argument, NULL, 'n'},
-		{"all", no_argument, NULL, 'a'},
-		{"json", no_argument, NULL, OPTION_JSON},
-		{"metrics", no_argument, NULL, OPTION_METRICS},
-		{"check", no_argument, NULL, OPTION_CHECK},
-		{"timeout", required_argument, NULL, OPTION_TIMEOUT},
-		{"table", no_argument, NULL, OPTION_TABLE},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int option;
+	static const struct command_options known = {"stat", usage, settings, sizeof(settings) / sizeof(settings[0])};
+	uint64_t given;
+	int status = command_options_take(&known, options, argc, argv, &given);
 
-	while ((option = getopt_long(argc, argv, "i:n:ah", names, NULL)) != -1) {
-		if (option == '?') {
-			command_help_hint("stat");
-			return STATUS_WRONG;
-		}
-		if (option == 'h')
-			return fputs(usage, stdout) < 0 ? STATUS_FAILED : 0;
-		if (option_take(options, option, optarg))
-			return STATUS_WRONG;
-	}
+	if (status || options->help)
+		return status;
 	if (options->table && optind < argc)
 		return usage_wrong("--table asks no target");
 	if (options->table && argc > 2)

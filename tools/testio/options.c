@@ -2,24 +2,26 @@
 #include "tools/testio/testio.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/base/numbers.h"
 #include "tools/base/output.h"
 
 #define FILE_MB_MAX UINT64_C(100000000)
 #define LIMIT_S_MAX UINT64_C(86400)
 #define BUFFER_KB_MIN (K2I_STORE_WRITE_BYTES_MIN / 1024)
 #define BUFFER_KB_MAX (K2I_STORE_WRITE_BYTES_MAX / 1024)
+#define VALUE_ROOM 128u
 
 static const char help[] =
 	"usage: k2hft testio [OPTION]... [DIRECTORY]\n"
 	"Measures how fast files are written and read there, as the receiver does it.\n"
-	"Without arguments, on a terminal, it asks for everything.\n\n"
-	"  -i, --interactive         asks for everything; other options are the defaults\n"
+	"Without arguments, on a terminal, it asks for what FileCatalyst's test asks for.\n\n"
+	"  -i, --interactive         asks; other options are the defaults\n"
+	"      --ask-all             the same, also for --cache and --mode\n"
 	"  -s, --size MB             of a file, in 1,000,000 bytes (500)\n"
 	"  -t, --seconds SECONDS     that one run may take (60)\n"
 	"  -n, --runs NUMBER         of each cell; the table has their means (5)\n"
@@ -36,270 +38,211 @@ static const char help[] =
 	"  -q, --quiet               no progress\n"
 	"  -h, --help                this text\n";
 
-enum long_option { OPTION_DIRECT = 256, OPTION_CACHE, OPTION_TSV, OPTION_JSON };
+static const char *const direct_words[] = {"no", "yes", "false", "true", "n", "y", NULL};
+static const char *const mode_words[] = {"buffered", "dsync", "sync", "rw", "rwd", "rws", NULL};
+static const char *const cache_words[] = {"drop", "keep", NULL};
+static const char *const ways_words[] = {"write", "read", "both", NULL};
 
-static const struct option long_options[] = {
-	{"interactive", no_argument, NULL, 'i'},
-	{"size", required_argument, NULL, 's'},
-	{"seconds", required_argument, NULL, 't'},
-	{"runs", required_argument, NULL, 'n'},
-	{"buffers", required_argument, NULL, 'b'},
-	{"threads", required_argument, NULL, 'w'},
-	{"files", required_argument, NULL, 'f'},
-	{"direct", no_argument, NULL, OPTION_DIRECT},
-	{"open-mode", required_argument, NULL, 'o'},
-	{"cache", required_argument, NULL, OPTION_CACHE},
-	{"mode", required_argument, NULL, 'm'},
-	{"tsv", required_argument, NULL, OPTION_TSV},
-	{"json", required_argument, NULL, OPTION_JSON},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+#define AT(field) .at = offsetof(struct testio_options, field)
+/* The first ones can be asked for, in this order. */
+static const struct command_option settings[] = {
+	COMMAND_OPTION("size", 's', NUMBER, 0, AT(file_mb), OPTION_RANGE(1, FILE_MB_MAX)),
+	COMMAND_OPTION("seconds", 't', NUMBER, 0, AT(limit_s), OPTION_RANGE(1, LIMIT_S_MAX)),
+	COMMAND_OPTION("runs", 'n', NUMBER, 0, AT(runs), OPTION_RANGE(1, TESTIO_RUNS_MAX)),
+	COMMAND_OPTION("buffers", 'b', LIST, 0, AT(buffers_kb), OPTION_RANGE(BUFFER_KB_MIN, BUFFER_KB_MAX),
+		       .multiple = BUFFER_KB_MIN, .needed = "multiples of 4 are needed, from 4 to 16384"),
+	COMMAND_OPTION("threads", 'w', LIST, 0, AT(threads), OPTION_RANGE(1, TESTIO_THREADS_MAX)),
+	COMMAND_OPTION("files", 'f', NUMBER, 0, AT(files), OPTION_RANGE(1, TESTIO_THREADS_MAX)),
+	COMMAND_OPTION("direct", 0, ONE, 0, AT(direct)),
+	COMMAND_OPTION("open-mode", 'o', WORD, 0, AT(mode),
+		       OPTION_WORDS(mode_words, "buffered, dsync and sync are the modes, or rw, rwd and rws")),
+	COMMAND_OPTION("cache", 0, WORD, 0, AT(cache), OPTION_WORDS(cache_words, "drop or keep is needed")),
+	COMMAND_OPTION("mode", 'm', WORD, 0, AT(way), OPTION_WORDS(ways_words, "write, read or both is needed")),
+	COMMAND_OPTION("interactive", 'i', FLAG, 0, AT(ask)),
+	COMMAND_OPTION("ask-all", 0, FLAG, 0, AT(ask_all)),
+	COMMAND_OPTION("tsv", 0, TEXT, 0, AT(tsv)),
+	COMMAND_OPTION("json", 0, TEXT, 0, AT(json)),
+	COMMAND_OPTION("quiet", 'q', FLAG, 0, AT(quiet)),
+	COMMAND_OPTION("help", 'h', HELP, 0, AT(help)),
 };
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+static const struct command_option direct_answer =
+	COMMAND_OPTION("", 0, WORD, 0, AT(direct), OPTION_WORDS(direct_words, "yes or no is needed"));
+#undef AT
+
+/* FileCatalyst's, but the last two. */
+static const struct question {
+	const char *text, *echo;
+} questions[] = {
+	{"File size in MB", "File size in MB"},
+	{"Time limit of a run in seconds", "Time limit in seconds"},
+	{"Runs of each setting", "Runs"},
+	{"Buffer sizes in KB", "Buffer sizes in KB"},
+	{"Threads", "Numbers of threads"},
+	{"Files at once, never more than threads", "Files"},
+	{"Direct, past the page cache", "Direct"},
+	{"Open mode: buffered, dsync or sync", "Open mode"},
+	{"What is on the disk in the page cache: drop or keep", "Page cache"},
+	{"What to measure: write, read or both", "Measured"},
+};
+#define QUESTIONS (sizeof(questions) / sizeof(questions[0]))
+#define QUESTIONS_PUBLISHED (QUESTIONS - 2)
+
+/* The value that an option has, as an argument would be. */
+static void value_text(const struct command_option *option, const struct testio_options *options, char text[VALUE_ROOM])
+{
+	const void *field = (const char *)options + option->at;
+	const struct number_list *list = field;
+	size_t used = 0;
+
+	if (option->type == OPTION_WORD)
+		(void)snprintf(text, VALUE_ROOM, "%s", option->words[*(const uint64_t *)field]);
+	else if (option->type != OPTION_LIST)
+		(void)snprintf(text, VALUE_ROOM, "%" PRIu64, *(const uint64_t *)field);
+	for (unsigned at = 0; option->type == OPTION_LIST && at < list->count; at++)
+		used += (size_t)snprintf(text + used, VALUE_ROOM - used, "%s%" PRIu64, at ? "," : "", list->values[at]);
+}
+
+/* Reads an answer; NULL at the end of input, with the message. To be free()d. */
+static char *answer_read(FILE *input, FILE *output, const char *question, const char *value)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	(void)fprintf(output, *value ? "%s [%s]: " : "%s: ", question, value);
+	(void)fflush(output);
+	if (getline(&line, &room, input) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		return line;
+	}
+	free(line);
+	(void)fprintf(output, "\nk2hft testio: no answer: %s is needed, nothing was measured\n", question);
+	return NULL;
+}
+
+static int question_ask(struct testio_options *options, size_t number, FILE *input, FILE *output)
+{
+	const struct command_option *option = settings[number].type == OPTION_ONE ? &direct_answer : &settings[number];
+	char wrong[OPTION_WRONG_ROOM], value[VALUE_ROOM], *line;
+	int error;
+
+	do {
+		value_text(option, options, value);
+		line = answer_read(input, output, questions[number].text, value);
+		if (!line)
+			return STATUS_WRONG;
+		error = *line ? command_option_set(option, options, line, wrong) : 0;
+		if (error)
+			(void)fprintf(output, "%s\n", wrong);
+		free(line);
+	} while (error);
+	value_text(option, options, value);
+	(void)fprintf(output, "  %s", questions[number].echo);
+	if (option->type == OPTION_LIST)
+		(void)fprintf(output, ", %u",
+			      ((const struct number_list *)((const char *)options + option->at))->count);
+	(void)fprintf(output, ": %s\n", value);
+	return STATUS_OK;
+}
+
+const char *testio_directory_wrong(const char *directory)
+{
+	char path[TESTIO_PATH_ROOM];
+	struct stat status;
+
+	if (!*directory)
+		return "a directory is needed";
+	if (stat(directory, &status) < 0)
+		return strerror(errno);
+	if (!S_ISDIR(status.st_mode))
+		return "it is no directory";
+	if (access(directory, W_OK) < 0)
+		return strerror(errno);
+	if ((size_t)snprintf(path, sizeof(path), "%s/" TESTIO_FILE_NAME, directory) >= sizeof(path))
+		return strerror(ENAMETOOLONG);
+	return lstat(path, &status) == 0 ? TESTIO_FILE_NAME ": it is there already, and is not overwritten" : NULL;
+}
+
+/* Looks at the directory before the other questions: their answers would be lost with it. */
+static int directory_ask(struct testio_options *options, FILE *input, FILE *output)
+{
+	const char *wrong;
+
+	do {
+		char *line = answer_read(input, output, "Directory to test (" TESTIO_FILE_NAME " is made there)",
+					 options->directory ? options->directory : "");
+
+		if (!line)
+			return STATUS_WRONG;
+		if (*line || !options->directory) {
+			free(options->answer);
+			options->directory = options->answer = line;
+		} else {
+			free(line);
+		}
+		wrong = testio_directory_wrong(options->directory);
+		if (wrong) {
+			(void)fprintf(output, "%s: %s\n", options->directory, wrong);
+			options->directory = NULL;
+		}
+	} while (wrong);
+	(void)fprintf(output, "  File to be written: %s/" TESTIO_FILE_NAME "\n", options->directory);
+	return STATUS_OK;
+}
+
+/* Words that mean the same become one. */
+static void options_settle(struct testio_options *options)
+{
+	options->store.direct = options->direct % 2;
+	options->store.mode = (enum k2i_store_mode)(options->mode % 3);
+	options->store.cache = (enum k2i_store_cache)options->cache;
+	options->ways[TESTIO_WRITE] = options->way != 1;
+	options->ways[TESTIO_READ] = options->way != 0;
+}
+
+int testio_options_ask(struct testio_options *options, FILE *input, FILE *output)
+{
+	size_t count = options->ask_all ? QUESTIONS : QUESTIONS_PUBLISHED;
+	int status = directory_ask(options, input, output);
+
+	for (size_t number = 0; number < count && status == STATUS_OK; number++)
+		status = question_ask(options, number, input, output);
+	options_settle(options);
+	return status;
+}
 
 static int refuse(const char *option, const char *given, const char *needed)
 {
 	return testio_failed(STATUS_WRONG, "%s%s%s: %s", option, *given ? " " : "", given, needed);
 }
 
-int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list)
-{
-	char copy[256], *rest = copy, *item, *end;
-
-	list->count = 0;
-	if (strlen(text) >= sizeof(copy))
-		return -EINVAL;
-	memcpy(copy, text, strlen(text) + 1);
-	while ((item = strsep(&rest, ","))) {
-		item += strspn(item, " ");
-		end = item + strcspn(item, " ");
-		if (end[strspn(end, " ")])
-			return -EINVAL;
-		*end = '\0';
-		if (list->count == TESTIO_LIST_MAX || number_parse(item, minimum, maximum, &list->values[list->count]))
-			return -EINVAL;
-		list->count++;
-	}
-	return 0;
-}
-
-/* Each reads one answer, from the command line or typed; -EINVAL. */
-static int directory_set(struct testio_options *options, const char *given)
-{
-	if (!*given)
-		return options->directory ? 0 : -EINVAL;
-	free(options->answer);
-	options->answer = strdup(given);
-	options->directory = options->answer;
-	return options->directory ? 0 : -ENOMEM;
-}
-
-static int size_set(struct testio_options *options, const char *given)
-{
-	return number_parse(given, 1, FILE_MB_MAX, &options->file_mb);
-}
-
-static int limit_set(struct testio_options *options, const char *given)
-{
-	return number_parse(given, 1, LIMIT_S_MAX, &options->limit_s);
-}
-
-static int runs_set(struct testio_options *options, const char *given)
-{
-	return number_parse(given, 1, TESTIO_RUNS_MAX, &options->runs);
-}
-
-static int buffers_set(struct testio_options *options, const char *given)
-{
-	int error = testio_list_parse(given, BUFFER_KB_MIN, BUFFER_KB_MAX, &options->buffers_kb);
-
-	for (size_t i = 0; i < options->buffers_kb.count && !error; i++)
-		error = options->buffers_kb.values[i] % BUFFER_KB_MIN ? -EINVAL : 0;
-	return error;
-}
-
-static int threads_set(struct testio_options *options, const char *given)
-{
-	return testio_list_parse(given, 1, TESTIO_THREADS_MAX, &options->threads);
-}
-
-static int files_set(struct testio_options *options, const char *given)
-{
-	return number_parse(given, 1, TESTIO_THREADS_MAX, &options->files);
-}
-
-static int direct_set(struct testio_options *options, const char *given)
-{
-	static const char *const words[] = {"no", "yes", "false", "true", "n", "y", NULL};
-	uint64_t place;
-
-	if (word_parse(given, words, &place))
-		return -EINVAL;
-	options->store.direct = place % 2;
-	return 0;
-}
-
-static int mode_set(struct testio_options *options, const char *given)
-{
-	static const char *const words[] = {"buffered", "dsync", "sync", "rw", "rwd", "rws", NULL};
-	uint64_t place;
-
-	if (word_parse(given, words, &place))
-		return -EINVAL;
-	options->store.mode = (enum k2i_store_mode)(place % 3);
-	return 0;
-}
-
-static int cache_set(struct testio_options *options, const char *given)
-{
-	static const char *const words[] = {"drop", "keep", NULL};
-	uint64_t place;
-
-	if (word_parse(given, words, &place))
-		return -EINVAL;
-	options->store.cache = (enum k2i_store_cache)place;
-	return 0;
-}
-
-static int ways_set(struct testio_options *options, const char *given)
-{
-	static const char *const words[] = {"write", "read", "both", NULL};
-	uint64_t place;
-
-	if (word_parse(given, words, &place))
-		return -EINVAL;
-	options->ways[TESTIO_WRITE] = place != 1;
-	options->ways[TESTIO_READ] = place != 0;
-	return 0;
-}
-
-/* In the order in which they are asked. */
-static const struct question {
-	int option;
-	const char *name, *text, *first; /* the default, NULL: none */
-	const char *needed;
-	int (*set)(struct testio_options *options, const char *given);
-} questions[] = {
-	{0, "DIRECTORY", "Directory to test (" TESTIO_FILE_NAME " is made there)", NULL, "a directory is needed",
-	 directory_set},
-	{'s', "--size", "File size in MB", "500", "megabytes are needed, from 1 to 100000000", size_set},
-	{'t', "--seconds", "Time limit of a run in seconds", "60", "seconds are needed, from 1 to 86400", limit_set},
-	{'n', "--runs", "Runs of each setting", "5", "a number from 1 to 1000 is needed", runs_set},
-	{'b', "--buffers", "Buffer sizes in KB", "64,128,256,512,1024,2048,4096",
-	 "up to 16 multiples of 4 are needed, from 4 to 16384, with commas between them", buffers_set},
-	{'w', "--threads", "Threads", "1,2,4,6,8", "up to 16 numbers from 1 to 64 are needed, with commas between them",
-	 threads_set},
-	{'f', "--files", "Files at once, never more than threads", "1", "a number from 1 to 64 is needed", files_set},
-	{OPTION_DIRECT, "--direct", "Direct, past the page cache", "no", "yes or no is needed", direct_set},
-	{'o', "--open-mode", "Open mode: buffered, dsync or sync", "buffered", "buffered, dsync and sync are the modes",
-	 mode_set},
-	{OPTION_CACHE, "--cache", "What is on the disk in the page cache: drop or keep", "drop",
-	 "drop or keep is needed", cache_set},
-	{'m', "--mode", "What to measure: write, read or both", "write", "write, read or both is needed", ways_set},
-};
-#define QUESTION_COUNT (sizeof(questions) / sizeof(questions[0]))
-_Static_assert(QUESTION_COUNT == TESTIO_QUESTIONS, "each can have been given");
-
-static int ask_one(struct testio_options *options, const struct question *question, const char *first, FILE *input,
-		   FILE *output)
-{
-	char *line = NULL;
-	size_t room = 0;
-	int error;
-
-	do {
-		ssize_t length;
-
-		(void)fprintf(output, first ? "%s [%s]: " : "%s: ", question->text, first);
-		(void)fflush(output);
-		length = getline(&line, &room, input);
-		if (length < 0) {
-			free(line);
-			(void)fputs("\nk2hft testio: no answer\n", output);
-			return STATUS_WRONG;
-		}
-		line[strcspn(line, "\r\n")] = '\0';
-		error = question->set(options, *line || !first ? line : first);
-		if (error)
-			(void)fprintf(output, "%s\n", question->needed);
-		else
-			(void)fprintf(output, "  %s\n", *line || !first ? line : first);
-	} while (error);
-	free(line);
-	return STATUS_OK;
-}
-
-int testio_options_ask(struct testio_options *options, FILE *input, FILE *output)
-{
-	int status = STATUS_OK;
-
-	for (size_t i = 0; i < QUESTION_COUNT && status == STATUS_OK; i++) {
-		const char *first = options->given[i] ? options->given[i] : questions[i].first;
-
-		status = ask_one(options, &questions[i], first, input, output);
-	}
-	return status;
-}
-
-static int option_set(struct testio_options *options, int option, const char *given)
-{
-	if (option == OPTION_DIRECT)
-		given = "yes";
-	for (size_t i = 1; i < QUESTION_COUNT; i++) {
-		if (questions[i].option != option)
-			continue;
-		/* A second list would take the place of the first, where both were meant. */
-		if (options->given[i] && (option == 'b' || option == 'w'))
-			return refuse(questions[i].name, given, "it was given before; a list has commas");
-		options->given[i] = given;
-		return questions[i].set(options, given) ? refuse(questions[i].name, given, questions[i].needed)
-							: STATUS_OK;
-	}
-	switch (option) {
-	case OPTION_TSV:
-		options->tsv = given;
-		return STATUS_OK;
-	case OPTION_JSON:
-		options->json = given;
-		return STATUS_OK;
-	case 'q':
-		options->quiet = true;
-		return STATUS_OK;
-	case 'h':
-		options->help = true;
-		return STATUS_OK;
-	default:
-		command_help_hint("testio");
-		return STATUS_WRONG;
-	}
-}
-
 int testio_options_parse(int argc, char **argv, struct testio_options *options)
 {
-	bool ask = argc == 1 && isatty(STDIN_FILENO);
-	int option, status;
+	static const struct command_options known = {"testio", help, settings, SETTINGS};
+	uint64_t given;
+	int status;
 
-	memset(options, 0, sizeof(*options));
-	for (size_t i = 1; i < QUESTION_COUNT; i++)
-		(void)questions[i].set(options, questions[i].first);
-	while ((option = getopt_long(argc, argv, "is:t:n:b:w:f:o:m:qh", long_options, NULL)) != -1) {
-		ask |= option == 'i';
-		status = option == 'i' ? STATUS_OK : option_set(options, option, optarg);
-		if (status != STATUS_OK)
-			return status;
-		if (options->help) {
-			(void)fputs(help, stdout);
-			return STATUS_OK;
-		}
-	}
+	*options = (struct testio_options){
+		.ask = argc == 1 && isatty(STDIN_FILENO),
+		.file_mb = 500,
+		.limit_s = 60,
+		.runs = 5,
+		.files = 1,
+		.buffers_kb = {.values = {64, 128, 256, 512, 1024, 2048, 4096}, .count = 7},
+		.threads = {.values = {1, 2, 4, 6, 8}, .count = 5},
+	};
+	status = command_options_take(&known, options, argc, argv, &given);
+	if (status || options->help)
+		return status;
 	if (options->tsv && options->json && output_is_standard(options->tsv) && output_is_standard(options->json))
 		return refuse("--tsv, --json", "-", "standard output takes one of them");
 	if (argc - optind > 1)
 		return refuse("DIRECTORY", argv[optind + 1], "one is tested at a time");
-	options->given[0] = argv[optind];
-	if (optind < argc && directory_set(options, argv[optind]))
-		return refuse("DIRECTORY", argv[optind], questions[0].needed);
-	if (ask)
+	options->directory = argv[optind];
+	if (options->ask || options->ask_all)
 		return testio_options_ask(options, stdin, stderr);
-	return options->directory ? STATUS_OK : refuse("DIRECTORY", "", questions[0].needed);
+	options_settle(options);
+	if (!options->directory || !*options->directory)
+		return refuse("DIRECTORY", "", "a directory is needed");
+	return STATUS_OK;
 }

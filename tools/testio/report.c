@@ -14,7 +14,7 @@ static const char *const way_names[TESTIO_WAYS] = {"write", "read"};
 static const char *const mode_names[] = {"buffered", "dsync", "sync"};
 static const char *const cache_names[] = {"drop", "keep"};
 
-static void list_print(const struct testio_list *list, FILE *output)
+static void list_print(const struct number_list *list, FILE *output)
 {
 	for (size_t i = 0; i < list->count; i++)
 		(void)fprintf(output, "%s%llu", i ? ", " : "", (unsigned long long)list->values[i]);
@@ -123,42 +123,36 @@ void testio_advice_print(const struct testio_options *options, const struct test
 			      mode_names[options->store.mode], cache_names[options->store.cache]);
 }
 
-static void rates_each(const struct testio_options *options, const struct testio_results *results, FILE *output,
-		       void (*each)(FILE *output, bool first, const char *way, uint64_t buffer_kb, uint64_t threads,
-				    double rate))
+/* A line for each cell that was measured. */
+static void cells_print(const struct testio_options *options, const struct testio_results *results, FILE *output,
+			bool json)
 {
-	bool first = true;
+	const char *before = json ? "\n" : "";
 
 	for (int way = 0; way < TESTIO_WAYS; way++) {
 		for (size_t buffer = 0; options->ways[way] && buffer < options->buffers_kb.count; buffer++) {
 			for (size_t threads = 0; threads < options->threads.count; threads++) {
-				if (results->rates[way][buffer][threads] < 0)
+				double rate = results->rates[way][buffer][threads];
+
+				if (rate < 0)
 					continue;
-				each(output, first, way_names[way], options->buffers_kb.values[buffer],
-				     options->threads.values[threads], results->rates[way][buffer][threads]);
-				first = false;
+				(void)fprintf(output,
+					      json ? "%s  {\"way\": \"%s\", \"buffer_kb\": %llu, \"threads\": %llu, "
+						     "\"mb_per_s\": %.2f}"
+						   : "%s%s\t%llu\t%llu\t%.2f\n",
+					      before, way_names[way],
+					      (unsigned long long)options->buffers_kb.values[buffer],
+					      (unsigned long long)options->threads.values[threads], rate);
+				before = json ? ",\n" : "";
 			}
 		}
 	}
 }
 
-static void tsv_cell(FILE *output, bool first, const char *way, uint64_t buffer_kb, uint64_t threads, double rate)
-{
-	(void)first;
-	(void)fprintf(output, "%s\t%llu\t%llu\t%.2f\n", way, (unsigned long long)buffer_kb, (unsigned long long)threads,
-		      rate);
-}
-
 static void tsv_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
 {
 	(void)fputs("way\tbuffer_kb\tthreads\tmb_per_s\n", output);
-	rates_each(options, results, output, tsv_cell);
-}
-
-static void json_cell(FILE *output, bool first, const char *way, uint64_t buffer_kb, uint64_t threads, double rate)
-{
-	(void)fprintf(output, "%s  {\"way\": \"%s\", \"buffer_kb\": %llu, \"threads\": %llu, \"mb_per_s\": %.2f}",
-		      first ? "\n" : ",\n", way, (unsigned long long)buffer_kb, (unsigned long long)threads, rate);
+	cells_print(options, results, output, false);
 }
 
 static void json_print(const struct testio_options *options, const struct testio_results *results, FILE *output)
@@ -177,7 +171,7 @@ static void json_print(const struct testio_options *options, const struct testio
 	(void)fputs("],\n \"threads\": [", output);
 	list_print(&options->threads, output);
 	(void)fputs("],\n \"results\": [", output);
-	rates_each(options, results, output, json_cell);
+	cells_print(options, results, output, true);
 	(void)fputs("\n ]\n}\n", output);
 }
 

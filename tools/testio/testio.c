@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -32,14 +31,14 @@ static void bytes_range(const struct testio_options *options, uint64_t *least, u
 static int directory_check(const struct testio_options *options)
 {
 	uint64_t least, wanted, free_bytes;
+	const char *wrong = testio_directory_wrong(options->directory);
 	struct statvfs system;
-	struct stat status;
 
+	if (!wrong && statvfs(options->directory, &system) < 0)
+		wrong = strerror(errno);
+	if (wrong)
+		return testio_failed(STATUS_FAILED, "%s: %s", options->directory, wrong);
 	bytes_range(options, &least, &wanted);
-	if (stat(options->directory, &status) < 0 || statvfs(options->directory, &system) < 0)
-		return testio_failed(STATUS_FAILED, "%s: %s", options->directory, strerror(errno));
-	if (!S_ISDIR(status.st_mode))
-		return testio_failed(STATUS_FAILED, "%s: it is no directory", options->directory);
 	free_bytes = (uint64_t)system.f_bavail * system.f_frsize;
 	/* Without blocks it does not say how large it is, as ramfs. */
 	if (wanted <= free_bytes || system.f_blocks == 0)

@@ -7,44 +7,39 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/base/arguments.h"
 #include "tools/base/errors.h"
 #include "app/store/store.h"
 
 /* `k2hft testio`: how fast files are written and read, over buffer sizes and threads, by the receiver's own code. */
 
-#define TESTIO_LIST_MAX 16u
 #define TESTIO_THREADS_MAX 64u
 #define TESTIO_RUNS_MAX 1000u
 #define TESTIO_FILE_NAME "test.io"
-#define TESTIO_QUESTIONS 11u
+#define TESTIO_PATH_ROOM 4096u
 
 enum testio_way { TESTIO_WRITE, TESTIO_READ, TESTIO_WAYS };
-
-struct testio_list {
-	uint64_t values[TESTIO_LIST_MAX];
-	size_t count;
-};
 
 struct testio_options {
 	const char *directory;
 	uint64_t file_mb; /* 1,000,000 bytes each */
 	uint64_t limit_s, runs, files;
-	struct testio_list buffers_kb; /* 1,024 bytes each */
-	struct testio_list threads;
-	struct k2i_store_options store; /* without write_bytes */
+	struct number_list buffers_kb; /* 1,024 bytes each */
+	struct number_list threads;
+	uint64_t direct, mode, cache, way; /* places of words, of which several mean the same */
+	struct k2i_store_options store;    /* made of these, without write_bytes */
 	bool ways[TESTIO_WAYS];
-	bool help, quiet;
-	const char *tsv, *json;              /* files; NULL: none */
-	const char *given[TESTIO_QUESTIONS]; /* on the command line; NULL: was not */
-	char *answer;                        /* memory of a directory that was typed */
+	bool help, quiet, ask, ask_all;
+	const char *tsv, *json; /* files; NULL: none */
+	char *answer;           /* memory of a directory that was typed */
 };
 
 /* STATUS_OK, also if it was help; or STATUS_WRONG with the message. */
 int testio_options_parse(int argc, char **argv, struct testio_options *options);
-/* Asks for everything, with what is set as the default; an answer that is none is asked for again. */
+/* Asks, with what is set as the default; an answer that is none is asked for again. */
 int testio_options_ask(struct testio_options *options, FILE *input, FILE *output);
-/* "4,16": numbers from `minimum` to `maximum`. -EINVAL. */
-int testio_list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct testio_list *list);
+/* Why no file can be made there; NULL: it seems that one can. */
+const char *testio_directory_wrong(const char *directory);
 
 /* A run of a cell. */
 struct testio_cell {
@@ -73,7 +68,7 @@ int testio_signals_catch(void);
 
 struct testio_results {
 	/* Means, by buffer size and threads; negative: not measured. */
-	double rates[TESTIO_WAYS][TESTIO_LIST_MAX][TESTIO_LIST_MAX];
+	double rates[TESTIO_WAYS][NUMBER_LIST_MAX][NUMBER_LIST_MAX];
 };
 
 /* Whether any cell was. */

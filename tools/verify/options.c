@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <k2hft/frame.h>
 
+#include "tools/base/arguments.h"
 #include "tools/base/numbers.h"
 #include "tools/verify/verify.h"
 #include "tools/verify/record.h"
@@ -20,56 +22,72 @@
 #define SECONDS_MAX (UINT64_C(10) * 365 * 86400)
 #define RATE_MAX UINT64_C(1000000000)
 #define BYTES_MAX (UINT64_MAX / 2)
+#define SIZE_NEEDED "one or two lengths are needed, as 100 or 10-64K, from 10 to 64M bytes"
+#define RUN_NEEDED "6 hexadecimal digits are needed, or - for records without run"
+_Static_assert(VERIFY_COMPACT_BYTES_MIN == 10 && VERIFY_RECORD_BYTES_MAX == 64u << 20, "SIZE_NEEDED says so");
 
-enum type { FLAG, NUMBER, BYTES, TEXT, ONCE, EXPECTATION };
-enum job { BOTH, MAKE, READ };
+enum { MAKE = 1, READ = 2 };
 
-static const struct setting {
-	const char *name;
-	int letter; /* or 0 */
-	enum type type;
-	enum job job;
-	size_t at; /* in struct verify_options */
-	uint64_t minimum, maximum;
-} settings[] = {
-#define AT(field) offsetof(struct verify_options, field)
-	{"allow-missing-tail", 0, FLAG, READ, AT(allow_missing_tail), 0, 0},
-	{"append", 0, FLAG, MAKE, AT(append), 0, 0},
-	{"append-each", 0, FLAG, MAKE, AT(append_each), 0, 0},
-	{"attach", 0, ONCE, MAKE, AT(attach), 0, 0},
-	{"bytes", 0, BYTES, MAKE, AT(bytes), 1, BYTES_MAX},
-	{"config", 'c', ONCE, MAKE, AT(config), 0, 0},
-	{"count", 'n', NUMBER, MAKE, AT(count), 1, VERIFY_COUNTER_MAX},
-	{"expect", 0, EXPECTATION, READ, 0, 0, 0},
-	{"expect-all", 0, NUMBER, READ, AT(expected_all), 0, VERIFY_COUNTER_MAX},
-	{"first", 0, NUMBER, BOTH, AT(first), 1, VERIFY_COUNTER_MAX},
-	{"help", 'h', FLAG, BOTH, AT(help), 0, 0},
-	{"json", 0, FLAG, BOTH, AT(json), 0, 0},
-	{"limit", 0, NUMBER, READ, AT(limit), 0, UINT32_MAX},
-	{"make", 0, FLAG, BOTH, AT(make), 0, 0},
-	{"only", 0, FLAG, READ, AT(only), 0, 0},
-	{"prefix", 0, FLAG, READ, AT(prefix), 0, 0},
-	{"producer", 0, NUMBER, MAKE, AT(producer), 1, VERIFY_PRODUCER_MAX},
-	{"producers", 0, NUMBER, BOTH, AT(producers), 1, VERIFY_PRODUCER_MAX},
-	{"quiet", 'q', FLAG, BOTH, AT(quiet), 0, 0},
-	{"rate", 0, NUMBER, MAKE, AT(rate), 1, RATE_MAX},
-	{"receiver", 'r', ONCE, MAKE, AT(receiver), 0, 0},
-	{"reopen", 0, FLAG, MAKE, AT(reopen), 0, 0},
-	{"ring", 0, TEXT, MAKE, AT(ring_path), 0, 0},
-	{"run", 0, ONCE, READ, AT(run_text), 0, 0},
-	{"seconds", 0, NUMBER, MAKE, AT(seconds), 1, SECONDS_MAX},
-	{"seed", 0, NUMBER, MAKE, AT(seed), 0, UINT64_MAX},
-	{"shared", 0, FLAG, MAKE, AT(shared), 0, 0},
-	{"size", 0, TEXT, MAKE, AT(size_text), 0, 0},
-	{"stream", 't', ONCE, MAKE, AT(stream), 0, 0},
-	{"sync", 0, FLAG, MAKE, AT(sync), 0, 0},
-	{"table", 0, FLAG, BOTH, AT(table), 0, 0},
-	{"timeout", 0, NUMBER, MAKE, AT(timeout_s), 0, TIMEOUT_S_MAX},
-	{"write-bytes", 0, BYTES, MAKE, AT(write_bytes), 1, VERIFY_RECORD_BYTES_MAX},
-#undef AT
+/* PRODUCER=COUNT */
+static int expectation_take(void *of, const char *text)
+{
+	struct verify_options *options = of;
+	struct verify_expectation *expected =
+		reallocarray(options->expected, (size_t)options->expected_count + 1, sizeof(*expected));
+	const char *equals = strchr(text, '=');
+	char producer[24] = "";
+
+	if (!expected)
+		return -ENOMEM;
+	options->expected = expected;
+	expected += options->expected_count;
+	if (equals && (size_t)(equals - text) < sizeof(producer))
+		memcpy(producer, text, (size_t)(equals - text));
+	if (!equals || number_parse(producer, 1, VERIFY_PRODUCER_MAX, &expected->producer) ||
+	    number_parse(equals + 1, 0, VERIFY_COUNTER_MAX, &expected->count))
+		return -EINVAL;
+	options->expected_count++;
+	return 0;
+}
+
+#define AT(field) .at = offsetof(struct verify_options, field)
+static const struct command_option settings[] = {
+	COMMAND_OPTION("allow-missing-tail", 0, FLAG, READ, AT(allow_missing_tail)),
+	COMMAND_OPTION("append", 0, FLAG, MAKE, AT(append)),
+	COMMAND_OPTION("append-each", 0, FLAG, MAKE, AT(append_each)),
+	COMMAND_OPTION("attach", 0, TEXT, MAKE, AT(attach)),
+	COMMAND_OPTION("bytes", 0, SIZE, MAKE, AT(bytes), OPTION_RANGE(1, BYTES_MAX)),
+	COMMAND_OPTION("config", 'c', TEXT, MAKE, AT(config)),
+	COMMAND_OPTION("count", 'n', NUMBER, MAKE, AT(count), OPTION_RANGE(1, VERIFY_COUNTER_MAX)),
+	COMMAND_OPTION("expect", 0, CALL, READ, .needed = "PRODUCER=COUNT is needed", .take = expectation_take),
+	COMMAND_OPTION("expect-all", 0, NUMBER, READ, AT(expected_all), OPTION_RANGE(0, VERIFY_COUNTER_MAX)),
+	COMMAND_OPTION("first", 0, NUMBER, MAKE | READ, AT(first), OPTION_RANGE(1, VERIFY_COUNTER_MAX)),
+	COMMAND_OPTION("help", 'h', HELP, MAKE | READ, AT(help)),
+	COMMAND_OPTION("json", 0, FLAG, MAKE | READ, AT(json)),
+	COMMAND_OPTION("limit", 0, NUMBER, READ, AT(limit), OPTION_RANGE(0, UINT32_MAX)),
+	COMMAND_OPTION("make", 0, FLAG, MAKE | READ, AT(make)),
+	COMMAND_OPTION("only", 0, FLAG, READ, AT(only)),
+	COMMAND_OPTION("prefix", 0, FLAG, READ, AT(prefix)),
+	COMMAND_OPTION("producer", 0, NUMBER, MAKE, AT(producer), OPTION_RANGE(1, VERIFY_PRODUCER_MAX)),
+	COMMAND_OPTION("producers", 0, NUMBER, MAKE | READ, AT(producers), OPTION_RANGE(1, VERIFY_PRODUCER_MAX)),
+	COMMAND_OPTION("quiet", 'q', FLAG, MAKE | READ, AT(quiet)),
+	COMMAND_OPTION("rate", 0, NUMBER, MAKE, AT(rate), OPTION_RANGE(1, RATE_MAX)),
+	COMMAND_OPTION("receiver", 'r', TEXT, MAKE, AT(receiver), .needed = RECEIVER_NEEDED),
+	COMMAND_OPTION("reopen", 0, FLAG, MAKE, AT(reopen)),
+	COMMAND_OPTION("ring", 0, TEXT, MAKE, AT(ring_path)),
+	COMMAND_OPTION("run", 0, TEXT, READ, AT(run_text), .needed = RUN_NEEDED),
+	COMMAND_OPTION("seconds", 0, NUMBER, MAKE, AT(seconds), OPTION_RANGE(1, SECONDS_MAX)),
+	COMMAND_OPTION("seed", 0, NUMBER, MAKE, AT(seed), OPTION_RANGE(0, UINT64_MAX)),
+	COMMAND_OPTION("shared", 0, FLAG, MAKE, AT(shared)),
+	COMMAND_OPTION("size", 0, TEXT, MAKE, AT(size_text), .needed = SIZE_NEEDED),
+	COMMAND_OPTION("stream", 't', TEXT, MAKE, AT(stream), .needed = "a path is needed"),
+	COMMAND_OPTION("sync", 0, FLAG, MAKE, AT(sync)),
+	COMMAND_OPTION("table", 0, FLAG, MAKE | READ, AT(table)),
+	COMMAND_OPTION("timeout", 0, NUMBER, MAKE, AT(timeout_s), OPTION_RANGE(0, TIMEOUT_S_MAX)),
+	COMMAND_OPTION("write-bytes", 0, SIZE, MAKE, AT(write_bytes), OPTION_RANGE(1, VERIFY_RECORD_BYTES_MAX)),
 };
+#undef AT
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-#define FIRST_LONG 256
 
 static int usage_error(void)
 {
@@ -77,88 +95,13 @@ static int usage_error(void)
 	return STATUS_WRONG;
 }
 
-/* PRODUCER=COUNT */
-static int expectation_take(struct verify_options *options, const char *text)
-{
-	struct verify_expectation *expected =
-		reallocarray(options->expected, (size_t)options->expected_count + 1, sizeof(*expected));
-	const char *equals = strchr(text, '=');
-	char producer[24] = "";
-
-	if (!expected)
-		return verify_failed(STATUS_FAILED, "%s", strerror(ENOMEM));
-	options->expected = expected;
-	expected += options->expected_count;
-	if (equals && (size_t)(equals - text) < sizeof(producer))
-		memcpy(producer, text, (size_t)(equals - text));
-	if (!equals || number_parse(producer, 1, VERIFY_PRODUCER_MAX, &expected->producer) ||
-	    number_parse(equals + 1, 0, VERIFY_COUNTER_MAX, &expected->count))
-		return verify_failed(STATUS_WRONG, "--expect %s: PRODUCER=COUNT is needed", text);
-	options->expected_count++;
-	return STATUS_OK;
-}
-
-static int setting_take(struct verify_options *options, const struct setting *setting, const char *text)
-{
-	void *field = (char *)options + setting->at;
-
-	switch (setting->type) {
-	case FLAG:
-		*(bool *)field = true;
-		return STATUS_OK;
-	case EXPECTATION:
-		return expectation_take(options, text);
-	case TEXT:
-		break;
-	case ONCE: /* of a second one nothing would be seen */
-		if (*(const char **)field)
-			return verify_failed(STATUS_WRONG, "--%s %s: %s was given before", setting->name, text,
-					     *(const char **)field);
-		break;
-	default:
-		if ((setting->type == BYTES ? size_parse : number_parse)(text, setting->minimum, setting->maximum,
-									 field) == 0)
-			return STATUS_OK;
-		return verify_failed(STATUS_WRONG, "--%s %s: a number from %" PRIu64 " to %" PRIu64 " is needed",
-				     setting->name, text, setting->minimum, setting->maximum);
-	}
-	*(const char **)field = text;
-	return STATUS_OK;
-}
-
-static const struct setting *setting_of(int option)
+/* An option of the job that is not done; NULL: there is none. */
+static const char *alien_find(unsigned job, uint64_t given)
 {
 	for (size_t at = 0; at < SETTINGS; at++)
-		if (settings[at].letter == option || option == FIRST_LONG + (int)at)
-			return settings + at;
+		if ((given >> at & 1) && !(settings[at].jobs & job))
+			return settings[at].name;
 	return NULL;
-}
-
-/* `*alien` becomes an option of the job that is not done. */
-static int settings_take(struct verify_options *options, int argc, char **argv, const char **alien)
-{
-	struct option long_options[SETTINGS + 1] = {0};
-	const char *of_make = NULL, *of_read = NULL;
-	int option, status = STATUS_OK;
-
-	for (size_t at = 0; at < SETTINGS; at++)
-		long_options[at] =
-			(struct option){.name = settings[at].name,
-					.has_arg = settings[at].type == FLAG ? no_argument : required_argument,
-					.val = FIRST_LONG + (int)at};
-	while (status == STATUS_OK && (option = getopt_long(argc, argv, "n:r:c:t:qh", long_options, NULL)) != -1) {
-		const struct setting *setting = setting_of(option);
-
-		if (!setting) /* getopt has said what is wrong */
-			return usage_error();
-		if (setting->job == MAKE)
-			of_make = setting->name;
-		if (setting->job == READ)
-			of_read = setting->name;
-		status = setting_take(options, setting, optarg);
-	}
-	*alien = options->make ? of_read : of_make;
-	return status;
 }
 
 static int size_check(struct verify_options *options)
@@ -173,9 +116,7 @@ static int size_check(struct verify_options *options)
 		memcpy(minimum, text, (size_t)(dash - text));
 	if (size_parse(dash ? minimum : text, VERIFY_COMPACT_BYTES_MIN, VERIFY_RECORD_BYTES_MAX, &options->size_min) ||
 	    size_parse(dash ? dash + 1 : text, options->size_min, VERIFY_RECORD_BYTES_MAX, &options->size_max))
-		return verify_failed(STATUS_WRONG,
-				     "--size %s: one or two lengths are needed, as 100 or 10-64K, from %u to 64M bytes",
-				     text, VERIFY_COMPACT_BYTES_MIN);
+		return verify_failed(STATUS_WRONG, "--size %s: " SIZE_NEEDED, text);
 	return STATUS_OK;
 }
 
@@ -243,9 +184,7 @@ static int read_check(struct verify_options *options)
 		return usage_error();
 	}
 	if (options->run_text && verify_run_parse(options->run_text, &options->run))
-		return verify_failed(STATUS_WRONG,
-				     "--run %s: 6 hexadecimal digits are needed, or - for records without run",
-				     options->run_text);
+		return verify_failed(STATUS_WRONG, "--run %s: " RUN_NEEDED, options->run_text);
 	for (size_t at = 0; at < options->expected_count; at++)
 		above |= options->expected[at].count > most;
 	if (above)
@@ -253,9 +192,11 @@ static int read_check(struct verify_options *options)
 	return STATUS_OK;
 }
 
-int verify_options_parse(struct verify_options *options, int argc, char **argv)
+int verify_options_parse(struct verify_options *options, const char *help, int argc, char **argv)
 {
-	const char *alien = NULL;
+	const struct command_options known = {"verify", help, settings, SETTINGS};
+	const char *alien;
+	uint64_t given;
 	int status;
 
 	*options = (struct verify_options){.first = 1,
@@ -267,9 +208,10 @@ int verify_options_parse(struct verify_options *options, int argc, char **argv)
 					   .timeout_s = TIMEOUT_S_DEFAULT};
 	if (getrandom(&options->seed, sizeof(options->seed), 0) != (ssize_t)sizeof(options->seed))
 		return verify_failed(STATUS_FAILED, "getrandom: %s", strerror(errno));
-	status = settings_take(options, argc, argv, &alien);
+	status = command_options_take(&known, options, argc, argv, &given);
 	if (status || options->help)
 		return status;
+	alien = alien_find(options->make ? MAKE : READ, given);
 	if (alien)
 		verify_error("--%s is %s --make", alien, options->make ? "not for" : "for");
 	else if (options->json && options->table)

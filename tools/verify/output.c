@@ -23,8 +23,7 @@ static int sender_options_make(const struct verify_options *options, struct veri
 			return verify_failed(STATUS_WRONG, "%s", message[0] ? message : strerror(-status));
 	} else if (receiver_parse(options->receiver, RECEIVER_PORT_DEFAULT, sender->receiver, &made->host,
 				  &made->port)) {
-		return verify_failed(STATUS_WRONG, "-r %s: HOST or HOST:PORT is needed, with a port from 1 to 65535",
-				     options->receiver);
+		return verify_failed(STATUS_WRONG, "--receiver %s: " RECEIVER_NEEDED, options->receiver);
 	}
 	if (options->ring_path) {
 		made->ring_path = options->ring_path;

@@ -2,7 +2,6 @@
 /* k2hft verify: makes records that can be told apart, and checks what arrived of them. */
 #include "tools/verify/verify.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/base/numbers.h"
@@ -55,11 +54,9 @@ static const char help[] =
 int k2i_command_verify(int argc, char **argv)
 {
 	struct verify_options options;
-	int status = verify_options_parse(&options, argc, argv);
+	int status = verify_options_parse(&options, help, argc, argv);
 
-	if (status == STATUS_OK && options.help)
-		(void)fputs(help, stdout);
-	else if (status == STATUS_OK)
+	if (status == STATUS_OK && !options.help)
 		status = options.make ? verify_make(&options) : verify_read(&options);
 	free(options.expected);
 	return status;

@@ -44,7 +44,7 @@ struct verify_options {
 #define VERIFY_ANY_NUMBER UINT64_MAX
 
 /* options.c: STATUS_OK, or STATUS_WRONG or STATUS_FAILED with the message. `expected` is the caller's to free. */
-int verify_options_parse(struct verify_options *options, int argc, char **argv);
+int verify_options_parse(struct verify_options *options, const char *help, int argc, char **argv);
 
 /* make.c, read.c: exit status, with the message. */
 int verify_make(const struct verify_options *options);

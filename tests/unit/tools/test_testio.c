@@ -26,25 +26,33 @@ static int parsed(const char *line, struct testio_options *options)
 	return testio_options_parse(count, arguments, options);
 }
 
+static int list_parse(const char *text, uint64_t minimum, uint64_t maximum, struct number_list *list)
+{
+	const struct command_option option = {.type = OPTION_LIST, .minimum = minimum, .maximum = maximum};
+	char wrong[OPTION_WRONG_ROOM];
+
+	return command_option_set(&option, list, text, wrong);
+}
+
 static void lists_are_numbers_with_commas(void **state)
 {
-	struct testio_list list;
+	struct number_list list;
 
 	(void)state;
-	assert_int_equal(testio_list_parse("4", 1, 9, &list), 0);
+	assert_int_equal(list_parse("4", 1, 9, &list), 0);
 	assert_int_equal(list.count, 1);
-	assert_int_equal(testio_list_parse("1,2, 9", 1, 9, &list), 0);
+	assert_int_equal(list_parse("1,2, 9", 1, 9, &list), 0);
 	assert_int_equal(list.count, 3);
 	assert_int_equal(list.values[2], 9);
-	assert_int_equal(testio_list_parse("", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse("1,", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse("1,10", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse("1,x", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse("1 2", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse("1, 2 x", 1, 9, &list), -EINVAL);
-	assert_int_equal(testio_list_parse(" 1 , 2 ", 1, 9, &list), 0);
+	assert_int_equal(list_parse("", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse("1,", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse("1,10", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse("1,x", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse("1 2", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse("1, 2 x", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse(" 1 , 2 ", 1, 9, &list), 0);
 	assert_int_equal(list.count, 2);
-	assert_int_equal(testio_list_parse("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", 1, 9, &list), -EINVAL);
+	assert_int_equal(list_parse("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", 1, 9, &list), -EINVAL);
 }
 
 static void defaults_are_filecatalysts(void **state)
@@ -113,6 +121,7 @@ static int asked(char *answers, struct testio_options *options, char **said)
 	int status;
 
 	assert_int_equal(parsed("-n 3 .", options), STATUS_OK);
+	options->ask_all = true;
 	status = testio_options_ask(options, input, output);
 	(void)fclose(input);
 	(void)fclose(output);
@@ -121,13 +130,13 @@ static int asked(char *answers, struct testio_options *options, char **said)
 
 static void answers_are_taken(void **state)
 {
-	char answers[] = "/mnt\n10000\n\nmany\n2\n4,16\n1,2\n\nyes\nrwd\n\nboth\n";
+	char answers[] = "/tmp\n10000\n\nmany\n2\n4,16\n1,2\n\nyes\nrwd\n\nboth\n";
 	struct testio_options options;
 	char *said;
 
 	(void)state;
 	assert_int_equal(asked(answers, &options, &said), STATUS_OK);
-	assert_string_equal(options.directory, "/mnt");
+	assert_string_equal(options.directory, "/tmp");
 	assert_int_equal(options.file_mb, 10000);
 	assert_int_equal(options.limit_s, 60);
 	assert_int_equal(options.runs, 2);
@@ -145,7 +154,7 @@ static void answers_are_taken(void **state)
 
 static void no_answer_ends_it(void **state)
 {
-	char answers[] = "/mnt\n10\n";
+	char answers[] = "/tmp\n10\n";
 	struct testio_options options;
 	char *said;
 
