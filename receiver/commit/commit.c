@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define QUARANTINE "the quarantine" /* in `failed`, beside K2I_GROUP_LEDGER and what a sink says */
@@ -52,16 +53,61 @@ int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *
 	return error;
 }
 
-const struct k2i_group *k2i_committer_group(const struct k2i_committer *committer)
+uint64_t k2i_commit_position(const struct k2i_ledger_ring *rows, uint32_t sink_count)
+{
+	uint64_t least = rows[0].position;
+	uint32_t i;
+
+	for (i = 1; i < sink_count; i++)
+		least = rows[i].position < least ? rows[i].position : least;
+	return least;
+}
+
+static void counts_add(struct k2i_commit_counts *sum, const struct k2i_commit_counts *counts)
+{
+	sum->position = counts->position;
+	sum->chunks += counts->chunks;
+	sum->records += counts->records;
+	sum->bytes += counts->bytes;
+}
+
+/* The groups of all sinks are taken: that of the sink that was furthest behind has all chunks. */
+static void groups_wait(const struct k2i_committer *committer, struct k2i_commit *commit)
 {
 	const struct k2i_group *most = &committer->groups[0];
+	struct k2i_commit_counts counts;
 	uint32_t i;
 
 	for (i = 1; i < sink_count(committer); i++) {
 		if (committer->groups[i].entry_count > most->entry_count)
 			most = &committer->groups[i];
 	}
-	return most;
+	counts = (struct k2i_commit_counts){commit->position, most->entry_count, most->record_count,
+					    most->payload_bytes};
+	if (commit->waiting_count < K2I_COMMIT_WAITING_MAX)
+		commit->waiting[commit->waiting_count++] = counts;
+	else
+		counts_add(&commit->waiting[K2I_COMMIT_WAITING_MAX - 1], &counts);
+}
+
+/* Counts groups that every sink has committed. */
+static void groups_count(const struct k2i_committer *committer, struct k2i_commit *commit)
+{
+	struct k2i_counters *counters = committer->destination->counters;
+	uint64_t position = k2i_commit_position(commit->rows, sink_count(committer));
+	struct k2i_commit_counts sum = {0};
+	unsigned done = 0;
+
+	while (done < commit->waiting_count && commit->waiting[done].position <= position)
+		counts_add(&sum, &commit->waiting[done++]);
+	if (!done)
+		return;
+	commit->waiting_count -= done;
+	memmove(commit->waiting, commit->waiting + done, commit->waiting_count * sizeof(commit->waiting[0]));
+	counts_add(&commit->counts, &sum);
+	k2i_count(&counters->chunks, sum.chunks);
+	k2i_count(&counters->records, sum.records);
+	k2i_count(&counters->bytes, sum.bytes);
 }
 
 void k2i_committer_abort(struct k2i_committer *committer)
@@ -109,19 +155,35 @@ static int ledger_enter(const struct k2i_destination *destination, struct k2i_le
 	return error;
 }
 
+/* A sink that has a copy can't give it back; any other may find a target at fault only when it stores. */
+static int group_store_later(const struct k2i_destination *destination, struct k2i_group *group,
+			     const struct k2i_commit *commit)
+{
+	struct k2i_sink_report *report = malloc(sizeof(*report));
+	int result = report ? quarantine_put(destination, group, commit->rows[group->sink->number].uuid) : -ENOMEM;
+
+	if (!result) {
+		*report = (struct k2i_sink_report){
+			.owner = commit->owner, .sink = group->sink->number, .position = commit->position};
+		result = group->sink->ops->store(group, report);
+	}
+	if (result)
+		free(report);
+	return result;
+}
+
 /* Between the sink's begin and end. */
 static int group_store(const struct k2i_destination *destination, struct k2i_group *group,
 		       const struct k2i_commit *commit)
 {
 	const struct k2i_sink_ops *ops = group->sink->ops;
 	struct k2i_ledger_ring *row = &commit->rows[group->sink->number];
-	bool later = ops->traits & K2I_SINK_LATER;
-	/* A sink that has a copy can't give it back; any other may find a target at fault only when it stores. */
-	int result = later ? quarantine_put(destination, group, row->uuid) : 0;
+	int result;
 
-	if (!result)
-		result = ops->store(group, commit->owner, commit->position);
-	if (result || later)
+	if (ops->traits & K2I_SINK_LATER)
+		return group_store_later(destination, group, commit);
+	result = ops->store(group, NULL);
+	if (result)
 		return result;
 	result = quarantine_put(destination, group, row->uuid);
 	if (!result)
@@ -151,7 +213,6 @@ static int group_commit(const struct k2i_destination *destination, struct k2i_gr
 int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *commit)
 {
 	const struct k2i_destination *destination = committer->destination;
-	const struct k2i_group *group = k2i_committer_group(committer);
 	int result, worst = 0;
 	uint32_t i;
 
@@ -168,9 +229,8 @@ int k2i_committer_commit(struct k2i_committer *committer, struct k2i_commit *com
 			(void)snprintf(committer->failed, sizeof(committer->failed), "%s", committer->groups[i].failed);
 	}
 	if (!worst) {
-		k2i_count(&destination->counters->chunks, group->entry_count);
-		k2i_count(&destination->counters->records, group->record_count);
-		k2i_count(&destination->counters->bytes, group->payload_bytes);
+		groups_wait(committer, commit);
+		groups_count(committer, commit);
 	}
 	k2i_committer_abort(committer);
 	return worst;
@@ -186,6 +246,7 @@ int k2i_committer_enter(struct k2i_committer *committer, struct k2i_commit *comm
 		if (commit->stored[i] > commit->rows[i].position)
 			error = ledger_enter(committer->destination, &commit->rows[i], commit, commit->stored[i], NULL);
 	}
+	groups_count(committer, commit);
 	if (error)
 		(void)snprintf(committer->failed, sizeof(committer->failed), K2I_GROUP_LEDGER);
 	return error;

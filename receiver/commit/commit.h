@@ -24,6 +24,13 @@ struct k2i_committer {
 	char failed[K2HFT_STREAM_PATH_BYTES_MAX + 1]; /* the place that the last commit could not write; "": it could */
 };
 
+struct k2i_commit_counts {
+	uint64_t position; /* behind the chunks; not of a sum */
+	uint64_t chunks, records, bytes;
+};
+
+#define K2I_COMMIT_WAITING_MAX 16u /* more groups are counted together */
+
 /* How far the sinks are with what one connection brings. */
 struct k2i_commit {
 	struct k2i_owner owner;
@@ -35,6 +42,9 @@ struct k2i_commit {
 	 * LATER.
 	 */
 	uint64_t taken[K2I_SINKS_MAX], stored[K2I_SINKS_MAX];
+	struct k2i_commit_counts counts;                          /* all that every sink has stored */
+	struct k2i_commit_counts waiting[K2I_COMMIT_WAITING_MAX]; /* a sink has a copy, and has not stored it */
+	unsigned waiting_count;
 };
 
 /* Errors as the sinks' thread_open. It wants k2i_committer_free in any case. */
@@ -44,8 +54,8 @@ void k2i_committer_free(struct k2i_committer *committer);
 /* Adds a chunk to the group of each sink that does not have it. As k2i_group_add; on an error it is in none. */
 int k2i_committer_add(struct k2i_committer *committer, const struct k2i_commit *commit, struct k2i_stream *stream,
 		      const struct k2hft_chunk_view *view);
-/* The counts of the chunks that were added: those of the sink that is furthest behind are all of them. */
-const struct k2i_group *k2i_committer_group(const struct k2i_committer *committer);
+/* The least position of a ring's rows: every sink has committed all before it. */
+uint64_t k2i_commit_position(const struct k2i_ledger_ring *rows, uint32_t sink_count);
 
 /*
  * Has each sink store its group (which can be empty), and enters it in the ledger with the ring's new position. A sink

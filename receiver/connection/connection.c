@@ -216,7 +216,7 @@ static void stall_update(struct k2i_connection *connection, enum k2i_session_res
 static enum k2i_session_result input_take(struct k2i_connection *connection)
 {
 	struct k2i_buffer *buffer = &connection->buffer;
-	uint64_t payload_bytes = connection->session.payload_bytes;
+	uint64_t bytes = connection->session.commit.counts.bytes;
 	enum k2i_session_result result;
 	size_t consumed;
 
@@ -226,7 +226,7 @@ static enum k2i_session_result input_take(struct k2i_connection *connection)
 		connection->frame_ns = connection->moved_ns = k2i_clock_now_ns();
 	if (connection->session.state == K2I_SESSION_GREETED || connection->session.state == K2I_SESSION_OPEN)
 		ungreeted_remove(connection);
-	if (connection->session.payload_bytes != payload_bytes) {
+	if (connection->session.commit.counts.bytes != bytes) {
 		connection->proved_ns = k2i_clock_now_ns();
 		k2i_peer_wrote(&connection->shown, connection->proved_ns);
 	}

@@ -22,15 +22,14 @@
 #define TICK_NS UINT64_C(1000000000)
 #define STARVED_TICK_US 200000
 
-enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_STORED, MESSAGE_READY, MESSAGE_STOP };
+enum message_kind { MESSAGE_SERVE, MESSAGE_FENCE, MESSAGE_ADMIT, MESSAGE_READY, MESSAGE_STOP };
 
 struct message { /* for a loop, from any thread */
 	struct message *next;
 	enum message_kind kind;
-	uint64_t id;                   /* FENCE, ADMIT, STORED, READY */
-	struct k2i_sink_report report; /* STORED */
-	int descriptor;                /* SERVE */
-	bool crowded;                  /* SERVE: one too many */
+	uint64_t id;    /* FENCE, ADMIT, READY */
+	int descriptor; /* SERVE */
+	bool crowded;   /* SERVE: one too many */
 	char peer[K2I_PEER_BYTES_MAX];
 };
 
@@ -44,9 +43,10 @@ struct loop_whole { /* the whole of a struct k2i_loop */
 	struct event *woken, *tick;
 	uint64_t stop_ns, ticked_ns;
 	uint64_t watched; /* the loop's wait_count, as it was seen last */
-	/* Guards the messages. */
+	/* Guards what follows. */
 	pthread_mutex_t mutex;
 	struct message *first, **last;
+	struct k2i_sink_report *first_report, **last_report;
 };
 
 struct k2i_loops {
@@ -57,29 +57,45 @@ struct k2i_loops {
 
 /* Messages ------------------------------------------------------------------------------------------------------- */
 
-static void message_post(struct loop_whole *whole, struct message *message)
+static void loop_wake(struct loop_whole *whole)
 {
 	uint64_t one = 1;
 
+	/* It can't fail but when the counter is at its end: then the loop has been woken already. */
+	(void)!write(whole->wake, &one, sizeof(one));
+}
+
+static void message_post(struct loop_whole *whole, struct message *message)
+{
 	message->next = NULL;
 	(void)pthread_mutex_lock(&whole->mutex);
 	*whole->last = message;
 	whole->last = &message->next;
 	(void)pthread_mutex_unlock(&whole->mutex);
-	/* It can't fail but when the counter is at its end: then the loop has been woken already. */
-	(void)!write(whole->wake, &one, sizeof(one));
+	loop_wake(whole);
+}
+
+void k2i_loops_stored(struct k2i_sink_report *report)
+{
+	struct loop_whole *whole = report->owner.place;
+
+	report->next = NULL;
+	(void)pthread_mutex_lock(&whole->mutex);
+	*whole->last_report = report;
+	whole->last_report = &report->next;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	loop_wake(whole);
 }
 
 /* After each round of the syncer, from its thread. */
 static void loops_synced(void *argument)
 {
 	struct k2i_loops *loops = argument;
-	uint64_t one = 1;
 	unsigned i;
 
 	for (i = 0; i < loops->loop_count; i++) {
 		atomic_store(&loops->loops[i].synced, true);
-		(void)!write(loops->loops[i].wake, &one, sizeof(one)); /* as in message_post */
+		loop_wake(&loops->loops[i]);
 	}
 }
 
@@ -106,6 +122,33 @@ static struct message *messages_take(struct loop_whole *whole)
 	return first;
 }
 
+static struct k2i_sink_report *reports_take(struct loop_whole *whole)
+{
+	struct k2i_sink_report *first;
+
+	(void)pthread_mutex_lock(&whole->mutex);
+	first = whole->first_report;
+	whole->first_report = NULL;
+	whole->last_report = &whole->first_report;
+	(void)pthread_mutex_unlock(&whole->mutex);
+	return first;
+}
+
+/* The owner of a report can be gone. `handed`: else they are only freed. */
+static void reports_handle(struct loop_whole *whole, bool handed)
+{
+	struct k2i_sink_report *report, *next;
+	struct k2i_connection *connection;
+
+	for (report = reports_take(whole); report; report = next) {
+		next = report->next;
+		connection = handed ? k2i_connection_find(&whole->loop, report->owner.id) : NULL;
+		if (connection)
+			k2i_connection_stored(connection, report);
+		free(report);
+	}
+}
+
 static void loop_stop(struct loop_whole *whole)
 {
 	whole->loop.stopping = true;
@@ -128,8 +171,6 @@ static void message_handle(struct loop_whole *whole, const struct message *messa
 		k2i_connection_fence(connection);
 	else if (message->kind == MESSAGE_ADMIT)
 		k2i_connection_admit(connection);
-	else if (message->kind == MESSAGE_STORED)
-		k2i_connection_stored(connection, &message->report);
 	else
 		k2i_connection_ready(connection);
 }
@@ -154,6 +195,7 @@ static void on_wake(evutil_socket_t descriptor, short what, void *argument)
 		message_handle(whole, message);
 		free(message);
 	}
+	reports_handle(whole, true);
 	if (atomic_exchange(&whole->synced, false))
 		connections_each(whole, k2i_connection_synced);
 	stop_check(whole);
@@ -188,40 +230,31 @@ static void on_tick(evutil_socket_t descriptor, short what, void *argument)
 	stop_check(whole);
 }
 
-static void owner_post(struct k2i_owner owner, enum message_kind kind, const struct k2i_sink_report *report)
+static void owner_post(struct k2i_owner owner, enum message_kind kind)
 {
 	struct message *message = calloc(1, sizeof(*message));
 
-	/*
-	 * Without it the connection finds out by itself: it can't commit any more, times out, or has the next report.
-	 */
+	/* Without it the connection finds out by itself: it can't commit any more, times out, or tries again. */
 	if (!message)
 		return;
 	message->kind = kind;
 	message->id = owner.id;
-	if (report)
-		message->report = *report;
 	message_post(owner.place, message);
 }
 
 void k2i_loops_fence(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_FENCE, NULL);
-}
-
-void k2i_loops_stored(struct k2i_owner owner, const struct k2i_sink_report *report)
-{
-	owner_post(owner, MESSAGE_STORED, report);
+	owner_post(owner, MESSAGE_FENCE);
 }
 
 void k2i_loops_ready(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_READY, NULL);
+	owner_post(owner, MESSAGE_READY);
 }
 
 void k2i_loops_admit(struct k2i_owner owner)
 {
-	owner_post(owner, MESSAGE_ADMIT, NULL);
+	owner_post(owner, MESSAGE_ADMIT);
 }
 
 /* Threads -------------------------------------------------------------------------------------------------------- */
@@ -257,6 +290,7 @@ static int loop_start(struct loop_whole *whole, struct k2i_service *service)
 	(void)pthread_mutex_init(&whole->mutex, NULL);
 	(void)pthread_mutex_init(&whole->loop.shared.serving, NULL);
 	whole->last = &whole->first;
+	whole->last_report = &whole->first_report;
 	whole->loop.service = service;
 	k2i_buffer_pool_start(&whole->loop.buffers, &service->budget);
 	whole->loop.shared.rings = service->rings;
@@ -297,6 +331,7 @@ static void loop_free(struct loop_whole *whole)
 			(void)close(message->descriptor);
 		free(message);
 	}
+	reports_handle(whole, false);
 	if (whole->woken)
 		event_free(whole->woken);
 	if (whole->tick)
@@ -305,7 +340,6 @@ static void loop_free(struct loop_whole *whole)
 		event_base_free(whole->loop.base);
 	if (whole->wake >= 0)
 		(void)close(whole->wake);
-	k2i_committer_free(&whole->loop.committer);
 	k2i_buffer_pool_free(&whole->loop.buffers);
 	free(whole->loop.shared.raw);
 	free(whole->stop);
@@ -330,6 +364,7 @@ int k2i_loops_start(struct k2i_service *service, unsigned loop_count, struct k2i
 		error = -ENOMEM;
 	if (error) {
 		k2i_loops_stop(started);
+		k2i_loops_free(started);
 		return error;
 	}
 	/* Nobody can connect yet, so nobody waits for it. */
@@ -420,7 +455,16 @@ void k2i_loops_stop(struct k2i_loops *loops)
 			(void)pthread_join(loops->loops[i].thread, NULL);
 	}
 	k2i_syncer_listen(loops->service->syncer, NULL, NULL);
-	/* A connection can fence one of another loop until the last thread has ended. */
+	for (i = 0; i < loops->loop_count; i++)
+		k2i_committer_free(&loops->loops[i].loop.committer);
+}
+
+void k2i_loops_free(struct k2i_loops *loops)
+{
+	unsigned i;
+
+	if (!loops)
+		return;
 	for (i = 0; i < loops->loop_count; i++)
 		loop_free(&loops->loops[i]);
 	free(loops->loops);

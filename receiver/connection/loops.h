@@ -25,13 +25,15 @@ int k2i_loops_serve(struct k2i_loops *loops, int descriptor, const struct sockad
  * last time, that it is slow. A loop that moves answers them itself.
  */
 void k2i_loops_watch(struct k2i_loops *loops);
-/* Ends all connections in good order, and the threads. NULL is allowed. */
+/* Ends all connections in good order, and the threads. NULL is allowed, also below. */
 void k2i_loops_stop(struct k2i_loops *loops);
+/* Behind that, when the sinks are closed: until then they can hand reports back. */
+void k2i_loops_free(struct k2i_loops *loops);
 
 /* For k2i_rings_create: an owner's place is its loop. */
 void k2i_loops_fence(struct k2i_owner owner);
 /* For k2i_sinks_open, likewise. */
-void k2i_loops_stored(struct k2i_owner owner, const struct k2i_sink_report *report);
+void k2i_loops_stored(struct k2i_sink_report *report);
 void k2i_loops_ready(struct k2i_owner owner);
 /* For k2i_admission_open, likewise. */
 void k2i_loops_admit(struct k2i_owner owner);

@@ -404,6 +404,7 @@ int k2i_receiver_close(struct k2i_receiver *receiver)
 	k2i_syncer_stop(receiver->service.syncer);
 	k2i_secure_free(receiver->service.secure);
 	error = k2i_state_close(&receiver->state, receiver->started);
+	k2i_loops_free(receiver->loops);
 	if (receiver->started)
 		k2i_counters_log(&receiver->counters, K2HFT_LOG_INFO);
 	k2i_rings_free(receiver->service.rings);

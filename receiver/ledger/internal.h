@@ -15,7 +15,7 @@ struct k2i_ledger {
 	char *path; /* the directory's */
 	int directory, lock, log;
 	struct k2i_ledger_header header; /* the log's */
-	atomic_size_t ring_count;        /* the rows that are known */
+	atomic_size_t ring_count;        /* that are known */
 	/* Guards everything below. */
 	pthread_mutex_t mutex;
 	struct k2i_known known;

@@ -90,31 +90,35 @@ static void entry_settle(struct k2i_known *known, struct k2i_known_entry *entry)
 
 /* Rings ---------------------------------------------------------------------------------------------------------- */
 
-static bool row_matches(const struct k2i_ledger_ring *row, const uint8_t uuid[16], uint32_t sink)
-{
-	return row->sink == sink && memcmp(row->uuid, uuid, 16) == 0;
-}
-
-struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink)
+/* The row of a ring behind `last` (NULL: the first). */
+static struct k2i_known_ring *row_next(const struct k2i_known *known, const uint8_t uuid[16],
+				       const struct k2i_known_ring *last)
 {
 	uint64_t hash = k2i_table_hash(uuid, 16);
-	struct k2i_table_node *node = NULL;
-	struct k2i_known_ring *ring;
+	struct k2i_table_node *node = k2i_table_find(&known->rings, hash, last ? &last->node : NULL);
 
-	while ((node = k2i_table_find(&known->rings, hash, node)) != NULL) {
-		ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
-		if (row_matches(&ring->ring, uuid, sink))
-			return ring;
-	}
-	return NULL;
+	while (node && memcmp(K2I_TABLE_ENTRY(node, struct k2i_known_ring, node)->ring.uuid, uuid, 16) != 0)
+		node = k2i_table_find(&known->rings, hash, node);
+	return node ? K2I_TABLE_ENTRY(node, struct k2i_known_ring, node) : NULL;
+}
+
+struct k2i_known_ring *k2i_known_ring_find(const struct k2i_known *known, const uint8_t uuid[16], uint32_t sink)
+{
+	struct k2i_known_ring *row = row_next(known, uuid, NULL);
+
+	while (row && row->ring.sink != sink)
+		row = row_next(known, uuid, row);
+	return row;
 }
 
 struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink)
 {
 	struct k2i_known_ring *ring = k2i_known_ring_find(known, uuid, sink);
+	bool first;
 
 	if (ring)
 		return ring;
+	first = !row_next(known, uuid, NULL);
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return NULL;
@@ -124,6 +128,7 @@ struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8
 		free(ring);
 		return NULL;
 	}
+	known->ring_count += first;
 	return ring;
 }
 
@@ -131,24 +136,17 @@ void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring)
 {
 	entry_unlist(&ring->entry);
 	k2i_table_remove(&known->rings, &ring->node);
+	known->ring_count -= !row_next(known, ring->ring.uuid, NULL);
 	free(ring);
 }
 
 bool k2i_known_rows_forget(struct k2i_known *known, const uint8_t uuid[16])
 {
-	uint64_t hash = k2i_table_hash(uuid, 16);
-	struct k2i_table_node *node = NULL, *next;
-	struct k2i_known_ring *ring;
-	bool found = false;
+	struct k2i_known_ring *row = row_next(known, uuid, NULL);
+	bool found = row != NULL;
 
-	for (node = k2i_table_find(&known->rings, hash, NULL); node; node = next) {
-		next = k2i_table_find(&known->rings, hash, node);
-		ring = K2I_TABLE_ENTRY(node, struct k2i_known_ring, node);
-		if (memcmp(ring->ring.uuid, uuid, 16) != 0)
-			continue;
-		k2i_known_ring_forget(known, ring);
-		found = true;
-	}
+	for (; row; row = row_next(known, uuid, NULL))
+		k2i_known_ring_forget(known, row);
 	return found;
 }
 

@@ -41,10 +41,11 @@ struct k2i_known_file {
 
 struct k2i_known {
 	struct k2i_table rings, files;
+	size_t ring_count; /* a ring has a row for each sink */
 	struct k2i_known_entry *first[K2I_KNOWN_LIST_COUNT];
 };
 
-struct k2i_known_ring *k2i_known_ring_find(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
+struct k2i_known_ring *k2i_known_ring_find(const struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
 /* The place for a row, made if it is new; NULL: no memory. */
 struct k2i_known_ring *k2i_known_ring_place(struct k2i_known *known, const uint8_t uuid[16], uint32_t sink);
 void k2i_known_ring_forget(struct k2i_known *known, struct k2i_known_ring *ring);

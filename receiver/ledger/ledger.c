@@ -244,7 +244,7 @@ void k2i_ledger_files_unsynced(struct k2i_ledger *ledger,
 /* For who asks how many there are, without waiting for a rewrite. */
 static void rings_counted(struct k2i_ledger *ledger)
 {
-	atomic_store_explicit(&ledger->ring_count, ledger->known.rings.count, memory_order_relaxed);
+	atomic_store_explicit(&ledger->ring_count, ledger->known.ring_count, memory_order_relaxed);
 }
 
 void k2i_ledger_fall_back(struct k2i_ledger *ledger)

@@ -97,7 +97,7 @@ void k2i_ledger_fall_back(struct k2i_ledger *ledger);
  */
 int k2i_ledger_begin(struct k2i_ledger *ledger);
 
-/* The number of all rows that are known. Waits for nothing. */
+/* The number of rings that are known. Waits for nothing. */
 size_t k2i_ledger_ring_count(const struct k2i_ledger *ledger);
 /* A ring's last commit by a sink; false: not known. */
 bool k2i_ledger_find(struct k2i_ledger *ledger, const uint8_t uuid[16], uint32_t sink, struct k2i_ledger_ring *ring);

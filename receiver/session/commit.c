@@ -4,25 +4,16 @@
 #include "receiver/session/report.h"
 #include "receiver/session/sync.h"
 
-struct group_counts { /* a group's */
-	uint64_t chunks, records, payload_bytes;
-};
-
 static uint32_t sink_count(const struct k2i_session *session)
 {
 	return session->shared->committer->destination->sinks.count;
 }
 
 /* All sinks have what was received. */
-static void session_taken(struct k2i_session *session, const struct group_counts *group)
+static void session_taken(struct k2i_session *session)
 {
-	struct k2i_counters *counters = session->shared->counters;
-
-	session->chunk_count += group->chunks;
-	session->record_count += group->records;
-	session->payload_bytes += group->payload_bytes;
 	session->duplicate_count += session->pending_duplicates;
-	k2i_count(&counters->frames, session->pending_frames);
+	k2i_count(&session->shared->counters->frames, session->pending_frames);
 	if (session->pending_duplicates)
 		k2i_session_report_duplicates(session);
 	session->pending_frames = session->pending_duplicates = 0;
@@ -57,7 +48,7 @@ static void sinks_look(struct k2i_session *session)
 	uint32_t i;
 
 	session->taken = least_taken(session);
-	session->committed = k2i_ring_committed(session->ring, sink_count(session));
+	session->committed = k2i_commit_position(session->ring->rows, sink_count(session));
 	for (i = 0; i < sink_count(session); i++) {
 		if (session->number < session->ring->rows[i].number)
 			session->number = session->ring->rows[i].number;
@@ -82,8 +73,6 @@ static int commit_entered(struct k2i_session *session)
 
 int k2i_session_commit(struct k2i_session *session)
 {
-	const struct k2i_group *group = k2i_committer_group(session->shared->committer);
-	const struct group_counts counts = {group->entry_count, group->record_count, group->payload_bytes};
 	uint64_t committed = session->committed;
 	bool entered;
 	int result;
@@ -91,7 +80,7 @@ int k2i_session_commit(struct k2i_session *session)
 	if (session->expected == session->taken && !session->reported) {
 		if (!session->pending_frames)
 			return 0;
-		session_taken(session, &counts);
+		session_taken(session);
 		ack_want(session, false);
 		return 0;
 	}
@@ -110,7 +99,7 @@ int k2i_session_commit(struct k2i_session *session)
 		k2i_ring_leave(session->ring);
 	}
 	if (!result)
-		session_taken(session, &counts);
+		session_taken(session);
 	if (session->committed != committed)
 		ack_want(session, true);
 	return result;

@@ -65,8 +65,8 @@ void k2i_peer_update(struct k2i_peers *peers, struct k2i_peer *peer, const struc
 	if (!atomic_load_explicit(&peer->greeted, memory_order_relaxed))
 		greeted(peers, peer, session);
 	show(&peer->committed, session->committed);
-	show(&peer->records, session->record_count);
-	show(&peer->bytes, session->payload_bytes);
+	show(&peer->records, session->commit.counts.records);
+	show(&peer->bytes, session->commit.counts.bytes);
 	show(&peer->duplicates, session->duplicate_count);
 	atomic_store_explicit(&peer->level, session->level, memory_order_relaxed);
 	atomic_store_explicit(&peer->stall_error, stalled ? session->stall_error : 0, memory_order_relaxed);

@@ -39,8 +39,8 @@ void k2i_session_report_end(const struct k2i_session *session)
 	k2i_log_limited(visit_limit(session, "end"), k2i_clock_ns(CLOCK_MONOTONIC_COARSE), K2HFT_LOG_INFO,
 			"session: %s (%s) disconnected at %" PRIu64 ": %" PRIu64 " records, %" PRIu64 " bytes, %" PRIu64
 			" chunks, %" PRIu64 " that came again",
-			session->host, session->peer, session->committed, session->record_count, session->payload_bytes,
-			session->chunk_count, session->duplicate_count);
+			session->host, session->peer, session->committed, session->commit.counts.records,
+			session->commit.counts.bytes, session->commit.counts.chunks, session->duplicate_count);
 }
 
 void k2i_session_count_refusal(const struct k2i_session *session, uint16_t code)

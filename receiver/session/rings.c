@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "receiver/base/table.h"
 #include "base/uuid.h"
+#include "receiver/commit/commit.h"
 
 /* In ten seconds: each is about another ring. */
 #define LINES 20u
@@ -215,19 +216,9 @@ static int attach_locked(struct k2i_rings *rings, struct ring_internal *internal
 		place->positions[i] = internal->ring.rows[i].position;
 	if (!place->known)
 		unknown_report(rings, greeting);
-	place->position = k2i_ring_committed(&internal->ring, rings->sink_count);
+	place->position = k2i_commit_position(internal->ring.rows, rings->sink_count);
 	internal->epoch = greeting->epoch;
 	return 0;
-}
-
-uint64_t k2i_ring_committed(const struct k2i_ring *ring, uint32_t sink_count)
-{
-	uint64_t least = ring->rows[0].position;
-	uint32_t i;
-
-	for (i = 1; i < sink_count; i++)
-		least = ring->rows[i].position < least ? ring->rows[i].position : least;
-	return least;
 }
 
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,

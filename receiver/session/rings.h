@@ -48,8 +48,6 @@ struct k2i_ring_place {
  */
 int k2i_ring_attach(struct k2i_rings *rings, const struct k2i_ring_greeting *greeting, struct k2i_owner owner,
 		    struct k2i_ring **ring, struct k2i_ring_place *place);
-/* The least position of all sinks: up to there everything is committed. Under the ring's lock. */
-uint64_t k2i_ring_committed(const struct k2i_ring *ring, uint32_t sink_count);
 void k2i_ring_detach(struct k2i_rings *rings, struct k2i_ring *ring, struct k2i_owner owner);
 
 /* The sender says that this ring never comes again. Only its owner can. */

@@ -207,8 +207,8 @@ void k2i_session_stored(struct k2i_session *session, const struct k2i_sink_repor
 	/* Chunks that the sink has lost come again: the sender is asked to, where they were acknowledged. */
 	if (report->error)
 		k2i_session_bye(session);
-	else if (*stored < report->ticket)
-		*stored = report->ticket;
+	else if (*stored < report->position)
+		*stored = report->position;
 	session->reported = true;
 }
 

@@ -113,8 +113,7 @@ struct k2i_session {
 	bool stalled;    /* its last try was in vain */
 	int stall_error; /* why; 0: a sink waits */
 	char stall_place[K2I_STALL_PLACE_BYTES];
-	/* Counts of this connection. */
-	uint64_t chunk_count, record_count, payload_bytes, duplicate_count;
+	uint64_t duplicate_count;
 	uint64_t pending_frames, pending_duplicates; /* not yet committed */
 	uint8_t output[K2I_SESSION_OUTPUT_BYTES];
 	size_t output_bytes; /* for the connection to send */

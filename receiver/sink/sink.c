@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "receiver/sink/sink.h"
 
-void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_owner owner, uint64_t ticket, int error)
+void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_sink_report *report, int error)
 {
-	const struct k2i_sink_report report = {sink->number, ticket, error};
-
-	sink->listener->stored(owner, &report);
+	report->error = error;
+	sink->listener->stored(report);
 }
 
 void k2i_sink_ready(const struct k2i_sink *sink, struct k2i_owner owner)

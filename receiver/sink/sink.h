@@ -28,14 +28,20 @@ enum k2i_sink_traits {
 
 #define K2I_SINK_WAITS 1 /* store has no room now: nothing has failed, and k2i_sink_ready follows */
 
+/*
+ * A group that a sink stores LATER. The report is there before the sink has the group: to hand it back can't fail.
+ */
 struct k2i_sink_report {
+	struct k2i_sink_report *next; /* for the listener */
+	struct k2i_owner owner;
 	uint32_t sink;
-	uint64_t ticket; /* all up to here is stored */
-	int error;       /* chunks behind the tickets before never will be */
+	uint64_t position; /* behind the group */
+	int error;         /* the group never will be stored, nor those of the owner behind it; 0: it is */
 };
 
 struct k2i_sink_listener { /* any thread */
-	void (*stored)(struct k2i_owner owner, const struct k2i_sink_report *report);
+	/* Takes the report, which free(3) is for. */
+	void (*stored)(struct k2i_sink_report *report);
 	void (*ready)(struct k2i_owner owner);
 };
 
@@ -64,10 +70,10 @@ struct k2i_sink_ops {
 	int (*begin)(struct k2i_group *group, bool deferred);
 	/*
 	 * Stores the chunks of all targets without an error. 0; K2I_SINK_WAITS; or an error, of which the sink has
-	 * undone what it could. `ticket` is the position behind the group; the tickets of an owner grow, unless a group
-	 * was undone.
+	 * undone what it could. A LATER sink that returns 0 hands the report back once, before it is closed, and those
+	 * of an owner in their order; for any other it is NULL.
 	 */
-	int (*store)(struct k2i_group *group, struct k2i_owner owner, uint64_t ticket);
+	int (*store)(struct k2i_group *group, struct k2i_sink_report *report);
 	/* `kept`: the group is stored, and the ledger has it, or it is the sink's to store later. */
 	void (*end)(struct k2i_group *group, bool kept);
 
@@ -103,8 +109,8 @@ struct k2i_sink_ops {
 	int (*close)(struct k2i_sink *sink, bool sync);
 };
 
-/* From any thread: all that `owner` handed over up to the ticket is stored, or, with an error, has to come again. */
-void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_owner owner, uint64_t ticket, int error);
+/* From any thread: a group is stored, or, with an error, has to come again with those behind it. */
+void k2i_sink_stored(const struct k2i_sink *sink, struct k2i_sink_report *report, int error);
 /* Likewise: an owner to whom store said K2I_SINK_WAITS can try again. */
 void k2i_sink_ready(const struct k2i_sink *sink, struct k2i_owner owner);
 

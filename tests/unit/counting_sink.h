@@ -7,6 +7,8 @@
  * Its targets are streams' paths. With UNDO it marks each in the ledger, and keeps what it has over a restart, as a
  * disk would. For one test program, which includes cmocka.h and what it needs before.
  */
+#include <pthread.h>
+
 #include "receiver/ledger/ledger.h"
 #include "receiver/sink/sink.h"
 
@@ -28,11 +30,11 @@ struct counting_sink {
 	struct k2i_ledger *ledger;
 	struct k2i_target targets[COUNTING_TARGETS_MAX];
 	unsigned target_count;
-	bool one_target;     /* all streams have the first */
-	int result;          /* of store: 0, K2I_SINK_WAITS, or an error */
-	const char *refuses; /* a target that is at fault itself */
-	struct k2i_owner owner;
-	uint64_t ticket; /* the last one */
+	bool one_target;       /* all streams have the first */
+	int result;            /* of store: 0, K2I_SINK_WAITS, or an error */
+	const char *refuses;   /* a target that is at fault itself */
+	pthread_mutex_t mutex; /* guards the reports: of LATER groups that are not stored yet */
+	struct k2i_sink_report *reports, **last_report;
 	unsigned begun, ended, undone, stored, synced, recovered;
 	int sync_result;
 };
@@ -129,7 +131,7 @@ static void counting_take(struct k2i_group *group, const struct k2i_group_target
 	} while (index);
 }
 
-static int counting_store(struct k2i_group *group, struct k2i_owner owner, uint64_t ticket)
+static int counting_store(struct k2i_group *group, struct k2i_sink_report *report)
 {
 	struct counting_sink *counting_sink = counting(group->sink);
 
@@ -141,11 +143,32 @@ static int counting_store(struct k2i_group *group, struct k2i_owner owner, uint6
 		if (!group->targets[i].error)
 			counting_take(group, &group->targets[i]);
 	}
-	assert_true(owner.id != counting_sink->owner.id || ticket >= counting_sink->ticket);
-	counting_sink->owner = owner;
-	counting_sink->ticket = ticket;
+	assert_int_equal(report != NULL, (counting_sink->ops.traits & K2I_SINK_LATER) != 0);
+	if (report) {
+		report->next = NULL;
+		(void)pthread_mutex_lock(&counting_sink->mutex);
+		*counting_sink->last_report = report;
+		counting_sink->last_report = &report->next;
+		(void)pthread_mutex_unlock(&counting_sink->mutex);
+	}
 	counting_sink->stored++;
 	return 0;
+}
+
+/* Hands all reports back. */
+static void counting_report(struct counting_sink *counting_sink, int error)
+{
+	struct k2i_sink_report *report, *next;
+
+	(void)pthread_mutex_lock(&counting_sink->mutex);
+	report = counting_sink->reports;
+	counting_sink->reports = NULL;
+	counting_sink->last_report = &counting_sink->reports;
+	(void)pthread_mutex_unlock(&counting_sink->mutex);
+	for (; report; report = next) {
+		next = report->next;
+		k2i_sink_stored(&counting_sink->sink, report, error);
+	}
 }
 
 static void counting_end(struct k2i_group *group, bool kept)
@@ -220,6 +243,7 @@ static int counting_close(struct k2i_sink *sink, bool sync)
 {
 	struct counting_sink *counting_sink = counting(sink);
 
+	counting_report(counting_sink, -ECANCELED);
 	assert_int_equal(counting_sink->begun, counting_sink->ended);
 	for (unsigned i = 0; i < counting_sink->target_count; i++)
 		assert_int_equal(counting_sink->targets[i].references, 0);
@@ -254,12 +278,13 @@ static void counting_setup(struct counting_sink *counting_sink, unsigned traits,
 		counting_sink->ops.recover = NULL;
 		counting_sink->ops.recover_end = NULL;
 	}
+	counting_sink->last_report = &counting_sink->reports;
 	counting_sink->sink.ops = &counting_sink->ops;
 	counting_sink->sink.listener = listener;
 	counting_sink->sink.number = number;
 }
 
-static void expect_counted(struct counting_sink *counting_sink, const char *path, const char *text)
+static inline void expect_counted(struct counting_sink *counting_sink, const char *path, const char *text)
 {
 	struct k2i_target *target = counting_target(counting_sink, path);
 

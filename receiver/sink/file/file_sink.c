@@ -221,14 +221,13 @@ static int target_store(struct k2i_group *group, struct k2i_group_target *target
 	return error;
 }
 
-static int group_store(struct k2i_group *group, struct k2i_owner owner, uint64_t ticket)
+static int group_store(struct k2i_group *group, struct k2i_sink_report *report)
 {
 	struct file_thread *thread = group->thread;
 	uint32_t i;
 	int error = 0;
 
-	(void)owner;
-	(void)ticket;
+	(void)report;
 	thread->writer.terminated_records = thread->writer.render.terminated_records = 0;
 	for (i = 0; i < group->target_count && !error; i++) {
 		if (group->targets[i].error)

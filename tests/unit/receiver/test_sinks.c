@@ -28,10 +28,11 @@ static struct counting_sink first, second;
 static struct k2i_sink_report report; /* the last one */
 static struct k2i_owner reported, ready;
 
-static void on_stored(struct k2i_owner owner, const struct k2i_sink_report *told)
+static void on_stored(struct k2i_sink_report *told)
 {
-	reported = owner;
+	reported = told->owner;
 	report = *told;
+	free(told);
 }
 
 static void on_ready(struct k2i_owner owner)
@@ -50,6 +51,16 @@ ssize_t __wrap_pwrite(int descriptor, const void *bytes, size_t byte_count, off_
 {
 	errno = ledger_error;
 	return ledger_error ? -1 : __real_pwrite(descriptor, bytes, byte_count, offset);
+}
+
+static bool memory_short;
+
+/* Likewise: reports. */
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes)
+{
+	return memory_short && bytes == sizeof(struct k2i_sink_report) ? NULL : __real_malloc(bytes);
 }
 
 static void sinks_open(struct world *world)
@@ -84,9 +95,7 @@ static void sinks_again(struct world *world)
 
 static void *sink_tell(void *argument)
 {
-	struct counting_sink *sink = argument;
-
-	k2i_sink_stored(&sink->sink, sink->owner, sink->ticket, 0);
+	counting_report(argument, 0);
 	return NULL;
 }
 
@@ -251,11 +260,13 @@ static void test_later_acknowledges_what_is_stored(void **state)
 	expect_silent(world);
 	assert_int_equal(world->input_bytes, 0);
 	assert_int_equal(ledger_position(world, 0), 0);
+	assert_int_equal(atomic_load(&world->counters.records), 0);
 	tell_stored(world, &first);
 	expect_taken(world, 120);
 	assert_int_equal(ledger_position(world, 0), 120);
+	assert_int_equal(atomic_load(&world->counters.records), 3);
 	/* A report that is late changes nothing. */
-	report.ticket = 40;
+	report.position = 40;
 	k2i_session_stored(&world->session, &report);
 	assert_int_equal(take(world), K2I_SESSION_MORE);
 	assert_int_equal(ledger_position(world, 0), 120);
@@ -290,7 +301,7 @@ static void test_later_lost_comes_again(void **state)
 	expect_taken(world, 40);
 	put_data(world, 40, 0, 1, "b");
 	expect_silent(world);
-	k2i_sink_stored(&first.sink, first.owner, first.ticket, -EIO);
+	counting_report(&first, -EIO);
 	k2i_session_stored(&world->session, &report);
 	assert_int_equal(world->session.state, K2I_SESSION_ENDED);
 	assert_int_equal(take(world), K2I_SESSION_CLOSE);
@@ -316,7 +327,7 @@ static void test_later_report_of_a_fenced_ring(void **state)
 	session_open(world, 9);
 	open_at(world, 0, 0);
 	assert_int_equal(fenced_id, before.owner.id);
-	k2i_sink_stored(&first.sink, first.owner, first.ticket, 0);
+	counting_report(&first, 0);
 	assert_int_equal(reported.id, before.owner.id);
 	k2i_session_stored(&before, &report);
 	assert_int_equal(k2i_session_input(&before, (const uint8_t *)"", 0, &consumed, &wanted), K2I_SESSION_CLOSE);
@@ -326,6 +337,45 @@ static void test_later_report_of_a_fenced_ring(void **state)
 	expect_silent(world);
 	tell_stored(world, &first);
 	expect_taken(world, 40);
+}
+
+/* Records count when they are stored, however many groups wait for that. */
+static void test_later_counts_what_is_stored(void **state)
+{
+	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
+	uint64_t position = 0;
+
+	open_at(world, 0, 0);
+	for (; position < 40 * (K2I_COMMIT_WAITING_MAX + 4); position += 40) {
+		put_data(world, position, 0, 1, "a");
+		expect_silent(world);
+	}
+	assert_int_equal(atomic_load(&world->counters.records), 0);
+	assert_int_equal(world->session.commit.counts.bytes, 0);
+	tell_stored(world, &first);
+	expect_taken(world, position);
+	assert_int_equal(atomic_load(&world->counters.records), K2I_COMMIT_WAITING_MAX + 4);
+	assert_int_equal(world->session.commit.counts.bytes, K2I_COMMIT_WAITING_MAX + 4);
+}
+
+/* Without memory for its report a group does not get to the sink at all: nothing can be stored that nobody hears of. */
+static void test_later_without_memory(void **state)
+{
+	struct world *world = sinks_make(state, K2I_SINK_LATER, 0, 1);
+
+	open_at(world, 0, 0);
+	put_data(world, 0, 0, 1, "a");
+	expect_silent(world);
+	put_data(world, 40, 0, 1, "b");
+	memory_short = true;
+	assert_int_equal(take(world), K2I_SESSION_STALL);
+	memory_short = false;
+	assert_int_equal(world->session.stall_error, -ENOMEM);
+	assert_int_equal(first.stored, 1);
+	expect_silent(world);
+	tell_stored(world, &first);
+	expect_taken(world, 80);
+	expect_counted(&first, "one", "ab");
 }
 
 static void test_later_goes_on_at_the_ledger(void **state)
@@ -372,6 +422,10 @@ static void test_two_sinks(void **state)
 	expect_counted(&second, "one", "abbc");
 	assert_int_equal(ledger_position(world, 0), 120);
 	assert_int_equal(ledger_position(world, 1), 120);
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 1);
+	put_bye(world, 120);
+	assert_int_equal(take(world), K2I_SESSION_CLOSE);
+	assert_int_equal(k2i_ledger_ring_count(world->ledger), 0);
 }
 
 /* A sink that fails keeps the other from nothing, and its chunks come again to it alone. */
@@ -485,6 +539,8 @@ int main(void)
 		SINK_TEST(test_later_and_the_ledger_fails),
 		SINK_TEST(test_later_lost_comes_again),
 		SINK_TEST(test_later_report_of_a_fenced_ring),
+		SINK_TEST(test_later_counts_what_is_stored),
+		SINK_TEST(test_later_without_memory),
 		SINK_TEST(test_later_goes_on_at_the_ledger),
 		SINK_TEST(test_two_sinks),
 		SINK_TEST(test_one_of_two_fails),
