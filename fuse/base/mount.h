@@ -15,8 +15,6 @@
 #include "fuse/base/kernel.h"
 #include "fuse/base/lane.h"
 
-struct k2i_cache_drop;
-struct k2i_cache_dropper;
 struct k2i_deferred_opens;
 struct k2i_deferred_write;
 struct k2i_drain;
@@ -75,8 +73,6 @@ struct k2i_mount {
 	struct k2i_stat_texts *stat;
 	struct k2i_pull *pull;
 	struct k2i_truncate_probes *probes;
-	struct k2i_cache_drop *cache_drop;
-	struct k2i_cache_dropper *cache_dropper;
 	struct k2i_handle_table *handles;
 	struct k2i_routes *routes;
 	struct k2i_queue *queue;

@@ -18,7 +18,6 @@
 #include "fuse/base/reply.h"
 #include "app/rules/rules.h"
 #include "fuse/base/journal.h"
-#include "fuse/cached/cache_drop.h"
 #include "fuse/intake/write.h"
 #include "fuse/intake/queue.h"
 #include "fuse/tree/nodes.h"
@@ -228,7 +227,6 @@ void k2i_pull_close(struct k2i_mount *mount, struct k2i_cached_file *file)
 	entry->cached = NULL;
 	k2i_write_release(mount, file->stream);
 	k2i_journal_free(file);
-	k2i_cache_drop_closed(mount);
 }
 
 void k2i_pull_inherit(struct k2i_mount *mount)
@@ -293,7 +291,6 @@ void k2i_pull_write(struct k2i_mount *mount, uint64_t node, const struct k2i_wri
 		return;
 	}
 	file_take(mount, file, write);
-	k2i_cache_drop_written(mount, file->node, write->offset + write->bytes);
 }
 
 /* ---- what is asked */
@@ -326,8 +323,6 @@ static void file_ask_later(struct k2i_mount *mount, struct k2i_cached_file *file
 	file->idle = news ? 0 : file->idle + 1;
 	if (!file->left && file->idle >= LEAVE_AFTER)
 		file->left = k2i_pull_leave(mount, file);
-	if (file->left)
-		k2i_cache_drop_idle(mount, file->node);
 	file_set_due(mount, file, k2i_clock_now_ns() + file_pause_ns(mount, file));
 }
 
@@ -348,11 +343,10 @@ bool k2i_pull_left(const struct k2i_node_entry *entry)
 	return entry->cached && entry->cached->left;
 }
 
-void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_truncate_probe *probe)
+void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, const struct k2i_truncate_probe *probe)
 {
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, node);
 
-	k2i_cache_drop_cut(mount, node, bytes);
 	if (entry->cached)
 		file_lose_kept(mount, entry->cached);
 	k2i_node_keep(entry);
@@ -413,12 +407,10 @@ static void file_go_on(struct k2i_mount *mount, struct k2i_cached_file *file, ui
 static void file_take_probe(struct k2i_mount *mount, struct k2i_cached_file *file, const struct k2i_write *write)
 {
 	const struct k2i_node_entry *entry = k2i_node_at(mount->nodes, file->node);
-	int cut = k2i_truncate_probe_shows_cut(entry, write->data, write->bytes);
 
-	if (cut > 0)
+	/* Otherwise a later answer tells, or a WRITE. */
+	if (k2i_truncate_probe_shows_cut(entry, write->data, write->bytes) > 0)
 		k2i_pull_cut_done(mount, file->node);
-	else if (cut < 0) /* a WRITE tells */
-		k2i_cache_drop_write_back(mount, file->node);
 	file_ask_later(mount, file, false);
 	if (entry->probe_bytes == 0) {
 		file->idle = 0;

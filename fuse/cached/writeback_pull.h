@@ -93,10 +93,10 @@ typedef void k2i_pull_then(struct k2i_mount *mount, void *argument);
 void k2i_pull_before(struct k2i_mount *mount, uint32_t node, k2i_pull_then *then, void *argument);
 
 /*
- * The file is to have `bytes` when the kernel has the answer to the request that is being served. Until the kernel has
+ * The file gets another size when the kernel has the answer to the request that is being served. Until the kernel has
  * acted on it, the pages and the size that it gives are the old ones, and the watermark is the new one.
  */
-void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes, const struct k2i_truncate_probe *probe);
+void k2i_pull_cut(struct k2i_mount *mount, uint32_t node, const struct k2i_truncate_probe *probe);
 /* A request came that the kernel makes when cuts before it are done: under the file's lock, or one of write-back. */
 void k2i_pull_cut_done(struct k2i_mount *mount, uint32_t node);
 /* The kernel answers no more. */

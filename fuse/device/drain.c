@@ -10,7 +10,6 @@
 #include "fuse/base/mount.h"
 #include "app/program/ring_stats.h"
 #include "fuse/base/mount_point.h"
-#include "fuse/cached/cache_drop.h"
 #include "fuse/intake/advance.h"
 #include "fuse/intake/write.h"
 #include "fuse/intake/queue.h"
@@ -51,7 +50,6 @@ void k2i_drain_begin(struct k2i_mount *mount)
 	if (!mount->ending)
 		mount->drain->deadline_ns = k2i_clock_now_ns() + mount->settings->drain_timeout_s * K2I_SECOND_NS;
 	mount->ending = true;
-	k2i_cache_drop_abandon(mount);
 	/* Files that are open stay so until the device is closed; its other descriptor is ours. */
 	if (mount->kernel.mounted)
 		k2i_mount_point_unmount(mount);

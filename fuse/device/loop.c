@@ -32,8 +32,6 @@
 #include "fuse/base/reply.h"
 #include "fuse/base/journal.h"
 #include "fuse/base/mount_point.h"
-#include "fuse/cached/cache_drop.h"
-#include "fuse/cached/cache_dropper.h"
 #include "fuse/intake/write.h"
 #include "fuse/ops/request.h"
 #include "fuse/intake/queue.h"
@@ -58,7 +56,7 @@
  */
 #define UNASKED_MAX 16u
 
-enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_DROPPER, WAIT_COUNT };
+enum { WAIT_DEVICE, WAIT_PROGRESS, WAIT_SIGNAL, WAIT_CLIENT, WAIT_COUNT };
 
 struct request {
 	/* FUSE_WRITE's header; of other requests their first bytes. */
@@ -425,10 +423,8 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 	waits[WAIT_PROGRESS] = (struct pollfd){.fd = mount->loop->progress_fd, .events = POLLIN};
 	waits[WAIT_SIGNAL] = (struct pollfd){.fd = mount->loop->signal_fd, .events = POLLIN};
 	waits[WAIT_CLIENT] = (struct pollfd){.fd = k2hft_lease_descriptor(&mount->loop->lease), .events = POLLIN};
-	waits[WAIT_DROPPER] = (struct pollfd){.fd = mount->cache_dropper->fds[K2I_CACHE_DROP_WORKER], .events = POLLIN};
 	timeout_ms = timeout_sooner(pull_run(mount), waiting ? WAITING_MS : -1);
-	timeout_ms =
-		timeout_sooner(timeout_sooner(timeout_ms, k2i_cache_drop_run(mount)), k2i_truncate_probes_run(mount));
+	timeout_ms = timeout_sooner(timeout_ms, k2i_truncate_probes_run(mount));
 	/* With an empty queue at the end, k2i_drain_done waits. */
 	timeout_ms = mount->ending && !mount->queue->first ? 0 : timeout_sooner(timeout_ms, sent_ms);
 	error = wait_for_any(mount, waits, timeout_ms);
@@ -436,8 +432,6 @@ static int wait_for_work(struct k2i_mount *mount, struct pollfd waits[WAIT_COUNT
 		return error;
 	if (waits[WAIT_PROGRESS].revents)
 		(void)!read(mount->loop->progress_fd, &count, sizeof(count));
-	if (waits[WAIT_DROPPER].revents)
-		k2i_cache_drop_heard(mount);
 	k2hft_lease_waited(&mount->loop->lease);
 	return 0;
 }

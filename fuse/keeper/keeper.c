@@ -21,7 +21,6 @@
 #include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/keeper/start.h"
-#include "fuse/cached/cache_dropper.h"
 #include "fuse/keeper/worker.h"
 
 /* A worker that dies sooner than this died young; after some of those in a row the keeper takes its time. */
@@ -65,12 +64,12 @@ static int signal_wait(const sigset_t *signals, bool again)
 }
 
 /* The first process of a container gets the orphans of the others as children; nobody else would ever take those away. */
-static void strangers_reap(const struct k2i_mount *mount, pid_t worker)
+static void strangers_reap(pid_t worker)
 {
 	siginfo_t child = {0};
 
 	while (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0 && child.si_pid != 0 &&
-	       child.si_pid != worker && !k2i_cache_dropper_is(mount, child.si_pid))
+	       child.si_pid != worker)
 		(void)waitpid(child.si_pid, NULL, WNOHANG);
 }
 
@@ -78,7 +77,7 @@ static void strangers_reap(const struct k2i_mount *mount, pid_t worker)
  * As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next.
  */
-static int worker_wait(struct k2i_mount *mount, pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+static int worker_wait(pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
 {
 	int status = 0, order = -*asked;
 
@@ -87,19 +86,14 @@ static int worker_wait(struct k2i_mount *mount, pid_t worker, int *asked, const 
 
 		if (order)
 			order = signal_forward(worker, order);
-		number = signal_wait(signals, order || mount->cache_dropper->missing);
-		if (mount->cache_dropper->missing)
-			k2i_cache_dropper_start(mount);
-		if (number == SIGCHLD) {
-			k2i_cache_dropper_check(mount);
-			strangers_reap(mount, worker);
-		}
+		number = signal_wait(signals, order);
+		if (number == SIGCHLD)
+			strangers_reap(worker);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
 			return status;
 		if (number == SIGUSR1) {
 			*ready_ns = k2i_clock_now_ns();
 			k2i_daemon_ready();
-			k2i_cache_dropper_start(mount);
 		}
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
 			order = *asked = number;
@@ -162,7 +156,7 @@ static int worker_live(struct k2i_mount *mount, int *asked, const sigset_t *sign
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
 	if (worker > 0)
-		return worker_wait(mount, worker, asked, signals, ready_ns);
+		return worker_wait(worker, asked, signals, ready_ns);
 	mount->keeper.workers--;
 	if (mount->keeper.begun || !children_elsewhere())
 		return K2I_STATUS_SHORT << 8;

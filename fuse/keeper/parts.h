@@ -3,8 +3,6 @@
 #define K2I_FUSE_KEEPER_PARTS_H
 
 #include "fuse/base/mount.h"
-#include "fuse/cached/cache_drop.h"
-#include "fuse/cached/cache_dropper.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/device/drain.h"
@@ -24,8 +22,6 @@ struct k2i_mount_parts {
 	struct k2i_stat_texts stat;
 	struct k2i_pull pull;
 	struct k2i_truncate_probes probes;
-	struct k2i_cache_drop cache_drop;
-	struct k2i_cache_dropper cache_dropper;
 	struct k2i_handle_table handles;
 	struct k2i_routes routes;
 	struct k2i_queue queue;
@@ -40,8 +36,6 @@ static inline void k2i_mount_parts_join(struct k2i_mount *mount, struct k2i_moun
 	mount->stat = &parts->stat;
 	mount->pull = &parts->pull;
 	mount->probes = &parts->probes;
-	mount->cache_drop = &parts->cache_drop;
-	mount->cache_dropper = &parts->cache_dropper;
 	mount->handles = &parts->handles;
 	mount->routes = &parts->routes;
 	mount->queue = &parts->queue;

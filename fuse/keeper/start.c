@@ -26,7 +26,6 @@
 #include "fuse/copy/outputfile.h"
 #include "config/sender.h"
 #include "fuse/base/journal.h"
-#include "fuse/cached/cache_dropper.h"
 #include "fuse/tree/tree.h"
 #include "fuse/base/mount_point.h"
 #include "fuse/device/loop.h"
@@ -148,7 +147,6 @@ int k2i_start_check(struct k2i_mount_options *options, struct k2i_mount **mount)
 	made->options = options;
 	made->keeper.started_ns = k2i_clock_now_ns();
 	made->kernel.fd = made->loop->progress_fd = made->loop->signal_fd = made->lane.ring_fd = -1;
-	made->cache_dropper->fds[0] = made->cache_dropper->fds[1] = -1;
 	status = config_load(made, options);
 	/* Memory can be there at the next start, and after the other status systemd does not try it. */
 	if (status)
@@ -294,8 +292,6 @@ int k2i_start_mount(struct k2i_mount *mount)
 		status = k2i_truncate_probe_prepare(mount);
 	if (status == 0)
 		status = mount_point_mount(mount);
-	if (status == 0)
-		status = k2i_cache_dropper_prepare(mount);
 	/* Not before: an automount lets but its own process group get to the directory that is to be mounted. */
 	k2i_daemon_leave();
 	/* All of it stays: workers begin with it. */
@@ -311,7 +307,6 @@ void k2i_start_undo(struct k2i_mount *mount)
 		(void)close(mount->kernel.fd);
 	if (mount->kernel.session)
 		k2i_mount_point_undo(mount);
-	k2i_cache_dropper_end(mount);
 	if (mount->lane.ring_fd >= 0)
 		(void)close(mount->lane.ring_fd);
 	k2i_nodes_free(mount->nodes);

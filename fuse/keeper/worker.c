@@ -23,7 +23,6 @@
 #include "fuse/base/journal.h"
 #include "fuse/keeper/start.h"
 #include "fuse/base/mount_point.h"
-#include "fuse/cached/cache_drop.h"
 #include "fuse/device/drain.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/intake/line_buffer.h"
@@ -144,7 +143,6 @@ static int worker_start(struct k2i_mount *mount)
 	if (status == 0)
 		status = k2i_handles_inherit(mount);
 	k2i_pull_inherit(mount);
-	k2i_cache_drop_inherit(mount);
 	if (status == 0)
 		status = k2i_loop_prepare(mount);
 	return status ? status : client_open(mount);

@@ -197,7 +197,7 @@ static void change_cut(struct k2i_mount *mount, const struct change *change)
 	struct k2i_node_entry *entry = k2i_node_at(mount->nodes, change->node);
 	uint64_t bytes = (uint64_t)change->wanted.st_size;
 
-	k2i_pull_cut(mount, change->node, bytes, &change->probe);
+	k2i_pull_cut(mount, change->node, &change->probe);
 	entry->size = bytes;
 	k2i_node_touch(entry);
 }

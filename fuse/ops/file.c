@@ -13,8 +13,6 @@
 #include "fuse/ops/stat.h"
 #include "fuse/intake/record_route.h"
 #include "fuse/copy/outputfile.h"
-#include "fuse/cached/cache_drop.h"
-#include "fuse/cached/cache_dropper.h"
 #include "fuse/tree/tree.h"
 #include "fuse/intake/write.h"
 #include "fuse/tree/nodes.h"
@@ -159,15 +157,6 @@ void k2i_op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t m
 	}
 }
 
-/* It reads nothing, and is no reader: it opens no OUTPUTFILE, and there is no handle of such a number. */
-static void dropper_open(const struct k2i_mount *mount, fuse_req_t req, struct fuse_file_info *file)
-{
-	file->fh = UINT64_MAX;
-	file->direct_io = true;
-	file->keep_cache = mount->kernel.writeback;
-	(void)fuse_reply_open(req, file);
-}
-
 void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
@@ -176,10 +165,6 @@ void k2i_op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 
 	if (node == K2I_STAT_NODE) {
 		k2i_op_open_stat(req, file);
-		return;
-	}
-	if (k2i_cache_dropper_is(mount, fuse_req_ctx(req)->pid)) {
-		dropper_open(mount, req, file);
 		return;
 	}
 	status = k2i_node_at(mount->nodes, node) ? handle_open(mount, (uint32_t)node, req, file->flags, &handle)
@@ -240,21 +225,16 @@ void k2i_op_flush(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)
 {
 	struct k2i_mount *mount = k2i_op_mount(req);
 	struct k2i_handle *handle = k2i_handle_at(mount, file->fh);
-	int lost;
+	int lost = 0;
 
 	(void)node;
 	if (handle && handle->cached) {
 		k2i_pull_flushed(mount, handle->cached);
 		lost = k2i_handle_lost(handle->cached->stream);
-		if (lost)
-			(void)fuse_reply_err(req, -lost);
-		else
-			k2i_cache_drop_flush(mount, handle->node, req);
-		return;
-	}
-	if (handle && handle->route)
+	} else if (handle && handle->route) {
 		k2i_handle_flushed(mount, handle);
-	(void)fuse_reply_err(req, 0);
+	}
+	(void)fuse_reply_err(req, -lost);
 }
 
 void k2i_op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *file)

@@ -27,8 +27,7 @@ struct k2i_node_entry {
 	uint64_t left_generation; /* of left_parent then */
 	uint64_t lookups;         /* that the kernel has not forgotten */
 	uint64_t size;
-	uint64_t dropped; /* up to there its pages have left the cache, see cache_drop.h */
-	uint64_t order;   /* among its siblings; the offset of readdir */
+	uint64_t order; /* among its siblings; the offset of readdir */
 	struct timespec accessed, modified, changed;
 	uint32_t parent;      /* K2I_NODE_NONE: it has no name any more */
 	uint32_t left_parent; /* in which it had the last one, `name` */

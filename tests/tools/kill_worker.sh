@@ -31,10 +31,6 @@ has_heard() {
 	grep -q '^State:[[:space:]]*S' "/proc/$1/status" && ! grep -q '^S[a-z]*Pnd:.*[1-9a-f]' "/proc/$1/status"
 }
 
-sweeper_of() {
-	child_of "$1" k2hftfuse-sweep && sweeper=$child
-}
-
 served() {
 	yes "$mnt" | head -n 100 | tr '\n' '\0' | quick xargs -0 stat -f >"$work/served"
 }

@@ -3,7 +3,6 @@
 # tests/unit/wrapped_names.h.
 wrapped_by_test_admission      = clock_gettime pthread_create
 wrapped_by_test_attach         = inotify_init1
-wrapped_by_test_cache_drop     = clock_gettime
 wrapped_by_test_client_broken  = k2hft_ring_repair
 wrapped_by_test_client_data    = malloc k2i_process_alive
 wrapped_by_test_client_exit    = k2i_client_bye k2i_tls_at_end k2hft_client_stats k2hft_client_drain

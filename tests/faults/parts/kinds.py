@@ -116,7 +116,7 @@ class MountKill(Fault):
 
 
 class WorkerKill(Fault):
-    """Of a mount that survives its server, with what sweeps the page cache for it: writers see nothing."""
+    """Of a mount that survives its server: writers see nothing."""
     name = "worker-kill"
 
     def inject(self):
@@ -125,7 +125,7 @@ class WorkerKill(Fault):
             return
         for _ in range(self.random.randrange(1, 5)):
             workers = self.at.mount_workers()
-            for child in self.at.mount_children():
+            for child in workers:
                 quiet("kill", "-KILL", child)
             wait_until(lambda old=workers: set(self.at.mount_workers()) - set(old), 20, "another worker")
             self.pause(0.05, 0.4)

@@ -153,11 +153,7 @@ class World:
 
     def mount_workers(self):
         """Of a mount that survives its server: the processes that serve it."""
-        return [child for child in self.mount_children() if name_of(child) == "k2hftfuse"]
-
-    def mount_children(self):
-        """And the one that sweeps the page cache."""
-        return children_of(self.mount.pid)
+        return [child for child in children_of(self.mount.pid) if name_of(child) == "k2hftfuse"]
 
     def mount_detach(self):
         """After its server's death."""

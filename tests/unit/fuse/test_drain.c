@@ -5,7 +5,6 @@
 #include "fuse/device/drain.h"
 #include "fuse/intake/queue.h"
 #include "fuse/base/mount_point.h"
-#include "fuse/cached/cache_drop.h"
 #include "uncached_help.h"
 
 bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file *file)
@@ -13,11 +12,6 @@ bool k2i_pull_leave(const struct k2i_mount *mount, const struct k2i_cached_file 
 	(void)mount;
 	(void)file;
 	return true;
-}
-
-void k2i_cache_drop_abandon(struct k2i_mount *mount)
-{
-	(void)mount;
 }
 
 void k2i_mount_point_unmount(struct k2i_mount *mount)

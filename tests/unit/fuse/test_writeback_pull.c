@@ -11,43 +11,7 @@
 #include "fuse/cached/writeback_pull.h"
 #include "fuse/cached/truncate_probe.h"
 #include "fuse/intake/advance.h"
-#include "fuse/cached/cache_drop.h"
 #include "fuse/tree/nodes.h"
-
-/* Pages that have been taken are not this test's concern. */
-void k2i_cache_drop_written(struct k2i_mount *mount, uint32_t node, uint64_t end_bytes)
-{
-	(void)mount;
-	(void)node;
-	(void)end_bytes;
-}
-
-void k2i_cache_drop_idle(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-}
-
-void k2i_cache_drop_closed(struct k2i_mount *mount)
-{
-	(void)mount;
-}
-
-void k2i_cache_drop_cut(struct k2i_mount *mount, uint32_t node, uint64_t bytes)
-{
-	(void)mount;
-	(void)node;
-	(void)bytes;
-}
-
-static unsigned written_back;
-
-void k2i_cache_drop_write_back(struct k2i_mount *mount, uint32_t node)
-{
-	(void)mount;
-	(void)node;
-	written_back++;
-}
 
 static int open_writer(struct mounted *mounted, struct k2i_cached_file **file)
 {
@@ -93,7 +57,7 @@ static void what_is_kept_behind_a_gap_is_counted(void **state)
 	assert_int_equal(give(mounted, 3, "a2\na3\n"), 6);
 	k2i_pull_pass_hole(&mounted->mount, file);
 	assert_sent(mounted, "");
-	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_truncate_probe){.bytes = 0});
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, &(struct k2i_truncate_probe){.bytes = 0});
 	assert_int_equal(mounted->mount.counts.lost_records, 2);
 	assert_int_equal(k2i_handle_lost(file->stream), -ENOMEM);
 	assert_int_equal(give(mounted, 3, "a4\n"), 3);
@@ -274,7 +238,7 @@ static void what_is_parked_counts_once(void **state)
 	mounted->mount.queue->resuming = true;
 	assert_int_equal(give(mounted, 0, "a"), 1);
 	assert_int_equal(give(mounted, 1, "1 and more\n"), 11);
-	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &(struct k2i_truncate_probe){.bytes = 0});
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, &(struct k2i_truncate_probe){.bytes = 0});
 	k2i_node_at(mounted->mount.nodes, mounted->handle->node)->size = 0;
 	mounted->mount.queue->cached_bytes += K2I_QUEUE_CACHED_BYTES_MAX;
 	k2i_pull_write(&mounted->mount, mounted->handle->node, &write);
@@ -302,8 +266,7 @@ static void ask_and_answer(struct mounted *mounted, const char *data, size_t byt
 }
 
 /*
- * Until then its pages are the old ones: not even one that was read again meanwhile says anything else. The kernel's
- * write-back clears up that answer.
+ * Until then its pages are the old ones: not even one that was read again meanwhile says anything else.
  */
 static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 {
@@ -312,13 +275,10 @@ static void a_cut_is_done_when_its_mark_makes_way_for_a_record(void **state)
 	const char zeros[64] = "";
 	struct k2i_cached_file *file = writer_open(mounted);
 
-	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
-	written_back = 0;
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, &probe);
 	ask_and_answer(mounted, (const char *)&probe.value, sizeof(probe.value));
-	assert_int_equal(written_back, 0);
 	ask_and_answer(mounted, zeros, sizeof(zeros));
 	ask_and_answer(mounted, zeros, 0);
-	assert_int_equal(written_back, 1);
 	assert_int_equal(k2i_node_at(mounted->mount.nodes, mounted->handle->node)->probe_bytes, sizeof(probe.value));
 	assert_sent(mounted, "");
 	ask_and_answer(mounted, "a1\na2\na3\n", 9);
@@ -379,17 +339,15 @@ static void a_cut_is_done_when_the_kernel_goes_on(void **state)
 	char question[128];
 
 	entry = k2i_node_at(mounted->mount.nodes, mounted->handle->node);
-	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, &probe);
 	assert_int_equal(entry->probe_bytes, sizeof(probe.value));
-	written_back = 0;
 	k2i_pull_run(&mounted->mount, UINT64_MAX / 2);
 	assert_true(recv(mounted->device, question, sizeof(question), MSG_DONTWAIT) > 0);
 	assert_int_equal(give(mounted, 0, "a1\n"), 3);
 	assert_int_equal(entry->probe_bytes, 0);
 	/* An earlier question has nothing to clear up any more. */
 	answer(mounted, mounted->mount.pull->questions, "a1\n");
-	assert_int_equal(written_back, 0);
-	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, &probe);
 	k2i_request_sync(&mounted->mount, 1000, mounted->handle->number);
 	assert_int_equal(entry->probe_bytes, 0);
 	k2i_pull_close(&mounted->mount, file);
@@ -404,7 +362,7 @@ static void who_waits_behind_a_cut_goes_on(void **state)
 	struct k2i_cached_file *file = writer_open(mounted);
 	bool gone_on = false;
 
-	k2i_pull_cut(&mounted->mount, mounted->handle->node, 0, &probe);
+	k2i_pull_cut(&mounted->mount, mounted->handle->node, &probe);
 	k2i_pull_before(&mounted->mount, mounted->handle->node, go_on, &gone_on);
 	for (size_t at = 0; at < 2; at++) {
 		assert_false(gone_on);
