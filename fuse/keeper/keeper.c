@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 
 #include "base/clock.h"
 #include "app/program/daemon.h"
+#include "app/program/standard.h"
 #include "fuse/base/mount.h"
 #include "fuse/base/options.h"
 #include "fuse/keeper/start.h"
@@ -30,6 +32,18 @@
 /* A worker that fails before it has served for so long was of no use; after so many in a row the next would not be. */
 #define OF_USE_NS UINT64_C(1000000000)
 #define FAILURES_MAX 20u
+/* So long after DRAINTIMEOUT a worker that was told to end has ended, unless it is stopped or hangs. */
+#define STUCK_NS (2 * K2I_SECOND_NS)
+
+/* That the mount is to end. */
+struct ending {
+	int signal;       /* that asked for it; 0: none did */
+	uint64_t kill_ns; /* when a worker that is there still is killed */
+	unsigned killed;  /* workers, or tries to */
+};
+
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
 
 static void signals_block(sigset_t *signals)
 {
@@ -38,15 +52,14 @@ static void signals_block(sigset_t *signals)
 	(void)sigemptyset(signals);
 	(void)sigaddset(signals, SIGCHLD);
 	(void)sigaddset(signals, SIGUSR1); /* a worker is ready */
-	(void)sigaddset(signals, SIGINT);
-	(void)sigaddset(signals, SIGTERM);
-	(void)sigaddset(signals, SIGHUP);
+	for (size_t at = 0; at < END_SIGNALS; at++)
+		(void)sigaddset(signals, end_signals[at]);
 	(void)sigprocmask(SIG_BLOCK, signals, NULL);
 	(void)sigemptyset(&forwarded);
 	(void)sigaddset(&forwarded, K2I_SIGNAL_END);
 	(void)sigprocmask(SIG_BLOCK, &forwarded, NULL); /* for the worker, which inherits it */
+	k2i_standard_signals_ignore();
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGXFSZ, SIG_IGN); /* an OUTPUTFILE at its limit */
 }
 
 /* Queued, see K2I_SIGNAL_END. The rest of the order: a user may have as many signals queued as the system lets him. */
@@ -73,20 +86,74 @@ static void strangers_reap(pid_t worker)
 		(void)waitpid(child.si_pid, NULL, WNOHANG);
 }
 
+static bool signal_ends(int number)
+{
+	size_t at = 0;
+
+	while (at < END_SIGNALS && end_signals[at] != number)
+		at++;
+	return at < END_SIGNALS;
+}
+
+static void log_lost(const struct k2i_mount *mount)
+{
+	if (mount->lane.ring_file)
+		k2i_log(K2HFT_LOG_ERROR,
+			"mount: what is not acknowledged stays in %s; what was in the page cache, if anything, is lost",
+			mount->lane.ring_file);
+	else
+		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
+}
+
+static void ending_begin(struct ending *ending, const struct k2i_mount *mount, int number)
+{
+	/* The second signal ends the worker's wait. */
+	uint64_t wait_s = ending->signal && number ? 0 : mount->settings->drain_timeout_s;
+
+	ending->signal = number ? number : ending->signal;
+	ending->kill_ns = k2i_clock_now_ns() + wait_s * K2I_SECOND_NS + STUCK_NS;
+}
+
+/*
+ * Whether the mount ends without its worker: the second that hangs, or one that waits in the kernel, be it for this mount
+ * itself, and can't be killed before the kernel fails its request.
+ */
+static bool ending_is_stuck(struct ending *ending, const struct k2i_mount *mount, pid_t worker)
+{
+	if (!ending->signal || k2i_clock_now_ns() < ending->kill_ns)
+		return false;
+	k2i_log(K2HFT_LOG_ERROR,
+		"mount: %s: the worker is stopped or hangs, and has not ended after DRAINTIMEOUT, %llu s: %s",
+		strsignal(ending->signal), (unsigned long long)mount->settings->drain_timeout_s,
+		ending->killed ? "the mount ends without it" : "it is killed");
+	(void)kill(worker, SIGKILL);
+	ending->kill_ns = k2i_clock_now_ns() + STUCK_NS;
+	if (ending->killed++ == 0)
+		return false;
+	log_lost(mount);
+	(void)umount2(mount->options->mount_point, MNT_FORCE | MNT_DETACH);
+	return true;
+}
+
 /*
  * As waitpid(2) tells. Signals for the mount go to the worker, which heeds only those from here; one that was killed
  * before it was done leaves its order to the next.
  */
-static int worker_wait(pid_t worker, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+static int worker_wait(struct k2i_mount *mount, pid_t worker, struct ending *ending, const sigset_t *signals,
+		       uint64_t *ready_ns)
 {
-	int status = 0, order = -*asked;
+	int status = 0, order = -ending->signal;
 
+	if (order)
+		ending_begin(ending, mount, 0);
 	for (;;) {
 		int number;
 
+		if (ending_is_stuck(ending, mount, worker))
+			return K2I_STATUS_FAILED << 8;
 		if (order)
 			order = signal_forward(worker, order);
-		number = signal_wait(signals, order);
+		number = signal_wait(signals, ending->signal);
 		if (number == SIGCHLD)
 			strangers_reap(worker);
 		if (number == SIGCHLD && waitpid(worker, &status, WNOHANG) == worker)
@@ -95,8 +162,10 @@ static int worker_wait(pid_t worker, int *asked, const sigset_t *signals, uint64
 			*ready_ns = k2i_clock_now_ns();
 			k2i_daemon_ready();
 		}
-		if (number == SIGINT || number == SIGTERM || number == SIGHUP)
-			order = *asked = number;
+		if (signal_ends(number)) {
+			order = number;
+			ending_begin(ending, mount, number);
+		}
 	}
 }
 
@@ -147,7 +216,7 @@ static bool children_elsewhere(void)
 }
 
 /* A worker's life: its status, or that of one that could not begin. */
-static int worker_live(struct k2i_mount *mount, int *asked, const sigset_t *signals, uint64_t *ready_ns)
+static int worker_live(struct k2i_mount *mount, struct ending *ending, const sigset_t *signals, uint64_t *ready_ns)
 {
 	pid_t worker;
 
@@ -156,7 +225,7 @@ static int worker_live(struct k2i_mount *mount, int *asked, const sigset_t *sign
 	if (worker == 0) /* what main has to undo is the keeper's */
 		_exit(k2i_worker_run(mount));
 	if (worker > 0)
-		return worker_wait(worker, asked, signals, ready_ns);
+		return worker_wait(mount, worker, ending, signals, ready_ns);
 	mount->keeper.workers--;
 	if (mount->keeper.begun || !children_elsewhere())
 		return K2I_STATUS_SHORT << 8;
@@ -166,13 +235,15 @@ static int worker_live(struct k2i_mount *mount, int *asked, const sigset_t *sign
 }
 
 /* Nobody takes a signal while there is no worker. */
-static bool signals_ask_end(int asked)
+static bool signals_ask_end(void)
 {
 	sigset_t pending;
+	bool asked = false;
 
-	return asked || (sigpending(&pending) == 0 &&
-			 (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
-			  sigismember(&pending, SIGHUP) == 1));
+	(void)sigpending(&pending);
+	for (size_t at = 0; at < END_SIGNALS; at++)
+		asked = asked || sigismember(&pending, end_signals[at]) == 1;
+	return asked;
 }
 
 /*
@@ -197,7 +268,7 @@ static unsigned failures_after(unsigned failures, int status, bool may_end, uint
 /* Whether the mount ends with the worker that died. */
 static bool keeper_gives_up(const struct k2i_mount *mount, unsigned failures)
 {
-	const char *mount_point = mount->options->mount_point, *file = mount->lane.ring_file;
+	const char *mount_point = mount->options->mount_point;
 
 	if (mount->kernel.init_bytes && !mount->kernel.resends)
 		k2i_log(K2HFT_LOG_ERROR, "mount: %s ends with it", mount_point);
@@ -206,26 +277,21 @@ static bool keeper_gives_up(const struct k2i_mount *mount, unsigned failures)
 			mount_point, failures);
 	else
 		return false;
-	if (file)
-		k2i_log(K2HFT_LOG_ERROR,
-			"mount: what is not acknowledged stays in %s; what was in the page cache, if anything, is lost",
-			file);
-	else
-		k2i_log(K2HFT_LOG_ERROR, "mount: what is not acknowledged is lost");
+	log_lost(mount);
 	return true;
 }
 
 int k2i_keeper_run(struct k2i_mount *mount)
 {
 	unsigned young = 0, failures = 0;
-	int asked = 0; /* to end, by this signal */
+	struct ending ending = {.signal = 0};
 	sigset_t signals;
 
 	mount->keeper.pid = getpid();
 	signals_block(&signals);
 	for (;;) {
 		uint64_t began_ns = k2i_clock_now_ns(), ready_ns = 0, died_ns;
-		int status = worker_live(mount, &asked, &signals, &ready_ns);
+		int status = worker_live(mount, &ending, &signals, &ready_ns);
 
 		if (status_is_end(status)) {
 			if (!mount->keeper.begun)
@@ -234,7 +300,7 @@ int k2i_keeper_run(struct k2i_mount *mount)
 		}
 		worker_log_death(mount, status);
 		died_ns = k2i_clock_now_ns();
-		failures = failures_after(failures, status, !mount->keeper.begun || signals_ask_end(asked),
+		failures = failures_after(failures, status, !mount->keeper.begun || ending.signal || signals_ask_end(),
 					  ready_ns ? died_ns - ready_ns : 0);
 		if (keeper_gives_up(mount, failures)) {
 			k2i_daemon_failed(K2I_STATUS_FAILED);

@@ -16,6 +16,7 @@
 #include "receiver/listen/admission.h"
 #include "receiver/control/control.h"
 #include "app/program/daemon.h"
+#include "app/program/standard.h"
 #include "receiver/base/directory.h"
 #include "app/rules/hosts.h"
 #include "receiver/daemon/housekeeper.h"
@@ -36,7 +37,7 @@
 #define OPEN_FILES_MAX 1024u
 #define MAPPED_BYTES_MIN (64 * 1024)
 
-static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1};
 #define SIGNAL_COUNT (sizeof(signals) / sizeof(signals[0]))
 
 struct k2i_receiver {
@@ -129,11 +130,10 @@ static void on_signal(evutil_socket_t number, short what, void *argument)
  */
 static void signals_ignore(void)
 {
-	static const int numbers[] = {SIGPIPE, SIGXFSZ, SIGCHLD, SIGHUP, SIGUSR1};
-	size_t i;
-
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		(void)signal(numbers[i], SIG_IGN);
+	k2i_standard_signals_ignore();
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGCHLD, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
 }
 
 static void on_watch(evutil_socket_t descriptor, short what, void *argument)

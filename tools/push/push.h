@@ -35,7 +35,7 @@ struct push {
 
 #define push_error(...) command_error("push", __VA_ARGS__)
 #define push_failed(status, ...) command_failed(status, "push", __VA_ARGS__)
-/* interrupts.c: how often SIGINT or SIGTERM came, or SIGHUP as the first of them. */
+/* interrupts.c: how often SIGINT, SIGTERM or SIGQUIT came, or SIGHUP as the first of them. */
 int push_interrupts(void);
 void push_signals_set(void);
 

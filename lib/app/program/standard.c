@@ -32,6 +32,17 @@ int k2i_standard_keep(void)
 	return 0;
 }
 
+void k2i_standard_signals_ignore(void)
+{
+	static const int others[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR,    SIGUSR1,
+				     SIGUSR2, SIGXCPU,   SIGXFSZ, SIGTRAP, SIGSTKFLT, SIGSYS};
+
+	for (size_t at = 0; at < sizeof(others) / sizeof(others[0]); at++)
+		(void)signal(others[at], SIG_IGN);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		(void)signal(number, SIG_IGN);
+}
+
 int k2i_standard_flush(FILE *output, const char *program)
 {
 	int error;

@@ -13,6 +13,12 @@
  */
 int k2i_standard_keep(void);
 
+/*
+ * For what has records that wait: signals with another meaning than an end, which would end it at once, are ignored, in its
+ * children, too. Before it sets handlers for any of them.
+ */
+void k2i_standard_signals_ignore(void);
+
 /* For the end of what prints: 0, or -errno if not all could be written to `output`, which is stdout, with a message. */
 int k2i_standard_flush(FILE *output, const char *program);
 
