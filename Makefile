@@ -91,7 +91,7 @@ FUZZERS  := $(FUZZ:%=$(B)/tests/fuzz/%)
 EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
 SCRIPTS   = $(wildcard $(patsubst %,tests/%/*.sh,$(1)) $(patsubst %,tests/%/*.py,$(1)))
 
-.PHONY: all unit stress examples deps check bench demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
+.PHONY: all unit stress examples deps check test dist bench demo lint check-asan check-tsan check-sanitized fuzz check-fuzz \
 	install uninstall install-check clean help FORCE
 all: $(LIB_SO) $(LIB_A) $(CONFIG_SO) $(CONFIG_A) $(APP_A) $(PROGRAMS)    ## libraries and programs, into $B/bin and $B/lib
 unit: $(UNIT) $(TOOLS) $(FUZZERS)
@@ -208,6 +208,8 @@ E2E      := $(call SCRIPTS,e2e)
 check: deps             ## builds, lints and runs every test
 	$(call remake) all unit stress examples
 	$(call run_tests) $(E2E) $(STRESS) $(UNIT) $(INSTALL) $(call SCRIPTS,man model) $(LINT)
+test: all unit          ## the tests of units and manual: installs nothing, needs neither root nor a network
+	$(call run_tests) $(UNIT) $(call SCRIPTS,man)
 lint: deps              ## arrows between folders, banned constructs, sizes, prose, layout of sources, shell scripts
 	$(call remake) all
 	$(call run_tests) $(LINT)

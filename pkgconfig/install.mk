@@ -43,3 +43,9 @@ uninstall:              ## removes what install put there; below $DESTDIR also w
 		$(addprefix $(D_DOC)/,$(DOCS)) $(addprefix $(D_DOC)/examples/,$(notdir $(SAMPLES))) $(addprefix $(D_MAN)/,$(PAGES:man/%=%))
 	$(Q)rmdir $(D_INC) $(D_DOC)/examples $(D_DOC) 2>/dev/null || :
 	$(Q)if [ "$(DESTDIR)" ] && [ -d "$(DESTDIR)" ]; then find "$(DESTDIR)" -mindepth 1 -type d -empty -delete; fi
+
+# The commit's time is the files' and gzip has no other, so the same commit gives the same bytes.
+dist:                   ## the sources of the commit, build/k2hft-VERSION.tar.gz, the same bytes wherever it is made
+	$(Q)mkdir -p $(B)
+	$(Q)git archive --prefix=k2hft-$(VERSION)/ HEAD | gzip -9n > $(B)/k2hft-$(VERSION).tar.gz
+	$(call say,DIST,$(B)/k2hft-$(VERSION).tar.gz)
